@@ -1,0 +1,29 @@
+// Driver: one implementation of GPU virtual memory, and the interfaces that it offers.
+
+#ifndef TWINMMU_API_DRIVER_H_
+#define TWINMMU_API_DRIVER_H_
+
+#include "absl/status/statusor.h"
+#include "api/executor.h"
+#include "api/vmm.h"
+
+namespace twinmmu {
+
+// Hands out interfaces. What an implementation has not got is a status, so that an interface added
+// later breaks neither an implementation nor a mock. The pointers belong to the driver and are
+// valid as long as it lives. Several drivers may live in one process. Thread safety: as in
+// api/vmm.h.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  // Never null when OK. FailedPrecondition: there is no driver, or it cannot be initialised.
+  virtual absl::StatusOr<Vmm*> vmm() = 0;
+
+  // Never null when OK. Unimplemented: this implementation moves no data.
+  virtual absl::StatusOr<Executor*> executor();
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_DRIVER_H_

@@ -1,0 +1,84 @@
+// The driver's own error code, carried inside an absl::Status.
+//
+// Programs branch on the canonical code of a status (table in driver_error.cc; the ones that
+// matter: INVALID_VALUE InvalidArgument, OUT_OF_MEMORY ResourceExhausted, NOT_SUPPORTED
+// Unimplemented, NOT_PERMITTED PermissionDenied, NOT_INITIALIZED FailedPrecondition,
+// INVALID_DEVICE NotFound, ILLEGAL_ADDRESS DataLoss). Where the canonical code is too coarse,
+// GetDriverError() gives the driver's number and name, the call that failed, and who said so.
+
+#ifndef TWINMMU_API_DRIVER_ERROR_H_
+#define TWINMMU_API_DRIVER_ERROR_H_
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace twinmmu {
+
+// CUresult. Open: a number without a name here is kept as it came. All numbers that have a name are
+// in the table of driver_error.cc; here stand those that code branches on.
+enum class DriverCode : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kCallRequiresNewerDriver = 36,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kInvalidPtx = 218,
+  kSharedObjectSymbolNotFound = 302,
+  kOperatingSystem = 304,
+  kInvalidHandle = 400,
+  kIllegalState = 401,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kMisalignedAddress = 716,
+  kNotPermitted = 800,
+  kNotSupported = 801,
+  kUnknown = 999,
+};
+
+// "CUDA_ERROR_INVALID_VALUE"; "CUDA_ERROR 12345" for a number without a name.
+std::string DriverCodeName(DriverCode code);
+std::ostream& operator<<(std::ostream& out, DriverCode code);
+
+// The canonical code of a driver code; kUnknown for a number without a name.
+absl::StatusCode CanonicalCode(DriverCode code);
+
+// Who raised an error: the driver itself, the loader (no library, or a symbol that the library
+// lacks), or the simulator.
+enum class ErrorOrigin { kDriver, kLoader, kSimulator };
+absl::string_view ToString(ErrorOrigin origin);  // "driver", "loader", "simulator"
+std::ostream& operator<<(std::ostream& out, ErrorOrigin origin);
+
+// What a status knows of the driver.
+struct DriverError {
+  DriverCode code = DriverCode::kUnknown;
+  ErrorOrigin origin = ErrorOrigin::kDriver;
+  std::string call;  // the driver's name of the call: "cuMemMap"
+
+  friend bool operator==(const DriverError& a, const DriverError& b) {
+    return a.code == b.code && a.origin == b.origin && a.call == b.call;
+  }
+};
+
+// A status with the canonical code of `error.code`, `message`, and `error` as payload. kSuccess
+// gives OkStatus().
+absl::Status MakeDriverStatus(const DriverError& error, absl::string_view message);
+
+// The driver error inside `status`; nullopt for a status that is OK or carries none. Messages may
+// be wrapped by whoever passes a status on, as long as payloads are kept.
+std::optional<DriverError> GetDriverError(const absl::Status& status);
+
+// The driver's code of `status`: kSuccess when it is OK, kUnknown when it carries no driver error.
+DriverCode GetDriverCode(const absl::Status& status);
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_DRIVER_ERROR_H_

@@ -1,0 +1,85 @@
+// GoogleMock matchers for absl::Status, absl::StatusOr and the driver's code inside them.
+//
+//   EXPECT_THAT(vmm.Release(handle), IsOk());
+//   EXPECT_THAT(vmm.GetAccess(location, address), IsOkAndHolds(Access::kRead));
+//   EXPECT_THAT(vmm.Unmap(hole), HasDriverCode(DriverCode::kInvalidValue));
+//   EXPECT_THAT(pool.Allocate(...), StatusIs(absl::StatusCode::kResourceExhausted));
+//
+// Each takes a Status or a StatusOr. A failing match prints the whole status, payload included.
+// There is no "is not OK": name the error that you expect.
+
+#ifndef TWINMMU_API_TESTING_MATCHERS_H_
+#define TWINMMU_API_TESTING_MATCHERS_H_
+
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/driver_error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+namespace testing_internal {
+
+inline const absl::Status& StatusOf(const absl::Status& status) { return status; }
+template <typename T>
+const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
+// "OK", or the status with the driver's code, call and origin.
+std::string Describe(const absl::Status& status);
+
+}  // namespace testing_internal
+
+MATCHER(IsOk, negation ? "is an error" : "is OK") {
+  const absl::Status& status = testing_internal::StatusOf(arg);
+  *result_listener << "which is " << testing_internal::Describe(status);
+  return status.ok();
+}
+
+MATCHER_P(StatusIs, code,
+          std::string(negation ? "is not " : "is ") + absl::StatusCodeToString(code)) {
+  const absl::Status& status = testing_internal::StatusOf(arg);
+  *result_listener << "which is " << testing_internal::Describe(status);
+  return status.code() == code;
+}
+
+MATCHER_P(HasDriverCode, code,
+          std::string(negation ? "does not carry " : "carries ") + DriverCodeName(code)) {
+  const absl::Status& status = testing_internal::StatusOf(arg);
+  *result_listener << "which is " << testing_internal::Describe(status);
+  return GetDriverCode(status) == code;
+}
+
+MATCHER_P(IsOkAndHolds, value_matcher,
+          std::string(negation ? "is an error or holds a value that does not match "
+                               : "is OK and holds a value that ") +
+              testing::DescribeMatcher<typename std::decay_t<arg_type>::value_type>(value_matcher,
+                                                                                    negation)) {
+  if (!arg.ok()) {
+    *result_listener << "which is " << testing_internal::Describe(arg.status());
+    return false;
+  }
+  return testing::ExplainMatchResult(value_matcher, *arg, result_listener);
+}
+
+}  // namespace twinmmu
+
+// Declares `declaration` from the value of a StatusOr, or fails the test and returns.
+//   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm.AddressReserve(size));
+#define TWINMMU_ASSERT_OK_AND_ASSIGN(declaration, expression)                               \
+  TWINMMU_INTERNAL_ASSERT_OK_AND_ASSIGN(TWINMMU_INTERNAL_CONCAT(twinmmu_result_, __LINE__), \
+                                        declaration, expression)
+#define TWINMMU_INTERNAL_ASSERT_OK_AND_ASSIGN(result, declaration, expression) \
+  auto result = (expression);                                                  \
+  ASSERT_THAT(result, ::twinmmu::IsOk());                                      \
+  declaration = *std::move(result)
+#define TWINMMU_INTERNAL_CONCAT(a, b) TWINMMU_INTERNAL_CONCAT_EXPANDED(a, b)
+#define TWINMMU_INTERNAL_CONCAT_EXPANDED(a, b) a##b
+
+#endif  // TWINMMU_API_TESTING_MATCHERS_H_

@@ -1,0 +1,219 @@
+// Vmm: GPU virtual memory management, as the CUDA driver offers it, behind one interface.
+//
+// Three nouns, three life times that do not depend on each other:
+//   reservation  a span of device addresses. Holds no memory.      AddressReserve .. AddressFree
+//   allocation   physical memory. Has no address.                  Create .. last reference
+//   mapping      makes an allocation visible in a reservation.     Map .. Unmap
+// and one right: a mapping is not accessible to anyone, its owner included, until SetAccess grants
+// a location read or read-write. The right belongs to the mapping and ends with it.
+//
+// An allocation lives as long as anything refers to it: a handle (Create, RetainAllocationHandle
+// and ImportShareableHandle each give one reference, Release returns one), a mapping, an exported
+// descriptor that is open. So releasing a handle right after Map is legal and usual.
+//
+// Which call accepts a range in which state ("no": it fails and changes nothing):
+//                     never reserved   reserved   mapped   mapped, right granted
+//   Map               no               yes        no       no
+//   SetAccess         no               no         yes      yes
+//   Unmap             no               no         yes      yes, the right is lost
+//   AddressFree       no               yes        no       no
+//   copies, kernels   no               no         no       yes
+// Where a driver departs from this table, docs/observations.md names the rule and says how.
+//
+// Errors. A call that fails gives a status with the canonical code below and a DriverError as
+// payload (api/driver_error.h): the driver's number, the call, who raised it. Unless a call says
+// otherwise, an error leaves everything as it was. Besides the errors listed at each call, every
+// call can give: FailedPrecondition (no driver, or it could not be initialised), Unimplemented (the
+// driver has not got this call), DataLoss and others when an earlier fault stuck to the context.
+//
+// Undefined calls. What a driver does with a handle that is dead or was never given out is not
+// defined: it may crash the process. Implementations that can tell return InvalidArgument.
+//
+// Thread safety: every call of every implementation may run concurrently with every other. Two
+// calls that race on one range take effect in some order.
+//
+// Names in brackets are rules of the conformance suite (conformance/rules.inc), where the source of
+// each rule stands. `twinmmu conformance` shows which of them an implementation keeps.
+
+#ifndef TWINMMU_API_VMM_H_
+#define TWINMMU_API_VMM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/attributes.h"
+
+namespace twinmmu {
+
+// How AddressReserve is to place a reservation. Bytes(0) and DeviceAddress(0) leave the choice to
+// the implementation.
+struct ReserveOptions {
+  Bytes alignment;     // a power of two; the granularity is the least that is used
+  DeviceAddress hint;  // a wish: where it cannot be met, another place is chosen, without an error
+  uint64_t flags = 0;  // must be 0
+};
+
+// Memory of one device. `free` also moves when other processes use the device.
+struct MemoryInfo {
+  Bytes free;
+  Bytes total;
+};
+
+class Vmm {
+ public:
+  virtual ~Vmm() = default;
+
+  // --- Devices ---------------------------------------------------------------------------------
+
+  // The driver's version as the driver writes it: 13000 is CUDA 13.0. [DEV-1]
+  virtual absl::StatusOr<int> GetDriverVersion() = 0;
+
+  // How many devices there are; 0 is a valid answer. [DEV-1]
+  virtual absl::StatusOr<int> GetDeviceCount() = 0;
+
+  // NotFound (INVALID_DEVICE): there is no such device. [DEV-2]
+  virtual absl::StatusOr<std::string> GetDeviceName(DeviceOrdinal device) = 0;
+
+  // One capability or property as the driver's integer; a capability is 0 or 1. [DEV-3, DEV-4]
+  // InvalidArgument: no such attribute. NotFound (INVALID_DEVICE): no such device.
+  virtual absl::StatusOr<int> GetDeviceAttribute(DeviceAttribute attribute,
+                                                 DeviceOrdinal device) = 0;
+
+  // Whether `device` can be granted access to memory of `peer`. A device is not its own peer.
+  // [DEV-5] NotFound (INVALID_DEVICE): no such device.
+  virtual absl::StatusOr<bool> CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) = 0;
+
+  // Free and total memory of a device. `free` drops at Create and rises again when the last
+  // reference to an allocation is gone; reservations and mappings cost nothing that is counted
+  // here, but for page tables. [INFO-1 .. INFO-3] The CUDA backend makes the primary context of
+  // the device for it. NotFound (INVALID_DEVICE): no such device.
+  virtual absl::StatusOr<MemoryInfo> GetMemoryInfo(DeviceOrdinal device) = 0;
+
+  // --- Reservations ----------------------------------------------------------------------------
+
+  // Reserves `size` bytes of addresses: aligned, disjoint from every other reservation, unmapped.
+  // size: more than 0 and a multiple of the granularity. [RES-1 .. RES-9]
+  // InvalidArgument: size 0 or not a multiple, alignment not a power of two, flags not 0.
+  // ResourceExhausted: no span of this size is free.
+  virtual absl::StatusOr<AddressRange> AddressReserve(Bytes size,
+                                                      const ReserveOptions& options) = 0;
+  absl::StatusOr<AddressRange> AddressReserve(Bytes size) {
+    return AddressReserve(size, ReserveOptions());
+  }
+
+  // Ends a reservation. `range` must be exactly one that AddressReserve gave (base and size), with
+  // no mapping left in it. [FREE-1 .. FREE-6]
+  // InvalidArgument: not exactly one reservation, or something in it is still mapped.
+  virtual absl::Status AddressFree(const AddressRange& range) = 0;
+
+  // --- Physical memory -------------------------------------------------------------------------
+
+  // The granule of allocations with these properties: what their sizes, and the addresses, sizes
+  // and offsets of their mappings, must be multiples of. kRecommended is a multiple of kMinimum
+  // that performs best. [GRAN-1 .. GRAN-4]
+  // InvalidArgument: an option, type or location that does not exist.
+  virtual absl::StatusOr<Bytes> GetAllocationGranularity(const AllocationProperties& properties,
+                                                         Granularity option) = 0;
+
+  // Creates physical memory and returns the first reference to it. Its content is undefined.
+  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-10]
+  // InvalidArgument: size, flags, type, location or handle types are not valid.
+  // NotFound (INVALID_DEVICE): the location is a device that does not exist.
+  // ResourceExhausted: not enough memory. PermissionDenied, Unimplemented: the kind of memory or
+  // handle type asked for exists, but not here or not for this user (fabric handles without IMEX).
+  virtual absl::StatusOr<AllocationHandle> Create(Bytes size,
+                                                  const AllocationProperties& properties,
+                                                  uint64_t flags) = 0;
+  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties) {
+    return Create(size, properties, 0);
+  }
+
+  // Returns one reference. The memory is freed when the last reference, mapping and exported
+  // descriptor are gone; mappings go on working. [REL-1 .. REL-4] InvalidArgument: handle 0.
+  // Undefined: a handle whose references have all been returned.
+  virtual absl::Status Release(AllocationHandle handle) = 0;
+
+  // One more reference to the allocation mapped at `address`, which may be any address inside a
+  // mapping. The handle has the value that Create gave. Release returns it. [RET-1 .. RET-4]
+  // InvalidArgument: nothing is mapped there.
+  virtual absl::StatusOr<AllocationHandle> RetainAllocationHandle(DeviceAddress address) = 0;
+
+  // The properties an allocation was granted. [PROP-1, PROP-2] InvalidArgument: handle 0.
+  virtual absl::StatusOr<AllocationProperties> GetAllocationProperties(AllocationHandle handle) = 0;
+
+  // --- Mappings --------------------------------------------------------------------------------
+
+  // Makes `range.size` bytes of the allocation, from `offset` on, visible at `range`: reserved and
+  // wholly unmapped addresses of one reservation. Base, size and offset are multiples of the
+  // granularity. One allocation may be mapped many times. Nobody has access yet. Does not wait for
+  // work of a device. flags: must be 0. [MAP-1 .. MAP-14]
+  // InvalidArgument: not reserved, already mapped (also in part), beyond the end of the
+  // reservation or of the allocation, size 0, misaligned, flags not 0, handle 0.
+  virtual absl::Status Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
+                           uint64_t flags) = 0;
+  absl::Status Map(const AddressRange& range, AllocationHandle handle) {
+    return Map(range, handle, Bytes(0), 0);
+  }
+
+  // Ends all mappings in `range`, which must consist of one or more whole mappings without a hole.
+  // Rights end with them, the reservation stays. Does not wait for work of a device: what still
+  // uses the memory faults. [UNMAP-1 .. UNMAP-9]
+  // InvalidArgument: a part of a mapping, a hole, not reserved, size 0.
+  virtual absl::Status Unmap(const AddressRange& range) = 0;
+
+  // Sets the right of each named location on `range`, which must consist of mapped memory without a
+  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-14]
+  // InvalidArgument: not mapped, a hole, size 0, no grants, an access or location that does not
+  // exist. NotFound (INVALID_DEVICE): a device that does not exist or cannot reach this memory.
+  virtual absl::Status SetAccess(const AddressRange& range,
+                                 absl::Span<const AccessGrant> grants) = 0;
+
+  // The right of `location` at `address`, which may be any address inside a mapping.
+  // [ACC-1, ACC-2, ACC-15 .. ACC-17] InvalidArgument: nothing is mapped there.
+  virtual absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) = 0;
+
+  // --- Sharing ---------------------------------------------------------------------------------
+
+  // Gives the allocation a form that another process can import. `type`: one that was requested at
+  // Create. A file descriptor is new at each call, belongs to the caller, and keeps the memory
+  // alive until it is closed. flags: must be 0. [SHARE-1 .. SHARE-4]
+  // InvalidArgument: a type that was not requested, flags not 0.
+  virtual absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle,
+                                                                HandleType type,
+                                                                uint64_t flags) = 0;
+  absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle, HandleType type) {
+    return ExportShareableHandle(handle, type, 0);
+  }
+
+  // A reference to the allocation behind `shareable`, with the properties of the exporter. The
+  // descriptor stays open and stays the caller's. [SHARE-5 .. SHARE-9]
+  // Errors: not a shareable handle, or of another type; the driver's code depends on what it is.
+  virtual absl::StatusOr<AllocationHandle> ImportShareableHandle(
+      const ShareableHandle& shareable) = 0;
+
+  // --- What is at an address -------------------------------------------------------------------
+
+  // Both answer as `device` sees the address: the driver looks from the device whose context is
+  // current, so the CUDA backend makes the primary context of `device` for it.
+
+  // One attribute of an address as the driver's integer (pointers and flags included).
+  // [PTR-1 .. PTR-6] InvalidArgument: nothing is mapped there, `device` has no right that the
+  // attribute needs, or the attribute does not exist.
+  virtual absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device,
+                                                       PointerAttribute attribute,
+                                                       DeviceAddress address) = 0;
+
+  // The mapping (not the reservation) that contains `address`. [RANGE-1 .. RANGE-3]
+  // NotFound (NOT_FOUND): nothing is mapped there, or `device` may not even read it.
+  virtual absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
+                                                       DeviceAddress address) = 0;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_VMM_H_
