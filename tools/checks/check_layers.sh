@@ -1,0 +1,70 @@
+#!/bin/bash
+# Checks the #include lines against the layers of docs/design.md, and the length of the public headers.
+# Usage: check_layers.sh [ROOT]. One line for each violation; exit code 1 if there is any.
+set -eu
+cd "${1:-$(dirname "$0")/../..}"
+
+folders=()
+for folder in api backend sim conformance kernels tools third_party/cuda_abi; do
+  [[ -d $folder ]] && folders+=("$folder")
+done
+
+# The example workspace is a project of its own, above all layers.
+find "${folders[@]}" -path tools/example_workspace -prune -o \
+    \( -name '*.h' -o -name '*.cc' -o -name '*.inc' -o -name '*.cu' \) -print | LC_ALL=C sort |
+awk '
+function violation(message) {
+  printf "%s:%d: %s\n", file, line, message
+  bad = 1
+}
+
+# What the layer of `file` may include of the project: a regular expression, and the same in words.
+function allow(pattern, words) {
+  allowed = "^(" pattern ")/"
+  allowed_words = words
+}
+function set_layer() {
+  if (file ~ /^api\//) allow("api", "api/")
+  else if (file ~ /^backend\//) allow("backend|api|third_party/cuda_abi", "backend/, api/ and third_party/cuda_abi/")
+  else if (file ~ /^sim\/libcuda\//) allow("sim|api|third_party/cuda_abi", "sim/, api/ and third_party/cuda_abi/")
+  else if (file ~ /^sim\//) allow("sim|api", "sim/ and api/ (third_party/cuda_abi/ only in sim/libcuda/)")
+  else if (file ~ /^kernels\//) allow("kernels|api", "kernels/ and api/")
+  else if (file ~ /^conformance\/instances\//)
+    allow("conformance|kernels|api|backend|sim", "conformance/, kernels/, api/, backend/ and sim/")
+  else if (file ~ /^conformance\//)
+    allow("conformance|kernels|api", "conformance/, kernels/ and api/ (backend/ and sim/ only in conformance/instances/)")
+  else if (file ~ /^tools\//) allow("[^/]+", "everything")
+  else allow("third_party/cuda_abi", "third_party/cuda_abi/")
+  layer = file ~ /^third_party\// ? "third_party/cuda_abi" : substr(file, 1, index(file, "/") - 1)
+}
+
+function check_include(path, quoted) {
+  if (path ~ /^(api|backend|sim|conformance|kernels|tools|third_party|docs)\//) {
+    if (path !~ allowed)
+      violation(layer "/ includes \"" path "\": it may include " allowed_words \
+                " only. Depend on an interface of a lower layer, or move this file up.")
+  } else if (path ~ /(^|\/)(cuda[A-Za-z_]*|nvrtc|driver_types)\.h$/) {
+    if (file != "third_party/cuda_abi/cuda_h_test.cc")
+      violation("includes CUDA\047s " path ": the build does without the toolkit." \
+                " Use third_party/cuda_abi/; only cuda_h_test.cc there compares it with cuda.h.")
+  } else if (quoted && (path !~ /\// || path ~ /^\.\.?\//)) {
+    violation("relative include \"" path "\". Write the path from the root of the repository.")
+  }
+}
+
+{
+  file = $0
+  set_layer()
+  for (line = 1; (getline text < file) > 0; ++line)
+    if (match(text, /^[ \t]*#[ \t]*include[ \t]*["<][^">]+[">]/)) {
+      text = substr(text, RSTART, RLENGTH - 1)
+      quoted = match(text, /"/)
+      sub(/^[^"<]*["<]/, "", text)
+      check_include(text, quoted)
+    }
+  close(file)
+  line -= 1
+  if (file ~ /^api\/.*\.h$/ && line > 300)
+    violation("public header of " line " lines: at most 300. Split it by concern.")
+}
+END { exit bad }'
