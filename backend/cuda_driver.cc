@@ -1,0 +1,42 @@
+#include "backend/cuda_driver.h"
+
+#include <utility>
+
+#include "backend/call.h"
+#include "backend/contexts.h"
+#include "backend/cuda_executor.h"
+#include "backend/cuda_vmm.h"
+#include "backend/loader.h"
+
+namespace twinmmu {
+namespace {
+
+class CudaDriver final : public Driver {
+ public:
+  explicit CudaDriver(DriverTable table) : table_(std::move(table)) {}
+
+  absl::StatusOr<Vmm*> vmm() override { return &vmm_; }
+  absl::StatusOr<Executor*> executor() override { return &executor_; }
+
+ private:
+  const DriverTable table_;
+  PrimaryContexts contexts_{table_};
+  CudaVmm vmm_{table_, contexts_};
+  CudaExecutor executor_{contexts_};
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Driver>> OpenCudaDriver(const CudaDriverOptions& options) {
+  absl::StatusOr<DriverTable> table = LoadDriver(options.library);
+  if (!table.ok()) return table.status();
+  return MakeCudaDriver(*std::move(table));
+}
+
+absl::StatusOr<std::unique_ptr<Driver>> MakeCudaDriver(DriverTable table) {
+  const absl::Status status = Call<Symbol::cuInit>(table, 0u);
+  if (!status.ok()) return status;
+  return std::make_unique<CudaDriver>(std::move(table));
+}
+
+}  // namespace twinmmu

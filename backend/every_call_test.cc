@@ -1,0 +1,392 @@
+// What holds for every call of the interface: its arguments reach the driver as they came, a
+// function that the driver lacks or that fails is reported by exactly the calls that use it, and
+// the caller's current context is left alone. A new call needs one line in Cases().
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "api/driver.h"
+#include "api/driver_error.h"
+#include "api/testing/matchers.h"
+#include "backend/cuda_driver.h"
+#include "backend/driver_table.h"
+#include "backend/fake_driver.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Every argument has a value of its own, so that two exchanged ones are seen.
+constexpr DeviceOrdinal kDevice(1);  // the fake's CUdevice 101 (0x65), context 0xc065
+constexpr DeviceOrdinal kPeer(2);    // 0x66
+constexpr AddressRange kRange{DeviceAddress(0x1000), Bytes(0x2000), Bytes(0x3000)};
+constexpr DeviceAddress kTo = kRange.base;
+constexpr DeviceAddress kSource(0x4000);
+constexpr Bytes kSize(3);
+constexpr AllocationHandle kHandle(0x5000);
+constexpr Stream kStream(kDevice, 0x6000);
+constexpr Event kEvent(kDevice, 0x7000);
+constexpr Module kModule(kDevice, 0x8000);
+constexpr Kernel kKernel(kDevice, 0x9000);
+const void* const kHostSource = reinterpret_cast<const void*>(0xb000);
+void* const kHostDestination = reinterpret_cast<void*>(0xd000);
+
+// No field has a legal value: the backend must not mind.
+AllocationProperties Properties() {
+  AllocationProperties properties;
+  properties.type = static_cast<AllocationType>(11);
+  properties.requested_handle_types = static_cast<HandleType>(12);
+  properties.location = {static_cast<LocationType>(13), -14};
+  properties.compression = static_cast<CompressionType>(15);
+  properties.gpu_direct_rdma = 16;
+  properties.usage = 17;
+  return properties;
+}
+
+struct Case {
+  std::string name;
+  std::function<absl::Status(Vmm&, Executor&)> call;
+  std::vector<std::string> driver_calls;  // as FakeDriver writes them
+};
+
+// The driver's calls around one that needs a context.
+std::vector<std::string> InContext(std::string call) {
+  return {"cuDeviceGet(out, 0x1)", "cuDevicePrimaryCtxRetain(out, 0x65)",
+          "cuCtxGetCurrent(out)",  "cuCtxPushCurrent(0xc065)",
+          std::move(call),         "cuCtxPopCurrent(out)"};
+}
+
+std::vector<Case> VmmCases() {
+  return {
+      {"GetDriverVersion",
+       [](Vmm& v, Executor&) { return v.GetDriverVersion().status(); },
+       {"cuDriverGetVersion(out)"}},
+      {"GetDeviceCount",
+       [](Vmm& v, Executor&) { return v.GetDeviceCount().status(); },
+       {"cuDeviceGetCount(out)"}},
+      {"GetDeviceName",
+       [](Vmm& v, Executor&) { return v.GetDeviceName(kDevice).status(); },
+       {"cuDeviceGet(out, 0x1)", "cuDeviceGetName(out, 0x100, 0x65)"}},
+      {"GetDeviceAttribute",
+       [](Vmm& v, Executor&) {
+         return v.GetDeviceAttribute(DeviceAttribute::kUnifiedAddressing, kDevice).status();
+       },
+       {"cuDeviceGet(out, 0x1)", "cuDeviceGetAttribute(out, 0x29, 0x65)"}},
+      {"CanAccessPeer",
+       [](Vmm& v, Executor&) { return v.CanAccessPeer(kDevice, kPeer).status(); },
+       {"cuDeviceGet(out, 0x1)", "cuDeviceGet(out, 0x2)",
+        "cuDeviceCanAccessPeer(out, 0x65, 0x66)"}},
+      {"GetMemoryInfo", [](Vmm& v, Executor&) { return v.GetMemoryInfo(kDevice).status(); },
+       InContext("cuMemGetInfo(out, out)")},
+      {"AddressReserve",
+       [](Vmm& v, Executor&) {
+         return v.AddressReserve(Bytes(1), {Bytes(2), DeviceAddress(3), 4}).status();
+       },
+       {"cuMemAddressReserve(out, 0x1, 0x2, 0x3, 0x4)"}},
+      {"AddressFree",
+       [](Vmm& v, Executor&) { return v.AddressFree(kRange); },
+       {"cuMemAddressFree(0x1000, 0x2000)"}},
+      {"GetAllocationGranularity",
+       [](Vmm& v, Executor&) {
+         return v.GetAllocationGranularity(Properties(), static_cast<Granularity>(9)).status();
+       },
+       {"cuMemGetAllocationGranularity(out, {11 12 {13 -14} 15 16 17}, 0x9)"}},
+      {"Create",
+       [](Vmm& v, Executor&) { return v.Create(Bytes(1), Properties(), 2).status(); },
+       {"cuMemCreate(out, 0x1, {11 12 {13 -14} 15 16 17}, 0x2)"}},
+      {"Release", [](Vmm& v, Executor&) { return v.Release(kHandle); }, {"cuMemRelease(0x5000)"}},
+      {"RetainAllocationHandle",
+       [](Vmm& v, Executor&) { return v.RetainAllocationHandle(kSource).status(); },
+       {"cuMemRetainAllocationHandle(out, 0x4000)"}},
+      {"GetAllocationProperties",
+       [](Vmm& v, Executor&) { return v.GetAllocationProperties(kHandle).status(); },
+       {"cuMemGetAllocationPropertiesFromHandle(out, 0x5000)"}},
+      {"Map",
+       [](Vmm& v, Executor&) { return v.Map(kRange, kHandle, Bytes(7), 8); },
+       {"cuMemMap(0x1000, 0x2000, 0x7, 0x5000, 0x8)"}},
+      {"Unmap", [](Vmm& v, Executor&) { return v.Unmap(kRange); }, {"cuMemUnmap(0x1000, 0x2000)"}},
+      {"SetAccess",
+       [](Vmm& v, Executor&) {
+         return v.SetAccess(kRange, {{Location::Device(kPeer), Access::kRead},
+                                     {Location::HostNuma(7), static_cast<Access>(9)}});
+       },
+       {"cuMemSetAccess(0x1000, 0x2000, [{{1 2} 1} {{3 7} 9}], 0x2)"}},
+      {"GetAccess",
+       [](Vmm& v, Executor&) { return v.GetAccess(Location::HostNuma(7), kSource).status(); },
+       {"cuMemGetAccess(out, {3 7}, 0x4000)"}},
+      {"ImportShareableHandle",
+       [](Vmm& v, Executor&) {
+         return v.ImportShareableHandle(ShareableHandle::FileDescriptor(0x21)).status();
+       },
+       {"cuMemImportFromShareableHandle(out, 0x21, 0x1)"}},
+      {"GetAddressRange",
+       [](Vmm& v, Executor&) { return v.GetAddressRange(kDevice, kSource).status(); },
+       InContext("cuMemGetAddressRange(out, out, 0x4000)")},
+  };
+}
+
+std::vector<Case> CopyCases() {
+  return {
+      {"CopyHostToDevice",
+       [](Vmm&, Executor& e) { return e.CopyHostToDevice(kDevice, kTo, kHostSource, kSize); },
+       InContext("cuMemcpyHtoD(0x1000, 0xb000, 0x3)")},
+      {"CopyDeviceToHost",
+       [](Vmm&, Executor& e) {
+         return e.CopyDeviceToHost(kDevice, kHostDestination, kSource, kSize);
+       },
+       InContext("cuMemcpyDtoH(0xd000, 0x4000, 0x3)")},
+      {"CopyDeviceToDevice",
+       [](Vmm&, Executor& e) { return e.CopyDeviceToDevice(kDevice, kTo, kSource, kSize); },
+       InContext("cuMemcpyDtoD(0x1000, 0x4000, 0x3)")},
+      {"CopyHostToDeviceAsync",
+       [](Vmm&, Executor& e) { return e.CopyHostToDevice(kStream, kTo, kHostSource, kSize); },
+       InContext("cuMemcpyHtoDAsync(0x1000, 0xb000, 0x3, 0x6000)")},
+      {"CopyDeviceToHostAsync",
+       [](Vmm&, Executor& e) {
+         return e.CopyDeviceToHost(kStream, kHostDestination, kSource, kSize);
+       },
+       InContext("cuMemcpyDtoHAsync(0xd000, 0x4000, 0x3, 0x6000)")},
+      {"CopyDeviceToDeviceAsync",
+       [](Vmm&, Executor& e) { return e.CopyDeviceToDevice(kStream, kTo, kSource, kSize); },
+       InContext("cuMemcpyDtoDAsync(0x1000, 0x4000, 0x3, 0x6000)")},
+      {"Fill8",
+       [](Vmm&, Executor& e) {
+         return e.Fill(kDevice, kTo, {0x12345678, Bytes(1)}, 5);
+       },
+       InContext("cuMemsetD8(0x1000, 0x78, 0x5)")},
+      {"Fill16",
+       [](Vmm&, Executor& e) {
+         return e.Fill(kDevice, kTo, {0x12345678, Bytes(2)}, 5);
+       },
+       InContext("cuMemsetD16(0x1000, 0x5678, 0x5)")},
+      {"Fill32",
+       [](Vmm&, Executor& e) {
+         return e.Fill(kDevice, kTo, {0x12345678, Bytes(4)}, 5);
+       },
+       InContext("cuMemsetD32(0x1000, 0x12345678, 0x5)")},
+      {"Fill8Async",
+       [](Vmm&, Executor& e) {
+         return e.Fill(kStream, kTo, {0x12345678, Bytes(1)}, 5);
+       },
+       InContext("cuMemsetD8Async(0x1000, 0x78, 0x5, 0x6000)")},
+      {"Fill16Async",
+       [](Vmm&, Executor& e) {
+         return e.Fill(kStream, kTo, {0x12345678, Bytes(2)}, 5);
+       },
+       InContext("cuMemsetD16Async(0x1000, 0x5678, 0x5, 0x6000)")},
+      {"Fill32Async",
+       [](Vmm&, Executor& e) {
+         return e.Fill(kStream, kTo, {0x12345678, Bytes(4)}, 5);
+       },
+       InContext("cuMemsetD32Async(0x1000, 0x12345678, 0x5, 0x6000)")},
+  };
+}
+
+std::vector<Case> StreamCases() {
+  return {
+      {"CreateStream", [](Vmm&, Executor& e) { return e.CreateStream(kDevice).status(); },
+       InContext("cuStreamCreate(out, 0x1)")},
+      {"DestroyStream", [](Vmm&, Executor& e) { return e.DestroyStream(kStream); },
+       InContext("cuStreamDestroy(0x6000)")},
+      {"QueryStream", [](Vmm&, Executor& e) { return e.QueryStream(kStream).status(); },
+       InContext("cuStreamQuery(0x6000)")},
+      {"SynchronizeStream", [](Vmm&, Executor& e) { return e.SynchronizeStream(kStream); },
+       InContext("cuStreamSynchronize(0x6000)")},
+      {"SynchronizeDefaultStream",
+       [](Vmm&, Executor& e) { return e.SynchronizeStream(Stream(kDevice)); },
+       InContext("cuStreamSynchronize(0x0)")},
+      {"CreateEvent", [](Vmm&, Executor& e) { return e.CreateEvent(kDevice).status(); },
+       InContext("cuEventCreate(out, 0x0)")},
+      {"DestroyEvent", [](Vmm&, Executor& e) { return e.DestroyEvent(kEvent); },
+       InContext("cuEventDestroy(0x7000)")},
+      {"RecordEvent", [](Vmm&, Executor& e) { return e.RecordEvent(kEvent, kStream); },
+       InContext("cuEventRecord(0x7000, 0x6000)")},
+      {"WaitEvent", [](Vmm&, Executor& e) { return e.WaitEvent(kStream, kEvent); },
+       InContext("cuStreamWaitEvent(0x6000, 0x7000, 0x0)")},
+      {"QueryEvent", [](Vmm&, Executor& e) { return e.QueryEvent(kEvent).status(); },
+       InContext("cuEventQuery(0x7000)")},
+      {"SynchronizeEvent", [](Vmm&, Executor& e) { return e.SynchronizeEvent(kEvent); },
+       InContext("cuEventSynchronize(0x7000)")},
+      {"SynchronizeDevice", [](Vmm&, Executor& e) { return e.SynchronizeDevice(kDevice); },
+       InContext("cuCtxSynchronize()")},
+      {"UnloadModule", [](Vmm&, Executor& e) { return e.UnloadModule(kModule); },
+       InContext("cuModuleUnload(0x8000)")},
+      {"GetKernel", [](Vmm&, Executor& e) { return e.GetKernel(kModule, "fill").status(); },
+       InContext("cuModuleGetFunction(out, 0x8000, \"fill\")")},
+      {"Launch",
+       [](Vmm&, Executor& e) {
+         return e.Launch(kStream, kKernel, {{1, 2, 3}, {4, 5, 6}, 7}, {});
+       },
+       InContext("cuLaunchKernel(0x9000, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x6000, out, out)")},
+  };
+}
+
+// Their arguments hold addresses of this run; the other tests of them are in the files of CudaVmm
+// and CudaExecutor.
+std::vector<Case> CasesWithAddresses() {
+  return {
+      {"ExportShareableHandle",
+       [](Vmm& v, Executor&) {
+         return v.ExportShareableHandle(kHandle, HandleType::kFabric, 3).status();
+       },
+       {"cuMemExportToShareableHandle(*, 0x5000, 0x8, 0x3)"}},
+      {"ImportFabricHandle",
+       [](Vmm& v, Executor&) {
+         return v.ImportShareableHandle({HandleType::kFabric, -1, {}}).status();
+       },
+       {"cuMemImportFromShareableHandle(out, *, 0x8)"}},
+      {"GetPointerAttribute",
+       [](Vmm& v, Executor&) {
+         return v.GetPointerAttribute(kDevice, PointerAttribute::kRangeSize, kSource).status();
+       },
+       InContext("cuPointerGetAttribute(*, 0xc, 0x4000)")},
+      {"LoadModule", [](Vmm&, Executor& e) { return e.LoadModule(kDevice, "ptx").status(); },
+       InContext("cuModuleLoadDataEx(out, *, 0x2, out, out)")},
+  };
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> all;
+  for (const auto& group : {VmmCases(), CopyCases(), StreamCases(), CasesWithAddresses()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  return all;
+}
+
+// `call` with each of its arguments in place of a * of `pattern` replaced by that *.
+std::string Mask(const std::string& call, const std::string& pattern) {
+  std::vector<std::string> parts = absl::StrSplit(call, ", ");
+  const std::vector<std::string> wanted = absl::StrSplit(pattern, ", ");
+  for (size_t i = 0; i < parts.size() && i < wanted.size(); ++i) {
+    if (absl::EndsWith(wanted[i], "*")) parts[i] = wanted[i];
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+class EveryCallTest : public testing::TestWithParam<Case> {
+ protected:
+  // The call on a new driver made of `table`.
+  static absl::Status Run(DriverTable table) {
+    const auto driver = MakeCudaDriver(std::move(table));
+    if (!driver.ok()) return driver.status();
+    return GetParam().call(**(*driver)->vmm(), **(*driver)->executor());
+  }
+  static bool Uses(Symbol symbol) {
+    for (const std::string& call : GetParam().driver_calls) {
+      if (absl::StartsWith(call, absl::StrCat(Info(symbol).name, "("))) return true;
+    }
+    return false;
+  }
+
+  FakeDriver fake_;
+};
+
+// The driver sees exactly these calls, with the arguments as the caller gave them.
+TEST_P(EveryCallTest, PassesItsArgumentsAsTheyCame) {
+  const auto driver = MakeCudaDriver(FakeDriver::Table());
+  ASSERT_THAT(driver, IsOk());
+  ASSERT_THAT(fake_.TakeCalls(), ElementsAre("cuInit(0x0)"));
+  EXPECT_THAT(GetParam().call(**(*driver)->vmm(), **(*driver)->executor()), IsOk());
+
+  std::vector<std::string> calls = fake_.TakeCalls();
+  ASSERT_EQ(calls.size(), GetParam().driver_calls.size()) << absl::StrJoin(calls, "\n");
+  for (size_t i = 0; i < calls.size(); ++i) {
+    calls[i] = Mask(calls[i], GetParam().driver_calls[i]);
+  }
+  EXPECT_EQ(calls, GetParam().driver_calls);
+}
+
+// A function that is missing makes exactly the calls that use it Unimplemented, by the loader.
+TEST_P(EveryCallTest, IsUnimplementedWithoutAFunctionThatItUses) {
+  ForEachSymbol([&](auto, Symbol symbol) {
+    SCOPED_TRACE(Info(symbol).name);
+    const absl::Status status = Run(FakeDriver::TableWithout(symbol));
+    if (symbol != Symbol::cuInit && !Uses(symbol)) {
+      EXPECT_THAT(status, IsOk());
+      return;
+    }
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented));
+    EXPECT_EQ(GetDriverError(status), (DriverError{DriverCode::kSharedObjectSymbolNotFound,
+                                                   ErrorOrigin::kLoader, Info(symbol).name}));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("libfake.so (driver version 13000)"));
+  });
+}
+
+// A function that is there in too old a version says so, and not that it is missing.
+TEST_P(EveryCallTest, NamesAFunctionThatIsTooOld) {
+  ForEachSymbol([&](auto, Symbol symbol) {
+    if (!Uses(symbol)) return;
+    SCOPED_TRACE(Info(symbol).name);
+    DriverTable table = FakeDriver::TableWithout(symbol);
+    table.too_old[static_cast<size_t>(symbol)] = true;
+    const absl::Status status = Run(std::move(table));
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented));
+    EXPECT_EQ(GetDriverError(status), (DriverError{DriverCode::kCallRequiresNewerDriver,
+                                                   ErrorOrigin::kLoader, Info(symbol).name}));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("needs version ", Info(symbol).version)));
+  });
+}
+
+// When one of the driver's functions fails, the status carries its name and its code.
+TEST_P(EveryCallTest, GivesTheCodeOfTheFunctionThatFailed) {
+  ForEachSymbol([&](auto, Symbol symbol) {
+    // When the way back fails, what the call did is still what counts.
+    if (!Uses(symbol) || symbol == Symbol::cuCtxPopCurrent) return;
+    SCOPED_TRACE(Info(symbol).name);
+    fake_.SetResult(symbol, 12345);
+    const absl::Status status = Run(FakeDriver::Table());
+    fake_.SetResult(symbol, cuda_abi::CUDA_SUCCESS);
+    EXPECT_EQ(GetDriverError(status), (DriverError{static_cast<DriverCode>(12345),
+                                                   ErrorOrigin::kDriver, Info(symbol).name}));
+  });
+}
+
+// The caller's contexts are as before, when all goes well and whatever fails or is missing.
+TEST_P(EveryCallTest, LeavesTheCurrentContextAlone) {
+  const std::vector<cuda_abi::CUcontext> before = {FakeDriver::PrimaryContext(7)};
+  FakeDriver::ContextStack() = before;
+  Run(FakeDriver::Table()).IgnoreError();
+  EXPECT_EQ(FakeDriver::ContextStack(), before);
+  ForEachSymbol([&](auto, Symbol symbol) {
+    SCOPED_TRACE(Info(symbol).name);
+    Run(FakeDriver::TableWithout(symbol)).IgnoreError();
+    EXPECT_EQ(FakeDriver::ContextStack(), before);
+    if (symbol == Symbol::cuCtxPopCurrent) return;
+    fake_.SetResult(symbol, 1);
+    Run(FakeDriver::Table()).IgnoreError();
+    fake_.SetResult(symbol, cuda_abi::CUDA_SUCCESS);
+    EXPECT_EQ(FakeDriver::ContextStack(), before);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryCallTest, testing::ValuesIn(Cases()),
+                         [](const auto& each) { return each.param.name; });
+
+// Every function of the list has a user: one of the calls above, or the driver's own life.
+TEST(FunctionListTest, HasOnlyFunctionsThatAreUsed) {
+  std::vector<std::string> unused;
+  ForEachSymbol([&](auto, Symbol symbol) {
+    const std::string call = absl::StrCat(Info(symbol).name, "(");
+    bool used = symbol == Symbol::cuInit || symbol == Symbol::cuDevicePrimaryCtxRelease;
+    for (const Case& each : Cases()) {
+      for (const std::string& made : each.driver_calls) used |= absl::StartsWith(made, call);
+    }
+    if (!used) unused.push_back(Info(symbol).name);
+  });
+  EXPECT_THAT(unused, ElementsAre());
+}
+
+}  // namespace
+}  // namespace twinmmu

@@ -1,0 +1,48 @@
+// Pins the binary interface: committed sizes, offsets and values. This file failing to compile is
+// the failure; it needs no toolkit and no driver.
+
+#include "third_party/cuda_abi/cuda_abi.h"
+
+#include <cstddef>
+
+#include "gtest/gtest.h"
+
+namespace twinmmu::cuda_abi {
+namespace {
+
+static_assert(sizeof(CUresult) == 4 && sizeof(CUdevice) == 4);
+static_assert(sizeof(CUdeviceptr) == 8 && sizeof(CUmemGenericAllocationHandle) == 8);
+static_assert(sizeof(size_t) == 8 && sizeof(void*) == 8, "only 64-bit platforms are supported");
+
+static_assert(sizeof(CUmemLocation) == 8 && alignof(CUmemLocation) == 4);
+static_assert(offsetof(CUmemLocation, type) == 0);
+static_assert(offsetof(CUmemLocation, id) == 4);
+
+static_assert(sizeof(CUmemAccessDesc) == 12 && alignof(CUmemAccessDesc) == 4);
+static_assert(offsetof(CUmemAccessDesc, location) == 0);
+static_assert(offsetof(CUmemAccessDesc, flags) == 8);
+
+static_assert(sizeof(CUmemAllocationProp) == 32 && alignof(CUmemAllocationProp) == 8);
+static_assert(offsetof(CUmemAllocationProp, type) == 0);
+static_assert(offsetof(CUmemAllocationProp, requestedHandleTypes) == 4);
+static_assert(offsetof(CUmemAllocationProp, location) == 8);
+static_assert(offsetof(CUmemAllocationProp, win32HandleMetaData) == 16);
+static_assert(offsetof(CUmemAllocationProp, allocFlags.compressionType) == 24);
+static_assert(offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable) == 25);
+static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
+static_assert(offsetof(CUmemAllocationProp, allocFlags.reserved) == 28);
+
+static_assert(sizeof(CUmemFabricHandle) == 64 && alignof(CUmemFabricHandle) == 1);
+
+static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_READY == 600);
+static_assert(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == 1 && CU_MEM_HANDLE_TYPE_FABRIC == 8);
+static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_EVENT_DEFAULT == 0 && CU_EVENT_WAIT_DEFAULT == 0);
+static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);
+static_assert(CU_GET_PROC_ADDRESS_SUCCESS == 0 && CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND == 1 &&
+              CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT == 2 && CU_GET_PROC_ADDRESS_DEFAULT == 0);
+
+// The assertions above hold; a test binary without a test would look like a mistake.
+TEST(CudaAbiTest, HasTheCommittedSizesOffsetsAndValues) { SUCCEED(); }
+
+}  // namespace
+}  // namespace twinmmu::cuda_abi

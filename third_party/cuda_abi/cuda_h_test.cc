@@ -1,0 +1,147 @@
+// Compares cuda_abi.h and functions.inc with the toolkit's own cuda.h, at compile time, where that
+// is found. Where it is not, the test says so in its output and is skipped.
+
+#include "gtest/gtest.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+#ifdef TWINMMU_HAS_CUDA_H
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstddef>
+#include <type_traits>
+
+static_assert(CUDA_VERSION >= 12040, "the comparison needs a toolkit of CUDA 12.4 or newer");
+
+namespace twinmmu::cuda_abi {
+namespace {
+
+// Ours<T>::Type: what a type of cuda.h is called here. Enumerations are int, structs and opaque
+// pointers are listed, everything else keeps its shape.
+template <typename T, typename = void>
+struct Ours {
+  using Type = T;
+};
+template <typename T>
+struct Ours<T, std::enable_if_t<std::is_enum_v<T>>> {
+  static_assert(sizeof(T) == sizeof(int));
+  using Type = int;
+};
+template <typename T>
+struct Ours<const T> {
+  using Type = const typename Ours<T>::Type;
+};
+template <typename T>
+struct Ours<T*> {
+  using Type = typename Ours<T>::Type*;
+};
+template <typename R, typename... P>
+struct Ours<R(P...)> {
+  using Type = typename Ours<R>::Type(typename Ours<P>::Type...);
+};
+#define TWINMMU_SAME(name)     \
+  template <>                  \
+  struct Ours<struct ::name> { \
+    using Type = struct name;  \
+  }
+TWINMMU_SAME(CUctx_st);
+TWINMMU_SAME(CUstream_st);
+TWINMMU_SAME(CUevent_st);
+TWINMMU_SAME(CUmod_st);
+TWINMMU_SAME(CUfunc_st);
+#undef TWINMMU_SAME
+template <>
+struct Ours<::CUmemLocation> {
+  using Type = CUmemLocation;
+};
+template <>
+struct Ours<::CUmemAccessDesc> {
+  using Type = CUmemAccessDesc;
+};
+template <>
+struct Ours<::CUmemAllocationProp> {
+  using Type = CUmemAllocationProp;
+};
+
+template <typename Theirs, typename Mine>
+inline constexpr bool kSame = std::is_same_v<typename Ours<Theirs>::Type, Mine>;
+
+static_assert(kSame<::CUresult, CUresult> && kSame<::CUdevice, CUdevice>);
+static_assert(kSame<::CUdeviceptr, CUdeviceptr>);
+static_assert(kSame<::CUmemGenericAllocationHandle, CUmemGenericAllocationHandle>);
+
+#define TWINMMU_SIZE(type) \
+  static_assert(sizeof(::type) == sizeof(type) && alignof(::type) == alignof(type))
+#define TWINMMU_FIELD(type, field)                                 \
+  static_assert(offsetof(::type, field) == offsetof(type, field)); \
+  static_assert(kSame<decltype(::type::field), decltype(type::field)>)
+#define TWINMMU_SUBFIELD(type, field)                              \
+  static_assert(offsetof(::type, field) == offsetof(type, field)); \
+  static_assert(sizeof(::type::field) == sizeof(type::field))
+TWINMMU_SIZE(CUmemLocation);
+TWINMMU_FIELD(CUmemLocation, type);
+TWINMMU_FIELD(CUmemLocation, id);
+TWINMMU_SIZE(CUmemAccessDesc);
+TWINMMU_FIELD(CUmemAccessDesc, location);
+TWINMMU_FIELD(CUmemAccessDesc, flags);
+TWINMMU_SIZE(CUmemAllocationProp);
+TWINMMU_FIELD(CUmemAllocationProp, type);
+TWINMMU_FIELD(CUmemAllocationProp, requestedHandleTypes);
+TWINMMU_FIELD(CUmemAllocationProp, location);
+TWINMMU_FIELD(CUmemAllocationProp, win32HandleMetaData);
+TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.compressionType);
+TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
+TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.usage);
+TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.reserved);
+TWINMMU_SIZE(CUmemFabricHandle);
+
+#define TWINMMU_VALUE(constant) \
+  static_assert(static_cast<long long>(::constant) == static_cast<long long>(constant))
+TWINMMU_VALUE(CUDA_SUCCESS);
+TWINMMU_VALUE(CUDA_ERROR_NOT_READY);
+TWINMMU_VALUE(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+TWINMMU_VALUE(CU_MEM_HANDLE_TYPE_FABRIC);
+TWINMMU_VALUE(CU_STREAM_NON_BLOCKING);
+TWINMMU_VALUE(CU_EVENT_DEFAULT);
+TWINMMU_VALUE(CU_EVENT_WAIT_DEFAULT);
+TWINMMU_VALUE(CU_JIT_ERROR_LOG_BUFFER);
+TWINMMU_VALUE(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+TWINMMU_VALUE(CU_GET_PROC_ADDRESS_DEFAULT);
+TWINMMU_VALUE(CU_GET_PROC_ADDRESS_SUCCESS);
+TWINMMU_VALUE(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+TWINMMU_VALUE(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+
+static_assert(kSame<std::remove_pointer_t<PFN_cuGetProcAddress_v11030>, cuGetProcAddress_v11030_t>);
+static_assert(kSame<std::remove_pointer_t<PFN_cuGetProcAddress_v12000>, cuGetProcAddress_v12000_t>);
+
+// Each function: the signature that belongs to the version, and the exported name, which is what
+// cuda.h makes of the name.
+constexpr bool Equal(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+#define TWINMMU_TEXT(name) #name
+#define TWINMMU_EXPANDED_TEXT(name) TWINMMU_TEXT(name)
+#define TWINMMU_CUDA_FUNCTION(name, suffix, version, parameters)                  \
+  static_assert(kSame<std::remove_pointer_t<PFN_##name##_v##version>, name##_t>); \
+  static_assert(Equal(TWINMMU_EXPANDED_TEXT(name), TWINMMU_TEXT(name##suffix)));
+#include "third_party/cuda_abi/functions.inc"
+
+// All comparisons above were made by the compiler.
+TEST(CudaHTest, AgreesWithTheToolkit) {
+  RecordProperty("cuda_version", CUDA_VERSION);
+  SUCCEED() << "compared with cuda.h of CUDA_VERSION " << CUDA_VERSION;
+}
+
+}  // namespace
+}  // namespace twinmmu::cuda_abi
+
+#else
+
+// Without a toolkit nothing is compared, and nobody may think that it was.
+TEST(CudaHTest, AgreesWithTheToolkit) {
+  GTEST_SKIP() << "no cuda.h was found when this was built: NOTHING WAS COMPARED";
+}
+
+#endif
