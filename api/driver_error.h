@@ -51,8 +51,8 @@ std::ostream& operator<<(std::ostream& out, DriverCode code);
 // The canonical code of a driver code; kUnknown for a number without a name.
 absl::StatusCode CanonicalCode(DriverCode code);
 
-// Who raised an error: the driver itself, the loader (no library, or a symbol that the library
-// lacks), or the simulator.
+// Who raised an error: the driver itself, the loader (no library, or no function in it for this
+// call), or the simulator.
 enum class ErrorOrigin { kDriver, kLoader, kSimulator };
 absl::string_view ToString(ErrorOrigin origin);  // "driver", "loader", "simulator"
 std::ostream& operator<<(std::ostream& out, ErrorOrigin origin);

@@ -43,6 +43,7 @@ class Stream {
   friend constexpr bool operator==(Stream a, Stream b) {
     return a.device_ == b.device_ && a.value_ == b.value_;
   }
+  friend constexpr bool operator!=(Stream a, Stream b) { return !(a == b); }
   template <typename H>
   friend H AbslHashValue(H h, Stream s) {
     return H::combine(std::move(h), s.device_, s.value_);
@@ -67,6 +68,7 @@ class DeviceObject {
   friend constexpr bool operator==(DeviceObject a, DeviceObject b) {
     return a.device_ == b.device_ && a.value_ == b.value_;
   }
+  friend constexpr bool operator!=(DeviceObject a, DeviceObject b) { return !(a == b); }
   template <typename H>
   friend H AbslHashValue(H h, DeviceObject o) {
     return H::combine(std::move(h), o.device_, o.value_);

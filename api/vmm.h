@@ -90,14 +90,14 @@ class Vmm {
 
   // Free and total memory of a device. `free` drops at Create and rises again when the last
   // reference to an allocation is gone; reservations and mappings cost nothing that is counted
-  // here, but for page tables. [INFO-1 .. INFO-3] The CUDA backend makes the primary context of
+  // here, but for page tables. [INFO-1 .. INFO-4] The CUDA backend makes the primary context of
   // the device for it. NotFound (INVALID_DEVICE): no such device.
   virtual absl::StatusOr<MemoryInfo> GetMemoryInfo(DeviceOrdinal device) = 0;
 
   // --- Reservations ----------------------------------------------------------------------------
 
   // Reserves `size` bytes of addresses: aligned, disjoint from every other reservation, unmapped.
-  // size: more than 0 and a multiple of the granularity. [RES-1 .. RES-9]
+  // size: more than 0 and a multiple of the granularity. [RES-1 .. RES-14]
   // InvalidArgument: size 0 or not a multiple, alignment not a power of two, flags not 0.
   // ResourceExhausted: no span of this size is free.
   virtual absl::StatusOr<AddressRange> AddressReserve(Bytes size,
@@ -107,7 +107,7 @@ class Vmm {
   }
 
   // Ends a reservation. `range` must be exactly one that AddressReserve gave (base and size), with
-  // no mapping left in it. [FREE-1 .. FREE-6]
+  // no mapping left in it. [FREE-1 .. FREE-7]
   // InvalidArgument: not exactly one reservation, or something in it is still mapped.
   virtual absl::Status AddressFree(const AddressRange& range) = 0;
 
@@ -115,13 +115,13 @@ class Vmm {
 
   // The granule of allocations with these properties: what their sizes, and the addresses, sizes
   // and offsets of their mappings, must be multiples of. kRecommended is a multiple of kMinimum
-  // that performs best. [GRAN-1 .. GRAN-4]
+  // that performs best. [GRAN-1 .. GRAN-5]
   // InvalidArgument: an option, type or location that does not exist.
   virtual absl::StatusOr<Bytes> GetAllocationGranularity(const AllocationProperties& properties,
                                                          Granularity option) = 0;
 
   // Creates physical memory and returns the first reference to it. Its content is undefined.
-  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-10]
+  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-17]
   // InvalidArgument: size, flags, type, location or handle types are not valid.
   // NotFound (INVALID_DEVICE): the location is a device that does not exist.
   // ResourceExhausted: not enough memory. PermissionDenied, Unimplemented: the kind of memory or
@@ -151,9 +151,11 @@ class Vmm {
   // Makes `range.size` bytes of the allocation, from `offset` on, visible at `range`: reserved and
   // wholly unmapped addresses of one reservation. Base, size and offset are multiples of the
   // granularity. One allocation may be mapped many times. Nobody has access yet. Does not wait for
-  // work of a device. flags: must be 0. [MAP-1 .. MAP-14]
+  // work of a device. flags: must be 0. [MAP-1 .. MAP-18]
   // InvalidArgument: not reserved, already mapped (also in part), beyond the end of the
-  // reservation or of the allocation, size 0, misaligned, flags not 0, handle 0.
+  // reservation, size 0, misaligned, flags not 0, handle 0. Unimplemented (NOT_SUPPORTED): an
+  // offset other than 0, more than the allocation holds; today's drivers: any part of an
+  // allocation.
   virtual absl::Status Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
                            uint64_t flags) = 0;
   absl::Status Map(const AddressRange& range, AllocationHandle handle) {
@@ -162,19 +164,21 @@ class Vmm {
 
   // Ends all mappings in `range`, which must consist of one or more whole mappings without a hole.
   // Rights end with them, the reservation stays. Does not wait for work of a device: what still
-  // uses the memory faults. [UNMAP-1 .. UNMAP-9]
+  // uses the memory faults. [UNMAP-1 .. UNMAP-11]
   // InvalidArgument: a part of a mapping, a hole, not reserved, size 0.
   virtual absl::Status Unmap(const AddressRange& range) = 0;
 
   // Sets the right of each named location on `range`, which must consist of mapped memory without a
-  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-14]
-  // InvalidArgument: not mapped, a hole, size 0, no grants, an access or location that does not
-  // exist. NotFound (INVALID_DEVICE): a device that does not exist or cannot reach this memory.
+  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-18]
+  // InvalidArgument: not mapped, a hole, a part of a mapping, size 0, no grants, an access,
+  // location or device that does not exist. Unimplemented (NOT_SUPPORTED): the host for memory of a
+  // device.
   virtual absl::Status SetAccess(const AddressRange& range,
                                  absl::Span<const AccessGrant> grants) = 0;
 
   // The right of `location` at `address`, which may be any address inside a mapping.
-  // [ACC-1, ACC-2, ACC-15 .. ACC-17] InvalidArgument: nothing is mapped there.
+  // [GETACC-1 .. GETACC-5] InvalidArgument: nothing is mapped there. NotFound (INVALID_DEVICE): a
+  // location that does not exist.
   virtual absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) = 0;
 
   // --- Sharing ---------------------------------------------------------------------------------
@@ -191,7 +195,7 @@ class Vmm {
   }
 
   // A reference to the allocation behind `shareable`, with the properties of the exporter. The
-  // descriptor stays open and stays the caller's. [SHARE-5 .. SHARE-9]
+  // descriptor stays open and stays the caller's. [SHARE-5 .. SHARE-12]
   // Errors: not a shareable handle, or of another type; the driver's code depends on what it is.
   virtual absl::StatusOr<AllocationHandle> ImportShareableHandle(
       const ShareableHandle& shareable) = 0;
@@ -201,7 +205,8 @@ class Vmm {
   // Both answer as `device` sees the address: the driver looks from the device whose context is
   // current, so the CUDA backend makes the primary context of `device` for it.
 
-  // One attribute of an address as the driver's integer (pointers and flags included).
+  // One attribute of an address as the driver's integer (pointers and flags included), zero
+  // extended: an ordinal of -1 reads 0xffffffff.
   // [PTR-1 .. PTR-6] InvalidArgument: nothing is mapped there, `device` has no right that the
   // attribute needs, or the attribute does not exist.
   virtual absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device,

@@ -1,0 +1,141 @@
+// cuMemAddressReserve.
+
+#include <vector>
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+ReserveOptions Aligned(Bytes alignment) {
+  ReserveOptions options;
+  options.alignment = alignment;
+  return options;
+}
+
+ReserveOptions Hinted(DeviceAddress hint) {
+  ReserveOptions options;
+  options.hint = hint;
+  return options;
+}
+
+}  // namespace
+
+CONFORMANCE_TEST(ConformanceTest, RES_1, ReservesAnyMultipleOfTheGranularity) {
+  for (const uint64_t granules : {1, 2, 3, 7, 64, 513}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range,
+                                 vmm().AddressReserve(granules * granule()));
+    EXPECT_NE(range.base, DeviceAddress(0));
+    EXPECT_TRUE(range.base.IsAligned(granule())) << range;
+    EXPECT_EQ(range.size, granules * granule());
+    EXPECT_THAT(StateOf(range), Each(HasSubstr("CUDA_ERROR_INVALID_VALUE")));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_2, ReservationsAreDisjoint) {
+  std::vector<AddressRange> ranges;
+  for (uint64_t i = 0; i < 16; ++i) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range,
+                                 vmm().AddressReserve((i % 5 + 1) * granule()));
+    for (const AddressRange& other : ranges) EXPECT_FALSE(range.overlaps(other));
+    ranges.push_back(range);
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_3, RefusesSizeZero) {
+  EXPECT_THAT(vmm().AddressReserve(Bytes(0)), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_4, RefusesASizeThatIsNotAMultiple) {
+  for (const Bytes size :
+       {Bytes(1), granule() - Bytes(1), granule() + Bytes(1), Bytes(~uint64_t{0})}) {
+    EXPECT_THAT(vmm().AddressReserve(size), HasDriverCode(DriverCode::kInvalidValue)) << size;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_5, ReservesOneHostPage) {
+  const auto range = vmm().AddressReserve(KiB(4));
+  if (Deviates(Deviation::kReserveTakesOnlyGranules)) {
+    EXPECT_THAT(range, HasDriverCode(DriverCode::kInvalidValue));
+  } else {
+    EXPECT_THAT(range, IsOk());
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_6, HonoursAnAlignment) {
+  for (const Bytes alignment : {Bytes(1), KiB(4), granule(), 2 * granule(), GiB(1), GiB(64)}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range,
+                                 vmm().AddressReserve(granule(), Aligned(alignment)));
+    EXPECT_TRUE(range.base.IsAligned(alignment)) << range;
+    EXPECT_TRUE(range.base.IsAligned(granule())) << range;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_7, RefusesAnAlignmentThatIsNotAPowerOfTwo) {
+  for (const Bytes alignment : {Bytes(3), 3 * granule(), granule() + Bytes(1)}) {
+    EXPECT_THAT(vmm().AddressReserve(granule(), Aligned(alignment)),
+                HasDriverCode(DriverCode::kInvalidValue))
+        << alignment;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_8, RefusesFlags) {
+  for (const uint64_t flags : {uint64_t{1}, uint64_t{2}, uint64_t{1} << 63}) {
+    ReserveOptions options;
+    options.flags = flags;
+    EXPECT_THAT(vmm().AddressReserve(granule(), options), HasDriverCode(DriverCode::kInvalidValue));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_9, ReservesAFreedAddressAgain) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange first, vmm().AddressReserve(4 * granule()));
+  ASSERT_THAT(vmm().AddressFree(first), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange again,
+                               vmm().AddressReserve(first.size, Hinted(first.base)));
+  EXPECT_EQ(again, first);
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_10, ATakenHintGivesAnotherPlace) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange taken, vmm().AddressReserve(4 * granule()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange other,
+                               vmm().AddressReserve(taken.size, Hinted(taken.base)));
+  EXPECT_FALSE(other.overlaps(taken));
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_11, AReservationBehindAnotherIsFreedApart) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange first, vmm().AddressReserve(2 * granule()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange second,
+                               vmm().AddressReserve(2 * granule(), Hinted(first.end())));
+  EXPECT_FALSE(second.overlaps(first));
+  EXPECT_THAT(vmm().AddressFree(first), IsOk());
+  EXPECT_THAT(vmm().AddressFree(second), IsOk());
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_12, AMisalignedHintIsOnlyAHint) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(8 * granule()));
+  ASSERT_THAT(vmm().AddressFree(range), IsOk());
+  const auto hinted = vmm().AddressReserve(granule(), Hinted(range.base + KiB(64)));
+  if (Deviates(Deviation::kMisalignedHintIsRefused)) {
+    EXPECT_THAT(hinted, HasDriverCode(DriverCode::kInvalidValue));
+  } else {
+    ASSERT_THAT(hinted, IsOk());
+    EXPECT_TRUE(hinted->base.IsAligned(granule()));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_13, MoreThanTheAddressSpaceIsOutOfMemory) {
+  for (const int bit : {56, 63}) {
+    EXPECT_THAT(vmm().AddressReserve(Bytes(uint64_t{1} << bit)),
+                HasDriverCode(DriverCode::kOutOfMemory));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_14, ReservesFarMoreThanThereIsMemory) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo info, vmm().GetMemoryInfo(device()));
+  EXPECT_THAT(vmm().AddressReserve(RoundUp(2 * info.total, granule())), IsOk());
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,224 @@
+// Copies and fills through mapped memory.
+
+#include <vector>
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using ::testing::Each;
+
+// Two mappings of 4 granules side by side, read-write.
+class TwoMappingsTest : public MappedTest {
+ protected:
+  void SetUp() override {
+    MappedTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    TWINMMU_ASSERT_OK_AND_ASSIGN(second_, vmm().Create(allocation_size(), properties()));
+    ASSERT_THAT(vmm().Map(Granules(4, 4), second_), IsOk());
+    ASSERT_THAT(Grant(Granules(4, 4), Access::kReadWrite), IsOk());
+  }
+  AddressRange second() const { return Granules(4, 4); }
+  DeviceAddress seam() const { return second().base; }
+
+ private:
+  AllocationHandle second_;
+};
+
+// Eight bytes that a refused call must not have touched.
+constexpr uint64_t kUntouched = 0x1122334455667788u;
+
+}  // namespace
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_1, CopiesCrossTheSeam) {
+  ASSERT_THAT(Write(reservation(), 1), IsOk());
+  ExpectHolds(reservation(), 1);
+  const AddressRange across{seam() - KiB(4), KiB(8), Bytes(0)};
+  ASSERT_THAT(Write(across, 2), IsOk());
+  ExpectHolds(across, 2);
+  ExpectHolds({reservation().base, KiB(4), Bytes(0)}, 1);
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_2, FillsCrossTheSeam) {
+  const DeviceAddress start = seam() - Bytes(16);
+  for (const uint64_t width : {1, 2, 4}) {
+    SCOPED_TRACE(width);
+    const FillPattern pattern{0xa1b2c3d4u + static_cast<uint32_t>(width), Bytes(width)};
+    ASSERT_THAT(executor().Fill(device(), start, pattern, 32 / width), IsOk());
+    std::vector<uint8_t> bytes(32);
+    ASSERT_THAT(executor().CopyDeviceToHost(device(), bytes.data(), start, Bytes(32)), IsOk());
+    for (uint64_t i = 0; i < bytes.size(); ++i) {
+      ASSERT_EQ(bytes[i], static_cast<uint8_t>(pattern.value >> (8 * (i % width)))) << "byte " << i;
+    }
+  }
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_3, CopiesBetweenMappings) {
+  ASSERT_THAT(Write(mapping(), 3), IsOk());
+  ASSERT_THAT(
+      executor().CopyDeviceToDevice(device(), second().base, mapping().base, allocation_size()),
+      IsOk());
+  ExpectHolds(second(), 3);
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_4, RefusesWithoutARight) {
+  ASSERT_THAT(Grant(mapping(), Access::kNone), IsOk());
+  uint64_t word = kUntouched;
+  const DeviceAddress at = mapping().base;
+  EXPECT_THAT(executor().CopyHostToDevice(device(), at, &word, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToHost(device(), &word, at, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_EQ(word, kUntouched);
+  EXPECT_THAT(executor().Fill(device(), at, {}, 8), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToDevice(device(), at, seam(), Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToDevice(device(), seam(), at, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().SynchronizeDevice(device()), IsOk());
+  ASSERT_THAT(Write(second(), 4), IsOk());
+  ExpectHolds(second(), 4);
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_5, ReadOnlyIsReadAndNotWritten) {
+  ASSERT_THAT(Write(mapping(), 5), IsOk());
+  ASSERT_THAT(Grant(mapping(), Access::kRead), IsOk());
+  const uint64_t word = kUntouched;
+  const DeviceAddress at = mapping().base;
+  EXPECT_THAT(executor().CopyHostToDevice(device(), at, &word, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().Fill(device(), at, {}, 8), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToDevice(device(), at, seam(), Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  ExpectHolds(mapping(), 5);
+  EXPECT_THAT(executor().CopyDeviceToDevice(device(), seam(), at, KiB(4)), IsOk());
+  ExpectHolds({seam(), KiB(4), Bytes(0)}, 5);
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_6, RefusesToRunIntoAHole) {
+  ASSERT_THAT(Write(mapping(), 6), IsOk());
+  const DeviceAddress before_the_end = mapping().end() - Bytes(8);
+  uint64_t words[2] = {kUntouched, kUntouched};
+  EXPECT_THAT(executor().CopyHostToDevice(device(), before_the_end, words, Bytes(16)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().Fill(device(), before_the_end, {}, 16),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().Fill(device(), mapping().base, {}, uint64_t{1} << 40),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToHost(device(), words, before_the_end, Bytes(16)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(words, Each(kUntouched));
+  ExpectHolds(mapping(), 6);
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_7, RefusesAGapOfRightInTheMiddle) {
+  ASSERT_THAT(vmm().Unmap(second()), IsOk());
+  for (const uint64_t first : {4, 6}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle part,
+                                 vmm().Create(2 * granule(), properties()));
+    ASSERT_THAT(vmm().Map(Granules(first, 2), part), IsOk());
+    ASSERT_THAT(Grant(Granules(first, 2), Access::kReadWrite), IsOk());
+  }
+  ASSERT_THAT(Write(reservation(), 7), IsOk());
+  ASSERT_THAT(Grant(Granules(4, 2), Access::kRead), IsOk());
+  EXPECT_THAT(Write(reservation(), 8), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().Fill(device(), reservation().base, {}, reservation().size.value()),
+              HasDriverCode(DriverCode::kInvalidValue));
+  ExpectHolds(reservation(), 7);
+  ASSERT_THAT(Grant(Granules(4, 2), Access::kNone), IsOk());
+  std::vector<uint8_t> bytes(reservation().size.value());
+  EXPECT_THAT(
+      executor().CopyDeviceToHost(device(), bytes.data(), reservation().base, reservation().size),
+      HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_8, RefusesWhatIsNotMapped) {
+  ASSERT_THAT(Write(mapping(), 8), IsOk());
+  for (const DeviceAddress at :
+       {Granules(5, 1).base, reservation().base + TiB(1), DeviceAddress(0), DeviceAddress(4096)}) {
+    SCOPED_TRACE(at);
+    uint64_t word = kUntouched;
+    EXPECT_THAT(executor().CopyHostToDevice(device(), at, &word, Bytes(8)),
+                HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().CopyDeviceToHost(device(), &word, at, Bytes(8)),
+                HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().Fill(device(), at, {}, 8), HasDriverCode(DriverCode::kInvalidValue));
+  }
+  ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
+  EXPECT_THAT(executor().Fill(device(), mapping().base, {}, 8),
+              HasDriverCode(DriverCode::kInvalidValue));
+  ASSERT_THAT(vmm().Map(mapping(), handle()), IsOk());
+  ASSERT_THAT(Grant(mapping(), Access::kReadWrite), IsOk());
+  ExpectHolds(mapping(), 8);
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_9, NoBytesGoAnywhere) {
+  uint64_t word = kUntouched;
+  for (const DeviceAddress at : {DeviceAddress(0), mapping().end(), mapping().base}) {
+    EXPECT_THAT(executor().CopyHostToDevice(device(), at, &word, Bytes(0)), IsOk());
+    EXPECT_THAT(executor().CopyDeviceToHost(device(), &word, at, Bytes(0)), IsOk());
+    EXPECT_THAT(executor().Fill(device(), at, {}, 0), IsOk());
+  }
+  EXPECT_EQ(word, kUntouched);
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_10, RefusesAMisalignedFill) {
+  for (const auto& [width, off] : {std::pair(4, 1), std::pair(4, 2), std::pair(2, 1)}) {
+    const FillPattern pattern{0, Bytes(static_cast<uint64_t>(width))};
+    EXPECT_THAT(
+        executor().Fill(device(), mapping().base + Bytes(static_cast<uint64_t>(off)), pattern, 4),
+        HasDriverCode(DriverCode::kInvalidValue));
+  }
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_11, AStreamRefusesAtTheCall) {
+  ASSERT_THAT(Grant(mapping(), Access::kRead), IsOk());
+  ASSERT_THAT(Grant(second(), Access::kNone), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream stream, executor().CreateStream(device()));
+  uint64_t word = kUntouched;
+  for (const DeviceAddress at : {mapping().base, second().base, second().end() + GiB(512)}) {
+    EXPECT_THAT(executor().CopyHostToDevice(stream, at, &word, Bytes(8)),
+                HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().Fill(stream, at, {}, 8), HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().CopyDeviceToDevice(stream, at, mapping().base, Bytes(8)),
+                HasDriverCode(DriverCode::kInvalidValue));
+  }
+  EXPECT_THAT(executor().CopyDeviceToHost(stream, &word, second().base, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToHost(stream, &word, mapping().base, Bytes(8)), IsOk());
+  EXPECT_THAT(executor().SynchronizeStream(stream), IsOk());
+  EXPECT_THAT(executor().DestroyStream(stream), IsOk());
+}
+
+CONFORMANCE_TEST(TwoMappingsTest, DATA_12, AStreamRunsInOrder) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream stream, executor().CreateStream(device()));
+  const Bytes size = allocation_size();
+  std::vector<uint8_t> bytes(size.value());
+  for (uint32_t round = 0; round < 8; ++round) {
+    const FillPattern pattern{round + 1, Bytes(1)};
+    ASSERT_THAT(executor().Fill(stream, mapping().base, pattern, size.value()), IsOk());
+    ASSERT_THAT(executor().CopyDeviceToDevice(stream, second().base, mapping().base, size), IsOk());
+    ASSERT_THAT(executor().Fill(stream, mapping().base, {}, size.value()), IsOk());
+    ASSERT_THAT(executor().CopyDeviceToHost(stream, bytes.data(), second().base, size), IsOk());
+    ASSERT_THAT(executor().SynchronizeStream(stream), IsOk());
+    ExpectAllBytes(bytes, static_cast<uint8_t>(round + 1));
+  }
+  EXPECT_THAT(executor().DestroyStream(stream), IsOk());
+}
+
+CONFORMANCE_TEST(ConformanceTest, DATA_13, HeadAndTailOfALargeMappingAreApart) {
+  const Bytes size = RoundUp(GiB(5), granule());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle large, vmm().Create(size, properties()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(size));
+  ASSERT_THAT(vmm().Map(range, large), IsOk());
+  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  const AddressRange head = range.subrange(Bytes(0), KiB(64));
+  const AddressRange tail = range.subrange(size - KiB(64), KiB(64));
+  ASSERT_THAT(Write(head, 13), IsOk());
+  ASSERT_THAT(Write(tail, 14), IsOk());
+  ExpectHolds(head, 13);
+  ExpectHolds(tail, 14);
+}
+
+}  // namespace twinmmu::conformance

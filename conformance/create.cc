@@ -1,0 +1,183 @@
+// cuMemCreate.
+
+#include <set>
+#include <vector>
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using ::testing::AnyOf;
+
+AllocationProperties At(const Location& location) {
+  AllocationProperties properties;
+  properties.location = location;
+  return properties;
+}
+
+AllocationProperties SharedBy(HandleType types) {
+  AllocationProperties properties;
+  properties.requested_handle_types = types;
+  return properties;
+}
+
+constexpr Location kNoDevice{LocationType::kDevice, 9999};
+
+}  // namespace
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_1, CreatesAnyNumberOfGranules) {
+  std::set<AllocationHandle> handles;
+  for (uint64_t granules = 1; granules <= 16; ++granules) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
+                                 vmm().Create(granules * granule(), properties()));
+    EXPECT_NE(handle, AllocationHandle(0));
+    EXPECT_TRUE(handles.insert(handle).second) << "live handles must differ";
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_2, RefusesSizeZero) {
+  EXPECT_THAT(vmm().Create(Bytes(0), properties()), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_3, RefusesASizeThatIsNotAMultiple) {
+  for (const Bytes size :
+       {Bytes(1), KiB(64), granule() - Bytes(1), granule() + Bytes(1), Bytes(~uint64_t{0})}) {
+    EXPECT_THAT(vmm().Create(size, properties()), HasDriverCode(DriverCode::kInvalidValue)) << size;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_4, RefusesFlags) {
+  EXPECT_THAT(vmm().Create(granule(), properties(), 1), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_5, RefusesAnUnknownType) {
+  for (const uint32_t type : {0u, 99u}) {
+    AllocationProperties unknown;
+    unknown.type = static_cast<AllocationType>(type);
+    EXPECT_THAT(vmm().Create(granule(), unknown), HasDriverCode(DriverCode::kInvalidValue));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_6, RefusesAnUnknownLocationType) {
+  for (const int type : {0, 99}) {
+    EXPECT_THAT(vmm().Create(granule(), At({static_cast<LocationType>(type), 0})),
+                HasDriverCode(DriverCode::kInvalidValue));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_7, RefusesAnUnknownDevice) {
+  for (const int id : {-1, device_count(), 9999}) {
+    EXPECT_THAT(vmm().Create(granule(), At({LocationType::kDevice, id})),
+                HasDriverCode(DriverCode::kInvalidDevice))
+        << id;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_8, MoreThanThereIsTakesNothing) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  for (const Bytes size :
+       {RoundUp(before.total, granule()) + granule(), TiB(1), TiB(1 << 20), Bytes(0) - granule()}) {
+    EXPECT_THAT(vmm().Create(size, properties()), HasDriverCode(DriverCode::kOutOfMemory)) << size;
+  }
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo after, vmm().GetMemoryInfo(device()));
+  EXPECT_EQ(after.free, before.free);
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_9, FabricIsCreatedOrRefusedWhole) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  const auto handle = vmm().Create(granule(), SharedBy(HandleType::kFabric));
+  if (handle.ok()) {
+    EXPECT_THAT(vmm().GetDeviceAttribute(DeviceAttribute::kHandleTypeFabricSupported, device()),
+                IsOkAndHolds(1));
+    return;
+  }
+  EXPECT_THAT(handle, AnyOf(HasDriverCode(DriverCode::kNotPermitted),
+                            HasDriverCode(DriverCode::kNotSupported)));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo after, vmm().GetMemoryInfo(device()));
+  EXPECT_EQ(after.free, before.free);
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_10, RefusesWindowsHandleTypes) {
+  for (const HandleType type : {HandleType::kWin32, HandleType::kWin32Kmt,
+                                HandleType::kPosixFileDescriptor | HandleType::kWin32}) {
+    EXPECT_THAT(vmm().Create(granule(), SharedBy(type)), HasDriverCode(DriverCode::kInvalidValue))
+        << type;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_11, CompressionReadsBack) {
+  AllocationProperties compressed;
+  compressed.compression = CompressionType::kGeneric;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, vmm().Create(granule(), compressed));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                               vmm().GetAllocationProperties(handle));
+  EXPECT_THAT(granted.compression, AnyOf(CompressionType::kNone, CompressionType::kGeneric));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kGenericCompressionSupported, device()));
+  if (supported == 0) {
+    EXPECT_EQ(granted.compression, CompressionType::kNone);
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
+                               device()));
+  const auto handle = vmm().Create(2 * granule(), At(Location::HostNuma(0)));
+  if (supported == 0) {
+    EXPECT_THAT(handle, AnyOf(HasDriverCode(DriverCode::kNotSupported),
+                              HasDriverCode(DriverCode::kInvalidValue)));
+    return;
+  }
+  ASSERT_THAT(handle, IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(2 * granule()));
+  ASSERT_THAT(vmm().Map(range, *handle), IsOk());
+  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(Grant(range, Access::kReadWrite, Location::HostNuma(0)), IsOk());
+  ASSERT_THAT(Write(range, 12), IsOk());
+  ExpectHolds(range, 12);
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_13, RefusesUnknownHandleTypes) {
+  const auto handle = vmm().Create(granule(), SharedBy(static_cast<HandleType>(16)));
+  if (Deviates(Deviation::kUnknownHandleTypesAreIgnored)) {
+    ASSERT_THAT(handle, IsOk());
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                                 vmm().GetAllocationProperties(*handle));
+    EXPECT_EQ(granted.requested_handle_types, HandleType::kNone);
+  } else {
+    EXPECT_THAT(handle, HasDriverCode(DriverCode::kInvalidValue));
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_14, HostMemoryOfNoNodeCannotBeShared) {
+  AllocationProperties shared = SharedBy(HandleType::kPosixFileDescriptor);
+  shared.location = Location::Host();
+  EXPECT_THAT(vmm().Create(granule(), shared), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_15, RefusesTheCurrentHostNumaNode) {
+  EXPECT_THAT(vmm().Create(granule(), At(Location::HostNumaCurrent())),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_16, RefusesAnUnknownHostNumaNode) {
+  for (const int node : {-1, 9999}) {
+    EXPECT_THAT(vmm().Create(granule(), At(Location::HostNuma(node))),
+                HasDriverCode(DriverCode::kInvalidValue))
+        << node;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_17, SizeBeforeDeviceBeforeType) {
+  AllocationProperties bad = At(kNoDevice);
+  bad.type = AllocationType::kInvalid;
+  EXPECT_THAT(vmm().Create(Bytes(1), bad), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(vmm().Create(granule(), bad), HasDriverCode(DriverCode::kInvalidDevice));
+  EXPECT_THAT(vmm().Create(TiB(1024), At(kNoDevice)), HasDriverCode(DriverCode::kInvalidDevice));
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,126 @@
+// Faults: accesses that only the device can refuse. A fault poisons the context for good, so each
+// runs in a process of its own, which reports by its exit code and says on stderr what was wrong.
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "conformance/child_checks.h"
+#include "conformance/kernel_fixture.h"
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using ::testing::ExitedWithCode;
+
+// The allocation's mapping can be given any right; results and the kernels' own memory stay usable.
+class FaultTest : public KernelTest {
+ protected:
+  void Synchronize(ChildChecks& checks, DriverCode expected) {
+    checks.Expect("synchronise", executor().SynchronizeDevice(device()), expected);
+  }
+  // Two more granules, read-write, for a kernel's results while mapping() has another right.
+  AddressRange MapResults() {
+    const auto handle = vmm().Create(2 * granule(), properties());
+    const AddressRange range = Granules(4, 2);
+    EXPECT_THAT(handle, IsOk());
+    if (!handle.ok()) return range;
+    EXPECT_THAT(vmm().Map(range, *handle), IsOk());
+    EXPECT_THAT(Grant(range, Access::kReadWrite), IsOk());
+    return range;
+  }
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(FaultTest, FAULT_1, AStoreWithoutARightFaultsForGood) {
+  if (!LoadKernels()) return;
+  const auto child = [this] {
+    ChildChecks checks;
+    checks.Expect("revoke", Grant(mapping(), Access::kNone), DriverCode::kSuccess);
+    checks.Expect("launch", kernels().Store32(Stream(device()), mapping().base, 1),
+                  DriverCode::kSuccess);
+    Synchronize(checks, DriverCode::kIllegalAddress);
+    Synchronize(checks, DriverCode::kIllegalAddress);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ExitedWithCode(0), "");
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_2, ReadOnlyIsLoadedAndNotStored) {
+  if (!LoadKernels()) return;
+  const AddressRange results = MapResults();
+  const auto child = [this, results] {
+    ChildChecks checks;
+    const Stream stream(device());
+    checks.Expect("read only", Grant(mapping(), Access::kRead), DriverCode::kSuccess);
+    checks.Expect("load", kernels().Load32(stream, mapping().base, results.base),
+                  DriverCode::kSuccess);
+    Synchronize(checks, DriverCode::kSuccess);
+    checks.Expect("store", kernels().Store32(stream, mapping().base, 1), DriverCode::kSuccess);
+    Synchronize(checks, DriverCode::kIllegalAddress);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ExitedWithCode(0), "");
+  const auto atomic = [this, results] {
+    ChildChecks checks;
+    checks.Expect("read only", Grant(mapping(), Access::kRead), DriverCode::kSuccess);
+    checks.Expect("add", kernels().AtomicAdd32(Stream(device()), mapping().base, 1, results.base),
+                  DriverCode::kSuccess);
+    Synchronize(checks, DriverCode::kIllegalAddress);
+    checks.Exit();
+  };
+  EXPECT_EXIT(atomic(), ExitedWithCode(0), "");
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_3, ALoadFromAHoleFaults) {
+  if (!LoadKernels()) return;
+  for (const DeviceAddress hole : {Granules(6, 1).base, reservation().base + TiB(1)}) {
+    const auto child = [this, hole] {
+      ChildChecks checks;
+      checks.Expect("launch", kernels().Load32(Stream(device()), hole, result()),
+                    DriverCode::kSuccess);
+      Synchronize(checks, DriverCode::kIllegalAddress);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ExitedWithCode(0), "");
+  }
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_4, VirtualMemoryGoesOnAfterAFault) {
+  if (!LoadKernels()) return;
+  const AddressRange more = MapResults();
+  const auto child = [this, more] {
+    ChildChecks checks;
+    constexpr DriverCode kFault = DriverCode::kIllegalAddress;
+    checks.Expect("launch", kernels().Store32(Stream(device()), Granules(6, 1).base, 1),
+                  DriverCode::kSuccess);
+    Synchronize(checks, kFault);
+    uint32_t word = 0;
+    checks.Expect("copy", executor().CopyDeviceToHost(device(), &word, mapping().base, Bytes(4)),
+                  kFault);
+    checks.Expect("fill", executor().Fill(device(), mapping().base, {}, 4), kFault);
+    checks.Expect("launch again", kernels().Load32(Stream(device()), mapping().base, result()),
+                  kFault);
+    checks.Expect("create stream", executor().CreateStream(device()).status(), kFault);
+    checks.Expect("memory info", vmm().GetMemoryInfo(device()).status(), kFault);
+    checks.Expect("address range", vmm().GetAddressRange(device(), mapping().base).status(),
+                  kFault);
+    constexpr DriverCode kFine = DriverCode::kSuccess;
+    checks.Expect("set access", Grant(mapping(), Access::kRead), kFine);
+    checks.Expect("get access", vmm().GetAccess(here(), mapping().base).status(), kFine);
+    checks.Expect("unmap", vmm().Unmap(more), kFine);
+    checks.Expect("map again", vmm().Map(Granules(4, 4), handle()), kFine);
+    const auto fresh = vmm().Create(granule(), properties());
+    checks.Expect("create", fresh.status(), kFine);
+    if (fresh.ok()) checks.Expect("release", vmm().Release(*fresh), kFine);
+    const auto range = vmm().AddressReserve(granule());
+    checks.Expect("reserve", range.status(), kFine);
+    if (range.ok()) checks.Expect("free", vmm().AddressFree(*range), kFine);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ExitedWithCode(0), "");
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,155 @@
+#include "conformance/fixtures.h"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// The word at `index` of the pattern `seed`: neighbours and seeds differ in all bytes, so that data
+// from a wrong place or a wrong time is not taken for right.
+uint32_t PatternWord(uint32_t seed, uint64_t index) {
+  uint64_t x = index * 0x9e3779b97f4a7c15u + seed;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<uint32_t>(x ^ (x >> 31));
+}
+
+std::vector<uint32_t> Pattern(uint32_t seed, uint64_t first_word, Bytes size) {
+  std::vector<uint32_t> words(size / Bytes(sizeof(uint32_t)));
+  for (uint64_t i = 0; i < words.size(); ++i) words[i] = PatternWord(seed, first_word + i);
+  return words;
+}
+
+}  // namespace
+
+const absl::StatusOr<Target>& TargetUnderTest::Open() {
+  if (!opened_) target_ = factory_.open();
+  opened_ = true;
+  return target_;
+}
+
+void ConformanceTest::SetUp() {
+  const absl::StatusOr<Target>& target = under_test_->Open();
+  if (target.status().code() == absl::StatusCode::kFailedPrecondition) {
+    GTEST_SKIP() << target.status().message();
+  }
+  ASSERT_THAT(target, IsOk());
+  target_ = &*target;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(vmm_, target_->driver->vmm());
+  ledger_ = std::make_unique<LedgerVmm>(vmm_);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(executor_, target_->driver->executor());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(device_count_, ledger_->GetDeviceCount());
+  if (device_count_ == 0) GTEST_SKIP() << "the driver sees no device";
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      granule_, ledger_->GetAllocationGranularity(properties(), Granularity::kMinimum));
+}
+
+void ConformanceTest::TearDown() {
+  if (ledger_ == nullptr) return;
+  EXPECT_THAT(ledger_->UndoAll(), IsOk()) << "while cleaning up";
+}
+
+absl::Status ConformanceTest::Grant(const AddressRange& range, Access access,
+                                    const Location& location) {
+  const AccessGrant grant{location, access};
+  return vmm().SetAccess(range, absl::MakeConstSpan(&grant, 1));
+}
+
+std::vector<std::string> ConformanceTest::StateOf(const AddressRange& range) {
+  std::vector<std::string> state;
+  for (Bytes at; at < range.size; at = at + granule()) {
+    const DeviceAddress address = range.base + at;
+    std::ostringstream line;
+    line << "granule " << at / granule() << ": ";
+    const absl::StatusOr<AllocationHandle> handle = vmm().RetainAllocationHandle(address);
+    if (handle.ok()) {
+      line << "handle " << *handle;
+      EXPECT_THAT(vmm().Release(*handle), IsOk());
+    } else {
+      line << GetDriverCode(handle.status());
+    }
+    for (int i = 0; i < device_count(); ++i) {
+      const Location location = Location::Device(DeviceOrdinal(i));
+      const absl::StatusOr<Access> access = vmm().GetAccess(location, address);
+      if (access.ok()) {
+        line << ", " << AccessGrant{location, *access};
+      } else {
+        line << ", " << location << ": " << GetDriverCode(access.status());
+      }
+    }
+    state.push_back(line.str());
+  }
+  return state;
+}
+
+absl::Status ConformanceTest::Write(const AddressRange& range, uint32_t seed) {
+  const std::vector<uint32_t> words = Pattern(seed, 0, range.size);
+  return executor().CopyHostToDevice(device(), range.base, words.data(), range.size);
+}
+
+void ConformanceTest::ExpectHolds(const AddressRange& range, uint32_t seed, uint64_t first_word) {
+  const std::vector<uint32_t> expected = Pattern(seed, first_word, range.size);
+  std::vector<uint32_t> words(expected.size());
+  ASSERT_THAT(executor().CopyDeviceToHost(device(), words.data(), range.base, range.size), IsOk());
+  const auto difference = std::mismatch(words.begin(), words.end(), expected.begin());
+  if (difference.first == words.end()) return;
+  const uint64_t index = static_cast<uint64_t>(difference.first - words.begin());
+  ADD_FAILURE() << "word " << index << " of " << range << " is 0x" << std::hex << words[index]
+                << ", not 0x" << expected[index] << ", which was written with seed " << std::dec
+                << seed;
+}
+
+void ConformanceTest::ExpectAllBytes(const std::vector<uint8_t>& bytes, uint8_t expected) {
+  const auto different =
+      std::find_if(bytes.begin(), bytes.end(), [&](uint8_t byte) { return byte != expected; });
+  if (different == bytes.end()) return;
+  ADD_FAILURE() << "byte " << different - bytes.begin() << " is " << int{*different} << ", not "
+                << int{expected};
+}
+
+bool ConformanceTest::Deviates(Deviation deviation) {
+  const bool deviates = traits().deviations.count(deviation) != 0;
+  if (deviates) RecordProperty(kDeviationProperty, GetDeviation(deviation).name);
+  return deviates;
+}
+
+void ConformanceTest::ExpectUnsupported(const absl::Status& status) {
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented));
+  RecordProperty(kUnsupportedProperty, std::string(status.message()));
+}
+
+void PhysicalTest::SetUp() {
+  ConformanceTest::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(handle_, vmm().Create(allocation_size(), properties()));
+}
+
+void ReservedTest::SetUp() {
+  PhysicalTest::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(reservation_, vmm().AddressReserve(8 * granule()));
+}
+
+void MappedTest::SetUp() {
+  ReservedTest::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  ASSERT_THAT(vmm().Map(mapping(), handle()), IsOk());
+  ASSERT_THAT(Grant(mapping(), Access::kReadWrite), IsOk());
+}
+
+void TwoDevicesTest::SetUp() {
+  ConformanceTest::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (device_count() < 2) GTEST_SKIP() << "needs two devices, there is one";
+  for (const auto& [from, to] : {std::pair(device(), peer()), std::pair(peer(), device())}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm().CanAccessPeer(from, to));
+    if (!reaches) GTEST_SKIP() << from << " cannot access the memory of " << to;
+  }
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,149 @@
+// The ladder of fixtures. Each step adds one resource; what a test leaves is undone after it.
+//
+//   ConformanceTest   the target, its devices, words to ask and compare with
+//   PhysicalTest      + an allocation of 4 granules on device 0
+//   ReservedTest      + a reservation of 8 granules
+//   MappedTest        + the allocation mapped at the start of it, read-write for device 0
+//   TwoDevicesTest    ConformanceTest on a machine with two devices that reach each other's memory
+//
+// Drivers are opened once for the whole run; only resources belong to a test.
+
+#ifndef TWINMMU_CONFORMANCE_FIXTURES_H_
+#define TWINMMU_CONFORMANCE_FIXTURES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "api/driver_error.h"
+#include "api/testing/matchers.h"
+#include "conformance/ledger.h"
+#include "conformance/target.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu::conformance {
+
+// A target as the run keeps it: opened at most once, by the first test that needs it.
+class TargetUnderTest {
+ public:
+  explicit TargetUnderTest(TargetFactory factory) : factory_(std::move(factory)) {}
+
+  const std::string& name() const { return factory_.name; }
+  const absl::StatusOr<Target>& Open();
+
+ private:
+  TargetFactory factory_;
+  absl::StatusOr<Target> target_ = absl::UnknownError("not opened yet");
+  bool opened_ = false;
+};
+
+// Marks that the table reads from a test's properties: RecordProperty(kDeviationProperty, name).
+inline constexpr char kDeviationProperty[] = "deviation";
+inline constexpr char kUnsupportedProperty[] = "unsupported";
+
+class ConformanceTest : public ::testing::Test {
+ public:
+  void set_target(TargetUnderTest* target) { under_test_ = target; }
+
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  Vmm& vmm() { return *ledger_; }
+  // The same without the ledger, for several threads: the test cleans up after itself.
+  Vmm& unbooked_vmm() { return *vmm_; }
+  Executor& executor() { return *executor_; }
+  const Traits& traits() const { return target_->traits; }
+  int device_count() const { return device_count_; }
+
+  static DeviceOrdinal device() { return DeviceOrdinal(0); }
+  static Location here() { return Location::Device(device()); }
+  static AllocationProperties properties() { return AllocationProperties(); }
+  // The minimum granularity of pinned memory on device 0.
+  Bytes granule() const { return granule_; }
+
+  absl::Status Grant(const AddressRange& range, Access access, const Location& location);
+  absl::Status Grant(const AddressRange& range, Access access) {
+    return Grant(range, access, here());
+  }
+
+  // One line per granule of `range`: what is mapped there, and each device's right.
+  std::vector<std::string> StateOf(const AddressRange& range);
+
+  // The call fails with `code`, and StateOf(watched) is the same before and after.
+  template <typename Call>
+  void ExpectRefused(DriverCode code, const AddressRange& watched, Call call) {
+    const std::vector<std::string> before = StateOf(watched);
+    const auto result = call();
+    EXPECT_THAT(result, HasDriverCode(code));
+    EXPECT_EQ(StateOf(watched), before) << "a refused call must change nothing";
+  }
+
+  // Writes a pattern made of `seed` through device 0; succeeds only when all of it arrived.
+  absl::Status Write(const AddressRange& range, uint32_t seed);
+  // Expects that device 0 reads what Write(_, seed) wrote: word i of `range` is word
+  // `first_word + i` of the pattern.
+  void ExpectHolds(const AddressRange& range, uint32_t seed, uint64_t first_word = 0);
+
+  // Expects that every byte is `expected`. (A matcher would take seconds for a few MiB.)
+  static void ExpectAllBytes(const std::vector<uint8_t>& bytes, uint8_t expected);
+
+  // True where the target is declared to depart from a rule in this way; the table then shows the
+  // test's verdict as "as observed".
+  bool Deviates(Deviation deviation);
+
+  // Asserts that a call is refused as not supported, and shows it in the table.
+  void ExpectUnsupported(const absl::Status& status);
+
+ private:
+  TargetUnderTest* under_test_ = nullptr;
+  const Target* target_ = nullptr;
+  Vmm* vmm_ = nullptr;
+  std::unique_ptr<LedgerVmm> ledger_;
+  Executor* executor_ = nullptr;
+  int device_count_ = 0;
+  Bytes granule_;
+};
+
+class PhysicalTest : public ConformanceTest {
+ protected:
+  void SetUp() override;
+  AllocationHandle handle() const { return handle_; }
+  Bytes allocation_size() const { return 4 * granule(); }
+
+ private:
+  AllocationHandle handle_;
+};
+
+class ReservedTest : public PhysicalTest {
+ protected:
+  void SetUp() override;
+  const AddressRange& reservation() const { return reservation_; }
+  // `count` granules of the reservation, from granule `first` on.
+  AddressRange Granules(uint64_t first, uint64_t count) const {
+    return reservation_.subrange(first * granule(), count * granule());
+  }
+
+ private:
+  AddressRange reservation_;
+};
+
+class MappedTest : public ReservedTest {
+ protected:
+  void SetUp() override;
+  AddressRange mapping() const { return Granules(0, 4); }
+};
+
+class TwoDevicesTest : public ConformanceTest {
+ protected:
+  void SetUp() override;
+  static DeviceOrdinal peer() { return DeviceOrdinal(1); }
+  static Location there() { return Location::Device(peer()); }
+};
+
+}  // namespace twinmmu::conformance
+
+#endif  // TWINMMU_CONFORMANCE_FIXTURES_H_

@@ -1,0 +1,98 @@
+// cuMemGetAllocationPropertiesFromHandle, cuMemRelease, cuMemRetainAllocationHandle.
+
+#include <cstdlib>
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+
+CONFORMANCE_TEST(ConformanceTest, PROP_1, PropertiesReadBack) {
+  for (int i = 0; i < device_count(); ++i) {
+    for (const HandleType types : {HandleType::kNone, HandleType::kPosixFileDescriptor}) {
+      AllocationProperties asked;
+      asked.location = Location::Device(DeviceOrdinal(i));
+      asked.requested_handle_types = types;
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, vmm().Create(granule(), asked));
+      EXPECT_THAT(vmm().GetAllocationProperties(handle), IsOkAndHolds(asked));
+    }
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, PROP_2, RefusesHandleZero) {
+  EXPECT_THAT(vmm().GetAllocationProperties(AllocationHandle(0)),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(ConformanceTest, REL_1, RefusesHandleZero) {
+  EXPECT_THAT(vmm().Release(AllocationHandle(0)), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(MappedTest, REL_2, AMappingOutlivesItsHandle) {
+  ASSERT_THAT(Write(mapping(), 2), IsOk());
+  ASSERT_THAT(vmm().Release(handle()), IsOk());
+  ExpectHolds(mapping(), 2);
+  EXPECT_THAT(vmm().GetAccess(here(), mapping().base), IsOkAndHolds(Access::kReadWrite));
+  ASSERT_THAT(Write(mapping(), 3), IsOk());
+  ExpectHolds(mapping(), 3);
+}
+
+CONFORMANCE_TEST(MappedTest, REL_3, AHandleKeepsItsDataUnmapped) {
+  ASSERT_THAT(Write(mapping(), 4), IsOk());
+  ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
+  ASSERT_THAT(vmm().Map(Granules(4, 4), handle()), IsOk());
+  ASSERT_THAT(Grant(Granules(4, 4), Access::kRead), IsOk());
+  ExpectHolds(Granules(4, 4), 4);
+}
+
+CONFORMANCE_TEST(PhysicalTest, REL_4, ADeadHandleIsRefused) {
+  // In a process of its own: a driver may crash on it, and that is recorded as a refusal too.
+  const auto release_twice = [this] {
+    const bool first = vmm().Release(handle()).ok();
+    const absl::Status second = vmm().Release(handle());
+    std::_Exit(first && GetDriverCode(second) == DriverCode::kInvalidValue ? 0 : 1);
+  };
+  EXPECT_EXIT(
+      release_twice(), [](int status) { return !WIFEXITED(status) || WEXITSTATUS(status) == 0; },
+      "");
+}
+
+CONFORMANCE_TEST(MappedTest, RET_1, AnyAddressGivesTheHandleMapped) {
+  for (const Bytes at : {Bytes(0), Bytes(1), Bytes(4097), granule(), 2 * granule() + Bytes(7),
+                         allocation_size() - Bytes(1)}) {
+    EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base + at), IsOkAndHolds(handle())) << at;
+  }
+}
+
+CONFORMANCE_TEST(ReservedTest, RET_2, EachRetainIsAReference) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle mapped,
+                               vmm().Create(8 * granule(), properties()));
+  ASSERT_THAT(vmm().Map(reservation(), mapped), IsOk());
+  ASSERT_THAT(vmm().RetainAllocationHandle(reservation().base), IsOk());
+  ASSERT_THAT(vmm().Unmap(reservation()), IsOk());
+  ASSERT_THAT(vmm().Release(mapped), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo retained, vmm().GetMemoryInfo(device()));
+  EXPECT_EQ(before.free - retained.free, 8 * granule());
+  ASSERT_THAT(vmm().Release(mapped), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo released, vmm().GetMemoryInfo(device()));
+  EXPECT_EQ(released.free, before.free);
+}
+
+CONFORMANCE_TEST(MappedTest, RET_3, RefusesWhereNothingIsMapped) {
+  for (const DeviceAddress address :
+       {Granules(4, 1).base, reservation().base + TiB(1), DeviceAddress(0), DeviceAddress(16)}) {
+    EXPECT_THAT(vmm().RetainAllocationHandle(address), HasDriverCode(DriverCode::kInvalidValue))
+        << address;
+  }
+  ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(MappedTest, RET_4, AMappingBringsAReleasedHandleBack) {
+  ASSERT_THAT(vmm().Release(handle()), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base), IsOkAndHolds(handle()));
+  EXPECT_THAT(vmm().GetAllocationProperties(handle()), IsOkAndHolds(properties()));
+}
+
+}  // namespace twinmmu::conformance

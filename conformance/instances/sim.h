@@ -1,0 +1,15 @@
+// The simulator as a target of the suite.
+
+#ifndef TWINMMU_CONFORMANCE_INSTANCES_SIM_H_
+#define TWINMMU_CONFORMANCE_INSTANCES_SIM_H_
+
+#include "conformance/target.h"
+
+namespace twinmmu::conformance {
+
+// The reference machine with `devices` devices, which reach each other's memory.
+TargetFactory SimTarget(int devices = 2);
+
+}  // namespace twinmmu::conformance
+
+#endif  // TWINMMU_CONFORMANCE_INSTANCES_SIM_H_

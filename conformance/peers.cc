@@ -1,0 +1,136 @@
+// Two devices that reach each other's memory.
+
+#include <vector>
+
+#include "conformance/child_checks.h"
+#include "conformance/registry.h"
+#include "kernels/kernels.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// Two granules of device 0 and two of device 1, side by side in one reservation. No rights.
+class PeerTest : public TwoDevicesTest {
+ protected:
+  void SetUp() override {
+    TwoDevicesTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    TWINMMU_ASSERT_OK_AND_ASSIGN(all_, vmm().AddressReserve(4 * granule()));
+    AllocationProperties on_peer;
+    on_peer.location = there();
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle own,
+                                 vmm().Create(2 * granule(), properties()));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle peers,
+                                 vmm().Create(2 * granule(), on_peer));
+    ASSERT_THAT(vmm().Map(own_memory(), own), IsOk());
+    ASSERT_THAT(vmm().Map(peer_memory(), peers), IsOk());
+  }
+  const AddressRange& all() const { return all_; }
+  AddressRange own_memory() const { return all_.subrange(Bytes(0), 2 * granule()); }
+  AddressRange peer_memory() const { return all_.subrange(2 * granule(), 2 * granule()); }
+  void ExpectAccess(const AddressRange& range, Access own, Access peers) {
+    EXPECT_THAT(vmm().GetAccess(here(), range.base), IsOkAndHolds(own));
+    EXPECT_THAT(vmm().GetAccess(there(), range.base), IsOkAndHolds(peers));
+  }
+
+ private:
+  AddressRange all_;
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(PeerTest, PEER_1, AGrantLeavesTheOtherDevice) {
+  ExpectAccess(own_memory(), Access::kNone, Access::kNone);
+  ASSERT_THAT(Grant(own_memory(), Access::kReadWrite, there()), IsOk());
+  ExpectAccess(own_memory(), Access::kNone, Access::kReadWrite);
+  ASSERT_THAT(Grant(own_memory(), Access::kRead, here()), IsOk());
+  ExpectAccess(own_memory(), Access::kRead, Access::kReadWrite);
+  ASSERT_THAT(Grant(own_memory(), Access::kNone, there()), IsOk());
+  ExpectAccess(own_memory(), Access::kRead, Access::kNone);
+}
+
+CONFORMANCE_TEST(PeerTest, PEER_2, OneCallGrantsToBoth) {
+  const AccessGrant own{here(), Access::kReadWrite};
+  const AccessGrant peers{there(), Access::kRead};
+  ASSERT_THAT(vmm().SetAccess(all(), {own, peers}), IsOk());
+  ExpectAccess(own_memory(), Access::kReadWrite, Access::kRead);
+  ExpectAccess(peer_memory(), Access::kReadWrite, Access::kRead);
+}
+
+CONFORMANCE_TEST(PeerTest, PEER_3, APeerNeedsAGrantOfItsOwn) {
+  ASSERT_THAT(Grant(own_memory(), Access::kReadWrite, here()), IsOk());
+  uint64_t word = 1;
+  const DeviceAddress at = own_memory().base;
+  EXPECT_THAT(executor().CopyHostToDevice(peer(), at, &word, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToHost(peer(), &word, at, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  ASSERT_THAT(Grant(own_memory(), Access::kRead, there()), IsOk());
+  EXPECT_THAT(executor().CopyHostToDevice(peer(), at, &word, Bytes(8)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  ASSERT_THAT(Write(own_memory(), 3), IsOk());
+  uint64_t through_peer = 0;
+  uint64_t through_owner = 0;
+  ASSERT_THAT(executor().CopyDeviceToHost(peer(), &through_peer, at, Bytes(8)), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToHost(device(), &through_owner, at, Bytes(8)), IsOk());
+  EXPECT_EQ(through_peer, through_owner);
+  ASSERT_THAT(Grant(own_memory(), Access::kReadWrite, there()), IsOk());
+  word = 0x0123456789abcdefu;
+  ASSERT_THAT(executor().CopyHostToDevice(peer(), at, &word, Bytes(8)), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToHost(device(), &through_owner, at, Bytes(8)), IsOk());
+  EXPECT_EQ(through_owner, word);
+}
+
+CONFORMANCE_TEST(PeerTest, PEER_4, CopiesCrossTheBorderOfTwoDevices) {
+  ASSERT_THAT(Grant(all(), Access::kReadWrite, here()), IsOk());
+  ASSERT_THAT(Write(all(), 4), IsOk());
+  ExpectHolds(all(), 4);
+  ASSERT_THAT(executor().CopyDeviceToDevice(device(), peer_memory().base, own_memory().base,
+                                            own_memory().size),
+              IsOk());
+  ExpectHolds(peer_memory(), 4);
+}
+
+CONFORMANCE_TEST(PeerTest, PEER_5, UnmappingEndsAllRights) {
+  const AccessGrant own{here(), Access::kReadWrite};
+  const AccessGrant peers{there(), Access::kReadWrite};
+  ASSERT_THAT(vmm().SetAccess(all(), {own, peers}), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
+                               vmm().RetainAllocationHandle(own_memory().base));
+  ASSERT_THAT(vmm().Unmap(all()), IsOk());
+  ASSERT_THAT(vmm().Map(own_memory(), handle), IsOk());
+  ExpectAccess(own_memory(), Access::kNone, Access::kNone);
+}
+
+CONFORMANCE_TEST(TwoDevicesTest, PEER_6, EachDeviceHasItsOwnMemory) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo own_before, vmm().GetMemoryInfo(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo peer_before, vmm().GetMemoryInfo(peer()));
+  AllocationProperties on_peer;
+  on_peer.location = there();
+  ASSERT_THAT(vmm().Create(64 * granule(), on_peer), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo own_after, vmm().GetMemoryInfo(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo peer_after, vmm().GetMemoryInfo(peer()));
+  EXPECT_EQ(own_after.free, own_before.free);
+  EXPECT_EQ(peer_before.free - peer_after.free, 64 * granule());
+}
+
+CONFORMANCE_TEST(PeerTest, PEER_7, AKernelNeedsAGrantToo) {
+  absl::StatusOr<Kernels> kernels = Kernels::Load(&executor(), device());
+  if (!traits().runs_kernels) return ExpectUnsupported(kernels.status());
+  ASSERT_THAT(kernels, IsOk());
+  ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, there()), IsOk());
+  const auto child = [&] {
+    ChildChecks checks;
+    checks.Expect("launch", kernels->Store32(Stream(device()), peer_memory().base, 1),
+                  DriverCode::kSuccess);
+    checks.Expect("synchronise", executor().SynchronizeDevice(device()),
+                  DriverCode::kIllegalAddress);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+  ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, here()), IsOk());
+  EXPECT_THAT(kernels->Store32(Stream(device()), peer_memory().base, 1), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(device()), IsOk());
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,99 @@
+// cuPointerGetAttribute, cuMemGetAddressRange.
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+
+CONFORMANCE_TEST(MappedTest, PTR_1, RangeIsTheReservationAndMappingTheMapping) {
+  const DeviceAddress inside = mapping().base + granule() + Bytes(5);
+  const auto ask = [&](PointerAttribute attribute) {
+    return vmm().GetPointerAttribute(device(), attribute, inside);
+  };
+  EXPECT_THAT(ask(PointerAttribute::kRangeStartAddress), IsOkAndHolds(reservation().base.value()));
+  EXPECT_THAT(ask(PointerAttribute::kRangeSize), IsOkAndHolds(reservation().size.value()));
+  EXPECT_THAT(ask(PointerAttribute::kMappingBaseAddress), IsOkAndHolds(mapping().base.value()));
+  EXPECT_THAT(ask(PointerAttribute::kMappingSize), IsOkAndHolds(mapping().size.value()));
+  EXPECT_THAT(ask(PointerAttribute::kMapped), IsOkAndHolds(1u));
+}
+
+CONFORMANCE_TEST(MappedTest, PTR_2, NothingMappedHasNoAttributes) {
+  const int on_stack = 0;
+  for (const DeviceAddress address :
+       {mapping().end(), reservation().base + TiB(1), DeviceAddress(0),
+        DeviceAddress(reinterpret_cast<uint64_t>(&on_stack))}) {
+    for (const PointerAttribute attribute :
+         {PointerAttribute::kDeviceOrdinal, PointerAttribute::kRangeStartAddress,
+          PointerAttribute::kMapped, PointerAttribute::kAccessFlags}) {
+      EXPECT_THAT(vmm().GetPointerAttribute(device(), attribute, address),
+                  HasDriverCode(DriverCode::kInvalidValue))
+          << attribute << " at " << address;
+    }
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, PTR_3, AccessFlagsFollowTheRight) {
+  for (const Access access : {Access::kRead, Access::kReadWrite, Access::kNone}) {
+    ASSERT_THAT(Grant(mapping(), access), IsOk());
+    EXPECT_THAT(vmm().GetPointerAttribute(device(), PointerAttribute::kAccessFlags, mapping().base),
+                IsOkAndHolds(static_cast<uint64_t>(access)));
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, PTR_4, DescribesTheAllocation) {
+  const auto ask = [&](PointerAttribute attribute) {
+    return vmm().GetPointerAttribute(device(), attribute, mapping().base);
+  };
+  constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
+  EXPECT_THAT(ask(PointerAttribute::kMemoryType), IsOkAndHolds(kDeviceMemory));
+  EXPECT_THAT(ask(PointerAttribute::kDeviceOrdinal), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(PointerAttribute::kIsManaged), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(PointerAttribute::kIsLegacyCudaIpcCapable), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(PointerAttribute::kAllowedHandleTypes), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(PointerAttribute::kBufferId), IsOkAndHolds(::testing::Ne(0u)));
+}
+
+CONFORMANCE_TEST(MappedTest, PTR_5, RefusesAnUnknownAttribute) {
+  for (const int number : {0, 99}) {
+    EXPECT_THAT(
+        vmm().GetPointerAttribute(device(), static_cast<PointerAttribute>(number), mapping().base),
+        HasDriverCode(DriverCode::kInvalidValue))
+        << number;
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, PTR_6, DevicePointerNeedsARight) {
+  const DeviceAddress inside = mapping().base + Bytes(5);
+  EXPECT_THAT(vmm().GetPointerAttribute(device(), PointerAttribute::kDevicePointer, inside),
+              IsOkAndHolds(inside.value()));
+  ASSERT_THAT(Grant(mapping(), Access::kNone), IsOk());
+  EXPECT_THAT(vmm().GetPointerAttribute(device(), PointerAttribute::kDevicePointer, inside),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(MappedTest, RANGE_1, GivesTheMappingFromAnyAddress) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle next,
+                               vmm().Create(2 * granule(), properties()));
+  ASSERT_THAT(vmm().Map(Granules(4, 2), next), IsOk());
+  ASSERT_THAT(Grant(Granules(4, 2), Access::kRead), IsOk());
+  for (const Bytes at : {Bytes(0), Bytes(5), granule(), allocation_size() - Bytes(1)}) {
+    EXPECT_THAT(vmm().GetAddressRange(device(), mapping().base + at), IsOkAndHolds(mapping()))
+        << at;
+  }
+  EXPECT_THAT(vmm().GetAddressRange(device(), mapping().end()), IsOkAndHolds(Granules(4, 2)));
+}
+
+CONFORMANCE_TEST(MappedTest, RANGE_2, NothingMappedIsNotFound) {
+  for (const DeviceAddress address :
+       {mapping().end(), reservation().base + TiB(1), DeviceAddress(0)}) {
+    EXPECT_THAT(vmm().GetAddressRange(device(), address), HasDriverCode(DriverCode::kNotFound))
+        << address;
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, RANGE_3, NoRightIsNotFound) {
+  ASSERT_THAT(Grant(mapping(), Access::kNone), IsOk());
+  EXPECT_THAT(vmm().GetAddressRange(device(), mapping().base),
+              HasDriverCode(DriverCode::kNotFound));
+}
+
+}  // namespace twinmmu::conformance

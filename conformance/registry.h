@@ -1,0 +1,57 @@
+// How a conformance test is written and found.
+//
+//   CONFORMANCE_TEST(MappedTest, MAP_7, LeavesTheOldMappingInPlace) {
+//     ExpectRefused(DriverCode::kInvalidValue, [&] { return vmm().Map(...); });
+//   }
+//
+// The first argument is a fixture of fixtures.h, the second the rule that the test can break. Tests
+// are compiled once and instantiated at run time for each target, as GoogleTest tests named
+// "<target>/<call>.<rule>_<name>".
+
+#ifndef TWINMMU_CONFORMANCE_REGISTRY_H_
+#define TWINMMU_CONFORMANCE_REGISTRY_H_
+
+#include <string>
+#include <vector>
+
+#include "conformance/fixtures.h"
+#include "conformance/rules.h"
+
+namespace twinmmu::conformance {
+
+struct Case {
+  Rule rule;
+  const char* name;
+  const char* file;
+  int line;
+  ConformanceTest* (*make)();
+};
+
+// All tests that are linked in, ordered by rule.
+std::vector<Case> AllCases();
+
+// Gives every case to GoogleTest for `target`, which must outlive the test run.
+void RegisterWithGoogleTest(TargetUnderTest* target);
+
+// Called by CONFORMANCE_TEST before main(); returns true.
+bool AddCase(const Case& test_case);
+
+}  // namespace twinmmu::conformance
+
+// To be used inside namespace twinmmu::conformance. tested_rules::<rule> is a weak symbol that
+// catalogue.cc refers to: a rule that no test defines it for does not link.
+#define CONFORMANCE_TEST(Fixture, rule_id, Name)                              \
+  namespace tested_rules {                                                    \
+  __attribute__((weak)) void rule_id() {}                                     \
+  }                                                                           \
+  class rule_id##_##Name : public Fixture {                                   \
+   private:                                                                   \
+    void TestBody() override;                                                 \
+    static const bool kAdded;                                                 \
+  };                                                                          \
+  const bool rule_id##_##Name::kAdded =                                       \
+      AddCase({Rule::rule_id, #rule_id "_" #Name, __FILE__, __LINE__,         \
+               []() -> ConformanceTest* { return new rule_id##_##Name(); }}); \
+  void rule_id##_##Name::TestBody()
+
+#endif  // TWINMMU_CONFORMANCE_REGISTRY_H_

@@ -1,0 +1,43 @@
+#include "conformance/rules.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace twinmmu::conformance {
+namespace {
+
+// MAP_3 is written MAP-3 everywhere but in code.
+std::string RuleId(std::string identifier) {
+  std::replace(identifier.begin(), identifier.end(), '_', '-');
+  return identifier;
+}
+
+}  // namespace
+
+absl::Span<const RuleInfo> AllRules() {
+  static const auto* const rules = new std::vector<RuleInfo>{
+#define TWINMMU_RULE(id, kind, call, sentence, source) \
+  {Rule::id, RuleId(#id), RuleKind::kind, call, sentence, source},
+#include "conformance/rules.inc"
+#undef TWINMMU_RULE
+  };
+  return *rules;
+}
+
+const RuleInfo& GetRule(Rule rule) { return AllRules()[static_cast<size_t>(rule)]; }
+
+absl::Span<const DeviationInfo> AllDeviations() {
+  static const auto* const deviations = new std::vector<DeviationInfo>{
+#define TWINMMU_DEVIATION(id, rule, sentence) {Deviation::id, Rule::rule, #id, sentence},
+#include "conformance/deviations.inc"
+#undef TWINMMU_DEVIATION
+  };
+  return *deviations;
+}
+
+const DeviationInfo& GetDeviation(Deviation deviation) {
+  return AllDeviations()[static_cast<size_t>(deviation)];
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,93 @@
+#include "conformance/runner.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "conformance/catalogue.h"
+#include "conformance/registry.h"
+#include "conformance/report.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+void Configure(const RunOptions& options) {
+  if (!options.filter.empty()) GTEST_FLAG_SET(filter, options.filter);
+  if (!options.xml_path.empty()) GTEST_FLAG_SET(output, absl::StrCat("xml:", options.xml_path));
+  ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  listeners.Append(new ProgressPrinter(std::cout, isatty(STDOUT_FILENO) != 0));
+}
+
+bool WriteMarkdown(const std::vector<Column>& columns, const std::string& path) {
+  std::ofstream file(path);
+  PrintMarkdown(columns, file);
+  file.close();
+  if (file) return true;
+  std::cout << "Could not write " << path << ".\n";
+  return false;
+}
+
+// What a person must know beyond the table; returns the exit code.
+int Judge(const std::vector<Column>& columns, const RunOptions& options, bool passed) {
+  int ran = 0;
+  int no_hardware = 0;
+  for (const Column& column : columns) {
+    no_hardware += column.Count(Verdict::kNoHardware);
+    ran += static_cast<int>(AllRules().size()) - column.Count(Verdict::kNoHardware) -
+           column.Count(Verdict::kNotRun);
+  }
+  if (!passed) {
+    std::cout << "Not as expected: tests failed; see above.\n";
+    return 1;
+  }
+  if (ran == 0) {
+    std::cout << "Nothing was tested: "
+              << (no_hardware != 0 ? "the hardware or its driver is absent (see above).\n"
+                                   : "the filter matches no test.\n");
+    return 1;
+  }
+  if (no_hardware != 0 && options.require_hardware) {
+    std::cout << "Not as expected: hardware is required, and " << no_hardware
+              << " verdicts are \"no hardware\".\n";
+    return 1;
+  }
+  std::cout << "Every verdict is as expected.\n";
+  return 0;
+}
+
+}  // namespace
+
+int RunConformance(std::vector<TargetFactory> factories, const RunOptions& options) {
+  // A child is started anew, not forked: it must not inherit the driver's threads half-alive.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const bool is_child = !GTEST_FLAG_GET(internal_run_death_test).empty();
+  // In a child GoogleTest's own flags name the one test to run, and only its reporting must speak.
+  if (!is_child) Configure(options);
+
+  std::vector<std::unique_ptr<TargetUnderTest>> targets;
+  std::vector<std::string> names;
+  for (TargetFactory& factory : factories) {
+    names.push_back(factory.name);
+    targets.push_back(std::make_unique<TargetUnderTest>(std::move(factory)));
+    RegisterWithGoogleTest(targets.back().get());
+  }
+  if (is_child) return RUN_ALL_TESTS();
+
+  std::cout << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()
+            << (names.size() == 1 ? " target\n" : " targets\n");
+  const bool passed = RUN_ALL_TESTS() == 0;
+  const ::testing::UnitTest& run = *::testing::UnitTest::GetInstance();
+  const std::vector<Column> columns = CollectColumns(run, names);
+  PrintTable(columns, std::cout);
+  const int exit_code = Judge(columns, options, passed);
+  if (options.markdown_path.empty()) return exit_code;
+  return WriteMarkdown(columns, options.markdown_path) ? exit_code : 1;
+}
+
+}  // namespace twinmmu::conformance

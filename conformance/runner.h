@@ -1,0 +1,32 @@
+// Runs the suite: what `twinmmu conformance`, the Bazel tests and your own main() call.
+
+#ifndef TWINMMU_CONFORMANCE_RUNNER_H_
+#define TWINMMU_CONFORMANCE_RUNNER_H_
+
+#include <string>
+#include <vector>
+
+#include "conformance/target.h"
+
+namespace twinmmu::conformance {
+
+struct RunOptions {
+  // Absent hardware (no driver, no second device) is a failure, not "no hardware".
+  bool require_hardware = false;
+  // Only tests that match this GoogleTest filter, "sim/cuMemMap.*:*.DATA_*"; empty: all.
+  std::string filter;
+  // Writes a JUnit report here; empty: none.
+  std::string xml_path;
+  // Writes the table as Markdown here; empty: none.
+  std::string markdown_path;
+};
+
+// Runs every test on every target, shows progress and the table, and returns the exit code: 0 only
+// if every verdict is as expected and something ran. Requires that main() has begun with
+// testing::InitGoogleTest(&argc, argv): a test that may end the process runs in a child that is
+// started with the same arguments, and must come here again. Call once.
+int RunConformance(std::vector<TargetFactory> factories, const RunOptions& options);
+
+}  // namespace twinmmu::conformance
+
+#endif  // TWINMMU_CONFORMANCE_RUNNER_H_

@@ -1,0 +1,175 @@
+// cuMemExportToShareableHandle, cuMemImportFromShareableHandle, inside one process.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
+
+// A shareable allocation of 4 granules, not mapped, and the descriptors that the test opened.
+class SharingTest : public ConformanceTest {
+ protected:
+  void SetUp() override {
+    ConformanceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    TWINMMU_ASSERT_OK_AND_ASSIGN(
+        const int supported,
+        vmm().GetDeviceAttribute(DeviceAttribute::kHandleTypePosixFileDescriptorSupported,
+                                 device()));
+    if (supported == 0) GTEST_SKIP() << "memory cannot be shared by POSIX file descriptor";
+    AllocationProperties shared;
+    shared.requested_handle_types = kFd;
+    TWINMMU_ASSERT_OK_AND_ASSIGN(handle_, vmm().Create(size(), shared));
+  }
+  void TearDown() override {
+    for (const int fd : descriptors_) close(fd);
+    ConformanceTest::TearDown();
+  }
+  AllocationHandle handle() const { return handle_; }
+  Bytes size() const { return 4 * granule(); }
+  // A new descriptor of the allocation, closed at the end of the test; -1 after a failure.
+  int Export() {
+    const auto shareable = vmm().ExportShareableHandle(handle_, kFd);
+    EXPECT_THAT(shareable, IsOk());
+    if (!shareable.ok()) return -1;
+    descriptors_.push_back(shareable->file_descriptor);
+    return shareable->file_descriptor;
+  }
+  void Close(int fd) {
+    close(fd);
+    descriptors_.erase(std::find(descriptors_.begin(), descriptors_.end(), fd));
+  }
+  absl::StatusOr<AllocationHandle> Import(int fd) {
+    return vmm().ImportShareableHandle(ShareableHandle::FileDescriptor(fd));
+  }
+  // A new place where all of `handle` is mapped read-write; empty after a failure.
+  AddressRange MapSomewhere(AllocationHandle handle) {
+    const auto range = vmm().AddressReserve(size());
+    EXPECT_THAT(range, IsOk());
+    if (!range.ok()) return {};
+    EXPECT_THAT(vmm().Map(*range, handle), IsOk());
+    EXPECT_THAT(Grant(*range, Access::kReadWrite), IsOk());
+    return *range;
+  }
+
+ private:
+  AllocationHandle handle_;
+  std::vector<int> descriptors_;
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(SharingTest, SHARE_1, EachExportIsANewDescriptor) {
+  const int first = Export();
+  const int second = Export();
+  EXPECT_GE(first, 0);
+  EXPECT_GE(second, 0);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(fcntl(first, F_GETFD), FD_CLOEXEC);
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_2, RefusesATypeThatWasNotRequested) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle unshared,
+                               vmm().Create(granule(), properties()));
+  EXPECT_THAT(vmm().ExportShareableHandle(unshared, kFd), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(vmm().ExportShareableHandle(handle(), HandleType::kFabric),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_3, RefusesNoTypeSeveralAndUnknownOnes) {
+  for (const uint32_t type : {0u, 2u, 3u, 99u}) {
+    EXPECT_THAT(vmm().ExportShareableHandle(handle(), static_cast<HandleType>(type)),
+                HasDriverCode(DriverCode::kInvalidValue))
+        << type;
+  }
+  EXPECT_THAT(vmm().ExportShareableHandle(AllocationHandle(0), kFd),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_4, RefusesFlags) {
+  EXPECT_THAT(vmm().ExportShareableHandle(handle(), kFd, 1),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_5, AnImportIsTheSameMemory) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(Export()));
+  EXPECT_NE(imported, handle());
+  const AddressRange exporters = MapSomewhere(handle());
+  const AddressRange importers = MapSomewhere(imported);
+  ASSERT_THAT(Write(exporters, 5), IsOk());
+  ExpectHolds(importers, 5);
+  ASSERT_THAT(Write(importers, 6), IsOk());
+  ExpectHolds(exporters, 6);
+  EXPECT_THAT(vmm().RetainAllocationHandle(importers.base), IsOkAndHolds(imported));
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_6, ImportsOutliveTheExporterAndEachOther) {
+  const int fd = Export();
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle first, Import(fd));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle second, Import(fd));
+  EXPECT_NE(first, second);
+  ASSERT_THAT(Write(MapSomewhere(first), 7), IsOk());
+  Close(fd);
+  ASSERT_THAT(vmm().Release(handle()), IsOk());
+  ASSERT_THAT(vmm().Release(first), IsOk());
+  ExpectHolds(MapSomewhere(second), 7);
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_7, ADuplicateImportsAndStaysOpen) {
+  const int duplicate = dup(Export());
+  const auto imported = Import(duplicate);
+  EXPECT_THAT(imported, IsOk());
+  EXPECT_NE(fcntl(duplicate, F_GETFD), -1) << "importing must leave the descriptor open";
+  close(duplicate);
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_8, RefusesADescriptorOfSomethingElse) {
+  const DriverCode code = Deviates(Deviation::kImportOfAForeignDescriptorIsUnknown)
+                              ? DriverCode::kUnknown
+                              : DriverCode::kInvalidValue;
+  const int null_device = open("/dev/null", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(null_device, 0);
+  EXPECT_THAT(Import(null_device), HasDriverCode(code));
+  close(null_device);
+  EXPECT_THAT(Import(null_device), HasDriverCode(code)) << "closed";
+  EXPECT_THAT(Import(-1), HasDriverCode(code)) << "-1";
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_9, RefusesAnImportOfAnUnknownType) {
+  ShareableHandle shareable = ShareableHandle::FileDescriptor(Export());
+  for (const uint32_t type : {0u, 3u, 99u}) {
+    shareable.type = static_cast<HandleType>(type);
+    EXPECT_THAT(vmm().ImportShareableHandle(shareable), HasDriverCode(DriverCode::kInvalidValue))
+        << type;
+  }
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_10, RefusesAnImportFromWindows) {
+  ShareableHandle shareable = ShareableHandle::FileDescriptor(Export());
+  shareable.type = HandleType::kWin32;
+  EXPECT_THAT(vmm().ImportShareableHandle(shareable), HasDriverCode(DriverCode::kNotSupported));
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_11, AnImportIsNotExportedAgain) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(Export()));
+  EXPECT_THAT(vmm().ExportShareableHandle(imported, kFd), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_12, AnOpenDescriptorKeepsTheMemory) {
+  const AddressRange range = MapSomewhere(handle());
+  ASSERT_THAT(Write(range, 12), IsOk());
+  const int fd = Export();
+  ASSERT_THAT(vmm().Unmap(range), IsOk());
+  ASSERT_THAT(vmm().Release(handle()), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(fd));
+  ExpectHolds(MapSomewhere(imported), 12);
+}
+
+}  // namespace twinmmu::conformance

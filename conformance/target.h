@@ -1,0 +1,46 @@
+// What the suite runs on: an implementation of the interface, and what is declared of it.
+
+#ifndef TWINMMU_CONFORMANCE_TARGET_H_
+#define TWINMMU_CONFORMANCE_TARGET_H_
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "api/driver.h"
+#include "conformance/rules.h"
+
+namespace twinmmu::conformance {
+
+// What tests branch on: never the name of an implementation. A wrong declaration fails a test.
+struct Traits {
+  // Executor loads modules and launches kernels. Where it does not, LoadModule is Unimplemented and
+  // every kernel rule asserts just that.
+  bool runs_kernels = true;
+  // Departures from the rules that were seen on this target; any other departure is a failure, and
+  // so is one that is declared and does not show.
+  std::set<Deviation> deviations;
+};
+
+// All departures of the reference driver, 580.159 on an H200, which a simulator of it shares.
+std::set<Deviation> ReferenceDeviations();
+
+struct Target {
+  std::string name;  // a column of the table: "sim", "cuda"
+  std::unique_ptr<Driver> driver;
+  Traits traits;
+};
+
+// How a target comes to be. `open` gives FailedPrecondition where the hardware or its driver is
+// absent (its tests are then skipped, or fail with --require-hardware); any other error is a
+// failure.
+struct TargetFactory {
+  std::string name;
+  std::function<absl::StatusOr<Target>()> open;
+};
+
+}  // namespace twinmmu::conformance
+
+#endif  // TWINMMU_CONFORMANCE_TARGET_H_

@@ -1,0 +1,135 @@
+// cuMemUnmap.
+
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// A reservation of 8 granules that begins and ends with a mapping of 2: [2 mapped][hole of 2][2
+// mapped][2 free], and a third mapping at will.
+class HoleTest : public ReservedTest {
+ protected:
+  void SetUp() override {
+    ReservedTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    ASSERT_NO_FATAL_FAILURE(MapGranules(0));
+    ASSERT_NO_FATAL_FAILURE(MapGranules(4));
+  }
+  void MapGranules(uint64_t first) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle part,
+                                 vmm().Create(2 * granule(), properties()));
+    ASSERT_THAT(vmm().Map(Granules(first, 2), part), IsOk());
+    ASSERT_THAT(Grant(Granules(first, 2), Access::kReadWrite), IsOk());
+  }
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(MappedTest, UNMAP_1, LeavesTheReservationEmpty) {
+  ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
+  EXPECT_THAT(StateOf(reservation()), Each(HasSubstr(": CUDA_ERROR_INVALID_VALUE")));
+  EXPECT_THAT(vmm().Map(mapping(), handle()), IsOk());
+}
+
+CONFORMANCE_TEST(MappedTest, UNMAP_2, RefusesAPartOfAMapping) {
+  for (const AddressRange& part :
+       {Granules(0, 2), Granules(1, 2), Granules(2, 2), Granules(3, 1), Granules(3, 5)}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] { return vmm().Unmap(part); });
+  }
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_3, UnmapsSeveralMappingsAtOnce) {
+  ASSERT_NO_FATAL_FAILURE(MapGranules(2));
+  ASSERT_THAT(vmm().Unmap(Granules(0, 6)), IsOk());
+  EXPECT_THAT(StateOf(reservation()), Each(HasSubstr(": CUDA_ERROR_INVALID_VALUE")));
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_4, LeavesTheNeighbours) {
+  ASSERT_NO_FATAL_FAILURE(MapGranules(2));
+  ASSERT_THAT(Write(Granules(0, 2), 1), IsOk());
+  ASSERT_THAT(Write(Granules(4, 2), 2), IsOk());
+  const auto before_left = StateOf(Granules(0, 2));
+  const auto before_right = StateOf(Granules(4, 2));
+  ASSERT_THAT(vmm().Unmap(Granules(2, 2)), IsOk());
+  EXPECT_EQ(StateOf(Granules(0, 2)), before_left);
+  EXPECT_EQ(StateOf(Granules(4, 2)), before_right);
+  ExpectHolds(Granules(0, 2), 1);
+  ExpectHolds(Granules(4, 2), 2);
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_5, RefusesAWholeAndAPartTogether) {
+  ASSERT_NO_FATAL_FAILURE(MapGranules(2));
+  for (const AddressRange& range : {Granules(0, 3), Granules(1, 3), Granules(3, 3)}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] { return vmm().Unmap(range); });
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, UNMAP_6, RefusesSizeZero) {
+  ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                [&] { return vmm().Unmap(Granules(0, 0)); });
+}
+
+CONFORMANCE_TEST(MappedTest, UNMAP_7, RefusesNullAndStrangers) {
+  for (const DeviceAddress base : {DeviceAddress(0), reservation().base + TiB(1)}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] {
+      return vmm().Unmap({base, allocation_size(), Bytes(0)});
+    });
+  }
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_8, RefusesAHole) {
+  for (const AddressRange& range : {Granules(0, 6), Granules(2, 4), Granules(0, 4)}) {
+    SCOPED_TRACE(range);
+    if (!Deviates(Deviation::kUnmapIgnoresHoles)) {
+      ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] { return vmm().Unmap(range); });
+      continue;
+    }
+    ASSERT_THAT(vmm().Unmap(range), IsOk());
+    EXPECT_THAT(StateOf(range), Each(HasSubstr(": CUDA_ERROR_INVALID_VALUE")));
+    for (const uint64_t first : {0, 4}) {
+      if (!range.contains(Granules(first, 2))) continue;
+      ASSERT_NO_FATAL_FAILURE(MapGranules(first));
+    }
+  }
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_9, RefusesWhereNothingIsMapped) {
+  const auto before = StateOf(reservation());
+  const absl::Status status = vmm().Unmap(Granules(2, 2));
+  if (Deviates(Deviation::kUnmapOfNothingSucceeds)) {
+    EXPECT_THAT(status, IsOk());
+  } else {
+    EXPECT_THAT(status, HasDriverCode(DriverCode::kInvalidValue));
+  }
+  EXPECT_EQ(StateOf(reservation()), before);
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_10, RefusesASizeOneByteOff) {
+  ASSERT_NO_FATAL_FAILURE(MapGranules(2));
+  const Bytes size = 2 * granule();
+  for (const Bytes wrong : {Bytes(1), size - Bytes(1), size + Bytes(1)}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] {
+      return vmm().Unmap({reservation().base, wrong, Bytes(0)});
+    });
+  }
+  ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] {
+    return vmm().Unmap({reservation().base + Bytes(1), size, Bytes(0)});
+  });
+}
+
+CONFORMANCE_TEST(HoleTest, UNMAP_11, RefusesToReachBeyondTheReservation) {
+  const AddressRange beyond = Granules(4, 6);
+  if (Deviates(Deviation::kUnmapReachesBeyondTheReservation)) {
+    // Only where no other mapping can be hit: the two granules behind are reserved or nobody's.
+    ASSERT_THAT(vmm().Unmap(beyond), IsOk());
+    EXPECT_THAT(StateOf(Granules(4, 4)), Each(HasSubstr(": CUDA_ERROR_INVALID_VALUE")));
+    EXPECT_THAT(vmm().RetainAllocationHandle(reservation().base), IsOk());
+  } else {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] { return vmm().Unmap(beyond); });
+  }
+}
+
+}  // namespace twinmmu::conformance

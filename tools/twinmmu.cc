@@ -1,0 +1,153 @@
+// twinmmu: the command line tool.
+
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "backend/cuda_driver.h"
+#include "backend/loader.h"
+#include "conformance/instances/cuda.h"
+#include "conformance/instances/sim.h"
+#include "conformance/runner.h"
+#include "gtest/gtest.h"
+#include "sim/simulator.h"
+#include "tools/info.h"
+
+ABSL_FLAG(std::vector<std::string>, backend, {},
+          "what to look at: sim, cuda, or both as sim,cuda. Default: sim for conformance, cuda "
+          "for info");
+ABSL_FLAG(std::string, driver, "libcuda.so.1",
+          "the driver's library: a name that the dynamic linker finds, or a path");
+ABSL_FLAG(int, sim_devices, 2, "how many devices the simulated machine has");
+ABSL_FLAG(bool, require_hardware, false,
+          "conformance: hardware that is absent (no driver, no second device) is a failure");
+ABSL_FLAG(std::string, filter, "",
+          "conformance: only tests that match, as in GoogleTest: 'sim/cuMemMap.*:*.DATA_*'");
+ABSL_FLAG(std::string, xml, "", "conformance: write a JUnit report to this file");
+ABSL_FLAG(std::string, markdown, "", "conformance: write the table as Markdown to this file");
+
+namespace twinmmu {
+namespace {
+
+constexpr char kUsage[] =
+    "tests and describes GPU virtual memory management: the CUDA driver's, and a software MMU's.\n"
+    "\n"
+    "  twinmmu conformance [--backend=sim,cuda]   run the conformance suite, print the verdicts\n"
+    "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
+    "\n"
+    "twinmmu --helpfull lists all flags.";
+
+// 1: not as expected. 2: asked for what does not exist.
+constexpr int kUsageError = 2;
+
+CudaDriverOptions CudaOptions() {
+  CudaDriverOptions options;
+  options.library = absl::GetFlag(FLAGS_driver);
+  return options;
+}
+
+std::vector<std::string> Backends(const char* by_default) {
+  std::vector<std::string> backends = absl::GetFlag(FLAGS_backend);
+  if (backends.empty()) backends.push_back(by_default);
+  return backends;
+}
+
+int UnknownBackend(const std::string& name) {
+  std::cerr << "twinmmu: there is no backend \"" << name << "\"; there are sim and cuda.\n";
+  return kUsageError;
+}
+
+int Conformance() {
+  std::vector<conformance::TargetFactory> targets;
+  for (const std::string& name : Backends("sim")) {
+    if (name == "sim") {
+      targets.push_back(conformance::SimTarget(absl::GetFlag(FLAGS_sim_devices)));
+    } else if (name == "cuda") {
+      targets.push_back(conformance::CudaTarget(CudaOptions()));
+    } else {
+      return UnknownBackend(name);
+    }
+  }
+  conformance::RunOptions options;
+  options.require_hardware = absl::GetFlag(FLAGS_require_hardware);
+  options.filter = absl::GetFlag(FLAGS_filter);
+  options.xml_path = absl::GetFlag(FLAGS_xml);
+  options.markdown_path = absl::GetFlag(FLAGS_markdown);
+  return conformance::RunConformance(std::move(targets), options);
+}
+
+int InfoOfSimulator() {
+  absl::StatusOr<std::unique_ptr<Simulator>> simulator =
+      Simulator::Create(Profile::ReferenceH200(absl::GetFlag(FLAGS_sim_devices)));
+  if (!simulator.ok()) {
+    std::cerr << "twinmmu: " << simulator.status().message() << "\n";
+    return 1;
+  }
+  std::cout << "backend: sim\n";
+  PrintDriver(**simulator, std::cout);
+  return 0;
+}
+
+int InfoOfCuda() {
+  // The library by itself first: where it cannot be initialised, what it holds is still of use.
+  const absl::StatusOr<DriverTable> table = LoadDriver(CudaOptions().library);
+  if (!table.ok()) {
+    std::cerr << "twinmmu: " << table.status().message() << "\n";
+    return 1;
+  }
+  std::cout << "backend: cuda, " << table->library << "\n";
+  absl::StatusOr<std::unique_ptr<Driver>> driver = MakeCudaDriver(*table);
+  if (driver.ok()) {
+    PrintDriver(**driver, std::cout);
+  } else {
+    std::cerr << "twinmmu: " << driver.status().message() << "\n";
+  }
+  PrintSymbols(*table, std::cout);
+  return driver.ok() ? 0 : 1;
+}
+
+int Info() {
+  int exit_code = 0;
+  for (const std::string& name : Backends("cuda")) {
+    if (name != "sim" && name != "cuda") return UnknownBackend(name);
+    exit_code |= name == "sim" ? InfoOfSimulator() : InfoOfCuda();
+  }
+  return exit_code;
+}
+
+int Run(const std::vector<char*>& words) {
+  const std::string command = words.size() == 2 ? words[1] : "";
+  if (command == "conformance") return Conformance();
+  if (command == "info") return Info();
+  std::cerr << "twinmmu " << kUsage << "\n";
+  return kUsageError;
+}
+
+// Flags may be written with hyphens, "--require-hardware"; Abseil knows them with underscores.
+void AcceptHyphens(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--", 2) != 0) continue;
+    for (char* c = argv[i] + 2; *c != '\0' && *c != '='; ++c) {
+      if (*c == '-') *c = '_';
+    }
+  }
+}
+
+}  // namespace
+}  // namespace twinmmu
+
+int main(int argc, char** argv) {
+  // First: it takes its own flags out, with which it starts this program anew as a child.
+  ::testing::InitGoogleTest(&argc, argv);
+  twinmmu::AcceptHyphens(argc, argv);
+  absl::SetProgramUsageMessage(twinmmu::kUsage);
+  return twinmmu::Run(absl::ParseCommandLine(argc, argv));
+}

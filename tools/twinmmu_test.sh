@@ -1,0 +1,37 @@
+#!/bin/bash
+# The tool as a user meets it: exit codes and the words that matter. $1: the binary.
+set -u
+twinmmu=$1
+failed=0
+
+# expect CODE TEXT ARGUMENT...: the exit code, and a text that the output holds.
+expect() {
+  local code=$1 text=$2
+  shift 2
+  local output
+  output=$("$twinmmu" "$@" 2>&1)
+  local got=$?
+  if [[ $got != "$code" || $output != *"$text"* ]]; then
+    echo "FAILED: twinmmu $*: exit code $got (expected $code), expected text: $text"
+    echo "$output" | tail -n 20
+    failed=1
+  fi
+}
+
+expect 0 "Every verdict is as expected." conformance
+expect 0 "2 targets" conformance --backend=sim,cuda --driver=/nonexistent.so
+expect 0 "no hardware for" conformance --backend=sim,cuda --driver=/nonexistent.so
+expect 1 "hardware is required" conformance --backend=sim,cuda --driver=/nonexistent.so --require-hardware
+expect 1 "Nothing was tested" conformance --backend=cuda --driver=/nonexistent.so
+expect 1 "the filter matches no test" conformance --filter=nothing
+expect 0 "no hardware for" conformance --sim_devices=1
+expect 2 'there is no backend "rocm"' conformance --backend=rocm
+expect 0 "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED" info --backend=sim
+expect 1 "no driver" info --driver=/nonexistent.so
+expect 2 "twinmmu conformance" frobnicate
+expect 2 "twinmmu conformance"
+
+"$twinmmu" conformance --xml="$TEST_TMPDIR/report.xml" --markdown="$TEST_TMPDIR/table.md" >/dev/null
+grep -q '<testcase name="MAP_1_' "$TEST_TMPDIR/report.xml" || { echo "FAILED: no JUnit report"; failed=1; }
+grep -q '^| MAP-1 | .* | holds |$' "$TEST_TMPDIR/table.md" || { echo "FAILED: no Markdown table"; failed=1; }
+exit $failed
