@@ -1,0 +1,54 @@
+// AddressSpace: which device addresses are reserved.
+
+#ifndef TWINMMU_SIM_ADDRESS_SPACE_H_
+#define TWINMMU_SIM_ADDRESS_SPACE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "api/address.h"
+#include "sim/pool.h"
+
+namespace twinmmu {
+
+struct Reservation {
+  AddressRange range;
+  uint64_t mappings = 0;  // live ones that begin in it
+};
+
+// Places reservations in a window: without a usable hint, in the lowest free span that is large
+// enough. Not thread-safe.
+class AddressSpace {
+ public:
+  // `window` and all that is reserved are multiples of `granularity`.
+  AddressSpace(const AddressRange& window, Bytes granularity);
+
+  // A reservation of `size` bytes (not 0), its base a multiple of `alignment` (0 or a power of two)
+  // and of the granularity: at `hint` if that is free, else elsewhere. nullopt: no free span holds
+  // it.
+  std::optional<uint32_t> Reserve(Bytes size, Bytes alignment, DeviceAddress hint);
+  void Free(uint32_t id);
+
+  // The reservation that contains `address`. By ordered search: the page table answers the same
+  // question faster where nothing is mapped.
+  std::optional<uint32_t> Find(DeviceAddress address) const;
+
+  Reservation& operator[](uint32_t id) { return reservations_[id]; }
+  const Reservation& operator[](uint32_t id) const { return reservations_[id]; }
+  size_t size() const { return reservations_.size(); }
+
+ private:
+  std::optional<uint64_t> Place(uint64_t size, uint64_t alignment, uint64_t hint) const;
+  bool IsFree(uint64_t base, uint64_t size) const;
+  void AddSpan(uint64_t base, uint64_t size);
+
+  const uint64_t granularity_;
+  std::map<uint64_t, uint64_t> free_;     // base -> size; no two are adjacent
+  std::map<uint64_t, uint32_t> by_base_;  // base -> reservation
+  Pool<Reservation> reservations_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_ADDRESS_SPACE_H_

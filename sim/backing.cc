@@ -1,0 +1,88 @@
+#include "sim/backing.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu {
+namespace {
+
+absl::Status HostRefused(const char* call) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the host refused memory: ", call, ": ", std::strerror(errno)));
+}
+
+// Opens the file a second time: unlike a dup, the kernel counts the two apart.
+int OpenAgain(int file_descriptor) {
+  const std::string path = absl::StrCat("/proc/self/fd/", file_descriptor);
+  return open(path.c_str(), O_RDWR | O_CLOEXEC);
+}
+
+// -1 and errno: the host refused.
+int NewMemoryFile(size_t size) {
+  const int made = memfd_create("device memory", MFD_CLOEXEC);
+  if (made < 0) return -1;
+  // The descriptor that memfd_create gives is not counted as a writer, one from open is.
+  const int file = OpenAgain(made);
+  close(made);
+  if (file < 0) return -1;
+  if (ftruncate(file, static_cast<off_t>(size)) == 0) return file;
+  close(file);
+  return -1;
+}
+
+}  // namespace
+
+std::optional<FileIdentity> IdentifyFile(int file_descriptor) {
+  struct stat file;
+  if (fstat(file_descriptor, &file) != 0) return std::nullopt;
+  return FileIdentity(file.st_dev, file.st_ino);
+}
+
+absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
+  Backing backing;
+  int flags = MAP_NORESERVE;
+  if (kind == BackingKind::kMemoryFile) {
+    backing.file_descriptor_ = NewMemoryFile(size.value());
+    if (backing.file_descriptor_ < 0) return HostRefused("memory file");
+    flags |= MAP_SHARED;
+  } else {
+    flags |= MAP_ANONYMOUS | (kind == BackingKind::kAliased ? MAP_SHARED : MAP_PRIVATE);
+  }
+  void* const data =
+      mmap(nullptr, size.value(), PROT_READ | PROT_WRITE, flags, backing.file_descriptor_, 0);
+  if (data == MAP_FAILED) return HostRefused("mmap");
+  backing.data_ = static_cast<char*>(data);
+  backing.size_ = size.value();
+  return backing;
+}
+
+Backing::~Backing() {
+  if (data_ != nullptr) munmap(data_, size_);
+  if (file_descriptor_ >= 0) close(file_descriptor_);
+}
+
+absl::StatusOr<int> Backing::NewDescriptor() const {
+  const int descriptor = OpenAgain(file_descriptor_);
+  if (descriptor < 0) return HostRefused("descriptor");
+  return descriptor;
+}
+
+bool Backing::HasDescriptorElsewhere() const {
+  // The kernel gives a write lease only to the sole opener of a file. Were somebody to open it just
+  // now, the signal would be one that is ignored by default.
+  fcntl(file_descriptor_, F_SETSIG, SIGURG);
+  if (fcntl(file_descriptor_, F_SETLEASE, F_WRLCK) != 0) return true;
+  fcntl(file_descriptor_, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,67 @@
+// Backing: the host memory behind one piece of physical memory.
+
+#ifndef TWINMMU_SIM_BACKING_H_
+#define TWINMMU_SIM_BACKING_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "api/address.h"
+
+namespace twinmmu {
+
+// What tells one memory file from another, whatever descriptor it is seen through.
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+// The identity of the file behind a descriptor; nullopt if it is not open.
+std::optional<FileIdentity> IdentifyFile(int file_descriptor);
+
+enum class BackingKind {
+  kPrivate,    // seen by this process, at one address
+  kAliased,    // can be seen at further addresses of this process
+  kMemoryFile  // has a descriptor, and can be seen by other processes
+};
+
+// Zeroed memory, committed page by page when first touched. Move-only; frees what it holds.
+class Backing {
+ public:
+  Backing() = default;
+  // ResourceExhausted: the host gives no address space or no descriptor.
+  static absl::StatusOr<Backing> Make(BackingKind kind, Bytes size);
+  Backing(Backing&& other) noexcept { Swap(other); }
+  Backing& operator=(Backing&& other) noexcept {
+    Swap(other);
+    return *this;
+  }
+  ~Backing();
+
+  char* data() const { return data_; }
+
+  // The rest is for kMemoryFile.
+  std::optional<FileIdentity> identity() const { return IdentifyFile(file_descriptor_); }
+  // A new descriptor of the file, close-on-exec, the caller's to close.
+  // ResourceExhausted: the process can have no more descriptors.
+  absl::StatusOr<int> NewDescriptor() const;
+  // Whether a descriptor that NewDescriptor gave, a copy of it, or a mapping made through one is
+  // still there, in whatever process.
+  bool HasDescriptorElsewhere() const;
+
+ private:
+  void Swap(Backing& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(file_descriptor_, other.file_descriptor_);
+  }
+
+  char* data_ = nullptr;
+  size_t size_ = 0;
+  int file_descriptor_ = -1;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_BACKING_H_

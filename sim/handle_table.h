@@ -1,0 +1,72 @@
+// HandleTable: objects named by opaque 64-bit values that tell the dead from the living.
+
+#ifndef TWINMMU_SIM_HANDLE_TABLE_H_
+#define TWINMMU_SIM_HANDLE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace twinmmu {
+
+// A value is the slot (low half) and the generation of its occupant (high half), neither ever 0: a
+// slot is used again, a value is not until its slot has had 2^32 occupants. Not thread-safe.
+template <typename T>
+class HandleTable {
+ public:
+  uint64_t Insert(T object) {
+    uint32_t index;
+    if (free_.empty()) {
+      index = static_cast<uint32_t>(slots_.size());
+      slots_.emplace_back();
+    } else {
+      index = free_.back();
+      free_.pop_back();
+    }
+    slots_[index].object = std::move(object);
+    slots_[index].live = true;
+    return ValueOf(index);
+  }
+
+  // Null for a value that was never given out or whose object is gone.
+  T* Find(uint64_t value) {
+    const uint64_t index = (value & 0xffffffffu) - 1;
+    if (index >= slots_.size()) return nullptr;
+    Slot& slot = slots_[index];
+    return slot.live && slot.generation == value >> 32 ? &slot.object : nullptr;
+  }
+  const T* Find(uint64_t value) const { return const_cast<HandleTable*>(this)->Find(value); }
+
+  void Erase(uint32_t index) {
+    Slot& slot = slots_[index];
+    slot.object = T();
+    slot.live = false;
+    if (++slot.generation == 0) slot.generation = 1;
+    free_.push_back(index);
+  }
+
+  // For an object that is live.
+  T& operator[](uint32_t index) { return slots_[index].object; }
+  const T& operator[](uint32_t index) const { return slots_[index].object; }
+  uint64_t ValueOf(uint32_t index) const {
+    return uint64_t{slots_[index].generation} << 32 | (uint64_t{index} + 1);
+  }
+  static uint32_t IndexOf(uint64_t value) { return static_cast<uint32_t>(value) - 1; }
+  size_t size() const { return slots_.size() - free_.size(); }
+
+ private:
+  struct Slot {
+    uint32_t generation = 1;
+    bool live = false;
+    T object;
+  };
+
+  std::deque<Slot> slots_;
+  std::vector<uint32_t> free_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_HANDLE_TABLE_H_

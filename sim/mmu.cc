@@ -1,0 +1,69 @@
+#include "sim/mmu.h"
+
+#include <utility>
+
+namespace twinmmu {
+namespace {
+
+int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
+
+bool Covers(Access granted, Access needed) {
+  const auto bits = static_cast<uint32_t>(needed);
+  return (static_cast<uint32_t>(granted) & bits) == bits;
+}
+
+}  // namespace
+
+Mmu::Mmu(const Profile& machine, Window addresses)
+    : profile(machine),
+      window(std::move(addresses)),
+      page_shift(Log2(machine.page_size())),
+      host(machine.device_count()),
+      memory(machine),
+      space(window.range(), machine.reservation_granularity),
+      table(window.range().size.value() >> page_shift) {}
+
+std::optional<int> Mmu::RightOf(const Location& location) const {
+  switch (location.type) {
+    case LocationType::kDevice:
+      if (!HasDevice(DeviceOrdinal(location.id))) return std::nullopt;
+      return location.id;
+    case LocationType::kHost:
+    case LocationType::kHostNuma:
+      return host;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool Mmu::IsReserved(DeviceAddress address) const {
+  const PageEntry entry = At(address);
+  if (!entry.mapped()) return !entry.hole();
+  const MappingRecord& mapping = mappings[entry.index()];
+  return !mapping.overhangs || space.Find(address).has_value();
+}
+
+template <typename Allowed>
+bool Mmu::EveryPage(const AddressRange& range, const Allowed& allowed) const {
+  if (!window.range().contains(range)) return false;
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const PageRun run = table.Find(PageOf(address));
+    if (!run.entry.mapped() || !allowed(run.entry)) return false;
+    address = AddressOf(run.end);
+  }
+  return true;
+}
+
+bool Mmu::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
+  return EveryPage(range, [&](PageEntry entry) {
+    return Covers(entry.access(device.value()), access) ||
+           (Covers(entry.access(host), access) &&
+            !AllocationOf(mappings[entry.index()]).on_device());
+  });
+}
+
+bool Mmu::CpuCanAccess(const AddressRange& range, Access access) const {
+  return EveryPage(range, [&](PageEntry entry) { return Covers(entry.access(host), access); });
+}
+
+}  // namespace twinmmu

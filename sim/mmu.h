@@ -1,0 +1,117 @@
+// Mmu: the state of a simulated machine's memory, and the translation of device addresses.
+
+#ifndef TWINMMU_SIM_MMU_H_
+#define TWINMMU_SIM_MMU_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "api/address.h"
+#include "api/allocation.h"
+#include "sim/address_space.h"
+#include "sim/fair_shared_mutex.h"
+#include "sim/page_table.h"
+#include "sim/physical_memory.h"
+#include "sim/pool.h"
+#include "sim/profile.h"
+#include "sim/window.h"
+
+namespace twinmmu {
+
+// In pages of the MMU; small, because there may be millions.
+struct MappingRecord {
+  uint32_t first_page = 0;
+  uint32_t pages = 0;
+  uint32_t offset = 0;  // into the allocation
+  uint32_t allocation = 0;
+  uint32_t reservation = 0;  // that it begins in
+  uint32_t number = 0;       // not 0; counts the mappings ever made
+  bool overhangs = false;    // its end is not in that reservation
+  bool shown = false;        // the CPU sees it, or a part of it, in the window
+
+  uint64_t end() const { return uint64_t{first_page} + pages; }
+};
+
+// `mutex` guards every member that is not const: calls that change something hold it alone, those
+// that only read, copies included, share it. So memory cannot go away under a copy.
+//
+// Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
+// it.
+struct Mmu {
+  Mmu(const Profile& machine, Window addresses);
+
+  const Profile profile;
+  const Window window;
+  const int page_shift;
+  const int host;  // the number of the host among the rights of a page
+
+  FairSharedMutex mutex;
+  PhysicalMemory memory;
+  AddressSpace space;
+  PageTable table;
+  Pool<MappingRecord> mappings;
+  uint32_t mappings_made = 0;
+
+  bool HasDevice(DeviceOrdinal device) const {
+    return device.value() >= 0 && device.value() < profile.device_count();
+  }
+  // The number of a location that can have rights, which any NUMA node can, known or not; nullopt
+  // for others.
+  std::optional<int> RightOf(const Location& location) const;
+
+  // The page of an address; of one outside the window, a page that is a hole.
+  uint64_t PageOf(DeviceAddress address) const {
+    return (address - window.range().base).value() >> page_shift;
+  }
+  uint64_t PagesIn(Bytes size) const { return size.value() >> page_shift; }
+  Bytes SizeOf(uint64_t pages) const { return Bytes(pages << page_shift); }
+  DeviceAddress AddressOf(uint64_t page) const { return window.range().base + SizeOf(page); }
+  AddressRange RangeOf(const MappingRecord& mapping) const {
+    return AddressRange{AddressOf(mapping.first_page), SizeOf(mapping.pages), Bytes(0)};
+  }
+
+  PageEntry At(DeviceAddress address) const { return table.Find(PageOf(address)).entry; }
+  // The mapping that contains `address`, or null.
+  const MappingRecord* MappingAt(DeviceAddress address) const {
+    const PageEntry entry = At(address);
+    return entry.mapped() ? &mappings[entry.index()] : nullptr;
+  }
+  const Allocation& AllocationOf(const MappingRecord& mapping) const {
+    return memory[mapping.allocation];
+  }
+  // Whether `address` is in a reservation, be it mapped or not.
+  bool IsReserved(DeviceAddress address) const;
+
+  // Whether `device` may access every byte of `range` in this way. Memory of the host can also be
+  // reached through the host, with the host's right.
+  bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
+  // Whether the CPU may, at those addresses of the window.
+  bool CpuCanAccess(const AddressRange& range, Access access) const;
+
+  char* MemoryOf(const MappingRecord& mapping) const {
+    return AllocationOf(mapping).pages->backing.data() + SizeOf(mapping.offset).value();
+  }
+  // Calls visit(char* host_memory, uint64_t size) for each piece of `range` that is contiguous in
+  // host memory, in order of addresses. All of `range` must be mapped.
+  template <typename Visit>
+  void ForEachPiece(const AddressRange& range, const Visit& visit) const {
+    for (uint64_t done = 0; done < range.size.value();) {
+      const DeviceAddress address = range.base + Bytes(done);
+      const MappingRecord& mapping = *MappingAt(address);
+      const uint64_t inside = (address - AddressOf(mapping.first_page)).value();
+      const uint64_t length =
+          std::min(range.size.value() - done, SizeOf(mapping.pages).value() - inside);
+      visit(MemoryOf(mapping) + inside, length);
+      done += length;
+    }
+  }
+
+ private:
+  template <typename Allowed>
+  bool EveryPage(const AddressRange& range, const Allowed& allowed) const;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_MMU_H_

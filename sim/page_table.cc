@@ -1,0 +1,57 @@
+#include "sim/page_table.h"
+
+#include <algorithm>
+
+namespace twinmmu {
+
+PageTable::PageTable(uint64_t pages) : pages_(pages), root_(new Node) {
+  while ((pages - 1) >> root_shift_ >= kSlots) root_shift_ += kBits;
+}
+
+PageTable::~PageTable() { Delete(root_); }
+
+void PageTable::Delete(Node* node) {
+  for (const uint64_t slot : node->slots) {
+    if (IsChild(slot)) Delete(ChildOf(slot));
+  }
+  delete node;
+  --nodes_;
+}
+
+void PageTable::Apply(uint64_t first, uint64_t count, const PageEdit& edit) {
+  if (count != 0) Apply(root_, root_shift_, first, first + count, edit);
+}
+
+void PageTable::Apply(Node* node, int shift, uint64_t first, uint64_t end, const PageEdit& edit) {
+  const uint64_t span = uint64_t{1} << shift;
+  for (uint64_t i = first >> shift; i <= (end - 1) >> shift; ++i) {
+    const uint64_t slot_first = i << shift;
+    const uint64_t old = node->slots[i];
+    const bool whole = first <= slot_first && slot_first + span <= end;
+    const uint64_t now =
+        whole && !IsChild(old)
+            ? (old & edit.keep) | edit.set
+            : ApplyToPart(old, shift - kBits, std::max(first, slot_first) - slot_first,
+                          std::min(end, slot_first + span) - slot_first, edit);
+    node->slots[i] = now;
+    node->used += (now != 0) - (old != 0);
+  }
+}
+
+uint64_t PageTable::ApplyToPart(uint64_t slot, int shift, uint64_t first, uint64_t end,
+                                const PageEdit& edit) {
+  if (!IsChild(slot)) {
+    Node* child = new Node;
+    ++nodes_;
+    std::fill(std::begin(child->slots), std::end(child->slots), slot);
+    child->used = slot != 0 ? kSlots : 0;
+    slot = reinterpret_cast<uint64_t>(child);
+  }
+  Node* child = ChildOf(slot);
+  Apply(child, shift, first, end, edit);
+  if (child->used != 0) return slot;
+  Delete(child);
+  return 0;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,103 @@
+// Profile: what a simulated machine is made of, as data. A test that needs another machine changes
+// fields of a profile; no code branches on the name of an implementation.
+
+#ifndef TWINMMU_SIM_PROFILE_H_
+#define TWINMMU_SIM_PROFILE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/attributes.h"
+
+namespace twinmmu {
+
+struct DeviceProfile {
+  std::string name;
+  Bytes memory;            // what GetMemoryInfo reports as total
+  Bytes memory_in_use;     // taken before the first Create: total less this is free at the start
+  Bytes memory_kept_back;  // reported as free, and yet refused to Create
+  std::map<DeviceAttribute, int> attributes;  // any other attribute does not exist
+};
+
+// A NUMA node of the host that can hold memory.
+struct HostNodeProfile {
+  int node = 0;
+  Bytes memory;
+};
+
+// Where device addresses come from.
+struct WindowProfile {
+  // Claimed: a span of the host's own address space that nothing may touch, so that a CPU access to
+  // device memory faults, no device address is also a plain pointer, and host-located memory can be
+  // read by the CPU at its device address. Not claimed: addresses are numbers from `base` on, and
+  // the CPU can read none of them.
+  bool claimed = true;
+  DeviceAddress base;  // only when not claimed
+  Bytes size;
+};
+
+// Where the reference driver departs from its documentation. Each is on by default, as the driver
+// does it; off, the simulator keeps to the documentation.
+struct Quirks {
+  // GetAllocationGranularity answers for any properties, impossible ones included.
+  bool granularity_ignores_properties = true;
+  // Create ignores bits of the requested handle types that mean nothing, and reports them as 0.
+  bool create_ignores_unknown_handle_types = true;
+  // Map takes offset 0 and the whole allocation only, anything else is NOT_SUPPORTED, and that
+  // before the address is looked at.
+  bool map_takes_whole_allocations_only = true;
+  // Map and Export take a handle whose references are all released, as long as it is mapped.
+  bool released_handle_usable_while_mapped = true;
+  // The end of a mapping may lie this far beyond reserved addresses, or in further reservations.
+  // 0: a mapping stays in its reservation.
+  Bytes map_overhang = MiB(32);
+  // Unmap passes over holes: what is mapped goes, and where nothing is, that is success.
+  bool unmap_passes_over_holes = true;
+  // SetAccess reports success for a range with holes between mappings, but grants only as far as
+  // the first hole.
+  bool set_access_stops_at_hole = true;
+  // When SetAccess refuses to grant the host memory of a device, the grants before that one in the
+  // list have been applied.
+  bool set_access_keeps_grants_before_refusal = true;
+  // GetAccess for the host answers with the right of the owning device (of device 0 where the
+  // memory is the host's) if the host has none of its own.
+  bool host_access_falls_back_to_device = true;
+  // Imported memory has no requested handle types, so it cannot be exported again.
+  bool import_loses_handle_types = true;
+  // The byte count of Fill (width times count) wraps at 2^64.
+  bool fill_size_wraps = true;
+};
+
+struct Profile {
+  int driver_version = 0;  // as Vmm::GetDriverVersion
+  std::vector<DeviceProfile> devices;
+  std::vector<std::vector<bool>> peers;  // peers[a][b]: a can be granted memory of b
+  std::vector<HostNodeProfile> host_nodes;
+  Bytes minimum_granularity;
+  Bytes recommended_granularity;
+  Bytes reservation_granularity;
+  int address_bits = 0;  // no device address is beyond 2^address_bits
+  WindowProfile window;
+  bool fabric_permitted = false;  // a fabric handle can be advertised and still not be permitted
+  Quirks quirks;
+
+  // The reference: `devices` H200 under driver 580.159, each a peer of every other.
+  static Profile ReferenceH200(int devices = 1);
+
+  // OK, or InvalidArgument saying what is wrong with this profile.
+  absl::Status Validate() const;
+
+  int device_count() const { return static_cast<int>(devices.size()); }
+  // The page of the MMU: the smallest granularity.
+  Bytes page_size() const;
+  DeviceAddress address_end() const { return DeviceAddress(uint64_t{1} << address_bits); }
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_PROFILE_H_

@@ -1,0 +1,78 @@
+// SimulatedVmm: Vmm on a software MMU.
+
+#ifndef TWINMMU_SIM_SIMULATED_VMM_H_
+#define TWINMMU_SIM_SIMULATED_VMM_H_
+
+#include <string>
+
+#include "api/vmm.h"
+#include "sim/mmu.h"
+
+namespace twinmmu {
+
+// One function per call, its checks in the order in which the reference driver makes them. The
+// definitions stand by subject: vmm_devices.cc, vmm_reservations.cc, vmm_physical.cc,
+// vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc.
+class SimulatedVmm : public Vmm {
+ public:
+  // `mmu` must outlive this object.
+  explicit SimulatedVmm(Mmu* mmu) : mmu_(*mmu) {}
+
+  using Vmm::AddressReserve;
+  using Vmm::Create;
+  using Vmm::ExportShareableHandle;
+  using Vmm::Map;
+
+  absl::StatusOr<int> GetDriverVersion() override;
+  absl::StatusOr<int> GetDeviceCount() override;
+  absl::StatusOr<std::string> GetDeviceName(DeviceOrdinal device) override;
+  absl::StatusOr<int> GetDeviceAttribute(DeviceAttribute attribute, DeviceOrdinal device) override;
+  absl::StatusOr<bool> CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) override;
+  absl::StatusOr<MemoryInfo> GetMemoryInfo(DeviceOrdinal device) override;
+
+  absl::StatusOr<AddressRange> AddressReserve(Bytes size, const ReserveOptions& options) override;
+  absl::Status AddressFree(const AddressRange& range) override;
+
+  absl::StatusOr<Bytes> GetAllocationGranularity(const AllocationProperties& properties,
+                                                 Granularity option) override;
+  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
+                                          uint64_t flags) override;
+  absl::Status Release(AllocationHandle handle) override;
+  absl::StatusOr<AllocationHandle> RetainAllocationHandle(DeviceAddress address) override;
+  absl::StatusOr<AllocationProperties> GetAllocationProperties(AllocationHandle handle) override;
+
+  absl::Status Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
+                   uint64_t flags) override;
+  absl::Status Unmap(const AddressRange& range) override;
+  absl::Status SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) override;
+  absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) override;
+
+  absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle, HandleType type,
+                                                        uint64_t flags) override;
+  absl::StatusOr<AllocationHandle> ImportShareableHandle(const ShareableHandle& shareable) override;
+
+  absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribute,
+                                               DeviceAddress address) override;
+  absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
+                                               DeviceAddress address) override;
+
+ private:
+  absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
+  absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
+  AllocationProperties Granted(const AllocationProperties& properties) const;
+  const Allocation* FindUsable(AllocationHandle handle) const;
+
+  absl::Status CheckMapTarget(const AddressRange& range) const;
+  void RemoveMapping(uint32_t id);
+
+  absl::Status CheckGrant(const AccessGrant& grant) const;
+  absl::StatusOr<AddressRange> CheckAccessRange(const AddressRange& range) const;
+  absl::Status CheckReach(const AddressRange& range, const AccessGrant& grant) const;
+  absl::Status Grant(const AddressRange& range, const PageEdit& edit, bool to_host);
+
+  Mmu& mmu_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_SIMULATED_VMM_H_

@@ -1,0 +1,81 @@
+// Calls from several threads at once; most telling under the thread sanitizer.
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "sim/test_machine.h"
+
+namespace twinmmu {
+namespace {
+
+using ThreadTest = MachineTest;
+constexpr int kThreads = 4;
+constexpr int kRounds = 300;
+
+void InThreads(const std::function<void(int)>& body) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(body, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Threads with ranges of their own do not disturb each other, and nothing is left behind.
+TEST_F(ThreadTest, WorkOnRangesOfTheirOwn) {
+  const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
+  InThreads([&](int id) {
+    for (int round = 0; round < kRounds; ++round) {
+      const AddressRange range = Ready(1);
+      const auto value = static_cast<uint32_t>(id * kRounds + round);
+      EXPECT_THAT(Write(kDevice0, range.base, value), IsOk());
+      EXPECT_THAT(Read(kDevice0, range.base), IsOkAndHolds(value));
+      const AllocationHandle handle = *vmm().RetainAllocationHandle(range.base);
+      EXPECT_THAT(vmm().Unmap(range), IsOk());
+      EXPECT_THAT(vmm().Release(handle), IsOk());
+      EXPECT_THAT(vmm().Release(handle), IsOk());
+      EXPECT_THAT(vmm().AddressFree(range), IsOk());
+    }
+  });
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free);
+}
+
+// One thread unmaps and maps a range that others read: each read sees all of the memory or is
+// refused, and the memory never goes away under it.
+TEST_F(ThreadTest, ReadARangeThatIsRemapped) {
+  const AddressRange range = Reserve(1);
+  std::atomic<bool> done = false;
+  InThreads([&](int id) {
+    if (id == 0) {
+      for (int round = 0; round < kRounds; ++round) {
+        EXPECT_THAT(vmm().Release(MapNew(range.base, 1)), IsOk());
+        Grant(range, For(kDevice0, Access::kReadWrite));
+        EXPECT_THAT(vmm().Unmap(range), IsOk());
+      }
+      done = true;
+      return;
+    }
+    std::vector<char> data(KiB(64).value());
+    while (!done) {
+      const absl::Status status =
+          executor().CopyDeviceToHost(kDevice0, data.data(), range.base, Bytes(data.size()));
+      EXPECT_TRUE(status.ok() || GetDriverCode(status) == DriverCode::kInvalidValue);
+    }
+  });
+}
+
+// Streams and events are made and destroyed from all threads.
+TEST_F(ThreadTest, MakeStreamsAndEvents) {
+  InThreads([&](int id) {
+    const DeviceOrdinal device(id % 2);
+    for (int round = 0; round < kRounds; ++round) {
+      const Stream stream = *executor().CreateStream(device);
+      const Event event = *executor().CreateEvent(device);
+      EXPECT_THAT(executor().RecordEvent(event, stream), IsOk());
+      EXPECT_THAT(executor().DestroyStream(stream), IsOk());
+      EXPECT_THAT(executor().DestroyEvent(event), IsOk());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace twinmmu

@@ -1,0 +1,153 @@
+// Rights: giving them and reading them.
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+#include "sim/errors.h"
+#include "sim/simulated_vmm.h"
+
+namespace twinmmu {
+namespace {
+
+bool IsKnown(Access access) {
+  return access == Access::kNone || access == Access::kRead || access == Access::kReadWrite;
+}
+
+}  // namespace
+
+// What can be said of a grant without looking at memory.
+absl::Status SimulatedVmm::CheckGrant(const AccessGrant& grant) const {
+  constexpr char kCall[] = "cuMemSetAccess";
+  if (!IsKnown(grant.access)) {
+    return InvalidValue(kCall, "there is no access ", static_cast<uint32_t>(grant.access));
+  }
+  if (!mmu_.RightOf(grant.location).has_value()) {
+    return InvalidValue(kCall, "location ", ToString(grant.location), " does not exist");
+  }
+  return absl::OkStatus();
+}
+
+// The part of `range` that gets the rights. `range` is one or more whole mappings.
+absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(const AddressRange& range) const {
+  constexpr char kCall[] = "cuMemSetAccess";
+  const MappingRecord* first = mmu_.MappingAt(range.base);
+  const DeviceAddress end = range.base + range.size;
+  if (range.size == Bytes(0) || end <= range.base) {
+    return InvalidValue(kCall, "size ", ToString(range.size), " is 0, or wraps");
+  }
+  if (first == nullptr || mmu_.RangeOf(*first).base != range.base) {
+    return InvalidValue(kCall, "no mapping begins at ", ToString(range.base));
+  }
+  const MappingRecord* last = mmu_.MappingAt(end - Bytes(1));
+  if (last == nullptr || mmu_.RangeOf(*last).end() != end) {
+    return InvalidValue(kCall, "no mapping ends at ", ToString(end));
+  }
+  DeviceAddress hole = mmu_.RangeOf(*first).end();
+  while (hole < end) {
+    const MappingRecord* next = mmu_.MappingAt(hole);
+    if (next == nullptr) break;
+    hole = mmu_.RangeOf(*next).end();
+  }
+  if (hole < end && !mmu_.profile.quirks.set_access_stops_at_hole) {
+    return InvalidValue(kCall, "nothing is mapped at ", ToString(hole), " of range ",
+                        ToString(range));
+  }
+  return AddressRange{range.base, hole - range.base, Bytes(0)};
+}
+
+// The location of the grant can reach the memory of every mapping in `range`.
+absl::Status SimulatedVmm::CheckReach(const AddressRange& range, const AccessGrant& grant) const {
+  constexpr char kCall[] = "cuMemSetAccess";
+  if (grant.access == Access::kNone) return absl::OkStatus();
+  const int number = *mmu_.RightOf(grant.location);
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const MappingRecord& mapping = *mmu_.MappingAt(address);
+    address = mmu_.RangeOf(mapping).end();
+    const Allocation& allocation = mmu_.AllocationOf(mapping);
+    if (!allocation.on_device()) continue;
+    const int owner = allocation.properties.location.id;
+    if (number == mmu_.host) {
+      return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
+                  " cannot access memory of device ", owner);
+    }
+    if (number != owner && !mmu_.profile.peers[number][owner]) {
+      return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
+                  " is no peer of device ", owner, ", where the memory lies");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
+                                     absl::Span<const AccessGrant> grants) {
+  constexpr char kCall[] = "cuMemSetAccess";
+  if (grants.empty()) return InvalidValue(kCall, "there is no grant");
+  for (const AccessGrant& grant : grants) {
+    const absl::Status valid = CheckGrant(grant);
+    if (!valid.ok()) return valid;
+  }
+  const std::unique_lock lock(mmu_.mutex);
+  const absl::StatusOr<AddressRange> granted = CheckAccessRange(range);
+  if (!granted.ok()) return granted.status();
+  PageEdit edit = PageEdit::Rights();
+  bool to_host = false;
+  absl::Status refused;
+  for (const AccessGrant& grant : grants) {
+    refused = CheckReach(*granted, grant);
+    if (!refused.ok()) break;
+    const int number = *mmu_.RightOf(grant.location);
+    to_host = to_host || number == mmu_.host;
+    edit.Grant(number, grant.access);
+  }
+  if (!refused.ok() && !mmu_.profile.quirks.set_access_keeps_grants_before_refusal) return refused;
+  const absl::Status applied = Grant(*granted, edit, to_host);
+  return refused.ok() ? applied : refused;
+}
+
+// Changes the rights, and lets the CPU see what the host has a right to.
+absl::Status SimulatedVmm::Grant(const AddressRange& range, const PageEdit& edit, bool to_host) {
+  const uint64_t first = mmu_.PageOf(range.base);
+  const uint64_t end = first + mmu_.PagesIn(range.size);
+  mmu_.table.Apply(first, end - first, edit);
+  if (!to_host || !mmu_.window.claimed()) return absl::OkStatus();
+  for (uint64_t page = first; page < end;) {
+    const PageEntry entry = mmu_.table.Find(page).entry;
+    MappingRecord& mapping = mmu_.mappings[entry.index()];
+    const Access access = entry.access(mmu_.host);
+    const AddressRange whole = mmu_.RangeOf(mapping);
+    page = mapping.end();
+    if (access == Access::kNone) {
+      if (mapping.shown) mmu_.window.Hide(whole);
+      mapping.shown = false;
+      continue;
+    }
+    const absl::Status shown = mmu_.window.Show(whole, mmu_.MemoryOf(mapping), access);
+    mapping.shown = shown.ok();
+    if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, "cuMemSetAccess", shown.message());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceAddress address) {
+  constexpr char kCall[] = "cuMemGetAccess";
+  if (address == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
+  const std::optional<int> number = mmu_.RightOf(location);
+  if (!number.has_value()) {
+    return Fail(DriverCode::kInvalidDevice, kCall, "location ", ToString(location),
+                " does not exist");
+  }
+  const std::shared_lock lock(mmu_.mutex);
+  const PageEntry entry = mmu_.At(address);
+  if (!entry.mapped()) return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
+  const Access own = entry.access(*number);
+  const bool falls_back = mmu_.profile.quirks.host_access_falls_back_to_device &&
+                          location.type == LocationType::kHost && own == Access::kNone &&
+                          mmu_.profile.device_count() != 0;
+  if (!falls_back) return own;
+  const Allocation& allocation = mmu_.AllocationOf(mmu_.mappings[entry.index()]);
+  return entry.access(allocation.on_device() ? allocation.properties.location.id : 0);
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,70 @@
+// Devices and granularities of a machine.
+
+#include "sim/test_machine.h"
+
+namespace twinmmu {
+namespace {
+
+using DevicesTest = MachineTest;
+constexpr auto kNoDevice = DriverCode::kInvalidDevice;
+
+// The reference machine describes itself as the reference driver does.
+TEST_F(DevicesTest, DescribeTheReference) {
+  EXPECT_THAT(vmm().GetDriverVersion(), IsOkAndHolds(13000));
+  EXPECT_THAT(vmm().GetDeviceCount(), IsOkAndHolds(2));
+  EXPECT_THAT(vmm().GetDeviceName(kDevice1), IsOkAndHolds("NVIDIA H200"));
+  EXPECT_THAT(vmm().GetDeviceAttribute(DeviceAttribute::kComputeCapabilityMajor, kDevice0),
+              IsOkAndHolds(9));
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->total, Bytes(150109880320));
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, Bytes(149557477376));
+}
+
+// Every attribute that has a name has a value.
+TEST_F(DevicesTest, KnowAllNamedAttributes) {
+  for (const DeviceAttribute attribute : AllDeviceAttributes()) {
+    EXPECT_THAT(vmm().GetDeviceAttribute(attribute, kDevice0), IsOk()) << attribute;
+  }
+}
+
+// A device that does not exist is found before an attribute that does not.
+TEST_F(DevicesTest, FindAMissingDeviceFirst) {
+  const auto unknown = static_cast<DeviceAttribute>(9999);
+  for (const DeviceOrdinal device : {DeviceOrdinal(-1), DeviceOrdinal(2)}) {
+    EXPECT_THAT(vmm().GetDeviceAttribute(unknown, device), HasDriverCode(kNoDevice));
+    EXPECT_THAT(vmm().GetDeviceName(device), HasDriverCode(kNoDevice));
+    EXPECT_THAT(vmm().GetMemoryInfo(device), HasDriverCode(kNoDevice));
+    EXPECT_THAT(vmm().CanAccessPeer(kDevice0, device), HasDriverCode(kNoDevice));
+    EXPECT_THAT(vmm().CanAccessPeer(device, kDevice0), HasDriverCode(kNoDevice));
+  }
+  EXPECT_THAT(vmm().GetDeviceAttribute(unknown, kDevice0),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+// A device is a peer of the other and not of itself.
+TEST_F(DevicesTest, ArePeersOfEachOther) {
+  EXPECT_THAT(vmm().CanAccessPeer(kDevice0, kDevice1), IsOkAndHolds(true));
+  EXPECT_THAT(vmm().CanAccessPeer(kDevice0, kDevice0), IsOkAndHolds(false));
+}
+
+// All granularities may differ: each call keeps to its own.
+TEST(GranularityTest, MayAllDiffer) {
+  Profile profile = Profile::ReferenceH200();
+  profile.minimum_granularity = MiB(2);
+  profile.recommended_granularity = MiB(8);
+  profile.reservation_granularity = KiB(64);
+  const auto simulator = *Simulator::Create(profile);
+  Vmm& vmm = **simulator->vmm();
+  EXPECT_THAT(vmm.GetAllocationGranularity({}, Granularity::kRecommended), IsOkAndHolds(MiB(8)));
+  const auto odd = vmm.AddressReserve(KiB(64));
+  ASSERT_THAT(odd, IsOk());
+  const auto range = vmm.AddressReserve(MiB(4), {MiB(2), DeviceAddress(0), 0});
+  ASSERT_THAT(range, IsOk());
+  EXPECT_THAT(vmm.Create(KiB(64), {}), HasDriverCode(DriverCode::kInvalidValue));
+  const AllocationHandle handle = *vmm.Create(MiB(2), {});
+  EXPECT_THAT(vmm.Map(At(range->base + KiB(64), MiB(2)), handle),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(vmm.Map(At(range->base, MiB(2)), handle), IsOk());
+}
+
+}  // namespace
+}  // namespace twinmmu

@@ -1,0 +1,157 @@
+// Physical memory: granularity, creation, references, properties.
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+
+#include "sim/errors.h"
+#include "sim/simulated_vmm.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr HandleType kWindows = HandleType::kWin32 | HandleType::kWin32Kmt;
+constexpr HandleType kKnownHandleTypes =
+    HandleType::kPosixFileDescriptor | kWindows | HandleType::kFabric;
+
+bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
+
+bool HasNode(const Profile& profile, int node) {
+  return std::any_of(profile.host_nodes.begin(), profile.host_nodes.end(),
+                     [=](const HostNodeProfile& known) { return known.node == node; });
+}
+
+// Whether memory can be created there; devices apart.
+bool IsHostMemory(const Profile& profile, const Location& location) {
+  if (location.type == LocationType::kHostNuma) return HasNode(profile, location.id);
+  return location.type == LocationType::kHost && !profile.host_nodes.empty();
+}
+
+}  // namespace
+
+absl::Status SimulatedVmm::CheckProperties(const char* call,
+                                           const AllocationProperties& properties) const {
+  const Location& location = properties.location;
+  const HandleType types = properties.requested_handle_types;
+  if (location.type == LocationType::kDevice) {
+    const absl::Status known = CheckDevice(call, DeviceOrdinal(location.id));
+    if (!known.ok()) return known;
+  } else if (!IsHostMemory(mmu_.profile, location)) {
+    return InvalidValue(call, "location ", ToString(location), " holds no memory");
+  }
+  if (properties.type != AllocationType::kPinned) {
+    return InvalidValue(call, "allocation type ", static_cast<uint32_t>(properties.type),
+                        " is not pinned (1)");
+  }
+  if (properties.compression > CompressionType::kGeneric) {
+    return InvalidValue(call, "there is no compression type ",
+                        static_cast<int>(properties.compression));
+  }
+  if (Has(types, kWindows)) {
+    return InvalidValue(call, "handle types ", ToString(types), " exist only on Windows");
+  }
+  if (!mmu_.profile.quirks.create_ignores_unknown_handle_types &&
+      (types & kKnownHandleTypes) != types) {
+    return InvalidValue(call, "handle types ", ToString(types), " do not exist");
+  }
+  if (location.type == LocationType::kHost && (types & kKnownHandleTypes) != HandleType::kNone) {
+    return InvalidValue(call, "memory of the host without a NUMA node cannot be shared by ",
+                        ToString(types));
+  }
+  return absl::OkStatus();
+}
+
+// What properties that are valid become.
+AllocationProperties SimulatedVmm::Granted(const AllocationProperties& properties) const {
+  AllocationProperties granted = properties;
+  granted.requested_handle_types = properties.requested_handle_types & kKnownHandleTypes;
+  granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
+  granted.usage = 0;
+  if (properties.location.type == LocationType::kHost) {
+    granted.location = Location::HostNuma(mmu_.profile.host_nodes.front().node);
+  }
+  return granted;
+}
+
+absl::StatusOr<Bytes> SimulatedVmm::GetAllocationGranularity(const AllocationProperties& properties,
+                                                             Granularity option) {
+  constexpr char kCall[] = "cuMemGetAllocationGranularity";
+  if (!mmu_.profile.quirks.granularity_ignores_properties) {
+    const absl::Status valid = CheckProperties(kCall, properties);
+    if (!valid.ok()) return valid;
+  }
+  switch (option) {
+    case Granularity::kMinimum:
+      return mmu_.profile.minimum_granularity;
+    case Granularity::kRecommended:
+      return mmu_.profile.recommended_granularity;
+  }
+  return InvalidValue(kCall, "there is no granularity option ", static_cast<uint32_t>(option));
+}
+
+absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
+                                                      const AllocationProperties& properties,
+                                                      uint64_t flags) {
+  constexpr char kCall[] = "cuMemCreate";
+  const Bytes granularity = mmu_.profile.minimum_granularity;
+  if (size == Bytes(0) || size % granularity != Bytes(0)) {
+    return InvalidValue(kCall, "size ", ToString(size),
+                        " is 0 or not a multiple of the granularity ", ToString(granularity));
+  }
+  if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
+  const absl::Status valid = CheckProperties(kCall, properties);
+  if (!valid.ok()) return valid;
+  const AllocationProperties granted = Granted(properties);
+
+  const std::unique_lock lock(mmu_.mutex);
+  const absl::Status room = mmu_.memory.CheckRoom(size, granted.location);
+  if (!room.ok()) return Fail(DriverCode::kOutOfMemory, kCall, room.message());
+  if (Has(granted.requested_handle_types, HandleType::kFabric) && !mmu_.profile.fabric_permitted) {
+    return Fail(DriverCode::kNotPermitted, kCall,
+                "fabric handles are not permitted to this process");
+  }
+  const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted);
+  if (!handle.ok()) return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
+  return handle;
+}
+
+absl::Status SimulatedVmm::Release(AllocationHandle handle) {
+  const std::unique_lock lock(mmu_.mutex);
+  const Allocation* allocation = mmu_.memory.Find(handle);
+  if (allocation == nullptr || allocation->references == 0) {
+    return InvalidValue("cuMemRelease", "handle ", ToString(handle), " has no reference left");
+  }
+  mmu_.memory.Release(PhysicalMemory::NumberOf(handle));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AllocationHandle> SimulatedVmm::RetainAllocationHandle(DeviceAddress address) {
+  const std::unique_lock lock(mmu_.mutex);
+  const MappingRecord* mapping = mmu_.MappingAt(address);
+  if (mapping == nullptr || !mmu_.IsReserved(address)) {
+    return InvalidValue("cuMemRetainAllocationHandle", "nothing is mapped at ", ToString(address));
+  }
+  return mmu_.memory.Retain(mapping->allocation);
+}
+
+// Null for a handle that Map and Export do not take.
+const Allocation* SimulatedVmm::FindUsable(AllocationHandle handle) const {
+  const Allocation* allocation = mmu_.memory.Find(handle);
+  const bool usable =
+      allocation != nullptr &&
+      (allocation->references != 0 || mmu_.profile.quirks.released_handle_usable_while_mapped);
+  return usable ? allocation : nullptr;
+}
+
+absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
+    AllocationHandle handle) {
+  const std::shared_lock lock(mmu_.mutex);
+  const Allocation* allocation = FindUsable(handle);
+  if (allocation == nullptr) {
+    return InvalidValue("cuMemGetAllocationPropertiesFromHandle", "handle ", ToString(handle),
+                        " names no allocation");
+  }
+  return allocation->properties;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,87 @@
+// What is at an address.
+
+#include <shared_mutex>
+
+#include "sim/errors.h"
+#include "sim/simulated_vmm.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr uint64_t kHostMemory = 1;    // CU_MEMORYTYPE_HOST
+constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
+// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, which api/attributes.h does not name.
+constexpr auto kSyncMemops = static_cast<PointerAttribute>(6);
+
+}  // namespace
+
+absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
+                                                           PointerAttribute attribute,
+                                                           DeviceAddress address) {
+  constexpr char kCall[] = "cuPointerGetAttribute";
+  const absl::Status known = CheckDevice(kCall, device);
+  if (!known.ok()) return known;
+  const std::shared_lock lock(mmu_.mutex);
+  const MappingRecord* mapping = mmu_.MappingAt(address);
+  if (mapping == nullptr) return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
+  const PageEntry entry = mmu_.At(address);
+  const Allocation& allocation = mmu_.AllocationOf(*mapping);
+  const bool on_device = allocation.on_device();
+  const AddressRange& reservation = mmu_.space[mapping->reservation].range;
+  if (attribute == kSyncMemops) return on_device ? 1 : 0;
+  switch (attribute) {
+    case PointerAttribute::kMemoryType:
+      return on_device ? kDeviceMemory : kHostMemory;
+    case PointerAttribute::kDevicePointer:
+      if (entry.access(device.value()) != Access::kNone) return address.value();
+      break;
+    case PointerAttribute::kHostPointer:
+      if (mapping->shown) return address.value();
+      break;
+    case PointerAttribute::kBufferId:
+      return mapping->number;
+    case PointerAttribute::kDeviceOrdinal:
+      return on_device ? allocation.properties.location.id : 0;
+    case PointerAttribute::kRangeStartAddress:
+      return reservation.base.value();
+    case PointerAttribute::kRangeSize:
+      return reservation.size.value();
+    case PointerAttribute::kMapped:
+      return 1;
+    case PointerAttribute::kAllowedHandleTypes:
+      return static_cast<uint64_t>(allocation.properties.requested_handle_types);
+    case PointerAttribute::kIsGpuDirectRdmaCapable:
+      return allocation.properties.gpu_direct_rdma;
+    case PointerAttribute::kAccessFlags:
+      return static_cast<uint64_t>(entry.access(device.value()));
+    case PointerAttribute::kMappingSize:
+      return mmu_.RangeOf(*mapping).size.value();
+    case PointerAttribute::kMappingBaseAddress:
+      return mmu_.RangeOf(*mapping).base.value();
+    case PointerAttribute::kMemoryBlockId:
+      return allocation.pages->number;
+    case PointerAttribute::kContext:
+    case PointerAttribute::kIsManaged:
+    case PointerAttribute::kIsLegacyCudaIpcCapable:
+    case PointerAttribute::kMempoolHandle:
+      return 0;
+  }
+  return InvalidValue(kCall, ToString(address), " has no ", ToString(attribute), " for ",
+                      ToString(device));
+}
+
+absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
+                                                           DeviceAddress address) {
+  constexpr char kCall[] = "cuMemGetAddressRange";
+  const absl::Status known = CheckDevice(kCall, device);
+  if (!known.ok()) return known;
+  const std::shared_lock lock(mmu_.mutex);
+  const MappingRecord* mapping = mmu_.MappingAt(address);
+  if (mapping == nullptr || mmu_.At(address).access(device.value()) == Access::kNone) {
+    return Fail(DriverCode::kNotFound, kCall, "nothing is mapped at ", ToString(address), " that ",
+                ToString(device), " can access");
+  }
+  return mmu_.RangeOf(*mapping);
+}
+
+}  // namespace twinmmu

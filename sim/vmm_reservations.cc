@@ -1,0 +1,90 @@
+// Reservations.
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "sim/errors.h"
+#include "sim/simulated_vmm.h"
+
+namespace twinmmu {
+namespace {
+
+// An alignment of that much is no longer a wish that cannot be met, but an invalid value. Where
+// between 2^49 and 2^61 the reference driver draws the line is not known.
+constexpr Bytes kImpossibleAlignment = Bytes(uint64_t{1} << 57);
+
+// Gives the pages of `range` that are not mapped the entry `entry`.
+void MarkUnmapped(Mmu& mmu, const AddressRange& range, PageEntry entry) {
+  const uint64_t end = mmu.PageOf(range.base) + mmu.PagesIn(range.size);
+  for (uint64_t page = mmu.PageOf(range.base); page < end;) {
+    const PageRun run = mmu.table.Find(page);
+    const uint64_t stop = std::min(run.end, end);
+    if (!run.entry.mapped()) mmu.table.Apply(page, stop - page, PageEdit::Replace(entry));
+    page = stop;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
+                                                          const ReserveOptions& options) {
+  constexpr char kCall[] = "cuMemAddressReserve";
+  const Bytes granularity = mmu_.profile.reservation_granularity;
+  const Bytes alignment = std::max(options.alignment, granularity);
+  if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
+  if (size % granularity != Bytes(0)) {
+    return InvalidValue(kCall, "size ", ToString(size), " is not a multiple of the granularity ",
+                        ToString(granularity));
+  }
+  const bool impossible = options.alignment != Bytes(0) && !IsPowerOfTwo(options.alignment);
+  if (impossible || alignment >= kImpossibleAlignment) {
+    return InvalidValue(kCall, "alignment ", ToString(options.alignment),
+                        " is not a power of two, or out of range");
+  }
+  if (options.flags != 0) return InvalidValue(kCall, "flags ", options.flags, " are not 0");
+  if (!options.hint.IsAligned(alignment)) {
+    return InvalidValue(kCall, "hint ", ToString(options.hint), " is not a multiple of ",
+                        ToString(alignment));
+  }
+  // The last granule of the address space is never given out.
+  const DeviceAddress limit = mmu_.profile.address_end() - granularity;
+  if (options.hint != DeviceAddress(0) && options.hint >= limit) {
+    return Fail(DriverCode::kOutOfMemory, kCall, "hint ", ToString(options.hint),
+                " is beyond the last address");
+  }
+
+  const std::unique_lock lock(mmu_.mutex);
+  const std::optional<uint32_t> id = mmu_.space.Reserve(size, options.alignment, options.hint);
+  if (!id.has_value()) {
+    return Fail(DriverCode::kOutOfMemory, kCall, "no free span of ", ToString(size),
+                " with alignment ", ToString(alignment), " is left of the ",
+                ToString(mmu_.window.range().size), " of device addresses");
+  }
+  const AddressRange range = mmu_.space[*id].range;
+  MarkUnmapped(mmu_, range, PageEntry::Reserved(*id));
+  return range;
+}
+
+absl::Status SimulatedVmm::AddressFree(const AddressRange& range) {
+  constexpr char kCall[] = "cuMemAddressFree";
+  const std::unique_lock lock(mmu_.mutex);
+  const std::optional<uint32_t> id = mmu_.space.Find(range.base);
+  if (!id.has_value()) {
+    return InvalidValue(kCall, "address ", ToString(range.base), " is not reserved");
+  }
+  const Reservation& reservation = mmu_.space[*id];
+  if (range != reservation.range) {
+    return InvalidValue(kCall, "range ", ToString(range), " is not the whole reservation ",
+                        ToString(reservation.range));
+  }
+  if (reservation.mappings != 0) {
+    return InvalidValue(kCall, "reservation ", ToString(range), " still has ", reservation.mappings,
+                        " mapping(s) in it");
+  }
+  MarkUnmapped(mmu_, reservation.range, PageEntry());
+  mmu_.space.Free(*id);
+  return absl::OkStatus();
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,66 @@
+// Sharing: export to a descriptor and import from one.
+
+#include <mutex>
+#include <optional>
+
+#include "sim/errors.h"
+#include "sim/simulated_vmm.h"
+
+namespace twinmmu {
+
+absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHandle handle,
+                                                                    HandleType type,
+                                                                    uint64_t flags) {
+  constexpr char kCall[] = "cuMemExportToShareableHandle";
+  if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
+  const std::unique_lock lock(mmu_.mutex);
+  const Allocation* allocation = FindUsable(handle);
+  if (allocation == nullptr) {
+    return InvalidValue(kCall, "handle ", ToString(handle), " names no allocation");
+  }
+  const HandleType requested = allocation->properties.requested_handle_types;
+  if (type != HandleType::kPosixFileDescriptor || (requested & type) != type) {
+    return InvalidValue(kCall, "handle type ", ToString(type),
+                        " cannot be exported: requested at creation: ", ToString(requested));
+  }
+  const absl::StatusOr<int> descriptor = mmu_.memory.Export(PhysicalMemory::NumberOf(handle));
+  if (!descriptor.ok()) {
+    return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());
+  }
+  return ShareableHandle::FileDescriptor(*descriptor);
+}
+
+absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
+    const ShareableHandle& shareable) {
+  constexpr char kCall[] = "cuMemImportFromShareableHandle";
+  switch (shareable.type) {
+    case HandleType::kPosixFileDescriptor:
+      break;
+    case HandleType::kWin32:
+    case HandleType::kWin32Kmt:
+      return Fail(DriverCode::kNotSupported, kCall, "handle type ", ToString(shareable.type),
+                  " exists only on Windows");
+    case HandleType::kFabric:
+      return Fail(DriverCode::kNotPermitted, kCall,
+                  "fabric handles are not permitted to this process");
+    default:
+      return InvalidValue(kCall, "there is no handle type ", ToString(shareable.type));
+  }
+  // The driver takes the descriptor as a pointer, and this one for a null pointer.
+  if (shareable.file_descriptor == 0) return InvalidValue(kCall, "descriptor is 0");
+  const std::optional<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
+  const std::unique_lock lock(mmu_.mutex);
+  std::optional<AllocationHandle> handle;
+  if (identity.has_value()) {
+    std::optional<HandleType> types;
+    if (mmu_.profile.quirks.import_loses_handle_types) types = HandleType::kNone;
+    handle = mmu_.memory.Import(*identity, types);
+  }
+  if (!handle.has_value()) {
+    return Fail(DriverCode::kUnknown, kCall, "descriptor ", shareable.file_descriptor,
+                " is not one of shared device memory");
+  }
+  return *handle;
+}
+
+}  // namespace twinmmu
