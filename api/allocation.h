@@ -165,6 +165,10 @@ struct PhysicalAllocation {
   friend constexpr bool operator==(const PhysicalAllocation& a, const PhysicalAllocation& b) {
     return a.handle == b.handle && a.size == b.size && a.location == b.location;
   }
+  template <typename H>
+  friend H AbslHashValue(H h, const PhysicalAllocation& a) {
+    return H::combine(std::move(h), a.handle, a.size, a.location);
+  }
 };
 
 // One mapping of a reservation, as its owner keeps it: `size` bytes of `allocation` are visible at
@@ -178,6 +182,10 @@ struct Mapping {
   friend constexpr bool operator==(const Mapping& a, const Mapping& b) {
     return a.offset == b.offset && a.size == b.size && a.allocation == b.allocation &&
            a.access == b.access;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const Mapping& m) {
+    return H::combine(std::move(h), m.offset, m.size, m.allocation, m.access);
   }
 };
 

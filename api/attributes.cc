@@ -40,6 +40,7 @@ constexpr Name<PointerAttribute> kPointerNames[] = {
     {PointerAttribute::kMemoryType, "MEMORY_TYPE"},
     {PointerAttribute::kDevicePointer, "DEVICE_POINTER"},
     {PointerAttribute::kHostPointer, "HOST_POINTER"},
+    {PointerAttribute::kSyncMemops, "SYNC_MEMOPS"},
     {PointerAttribute::kBufferId, "BUFFER_ID"},
     {PointerAttribute::kIsManaged, "IS_MANAGED"},
     {PointerAttribute::kDeviceOrdinal, "DEVICE_ORDINAL"},

@@ -38,6 +38,7 @@ enum class PointerAttribute : int32_t {
   kMemoryType = 2,
   kDevicePointer = 3,
   kHostPointer = 4,
+  kSyncMemops = 6,
   kBufferId = 7,
   kIsManaged = 8,
   kDeviceOrdinal = 9,

@@ -165,6 +165,12 @@ TEST(HashTest, AgreesWithEquality) {
        Location::HostNuma(0)}));
   EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(
       {AllocationHandle(0), AllocationHandle(1), AllocationHandle(~uint64_t{0})}));
+  EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(
+      {PhysicalAllocation{AllocationHandle(1), MiB(2), Location::Host()},
+       PhysicalAllocation{AllocationHandle(2), MiB(2), Location::Host()}, PhysicalAllocation()}));
+  EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(
+      {Mapping{Bytes(0), MiB(2), AllocationHandle(1), Access::kRead},
+       Mapping{Bytes(0), MiB(2), AllocationHandle(1), Access::kReadWrite}, Mapping()}));
 }
 
 }  // namespace

@@ -98,8 +98,8 @@ class Vmm {
 
   // Reserves `size` bytes of addresses: aligned, disjoint from every other reservation, unmapped.
   // size: more than 0 and a multiple of the granularity. [RES-1 .. RES-14]
-  // InvalidArgument: size 0 or not a multiple, alignment not a power of two, flags not 0.
-  // ResourceExhausted: no span of this size is free.
+  // InvalidArgument: size 0 or not a multiple, alignment not a power of two, a hint that is not
+  // aligned, flags not 0. ResourceExhausted: no span of this size is free.
   virtual absl::StatusOr<AddressRange> AddressReserve(Bytes size,
                                                       const ReserveOptions& options) = 0;
   absl::StatusOr<AddressRange> AddressReserve(Bytes size) {
@@ -194,8 +194,9 @@ class Vmm {
     return ExportShareableHandle(handle, type, 0);
   }
 
-  // A reference to the allocation behind `shareable`, with the properties of the exporter. The
-  // descriptor stays open and stays the caller's. [SHARE-5 .. SHARE-12]
+  // A reference to the allocation behind `shareable`, under a handle of its own, with the
+  // exporter's properties but for the handle types: it cannot be exported again. The descriptor
+  // stays open and stays the caller's. [SHARE-5 .. SHARE-12]
   // Errors: not a shareable handle, or of another type; the driver's code depends on what it is.
   virtual absl::StatusOr<AllocationHandle> ImportShareableHandle(
       const ShareableHandle& shareable) = 0;

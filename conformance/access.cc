@@ -235,7 +235,7 @@ CONFORMANCE_TEST(ReservedTest, GETACC_4, LocationBeforeAddress) {
 
 CONFORMANCE_TEST(MappedTest, GETACC_5, TheHostHasNoAccess) {
   const auto host = vmm().GetAccess(Location::Host(), mapping().base);
-  if (Deviates(Deviation::kHostIsAnsweredWithTheDevicesRight)) {
+  if (Deviates(Deviation::kHostIsAnsweredWithTheRightOfDevice0)) {
     EXPECT_THAT(host, IsOkAndHolds(Access::kReadWrite));
     ASSERT_THAT(Grant(mapping(), Access::kRead), IsOk());
     EXPECT_THAT(vmm().GetAccess(Location::Host(), mapping().base), IsOkAndHolds(Access::kRead));

@@ -133,4 +133,9 @@ CONFORMANCE_TEST(PeerTest, PEER_7, AKernelNeedsAGrantToo) {
   EXPECT_THAT(executor().SynchronizeDevice(device()), IsOk());
 }
 
+CONFORMANCE_TEST(PeerTest, PEER_8, TheHostDoesNotGetThePeersRight) {
+  ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, there()), IsOk());
+  EXPECT_THAT(vmm().GetAccess(Location::Host(), peer_memory().base), IsOkAndHolds(Access::kNone));
+}
+
 }  // namespace twinmmu::conformance

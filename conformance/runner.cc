@@ -16,9 +16,18 @@
 namespace twinmmu::conformance {
 namespace {
 
-void Configure(const RunOptions& options) {
+// True in a child that GoogleTest started for one test. The report's path must be known before the
+// flags are read, and what the flags say goes before `options`.
+bool InitGoogleTest(int argc, char** argv, const RunOptions& options) {
   if (!options.filter.empty()) GTEST_FLAG_SET(filter, options.filter);
   if (!options.xml_path.empty()) GTEST_FLAG_SET(output, absl::StrCat("xml:", options.xml_path));
+  ::testing::InitGoogleTest(&argc, argv);
+  // A child is started anew, not forked: it must not inherit the driver's threads half-alive.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  return !GTEST_FLAG_GET(internal_run_death_test).empty();
+}
+
+void ShowProgress() {
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new ProgressPrinter(std::cout, isatty(STDOUT_FILENO) != 0));
@@ -63,13 +72,9 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool pa
 
 }  // namespace
 
-int RunConformance(std::vector<TargetFactory> factories, const RunOptions& options) {
-  // A child is started anew, not forked: it must not inherit the driver's threads half-alive.
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const bool is_child = !GTEST_FLAG_GET(internal_run_death_test).empty();
-  // In a child GoogleTest's own flags name the one test to run, and only its reporting must speak.
-  if (!is_child) Configure(options);
-
+int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
+                   const RunOptions& options) {
+  const bool is_child = InitGoogleTest(argc, argv, options);
   std::vector<std::unique_ptr<TargetUnderTest>> targets;
   std::vector<std::string> names;
   for (TargetFactory& factory : factories) {
@@ -79,6 +84,7 @@ int RunConformance(std::vector<TargetFactory> factories, const RunOptions& optio
   }
   if (is_child) return RUN_ALL_TESTS();
 
+  ShowProgress();
   std::cout << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()
             << (names.size() == 1 ? " target\n" : " targets\n");
   const bool passed = RUN_ALL_TESTS() == 0;

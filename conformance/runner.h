@@ -22,10 +22,11 @@ struct RunOptions {
 };
 
 // Runs every test on every target, shows progress and the table, and returns the exit code: 0 only
-// if every verdict is as expected and something ran. Requires that main() has begun with
-// testing::InitGoogleTest(&argc, argv): a test that may end the process runs in a child that is
-// started with the same arguments, and must come here again. Call once.
-int RunConformance(std::vector<TargetFactory> factories, const RunOptions& options);
+// if every verdict is as expected and something ran. argc and argv are those of main(), as they
+// came: GoogleTest's flags in them count, and a test that may end the process runs in a child that
+// is started with them, and must come here again. Call once.
+int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
+                   const RunOptions& options);
 
 }  // namespace twinmmu::conformance
 

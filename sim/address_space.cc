@@ -20,15 +20,14 @@ std::optional<uint32_t> AddressSpace::Reserve(Bytes size, Bytes alignment, Devic
   free_.erase(span);
   AddSpan(span_base, *base - span_base);
   AddSpan(*base + size.value(), span_end - *base - size.value());
-  const uint32_t id =
-      reservations_.Add(Reservation{AddressRange{DeviceAddress(*base), size, alignment}, 0});
+  const uint32_t id = reservations_.Add(AddressRange{DeviceAddress(*base), size, alignment});
   by_base_[*base] = id;
   return id;
 }
 
 void AddressSpace::Free(uint32_t id) {
-  uint64_t base = reservations_[id].range.base.value();
-  uint64_t end = base + reservations_[id].range.size.value();
+  uint64_t base = reservations_[id].base.value();
+  uint64_t end = base + reservations_[id].size.value();
   by_base_.erase(base);
   reservations_.Remove(id);
   auto above = free_.lower_bound(base);
@@ -50,7 +49,7 @@ std::optional<uint32_t> AddressSpace::Find(DeviceAddress address) const {
   const auto above = by_base_.upper_bound(address.value());
   if (above == by_base_.begin()) return std::nullopt;
   const uint32_t id = std::prev(above)->second;
-  if (!reservations_[id].range.contains(address)) return std::nullopt;
+  if (!reservations_[id].contains(address)) return std::nullopt;
   return id;
 }
 

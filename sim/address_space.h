@@ -12,11 +12,6 @@
 
 namespace twinmmu {
 
-struct Reservation {
-  AddressRange range;
-  uint64_t mappings = 0;  // live ones that begin in it
-};
-
 // Places reservations in a window: without a usable hint, in the lowest free span that is large
 // enough. Not thread-safe.
 class AddressSpace {
@@ -34,8 +29,7 @@ class AddressSpace {
   // question faster where nothing is mapped.
   std::optional<uint32_t> Find(DeviceAddress address) const;
 
-  Reservation& operator[](uint32_t id) { return reservations_[id]; }
-  const Reservation& operator[](uint32_t id) const { return reservations_[id]; }
+  const AddressRange& operator[](uint32_t id) const { return reservations_[id]; }
   size_t size() const { return reservations_.size(); }
 
  private:
@@ -46,7 +40,7 @@ class AddressSpace {
   const uint64_t granularity_;
   std::map<uint64_t, uint64_t> free_;     // base -> size; no two are adjacent
   std::map<uint64_t, uint32_t> by_base_;  // base -> reservation
-  Pool<Reservation> reservations_;
+  Pool<AddressRange> reservations_;
 };
 
 }  // namespace twinmmu

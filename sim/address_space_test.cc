@@ -18,7 +18,7 @@ class AddressSpaceTest : public testing::Test {
                                       DeviceAddress hint = DeviceAddress(0)) {
     const auto id = space_.Reserve(size, alignment, hint);
     if (!id.has_value()) return std::nullopt;
-    return space_[*id].range;
+    return space_[*id];
   }
   void Free(const AddressRange& range) { space_.Free(*space_.Find(range.base)); }
 

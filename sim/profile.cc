@@ -30,7 +30,7 @@ DeviceProfile H200() {
   device.name = "NVIDIA H200";
   device.memory = Bytes(150109880320);
   device.memory_in_use = Bytes(150109880320 - 149557477376);
-  device.memory_kept_back = MiB(32);
+  device.memory_kept_back = MiB(2);
   device.attributes = {
       {DeviceAttribute::kUnifiedAddressing, 1},
       {DeviceAttribute::kComputeCapabilityMajor, 9},

@@ -53,9 +53,9 @@ struct Quirks {
   bool map_takes_whole_allocations_only = true;
   // Map and Export take a handle whose references are all released, as long as it is mapped.
   bool released_handle_usable_while_mapped = true;
-  // The end of a mapping may lie this far beyond reserved addresses, or in further reservations.
-  // 0: a mapping stays in its reservation.
-  Bytes map_overhang = MiB(32);
+  // Map looks only where the range begins: its end may lie beyond the reservation, in another one
+  // or in addresses that nobody reserved.
+  bool map_reaches_beyond_reservation = true;
   // Unmap passes over holes: what is mapped goes, and where nothing is, that is success.
   bool unmap_passes_over_holes = true;
   // SetAccess reports success for a range with holes between mappings, but grants only as far as
@@ -64,8 +64,7 @@ struct Quirks {
   // When SetAccess refuses to grant the host memory of a device, the grants before that one in the
   // list have been applied.
   bool set_access_keeps_grants_before_refusal = true;
-  // GetAccess for the host answers with the right of the owning device (of device 0 where the
-  // memory is the host's) if the host has none of its own.
+  // GetAccess for the host answers with the right of device 0 if the host has none of its own.
   bool host_access_falls_back_to_device = true;
   // Imported memory has no requested handle types, so it cannot be exported again.
   bool import_loses_handle_types = true;

@@ -145,9 +145,7 @@ absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceA
   const bool falls_back = mmu_.profile.quirks.host_access_falls_back_to_device &&
                           location.type == LocationType::kHost && own == Access::kNone &&
                           mmu_.profile.device_count() != 0;
-  if (!falls_back) return own;
-  const Allocation& allocation = mmu_.AllocationOf(mmu_.mappings[entry.index()]);
-  return entry.access(allocation.on_device() ? allocation.properties.location.id : 0);
+  return falls_back ? entry.access(0) : own;
 }
 
 }  // namespace twinmmu

@@ -110,9 +110,14 @@ TEST_F(AccessTest, GetReportsTheFirstMistake) {
   EXPECT_THAT(vmm().GetAccess(Location::Host(), reserved), HasDriverCode(kInvalid));
 }
 
-// Asked for the host, the driver answers for the device where the host has no right of its own.
-TEST_F(AccessTest, GetForTheHostFallsBackToTheDevice) {
+// Asked for the host, the driver answers for device 0 where the host has no right of its own,
+// whoever owns the memory.
+TEST_F(AccessTest, GetForTheHostFallsBackToDevice0) {
   const AddressRange device = Ready(1);
+  const AddressRange peers = Ready(1, On(Location::Device(kDevice1)));
+  Grant(peers, For(kDevice0, Access::kNone));
+  Grant(peers, For(kDevice1, Access::kReadWrite));
+  EXPECT_THAT(vmm().GetAccess(Location::Host(), peers.base), IsOkAndHolds(Access::kNone));
   EXPECT_THAT(vmm().GetAccess(Location::Host(), device.base), IsOkAndHolds(Access::kReadWrite));
   EXPECT_THAT(vmm().GetAccess(Location::HostNuma(0), device.base), IsOkAndHolds(Access::kNone));
   const AddressRange host = Ready(1, On(Location::HostNuma(0)));

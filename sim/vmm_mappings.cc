@@ -33,7 +33,6 @@ absl::Status SimulatedVmm::CheckMapTarget(const AddressRange& range) const {
   if (!mmu_.window.range().contains(range) || !mmu_.IsReserved(range.base)) {
     return InvalidValue(kCall, "range ", ToString(range), " does not begin in a reservation");
   }
-  Bytes unreserved;
   const uint64_t end = mmu_.PageOf(range.base) + mmu_.PagesIn(range.size);
   for (uint64_t page = mmu_.PageOf(range.base); page < end;) {
     const PageRun run = mmu_.table.Find(page);
@@ -41,12 +40,10 @@ absl::Status SimulatedVmm::CheckMapTarget(const AddressRange& range) const {
       return InvalidValue(kCall, "address ", ToString(mmu_.AddressOf(page)), " is already mapped: ",
                           ToString(mmu_.RangeOf(mmu_.mappings[run.entry.index()])));
     }
-    if (run.entry.hole()) unreserved = unreserved + mmu_.SizeOf(std::min(run.end, end) - page);
     page = run.end;
   }
-  const Bytes overhang = mmu_.profile.quirks.map_overhang;
-  const AddressRange reservation = mmu_.space[mmu_.At(range.base).index()].range;
-  if (unreserved > overhang || (overhang == Bytes(0) && !reservation.contains(range))) {
+  const AddressRange reservation = mmu_.space[mmu_.At(range.base).index()];
+  if (!mmu_.profile.quirks.map_reaches_beyond_reservation && !reservation.contains(range)) {
     return InvalidValue(kCall, "range ", ToString(range), " leaves its reservation ",
                         ToString(reservation));
   }
@@ -86,11 +83,9 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mapping.allocation = PhysicalMemory::NumberOf(handle);
   mapping.reservation = mmu_.At(range.base).index();
   mapping.number = std::max(++mmu_.mappings_made, 1u);
-  Reservation& reservation = mmu_.space[mapping.reservation];
-  mapping.overhangs = !reservation.range.contains(range);
+  mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
   const uint32_t id = mmu_.mappings.Add(mapping);
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
-  ++reservation.mappings;
   mmu_.memory.AddMapping(mapping.allocation);
   return absl::OkStatus();
 }
@@ -104,7 +99,6 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
     mmu_.table.Apply(mapping.first_page, mapping.pages,
                      PageEdit::Replace(PageEntry::Reserved(mapping.reservation)));
   }
-  --mmu_.space[mapping.reservation].mappings;
   mmu_.memory.RemoveMapping(mapping.allocation);
   mmu_.mappings.Remove(id);
 }

@@ -76,8 +76,8 @@ TEST_F(MappingsTest, MapRefusesOverlap) {
   EXPECT_THAT(vmm().Map(At(range.base, 2 * kGranule), handle), IsOk());
 }
 
-// The end of a mapping may leave the reservation a little; what lies beyond works, but is no
-// reservation: it has no handle to retain, and others may reserve it.
+// The end of a mapping may leave the reservation; what lies beyond works, but is no reservation: it
+// has no handle to retain, and others may reserve it, but not free it as long as it is mapped.
 TEST_F(MappingsTest, MapMayOverhangItsReservation) {
   const AddressRange range = Reserve(4);
   const AddressRange overhang = At(range.base + 2 * kGranule, 4 * kGranule);
@@ -89,6 +89,11 @@ TEST_F(MappingsTest, MapMayOverhangItsReservation) {
   const AddressRange behind = Reserve(4, range.end());
   EXPECT_EQ(behind.base, range.end());
   EXPECT_THAT(vmm().Map(behind, Create(4)), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm().RetainAllocationHandle(range.end()), IsOk());
+  EXPECT_THAT(
+      vmm().GetPointerAttribute(kDevice0, PointerAttribute::kRangeStartAddress, behind.base),
+      IsOkAndHolds(behind.base.value()));
+  EXPECT_THAT(vmm().AddressFree(behind), HasDriverCode(kInvalid));
   EXPECT_THAT(vmm().Unmap(overhang), IsOk());
   EXPECT_THAT(vmm().Map(behind, Create(4)), IsOk());
   EXPECT_THAT(vmm().AddressFree(range), IsOk());
@@ -96,7 +101,7 @@ TEST_F(MappingsTest, MapMayOverhangItsReservation) {
   EXPECT_THAT(vmm().AddressFree(behind), IsOk());
 }
 
-// A mapping may lie across two adjacent reservations, but not far beyond the last.
+// A mapping may lie across two adjacent reservations, and far beyond the last.
 TEST_F(MappingsTest, MapMayCrossReservations) {
   const AddressRange a = Reserve(64);
   const AddressRange b = Reserve(64, a.end());
@@ -104,7 +109,9 @@ TEST_F(MappingsTest, MapMayCrossReservations) {
   const AddressRange both = At(a.base, 128 * kGranule);
   EXPECT_THAT(vmm().Map(both, Create(128)), IsOk());
   EXPECT_THAT(vmm().Unmap(both), IsOk());
-  EXPECT_THAT(vmm().Map(At(b.base, 512 * kGranule), Create(512)), HasDriverCode(kInvalid));
+  const AddressRange far = At(b.base, 512 * kGranule);
+  EXPECT_THAT(vmm().Map(far, Create(512)), IsOk());
+  EXPECT_THAT(vmm().Unmap(far), IsOk());
   EXPECT_THAT(vmm().AddressFree(a), IsOk());
   EXPECT_THAT(vmm().AddressFree(b), IsOk());
 }
@@ -153,7 +160,7 @@ TEST_F(MappingsTest, UnmapWithImpossibleRanges) {
 TEST(MappingsDocumentedTest, KeepToTheDocumentation) {
   Profile profile = Profile::ReferenceH200();
   profile.quirks.map_takes_whole_allocations_only = false;
-  profile.quirks.map_overhang = Bytes(0);
+  profile.quirks.map_reaches_beyond_reservation = false;
   profile.quirks.unmap_passes_over_holes = false;
   const auto simulator = *Simulator::Create(profile);
   Vmm& vmm = **simulator->vmm();

@@ -1,5 +1,6 @@
 // What is at an address.
 
+#include <optional>
 #include <shared_mutex>
 
 #include "sim/errors.h"
@@ -10,8 +11,6 @@ namespace {
 
 constexpr uint64_t kHostMemory = 1;    // CU_MEMORYTYPE_HOST
 constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
-// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, which api/attributes.h does not name.
-constexpr auto kSyncMemops = static_cast<PointerAttribute>(6);
 
 }  // namespace
 
@@ -27,9 +26,12 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
   const PageEntry entry = mmu_.At(address);
   const Allocation& allocation = mmu_.AllocationOf(*mapping);
   const bool on_device = allocation.on_device();
-  const AddressRange& reservation = mmu_.space[mapping->reservation].range;
-  if (attribute == kSyncMemops) return on_device ? 1 : 0;
+  // Beyond the reservation that a mapping begins in there may be another one, or none.
+  const std::optional<uint32_t> reserved = mmu_.space.Find(address);
+  const AddressRange reservation = reserved.has_value() ? mmu_.space[*reserved] : AddressRange();
   switch (attribute) {
+    case PointerAttribute::kSyncMemops:
+      return on_device ? 1 : 0;
     case PointerAttribute::kMemoryType:
       return on_device ? kDeviceMemory : kHostMemory;
     case PointerAttribute::kDevicePointer:

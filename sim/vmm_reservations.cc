@@ -25,6 +25,18 @@ void MarkUnmapped(Mmu& mmu, const AddressRange& range, PageEntry entry) {
   }
 }
 
+// The first mapping that is in `range`, wholly or in part: one may reach in from another
+// reservation.
+std::optional<AddressRange> FirstMapping(const Mmu& mmu, const AddressRange& range) {
+  const uint64_t end = mmu.PageOf(range.base) + mmu.PagesIn(range.size);
+  for (uint64_t page = mmu.PageOf(range.base); page < end;) {
+    const PageRun run = mmu.table.Find(page);
+    if (run.entry.mapped()) return mmu.RangeOf(mmu.mappings[run.entry.index()]);
+    page = run.end;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
@@ -61,7 +73,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
                 " with alignment ", ToString(alignment), " is left of the ",
                 ToString(mmu_.window.range().size), " of device addresses");
   }
-  const AddressRange range = mmu_.space[*id].range;
+  const AddressRange range = mmu_.space[*id];
   MarkUnmapped(mmu_, range, PageEntry::Reserved(*id));
   return range;
 }
@@ -73,16 +85,17 @@ absl::Status SimulatedVmm::AddressFree(const AddressRange& range) {
   if (!id.has_value()) {
     return InvalidValue(kCall, "address ", ToString(range.base), " is not reserved");
   }
-  const Reservation& reservation = mmu_.space[*id];
-  if (range != reservation.range) {
+  const AddressRange reservation = mmu_.space[*id];
+  if (range != reservation) {
     return InvalidValue(kCall, "range ", ToString(range), " is not the whole reservation ",
-                        ToString(reservation.range));
+                        ToString(reservation));
   }
-  if (reservation.mappings != 0) {
-    return InvalidValue(kCall, "reservation ", ToString(range), " still has ", reservation.mappings,
-                        " mapping(s) in it");
+  const std::optional<AddressRange> mapping = FirstMapping(mmu_, range);
+  if (mapping.has_value()) {
+    return InvalidValue(kCall, "in reservation ", ToString(range), " there is still mapped ",
+                        ToString(*mapping));
   }
-  MarkUnmapped(mmu_, reservation.range, PageEntry());
+  MarkUnmapped(mmu_, reservation, PageEntry());
   mmu_.space.Free(*id);
   return absl::OkStatus();
 }

@@ -41,8 +41,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
       return Fail(DriverCode::kNotSupported, kCall, "handle type ", ToString(shareable.type),
                   " exists only on Windows");
     case HandleType::kFabric:
-      return Fail(DriverCode::kNotPermitted, kCall,
-                  "fabric handles are not permitted to this process");
+      // What the reference driver says of a handle that it does not know.
+      return Fail(DriverCode::kNotSupported, kCall, "the fabric handle names no memory");
     default:
       return InvalidValue(kCall, "there is no handle type ", ToString(shareable.type));
   }

@@ -1,6 +1,6 @@
 // twinmmu: the command line tool.
 
-#include <cstring>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,13 +11,12 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "backend/cuda_driver.h"
 #include "backend/loader.h"
 #include "conformance/instances/cuda.h"
 #include "conformance/instances/sim.h"
 #include "conformance/runner.h"
-#include "gtest/gtest.h"
 #include "sim/simulator.h"
 #include "tools/info.h"
 
@@ -65,7 +64,7 @@ int UnknownBackend(const std::string& name) {
   return kUsageError;
 }
 
-int Conformance() {
+int Conformance(int argc, char** argv) {
   std::vector<conformance::TargetFactory> targets;
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
@@ -81,7 +80,7 @@ int Conformance() {
   options.filter = absl::GetFlag(FLAGS_filter);
   options.xml_path = absl::GetFlag(FLAGS_xml);
   options.markdown_path = absl::GetFlag(FLAGS_markdown);
-  return conformance::RunConformance(std::move(targets), options);
+  return conformance::RunConformance(argc, argv, std::move(targets), options);
 }
 
 int InfoOfSimulator() {
@@ -123,31 +122,38 @@ int Info() {
   return exit_code;
 }
 
-int Run(const std::vector<char*>& words) {
+// The tool's own arguments: without those of GoogleTest, with which it starts this program anew for
+// a test that may end the process. Flags may be written with hyphens, "--require-hardware"; Abseil
+// knows them with underscores.
+std::vector<std::string> OwnArguments(int argc, char** argv) {
+  std::vector<std::string> own;
+  for (int i = 0; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (absl::StartsWith(argument, "--gtest_")) continue;
+    if (absl::StartsWith(argument, "--")) {
+      std::replace(argument.begin() + 2,
+                   argument.begin() + std::min(argument.find('='), argument.size()), '-', '_');
+    }
+    own.push_back(std::move(argument));
+  }
+  return own;
+}
+
+int Run(int argc, char** argv) {
+  std::vector<std::string> arguments = OwnArguments(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  absl::SetProgramUsageMessage(kUsage);
+  const std::vector<char*> words =
+      absl::ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
   const std::string command = words.size() == 2 ? words[1] : "";
-  if (command == "conformance") return Conformance();
+  if (command == "conformance") return Conformance(argc, argv);
   if (command == "info") return Info();
   std::cerr << "twinmmu " << kUsage << "\n";
   return kUsageError;
 }
 
-// Flags may be written with hyphens, "--require-hardware"; Abseil knows them with underscores.
-void AcceptHyphens(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--", 2) != 0) continue;
-    for (char* c = argv[i] + 2; *c != '\0' && *c != '='; ++c) {
-      if (*c == '-') *c = '_';
-    }
-  }
-}
-
 }  // namespace
 }  // namespace twinmmu
 
-int main(int argc, char** argv) {
-  // First: it takes its own flags out, with which it starts this program anew as a child.
-  ::testing::InitGoogleTest(&argc, argv);
-  twinmmu::AcceptHyphens(argc, argv);
-  absl::SetProgramUsageMessage(twinmmu::kUsage);
-  return twinmmu::Run(absl::ParseCommandLine(argc, argv));
-}
+int main(int argc, char** argv) { return twinmmu::Run(argc, argv); }

@@ -4,11 +4,10 @@
 #include "conformance/instances/cuda.h"
 
 #include "conformance/runner.h"
-#include "gtest/gtest.h"
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
   twinmmu::conformance::RunOptions options;
   options.require_hardware = true;
-  return twinmmu::conformance::RunConformance({twinmmu::conformance::CudaTarget()}, options);
+  return twinmmu::conformance::RunConformance(argc, argv, {twinmmu::conformance::CudaTarget()},
+                                              options);
 }

@@ -3,11 +3,10 @@
 #include "conformance/instances/sim.h"
 
 #include "conformance/runner.h"
-#include "gtest/gtest.h"
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
   twinmmu::conformance::RunOptions options;
   options.require_hardware = true;
-  return twinmmu::conformance::RunConformance({twinmmu::conformance::SimTarget()}, options);
+  return twinmmu::conformance::RunConformance(argc, argv, {twinmmu::conformance::SimTarget()},
+                                              options);
 }
