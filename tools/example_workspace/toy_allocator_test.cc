@@ -1,9 +1,12 @@
 #include "toy_allocator.h"
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "api/testing/forwarding.h"
 #include "api/testing/matchers.h"
 #include "gtest/gtest.h"
+#include "sim/simulator.h"
 
 #ifndef EXAMPLE_OWN_ABSEIL
 #error "This workspace's own Abseil should be in use."
@@ -16,9 +19,31 @@ namespace {
 
 using ::twinmmu::AddressRange;
 using ::twinmmu::Bytes;
+using ::twinmmu::IsOk;
 using ::twinmmu::KiB;
 using ::twinmmu::MiB;
 using ::twinmmu::StatusIs;
+
+// On a simulated H200: the block carries data, and freeing it gives all memory back.
+TEST(ToyAllocator, AllocatesAndFrees) {
+  const auto simulator = twinmmu::Simulator::Create(twinmmu::Profile::ReferenceH200());
+  ASSERT_THAT(simulator, IsOk());
+  twinmmu::Vmm& vmm = **(*simulator)->vmm();
+  twinmmu::Executor& executor = **(*simulator)->executor();
+  const twinmmu::DeviceOrdinal device(0);
+  const twinmmu::Bytes free_before = vmm.GetMemoryInfo(device)->free;
+
+  ToyAllocator allocator(&vmm, device);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange block, allocator.Allocate(KiB(3)));
+  int written = 42;
+  int read = 0;
+  EXPECT_THAT(executor.CopyHostToDevice(device, block.base, &written, Bytes(sizeof(int))), IsOk());
+  EXPECT_THAT(executor.CopyDeviceToHost(device, &read, block.base, Bytes(sizeof(int))), IsOk());
+  EXPECT_EQ(read, written);
+
+  EXPECT_THAT(allocator.Free(block), IsOk());
+  EXPECT_EQ(vmm.GetMemoryInfo(device)->free, free_before);
+}
 
 // A device whose memory is used up. Overrides all that ToyAllocator calls, so it needs no target.
 class FullDevice : public twinmmu::ForwardingVmm {
