@@ -126,6 +126,16 @@ std::string ToString(const Mapping& mapping) {
                       ToString(mapping.allocation), ", access ", ToString(mapping.access));
 }
 
+std::string ToString(const ShareableHandle& shareable) {
+  std::string text = absl::StrCat(ToString(shareable.type), " ");
+  if (shareable.type != HandleType::kFabric) {
+    return absl::StrCat(text, shareable.file_descriptor);
+  }
+  for (const uint8_t byte : shareable.fabric)
+    absl::StrAppend(&text, absl::Hex(byte, absl::kZeroPad2));
+  return text;
+}
+
 std::ostream& operator<<(std::ostream& out, DeviceOrdinal device) {
   return out << ToString(device);
 }
@@ -150,6 +160,9 @@ std::ostream& operator<<(std::ostream& out, const PhysicalAllocation& allocation
 }
 std::ostream& operator<<(std::ostream& out, const Mapping& mapping) {
   return out << ToString(mapping);
+}
+std::ostream& operator<<(std::ostream& out, const ShareableHandle& shareable) {
+  return out << ToString(shareable);
 }
 
 }  // namespace twinmmu

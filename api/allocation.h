@@ -83,6 +83,7 @@ struct AccessGrant {
   friend constexpr bool operator==(const AccessGrant& a, const AccessGrant& b) {
     return a.location == b.location && a.access == b.access;
   }
+  friend constexpr bool operator!=(const AccessGrant& a, const AccessGrant& b) { return !(a == b); }
 };
 
 // CUmemAllocationHandleType: how memory can be shared. A set of bits in AllocationProperties, a
@@ -125,6 +126,9 @@ struct AllocationProperties {
     return a.type == b.type && a.requested_handle_types == b.requested_handle_types &&
            a.location == b.location && a.compression == b.compression &&
            a.gpu_direct_rdma == b.gpu_direct_rdma && a.usage == b.usage;
+  }
+  friend constexpr bool operator!=(const AllocationProperties& a, const AllocationProperties& b) {
+    return !(a == b);
   }
 };
 
@@ -212,6 +216,7 @@ std::string ToString(AllocationHandle handle);   // "0x55d0c0ffee00"
 std::string ToString(const AllocationProperties& properties);
 std::string ToString(const PhysicalAllocation& allocation);
 std::string ToString(const Mapping& mapping);
+std::string ToString(const ShareableHandle& shareable);  // "POSIX file descriptor 7"
 
 std::ostream& operator<<(std::ostream& out, DeviceOrdinal device);
 std::ostream& operator<<(std::ostream& out, LocationType type);
@@ -224,6 +229,7 @@ std::ostream& operator<<(std::ostream& out, AllocationHandle handle);
 std::ostream& operator<<(std::ostream& out, const AllocationProperties& properties);
 std::ostream& operator<<(std::ostream& out, const PhysicalAllocation& allocation);
 std::ostream& operator<<(std::ostream& out, const Mapping& mapping);
+std::ostream& operator<<(std::ostream& out, const ShareableHandle& shareable);
 
 }  // namespace twinmmu
 

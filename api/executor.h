@@ -106,7 +106,8 @@ class Executor {
 
   // --- Copies and fills ------------------------------------------------------------------------
   // Those with a Stream are asynchronous and belong to the stream's device; the others finish
-  // before they return. A size of 0 does nothing.
+  // before they return. A size of 0 does nothing. Where the two ranges of a copy overlap, what the
+  // destination then holds is undefined.
   // InvalidArgument: a range that is not wholly mapped and accessible, a fill whose width is not
   // 1, 2 or 4 or whose address is not a multiple of it. NotFound (INVALID_DEVICE): no such device.
 

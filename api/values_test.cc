@@ -1,6 +1,7 @@
 // The value types: arithmetic, comparison, hashing and the words they print.
 
 #include <limits>
+#include <string>
 
 #include "absl/hash/hash_testing.h"
 #include "api/address.h"
@@ -143,6 +144,16 @@ TEST(PrintingTest, PrintsProperties) {
   EXPECT_EQ(ToString(properties),
             "pinned on host NUMA node 1, shareable by POSIX file descriptor, compression 1, "
             "usage 0x3");
+}
+
+// A descriptor prints as its number, a fabric handle as its bytes.
+TEST(PrintingTest, PrintsShareableHandles) {
+  EXPECT_EQ(ToString(ShareableHandle::FileDescriptor(7)), "POSIX file descriptor 7");
+  ShareableHandle fabric;
+  fabric.type = HandleType::kFabric;
+  fabric.fabric[0] = 0x1f;
+  fabric.fabric[63] = 2;
+  EXPECT_EQ(ToString(fabric), "fabric 1f" + std::string(124, '0') + "02");
 }
 
 // A mapping and an allocation print what a person needs to find them.

@@ -29,6 +29,10 @@
 // Undefined calls. What a driver does with a handle that is dead or was never given out is not
 // defined: it may crash the process. Implementations that can tell return InvalidArgument.
 //
+// Contexts. No call needs a context of the caller, and none changes which one is current. Where the
+// driver insists on one (GetMemoryInfo, GetPointerAttribute, GetAddressRange), the implementation
+// uses the primary context of the device that the call names.
+//
 // Thread safety: every call of every implementation may run concurrently with every other. Two
 // calls that race on one range take effect in some order.
 //
@@ -39,6 +43,7 @@
 #define TWINMMU_API_VMM_H_
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
@@ -54,7 +59,7 @@ namespace twinmmu {
 // the implementation.
 struct ReserveOptions {
   Bytes alignment;     // a power of two; the granularity is the least that is used
-  DeviceAddress hint;  // a wish: where it cannot be met, another place is chosen, without an error
+  DeviceAddress hint;  // a multiple of the alignment; where it is taken, another place is chosen
   uint64_t flags = 0;  // must be 0
 };
 
@@ -62,6 +67,10 @@ struct ReserveOptions {
 struct MemoryInfo {
   Bytes free;
   Bytes total;
+
+  friend std::ostream& operator<<(std::ostream& out, const MemoryInfo& info) {
+    return out << info.free << " free of " << info.total;
+  }
 };
 
 class Vmm {
@@ -90,8 +99,7 @@ class Vmm {
 
   // Free and total memory of a device. `free` drops at Create and rises again when the last
   // reference to an allocation is gone; reservations and mappings cost nothing that is counted
-  // here, but for page tables. [INFO-1 .. INFO-4] The CUDA backend makes the primary context of
-  // the device for it. NotFound (INVALID_DEVICE): no such device.
+  // here. [INFO-1 .. INFO-4] NotFound (INVALID_DEVICE): no such device.
   virtual absl::StatusOr<MemoryInfo> GetMemoryInfo(DeviceOrdinal device) = 0;
 
   // --- Reservations ----------------------------------------------------------------------------
@@ -139,7 +147,7 @@ class Vmm {
   virtual absl::Status Release(AllocationHandle handle) = 0;
 
   // One more reference to the allocation mapped at `address`, which may be any address inside a
-  // mapping. The handle has the value that Create gave. Release returns it. [RET-1 .. RET-4]
+  // mapping. The handle is the one that was given to Map. Release returns it. [RET-1 .. RET-4]
   // InvalidArgument: nothing is mapped there.
   virtual absl::StatusOr<AllocationHandle> RetainAllocationHandle(DeviceAddress address) = 0;
 
@@ -184,8 +192,8 @@ class Vmm {
   // --- Sharing ---------------------------------------------------------------------------------
 
   // Gives the allocation a form that another process can import. `type`: one that was requested at
-  // Create. A file descriptor is new at each call, belongs to the caller, and keeps the memory
-  // alive until it is closed. flags: must be 0. [SHARE-1 .. SHARE-4]
+  // Create. A file descriptor is new at each call, close-on-exec, belongs to the caller, and keeps
+  // the memory alive until it is closed. flags: must be 0. [SHARE-1 .. SHARE-4]
   // InvalidArgument: a type that was not requested, flags not 0.
   virtual absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle,
                                                                 HandleType type,
@@ -203,8 +211,7 @@ class Vmm {
 
   // --- What is at an address -------------------------------------------------------------------
 
-  // Both answer as `device` sees the address: the driver looks from the device whose context is
-  // current, so the CUDA backend makes the primary context of `device` for it.
+  // Both answer as `device` sees the address.
 
   // One attribute of an address as the driver's integer (pointers and flags included), zero
   // extended: an ordinal of -1 reads 0xffffffff.

@@ -12,7 +12,7 @@ namespace {
 // The driver has a function for each width and none for others, so nobody else can refuse.
 absl::Status NoSuchWidth(const FillPattern& pattern) {
   return MakeDriverStatus(
-      {DriverCode::kInvalidValue, ErrorOrigin::kLoader, "cuMemset"},
+      {DriverCode::kInvalidValue, ErrorOrigin::kLoader, "cuMemsetD8"},
       absl::StrCat("the driver has no fill of elements of ", pattern.width.value(), " bytes"));
 }
 

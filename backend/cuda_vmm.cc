@@ -25,12 +25,6 @@ static_assert(sizeof(AccessGrant) == sizeof(cuda_abi::CUmemAccessDesc) &&
                   offsetof(cuda_abi::CUmemAccessDesc, location.id) &&
               offsetof(AccessGrant, access) == offsetof(cuda_abi::CUmemAccessDesc, flags));
 
-void CloseOnExec(int file_descriptor) {
-  const int flags = fcntl(file_descriptor, F_GETFD);
-  if (flags == -1 || (flags & FD_CLOEXEC) != 0) return;  // no descriptor, or set already
-  fcntl(file_descriptor, F_SETFD, flags | FD_CLOEXEC);
-}
-
 }  // namespace
 
 // --- Devices -------------------------------------------------------------------------------------
@@ -192,7 +186,6 @@ absl::StatusOr<ShareableHandle> CudaVmm::ExportShareableHandle(AllocationHandle 
   shareable.type = type;
   if (type == HandleType::kPosixFileDescriptor) {
     std::memcpy(&shareable.file_descriptor, output.data(), sizeof(shareable.file_descriptor));
-    CloseOnExec(shareable.file_descriptor);
   } else {
     shareable.fabric = output;
   }

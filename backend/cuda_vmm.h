@@ -46,9 +46,6 @@ class CudaVmm final : public Vmm {
   absl::Status Unmap(const AddressRange& range) override;
   absl::Status SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) override;
   absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) override;
-
-  // The exported descriptor is closed on exec, whatever the driver made of it: an allocation must
-  // not live on in a child process that knows nothing of it.
   absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle, HandleType type,
                                                         uint64_t flags) override;
   absl::StatusOr<AllocationHandle> ImportShareableHandle(const ShareableHandle& shareable) override;

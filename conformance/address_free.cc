@@ -3,6 +3,18 @@
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
+namespace {
+
+class FreeTest : public ReservedTest {
+ protected:
+  // All of the reservation can be mapped, so none of it was freed.
+  void ExpectStillReserved() {
+    EXPECT_THAT(vmm().Map(Granules(0, 4), handle()), IsOk());
+    EXPECT_THAT(vmm().Map(Granules(4, 4), handle()), IsOk());
+  }
+};
+
+}  // namespace
 
 CONFORMANCE_TEST(PhysicalTest, FREE_1, NothingCanBeMappedInAFreedReservation) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(allocation_size()));
@@ -10,7 +22,7 @@ CONFORMANCE_TEST(PhysicalTest, FREE_1, NothingCanBeMappedInAFreedReservation) {
   ExpectRefused(DriverCode::kInvalidValue, range, [&] { return vmm().Map(range, handle()); });
 }
 
-CONFORMANCE_TEST(ReservedTest, FREE_2, RefusesAnotherSize) {
+CONFORMANCE_TEST(FreeTest, FREE_2, RefusesAnotherSize) {
   const Bytes size = reservation().size;
   for (const Bytes wrong : {Bytes(0), size / 2, 2 * size, size - Bytes(1), size + Bytes(1),
                             size - granule(), Bytes(0) - granule()}) {
@@ -18,12 +30,19 @@ CONFORMANCE_TEST(ReservedTest, FREE_2, RefusesAnotherSize) {
                 HasDriverCode(DriverCode::kInvalidValue))
         << wrong;
   }
-  EXPECT_THAT(vmm().Map(Granules(4, 4), handle()), IsOk()) << "the reservation must be whole";
+  ExpectStillReserved();
 }
 
-CONFORMANCE_TEST(ReservedTest, FREE_3, RefusesAnAddressInside) {
-  EXPECT_THAT(vmm().AddressFree(Granules(1, 7)), HasDriverCode(DriverCode::kInvalidValue));
-  EXPECT_THAT(vmm().Map(Granules(4, 4), handle()), IsOk()) << "the reservation must be whole";
+CONFORMANCE_TEST(FreeTest, FREE_3, RefusesAnAddressInside) {
+  const Bytes size = reservation().size;
+  for (const Bytes inside : {Bytes(1), granule(), size - granule()}) {
+    for (const Bytes wrong : {size, size - inside}) {
+      EXPECT_THAT(vmm().AddressFree({reservation().base + inside, wrong, Bytes(0)}),
+                  HasDriverCode(DriverCode::kInvalidValue))
+          << inside << " inside, size " << wrong;
+    }
+  }
+  ExpectStillReserved();
 }
 
 CONFORMANCE_TEST(ConformanceTest, FREE_4, RefusesASecondFree) {
@@ -43,10 +62,8 @@ CONFORMANCE_TEST(MappedTest, FREE_5, RefusesWhileSomethingIsMapped) {
 
 CONFORMANCE_TEST(ConformanceTest, FREE_6, RefusesTwoAdjacentReservationsAtOnce) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange first, vmm().AddressReserve(2 * granule()));
-  ReserveOptions options;
-  options.hint = first.end();
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange second,
-                               vmm().AddressReserve(2 * granule(), options));
+                               vmm().AddressReserve(2 * granule(), Hint(first.end())));
   // Where the hint was not honoured this is only one more wrong size, and refused all the same.
   EXPECT_THAT(vmm().AddressFree({first.base, 4 * granule(), Bytes(0)}),
               HasDriverCode(DriverCode::kInvalidValue));

@@ -109,6 +109,10 @@ CONFORMANCE_TEST(MappedTest, DATA_6, RefusesToRunIntoAHole) {
   EXPECT_THAT(executor().CopyDeviceToHost(device(), words, before_the_end, Bytes(16)),
               HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(words, Each(kUntouched));
+  EXPECT_THAT(executor().CopyDeviceToDevice(device(), before_the_end, mapping().base, Bytes(16)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(executor().CopyDeviceToDevice(device(), mapping().base, before_the_end, Bytes(16)),
+              HasDriverCode(DriverCode::kInvalidValue));
   ExpectHolds(mapping(), 6);
 }
 
@@ -159,11 +163,13 @@ CONFORMANCE_TEST(MappedTest, DATA_9, NoBytesGoAnywhere) {
     EXPECT_THAT(executor().CopyHostToDevice(device(), at, &word, Bytes(0)), IsOk());
     EXPECT_THAT(executor().CopyDeviceToHost(device(), &word, at, Bytes(0)), IsOk());
     EXPECT_THAT(executor().Fill(device(), at, {}, 0), IsOk());
+    EXPECT_THAT(executor().CopyDeviceToDevice(device(), at, mapping().base, Bytes(0)), IsOk());
   }
   EXPECT_EQ(word, kUntouched);
 }
 
 CONFORMANCE_TEST(MappedTest, DATA_10, RefusesAMisalignedFill) {
+  ASSERT_THAT(Write(mapping(), 10), IsOk());
   for (const auto& [width, off] : {std::pair(4, 1), std::pair(4, 2), std::pair(2, 1)}) {
     const FillPattern pattern{0, Bytes(static_cast<uint64_t>(width))};
     EXPECT_THAT(

@@ -10,12 +10,6 @@ namespace {
 
 using ::testing::AnyOf;
 
-AllocationProperties At(const Location& location) {
-  AllocationProperties properties;
-  properties.location = location;
-  return properties;
-}
-
 AllocationProperties SharedBy(HandleType types) {
   AllocationProperties properties;
   properties.requested_handle_types = types;
@@ -61,14 +55,14 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_5, RefusesAnUnknownType) {
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_6, RefusesAnUnknownLocationType) {
   for (const int type : {0, 99}) {
-    EXPECT_THAT(vmm().Create(granule(), At({static_cast<LocationType>(type), 0})),
+    EXPECT_THAT(vmm().Create(granule(), properties({static_cast<LocationType>(type), 0})),
                 HasDriverCode(DriverCode::kInvalidValue));
   }
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_7, RefusesAnUnknownDevice) {
   for (const int id : {-1, device_count(), 9999}) {
-    EXPECT_THAT(vmm().Create(granule(), At({LocationType::kDevice, id})),
+    EXPECT_THAT(vmm().Create(granule(), properties({LocationType::kDevice, id})),
                 HasDriverCode(DriverCode::kInvalidDevice))
         << id;
   }
@@ -113,6 +107,9 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_11, CompressionReadsBack) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
                                vmm().GetAllocationProperties(handle));
   EXPECT_THAT(granted.compression, AnyOf(CompressionType::kNone, CompressionType::kGeneric));
+  AllocationProperties unknown;
+  unknown.compression = static_cast<CompressionType>(9);
+  EXPECT_THAT(vmm().Create(granule(), unknown), HasDriverCode(DriverCode::kInvalidValue));
   TWINMMU_ASSERT_OK_AND_ASSIGN(
       const int supported,
       vmm().GetDeviceAttribute(DeviceAttribute::kGenericCompressionSupported, device()));
@@ -126,12 +123,8 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
       const int supported,
       vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
                                device()));
-  const auto handle = vmm().Create(2 * granule(), At(Location::HostNuma(0)));
-  if (supported == 0) {
-    EXPECT_THAT(handle, AnyOf(HasDriverCode(DriverCode::kNotSupported),
-                              HasDriverCode(DriverCode::kInvalidValue)));
-    return;
-  }
+  const auto handle = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
+  if (supported == 0) return ExpectUnsupported(handle.status());
   ASSERT_THAT(handle, IsOk());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(2 * granule()));
   ASSERT_THAT(vmm().Map(range, *handle), IsOk());
@@ -139,6 +132,37 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
   ASSERT_THAT(Grant(range, Access::kReadWrite, Location::HostNuma(0)), IsOk());
   ASSERT_THAT(Write(range, 12), IsOk());
   ExpectHolds(range, 12);
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kHostVirtualMemoryManagementSupported, device()));
+  for (const int ignored_id : {0, 5}) {
+    const auto handle = vmm().Create(granule(), properties({LocationType::kHost, ignored_id}));
+    if (supported == 0) return ExpectUnsupported(handle.status());
+    ASSERT_THAT(handle, IsOk());
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                                 vmm().GetAllocationProperties(*handle));
+    EXPECT_EQ(granted.location.type, LocationType::kHostNuma);
+    EXPECT_GE(granted.location.id, 0);
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_19, RdmaReadsBack) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
+  AllocationProperties asked;
+  for (const uint8_t flag : {1, 7}) {
+    asked.gpu_direct_rdma = flag;
+    const auto handle = vmm().Create(granule(), asked);
+    if (supported == 0) return ExpectUnsupported(handle.status());
+    ASSERT_THAT(handle, IsOk());
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                                 vmm().GetAllocationProperties(*handle));
+    EXPECT_EQ(granted.gpu_direct_rdma, 1);
+  }
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_13, RefusesUnknownHandleTypes) {
@@ -160,24 +184,25 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_14, HostMemoryOfNoNodeCannotBeShared) {
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_15, RefusesTheCurrentHostNumaNode) {
-  EXPECT_THAT(vmm().Create(granule(), At(Location::HostNumaCurrent())),
+  EXPECT_THAT(vmm().Create(granule(), properties(Location::HostNumaCurrent())),
               HasDriverCode(DriverCode::kInvalidValue));
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_16, RefusesAnUnknownHostNumaNode) {
   for (const int node : {-1, 9999}) {
-    EXPECT_THAT(vmm().Create(granule(), At(Location::HostNuma(node))),
+    EXPECT_THAT(vmm().Create(granule(), properties(Location::HostNuma(node))),
                 HasDriverCode(DriverCode::kInvalidValue))
         << node;
   }
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_17, SizeBeforeDeviceBeforeType) {
-  AllocationProperties bad = At(kNoDevice);
+  AllocationProperties bad = properties(kNoDevice);
   bad.type = AllocationType::kInvalid;
   EXPECT_THAT(vmm().Create(Bytes(1), bad), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(vmm().Create(granule(), bad), HasDriverCode(DriverCode::kInvalidDevice));
-  EXPECT_THAT(vmm().Create(TiB(1024), At(kNoDevice)), HasDriverCode(DriverCode::kInvalidDevice));
+  EXPECT_THAT(vmm().Create(TiB(1024), properties(kNoDevice)),
+              HasDriverCode(DriverCode::kInvalidDevice));
 }
 
 }  // namespace twinmmu::conformance

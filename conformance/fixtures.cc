@@ -5,23 +5,17 @@
 #include <sstream>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "kernels/common.h"
 
 namespace twinmmu::conformance {
 namespace {
 
-// The word at `index` of the pattern `seed`: neighbours and seeds differ in all bytes, so that data
-// from a wrong place or a wrong time is not taken for right.
-uint32_t PatternWord(uint32_t seed, uint64_t index) {
-  uint64_t x = index * 0x9e3779b97f4a7c15u + seed;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<uint32_t>(x ^ (x >> 31));
-}
-
-std::vector<uint32_t> Pattern(uint32_t seed, uint64_t first_word, Bytes size) {
-  std::vector<uint32_t> words(size / Bytes(sizeof(uint32_t)));
-  for (uint64_t i = 0; i < words.size(); ++i) words[i] = PatternWord(seed, first_word + i);
+// As many words as cover `size`. Neighbouring words and other seeds differ, so that data from a
+// wrong place or a wrong time is not taken for right.
+std::vector<uint32_t> Pattern(uint32_t seed, Bytes size) {
+  std::vector<uint32_t> words(RoundUp(size, Bytes(4)) / Bytes(4));
+  const FillKey key = MakeFillKey(seed);
+  for (uint64_t i = 0; i < words.size(); ++i) words[i] = FillWord(key, i);
   return words;
 }
 
@@ -87,13 +81,26 @@ std::vector<std::string> ConformanceTest::StateOf(const AddressRange& range) {
   return state;
 }
 
+void ConformanceTest::ExpectUnmapped(const AddressRange& range) {
+  for (Bytes at; at < range.size; at = at + granule()) {
+    const DeviceAddress address = range.base + at;
+    EXPECT_THAT(vmm().RetainAllocationHandle(address), HasDriverCode(DriverCode::kInvalidValue))
+        << address;
+    for (int i = 0; i < device_count(); ++i) {
+      EXPECT_THAT(vmm().GetAccess(Location::Device(DeviceOrdinal(i)), address),
+                  HasDriverCode(DriverCode::kInvalidValue))
+          << address;
+    }
+  }
+}
+
 absl::Status ConformanceTest::Write(const AddressRange& range, uint32_t seed) {
-  const std::vector<uint32_t> words = Pattern(seed, 0, range.size);
+  const std::vector<uint32_t> words = Pattern(seed, range.size);
   return executor().CopyHostToDevice(device(), range.base, words.data(), range.size);
 }
 
-void ConformanceTest::ExpectHolds(const AddressRange& range, uint32_t seed, uint64_t first_word) {
-  const std::vector<uint32_t> expected = Pattern(seed, first_word, range.size);
+void ConformanceTest::ExpectHolds(const AddressRange& range, uint32_t seed) {
+  const std::vector<uint32_t> expected = Pattern(seed, range.size);
   std::vector<uint32_t> words(expected.size());
   ASSERT_THAT(executor().CopyDeviceToHost(device(), words.data(), range.base, range.size), IsOk());
   const auto difference = std::mismatch(words.begin(), words.end(), expected.begin());
@@ -119,7 +126,7 @@ bool ConformanceTest::Deviates(Deviation deviation) {
 }
 
 void ConformanceTest::ExpectUnsupported(const absl::Status& status) {
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(status, HasDriverCode(DriverCode::kNotSupported));
   RecordProperty(kUnsupportedProperty, std::string(status.message()));
 }
 

@@ -62,6 +62,16 @@ class ConformanceTest : public ::testing::Test {
   static DeviceOrdinal device() { return DeviceOrdinal(0); }
   static Location here() { return Location::Device(device()); }
   static AllocationProperties properties() { return AllocationProperties(); }
+  static AllocationProperties properties(const Location& location) {
+    AllocationProperties properties;
+    properties.location = location;
+    return properties;
+  }
+  static ReserveOptions Hint(DeviceAddress address) {
+    ReserveOptions options;
+    options.hint = address;
+    return options;
+  }
   // The minimum granularity of pinned memory on device 0.
   Bytes granule() const { return granule_; }
 
@@ -73,6 +83,9 @@ class ConformanceTest : public ::testing::Test {
   // One line per granule of `range`: what is mapped there, and each device's right.
   std::vector<std::string> StateOf(const AddressRange& range);
 
+  // Expects that nothing is mapped at any granule of `range`: no handle, and no answer for a right.
+  void ExpectUnmapped(const AddressRange& range);
+
   // The call fails with `code`, and StateOf(watched) is the same before and after.
   template <typename Call>
   void ExpectRefused(DriverCode code, const AddressRange& watched, Call call) {
@@ -82,11 +95,10 @@ class ConformanceTest : public ::testing::Test {
     EXPECT_EQ(StateOf(watched), before) << "a refused call must change nothing";
   }
 
-  // Writes a pattern made of `seed` through device 0; succeeds only when all of it arrived.
+  // Copies a pattern made of `seed` there, through device 0. Sizes are multiples of 4 bytes.
   absl::Status Write(const AddressRange& range, uint32_t seed);
-  // Expects that device 0 reads what Write(_, seed) wrote: word i of `range` is word
-  // `first_word + i` of the pattern.
-  void ExpectHolds(const AddressRange& range, uint32_t seed, uint64_t first_word = 0);
+  // Expects that device 0 reads there what Write(_, seed) wrote, from its first word on.
+  void ExpectHolds(const AddressRange& range, uint32_t seed);
 
   // Expects that every byte is `expected`. (A matcher would take seconds for a few MiB.)
   static void ExpectAllBytes(const std::vector<uint8_t>& bytes, uint8_t expected);

@@ -3,16 +3,6 @@
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
-namespace {
-
-AllocationProperties At(const Location& location) {
-  AllocationProperties properties;
-  properties.location = location;
-  return properties;
-}
-
-}  // namespace
-
 CONFORMANCE_TEST(ConformanceTest, GRAN_1, MinimumIsAPowerOfTwo) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Bytes minimum,
                                vmm().GetAllocationGranularity(properties(), Granularity::kMinimum));
@@ -36,19 +26,21 @@ CONFORMANCE_TEST(ConformanceTest, GRAN_3, RefusesAnUnknownOption) {
 
 CONFORMANCE_TEST(ConformanceTest, GRAN_4, EveryDeviceAndTheHostHaveOne) {
   for (int i = 0; i < device_count(); ++i) {
-    EXPECT_THAT(vmm().GetAllocationGranularity(At(Location::Device(DeviceOrdinal(i))),
-                                               Granularity::kMinimum),
-                IsOkAndHolds(::testing::Gt(Bytes(0))));
+    const AllocationProperties there = properties(Location::Device(DeviceOrdinal(i)));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const Bytes minimum,
+                                 vmm().GetAllocationGranularity(there, Granularity::kMinimum));
+    EXPECT_THAT(vmm().Create(minimum, there), IsOk());
   }
   for (const Location& host : {Location::Host(), Location::HostNuma(0)}) {
-    EXPECT_THAT(vmm().GetAllocationGranularity(At(host), Granularity::kMinimum),
+    EXPECT_THAT(vmm().GetAllocationGranularity(properties(host), Granularity::kMinimum),
                 IsOkAndHolds(::testing::Gt(Bytes(0))));
   }
 }
 
 CONFORMANCE_TEST(ConformanceTest, GRAN_5, RefusesAnUnknownLocation) {
   const Location unknown{static_cast<LocationType>(99), 0};
-  const auto granularity = vmm().GetAllocationGranularity(At(unknown), Granularity::kMinimum);
+  const auto granularity =
+      vmm().GetAllocationGranularity(properties(unknown), Granularity::kMinimum);
   if (Deviates(Deviation::kGranularityOfAnyLocation)) {
     EXPECT_THAT(granularity, IsOkAndHolds(granule()));
   } else {

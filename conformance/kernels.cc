@@ -60,7 +60,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_3, TheFirstKernelSeesAFreshMapping) {
 CONFORMANCE_TEST(KernelTest, KERNEL_4, RefusesWhatIsNotPtx) {
   if (!LoadKernels()) return;
   EXPECT_THAT(executor().LoadModule(device(), "this is no PTX"),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+              HasDriverCode(DriverCode::kInvalidImage));
   const auto broken =
       executor().LoadModule(device(), ".version 7.5\n.target sm_70\n.address_size 64\nnonsense\n");
   EXPECT_THAT(broken, HasDriverCode(DriverCode::kInvalidPtx));

@@ -53,7 +53,9 @@ absl::Status LedgerVmm::Map(const AddressRange& range, AllocationHandle handle, 
 
 absl::Status LedgerVmm::Unmap(const AddressRange& range) {
   const absl::Status status = ForwardingVmm::Unmap(range);
-  if (!status.ok()) return status;
+  // A driver that accepts an end that wraps around has unmapped nothing.
+  const bool wraps = range.base + range.size <= range.base;
+  if (!status.ok() || wraps) return status;
   mappings_.erase(
       std::remove_if(mappings_.begin(), mappings_.end(),
                      [&](const AddressRange& booked) { return range.contains(booked); }),

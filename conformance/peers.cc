@@ -16,12 +16,10 @@ class PeerTest : public TwoDevicesTest {
     TwoDevicesTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     TWINMMU_ASSERT_OK_AND_ASSIGN(all_, vmm().AddressReserve(4 * granule()));
-    AllocationProperties on_peer;
-    on_peer.location = there();
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle own,
                                  vmm().Create(2 * granule(), properties()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle peers,
-                                 vmm().Create(2 * granule(), on_peer));
+                                 vmm().Create(2 * granule(), properties(there())));
     ASSERT_THAT(vmm().Map(own_memory(), own), IsOk());
     ASSERT_THAT(vmm().Map(peer_memory(), peers), IsOk());
   }
@@ -105,9 +103,7 @@ CONFORMANCE_TEST(PeerTest, PEER_5, UnmappingEndsAllRights) {
 CONFORMANCE_TEST(TwoDevicesTest, PEER_6, EachDeviceHasItsOwnMemory) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo own_before, vmm().GetMemoryInfo(device()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo peer_before, vmm().GetMemoryInfo(peer()));
-  AllocationProperties on_peer;
-  on_peer.location = there();
-  ASSERT_THAT(vmm().Create(64 * granule(), on_peer), IsOk());
+  ASSERT_THAT(vmm().Create(64 * granule(), properties(there())), IsOk());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo own_after, vmm().GetMemoryInfo(device()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo peer_after, vmm().GetMemoryInfo(peer()));
   EXPECT_EQ(own_after.free, own_before.free);
@@ -127,7 +123,7 @@ CONFORMANCE_TEST(PeerTest, PEER_7, AKernelNeedsAGrantToo) {
                   DriverCode::kIllegalAddress);
     checks.Exit();
   };
-  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
   ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, here()), IsOk());
   EXPECT_THAT(kernels->Store32(Stream(device()), peer_memory().base, 1), IsOk());
   EXPECT_THAT(executor().SynchronizeDevice(device()), IsOk());
@@ -136,6 +132,27 @@ CONFORMANCE_TEST(PeerTest, PEER_7, AKernelNeedsAGrantToo) {
 CONFORMANCE_TEST(PeerTest, PEER_8, TheHostDoesNotGetThePeersRight) {
   ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, there()), IsOk());
   EXPECT_THAT(vmm().GetAccess(Location::Host(), peer_memory().base), IsOkAndHolds(Access::kNone));
+  EXPECT_THAT(vmm().GetAccess(Location::HostNuma(0), peer_memory().base),
+              IsOkAndHolds(Access::kNone));
+}
+
+CONFORMANCE_TEST(PeerTest, PEER_9, EachDeviceSeesItsOwnRight) {
+  ASSERT_THAT(Grant(own_memory(), Access::kRead, there()), IsOk());
+  const DeviceAddress at = own_memory().base;
+  const auto ask = [&](DeviceOrdinal who, PointerAttribute attribute) {
+    return vmm().GetPointerAttribute(who, attribute, at);
+  };
+  EXPECT_THAT(ask(device(), PointerAttribute::kAccessFlags), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(peer(), PointerAttribute::kAccessFlags), IsOkAndHolds(1u));
+  EXPECT_THAT(ask(device(), PointerAttribute::kDevicePointer),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(ask(peer(), PointerAttribute::kDevicePointer), IsOkAndHolds(at.value()));
+  EXPECT_THAT(vmm().GetAddressRange(device(), at), HasDriverCode(DriverCode::kNotFound));
+  EXPECT_THAT(vmm().GetAddressRange(peer(), at), IsOkAndHolds(own_memory()));
+  EXPECT_THAT(ask(device(), PointerAttribute::kDeviceOrdinal), IsOkAndHolds(0u));
+  EXPECT_THAT(
+      vmm().GetPointerAttribute(device(), PointerAttribute::kDeviceOrdinal, peer_memory().base),
+      IsOkAndHolds(1u));
 }
 
 }  // namespace twinmmu::conformance

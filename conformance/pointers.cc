@@ -40,16 +40,30 @@ CONFORMANCE_TEST(MappedTest, PTR_3, AccessFlagsFollowTheRight) {
 }
 
 CONFORMANCE_TEST(MappedTest, PTR_4, DescribesTheAllocation) {
-  const auto ask = [&](PointerAttribute attribute) {
-    return vmm().GetPointerAttribute(device(), attribute, mapping().base);
+  AllocationProperties special;
+  special.requested_handle_types = HandleType::kPosixFileDescriptor;
+  special.gpu_direct_rdma = 1;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle other, vmm().Create(2 * granule(), special));
+  ASSERT_THAT(vmm().Map(Granules(4, 2), other), IsOk());
+  ASSERT_THAT(vmm().Map(Granules(6, 2), other), IsOk());
+  const auto ask = [&](PointerAttribute attribute, uint64_t granule_index) {
+    return vmm().GetPointerAttribute(device(), attribute, Granules(granule_index, 1).base);
   };
   constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
-  EXPECT_THAT(ask(PointerAttribute::kMemoryType), IsOkAndHolds(kDeviceMemory));
-  EXPECT_THAT(ask(PointerAttribute::kDeviceOrdinal), IsOkAndHolds(0u));
-  EXPECT_THAT(ask(PointerAttribute::kIsManaged), IsOkAndHolds(0u));
-  EXPECT_THAT(ask(PointerAttribute::kIsLegacyCudaIpcCapable), IsOkAndHolds(0u));
-  EXPECT_THAT(ask(PointerAttribute::kAllowedHandleTypes), IsOkAndHolds(0u));
-  EXPECT_THAT(ask(PointerAttribute::kBufferId), IsOkAndHolds(::testing::Ne(0u)));
+  for (const uint64_t at : {0, 4}) {
+    EXPECT_THAT(ask(PointerAttribute::kMemoryType, at), IsOkAndHolds(kDeviceMemory));
+    EXPECT_THAT(ask(PointerAttribute::kDeviceOrdinal, at), IsOkAndHolds(0u));
+    EXPECT_THAT(ask(PointerAttribute::kIsManaged, at), IsOkAndHolds(0u));
+    EXPECT_THAT(ask(PointerAttribute::kIsLegacyCudaIpcCapable, at), IsOkAndHolds(0u));
+  }
+  EXPECT_THAT(ask(PointerAttribute::kAllowedHandleTypes, 0), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(PointerAttribute::kAllowedHandleTypes, 4), IsOkAndHolds(1u));
+  EXPECT_THAT(ask(PointerAttribute::kIsGpuDirectRdmaCapable, 0), IsOkAndHolds(0u));
+  EXPECT_THAT(ask(PointerAttribute::kIsGpuDirectRdmaCapable, 4), IsOkAndHolds(1u));
+  // A buffer id names a mapping, a memory block id the memory behind it.
+  EXPECT_NE(*ask(PointerAttribute::kBufferId, 4), *ask(PointerAttribute::kBufferId, 6));
+  EXPECT_EQ(*ask(PointerAttribute::kMemoryBlockId, 4), *ask(PointerAttribute::kMemoryBlockId, 6));
+  EXPECT_NE(*ask(PointerAttribute::kMemoryBlockId, 0), *ask(PointerAttribute::kMemoryBlockId, 4));
 }
 
 CONFORMANCE_TEST(MappedTest, PTR_5, RefusesAnUnknownAttribute) {

@@ -1,7 +1,8 @@
 // How a conformance test is written and found.
 //
-//   CONFORMANCE_TEST(MappedTest, MAP_7, LeavesTheOldMappingInPlace) {
-//     ExpectRefused(DriverCode::kInvalidValue, [&] { return vmm().Map(...); });
+//   CONFORMANCE_TEST(MappedTest, MAP_5, RefusesWhatIsMapped) {
+//     ExpectRefused(DriverCode::kInvalidValue, reservation(),
+//                   [&] { return vmm().Map(mapping(), handle()); });
 //   }
 //
 // The first argument is a fixture of fixtures.h, the second the rule that the test can break. Tests

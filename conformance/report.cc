@@ -32,6 +32,8 @@ const ::testing::TestProperty* FindProperty(const ::testing::TestResult& result,
 }
 
 Verdict VerdictOf(const ::testing::TestResult& result) {
+  const bool ran = result.start_timestamp() != 0;  // not so with --gtest_list_tests, for one
+  if (!ran) return Verdict::kNotRun;
   if (result.Failed()) return Verdict::kFailed;
   if (result.Skipped()) return Verdict::kNoHardware;
   if (FindProperty(result, kUnsupportedProperty) != nullptr) return Verdict::kUnsupported;
@@ -55,6 +57,11 @@ void AddTest(Column& column, const std::vector<Case>& cases, const ::testing::Te
   if (verdict == Verdict::kNoHardware) ++column.skip_reasons[SkipReason(result)];
   const ::testing::TestProperty* deviation = FindProperty(result, kDeviationProperty);
   if (deviation != nullptr) column.deviations.insert(deviation->value());
+}
+
+// A rule about calls that are undefined promises less, and says so.
+std::string Sentence(const RuleInfo& info) {
+  return info.kind == RuleKind::kUndefined ? info.sentence + " (undefined call)" : info.sentence;
 }
 
 std::string Counts(const Column& column) {
@@ -148,13 +155,15 @@ std::vector<Column> CollectColumns(const ::testing::UnitTest& run,
 
 void PrintTable(const std::vector<Column>& columns, std::ostream& out) {
   size_t width = 0;
-  for (const RuleInfo& info : AllRules()) width = std::max(width, info.sentence.size());
+  for (const RuleInfo& info : AllRules()) {
+    width = std::max(width, Sentence(info).size());
+  }
   const int sentence_width = static_cast<int>(width);
   out << "\n" << absl::StreamFormat("%-9s  %-*s", "rule", sentence_width, "what it says");
   for (const Column& column : columns) out << absl::StreamFormat("  %-12s", column.target);
   out << "\n";
   for (const RuleInfo& info : AllRules()) {
-    out << absl::StreamFormat("%-9s  %-*s", info.id, sentence_width, info.sentence);
+    out << absl::StreamFormat("%-9s  %-*s", info.id, sentence_width, Sentence(info));
     for (const Column& column : columns) {
       out << absl::StreamFormat("  %-12s", ToString(column.Of(info.rule)));
     }
@@ -162,17 +171,20 @@ void PrintTable(const std::vector<Column>& columns, std::ostream& out) {
   }
   out << "\n";
   PrintFooter(columns, out, "  ");
+}
+
+void PrintCounts(const std::vector<Column>& columns, std::ostream& out) {
   for (const Column& column : columns) out << Counts(column) << "\n";
 }
 
 void PrintMarkdown(const std::vector<Column>& columns, std::ostream& out) {
-  out << "| rule | what it says |";
+  out << "| rule | what it says | source |";
   for (const Column& column : columns) out << " " << column.target << " |";
-  out << "\n|---|---|";
+  out << "\n|---|---|---|";
   for (size_t i = 0; i < columns.size(); ++i) out << "---|";
   out << "\n";
   for (const RuleInfo& info : AllRules()) {
-    out << "| " << info.id << " | " << info.sentence << " |";
+    out << "| " << info.id << " | " << Sentence(info) << " | " << info.source << " |";
     for (const Column& column : columns) out << " " << ToString(column.Of(info.rule)) << " |";
     out << "\n";
   }

@@ -42,8 +42,10 @@ void AddVerdict(Column& column, Rule rule, Verdict verdict);
 std::vector<Column> CollectColumns(const ::testing::UnitTest& run,
                                    const std::vector<std::string>& targets);
 
-// One row per rule, then the deviations that showed, then a line of counts per target.
+// One row per rule, then why hardware is missing, then the deviations that showed.
 void PrintTable(const std::vector<Column>& columns, std::ostream& out);
+// One line per target: how many rules have which verdict.
+void PrintCounts(const std::vector<Column>& columns, std::ostream& out);
 // The same as a table of Markdown.
 void PrintMarkdown(const std::vector<Column>& columns, std::ostream& out);
 

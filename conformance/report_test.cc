@@ -24,6 +24,7 @@ Column ColumnOf(const char* target) {
 std::string Table(const std::vector<Column>& columns) {
   std::ostringstream out;
   PrintTable(columns, out);
+  PrintCounts(columns, out);
   return out.str();
 }
 

@@ -58,7 +58,7 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool pa
   if (ran == 0) {
     std::cout << "Nothing was tested: "
               << (no_hardware != 0 ? "the hardware or its driver is absent (see above).\n"
-                                   : "the filter matches no test.\n");
+                                   : "no test was selected.\n");
     return 1;
   }
   if (no_hardware != 0 && options.require_hardware) {
@@ -92,6 +92,7 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
   const std::vector<Column> columns = CollectColumns(run, names);
   PrintTable(columns, std::cout);
   const int exit_code = Judge(columns, options, passed);
+  PrintCounts(columns, std::cout);
   if (options.markdown_path.empty()) return exit_code;
   return WriteMarkdown(columns, options.markdown_path) ? exit_code : 1;
 }

@@ -72,7 +72,7 @@ CONFORMANCE_TEST(SharingTest, SHARE_1, EachExportIsANewDescriptor) {
   EXPECT_GE(first, 0);
   EXPECT_GE(second, 0);
   EXPECT_NE(first, second);
-  EXPECT_EQ(fcntl(first, F_GETFD), FD_CLOEXEC);
+  for (const int fd : {first, second}) EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_2, RefusesATypeThatWasNotRequested) {
@@ -123,11 +123,13 @@ CONFORMANCE_TEST(SharingTest, SHARE_6, ImportsOutliveTheExporterAndEachOther) {
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_7, ADuplicateImportsAndStaysOpen) {
+  ASSERT_THAT(Write(MapSomewhere(handle()), 7), IsOk());
   const int duplicate = dup(Export());
   const auto imported = Import(duplicate);
-  EXPECT_THAT(imported, IsOk());
   EXPECT_NE(fcntl(duplicate, F_GETFD), -1) << "importing must leave the descriptor open";
   close(duplicate);
+  ASSERT_THAT(imported, IsOk());
+  ExpectHolds(MapSomewhere(*imported), 7);
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_8, RefusesADescriptorOfSomethingElse) {
@@ -162,14 +164,27 @@ CONFORMANCE_TEST(SharingTest, SHARE_11, AnImportIsNotExportedAgain) {
   EXPECT_THAT(vmm().ExportShareableHandle(imported, kFd), HasDriverCode(DriverCode::kInvalidValue));
 }
 
+CONFORMANCE_TEST(SharingTest, SHARE_13, RefusesDescriptorZero) {
+  EXPECT_THAT(Import(0), HasDriverCode(DriverCode::kInvalidValue));
+}
+
 CONFORMANCE_TEST(SharingTest, SHARE_12, AnOpenDescriptorKeepsTheMemory) {
   const AddressRange range = MapSomewhere(handle());
   ASSERT_THAT(Write(range, 12), IsOk());
   const int fd = Export();
   ASSERT_THAT(vmm().Unmap(range), IsOk());
   ASSERT_THAT(vmm().Release(handle()), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(fd));
-  ExpectHolds(MapSomewhere(imported), 12);
+  {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(fd));
+    const AddressRange again = MapSomewhere(imported);
+    ExpectHolds(again, 12);
+    ASSERT_THAT(vmm().Unmap(again), IsOk());
+    ASSERT_THAT(vmm().Release(imported), IsOk());
+  }
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo open, vmm().GetMemoryInfo(device()));
+  Close(fd);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo closed, vmm().GetMemoryInfo(device()));
+  EXPECT_EQ(closed.free - open.free, size());
 }
 
 }  // namespace twinmmu::conformance

@@ -1,5 +1,6 @@
 // Streams and events, and threads.
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -98,8 +99,10 @@ CONFORMANCE_TEST(ConformanceTest, THREAD_1, PrivateRangesDoNotDisturbEachOther) 
   constexpr size_t kThreads = 4;
   std::vector<absl::Status> results(kThreads);
   std::vector<std::thread> threads;
+  std::atomic<size_t> ready = 0;
   for (size_t i = 0; i < kThreads; ++i) {
-    threads.emplace_back([this, &results, i] {
+    threads.emplace_back([this, &results, &ready, i] {
+      for (++ready; ready < kThreads;) std::this_thread::yield();
       results[i] =
           MapAndUnmapOften(unbooked_vmm(), executor(), granule(), static_cast<uint32_t>(i) << 16);
     });

@@ -19,6 +19,9 @@ struct Traits {
   // Executor loads modules and launches kernels. Where it does not, LoadModule is Unimplemented and
   // every kernel rule asserts just that.
   bool runs_kernels = true;
+  // Host memory lies at its device address in the CPU's view too. Where it does not (a simulator
+  // whose addresses are but numbers), the CPU is not asked.
+  bool cpu_sees_host_memory = true;
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;

@@ -46,6 +46,9 @@ for name in "${SOURCES[@]}"; do
   # compute_75 is the oldest that this nvcc takes; a driver compiles it for every later GPU.
   "${nvcc}" -ptx -arch=compute_75 -std=c++17 -O3 -I. -o "${output}/${name}.ptx" \
     "kernels/${name}.cu"
+  # nvcc writes the newest PTX version, which only its own driver and later ones take. The text
+  # needs no more than 7.5 (fence.proxy.alias), which drivers since CUDA 11.5 take.
+  sed -i 's/^\.version 9\.0$/.version 7.5/' "${output}/${name}.ptx"
   if ! "${check}"; then
     cp "${output}/${name}.ptx" "kernels/${name}.ptx"
     echo "wrote kernels/${name}.ptx"

@@ -83,7 +83,7 @@ absl::Status SimulatedExecutor::CopyOnDevice(const char* call, DeviceOrdinal dev
   Bytes done;
   mmu_.ForEachPiece(to_range, [&](char* to, uint64_t length) {
     mmu_.ForEachPiece(from_range.subrange(done, Bytes(length)), [&](const char* from, uint64_t n) {
-      std::memmove(to, from, n);  // the ranges may overlap, or be aliases of each other
+      std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
       to += n;
     });
     done = done + Bytes(length);

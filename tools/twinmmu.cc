@@ -1,8 +1,12 @@
 // twinmmu: the command line tool.
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +51,9 @@ constexpr char kUsage[] =
 // 1: not as expected. 2: asked for what does not exist.
 constexpr int kUsageError = 2;
 
+// The page table of the simulator has room for the rights of that many, and of the host.
+constexpr int kMaxSimDevices = 15;
+
 CudaDriverOptions CudaOptions() {
   CudaDriverOptions options;
   options.library = absl::GetFlag(FLAGS_driver);
@@ -64,9 +71,22 @@ int UnknownBackend(const std::string& name) {
   return kUsageError;
 }
 
+// GoogleTest aborts at the end of the run when it cannot write its report: better said before.
+bool CanWrite(const std::string& path) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return true;
+  std::cerr << "twinmmu: cannot write " << path << ": " << std::strerror(errno) << "\n";
+  return false;
+}
+
 int Conformance(int argc, char** argv) {
+  if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
+  const std::vector<std::string> backends = Backends("sim");
+  if (std::set<std::string>(backends.begin(), backends.end()).size() != backends.size()) {
+    std::cerr << "twinmmu: --backend names one backend twice.\n";
+    return kUsageError;
+  }
   std::vector<conformance::TargetFactory> targets;
-  for (const std::string& name : Backends("sim")) {
+  for (const std::string& name : backends) {
     if (name == "sim") {
       targets.push_back(conformance::SimTarget(absl::GetFlag(FLAGS_sim_devices)));
     } else if (name == "cuda") {
@@ -147,6 +167,12 @@ int Run(int argc, char** argv) {
   const std::vector<char*> words =
       absl::ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
   const std::string command = words.size() == 2 ? words[1] : "";
+  const int devices = absl::GetFlag(FLAGS_sim_devices);
+  if (devices < 0 || devices > kMaxSimDevices) {
+    std::cerr << "twinmmu: --sim-devices=" << devices << ": a simulated machine has from 0 to "
+              << kMaxSimDevices << " devices.\n";
+    return kUsageError;
+  }
   if (command == "conformance") return Conformance(argc, argv);
   if (command == "info") return Info();
   std::cerr << "twinmmu " << kUsage << "\n";
@@ -156,4 +182,9 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace twinmmu
 
-int main(int argc, char** argv) { return twinmmu::Run(argc, argv); }
+int main(int argc, char** argv) {
+  const int exit_code = twinmmu::Run(argc, argv);
+  if (std::cout.flush()) return exit_code;
+  std::cerr << "twinmmu: could not write all output.\n";
+  return 1;
+}

@@ -23,9 +23,15 @@ expect 0 "2 targets" conformance --backend=sim,cuda --driver=/nonexistent.so
 expect 0 "no hardware for" conformance --backend=sim,cuda --driver=/nonexistent.so
 expect 1 "hardware is required" conformance --backend=sim,cuda --driver=/nonexistent.so --require-hardware
 expect 1 "Nothing was tested" conformance --backend=cuda --driver=/nonexistent.so
-expect 1 "the filter matches no test" conformance --filter=nothing
+expect 1 "no test was selected" conformance --filter=nothing
+expect 1 "Nothing was tested" conformance --gtest_list_tests
+expect 2 "cannot write" conformance --xml=/proc/nope/report.xml
+expect 1 "Could not write" conformance --filter='*MAP_1_*' --markdown=/proc/nope/table.md
+expect 2 "from 0 to 15" conformance --sim-devices=16
+expect 2 "from 0 to 15" info --backend=sim --sim-devices=2000000000
 expect 0 "no hardware for" conformance --sim_devices=1
 expect 2 'there is no backend "rocm"' conformance --backend=rocm
+expect 2 "names one backend twice" conformance --backend=sim,sim
 expect 0 "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED" info --backend=sim
 expect 1 "no driver" info --driver=/nonexistent.so
 expect 2 "twinmmu conformance" frobnicate
@@ -33,5 +39,5 @@ expect 2 "twinmmu conformance"
 
 "$twinmmu" conformance --xml="$TEST_TMPDIR/report.xml" --markdown="$TEST_TMPDIR/table.md" >/dev/null
 grep -q '<testcase name="MAP_1_' "$TEST_TMPDIR/report.xml" || { echo "FAILED: no JUnit report"; failed=1; }
-grep -q '^| MAP-1 | .* | holds |$' "$TEST_TMPDIR/table.md" || { echo "FAILED: no Markdown table"; failed=1; }
+grep -q '^| MAP-1 | .* | CUDA Driver API, cuMemMap | holds |$' "$TEST_TMPDIR/table.md" || { echo "FAILED: no Markdown table"; failed=1; }
 exit $failed

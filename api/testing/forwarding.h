@@ -1,5 +1,6 @@
-// ForwardingVmm: passes every call on to another Vmm. A wrapper derives from it and overrides only
-// the calls that it changes: to record, to count, to fail on purpose.
+// ForwardingVmm, ForwardingExecutor, ForwardingDriver: pass every call on to another one. A wrapper
+// derives from them and overrides only the calls that it changes: to record, to count, to fail on
+// purpose.
 
 #ifndef TWINMMU_API_TESTING_FORWARDING_H_
 #define TWINMMU_API_TESTING_FORWARDING_H_
@@ -7,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "api/driver.h"
+#include "api/executor.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
@@ -81,6 +84,94 @@ class ForwardingVmm : public Vmm {
 
  private:
   Vmm* target_;
+};
+
+class ForwardingExecutor : public Executor {
+ public:
+  // `target` must outlive this object.
+  explicit ForwardingExecutor(Executor* target) : target_(target) {}
+
+  absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
+                                Bytes size) override {
+    return target_->CopyHostToDevice(device, destination, source, size);
+  }
+  absl::Status CopyDeviceToHost(DeviceOrdinal device, void* destination, DeviceAddress source,
+                                Bytes size) override {
+    return target_->CopyDeviceToHost(device, destination, source, size);
+  }
+  absl::Status CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
+                                  DeviceAddress source, Bytes size) override {
+    return target_->CopyDeviceToDevice(device, destination, source, size);
+  }
+  absl::Status Fill(DeviceOrdinal device, DeviceAddress destination, const FillPattern& pattern,
+                    uint64_t count) override {
+    return target_->Fill(device, destination, pattern, count);
+  }
+  absl::Status CopyHostToDevice(Stream stream, DeviceAddress destination, const void* source,
+                                Bytes size) override {
+    return target_->CopyHostToDevice(stream, destination, source, size);
+  }
+  absl::Status CopyDeviceToHost(Stream stream, void* destination, DeviceAddress source,
+                                Bytes size) override {
+    return target_->CopyDeviceToHost(stream, destination, source, size);
+  }
+  absl::Status CopyDeviceToDevice(Stream stream, DeviceAddress destination, DeviceAddress source,
+                                  Bytes size) override {
+    return target_->CopyDeviceToDevice(stream, destination, source, size);
+  }
+  absl::Status Fill(Stream stream, DeviceAddress destination, const FillPattern& pattern,
+                    uint64_t count) override {
+    return target_->Fill(stream, destination, pattern, count);
+  }
+  absl::StatusOr<Stream> CreateStream(DeviceOrdinal device) override {
+    return target_->CreateStream(device);
+  }
+  absl::Status DestroyStream(Stream stream) override { return target_->DestroyStream(stream); }
+  absl::StatusOr<bool> QueryStream(Stream stream) override { return target_->QueryStream(stream); }
+  absl::Status SynchronizeStream(Stream stream) override {
+    return target_->SynchronizeStream(stream);
+  }
+  absl::StatusOr<Event> CreateEvent(DeviceOrdinal device) override {
+    return target_->CreateEvent(device);
+  }
+  absl::Status DestroyEvent(Event event) override { return target_->DestroyEvent(event); }
+  absl::Status RecordEvent(Event event, Stream stream) override {
+    return target_->RecordEvent(event, stream);
+  }
+  absl::Status WaitEvent(Stream stream, Event event) override {
+    return target_->WaitEvent(stream, event);
+  }
+  absl::StatusOr<bool> QueryEvent(Event event) override { return target_->QueryEvent(event); }
+  absl::Status SynchronizeEvent(Event event) override { return target_->SynchronizeEvent(event); }
+  absl::Status SynchronizeDevice(DeviceOrdinal device) override {
+    return target_->SynchronizeDevice(device);
+  }
+  absl::StatusOr<Module> LoadModule(DeviceOrdinal device, absl::string_view ptx) override {
+    return target_->LoadModule(device, ptx);
+  }
+  absl::Status UnloadModule(Module module) override { return target_->UnloadModule(module); }
+  absl::StatusOr<Kernel> GetKernel(Module module, absl::string_view name) override {
+    return target_->GetKernel(module, name);
+  }
+  absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                      absl::Span<const void* const> arguments) override {
+    return target_->Launch(stream, kernel, config, arguments);
+  }
+
+ private:
+  Executor* target_;
+};
+
+class ForwardingDriver : public Driver {
+ public:
+  // `target` must outlive this object.
+  explicit ForwardingDriver(Driver* target) : target_(target) {}
+
+  absl::StatusOr<Vmm*> vmm() override { return target_->vmm(); }
+  absl::StatusOr<Executor*> executor() override { return target_->executor(); }
+
+ private:
+  Driver* target_;
 };
 
 }  // namespace twinmmu

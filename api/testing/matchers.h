@@ -53,7 +53,9 @@ MATCHER_P(HasDriverCode, code,
           std::string(negation ? "does not carry " : "carries ") + DriverCodeName(code)) {
   const absl::Status& status = testing_internal::StatusOf(arg);
   *result_listener << "which is " << testing_internal::Describe(status);
-  return GetDriverCode(status) == code;
+  // An error without a driver's code is not one with CUDA_ERROR_UNKNOWN.
+  const bool has_code = status.ok() || GetDriverError(status).has_value();
+  return has_code && GetDriverCode(status) == code;
 }
 
 MATCHER_P(IsOkAndHolds, value_matcher,

@@ -28,6 +28,8 @@ TEST(MatchersTest, MatchStatusAndStatusOr) {
   EXPECT_THAT(InvalidValue(), Not(StatusIs(absl::StatusCode::kNotFound)));
   EXPECT_THAT(InvalidValue(), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(absl::InternalError("x"), Not(HasDriverCode(DriverCode::kInvalidValue)));
+  EXPECT_THAT(absl::InternalError("x"), Not(HasDriverCode(DriverCode::kUnknown)));
+  EXPECT_THAT(absl::OkStatus(), HasDriverCode(DriverCode::kSuccess));
 }
 
 // The value inside is matched by a value or by another matcher; an error holds nothing.
