@@ -58,8 +58,10 @@ CONFORMANCE_TEST(MappedTest, ACC_2, RightsChangeAndDataStays) {
 CONFORMANCE_TEST(AccessTest, ACC_3, CoversSeveralMappings) {
   ASSERT_NO_FATAL_FAILURE(MapTwoAt(4));
   ASSERT_NO_FATAL_FAILURE(MapTwoAt(6));
-  ASSERT_THAT(Grant(reservation(), Access::kReadWrite), IsOk());
-  for (uint64_t i = 0; i < 8; ++i) EXPECT_EQ(AccessAt(i), Access::kReadWrite) << "granule " << i;
+  for (const Access access : {Access::kReadWrite, Access::kRead}) {
+    ASSERT_THAT(Grant(reservation(), access), IsOk());
+    for (uint64_t i = 0; i < 8; ++i) EXPECT_EQ(AccessAt(i), access) << "granule " << i;
+  }
 }
 
 CONFORMANCE_TEST(AccessTest, ACC_4, GrantsATailAlone) {
@@ -204,10 +206,12 @@ CONFORMANCE_TEST(MappedTest, ACC_18, ARightEndsWithItsMapping) {
 }
 
 CONFORMANCE_TEST(MappedTest, GETACC_1, AnswersAtAnyAddressInside) {
-  for (const Bytes at :
-       {Bytes(0), Bytes(1), Bytes(4095), granule() + Bytes(3), allocation_size() - Bytes(1)}) {
-    EXPECT_THAT(vmm().GetAccess(here(), mapping().base + at), IsOkAndHolds(Access::kReadWrite))
-        << at;
+  for (const Access access : {Access::kReadWrite, Access::kRead}) {
+    ASSERT_THAT(Grant(mapping(), access), IsOk());
+    for (const Bytes at :
+         {Bytes(0), Bytes(1), Bytes(4095), granule() + Bytes(3), allocation_size() - Bytes(1)}) {
+      EXPECT_THAT(vmm().GetAccess(here(), mapping().base + at), IsOkAndHolds(access)) << at;
+    }
   }
 }
 

@@ -222,8 +222,12 @@ CONFORMANCE_TEST(ConformanceTest, DATA_13, HeadAndTailOfALargeMappingAreApart) {
   const AddressRange head = range.subrange(Bytes(0), KiB(64));
   const AddressRange tail = range.subrange(size - KiB(64), KiB(64));
   ASSERT_THAT(Write(head, 13), IsOk());
+  // Where an offset of 32 bits would be back at the head.
+  const AddressRange beyond = range.subrange(GiB(4), KiB(64));
   ASSERT_THAT(Write(tail, 14), IsOk());
+  ASSERT_THAT(Write(beyond, 15), IsOk());
   ExpectHolds(head, 13);
+  ExpectHolds(beyond, 15);
   ExpectHolds(tail, 14);
 }
 

@@ -21,12 +21,16 @@ constexpr Location kNoDevice{LocationType::kDevice, 9999};
 }  // namespace
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_1, CreatesAnyNumberOfGranules) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange all, vmm().AddressReserve(16 * granule()));
   std::set<AllocationHandle> handles;
   for (uint64_t granules = 1; granules <= 16; ++granules) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
                                  vmm().Create(granules * granule(), properties()));
     EXPECT_NE(handle, AllocationHandle(0));
     EXPECT_TRUE(handles.insert(handle).second) << "live handles must differ";
+    const AddressRange range = all.subrange(Bytes(0), granules * granule());
+    EXPECT_THAT(vmm().Map(range, handle), IsOk()) << "all that was asked for must be there";
+    EXPECT_THAT(vmm().Unmap(range), IsOk());
   }
 }
 
@@ -42,7 +46,10 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_3, RefusesASizeThatIsNotAMultiple) {
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_4, RefusesFlags) {
-  EXPECT_THAT(vmm().Create(granule(), properties(), 1), HasDriverCode(DriverCode::kInvalidValue));
+  for (const uint64_t flags : {uint64_t{1}, uint64_t{2}, uint64_t{1} << 63}) {
+    EXPECT_THAT(vmm().Create(granule(), properties(), flags),
+                HasDriverCode(DriverCode::kInvalidValue));
+  }
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_5, RefusesAnUnknownType) {

@@ -57,6 +57,7 @@ CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
     checks.Expect("second release", vmm().Release(*dead), DriverCode::kInvalidValue);
     checks.Expect("write elsewhere", Write(mapping(), 4), DriverCode::kSuccess);
     checks.Expect("map elsewhere", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
+    checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
     checks.Exit();
   };
   const auto refused_or_crashed = [](int status) {
@@ -66,6 +67,10 @@ CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
 }
 
 CONFORMANCE_TEST(MappedTest, RET_1, AnyAddressGivesTheHandleMapped) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle next,
+                               vmm().Create(2 * granule(), properties()));
+  ASSERT_THAT(vmm().Map(Granules(5, 2), next), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(Granules(6, 1).base), IsOkAndHolds(next));
   for (const Bytes at : {Bytes(0), Bytes(1), Bytes(4097), granule(), 2 * granule() + Bytes(7),
                          allocation_size() - Bytes(1)}) {
     EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base + at), IsOkAndHolds(handle())) << at;

@@ -132,8 +132,10 @@ CONFORMANCE_TEST(ReservedTest, MAP_10, MapsTheFirstGranulesOfAnAllocation) {
 CONFORMANCE_TEST(ReservedTest, MAP_11, RefusesAnOffset) {
   for (const Bytes offset :
        {granule(), 2 * granule(), Bytes(1), 4 * granule(), TiB(1), Bytes(0) - 2 * granule()}) {
-    ExpectRefused(DriverCode::kNotSupported, reservation(),
-                  [&] { return vmm().Map(Granules(0, 2), handle(), offset, 0); });
+    for (const uint64_t count : {2, 4}) {
+      ExpectRefused(DriverCode::kNotSupported, reservation(),
+                    [&] { return vmm().Map(Granules(0, count), handle(), offset, 0); });
+    }
   }
 }
 
@@ -148,8 +150,10 @@ CONFORMANCE_TEST(ReservedTest, MAP_12, RefusesMoreThanTheAllocation) {
 }
 
 CONFORMANCE_TEST(ReservedTest, MAP_13, RefusesFlags) {
-  ExpectRefused(DriverCode::kInvalidValue, reservation(),
-                [&] { return vmm().Map(Granules(0, 4), handle(), Bytes(0), 1); });
+  for (const uint64_t flags : {uint64_t{1}, uint64_t{2}, uint64_t{1} << 63}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                  [&] { return vmm().Map(Granules(0, 4), handle(), Bytes(0), flags); });
+  }
 }
 
 CONFORMANCE_TEST(ReservedTest, MAP_14, RefusesHandleZero) {

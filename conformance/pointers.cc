@@ -5,15 +5,20 @@
 namespace twinmmu::conformance {
 
 CONFORMANCE_TEST(MappedTest, PTR_1, RangeIsTheReservationAndMappingTheMapping) {
-  const DeviceAddress inside = mapping().base + granule() + Bytes(5);
-  const auto ask = [&](PointerAttribute attribute) {
-    return vmm().GetPointerAttribute(device(), attribute, inside);
-  };
-  EXPECT_THAT(ask(PointerAttribute::kRangeStartAddress), IsOkAndHolds(reservation().base.value()));
-  EXPECT_THAT(ask(PointerAttribute::kRangeSize), IsOkAndHolds(reservation().size.value()));
-  EXPECT_THAT(ask(PointerAttribute::kMappingBaseAddress), IsOkAndHolds(mapping().base.value()));
-  EXPECT_THAT(ask(PointerAttribute::kMappingSize), IsOkAndHolds(mapping().size.value()));
-  EXPECT_THAT(ask(PointerAttribute::kMapped), IsOkAndHolds(1u));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle other,
+                               vmm().Create(2 * granule(), properties()));
+  ASSERT_THAT(vmm().Map(Granules(5, 2), other), IsOk());
+  for (const AddressRange& mapped : {mapping(), Granules(5, 2)}) {
+    const auto ask = [&](PointerAttribute attribute) {
+      return vmm().GetPointerAttribute(device(), attribute, mapped.base + granule() + Bytes(5));
+    };
+    EXPECT_THAT(ask(PointerAttribute::kRangeStartAddress),
+                IsOkAndHolds(reservation().base.value()));
+    EXPECT_THAT(ask(PointerAttribute::kRangeSize), IsOkAndHolds(reservation().size.value()));
+    EXPECT_THAT(ask(PointerAttribute::kMappingBaseAddress), IsOkAndHolds(mapped.base.value()));
+    EXPECT_THAT(ask(PointerAttribute::kMappingSize), IsOkAndHolds(mapped.size.value()));
+    EXPECT_THAT(ask(PointerAttribute::kMapped), IsOkAndHolds(1u));
+  }
 }
 
 CONFORMANCE_TEST(MappedTest, PTR_2, NothingMappedHasNoAttributes) {

@@ -94,8 +94,10 @@ CONFORMANCE_TEST(SharingTest, SHARE_3, RefusesNoTypeSeveralAndUnknownOnes) {
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_4, RefusesFlags) {
-  EXPECT_THAT(vmm().ExportShareableHandle(handle(), kFd, 1),
-              HasDriverCode(DriverCode::kInvalidValue));
+  for (const uint64_t flags : {uint64_t{1}, uint64_t{2}, uint64_t{1} << 63}) {
+    EXPECT_THAT(vmm().ExportShareableHandle(handle(), kFd, flags),
+                HasDriverCode(DriverCode::kInvalidValue));
+  }
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_5, AnImportIsTheSameMemory) {
