@@ -33,8 +33,9 @@ const ::testing::TestProperty* FindProperty(const ::testing::TestResult& result,
 
 Verdict VerdictOf(const ::testing::TestResult& result) {
   if (result.Failed()) return Verdict::kFailed;
-  if (result.Skipped()) return Verdict::kNoHardware;
+  // Before "skipped": it may have been asserted before the test, which then had nothing to do.
   if (FindProperty(result, kUnsupportedProperty) != nullptr) return Verdict::kUnsupported;
+  if (result.Skipped()) return Verdict::kNoHardware;
   if (FindProperty(result, kDeviationProperty) != nullptr) return Verdict::kAsObserved;
   return Verdict::kHolds;
 }

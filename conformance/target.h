@@ -19,6 +19,9 @@ struct Traits {
   // Executor loads modules and launches kernels. Where it does not, LoadModule is Unimplemented and
   // every kernel rule asserts just that.
   bool runs_kernels = true;
+  // Some device has virtual memory management. Where none does, every call of it is Unimplemented,
+  // and every rule about it asserts just that.
+  bool has_vmm = true;
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;

@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,8 +22,9 @@ absl::Status HostRefused(const char* call) {
 
 // Opens the file a second time: unlike a dup, the kernel counts the two apart.
 int OpenAgain(int file_descriptor) {
-  const std::string path = absl::StrCat("/proc/self/fd/", file_descriptor);
-  return open(path.c_str(), O_RDWR | O_CLOEXEC);
+  char path[32];
+  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file_descriptor);
+  return open(path, O_RDWR | O_CLOEXEC);
 }
 
 // -1 and errno: the host refused.
@@ -52,7 +53,9 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   int flags = MAP_NORESERVE;
   if (kind == BackingKind::kMemoryFile) {
     backing.file_descriptor_ = NewMemoryFile(size.value());
-    if (backing.file_descriptor_ < 0) return HostRefused("memory file");
+    const std::optional<FileIdentity> identity = IdentifyFile(backing.file_descriptor_);
+    if (!identity.has_value()) return HostRefused("memory file");
+    backing.identity_ = *identity;
     flags |= MAP_SHARED;
   } else {
     flags |= MAP_ANONYMOUS | (kind == BackingKind::kAliased ? MAP_SHARED : MAP_PRIVATE);
@@ -65,9 +68,12 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   return backing;
 }
 
-Backing::~Backing() {
-  if (data_ != nullptr) munmap(data_, size_);
+bool Backing::Free() {
+  if (data_ != nullptr && munmap(data_, size_) != 0) return false;
+  data_ = nullptr;
   if (file_descriptor_ >= 0) close(file_descriptor_);
+  file_descriptor_ = -1;
+  return true;
 }
 
 absl::StatusOr<int> Backing::NewDescriptor() const {

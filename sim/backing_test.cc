@@ -60,7 +60,10 @@ TEST(WindowTest, ShowsMemory) {
   auto* shown = reinterpret_cast<char*>(range.base.value());
   shown[5] = 'x';
   EXPECT_EQ(backing->data()[5], 'x');
-  window->Hide(range);
+  ASSERT_THAT(window->Protect(range, Access::kRead), IsOk());
+  EXPECT_DEATH(shown[5] = 'y', "");
+  EXPECT_EQ(shown[5], 'x');
+  ASSERT_THAT(window->Hide(range), IsOk());
   EXPECT_DEATH(shown[5] = 'y', "");
 }
 

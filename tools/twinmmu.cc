@@ -17,6 +17,7 @@
 #include "conformance/instances/cuda.h"
 #include "conformance/instances/sim.h"
 #include "conformance/runner.h"
+#include "sim/profile_json.h"
 #include "sim/simulator.h"
 #include "tools/info.h"
 
@@ -25,7 +26,10 @@ ABSL_FLAG(std::vector<std::string>, backend, {},
           "for info");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
-ABSL_FLAG(int, sim_devices, 2, "how many devices the simulated machine has");
+ABSL_FLAG(std::string, profile, "reference",
+          "the simulated machine: the name of a profile, or a file that ends in .json "
+          "(sim/profile_json.h)");
+ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(std::string, filter, "",
@@ -41,6 +45,8 @@ constexpr char kUsage[] =
     "\n"
     "  twinmmu conformance [--backend=sim,cuda]   run the conformance suite, print the verdicts\n"
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
+    "\n"
+    "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
     "twinmmu --helpfull lists all flags.";
 
@@ -64,11 +70,25 @@ int UnknownBackend(const std::string& name) {
   return kUsageError;
 }
 
+absl::StatusOr<Profile> SimulatedMachine() {
+  absl::StatusOr<Profile> profile = LoadProfile(absl::GetFlag(FLAGS_profile));
+  const int devices = absl::GetFlag(FLAGS_sim_devices);
+  if (profile.ok() && devices >= 0) profile->SetDeviceCount(devices);
+  return profile;
+}
+
+int WrongProfile(const absl::Status& status) {
+  std::cerr << "twinmmu: " << status.message() << "\n";
+  return kUsageError;
+}
+
 int Conformance(int argc, char** argv) {
   std::vector<conformance::TargetFactory> targets;
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
-      targets.push_back(conformance::SimTarget(absl::GetFlag(FLAGS_sim_devices)));
+      const absl::StatusOr<Profile> profile = SimulatedMachine();
+      if (!profile.ok()) return WrongProfile(profile.status());
+      targets.push_back(conformance::SimTarget("sim", *profile));
     } else if (name == "cuda") {
       targets.push_back(conformance::CudaTarget(CudaOptions()));
     } else {
@@ -84,8 +104,9 @@ int Conformance(int argc, char** argv) {
 }
 
 int InfoOfSimulator() {
-  absl::StatusOr<std::unique_ptr<Simulator>> simulator =
-      Simulator::Create(Profile::ReferenceH200(absl::GetFlag(FLAGS_sim_devices)));
+  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  if (!profile.ok()) return WrongProfile(profile.status());
+  absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(*profile);
   if (!simulator.ok()) {
     std::cerr << "twinmmu: " << simulator.status().message() << "\n";
     return 1;
