@@ -42,10 +42,11 @@ int NewMemoryFile(size_t size) {
 
 }  // namespace
 
-std::optional<FileIdentity> IdentifyFile(int file_descriptor) {
+absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor) {
   struct stat file;
-  if (fstat(file_descriptor, &file) != 0) return std::nullopt;
-  return FileIdentity(file.st_dev, file.st_ino);
+  if (fstat(file_descriptor, &file) == 0) return FileIdentity(file.st_dev, file.st_ino);
+  if (errno == ENOMEM) return HostRefused("fstat");
+  return absl::NotFoundError("not an open descriptor");
 }
 
 absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
@@ -53,8 +54,9 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   int flags = MAP_NORESERVE;
   if (kind == BackingKind::kMemoryFile) {
     backing.file_descriptor_ = NewMemoryFile(size.value());
-    const std::optional<FileIdentity> identity = IdentifyFile(backing.file_descriptor_);
-    if (!identity.has_value()) return HostRefused("memory file");
+    if (backing.file_descriptor_ < 0) return HostRefused("memory file");
+    const absl::StatusOr<FileIdentity> identity = IdentifyFile(backing.file_descriptor_);
+    if (!identity.ok()) return identity.status();
     backing.identity_ = *identity;
     flags |= MAP_SHARED;
   } else {

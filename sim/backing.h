@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -17,8 +16,9 @@ namespace twinmmu {
 // What tells one memory file from another, whatever descriptor it is seen through.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// The identity of the file behind a descriptor; nullopt if it is not open.
-std::optional<FileIdentity> IdentifyFile(int file_descriptor);
+// The identity of the file behind a descriptor. NotFound: it is not open. ResourceExhausted: the
+// host does not say.
+absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor);
 
 enum class BackingKind {
   kPrivate,    // seen by this process, at one address

@@ -35,7 +35,7 @@ TEST(BackingTest, KnowsOfDescriptorsElsewhere) {
   ASSERT_THAT(backing, IsOk());
   EXPECT_FALSE(backing->HasDescriptorElsewhere());
   const int descriptor = *backing->NewDescriptor();
-  EXPECT_EQ(IdentifyFile(descriptor), backing->identity());
+  EXPECT_THAT(IdentifyFile(descriptor), IsOkAndHolds(backing->identity()));
   EXPECT_TRUE(backing->HasDescriptorElsewhere());
   const int copy = dup(descriptor);
   close(descriptor);

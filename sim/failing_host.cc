@@ -59,7 +59,7 @@ Scope::~Scope() {
 
 bool Scope::failed() const { return state.failed; }
 
-bool Pending() { return !state.spent; }
+uint64_t Countdown() { return state.spent ? 0 : state.countdown; }
 
 int64_t MappedBytes() { return state.mapped; }
 int64_t LiveObjects() { return state.objects; }
@@ -111,7 +111,7 @@ int __wrap_ftruncate(int file, off_t size) {
 
 int __real_fstat(int file, struct stat* result);
 int __wrap_fstat(int file, struct stat* result) {
-  return CallFails(EIO) ? -1 : __real_fstat(file, result);
+  return CallFails(ENOMEM) ? -1 : __real_fstat(file, result);
 }
 
 int __real_fcntl(int file, int command, long argument);

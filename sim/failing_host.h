@@ -25,8 +25,8 @@ class Scope {
   bool failed() const;
 };
 
-// Whether the failure that FailAt announced is still to come.
-bool Pending();
+// How many more will work before the one that fails.
+uint64_t Countdown();
 
 // What is held at present: bytes of host memory mapped through mmap, and objects made by new.
 int64_t MappedBytes();

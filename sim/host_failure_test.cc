@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -243,7 +245,7 @@ bool CpuReads(DeviceAddress address) {
 }
 
 // All that a client can see, and what the host has given for it.
-std::string StateOf(World& w) {
+std::string StateOf(World& w, bool what_the_cpu_sees) {
   std::ostringstream out;
   for (const DeviceOrdinal device : {kDevice0, kDevice1}) {
     out << w.vmm.GetMemoryInfo(device)->free << " free, ";
@@ -271,26 +273,39 @@ std::string StateOf(World& w) {
     }
     uint32_t word = 0;
     if (w.executor.CopyDeviceToHost(kDevice0, &word, at, Bytes(4)).ok()) out << " holds " << word;
-    if (w.simulator->profile().window.claimed) out << (CpuReads(at) ? " shown" : "");
+    if (what_the_cpu_sees && w.simulator->profile().window.claimed)
+      out << (CpuReads(at) ? " shown" : "");
     out << "\n";
   }
   return out.str();
 }
 
-// Runs a step where a failure may hit it; if it does, the step runs a second time.
-void RunStep(World& w, const Step& step) {
+// What fails in one run of the script.
+struct Failure {
+  Fails what;
+  bool for_good;
+  uint64_t n;
+};
+
+// Runs a step where a failure may hit it; if it does, the step runs a second time. `uses`: how many
+// calls or allocations the step makes if none fails.
+void RunStep(World& w, const Step& step, uint64_t uses, bool for_good) {
   SCOPED_TRACE(step.name);
-  const std::string before = StateOf(w);
+  const bool is_hit = failing_host::Countdown() < uses;
+  // Where the host refuses for good, it also refuses to hide again what was shown.
+  const std::string before = is_hit ? StateOf(w, !for_good) : "";
   absl::Status status;
   bool failed = false;
-  {
+  try {
     const failing_host::Scope scope;
     status = step.run(w);
     failed = scope.failed();
+  } catch (const std::exception& thrown) {
+    ADD_FAILURE() << "throws " << thrown.what();
   }
   if (failed && GetDriverCode(status) == DriverCode::kOutOfMemory) {
     EXPECT_THAT(std::string(status.message()), Not(::testing::IsEmpty()));
-    EXPECT_EQ(StateOf(w), before) << status;
+    EXPECT_EQ(StateOf(w, !for_good), before) << status;
     status = step.run(w);
   }
   EXPECT_EQ(GetDriverCode(status), step.expected) << status;
@@ -299,35 +314,51 @@ void RunStep(World& w, const Step& step) {
 std::unique_ptr<Simulator> MakeSimulator() {
   const Profile profile = *Profile::Named("fabric-permitted");
   absl::StatusOr<std::unique_ptr<Simulator>> simulator;
+  bool failed = false;
   {
     const failing_host::Scope scope;
     simulator = Simulator::Create(profile);
-    if (!scope.failed()) {
-      EXPECT_THAT(simulator, IsOk());
-    }
+    failed = scope.failed();
   }
   if (simulator.ok()) return *std::move(simulator);
+  EXPECT_TRUE(failed);
   EXPECT_THAT(simulator, StatusIs(absl::StatusCode::kResourceExhausted));
   return *Simulator::Create(profile);
 }
 
-// The whole script with a failure of the n-th. False: there are not so many.
-bool RunScript(const std::vector<Step>& script, Fails what, uint64_t n, bool for_good) {
-  SCOPED_TRACE(n);
+// How many calls or allocations each step makes; the first is to make the simulator.
+std::vector<uint64_t> CountUses(const std::vector<Step>& script, Fails what) {
+  constexpr uint64_t kNever = ~uint64_t{0};
+  std::vector<uint64_t> uses;
+  failing_host::FailAt(what, kNever, false);
+  World world(MakeSimulator());
+  uses.push_back(kNever - failing_host::Countdown());
+  for (const Step& step : script) {
+    const uint64_t left = failing_host::Countdown();
+    RunStep(world, step, 0, false);
+    uses.push_back(left - failing_host::Countdown());
+  }
+  return uses;
+}
+
+void RunScript(const std::vector<Step>& script, const std::vector<uint64_t>& uses,
+               const Failure& failure) {
+  SCOPED_TRACE(failure.n);
   const int64_t mapped = failing_host::MappedBytes();
   const int64_t objects = failing_host::LiveObjects();
   const ptrdiff_t files = OpenFiles();
-  failing_host::FailAt(what, n, for_good);
+  failing_host::FailAt(failure.what, failure.n, failure.for_good);
   {
     World world(MakeSimulator());
     const MemoryInfo fresh = *world.vmm.GetMemoryInfo(kDevice0);
-    for (const Step& step : script) RunStep(world, step);
+    for (size_t i = 0; i < script.size(); ++i) {
+      RunStep(world, script[i], uses[i + 1], failure.for_good);
+    }
     EXPECT_EQ(world.vmm.GetMemoryInfo(kDevice0)->free, fresh.free);
   }
   EXPECT_EQ(failing_host::MappedBytes(), mapped);
   EXPECT_EQ(failing_host::LiveObjects(), objects);
   EXPECT_EQ(OpenFiles(), files);
-  return !failing_host::Pending();
 }
 
 class HostFailureTest : public testing::TestWithParam<std::pair<Fails, bool>> {};
@@ -336,11 +367,14 @@ class HostFailureTest : public testing::TestWithParam<std::pair<Fails, bool>> {}
 TEST_P(HostFailureTest, NothingIsLost) {
   const auto& [what, for_good] = GetParam();
   const std::vector<Step> script = Script();
-  uint64_t n = 0;
-  while (RunScript(script, what, n, for_good) && !HasFailure()) ++n;
+  const std::vector<uint64_t> uses = CountUses(script, what);
+  const uint64_t total = std::accumulate(uses.begin(), uses.end(), uint64_t{0});
   // Were the script not reached by failures, this test would prove nothing.
-  EXPECT_GT(n, 20u);
-  RecordProperty("failures", std::to_string(n));
+  ASSERT_GT(total, 25u);
+  for (uint64_t n = 0; n < total && !HasFailure(); ++n) {
+    RunScript(script, uses, Failure{what, for_good, n});
+  }
+  RecordProperty("failures", std::to_string(total));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostFailureTest,

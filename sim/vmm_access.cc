@@ -128,7 +128,10 @@ absl::Status SimulatedVmm::ShowToCpu(const AddressRange& range, Access access) {
     } else if (mapping.shown) {
       status = mmu_.window.Protect(whole, wanted);
     } else {
+      mapping.shown = true;
       status = mmu_.window.Show(whole, mmu_.MemoryOf(mapping), wanted);
+      // Where this fails too, Unmap tries it again.
+      if (!status.ok()) mapping.shown = !mmu_.window.Hide(whole).ok();
     }
     if (status.ok()) mapping.shown = wanted != Access::kNone;
     return status;

@@ -58,10 +58,13 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
   }
   // The driver takes the descriptor as a pointer, and this one for a null pointer.
   if (shareable.file_descriptor == 0) return InvalidValue(kCall, "descriptor is 0");
-  const std::optional<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
+  if (identity.status().code() == absl::StatusCode::kResourceExhausted) {
+    return Fail(DriverCode::kOutOfMemory, kCall, identity.status().message());
+  }
   const std::unique_lock lock(mmu_.mutex);
   std::optional<AllocationHandle> handle;
-  if (identity.has_value()) handle = mmu_.memory.Import(*identity);
+  if (identity.ok()) handle = mmu_.memory.Import(*identity);
   if (!handle.has_value()) {
     const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
                                 ? DriverCode::kUnknown

@@ -59,9 +59,7 @@ absl::Status Window::Show(const AddressRange& range, char* memory, Access access
   if (shown != MAP_FAILED && mprotect(shown, range.size.value(), ProtectionFor(access)) == 0) {
     return absl::OkStatus();
   }
-  const int error = errno;
-  Hide(range).IgnoreError();  // mremap may have cleared the range before it failed
-  return HostRefused("show", range, error);
+  return HostRefused("show", range, errno);
 }
 
 absl::Status Window::Protect(const AddressRange& range, Access access) const {

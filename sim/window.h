@@ -30,7 +30,7 @@ class Window {
   // These are for a window that is claimed, and ResourceExhausted where the host refused.
   //
   // Makes `memory` (a part of a Backing that is not kPrivate) readable, or readable and writable,
-  // by the CPU at `range`. After an error the range faults as before.
+  // by the CPU at `range`. After an error it may be so or not, until Hide.
   absl::Status Show(const AddressRange& range, char* memory, Access access) const;
   // Changes that for a range that is shown. After an error it is as before.
   absl::Status Protect(const AddressRange& range, Access access) const;
