@@ -1,0 +1,19 @@
+// The suite on every named profile of the simulator: a column of the table for each.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/instances/sim.h"
+#include "conformance/runner.h"
+
+int main(int argc, char** argv) {
+  using twinmmu::conformance::TargetFactory;
+  std::vector<TargetFactory> targets;
+  for (const twinmmu::NamedProfile& profile : twinmmu::NamedProfiles()) {
+    // sim_test runs the reference.
+    if (profile.make == twinmmu::NamedProfiles().front().make) continue;
+    targets.push_back(twinmmu::conformance::SimTarget(profile.name, profile.make()));
+  }
+  return twinmmu::conformance::RunConformance(argc, argv, std::move(targets), {});
+}
