@@ -138,11 +138,9 @@ CONFORMANCE_TEST(ReservedTest, MAP_11, RefusesAnOffset) {
 }
 
 CONFORMANCE_TEST(ReservedTest, MAP_12, RefusesMoreThanTheAllocation) {
-  const DriverCode code = Deviates(Deviation::kMapTakesOnlyWholeAllocations)
-                              ? DriverCode::kNotSupported
-                              : DriverCode::kInvalidValue;
-  ExpectRefused(code, reservation(), [&] { return vmm().Map(Granules(0, 5), handle()); });
-  ExpectRefused(code, reservation(), [&] {
+  ExpectRefused(DriverCode::kNotSupported, reservation(),
+                [&] { return vmm().Map(Granules(0, 5), handle()); });
+  ExpectRefused(DriverCode::kNotSupported, reservation(), [&] {
     return vmm().Map({reservation().base, Bytes(0) - granule(), Bytes(0)}, handle());
   });
 }

@@ -53,18 +53,13 @@ Window::~Window() {
 }
 
 absl::Status Window::Show(const AddressRange& range, char* memory, Access access) const {
-  // A shared mapping that is remapped from size 0 is mapped a second time: elsewhere first, so that
-  // the CPU never sees it in the window with another right than its own.
-  const size_t size = range.size.value();
-  void* const view = mremap(memory, 0, size, MREMAP_MAYMOVE);
-  if (view == MAP_FAILED) return HostRefused("show", range, errno);
-  const bool shown =
-      mprotect(view, size, ProtectionFor(access)) == 0 &&
-      mremap(view, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, Pointer(range.base)) != MAP_FAILED;
-  if (shown) return absl::OkStatus();
-  const int error = errno;
-  munmap(view, size);
-  return HostRefused("show", range, error);
+  // A shared mapping that is remapped from size 0 is mapped a second time.
+  void* const shown =
+      mremap(memory, 0, range.size.value(), MREMAP_MAYMOVE | MREMAP_FIXED, Pointer(range.base));
+  if (shown != MAP_FAILED && mprotect(shown, range.size.value(), ProtectionFor(access)) == 0) {
+    return absl::OkStatus();
+  }
+  return HostRefused("show", range, errno);
 }
 
 absl::Status Window::Protect(const AddressRange& range, Access access) const {
