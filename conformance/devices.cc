@@ -14,13 +14,13 @@ constexpr DeviceOrdinal kNoDevice(9999);
 
 }  // namespace
 
-CONFORMANCE_TEST(ConformanceTest, DEV_1, TellsVersionAndCount) {
+CONFORMANCE_TEST(DeviceTest, DEV_1, TellsVersionAndCount) {
   EXPECT_THAT(vmm().GetDriverVersion(), IsOkAndHolds(Gt(1000)));
   EXPECT_THAT(vmm().GetDeviceCount(), IsOkAndHolds(Gt(0)));
   EXPECT_THAT(vmm().GetDeviceName(device()), IsOkAndHolds(::testing::Not(::testing::IsEmpty())));
 }
 
-CONFORMANCE_TEST(ConformanceTest, DEV_2, RefusesAnUnknownDevice) {
+CONFORMANCE_TEST(DeviceTest, DEV_2, RefusesAnUnknownDevice) {
   for (const DeviceOrdinal bad : {kNoDevice, DeviceOrdinal(-1), DeviceOrdinal(device_count())}) {
     SCOPED_TRACE(bad);
     EXPECT_THAT(vmm().GetDeviceName(bad), HasDriverCode(DriverCode::kInvalidDevice));
@@ -32,7 +32,7 @@ CONFORMANCE_TEST(ConformanceTest, DEV_2, RefusesAnUnknownDevice) {
   }
 }
 
-CONFORMANCE_TEST(ConformanceTest, DEV_3, RefusesAnUnknownAttribute) {
+CONFORMANCE_TEST(DeviceTest, DEV_3, RefusesAnUnknownAttribute) {
   for (const int number : {0, -1, 9999}) {
     EXPECT_THAT(vmm().GetDeviceAttribute(static_cast<DeviceAttribute>(number), device()),
                 HasDriverCode(DriverCode::kInvalidValue))
@@ -48,11 +48,11 @@ CONFORMANCE_TEST(ConformanceTest, DEV_4, SupportsVirtualMemoryManagement) {
   }
 }
 
-CONFORMANCE_TEST(ConformanceTest, DEV_5, IsNotItsOwnPeer) {
+CONFORMANCE_TEST(DeviceTest, DEV_5, IsNotItsOwnPeer) {
   EXPECT_THAT(vmm().CanAccessPeer(device(), device()), IsOkAndHolds(false));
 }
 
-CONFORMANCE_TEST(ConformanceTest, INFO_1, HasMemory) {
+CONFORMANCE_TEST(DeviceTest, INFO_1, HasMemory) {
   for (int i = 0; i < device_count(); ++i) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo info, vmm().GetMemoryInfo(DeviceOrdinal(i)));
     EXPECT_GT(info.total, Bytes(0));

@@ -39,8 +39,42 @@ void ConformanceTest::SetUp() {
   TWINMMU_ASSERT_OK_AND_ASSIGN(executor_, target_->driver->executor());
   TWINMMU_ASSERT_OK_AND_ASSIGN(device_count_, ledger_->GetDeviceCount());
   if (device_count_ == 0) GTEST_SKIP() << "the driver sees no device";
+  if (!NeedsVmm()) return;
+  if (!traits().has_vmm) {
+    ExpectNoVmm();
+    GTEST_SKIP() << "no device has virtual memory management";
+  }
   TWINMMU_ASSERT_OK_AND_ASSIGN(
       granule_, ledger_->GetAllocationGranularity(properties(), Granularity::kMinimum));
+}
+
+// Every device says so, every call does, and none leaves anything behind.
+void ConformanceTest::ExpectNoVmm() {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  const AddressRange range{DeviceAddress(TiB(1).value()), MiB(2), Bytes(0)};
+  const AllocationHandle handle(1);
+  ShareableHandle shareable;
+  shareable.type = HandleType::kPosixFileDescriptor;
+  for (const absl::Status& status :
+       {vmm().AddressReserve(range.size).status(), vmm().AddressFree(range),
+        vmm().GetAllocationGranularity(properties(), Granularity::kMinimum).status(),
+        vmm().Create(range.size, properties()).status(), vmm().Release(handle),
+        vmm().RetainAllocationHandle(range.base).status(),
+        vmm().GetAllocationProperties(handle).status(), vmm().Map(range, handle),
+        vmm().Unmap(range), Grant(range, Access::kRead),
+        vmm().GetAccess(here(), range.base).status(),
+        vmm().ExportShareableHandle(handle, shareable.type).status(),
+        vmm().ImportShareableHandle(shareable).status()}) {
+    EXPECT_THAT(status, HasDriverCode(DriverCode::kNotSupported));
+  }
+  for (int i = 0; i < device_count(); ++i) {
+    EXPECT_THAT(vmm().GetDeviceAttribute(DeviceAttribute::kVirtualMemoryManagementSupported,
+                                         DeviceOrdinal(i)),
+                IsOkAndHolds(0));
+  }
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo after, vmm().GetMemoryInfo(device()));
+  EXPECT_EQ(after.free, before.free);
+  RecordUnsupported("no device has virtual memory management");
 }
 
 void ConformanceTest::TearDown() {
@@ -127,7 +161,11 @@ bool ConformanceTest::Deviates(Deviation deviation) {
 
 void ConformanceTest::ExpectUnsupported(const absl::Status& status) {
   EXPECT_THAT(status, HasDriverCode(DriverCode::kNotSupported));
-  RecordProperty(kUnsupportedProperty, std::string(status.message()));
+  RecordUnsupported(status.message());
+}
+
+void ConformanceTest::RecordUnsupported(absl::string_view reason) {
+  RecordProperty(kUnsupportedProperty, std::string(reason));
 }
 
 void PhysicalTest::SetUp() {
@@ -153,10 +191,6 @@ void TwoDevicesTest::SetUp() {
   ConformanceTest::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
   if (device_count() < 2) GTEST_SKIP() << "needs two devices, there is one";
-  for (const auto& [from, to] : {std::pair(device(), peer()), std::pair(peer(), device())}) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm().CanAccessPeer(from, to));
-    if (!reaches) GTEST_SKIP() << from << " cannot access the memory of " << to;
-  }
 }
 
 }  // namespace twinmmu::conformance

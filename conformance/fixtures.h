@@ -1,10 +1,11 @@
 // The ladder of fixtures. Each step adds one resource; what a test leaves is undone after it.
 //
-//   ConformanceTest   the target, its devices, words to ask and compare with
+//   DeviceTest        the target and its devices, which need not have virtual memory management
+//   ConformanceTest   + that they have it; words to ask and compare with
 //   PhysicalTest      + an allocation of 4 granules on device 0
 //   ReservedTest      + a reservation of 8 granules
 //   MappedTest        + the allocation mapped at the start of it, read-write for device 0
-//   TwoDevicesTest    ConformanceTest on a machine with two devices that reach each other's memory
+//   TwoDevicesTest    ConformanceTest on a machine with two devices
 //
 // Drivers are opened once for the whole run; only resources belong to a test.
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "api/driver_error.h"
 #include "api/testing/matchers.h"
 #include "conformance/ledger.h"
@@ -51,6 +53,8 @@ class ConformanceTest : public ::testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
+  // Where the target declares to have none, a test that needs it asserts that, and does not run.
+  virtual bool NeedsVmm() const { return true; }
 
   Vmm& vmm() { return *ledger_; }
   // The same without the ledger, for several threads: the test cleans up after itself.
@@ -109,8 +113,12 @@ class ConformanceTest : public ::testing::Test {
 
   // Asserts that a call is refused as not supported, and shows it in the table.
   void ExpectUnsupported(const absl::Status& status);
+  // Shows in the table that what the rule is about is not supported here, which has been asserted.
+  void RecordUnsupported(absl::string_view reason);
 
  private:
+  void ExpectNoVmm();
+
   TargetUnderTest* under_test_ = nullptr;
   const Target* target_ = nullptr;
   Vmm* vmm_ = nullptr;
@@ -118,6 +126,11 @@ class ConformanceTest : public ::testing::Test {
   Executor* executor_ = nullptr;
   int device_count_ = 0;
   Bytes granule_;
+};
+
+class DeviceTest : public ConformanceTest {
+ protected:
+  bool NeedsVmm() const override { return false; }
 };
 
 class PhysicalTest : public ConformanceTest {

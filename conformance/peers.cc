@@ -1,5 +1,7 @@
 // Two devices that reach each other's memory.
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/child_checks.h"
@@ -9,12 +11,34 @@
 namespace twinmmu::conformance {
 namespace {
 
-// Two granules of device 0 and two of device 1, side by side in one reservation. No rights.
+using ::testing::AnyOf;
+
+// Two granules of device 0 and two of device 1, side by side in one reservation. No rights. Where
+// the devices do not reach each other's memory, that is asserted, and nothing else.
 class PeerTest : public TwoDevicesTest {
  protected:
   void SetUp() override {
     TwoDevicesTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
+    ASSERT_NO_FATAL_FAILURE(MapMemory());
+    for (const auto& [from, to] : {std::pair(device(), peer()), std::pair(peer(), device())}) {
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm().CanAccessPeer(from, to));
+      if (reaches) continue;
+      ExpectNoGrant(from, to == peer() ? peer_memory() : own_memory());
+      RecordUnsupported("the devices do not reach each other's memory");
+      GTEST_SKIP() << from << " cannot access the memory of " << to;
+    }
+  }
+  // Which code it is nobody has seen yet.
+  void ExpectNoGrant(DeviceOrdinal from, const AddressRange& memory) {
+    const std::vector<std::string> before = StateOf(all());
+    EXPECT_THAT(
+        Grant(memory, Access::kRead, Location::Device(from)),
+        AnyOf(HasDriverCode(DriverCode::kInvalidDevice), HasDriverCode(DriverCode::kInvalidValue),
+              HasDriverCode(DriverCode::kNotSupported)));
+    EXPECT_EQ(StateOf(all()), before) << "a refused call must change nothing";
+  }
+  void MapMemory() {
     TWINMMU_ASSERT_OK_AND_ASSIGN(all_, vmm().AddressReserve(4 * granule()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle own,
                                  vmm().Create(2 * granule(), properties()));

@@ -35,8 +35,9 @@ Verdict VerdictOf(const ::testing::TestResult& result) {
   const bool ran = result.start_timestamp() != 0;  // not so with --gtest_list_tests, for one
   if (!ran) return Verdict::kNotRun;
   if (result.Failed()) return Verdict::kFailed;
-  if (result.Skipped()) return Verdict::kNoHardware;
+  // Before "skipped": it may have been asserted before the test, which then had nothing to do.
   if (FindProperty(result, kUnsupportedProperty) != nullptr) return Verdict::kUnsupported;
+  if (result.Skipped()) return Verdict::kNoHardware;
   if (FindProperty(result, kDeviationProperty) != nullptr) return Verdict::kAsObserved;
   return Verdict::kHolds;
 }

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -25,6 +27,12 @@ bool InitGoogleTest(int argc, char** argv, const RunOptions& options) {
   // A child is started anew, not forked: it must not inherit the driver's threads half-alive.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   return !GTEST_FLAG_GET(internal_run_death_test).empty();
+}
+
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_';
+  });
 }
 
 void ShowProgress() {
@@ -75,6 +83,12 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool pa
 int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
                    const RunOptions& options) {
   const bool is_child = InitGoogleTest(argc, argv, options);
+  for (const TargetFactory& factory : factories) {
+    if (IsPlainName(factory.name)) continue;
+    std::cout << "A target's name is of letters, digits and \"_\"; \"" << factory.name
+              << "\" is not.\n";
+    return 1;
+  }
   std::vector<std::unique_ptr<TargetUnderTest>> targets;
   std::vector<std::string> names;
   for (TargetFactory& factory : factories) {

@@ -24,7 +24,8 @@ struct RunOptions {
 // Runs every test on every target, shows progress and the table, and returns the exit code: 0 only
 // if every verdict is as expected and something ran. argc and argv are those of main(), as they
 // came: GoogleTest's flags in them count, and a test that may end the process runs in a child that
-// is started with them, and must come here again. Call once.
+// is started with them, and must come here again. Names of targets are of letters, digits and "_":
+// GoogleTest reads other characters in the filter that the child is started with. Call once.
 int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
                    const RunOptions& options);
 

@@ -44,7 +44,7 @@ CONFORMANCE_TEST(MappedTest, STREAM_2, AnEventOrdersTwoStreams) {
   EXPECT_THAT(executor().DestroyStream(writer), IsOk());
 }
 
-CONFORMANCE_TEST(ConformanceTest, STREAM_3, AnEventNeverRecordedIsDone) {
+CONFORMANCE_TEST(DeviceTest, STREAM_3, AnEventNeverRecordedIsDone) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream stream, executor().CreateStream(device()));
   EXPECT_THAT(executor().QueryEvent(event), IsOkAndHolds(true));

@@ -22,6 +22,9 @@ struct Traits {
   // Host memory lies at its device address in the CPU's view too. Where it does not (a simulator
   // whose addresses are but numbers), the CPU is not asked.
   bool cpu_sees_host_memory = true;
+  // Some device has virtual memory management. Where none does, every call of it is Unimplemented,
+  // and every rule about it asserts just that.
+  bool has_vmm = true;
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;

@@ -2,33 +2,43 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace twinmmu {
 
-AddressSpace::AddressSpace(const AddressRange& window, Bytes granularity)
-    : granularity_(granularity.value()) {
-  AddSpan(window.base.value(), window.size.value());
+AddressSpace::AddressSpace(const AddressRange& window, Bytes default_alignment)
+    : default_alignment_(default_alignment.value()) {
+  free_.emplace(window.base.value(), window.size.value());
 }
 
 std::optional<uint32_t> AddressSpace::Reserve(Bytes size, Bytes alignment, DeviceAddress hint) {
-  const uint64_t step = std::max(alignment.value(), granularity_);
+  const uint64_t step = std::max(alignment.value(), default_alignment_);
   const std::optional<uint64_t> base = Place(size.value(), step, hint.value());
   if (!base.has_value()) return std::nullopt;
-  const auto span = std::prev(free_.upper_bound(*base));
-  const uint64_t span_base = span->first;
-  const uint64_t span_end = span->first + span->second;
-  free_.erase(span);
-  AddSpan(span_base, *base - span_base);
-  AddSpan(*base + size.value(), span_end - *base - size.value());
+  // What can fail comes first: two nodes, and the record.
+  Map nodes = {{0, 0}, {1, 0}};
   const uint32_t id = reservations_.Add(AddressRange{DeviceAddress(*base), size, alignment});
-  by_base_[*base] = id;
+  const auto span = std::prev(free_.upper_bound(*base));
+  const uint64_t end = *base + size.value();
+  const uint64_t span_end = span->first + span->second;
+  span->second = *base - span->first;
+  if (span->second == 0) free_.erase(span);
+  auto reserved = nodes.extract(nodes.begin());
+  reserved.key() = *base;
+  reserved.mapped() = id;
+  by_base_.insert(std::move(reserved));
+  if (end == span_end) return id;
+  auto rest = nodes.extract(nodes.begin());
+  rest.key() = end;
+  rest.mapped() = span_end - end;
+  free_.insert(std::move(rest));
   return id;
 }
 
 void AddressSpace::Free(uint32_t id) {
   uint64_t base = reservations_[id].base.value();
   uint64_t end = base + reservations_[id].size.value();
-  by_base_.erase(base);
+  auto node = by_base_.extract(base);
   reservations_.Remove(id);
   auto above = free_.lower_bound(base);
   if (above != free_.end() && above->first == end) {
@@ -42,13 +52,15 @@ void AddressSpace::Free(uint32_t id) {
       free_.erase(below);
     }
   }
-  AddSpan(base, end - base);
+  node.key() = base;
+  node.mapped() = end - base;
+  free_.insert(std::move(node));
 }
 
 std::optional<uint32_t> AddressSpace::Find(DeviceAddress address) const {
   const auto above = by_base_.upper_bound(address.value());
   if (above == by_base_.begin()) return std::nullopt;
-  const uint32_t id = std::prev(above)->second;
+  const auto id = static_cast<uint32_t>(std::prev(above)->second);
   if (!reservations_[id].contains(address)) return std::nullopt;
   return id;
 }
@@ -69,10 +81,6 @@ bool AddressSpace::IsFree(uint64_t base, uint64_t size) const {
   const auto span = std::prev(above);
   const uint64_t offset = base - span->first;
   return offset <= span->second && size <= span->second - offset;
-}
-
-void AddressSpace::AddSpan(uint64_t base, uint64_t size) {
-  if (size != 0) free_.emplace(base, size);
 }
 
 }  // namespace twinmmu

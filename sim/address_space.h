@@ -13,15 +13,15 @@
 namespace twinmmu {
 
 // Places reservations in a window: without a usable hint, in the lowest free span that is large
-// enough. Not thread-safe.
+// enough. Where Reserve throws std::bad_alloc nothing has changed; nothing else throws. Not
+// thread-safe.
 class AddressSpace {
  public:
-  // `window` and all that is reserved are multiples of `granularity`.
-  AddressSpace(const AddressRange& window, Bytes granularity);
+  AddressSpace(const AddressRange& window, Bytes default_alignment);
 
   // A reservation of `size` bytes (not 0), its base a multiple of `alignment` (0 or a power of two)
-  // and of the granularity: at `hint` if that is free, else elsewhere. nullopt: no free span holds
-  // it.
+  // and of the default alignment: at `hint` if that is free, else elsewhere. nullopt: no free span
+  // holds it.
   std::optional<uint32_t> Reserve(Bytes size, Bytes alignment, DeviceAddress hint);
   void Free(uint32_t id);
 
@@ -35,11 +35,13 @@ class AddressSpace {
  private:
   std::optional<uint64_t> Place(uint64_t size, uint64_t alignment, uint64_t hint) const;
   bool IsFree(uint64_t base, uint64_t size) const;
-  void AddSpan(uint64_t base, uint64_t size);
 
-  const uint64_t granularity_;
-  std::map<uint64_t, uint64_t> free_;     // base -> size; no two are adjacent
-  std::map<uint64_t, uint32_t> by_base_;  // base -> reservation
+  // Both maps are of one kind, so that the node of a reservation becomes that of its free span.
+  using Map = std::map<uint64_t, uint64_t>;
+
+  const uint64_t default_alignment_;
+  Map free_;     // base -> size; no two are adjacent
+  Map by_base_;  // base -> reservation
   Pool<AddressRange> reservations_;
 };
 

@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,29 +23,46 @@ absl::Status HostRefused(const char* call) {
 
 // Opens the file a second time: unlike a dup, the kernel counts the two apart.
 int OpenAgain(int file_descriptor) {
-  const std::string path = absl::StrCat("/proc/self/fd/", file_descriptor);
-  return open(path.c_str(), O_RDWR | O_CLOEXEC);
+  char path[32];
+  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file_descriptor);
+  return open(path, O_RDWR | O_CLOEXEC);
+}
+
+// Gives the file its size for good: whoever gets a descriptor must not be able to take memory away
+// from under a copy. False and errno: the host refused.
+bool Resize(int file, size_t size) {
+  rlimit limit;
+  // Asked before, because a file that grows beyond the limit ends the process by a signal.
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur) {
+    errno = EFBIG;
+    return false;
+  }
+  return ftruncate(file, static_cast<off_t>(size)) == 0 &&
+         fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
 // -1 and errno: the host refused.
 int NewMemoryFile(size_t size) {
-  const int made = memfd_create("device memory", MFD_CLOEXEC);
+  const int made = memfd_create("device memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (made < 0) return -1;
   // The descriptor that memfd_create gives is not counted as a writer, one from open is.
   const int file = OpenAgain(made);
   close(made);
   if (file < 0) return -1;
-  if (ftruncate(file, static_cast<off_t>(size)) == 0) return file;
+  if (Resize(file, size)) return file;
+  const int error = errno;
   close(file);
+  errno = error;
   return -1;
 }
 
 }  // namespace
 
-std::optional<FileIdentity> IdentifyFile(int file_descriptor) {
+absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor) {
   struct stat file;
-  if (fstat(file_descriptor, &file) != 0) return std::nullopt;
-  return FileIdentity(file.st_dev, file.st_ino);
+  if (fstat(file_descriptor, &file) == 0) return FileIdentity(file.st_dev, file.st_ino);
+  if (errno == ENOMEM) return HostRefused("fstat");
+  return absl::NotFoundError("not an open descriptor");
 }
 
 absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
@@ -53,6 +71,9 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   if (kind == BackingKind::kMemoryFile) {
     backing.file_descriptor_ = NewMemoryFile(size.value());
     if (backing.file_descriptor_ < 0) return HostRefused("memory file");
+    const absl::StatusOr<FileIdentity> identity = IdentifyFile(backing.file_descriptor_);
+    if (!identity.ok()) return identity.status();
+    backing.identity_ = *identity;
     flags |= MAP_SHARED;
   } else {
     flags |= MAP_ANONYMOUS | (kind == BackingKind::kAliased ? MAP_SHARED : MAP_PRIVATE);
@@ -65,9 +86,12 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   return backing;
 }
 
-Backing::~Backing() {
-  if (data_ != nullptr) munmap(data_, size_);
+bool Backing::Free() {
+  if (data_ != nullptr && munmap(data_, size_) != 0) return false;
+  data_ = nullptr;
   if (file_descriptor_ >= 0) close(file_descriptor_);
+  file_descriptor_ = -1;
+  return true;
 }
 
 absl::StatusOr<int> Backing::NewDescriptor() const {
@@ -80,7 +104,8 @@ bool Backing::HasDescriptorElsewhere() const {
   // The kernel gives a write lease only to the sole opener of a file. Were somebody to open it just
   // now, the signal would be one that is ignored by default.
   fcntl(file_descriptor_, F_SETSIG, SIGURG);
-  if (fcntl(file_descriptor_, F_SETLEASE, F_WRLCK) != 0) return true;
+  // Any other error says that there are no leases here: then a descriptor cannot be seen.
+  if (fcntl(file_descriptor_, F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN || errno == EBUSY;
   fcntl(file_descriptor_, F_SETLEASE, F_UNLCK);
   return false;
 }

@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -17,8 +16,9 @@ namespace twinmmu {
 // What tells one memory file from another, whatever descriptor it is seen through.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// The identity of the file behind a descriptor; nullopt if it is not open.
-std::optional<FileIdentity> IdentifyFile(int file_descriptor);
+// The identity of the file behind a descriptor. NotFound: it is not open. ResourceExhausted: the
+// host does not say.
+absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor);
 
 enum class BackingKind {
   kPrivate,    // seen by this process, at one address
@@ -26,7 +26,8 @@ enum class BackingKind {
   kMemoryFile  // has a descriptor, and can be seen by other processes
 };
 
-// Zeroed memory, committed page by page when first touched. Move-only; frees what it holds.
+// Zeroed memory, committed page by page when first touched. Move-only; frees what it holds, as far
+// as the host lets it.
 class Backing {
  public:
   Backing() = default;
@@ -37,12 +38,15 @@ class Backing {
     Swap(other);
     return *this;
   }
-  ~Backing();
+  ~Backing() { Free(); }
 
   char* data() const { return data_; }
+  // Gives the memory back. False: the host refused, which it may do when it has to split what it
+  // had joined; then nothing has changed and it can be tried again.
+  bool Free();
 
   // The rest is for kMemoryFile.
-  std::optional<FileIdentity> identity() const { return IdentifyFile(file_descriptor_); }
+  const FileIdentity& identity() const { return identity_; }
   // A new descriptor of the file, close-on-exec, the caller's to close.
   // ResourceExhausted: the process can have no more descriptors.
   absl::StatusOr<int> NewDescriptor() const;
@@ -55,11 +59,13 @@ class Backing {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(file_descriptor_, other.file_descriptor_);
+    std::swap(identity_, other.identity_);
   }
 
   char* data_ = nullptr;
   size_t size_ = 0;
   int file_descriptor_ = -1;
+  FileIdentity identity_;
 };
 
 }  // namespace twinmmu

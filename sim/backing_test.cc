@@ -35,7 +35,7 @@ TEST(BackingTest, KnowsOfDescriptorsElsewhere) {
   ASSERT_THAT(backing, IsOk());
   EXPECT_FALSE(backing->HasDescriptorElsewhere());
   const int descriptor = *backing->NewDescriptor();
-  EXPECT_EQ(IdentifyFile(descriptor), backing->identity());
+  EXPECT_THAT(IdentifyFile(descriptor), IsOkAndHolds(backing->identity()));
   EXPECT_TRUE(backing->HasDescriptorElsewhere());
   const int copy = dup(descriptor);
   close(descriptor);
@@ -60,7 +60,10 @@ TEST(WindowTest, ShowsMemory) {
   auto* shown = reinterpret_cast<char*>(range.base.value());
   shown[5] = 'x';
   EXPECT_EQ(backing->data()[5], 'x');
-  window->Hide(range);
+  ASSERT_THAT(window->Protect(range, Access::kRead), IsOk());
+  EXPECT_DEATH(shown[5] = 'y', "");
+  EXPECT_EQ(shown[5], 'x');
+  ASSERT_THAT(window->Hide(range), IsOk());
   EXPECT_DEATH(shown[5] = 'y', "");
 }
 

@@ -12,19 +12,24 @@
 namespace twinmmu {
 
 // A value is the slot (low half) and the generation of its occupant (high half), neither ever 0: a
-// slot is used again, a value is not until its slot has had 2^32 occupants. Not thread-safe.
+// slot is used again, a value is not until its slot has had 2^32 occupants. Where Insert or Prepare
+// throws std::bad_alloc nothing has changed; nothing else throws. Not thread-safe.
 template <typename T>
 class HandleTable {
  public:
+  // Makes sure that the next Insert cannot fail.
+  void Prepare() {
+    if (!free_.empty()) return;
+    // With room to erase every object.
+    if (free_.capacity() <= slots_.size()) free_.reserve(2 * slots_.size() + 16);
+    slots_.emplace_back();
+    free_.push_back(static_cast<uint32_t>(slots_.size() - 1));
+  }
+
   uint64_t Insert(T object) {
-    uint32_t index;
-    if (free_.empty()) {
-      index = static_cast<uint32_t>(slots_.size());
-      slots_.emplace_back();
-    } else {
-      index = free_.back();
-      free_.pop_back();
-    }
+    Prepare();
+    const uint32_t index = free_.back();
+    free_.pop_back();
     slots_[index].object = std::move(object);
     slots_[index].live = true;
     return ValueOf(index);

@@ -20,7 +20,7 @@ Mmu::Mmu(const Profile& machine, Window addresses)
       page_shift(Log2(machine.page_size())),
       host(machine.device_count()),
       memory(machine),
-      space(window.range(), machine.reservation_granularity),
+      space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift) {}
 
 std::optional<int> Mmu::RightOf(const Location& location) const {

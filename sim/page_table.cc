@@ -6,9 +6,42 @@ namespace twinmmu {
 
 PageTable::PageTable(uint64_t pages) : pages_(pages), root_(new Node) {
   while ((pages - 1) >> root_shift_ >= kSlots) root_shift_ += kBits;
+  edge_nodes_ = 2 * static_cast<uint64_t>(root_shift_ / kBits);
 }
 
-PageTable::~PageTable() { Delete(root_); }
+PageTable::~PageTable() {
+  Delete(root_);
+  while (spare_ != nullptr) delete TakeSpare();
+}
+
+void PageTable::Prepare(uint64_t pages) {
+  // Whole nodes under `pages` pages, on all levels, and the nodes at their edges.
+  // Twice: Apply wants to see enough for its own edges each time.
+  const uint64_t needed = pages / (kSlots - 1) + 2 * edge_nodes_;
+  while (spares_ < needed) {
+    Node* const node = new Node;
+    node->slots[0] = reinterpret_cast<uint64_t>(spare_);
+    spare_ = node;
+    ++spares_;
+  }
+}
+
+PageTable::Node* PageTable::TakeSpare() {
+  Node* const node = spare_;
+  spare_ = reinterpret_cast<Node*>(node->slots[0]);
+  --spares_;
+  return node;
+}
+
+void PageTable::GiveSpare(Node* node) {
+  if (spares_ >= 2 * edge_nodes_) {
+    delete node;
+    return;
+  }
+  node->slots[0] = reinterpret_cast<uint64_t>(spare_);
+  spare_ = node;
+  ++spares_;
+}
 
 void PageTable::Delete(Node* node) {
   for (const uint64_t slot : node->slots) {
@@ -19,6 +52,7 @@ void PageTable::Delete(Node* node) {
 }
 
 void PageTable::Apply(uint64_t first, uint64_t count, const PageEdit& edit) {
+  if (spares_ < edge_nodes_) Prepare();
   if (count != 0) Apply(root_, root_shift_, first, first + count, edit);
 }
 
@@ -41,7 +75,7 @@ void PageTable::Apply(Node* node, int shift, uint64_t first, uint64_t end, const
 uint64_t PageTable::ApplyToPart(uint64_t slot, int shift, uint64_t first, uint64_t end,
                                 const PageEdit& edit) {
   if (!IsChild(slot)) {
-    Node* child = new Node;
+    Node* child = TakeSpare();
     ++nodes_;
     std::fill(std::begin(child->slots), std::end(child->slots), slot);
     child->used = slot != 0 ? kSlots : 0;
@@ -50,7 +84,8 @@ uint64_t PageTable::ApplyToPart(uint64_t slot, int shift, uint64_t first, uint64
   Node* child = ChildOf(slot);
   Apply(child, shift, first, end, edit);
   if (child->used != 0) return slot;
-  Delete(child);
+  --nodes_;
+  GiveSpare(child);
   return 0;
 }
 

@@ -67,7 +67,8 @@ struct PageRun {
 
 // A radix tree of 512-way nodes over page numbers. A slot of any level is a child or an entry that
 // holds for every page under it, so that a span costs what its edges cost and not what it contains.
-// Not thread-safe; concurrent Find is.
+// Nodes that an Apply may need are made before it begins, so that one that throws std::bad_alloc
+// has changed nothing. Not thread-safe; concurrent Find is.
 class PageTable {
  public:
   // For the pages [0, pages).
@@ -89,6 +90,9 @@ class PageTable {
 
   // Changes the pages [first, first + count), which must lie in the table.
   void Apply(uint64_t first, uint64_t count, const PageEdit& edit);
+  // Makes sure that Apply cannot fail for one range, nor for several that make up one, nor for any
+  // number of them within `pages` pages.
+  void Prepare(uint64_t pages = 0);
 
   // How many nodes there are: with holes only, one.
   uint64_t nodes() const { return nodes_; }
@@ -111,9 +115,15 @@ class PageTable {
                        const PageEdit& edit);
   void Delete(Node* node);
 
+  Node* TakeSpare();
+  void GiveSpare(Node* node);
+
   uint64_t pages_;
   int root_shift_ = 0;
   uint64_t nodes_ = 1;
+  uint64_t edge_nodes_ = 0;  // that one Apply can need: two at each level below the root
+  uint64_t spares_ = 0;
+  Node* spare_ = nullptr;  // a list, linked through slots[0]
   Node* root_;
 };
 

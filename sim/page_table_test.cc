@@ -92,5 +92,14 @@ TEST(PageTableTest, AgreesWithAnArray) {
   }
 }
 
+// Nodes that were prepared count only when they are used.
+TEST(PageTableTest, PreparesNodesAhead) {
+  PageTable table(uint64_t{1} << 27);
+  table.Prepare(uint64_t{1} << 12);
+  EXPECT_EQ(table.nodes(), 1u);
+  table.Apply(5, 1, PageEdit::Replace(PageEntry::Reserved(1)));
+  EXPECT_EQ(table.nodes(), 3u);
+}
+
 }  // namespace
 }  // namespace twinmmu

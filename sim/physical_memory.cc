@@ -1,10 +1,17 @@
 #include "sim/physical_memory.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace twinmmu {
+
+namespace {
+
+constexpr uint64_t kFabricMark = 0x554d4d6e697754;  // "TwinMMU"
+
+}  // namespace
 
 PhysicalMemory::PhysicalMemory(const Profile& profile) : host_sees_memory_(profile.window.claimed) {
   for (const DeviceProfile& device : profile.devices) {
@@ -13,6 +20,11 @@ PhysicalMemory::PhysicalMemory(const Profile& profile) : host_sees_memory_(profi
   for (const HostNodeProfile& node : profile.host_nodes) {
     host_nodes_[node.node] = Capacity{node.memory, Bytes(0), Bytes(0)};
   }
+}
+
+PhysicalMemory::~PhysicalMemory() {
+  // One by one: a list of these would be destroyed by a recursion of its length.
+  while (unfreed_ != nullptr) unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
 }
 
 PhysicalMemory::Capacity& PhysicalMemory::CapacityOf(const Location& location) {
@@ -32,22 +44,25 @@ absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
 
 absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
                                                         const AllocationProperties& properties) {
-  const bool on_device = properties.location.type == LocationType::kDevice;
+  const HandleType types = properties.requested_handle_types;
   auto pages = std::make_shared<PhysicalPages>();
   pages->size = size;
   pages->location = properties.location;
-  if (properties.requested_handle_types != HandleType::kNone) {
+  pages->properties = properties;
+  pages->number = next_number_;
+  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
     pages->kind = BackingKind::kMemoryFile;
-  } else if (!on_device && host_sees_memory_) {
+  } else if (properties.location.type != LocationType::kDevice && host_sees_memory_) {
     pages->kind = BackingKind::kAliased;
   }
   absl::StatusOr<Backing> backing = Backing::Make(pages->kind, size);
   if (!backing.ok()) return backing.status();
   pages->backing = *std::move(backing);
-  pages->number = next_number_++;
-  if (pages->kind == BackingKind::kMemoryFile) {
-    files_[*pages->backing.identity()] = MemoryFile{pages, properties};
-  }
+  // What can fail comes first. A name that leads to no pages does no harm.
+  table_.Prepare();
+  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->number] = pages;
+  if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
+  ++next_number_;
   Capacity& capacity = CapacityOf(properties.location);
   capacity.used = capacity.used + size;
   return AllocationHandle(table_.Insert(Allocation{properties, std::move(pages), 1, 0}));
@@ -71,29 +86,39 @@ void PhysicalMemory::RemoveMapping(uint32_t number) {
 void PhysicalMemory::FreeIfUnused(uint32_t number) {
   const Allocation& allocation = table_[number];
   if (allocation.references != 0 || allocation.mappings != 0) return;
-  const std::shared_ptr<PhysicalPages> pages = allocation.pages;
+  std::shared_ptr<PhysicalPages> pages = allocation.pages;
   table_.Erase(number);
-  if (pages->kind != BackingKind::kMemoryFile) {
-    FreePages(*pages);
-  } else if (pages.use_count() == 2) {  // the table of files has one, this function the other
-    orphans_.insert(*pages->backing.identity());
+  // This function holds the pages, and the table of files.
+  const bool in_file = pages->kind == BackingKind::kMemoryFile;
+  if (pages.use_count() != (in_file ? 2 : 1)) return;
+  if (in_file) {
+    orphans_.insert(files_.extract(pages->backing.identity()));
+    pages.reset();
     Collect();
+  } else {
+    FreePages(std::move(pages));
   }
 }
 
-void PhysicalMemory::FreePages(const PhysicalPages& pages) {
-  Capacity& capacity = CapacityOf(pages.location);
-  capacity.used = capacity.used - pages.size;
+void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
+  Capacity& capacity = CapacityOf(pages->location);
+  capacity.used = capacity.used - pages->size;
+  fabric_.erase(pages->number);
+  if (pages->backing.Free()) return;
+  pages->next_unfreed = std::move(unfreed_);
+  unfreed_ = std::move(pages);
 }
 
 void PhysicalMemory::Collect() {
+  while (unfreed_ != nullptr && unfreed_->backing.Free()) {
+    unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
+  }
   for (auto orphan = orphans_.begin(); orphan != orphans_.end();) {
-    const PhysicalPages& pages = *files_.at(*orphan).pages;
+    const PhysicalPages& pages = *orphan->second;
     if (pages.exported && pages.backing.HasDescriptorElsewhere()) {
       ++orphan;
     } else {
-      FreePages(pages);
-      files_.erase(*orphan);
+      FreePages(std::move(orphan->second));
       orphan = orphans_.erase(orphan);
     }
   }
@@ -106,14 +131,41 @@ absl::StatusOr<int> PhysicalMemory::Export(uint32_t number) {
   return descriptor;
 }
 
-std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity,
-                                                       std::optional<HandleType> types) {
+FabricHandle PhysicalMemory::ExportFabric(uint32_t number) const {
+  const uint64_t words[] = {kFabricMark, reinterpret_cast<uint64_t>(this),
+                            table_[number].pages->number};
+  FabricHandle handle = {};
+  std::memcpy(handle.data(), words, sizeof(words));
+  return handle;
+}
+
+AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPages>& pages) {
+  AllocationProperties properties = pages->properties;
+  properties.requested_handle_types = HandleType::kNone;
+  return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0}));
+}
+
+std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity) {
+  table_.Prepare();
+  const auto orphan = orphans_.find(identity);
+  if (orphan != orphans_.end()) files_.insert(orphans_.extract(orphan));
   const auto file = files_.find(identity);
-  if (file == files_.end()) return std::nullopt;
-  orphans_.erase(identity);
-  AllocationProperties properties = file->second.properties;
-  if (types.has_value()) properties.requested_handle_types = *types;
-  return AllocationHandle(table_.Insert(Allocation{properties, file->second.pages, 1, 0}));
+  // A descriptor that nobody exported is the simulator's own, known by its number only.
+  if (file == files_.end() || !file->second->exported) return std::nullopt;
+  return InsertImport(file->second);
+}
+
+std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle& handle) {
+  table_.Prepare();
+  uint64_t words[3];
+  std::memcpy(words, handle.data(), sizeof(words));
+  const bool ours = words[0] == kFabricMark && words[1] == reinterpret_cast<uint64_t>(this);
+  const auto found = fabric_.find(words[2]);
+  if (!ours || found == fabric_.end()) return std::nullopt;
+  const std::shared_ptr<PhysicalPages> pages = found->second.lock();
+  if (pages == nullptr) return std::nullopt;
+  if (pages->kind == BackingKind::kMemoryFile) return Import(pages->backing.identity());
+  return InsertImport(pages);
 }
 
 MemoryInfo PhysicalMemory::Info(DeviceOrdinal device) {

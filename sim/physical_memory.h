@@ -3,11 +3,11 @@
 #ifndef TWINMMU_SIM_PHYSICAL_MEMORY_H_
 #define TWINMMU_SIM_PHYSICAL_MEMORY_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,14 +21,18 @@
 
 namespace twinmmu {
 
+using FabricHandle = std::array<uint8_t, 64>;
+
 // The memory itself. Several allocations share it when it was imported.
 struct PhysicalPages {
   Bytes size;
   Location location;
+  AllocationProperties properties;  // of the allocation that it was made for
   BackingKind kind = BackingKind::kPrivate;
   Backing backing;
   bool exported = false;
   uint64_t number = 0;  // from 1; never used again
+  std::shared_ptr<PhysicalPages> next_unfreed;
 };
 
 // What one handle names.
@@ -43,10 +47,14 @@ struct Allocation {
 
 // An allocation is named by a handle outside and by a small number inside. It lives while there are
 // references or mappings; its pages live on while a descriptor of them is open, in any process.
-// Not thread-safe, but for the const members and Export among themselves.
+// Where a call fails or throws std::bad_alloc nothing has changed, and what takes something away
+// never does. Not thread-safe, but for the const members.
 class PhysicalMemory {
  public:
   explicit PhysicalMemory(const Profile& profile);
+  ~PhysicalMemory();
+  PhysicalMemory(const PhysicalMemory&) = delete;
+  PhysicalMemory& operator=(const PhysicalMemory&) = delete;
 
   // ResourceExhausted: `location` has not got that much left.
   absl::Status CheckRoom(Bytes size, const Location& location);
@@ -71,10 +79,12 @@ class PhysicalMemory {
 
   // A new descriptor of the pages. ResourceExhausted: the process can have no more.
   absl::StatusOr<int> Export(uint32_t number);
-  // A new allocation over the pages behind a memory file; nullopt if they are not of this machine.
-  // It has the properties of the first one, but `types` as requested handle types.
-  std::optional<AllocationHandle> Import(const FileIdentity& identity,
-                                         std::optional<HandleType> types);
+  // A name of the pages that other machines do not know. Unlike a descriptor it keeps nothing.
+  FabricHandle ExportFabric(uint32_t number) const;
+  // A new allocation over the pages behind a memory file or a fabric handle; nullopt if they are
+  // not of this machine, or gone. It has the properties of the first one, but cannot be exported.
+  std::optional<AllocationHandle> Import(const FileIdentity& identity);
+  std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle);
 
   MemoryInfo Info(DeviceOrdinal device);
   size_t size() const { return table_.size(); }
@@ -85,15 +95,14 @@ class PhysicalMemory {
     Bytes used;
     Bytes kept_back;
   };
-  struct MemoryFile {
-    std::shared_ptr<PhysicalPages> pages;
-    AllocationProperties properties;
-  };
+  using Files = std::map<FileIdentity, std::shared_ptr<PhysicalPages>>;
 
   Capacity& CapacityOf(const Location& location);
+  AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages);
   void FreeIfUnused(uint32_t number);
-  void FreePages(const PhysicalPages& pages);
-  // Frees orphans whose descriptors have been closed meanwhile.
+  void FreePages(std::shared_ptr<PhysicalPages> pages);
+  // Gives the host what it would not take before, and frees orphans whose descriptors have been
+  // closed meanwhile.
   void Collect();
 
   const bool host_sees_memory_;
@@ -101,8 +110,10 @@ class PhysicalMemory {
   std::map<int, Capacity> host_nodes_;
   uint64_t next_number_ = 1;
   HandleTable<Allocation> table_;
-  std::map<FileIdentity, MemoryFile> files_;
-  std::set<FileIdentity> orphans_;  // of these: kept by descriptors only
+  Files files_;
+  Files orphans_;                                            // kept by descriptors only
+  std::map<uint64_t, std::weak_ptr<PhysicalPages>> fabric_;  // by number
+  std::shared_ptr<PhysicalPages> unfreed_;  // a list of what the host would not take back
 };
 
 }  // namespace twinmmu

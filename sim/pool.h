@@ -12,15 +12,15 @@
 namespace twinmmu {
 
 // Grows by chunks, so a record never moves and a pool of a million has no slack worth naming.
-// Not thread-safe.
+// Where Add throws std::bad_alloc nothing has changed; nothing else throws. Not thread-safe.
 template <typename T>
 class Pool {
  public:
   uint32_t Add(const T& record) {
     uint32_t id;
     if (free_.empty()) {
+      if (next_ / kChunk == chunks_.size()) Grow();
       id = next_++;
-      if (id / kChunk == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
     } else {
       id = free_.back();
       free_.pop_back();
@@ -37,6 +37,13 @@ class Pool {
  private:
   static constexpr uint32_t kChunk = 1024;
   using Chunk = std::array<T, kChunk>;
+
+  // With room to remove every record.
+  void Grow() {
+    const size_t records = (chunks_.size() + 1) * kChunk;
+    if (free_.capacity() < records) free_.reserve(2 * records);
+    chunks_.push_back(std::make_unique<Chunk>());
+  }
 
   std::vector<std::unique_ptr<Chunk>> chunks_;
   std::vector<uint32_t> free_;

@@ -1,7 +1,9 @@
 #include "sim/profile.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "sim/page_table.h"
@@ -21,6 +23,9 @@ constexpr bool kRoomForWindow = true;
 #else
 constexpr bool kRoomForWindow = true;
 #endif
+
+// What the host's mmap gives: x86-64 with four levels of page tables.
+constexpr int kHostAddressBits = 47;
 
 // The number of the attribute that api/attributes.h has no name for.
 constexpr DeviceAttribute Numbered(int number) { return static_cast<DeviceAttribute>(number); }
@@ -61,22 +66,25 @@ DeviceProfile H200() {
   return device;
 }
 
+// `path`: the value that is wrong, as profile_json.h names it.
 template <typename... Parts>
-absl::Status Wrong(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat("profile: ", parts...));
+absl::Status Wrong(absl::string_view path, const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("profile: ", path, ": ", parts...));
 }
 
 absl::Status ValidateGranularities(const Profile& profile) {
   const Bytes host_page = KiB(4);
-  for (const Bytes granularity : {profile.minimum_granularity, profile.recommended_granularity,
-                                  profile.reservation_granularity}) {
-    if (!IsPowerOfTwo(granularity) || granularity < host_page) {
-      return Wrong("granularity ", ToString(granularity), " is not a power of two of at least ",
-                   ToString(host_page));
+  for (const auto& [name, granularity] :
+       {std::pair("minimum_granularity", profile.minimum_granularity),
+        std::pair("recommended_granularity", profile.recommended_granularity),
+        std::pair("reservation_granularity", profile.reservation_granularity)}) {
+    if (!IsPowerOfTwo(granularity) || granularity < host_page || granularity > GiB(1)) {
+      return Wrong(name, ToString(granularity), " is not a power of two in ", ToString(host_page),
+                   " .. 1 GiB");
     }
   }
   if (profile.recommended_granularity < profile.minimum_granularity) {
-    return Wrong("the recommended granularity ", ToString(profile.recommended_granularity),
+    return Wrong("recommended_granularity", ToString(profile.recommended_granularity),
                  " is less than the minimum ", ToString(profile.minimum_granularity));
   }
   return absl::OkStatus();
@@ -84,25 +92,30 @@ absl::Status ValidateGranularities(const Profile& profile) {
 
 absl::Status ValidateWindow(const Profile& profile) {
   const WindowProfile& window = profile.window;
-  const Bytes granularity = std::max(profile.minimum_granularity, profile.reservation_granularity);
+  const Bytes alignment = profile.default_alignment();
   if (profile.address_bits < 32 || profile.address_bits > 57) {
-    return Wrong("address_bits ", profile.address_bits, " is not in 32 .. 57");
+    return Wrong("address_bits", profile.address_bits, " is not in 32 .. 57");
   }
-  if (window.size == Bytes(0) || window.size % granularity != Bytes(0)) {
-    return Wrong("the window's size ", ToString(window.size), " is not a multiple of ",
-                 ToString(granularity));
+  if (window.size == Bytes(0) || window.size % alignment != Bytes(0)) {
+    return Wrong("window.size", ToString(window.size), " is not a multiple of ",
+                 ToString(alignment));
   }
   // Page numbers are stored in 32 bits.
   if (window.size / profile.page_size() >= PageEntry::kMaxIndex) {
-    return Wrong("the window of ", ToString(window.size), " has too many pages of ",
-                 ToString(profile.page_size()));
+    return Wrong("window.size", ToString(window.size), " has too many pages of ",
+                 ToString(profile.page_size()), ", the smallest granularity: at most ",
+                 PageEntry::kMaxIndex - 1);
+  }
+  if (window.claimed && profile.address_bits < kHostAddressBits) {
+    return Wrong("window.claimed", "the host gives addresses of up to ", kHostAddressBits,
+                 " bits, and address_bits is ", profile.address_bits);
   }
   const bool base_fits =
-      window.base != DeviceAddress(0) && window.base.IsAligned(granularity) &&
+      window.base != DeviceAddress(0) && window.base.IsAligned(alignment) &&
       AddressRange{window.base, window.size, Bytes(0)}.end() <= profile.address_end();
   if (!window.claimed && !base_fits) {
-    return Wrong("the window's base ", ToString(window.base), " is 0, is not a multiple of ",
-                 ToString(granularity), ", or leaves the window beyond 2^", profile.address_bits);
+    return Wrong("window.base", ToString(window.base), " is 0, is not a multiple of ",
+                 ToString(alignment), ", or leaves the window beyond 2^", profile.address_bits);
   }
   return absl::OkStatus();
 }
@@ -111,42 +124,70 @@ absl::Status ValidateDevices(const Profile& profile) {
   const size_t count = profile.devices.size();
   // One location is the host.
   if (count > PageEntry::kMaxLocations - 1) {
-    return Wrong(count, " devices are more than ", PageEntry::kMaxLocations - 1);
+    return Wrong("devices", count, " devices are more than ", PageEntry::kMaxLocations - 1);
   }
   for (size_t i = 0; i < count; ++i) {
     const DeviceProfile& device = profile.devices[i];
     if (device.memory_in_use > device.memory ||
         device.memory_kept_back > device.memory - device.memory_in_use) {
-      return Wrong("device ", i, " has ", ToString(device.memory), " of memory, but ",
-                   ToString(device.memory_in_use), " in use and ",
+      return Wrong(absl::StrCat("devices[", i, "].memory"), "of ", ToString(device.memory), " ",
+                   ToString(device.memory_in_use), " are in use and ",
                    ToString(device.memory_kept_back), " kept back");
     }
     if (device.memory / profile.page_size() >= PageEntry::kMaxIndex) {
-      return Wrong("device ", i, " has too many pages");
+      return Wrong(absl::StrCat("devices[", i, "].memory"), ToString(device.memory),
+                   " has too many pages of ", ToString(profile.page_size()));
     }
   }
   const bool square =
       profile.peers.size() == count &&
       std::all_of(profile.peers.begin(), profile.peers.end(),
                   [=](const std::vector<bool>& row) { return row.size() == count; });
-  if (!square) return Wrong("the peer matrix is not ", count, " by ", count);
+  if (!square) return Wrong("peers", "the matrix is not ", count, " by ", count);
   return absl::OkStatus();
 }
 
 absl::Status ValidateHost(const Profile& profile) {
   std::set<int> seen;
-  for (const HostNodeProfile& node : profile.host_nodes) {
+  for (size_t i = 0; i < profile.host_nodes.size(); ++i) {
+    const HostNodeProfile& node = profile.host_nodes[i];
     if (node.node < 0 || !seen.insert(node.node).second) {
-      return Wrong("host NUMA node ", node.node, " is negative or there twice");
+      return Wrong(absl::StrCat("host_nodes[", i, "].node"), "host NUMA node ", node.node,
+                   " is negative or there twice");
     }
     if (node.memory / profile.page_size() >= PageEntry::kMaxIndex) {
-      return Wrong("host NUMA node ", node.node, " has too many pages");
+      return Wrong(absl::StrCat("host_nodes[", i, "].memory"), ToString(node.memory),
+                   " has too many pages of ", ToString(profile.page_size()));
     }
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Span<const QuirkInfo> AllQuirks() {
+#define TWINMMU_QUIRK(field) \
+  { #field, &Quirks::field }
+  static constexpr QuirkInfo kQuirks[] = {
+      TWINMMU_QUIRK(granularity_ignores_properties),
+      TWINMMU_QUIRK(create_ignores_unknown_handle_types),
+      TWINMMU_QUIRK(map_takes_whole_allocations_only),
+      TWINMMU_QUIRK(released_handle_usable_while_mapped),
+      TWINMMU_QUIRK(map_reaches_beyond_reservation),
+      TWINMMU_QUIRK(reserve_refuses_misaligned_hint),
+      TWINMMU_QUIRK(reserve_refuses_hint_beyond_addresses),
+      TWINMMU_QUIRK(unmap_passes_over_holes),
+      TWINMMU_QUIRK(unmap_reaches_beyond_reservation),
+      TWINMMU_QUIRK(set_access_stops_at_hole),
+      TWINMMU_QUIRK(set_access_keeps_grants_before_refusal),
+      TWINMMU_QUIRK(host_access_falls_back_to_device),
+      TWINMMU_QUIRK(import_of_foreign_descriptor_is_unknown),
+      TWINMMU_QUIRK(fill_size_wraps),
+  };
+#undef TWINMMU_QUIRK
+  static_assert(sizeof(Quirks) == std::size(kQuirks), "every quirk is listed");
+  return kQuirks;
+}
 
 Profile Profile::ReferenceH200(int devices) {
   const size_t count = static_cast<size_t>(std::max(devices, 0));
@@ -163,7 +204,33 @@ Profile Profile::ReferenceH200(int devices) {
   return profile;
 }
 
+void Profile::SetDeviceCount(int count) {
+  const auto size = static_cast<size_t>(std::max(count, 0));
+  const DeviceProfile copied = devices.empty() ? H200() : devices.front();
+  const bool reach = devices.size() < 2 || peers[0][1];
+  devices.resize(size, copied);
+  peers.resize(size);
+  for (std::vector<bool>& row : peers) row.resize(size, reach);
+}
+
+bool Profile::Supports(DeviceAttribute capability, int device) const {
+  const auto& attributes = devices[static_cast<size_t>(device)].attributes;
+  const auto found = attributes.find(capability);
+  return found != attributes.end() && found->second != 0;
+}
+
+bool Profile::HasVmm() const {
+  for (int i = 0; i < device_count(); ++i) {
+    if (Supports(DeviceAttribute::kVirtualMemoryManagementSupported, i)) return true;
+  }
+  return devices.empty();  // nobody to say no
+}
+
 Bytes Profile::page_size() const { return std::min(minimum_granularity, reservation_granularity); }
+
+Bytes Profile::default_alignment() const {
+  return std::max(minimum_granularity, reservation_granularity);
+}
 
 absl::Status Profile::Validate() const {
   absl::Status status = ValidateGranularities(*this);

@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/attributes.h"
@@ -48,16 +51,21 @@ struct Quirks {
   bool granularity_ignores_properties = true;
   // Create ignores bits of the requested handle types that mean nothing, and reports them as 0.
   bool create_ignores_unknown_handle_types = true;
-  // Map takes offset 0 and the whole allocation only, anything else is NOT_SUPPORTED, and that
-  // before the address is looked at.
+  // Map takes the whole allocation only, not its first granules either: that is NOT_SUPPORTED.
   bool map_takes_whole_allocations_only = true;
   // Map and Export take a handle whose references are all released, as long as it is mapped.
   bool released_handle_usable_while_mapped = true;
   // Map looks only where the range begins: its end may lie beyond the reservation, in another one
   // or in addresses that nobody reserved.
   bool map_reaches_beyond_reservation = true;
+  // AddressReserve refuses a hint that is not aligned, instead of choosing another place.
+  bool reserve_refuses_misaligned_hint = true;
+  // AddressReserve gives OUT_OF_MEMORY for a hint beyond the address space, instead of another place.
+  bool reserve_refuses_hint_beyond_addresses = true;
   // Unmap passes over holes: what is mapped goes, and where nothing is, that is success.
   bool unmap_passes_over_holes = true;
+  // Unmap takes the mappings of other reservations along, as far as the range reaches.
+  bool unmap_reaches_beyond_reservation = true;
   // SetAccess reports success for a range with holes between mappings, but grants only as far as
   // the first hole.
   bool set_access_stops_at_hole = true;
@@ -66,11 +74,18 @@ struct Quirks {
   bool set_access_keeps_grants_before_refusal = true;
   // GetAccess for the host answers with the right of device 0 if the host has none of its own.
   bool host_access_falls_back_to_device = true;
-  // Imported memory has no requested handle types, so it cannot be exported again.
-  bool import_loses_handle_types = true;
+  // Import of a descriptor that is no exported memory, or not open, is UNKNOWN.
+  bool import_of_foreign_descriptor_is_unknown = true;
   // The byte count of Fill (width times count) wraps at 2^64.
   bool fill_size_wraps = true;
 };
+
+// Every quirk with its name, which is the name of the field.
+struct QuirkInfo {
+  const char* name;
+  bool Quirks::*field;
+};
+absl::Span<const QuirkInfo> AllQuirks();
 
 struct Profile {
   int driver_version = 0;  // as Vmm::GetDriverVersion
@@ -79,23 +94,45 @@ struct Profile {
   std::vector<HostNodeProfile> host_nodes;
   Bytes minimum_granularity;
   Bytes recommended_granularity;
-  Bytes reservation_granularity;
-  int address_bits = 0;  // no device address is beyond 2^address_bits
+  Bytes reservation_granularity;  // of sizes; where a reservation begins: see default_alignment()
+  int address_bits = 0;           // no device address is beyond 2^address_bits
   WindowProfile window;
-  bool fabric_permitted = false;  // a fabric handle can be advertised and still not be permitted
+  bool fabric_permitted = false;   // a fabric handle can be advertised and still not be permitted
+  bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   Quirks quirks;
 
   // The reference: `devices` H200 under driver 580.159, each a peer of every other.
   static Profile ReferenceH200(int devices = 1);
 
-  // OK, or InvalidArgument saying what is wrong with this profile.
+  // One of the machines of profiles.cc; NotFound: no such name, and those that there are.
+  static absl::StatusOr<Profile> Named(absl::string_view name);
+
+  // OK, or InvalidArgument saying which value is wrong, and why.
   absl::Status Validate() const;
 
+  // Makes it a machine of `count` devices: further ones are copies of the first, and are its peers
+  // as the second is, or if there was none.
+  void SetDeviceCount(int count);
+
   int device_count() const { return static_cast<int>(devices.size()); }
+  // Whether `device`, which exists, has this capability.
+  bool Supports(DeviceAttribute capability, int device) const;
+  // Whether any device has virtual memory management.
+  bool HasVmm() const;
   // The page of the MMU: the smallest granularity.
   Bytes page_size() const;
+  // Where a reservation begins when nothing is asked for: everything can be mapped at its base.
+  Bytes default_alignment() const;
   DeviceAddress address_end() const { return DeviceAddress(uint64_t{1} << address_bits); }
 };
+
+// What Profile::Named knows: a name, and what the machine is, in a sentence.
+struct NamedProfile {
+  const char* name;
+  const char* sentence;
+  Profile (*make)();
+};
+absl::Span<const NamedProfile> NamedProfiles();
 
 }  // namespace twinmmu
 

@@ -35,29 +35,29 @@ TEST(ProfileTest, RefusesWithTheReason) {
   const Profile good = Profile::ReferenceH200(2);
   Profile bad = good;
   bad.recommended_granularity = KiB(4);
-  EXPECT_THAT(Complaint(bad), HasSubstr("recommended granularity 4 KiB"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("recommended_granularity: 4 KiB is less"));
   bad = good;
   bad.reservation_granularity = Bytes(0);
-  EXPECT_THAT(Complaint(bad), HasSubstr("granularity 0 B"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("reservation_granularity: 0 B"));
   bad = good;
   bad.window.size = MiB(3);
-  EXPECT_THAT(Complaint(bad), HasSubstr("3 MiB"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("window.size: 3 MiB"));
   bad = good;
   bad.window.claimed = false;
   bad.window.base = DeviceAddress(0);
-  EXPECT_THAT(Complaint(bad), HasSubstr("base 0x0"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("window.base: 0x0"));
   bad = good;
   bad.address_bits = 64;
-  EXPECT_THAT(Complaint(bad), HasSubstr("address_bits 64"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("address_bits: 64"));
   bad = good;
   bad.peers.pop_back();
-  EXPECT_THAT(Complaint(bad), HasSubstr("peer matrix"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("peers: "));
   bad = good;
   bad.devices[1].memory_in_use = TiB(1);
-  EXPECT_THAT(Complaint(bad), HasSubstr("device 1"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("devices[1].memory: "));
   bad = good;
   bad.host_nodes.push_back(bad.host_nodes[0]);
-  EXPECT_THAT(Complaint(bad), HasSubstr("node 0"));
+  EXPECT_THAT(Complaint(bad), HasSubstr("host_nodes[1].node: "));
   EXPECT_THAT(Complaint(Profile::ReferenceH200(16)), HasSubstr("16 devices"));
 }
 

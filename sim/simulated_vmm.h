@@ -59,16 +59,19 @@ class SimulatedVmm : public Vmm {
  private:
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
   absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckSupport(const char* call, const Location& location) const;
+  absl::Status CheckHandleTypes(const char* call, const AllocationProperties& properties) const;
   AllocationProperties Granted(const AllocationProperties& properties) const;
   const Allocation* FindUsable(AllocationHandle handle) const;
 
   absl::Status CheckMapTarget(const AddressRange& range) const;
+  absl::Status PrepareUnmap(uint64_t first, uint64_t stop);
   void RemoveMapping(uint32_t id);
 
   absl::Status CheckGrant(const AccessGrant& grant) const;
   absl::StatusOr<AddressRange> CheckAccessRange(const AddressRange& range) const;
   absl::Status CheckReach(const AddressRange& range, const AccessGrant& grant) const;
-  absl::Status Grant(const AddressRange& range, const PageEdit& edit, bool to_host);
+  absl::Status ShowToCpu(const AddressRange& range, Access access);
 
   Mmu& mmu_;
 };

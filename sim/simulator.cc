@@ -1,11 +1,11 @@
 #include "sim/simulator.h"
 
-#include <algorithm>
+#include <new>
 #include <utility>
 
+#include "sim/guarded_executor.h"
+#include "sim/guarded_vmm.h"
 #include "sim/mmu.h"
-#include "sim/simulated_executor.h"
-#include "sim/simulated_vmm.h"
 #include "sim/window.h"
 
 namespace twinmmu {
@@ -15,19 +15,34 @@ struct Simulator::Parts {
       : mmu(profile, std::move(window)), vmm(&mmu), executor(&mmu) {}
 
   Mmu mmu;
-  SimulatedVmm vmm;
-  SimulatedExecutor executor;
+  GuardedVmm vmm;
+  GuardedExecutor executor;
 };
 
+namespace {
+
+absl::Status NoMemory() {
+  try {
+    return absl::ResourceExhaustedError("the program has no memory left for a simulator");
+  } catch (const std::bad_alloc&) {
+    return absl::Status(absl::StatusCode::kResourceExhausted, "");  // nor for a message
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Simulator>> Simulator::Create(const Profile& profile) {
-  const absl::Status valid = profile.Validate();
-  if (!valid.ok()) return valid;
-  const Bytes alignment = std::max(profile.minimum_granularity, profile.reservation_granularity);
-  absl::StatusOr<Window> window = Window::Make(profile.window, alignment);
-  if (!window.ok()) return window.status();
-  // Not make_unique: the constructor is private.
-  return std::unique_ptr<Simulator>(
-      new Simulator(std::make_unique<Parts>(profile, *std::move(window))));
+  try {
+    const absl::Status valid = profile.Validate();
+    if (!valid.ok()) return valid;
+    absl::StatusOr<Window> window = Window::Make(profile.window, profile.default_alignment());
+    if (!window.ok()) return window.status();
+    // Not make_unique: the constructor is private.
+    return std::unique_ptr<Simulator>(
+        new Simulator(std::make_unique<Parts>(profile, *std::move(window))));
+  } catch (const std::bad_alloc&) {
+    return NoMemory();
+  }
 }
 
 Simulator::Simulator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

@@ -72,6 +72,10 @@ absl::Status SimulatedVmm::CheckReach(const AddressRange& range, const AccessGra
       return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
                   " cannot access memory of device ", owner);
     }
+    if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, number)) {
+      return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
+                  " has no virtual memory management");
+    }
     if (number != owner && !mmu_.profile.peers[number][owner]) {
       return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
                   " is no peer of device ", owner, ", where the memory lies");
@@ -102,30 +106,49 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
     edit.Grant(number, grant.access);
   }
   if (!refused.ok() && !mmu_.profile.quirks.set_access_keeps_grants_before_refusal) return refused;
-  const absl::Status applied = Grant(*granted, edit, to_host);
-  return refused.ok() ? applied : refused;
+  // What can fail comes first; then the rights change.
+  const uint64_t pages = mmu_.PagesIn(granted->size);
+  mmu_.table.Prepare();
+  if (to_host && mmu_.window.claimed()) {
+    const absl::Status shown = ShowToCpu(*granted, PageEntry(edit.set).access(mmu_.host));
+    if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, kCall, shown.message());
+  }
+  mmu_.table.Apply(mmu_.PageOf(granted->base), pages, edit);
+  return refused;
 }
 
-// Changes the rights, and lets the CPU see what the host has a right to.
-absl::Status SimulatedVmm::Grant(const AddressRange& range, const PageEdit& edit, bool to_host) {
-  const uint64_t first = mmu_.PageOf(range.base);
-  const uint64_t end = first + mmu_.PagesIn(range.size);
-  mmu_.table.Apply(first, end - first, edit);
-  if (!to_host || !mmu_.window.claimed()) return absl::OkStatus();
-  for (uint64_t page = first; page < end;) {
-    const PageEntry entry = mmu_.table.Find(page).entry;
-    MappingRecord& mapping = mmu_.mappings[entry.index()];
-    const Access access = entry.access(mmu_.host);
+// Lets the CPU see the mappings of `range` as the host's right `access` says. If the host refuses,
+// as far as it allows that, they are as their present rights say.
+absl::Status SimulatedVmm::ShowToCpu(const AddressRange& range, Access access) {
+  const auto show = [&](MappingRecord& mapping, Access wanted) -> absl::Status {
     const AddressRange whole = mmu_.RangeOf(mapping);
-    page = mapping.end();
-    if (access == Access::kNone) {
-      if (mapping.shown) mmu_.window.Hide(whole);
-      mapping.shown = false;
+    absl::Status status;
+    if (wanted == Access::kNone) {
+      if (mapping.shown) status = mmu_.window.Hide(whole);
+    } else if (mapping.shown) {
+      status = mmu_.window.Protect(whole, wanted);
+    } else {
+      mapping.shown = true;
+      status = mmu_.window.Show(whole, mmu_.MemoryOf(mapping), wanted);
+      // Where this fails too, Unmap tries it again.
+      if (!status.ok()) mapping.shown = !mmu_.window.Hide(whole).ok();
+    }
+    if (status.ok()) mapping.shown = wanted != Access::kNone;
+    return status;
+  };
+  for (DeviceAddress address = range.base; address < range.end();) {
+    MappingRecord& mapping = mmu_.mappings[mmu_.At(address).index()];
+    const absl::Status status = show(mapping, access);
+    if (status.ok()) {
+      address = mmu_.RangeOf(mapping).end();
       continue;
     }
-    const absl::Status shown = mmu_.window.Show(whole, mmu_.MemoryOf(mapping), access);
-    mapping.shown = shown.ok();
-    if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, "cuMemSetAccess", shown.message());
+    for (DeviceAddress done = range.base; done < address;) {
+      const PageEntry entry = mmu_.At(done);
+      show(mmu_.mappings[entry.index()], entry.access(mmu_.host)).IgnoreError();
+      done = mmu_.RangeOf(mmu_.mappings[entry.index()]).end();
+    }
+    return status;
   }
   return absl::OkStatus();
 }

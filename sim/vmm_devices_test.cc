@@ -66,5 +66,49 @@ TEST(GranularityTest, MayAllDiffer) {
   EXPECT_THAT(vmm.Map(At(range->base, MiB(2)), handle), IsOk());
 }
 
+// A device without a capability refuses what rests on it, and the other device does not.
+TEST(CapabilityTest, IsThatOfTheDevice) {
+  Profile profile = Profile::ReferenceH200(2);
+  auto& attributes = profile.devices[1].attributes;
+  attributes[DeviceAttribute::kHandleTypePosixFileDescriptorSupported] = 0;
+  attributes[DeviceAttribute::kGenericCompressionSupported] = 0;
+  const auto simulator = *Simulator::Create(profile);
+  Vmm& vmm = **simulator->vmm();
+  AllocationProperties properties = Shareable();
+  EXPECT_THAT(vmm.Create(kGranule, properties), IsOk());
+  properties.location = Location::Device(kDevice1);
+  EXPECT_THAT(vmm.Create(kGranule, properties), HasDriverCode(DriverCode::kNotSupported));
+  properties.requested_handle_types = HandleType::kNone;
+  properties.compression = CompressionType::kGeneric;
+  const auto handle = vmm.Create(kGranule, properties);
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_EQ(vmm.GetAllocationProperties(*handle)->compression, CompressionType::kNone);
+}
+
+// One device of two has virtual memory management: the other has no memory for it, and no rights.
+TEST(CapabilityTest, VmmOfOneDevice) {
+  Profile profile = Profile::ReferenceH200(2);
+  profile.devices[1].attributes[DeviceAttribute::kVirtualMemoryManagementSupported] = 0;
+  const auto simulator = *Simulator::Create(profile);
+  Vmm& vmm = **simulator->vmm();
+  EXPECT_THAT(vmm.Create(kGranule, On(Location::Device(kDevice1))),
+              HasDriverCode(DriverCode::kNotSupported));
+  const AddressRange range = *vmm.AddressReserve(kGranule);
+  EXPECT_THAT(vmm.Map(range, *vmm.Create(kGranule, {})), IsOk());
+  EXPECT_THAT(vmm.SetAccess(range, std::array{For(kDevice1, Access::kRead)}),
+              HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(vmm.SetAccess(range, std::array{For(kDevice0, Access::kRead)}), IsOk());
+}
+
+// Without virtual memory management its calls are NOT_SUPPORTED, and the others answer.
+TEST(CapabilityTest, NoVmmAtAll) {
+  const auto simulator = *Simulator::Create(*Profile::Named("no-vmm"));
+  Vmm& vmm = **simulator->vmm();
+  EXPECT_THAT(vmm.AddressReserve(Bytes(1)), HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(vmm.Release(AllocationHandle(0)), HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(vmm.GetDeviceCount(), IsOkAndHolds(2));
+  EXPECT_THAT(vmm.GetMemoryInfo(kDevice1), IsOk());
+}
+
 }  // namespace
 }  // namespace twinmmu

@@ -63,15 +63,15 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
     return InvalidValue(kCall, "handle ", ToString(handle), " names no allocation");
   }
   const Bytes whole = allocation->pages->size;
-  const bool is_whole = offset == Bytes(0) && range.size == whole;
-  if (!is_whole && mmu_.profile.quirks.map_takes_whole_allocations_only) {
+  const bool fits = offset <= whole && range.size <= whole - offset;
+  const bool part = range.size != whole && mmu_.profile.quirks.map_takes_whole_allocations_only;
+  if (!fits || part || (offset != Bytes(0) && !mmu_.profile.map_takes_offsets)) {
     return Fail(DriverCode::kNotSupported, kCall, "offset ", ToString(offset), " and size ",
-                ToString(range.size), " are not the whole allocation of ", ToString(whole));
+                ToString(range.size), " are not ", part ? "the whole" : "the first granules",
+                " of the allocation of ", ToString(whole));
   }
-  if (offset % mmu_.profile.minimum_granularity != Bytes(0) || offset > whole ||
-      range.size > whole - offset) {
-    return InvalidValue(kCall, "offset ", ToString(offset), " and size ", ToString(range.size),
-                        " are misaligned or reach beyond the allocation of ", ToString(whole));
+  if (offset % mmu_.profile.minimum_granularity != Bytes(0)) {
+    return InvalidValue(kCall, "offset ", ToString(offset), " is misaligned");
   }
   const absl::Status target = CheckMapTarget(range);
   if (!target.ok()) return target;
@@ -82,17 +82,43 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mapping.offset = static_cast<uint32_t>(mmu_.PagesIn(offset));
   mapping.allocation = PhysicalMemory::NumberOf(handle);
   mapping.reservation = mmu_.At(range.base).index();
-  mapping.number = std::max(++mmu_.mappings_made, 1u);
+  mapping.number = std::max(mmu_.mappings_made + 1, 1u);
   mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
+  mmu_.table.Prepare();  // what can fail comes first
   const uint32_t id = mmu_.mappings.Add(mapping);
+  mmu_.mappings_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.memory.AddMapping(mapping.allocation);
   return absl::OkStatus();
 }
 
+// Does what can fail of unmapping all that is mapped in the pages [first, stop): memory for the
+// table, and the window, where one call to the host hides them all.
+absl::Status SimulatedVmm::PrepareUnmap(uint64_t first, uint64_t stop) {
+  uint64_t overhanging = 0;
+  std::optional<AddressRange> shown;
+  for (uint64_t page = first; page < stop;) {
+    const PageRun run = mmu_.table.Find(page);
+    page = run.end;
+    if (!run.entry.mapped()) continue;
+    const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
+    page = mapping.end();
+    if (mapping.overhangs) overhanging += mapping.pages;
+    if (!mapping.shown) continue;
+    const AddressRange range = mmu_.RangeOf(mapping);
+    if (!shown.has_value()) shown = range;
+    shown->size = range.end() - shown->base;
+  }
+  mmu_.table.Prepare(overhanging);
+  if (!shown.has_value()) return absl::OkStatus();
+  const absl::Status hidden = mmu_.window.Hide(*shown);
+  if (hidden.ok()) return hidden;
+  return Fail(DriverCode::kOutOfMemory, "cuMemUnmap", hidden.message());
+}
+
+// After PrepareUnmap; cannot fail.
 void SimulatedVmm::RemoveMapping(uint32_t id) {
   const MappingRecord mapping = mmu_.mappings[id];
-  if (mapping.shown) mmu_.window.Hide(mmu_.RangeOf(mapping));
   if (mapping.overhangs) {
     RestorePages(mmu_, mapping);
   } else {
@@ -114,8 +140,13 @@ absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
   const DeviceAddress end = range.base + range.size;
   const uint64_t limit = mmu_.PagesIn(mmu_.window.range().size);
   const uint64_t stop = end <= range.base ? 0 : std::min(mmu_.PageOf(end - Bytes(1)) + 1, limit);
-  if (stop == 0 && !mmu_.profile.quirks.unmap_passes_over_holes) {
-    return InvalidValue(kCall, "range ", ToString(range), " wraps");
+  const bool leaves = stop == 0 || end > mmu_.window.range().end();
+  if (leaves && !mmu_.profile.quirks.unmap_passes_over_holes) {
+    return InvalidValue(kCall, "range ", ToString(range), " wraps, or leaves the device addresses");
+  }
+  if (!mmu_.profile.quirks.unmap_reaches_beyond_reservation &&
+      !mmu_.space[*mmu_.space.Find(range.base)].contains(range)) {
+    return InvalidValue(kCall, "range ", ToString(range), " leaves its reservation");
   }
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
@@ -132,6 +163,8 @@ absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
     }
     page = mmu_.mappings[run.entry.index()].end();
   }
+  const absl::Status prepared = PrepareUnmap(mmu_.PageOf(range.base), stop);
+  if (!prepared.ok()) return prepared;
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     page = run.end;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
@@ -27,7 +28,42 @@ bool IsHostMemory(const Profile& profile, const Location& location) {
   return location.type == LocationType::kHost && !profile.host_nodes.empty();
 }
 
+// The capability of the device, or for the host's memory of the first one.
+bool SupportedBy(const Profile& profile, const Location& location, DeviceAttribute capability) {
+  if (profile.devices.empty()) return true;
+  return profile.Supports(capability, location.type == LocationType::kDevice ? location.id : 0);
+}
+
 }  // namespace
+
+// Memory at `location`, which exists, is virtual memory that the devices can manage.
+absl::Status SimulatedVmm::CheckSupport(const char* call, const Location& location) const {
+  const DeviceAttribute capability =
+      location.type == LocationType::kDevice
+          ? DeviceAttribute::kVirtualMemoryManagementSupported
+          : (location.type == LocationType::kHost
+                 ? DeviceAttribute::kHostVirtualMemoryManagementSupported
+                 : DeviceAttribute::kHostNumaVirtualMemoryManagementSupported);
+  if (SupportedBy(mmu_.profile, location, capability)) return absl::OkStatus();
+  return Fail(DriverCode::kNotSupported, call, ToString(location), " does not have ",
+              ToString(capability));
+}
+
+// The handle types asked for are such that the devices support.
+absl::Status SimulatedVmm::CheckHandleTypes(const char* call,
+                                            const AllocationProperties& properties) const {
+  for (const auto& [type, capability] :
+       {std::pair(HandleType::kPosixFileDescriptor,
+                  DeviceAttribute::kHandleTypePosixFileDescriptorSupported),
+        std::pair(HandleType::kFabric, DeviceAttribute::kHandleTypeFabricSupported)}) {
+    if (Has(properties.requested_handle_types, type) &&
+        !SupportedBy(mmu_.profile, properties.location, capability)) {
+      return Fail(DriverCode::kNotSupported, call, ToString(properties.location), " does not have ",
+                  ToString(capability));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status SimulatedVmm::CheckProperties(const char* call,
                                            const AllocationProperties& properties) const {
@@ -39,6 +75,8 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   } else if (!IsHostMemory(mmu_.profile, location)) {
     return InvalidValue(call, "location ", ToString(location), " holds no memory");
   }
+  const absl::Status supported = CheckSupport(call, location);
+  if (!supported.ok()) return supported;
   if (properties.type != AllocationType::kPinned) {
     return InvalidValue(call, "allocation type ", static_cast<uint32_t>(properties.type),
                         " is not pinned (1)");
@@ -67,6 +105,9 @@ AllocationProperties SimulatedVmm::Granted(const AllocationProperties& propertie
   granted.requested_handle_types = properties.requested_handle_types & kKnownHandleTypes;
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
   granted.usage = 0;
+  if (!SupportedBy(mmu_.profile, granted.location, DeviceAttribute::kGenericCompressionSupported)) {
+    granted.compression = CompressionType::kNone;
+  }
   if (properties.location.type == LocationType::kHost) {
     granted.location = Location::HostNuma(mmu_.profile.host_nodes.front().node);
   }
@@ -106,6 +147,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
   const std::unique_lock lock(mmu_.mutex);
   const absl::Status room = mmu_.memory.CheckRoom(size, granted.location);
   if (!room.ok()) return Fail(DriverCode::kOutOfMemory, kCall, room.message());
+  const absl::Status shareable = CheckHandleTypes(kCall, granted);
+  if (!shareable.ok()) return shareable;
   if (Has(granted.requested_handle_types, HandleType::kFabric) && !mmu_.profile.fabric_permitted) {
     return Fail(DriverCode::kNotPermitted, kCall,
                 "fabric handles are not permitted to this process");

@@ -14,7 +14,8 @@ namespace {
 // between 2^49 and 2^61 the reference driver draws the line is not known.
 constexpr Bytes kImpossibleAlignment = Bytes(uint64_t{1} << 57);
 
-// Gives the pages of `range` that are not mapped the entry `entry`.
+// Gives the pages of `range` that are not mapped the entry `entry`. Where the table is prepared it
+// cannot fail.
 void MarkUnmapped(Mmu& mmu, const AddressRange& range, PageEntry entry) {
   const uint64_t end = mmu.PageOf(range.base) + mmu.PagesIn(range.size);
   for (uint64_t page = mmu.PageOf(range.base); page < end;) {
@@ -43,7 +44,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
                                                           const ReserveOptions& options) {
   constexpr char kCall[] = "cuMemAddressReserve";
   const Bytes granularity = mmu_.profile.reservation_granularity;
-  const Bytes alignment = std::max(options.alignment, granularity);
+  const Bytes alignment = std::max(options.alignment, mmu_.profile.default_alignment());
   if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
   if (size % granularity != Bytes(0)) {
     return InvalidValue(kCall, "size ", ToString(size), " is not a multiple of the granularity ",
@@ -55,18 +56,19 @@ absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
                         " is not a power of two, or out of range");
   }
   if (options.flags != 0) return InvalidValue(kCall, "flags ", options.flags, " are not 0");
-  if (!options.hint.IsAligned(alignment)) {
+  if (!options.hint.IsAligned(alignment) && mmu_.profile.quirks.reserve_refuses_misaligned_hint) {
     return InvalidValue(kCall, "hint ", ToString(options.hint), " is not a multiple of ",
                         ToString(alignment));
   }
   // The last granule of the address space is never given out.
   const DeviceAddress limit = mmu_.profile.address_end() - granularity;
-  if (options.hint != DeviceAddress(0) && options.hint >= limit) {
+  if (options.hint >= limit && mmu_.profile.quirks.reserve_refuses_hint_beyond_addresses) {
     return Fail(DriverCode::kOutOfMemory, kCall, "hint ", ToString(options.hint),
                 " is beyond the last address");
   }
 
   const std::unique_lock lock(mmu_.mutex);
+  mmu_.table.Prepare();
   const std::optional<uint32_t> id = mmu_.space.Reserve(size, options.alignment, options.hint);
   if (!id.has_value()) {
     return Fail(DriverCode::kOutOfMemory, kCall, "no free span of ", ToString(size),

@@ -19,13 +19,18 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
     return InvalidValue(kCall, "handle ", ToString(handle), " names no allocation");
   }
   const HandleType requested = allocation->properties.requested_handle_types;
-  if (type != HandleType::kPosixFileDescriptor || (requested & type) != type) {
+  const bool exportable = type == HandleType::kPosixFileDescriptor || type == HandleType::kFabric;
+  if (!exportable || (requested & type) != type) {
     return InvalidValue(kCall, "handle type ", ToString(type),
                         " cannot be exported: requested at creation: ", ToString(requested));
   }
-  const absl::StatusOr<int> descriptor = mmu_.memory.Export(PhysicalMemory::NumberOf(handle));
+  const uint32_t number = PhysicalMemory::NumberOf(handle);
+  if (type == HandleType::kFabric) {
+    return ShareableHandle{type, -1, mmu_.memory.ExportFabric(number)};
+  }
+  const absl::StatusOr<int> descriptor = mmu_.memory.Export(number);
   if (!descriptor.ok()) {
-    return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());
+    return Fail(DriverCode::kOutOfMemory, kCall, descriptor.status().message());
   }
   return ShareableHandle::FileDescriptor(*descriptor);
 }
@@ -33,6 +38,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
 absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     const ShareableHandle& shareable) {
   constexpr char kCall[] = "cuMemImportFromShareableHandle";
+  const Quirks& quirks = mmu_.profile.quirks;
   switch (shareable.type) {
     case HandleType::kPosixFileDescriptor:
       break;
@@ -40,24 +46,30 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     case HandleType::kWin32Kmt:
       return Fail(DriverCode::kNotSupported, kCall, "handle type ", ToString(shareable.type),
                   " exists only on Windows");
-    case HandleType::kFabric:
+    case HandleType::kFabric: {
+      const std::unique_lock lock(mmu_.mutex);
+      const std::optional<AllocationHandle> handle = mmu_.memory.ImportFabric(shareable.fabric);
+      if (handle.has_value()) return *handle;
       // What the reference driver says of a handle that it does not know.
       return Fail(DriverCode::kNotSupported, kCall, "the fabric handle names no memory");
+    }
     default:
       return InvalidValue(kCall, "there is no handle type ", ToString(shareable.type));
   }
   // The driver takes the descriptor as a pointer, and this one for a null pointer.
   if (shareable.file_descriptor == 0) return InvalidValue(kCall, "descriptor is 0");
-  const std::optional<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
+  if (identity.status().code() == absl::StatusCode::kResourceExhausted) {
+    return Fail(DriverCode::kOutOfMemory, kCall, identity.status().message());
+  }
   const std::unique_lock lock(mmu_.mutex);
   std::optional<AllocationHandle> handle;
-  if (identity.has_value()) {
-    std::optional<HandleType> types;
-    if (mmu_.profile.quirks.import_loses_handle_types) types = HandleType::kNone;
-    handle = mmu_.memory.Import(*identity, types);
-  }
+  if (identity.ok()) handle = mmu_.memory.Import(*identity);
   if (!handle.has_value()) {
-    return Fail(DriverCode::kUnknown, kCall, "descriptor ", shareable.file_descriptor,
+    const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
+                                ? DriverCode::kUnknown
+                                : DriverCode::kInvalidValue;
+    return Fail(code, kCall, "descriptor ", shareable.file_descriptor,
                 " is not one of shared device memory");
   }
   return *handle;

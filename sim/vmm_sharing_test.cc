@@ -108,5 +108,50 @@ TEST_F(SharingTest, RefusesWhatIsNotShared) {
   close(pages);
 }
 
+class FabricTest : public MachineTest {
+ protected:
+  FabricTest() : MachineTest(*Profile::Named("fabric-permitted")) {}
+};
+
+AllocationProperties OnFabric() {
+  AllocationProperties properties;
+  properties.requested_handle_types = HandleType::kFabric;
+  return properties;
+}
+
+// Where fabric handles are permitted, one imports as a handle of its own over the same memory.
+TEST_F(FabricTest, ImportsTheSameMemory) {
+  const AddressRange range = Reserve(2);
+  const AllocationHandle handle = MapNew(range.base, 1, OnFabric());
+  const auto shared = vmm().ExportShareableHandle(handle, HandleType::kFabric);
+  ASSERT_THAT(shared, IsOk());
+  EXPECT_EQ(shared->type, HandleType::kFabric);
+  const auto imported = vmm().ImportShareableHandle(*shared);
+  ASSERT_THAT(imported, IsOk());
+  EXPECT_NE(*imported, handle);
+  EXPECT_THAT(vmm().ExportShareableHandle(*imported, HandleType::kFabric), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm().Map(At(range.base + kGranule, kGranule), *imported), IsOk());
+  Grant(range, For(kDevice0, Access::kReadWrite));
+  EXPECT_THAT(Write(kDevice0, range.base, 79), IsOk());
+  EXPECT_THAT(Read(kDevice0, range.base + kGranule), IsOkAndHolds(79u));
+}
+
+// A fabric handle keeps no memory; a dead one, and that of another machine, name nothing.
+TEST_F(FabricTest, AHandleKeepsNothing) {
+  const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
+  const AllocationHandle handle = Create(1, OnFabric());
+  const auto shared = vmm().ExportShareableHandle(handle, HandleType::kFabric);
+  ASSERT_THAT(shared, IsOk());
+  const auto other = *Simulator::Create(*Profile::Named("fabric-permitted"));
+  EXPECT_THAT((*other->vmm())->ImportShareableHandle(*shared),
+              HasDriverCode(DriverCode::kNotSupported));
+  const auto imported = vmm().ImportShareableHandle(*shared);
+  EXPECT_THAT(vmm().Release(handle), IsOk());
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free - kGranule) << "the import keeps it";
+  EXPECT_THAT(vmm().Release(*imported), IsOk());
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free);
+  EXPECT_THAT(vmm().ImportShareableHandle(*shared), HasDriverCode(DriverCode::kNotSupported));
+}
+
 }  // namespace
 }  // namespace twinmmu

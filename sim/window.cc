@@ -15,51 +15,64 @@ constexpr int kNothing = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 void* Pointer(DeviceAddress address) { return reinterpret_cast<void*>(address.value()); }
 
+int ProtectionFor(Access access) {
+  return access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+}
+
+absl::Status HostRefused(const char* what, const AddressRange& range, int error) {
+  return absl::ResourceExhaustedError(absl::StrCat("the host refused to ", what, " memory at ",
+                                                   ToString(range), ": ", std::strerror(error)));
+}
+
 }  // namespace
 
 absl::StatusOr<Window> Window::Make(const WindowProfile& profile, Bytes alignment) {
   if (!profile.claimed) {
-    return Window(AddressRange{profile.base, profile.size, alignment}, false);
+    return Window(AddressRange{profile.base, profile.size, alignment}, nullptr, 0);
   }
-  const uint64_t size = profile.size.value();
-  const uint64_t slack = alignment.value();
-  void* const claim = mmap(nullptr, size + slack, PROT_NONE, kNothing, -1, 0);
+  // What is claimed beyond the window, to align it, stays claimed: it costs nothing.
+  const size_t size = (profile.size + alignment).value();
+  void* const claim = mmap(nullptr, size, PROT_NONE, kNothing, -1, 0);
   if (claim == MAP_FAILED) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the host has no ", ToString(profile.size),
                      " of address space left for the window: ", std::strerror(errno)));
   }
-  const auto claim_base = reinterpret_cast<uint64_t>(claim);
-  const DeviceAddress base(RoundUp(Bytes(claim_base), alignment).value());
-  const uint64_t before = base.value() - claim_base;
-  if (before != 0) munmap(claim, before);
-  if (before != slack) munmap(Pointer(base + profile.size), slack - before);
-  return Window(AddressRange{base, profile.size, alignment}, true);
+  const Bytes base = RoundUp(Bytes(reinterpret_cast<uint64_t>(claim)), alignment);
+  return Window(AddressRange{DeviceAddress(base.value()), profile.size, alignment},
+                static_cast<char*>(claim), size);
 }
 
 Window::Window(Window&& other) noexcept
-    : range_(other.range_), claimed_(std::exchange(other.claimed_, false)) {}
+    : range_(other.range_),
+      claim_(std::exchange(other.claim_, nullptr)),
+      claim_size_(other.claim_size_) {}
 
 Window::~Window() {
-  if (claimed_) munmap(Pointer(range_.base), range_.size.value());
+  if (claimed()) munmap(claim_, claim_size_);
 }
 
 absl::Status Window::Show(const AddressRange& range, char* memory, Access access) const {
   // A shared mapping that is remapped from size 0 is mapped a second time.
   void* const shown =
       mremap(memory, 0, range.size.value(), MREMAP_MAYMOVE | MREMAP_FIXED, Pointer(range.base));
-  const int protection = access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-  if (shown != MAP_FAILED && mprotect(shown, range.size.value(), protection) == 0) {
+  if (shown != MAP_FAILED && mprotect(shown, range.size.value(), ProtectionFor(access)) == 0) {
     return absl::OkStatus();
   }
-  const absl::Status status = absl::ResourceExhaustedError(absl::StrCat(
-      "the host refused to map memory at ", ToString(range), ": ", std::strerror(errno)));
-  Hide(range);
-  return status;
+  return HostRefused("show", range, errno);
 }
 
-void Window::Hide(const AddressRange& range) const {
-  mmap(Pointer(range.base), range.size.value(), PROT_NONE, kNothing | MAP_FIXED, -1, 0);
+absl::Status Window::Protect(const AddressRange& range, Access access) const {
+  if (mprotect(Pointer(range.base), range.size.value(), ProtectionFor(access)) == 0) {
+    return absl::OkStatus();
+  }
+  return HostRefused("protect", range, errno);
+}
+
+absl::Status Window::Hide(const AddressRange& range) const {
+  void* const hidden =
+      mmap(Pointer(range.base), range.size.value(), PROT_NONE, kNothing | MAP_FIXED, -1, 0);
+  return hidden != MAP_FAILED ? absl::OkStatus() : HostRefused("hide", range, errno);
 }
 
 }  // namespace twinmmu

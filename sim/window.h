@@ -3,7 +3,7 @@
 #ifndef TWINMMU_SIM_WINDOW_H_
 #define TWINMMU_SIM_WINDOW_H_
 
-#include <cstdint>
+#include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,20 +25,25 @@ class Window {
   ~Window();
 
   const AddressRange& range() const { return range_; }
-  bool claimed() const { return claimed_; }
+  bool claimed() const { return claim_ != nullptr; }
 
+  // These are for a window that is claimed, and ResourceExhausted where the host refused.
+  //
   // Makes `memory` (a part of a Backing that is not kPrivate) readable, or readable and writable,
-  // by the CPU at `range`. ResourceExhausted: the host refused; the range then faults again. Only
-  // when claimed.
+  // by the CPU at `range`. After an error it may be so or not, until Hide.
   absl::Status Show(const AddressRange& range, char* memory, Access access) const;
-  // Ends it: the range faults again.
-  void Hide(const AddressRange& range) const;
+  // Changes that for a range that is shown. After an error it is as before.
+  absl::Status Protect(const AddressRange& range, Access access) const;
+  // Ends it for all that is shown in `range`: it faults again. After an error it is as before.
+  absl::Status Hide(const AddressRange& range) const;
 
  private:
-  Window(const AddressRange& range, bool claimed) : range_(range), claimed_(claimed) {}
+  Window(const AddressRange& range, char* claim, size_t claim_size)
+      : range_(range), claim_(claim), claim_size_(claim_size) {}
 
   AddressRange range_;
-  bool claimed_;
+  char* claim_;  // null: not claimed
+  size_t claim_size_;
 };
 
 }  // namespace twinmmu

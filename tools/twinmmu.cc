@@ -21,6 +21,7 @@
 #include "conformance/instances/cuda.h"
 #include "conformance/instances/sim.h"
 #include "conformance/runner.h"
+#include "sim/profile_json.h"
 #include "sim/simulator.h"
 #include "tools/info.h"
 
@@ -29,7 +30,10 @@ ABSL_FLAG(std::vector<std::string>, backend, {},
           "for info");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
-ABSL_FLAG(int, sim_devices, 2, "how many devices the simulated machine has");
+ABSL_FLAG(std::string, profile, "reference",
+          "the simulated machine: the name of a profile, or a file that ends in .json "
+          "(sim/profile_json.h)");
+ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(std::string, filter, "",
@@ -45,6 +49,8 @@ constexpr char kUsage[] =
     "\n"
     "  twinmmu conformance [--backend=sim,cuda]   run the conformance suite, print the verdicts\n"
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
+    "\n"
+    "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
     "twinmmu --helpfull lists all flags.";
 
@@ -78,6 +84,18 @@ bool CanWrite(const std::string& path) {
   return false;
 }
 
+absl::StatusOr<Profile> SimulatedMachine() {
+  absl::StatusOr<Profile> profile = LoadProfile(absl::GetFlag(FLAGS_profile));
+  const int devices = absl::GetFlag(FLAGS_sim_devices);
+  if (profile.ok() && devices >= 0) profile->SetDeviceCount(devices);
+  return profile;
+}
+
+int WrongProfile(const absl::Status& status) {
+  std::cerr << "twinmmu: " << status.message() << "\n";
+  return kUsageError;
+}
+
 int Conformance(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::vector<std::string> backends = Backends("sim");
@@ -88,7 +106,9 @@ int Conformance(int argc, char** argv) {
   std::vector<conformance::TargetFactory> targets;
   for (const std::string& name : backends) {
     if (name == "sim") {
-      targets.push_back(conformance::SimTarget(absl::GetFlag(FLAGS_sim_devices)));
+      const absl::StatusOr<Profile> profile = SimulatedMachine();
+      if (!profile.ok()) return WrongProfile(profile.status());
+      targets.push_back(conformance::SimTarget("sim", *profile));
     } else if (name == "cuda") {
       targets.push_back(conformance::CudaTarget(CudaOptions()));
     } else {
@@ -104,8 +124,9 @@ int Conformance(int argc, char** argv) {
 }
 
 int InfoOfSimulator() {
-  absl::StatusOr<std::unique_ptr<Simulator>> simulator =
-      Simulator::Create(Profile::ReferenceH200(absl::GetFlag(FLAGS_sim_devices)));
+  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  if (!profile.ok()) return WrongProfile(profile.status());
+  absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(*profile);
   if (!simulator.ok()) {
     std::cerr << "twinmmu: " << simulator.status().message() << "\n";
     return 1;
@@ -168,7 +189,7 @@ int Run(int argc, char** argv) {
       absl::ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
   const std::string command = words.size() == 2 ? words[1] : "";
   const int devices = absl::GetFlag(FLAGS_sim_devices);
-  if (devices < 0 || devices > kMaxSimDevices) {
+  if (devices < -1 || devices > kMaxSimDevices) {
     std::cerr << "twinmmu: --sim-devices=" << devices << ": a simulated machine has from 0 to "
               << kMaxSimDevices << " devices.\n";
     return kUsageError;

@@ -33,6 +33,12 @@ expect 0 "no hardware for" conformance --sim_devices=1
 expect 2 'there is no backend "rocm"' conformance --backend=rocm
 expect 2 "names one backend twice" conformance --backend=sim,sim
 expect 0 "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED" info --backend=sim
+expect 2 'there is no profile "b200"; there are reference, strict' info --backend=sim --profile=b200
+expect 0 "4 holds, 1 unsupported" conformance --profile=no-vmm --filter='*/devices.*'
+echo '{"base": "strict", "devices": 3}' > "$TEST_TMPDIR/three.json"
+expect 0 "devices: 3" info --backend=sim --profile="$TEST_TMPDIR/three.json"
+echo '{"devices": 3, "quirks": {"fast": true}}' > "$TEST_TMPDIR/wrong.json"
+expect 2 "wrong.json: profile: quirks.fast: there is no such key" conformance --profile="$TEST_TMPDIR/wrong.json"
 expect 1 "no driver" info --driver=/nonexistent.so
 expect 2 "twinmmu conformance" frobnicate
 expect 2 "twinmmu conformance"

@@ -6,24 +6,60 @@
 #include "sim/simulator.h"
 
 namespace twinmmu::conformance {
+namespace {
 
-TargetFactory SimTarget(int devices, Bytes granule) {
-  const auto open = [devices, granule]() -> absl::StatusOr<Target> {
-    Profile profile = Profile::ReferenceH200(devices);
-    profile.minimum_granularity = granule;
-    profile.recommended_granularity = granule;
-    profile.reservation_granularity = granule;
+// The departure from a rule that each quirk shows as. Quirks that are not here break no rule.
+constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
+    {&Quirks::granularity_ignores_properties, Deviation::kGranularityOfAnyLocation},
+    {&Quirks::create_ignores_unknown_handle_types, Deviation::kUnknownHandleTypesAreIgnored},
+    {&Quirks::map_takes_whole_allocations_only, Deviation::kMapTakesOnlyWholeAllocations},
+    {&Quirks::map_reaches_beyond_reservation, Deviation::kMapReachesBeyondTheReservation},
+    {&Quirks::reserve_refuses_misaligned_hint, Deviation::kMisalignedHintIsRefused},
+    {&Quirks::unmap_passes_over_holes, Deviation::kUnmapIgnoresHoles},
+    {&Quirks::unmap_passes_over_holes, Deviation::kUnmapOfNothingSucceeds},
+    {&Quirks::unmap_passes_over_holes, Deviation::kUnmapOfAWrappedRangeSucceeds},
+    {&Quirks::reserve_refuses_hint_beyond_addresses,
+     Deviation::kHintBeyondTheAddressSpaceIsOutOfMemory},
+    {&Quirks::set_access_stops_at_hole, Deviation::kSetAccessStopsAtAHole},
+    {&Quirks::set_access_keeps_grants_before_refusal,
+     Deviation::kSetAccessAppliesWhatPrecedesAnUnsupportedGrant},
+    {&Quirks::host_access_falls_back_to_device, Deviation::kHostIsAnsweredWithTheRightOfDevice0},
+    {&Quirks::import_of_foreign_descriptor_is_unknown,
+     Deviation::kImportOfAForeignDescriptorIsUnknown},
+};
+
+}  // namespace
+
+Traits TraitsOf(const Profile& profile) {
+  Traits traits;
+  traits.runs_kernels = false;
+  traits.has_vmm = profile.HasVmm();
+  traits.cpu_sees_host_memory = profile.window.claimed;
+  for (const auto& [quirk, deviation] : kShownAs) {
+    if (profile.quirks.*quirk) traits.deviations.insert(deviation);
+  }
+  // What is beyond a reservation is a hole in the range as well.
+  if (profile.quirks.unmap_reaches_beyond_reservation && profile.quirks.unmap_passes_over_holes) {
+    traits.deviations.insert(Deviation::kUnmapReachesBeyondTheReservation);
+  }
+  const Bytes host_page = KiB(4);
+  if (profile.reservation_granularity > host_page) {
+    traits.deviations.insert(Deviation::kReserveTakesOnlyGranules);
+  }
+  return traits;
+}
+
+TargetFactory SimTarget(const std::string& name, const Profile& profile) {
+  const auto open = [name, profile]() -> absl::StatusOr<Target> {
     absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(profile);
     if (!simulator.ok()) return simulator.status();
     Target target;
-    target.name = "sim";
-    target.traits.cpu_sees_host_memory = (*simulator)->profile().window.claimed;
+    target.name = name;
     target.driver = *std::move(simulator);
-    target.traits.runs_kernels = false;
-    target.traits.deviations = ReferenceDeviations();
+    target.traits = TraitsOf(profile);
     return target;
   };
-  return TargetFactory{"sim", open};
+  return TargetFactory{name, open};
 }
 
 }  // namespace twinmmu::conformance

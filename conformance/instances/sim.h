@@ -3,14 +3,19 @@
 #ifndef TWINMMU_CONFORMANCE_INSTANCES_SIM_H_
 #define TWINMMU_CONFORMANCE_INSTANCES_SIM_H_
 
-#include "api/address.h"
+#include <string>
+
 #include "conformance/target.h"
+#include "sim/profile.h"
 
 namespace twinmmu::conformance {
 
-// The reference machine with `devices` devices, which reach each other's memory. Smaller granules
-// make its tests faster, as there is less to copy.
-TargetFactory SimTarget(int devices = 2, Bytes granule = MiB(2));
+// What can be declared of a machine with this profile.
+Traits TraitsOf(const Profile& profile);
+
+// A machine with this profile, under this name in the table.
+TargetFactory SimTarget(const std::string& name = "sim",
+                        const Profile& profile = Profile::ReferenceH200(2));
 
 }  // namespace twinmmu::conformance
 

@@ -1,0 +1,34 @@
+// What is declared of a simulated machine follows from its profile.
+
+#include "conformance/instances/sim.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// The reference shows every deviation that the reference driver was seen to have, strict none.
+TEST(TraitsOfTest, TheReferenceHasAllDeviationsAndStrictNone) {
+  EXPECT_EQ(TraitsOf(Profile::ReferenceH200()).deviations, ReferenceDeviations());
+  EXPECT_THAT(TraitsOf(*Profile::Named("strict")).deviations, ::testing::IsEmpty());
+}
+
+// A quirk that is off takes its deviation away, and leaves the others.
+TEST(TraitsOfTest, AQuirkIsADeviation) {
+  Profile profile = Profile::ReferenceH200();
+  profile.quirks.set_access_stops_at_hole = false;
+  std::set<Deviation> expected = ReferenceDeviations();
+  expected.erase(Deviation::kSetAccessStopsAtAHole);
+  EXPECT_EQ(TraitsOf(profile).deviations, expected);
+}
+
+// Virtual memory management is there if any device has it.
+TEST(TraitsOfTest, SaysWhetherThereIsVirtualMemoryManagement) {
+  Profile profile = *Profile::Named("no-vmm");
+  EXPECT_FALSE(TraitsOf(profile).has_vmm);
+  profile.devices[1].attributes[DeviceAttribute::kVirtualMemoryManagementSupported] = 1;
+  EXPECT_TRUE(TraitsOf(profile).has_vmm);
+}
+
+}  // namespace
+}  // namespace twinmmu::conformance
