@@ -60,7 +60,8 @@ struct Quirks {
   bool map_reaches_beyond_reservation = true;
   // AddressReserve refuses a hint that is not aligned, instead of choosing another place.
   bool reserve_refuses_misaligned_hint = true;
-  // AddressReserve gives OUT_OF_MEMORY for a hint beyond the address space, instead of another place.
+  // AddressReserve gives OUT_OF_MEMORY for a hint beyond the address space, instead of another
+  // place.
   bool reserve_refuses_hint_beyond_addresses = true;
   // Unmap passes over holes: what is mapped goes, and where nothing is, that is success.
   bool unmap_passes_over_holes = true;
