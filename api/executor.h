@@ -4,8 +4,10 @@
 // retains when it is first needed; the caller's current context is left as it was.
 //
 // Order. Work on one stream runs in the order of the calls. Calls without a stream run on the
-// device's default stream and return when they are done. Host memory passed to a call with a stream
-// must stay valid until that work is done.
+// device's default stream, and return when their host memory is no longer needed; as with the
+// driver's own calls, a fill or a copy inside the device may still be running then, and what the
+// default stream is given later waits for it. Host memory passed to a call with a stream must stay
+// valid until that work is done.
 //
 // Rights. Every byte touched must be mapped and granted to the device that does the work. Where the
 // driver sees at the call that it is not, the call is InvalidArgument and nothing runs; an access
@@ -105,8 +107,8 @@ class Executor {
   virtual ~Executor() = default;
 
   // --- Copies and fills ------------------------------------------------------------------------
-  // Those with a Stream are asynchronous and belong to the stream's device; the others finish
-  // before they return. A size of 0 does nothing. Where the two ranges of a copy overlap, what the
+  // Those with a Stream are asynchronous and belong to the stream's device; for the others see
+  // "Order" above. A size of 0 does nothing. Where the two ranges of a copy overlap, what the
   // destination then holds is undefined.
   // InvalidArgument: a range that is not wholly mapped and accessible, a fill whose width is not
   // 1, 2 or 4 or whose address is not a multiple of it. NotFound (INVALID_DEVICE): no such device.
