@@ -16,9 +16,9 @@ constexpr Bytes kSize = MiB(2);
 
 // Fresh memory is zero, and more of it than the host has is no error.
 TEST(BackingTest, IsZeroAndLazy) {
-  const auto backing = Backing::Make(BackingKind::kPrivate, TiB(1));
+  const auto backing = Backing::Make(BackingKind::kPrivate, GiB(256));
   ASSERT_THAT(backing, IsOk());
-  EXPECT_EQ(backing->data()[GiB(1000).value()], 0);
+  EXPECT_EQ(backing->data()[GiB(250).value()], 0);
 }
 
 // What the host cannot give is an error.

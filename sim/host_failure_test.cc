@@ -369,8 +369,9 @@ TEST_P(HostFailureTest, NothingIsLost) {
   const std::vector<Step> script = Script();
   const std::vector<uint64_t> uses = CountUses(script, what);
   const uint64_t total = std::accumulate(uses.begin(), uses.end(), uint64_t{0});
-  // Were the script not reached by failures, this test would prove nothing.
-  ASSERT_GT(total, 25u);
+  // Were the script not reached by failures, this test would prove nothing. (There are 25 system
+  // calls where the window is not claimed, more where it is.)
+  ASSERT_GE(total, 25u);
   for (uint64_t n = 0; n < total && !HasFailure(); ++n) {
     RunScript(script, uses, Failure{what, for_good, n});
   }
