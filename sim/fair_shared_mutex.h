@@ -1,35 +1,58 @@
-// FairSharedMutex: std::shared_mutex, but a writer gets its turn.
+// FairSharedMutex: std::shared_mutex, but a writer gets its turn, and alone it costs one
+// std::mutex.
 
 #ifndef TWINMMU_SIM_FAIR_SHARED_MUTEX_H_
 #define TWINMMU_SIM_FAIR_SHARED_MUTEX_H_
 
-#include <pthread.h>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
 
 namespace twinmmu {
 
 // The C++ library's shared_mutex prefers readers: threads that copy without a pause would keep an
-// unmap waiting for ever. This one lets nobody past a writer that waits, so it must not be locked
-// shared twice by one thread. For std::unique_lock and std::shared_lock.
+// unmap waiting for ever. Here readers enter through the writers' mutex, so that nobody gets past a
+// writer that waits; it must therefore not be locked shared twice by one thread. For
+// std::unique_lock and std::shared_lock.
 class FairSharedMutex {
  public:
-  FairSharedMutex() {
-    pthread_rwlockattr_t attributes;
-    pthread_rwlockattr_init(&attributes);
-    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(&lock_, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
-  }
-  ~FairSharedMutex() { pthread_rwlock_destroy(&lock_); }
+  FairSharedMutex() = default;
   FairSharedMutex(const FairSharedMutex&) = delete;
   FairSharedMutex& operator=(const FairSharedMutex&) = delete;
 
-  void lock() { pthread_rwlock_wrlock(&lock_); }
-  void unlock() { pthread_rwlock_unlock(&lock_); }
-  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
-  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+  void lock() {
+    entrance_.lock();
+    if (readers_.load(std::memory_order_acquire) != 0) WaitForReaders();
+  }
+  void unlock() { entrance_.unlock(); }
+
+  void lock_shared() {
+    const std::lock_guard enter(entrance_);
+    readers_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void unlock_shared() {
+    // Either this reader sees the writer that waits, or that writer sees it gone.
+    if (readers_.fetch_sub(1) == 1 && writer_waits_.load()) WakeWriter();
+  }
 
  private:
-  pthread_rwlock_t lock_;
+  [[gnu::cold, gnu::noinline]] void WaitForReaders() {
+    std::unique_lock lock(waiting_);
+    writer_waits_.store(true);
+    none_left_.wait(lock, [this] { return readers_.load() == 0; });
+    writer_waits_.store(false);
+  }
+  [[gnu::cold, gnu::noinline]] void WakeWriter() {
+    const std::lock_guard lock(waiting_);
+    none_left_.notify_one();
+  }
+
+  std::mutex entrance_;  // held by a writer, and by a reader while it enters
+  std::atomic<uint32_t> readers_{0};
+  std::atomic<bool> writer_waits_{false};
+  std::mutex waiting_;
+  std::condition_variable none_left_;
 };
 
 }  // namespace twinmmu

@@ -53,7 +53,26 @@ void PageTable::Delete(Node* node) {
 
 void PageTable::Apply(uint64_t first, uint64_t count, const PageEdit& edit) {
   if (spares_ < edge_nodes_) Prepare();
-  if (count != 0) Apply(root_, root_shift_, first, first + count, edit);
+  if (count != 0 && !ApplyInLeaf(first, first + count, edit)) {
+    Apply(root_, root_shift_, first, first + count, edit);
+  }
+}
+
+bool PageTable::ApplyInLeaf(uint64_t first, uint64_t end, const PageEdit& edit) {
+  // A slot that becomes a hole could free its node, and the nodes above.
+  if (edit.set == 0 || (first >> kBits) != (end - 1) >> kBits) return false;
+  Node* node = root_;
+  for (int shift = root_shift_; shift > 0; shift -= kBits) {
+    const uint64_t slot = node->slots[first >> shift & (kSlots - 1)];
+    if (!IsChild(slot)) return false;
+    node = ChildOf(slot);
+  }
+  for (uint64_t page = first; page < end; ++page) {
+    uint64_t& slot = node->slots[page & (kSlots - 1)];
+    node->used += slot == 0;
+    slot = (slot & edit.keep) | edit.set;
+  }
+  return true;
 }
 
 void PageTable::Apply(Node* node, int shift, uint64_t first, uint64_t end, const PageEdit& edit) {

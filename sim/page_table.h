@@ -108,6 +108,9 @@ class PageTable {
   static bool IsChild(uint64_t slot) { return slot != 0 && (slot & PageEntry::kPresent) == 0; }
   static Node* ChildOf(uint64_t slot) { return reinterpret_cast<Node*>(slot); }
 
+  // Applies where all of [first, end) is in one leaf that exists, the usual case, and nothing
+  // becomes a hole; else false, and nothing has changed.
+  bool ApplyInLeaf(uint64_t first, uint64_t end, const PageEdit& edit);
   // Applies to the part of [first, end) under `node`, whose slots are 1 << shift pages each.
   // `first` and `end` are relative to the node.
   void Apply(Node* node, int shift, uint64_t first, uint64_t end, const PageEdit& edit);

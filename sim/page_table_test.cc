@@ -65,8 +65,12 @@ TEST(PageTableTest, ASpanCostsItsEdges) {
 TEST(PageTableTest, HolesGiveNodesBack) {
   PageTable table(kPages);
   table.Apply(1000, 3, PageEdit::Replace(PageEntry::Reserved(0)));
-  EXPECT_GT(table.nodes(), 1u);
-  table.Apply(0, kPages, PageEdit::Replace(PageEntry()));
+  const uint64_t nodes = table.nodes();
+  EXPECT_GT(nodes, 1u);
+  table.Apply(1010, 2, PageEdit::Replace(PageEntry::Reserved(1)));
+  table.Apply(1000, 3, PageEdit::Replace(PageEntry()));
+  EXPECT_EQ(table.nodes(), nodes);
+  table.Apply(1010, 2, PageEdit::Replace(PageEntry()));
   EXPECT_EQ(table.nodes(), 1u);
 }
 
