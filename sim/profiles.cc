@@ -40,6 +40,14 @@ Profile SmallAddressSpace() {
   return profile;
 }
 
+// All that 47 bits can name. The process itself lives among those addresses, so that they cannot be
+// claimed, and are numbers.
+Profile FullAddressSpace() {
+  Profile profile = Reference();
+  profile.window = WindowProfile{false, DeviceAddress(MiB(2).value()), TiB(128) - MiB(4)};
+  return profile;
+}
+
 Profile Granularities() {
   Profile profile = Reference();
   profile.minimum_granularity = KiB(64);
@@ -80,6 +88,8 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"reference", "two H200 under driver 580.159, each a peer of the other", Reference},
       {"strict", "the reference, but it keeps to the documentation", Strict},
       {"small-address-space", "39 bits of device addresses, 16 GiB of memory", SmallAddressSpace},
+      {"full-address-space", "the reference with all addresses of 47 bits, as numbers",
+       FullAddressSpace},
       {"granularities", "minimum 64 KiB, recommended 2 MiB, reservations of 16 KiB", Granularities},
       {"no-vmm", "devices without virtual memory management", NoVmm},
       {"fabric-not-permitted", "fabric handles advertised and not permitted: the reference",

@@ -55,6 +55,19 @@ TEST_F(ReservationsTest, RefuseWrongArguments) {
               HasDriverCode(kInvalid));
 }
 
+// A machine whose addresses are numbers has all of those that 47 bits can name.
+TEST(FullAddressSpaceTest, ReservesHalfOfAllAddresses) {
+  const auto simulator = Simulator::Create(*Profile::Named("full-address-space"));
+  ASSERT_THAT(simulator, IsOk());
+  Vmm& vmm = **(*simulator)->vmm();
+  const auto range = vmm.AddressReserve(TiB(64));
+  ASSERT_THAT(range, IsOk());
+  EXPECT_THAT(vmm.AddressReserve(TiB(64)), HasDriverCode(DriverCode::kOutOfMemory));
+  const auto handle = vmm.Create(kGranule, AllocationProperties());
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_THAT(vmm.Map(At(range->end() - kGranule, kGranule), *handle), IsOk());
+}
+
 // What is well-formed and too big, or beyond the last address, is out of memory.
 TEST_F(ReservationsTest, RunOutOfAddresses) {
   constexpr auto kOut = DriverCode::kOutOfMemory;
