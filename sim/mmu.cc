@@ -7,11 +7,6 @@ namespace {
 
 int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
 
-bool Covers(Access granted, Access needed) {
-  const auto bits = static_cast<uint32_t>(needed);
-  return (static_cast<uint32_t>(granted) & bits) == bits;
-}
-
 }  // namespace
 
 Mmu::Mmu(const Profile& machine, Window addresses)
@@ -54,12 +49,15 @@ bool Mmu::EveryPage(const AddressRange& range, const Allowed& allowed) const {
   return true;
 }
 
+Access Mmu::RightTo(PageEntry entry, DeviceOrdinal device) const {
+  const Access own = entry.access(device.value());
+  const Access of_host = entry.access(host);
+  if (Covers(own, of_host) || AllocationOf(mappings[entry.index()]).on_device()) return own;
+  return of_host;
+}
+
 bool Mmu::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
-  return EveryPage(range, [&](PageEntry entry) {
-    return Covers(entry.access(device.value()), access) ||
-           (Covers(entry.access(host), access) &&
-            !AllocationOf(mappings[entry.index()]).on_device());
-  });
+  return EveryPage(range, [&](PageEntry entry) { return Covers(RightTo(entry, device), access); });
 }
 
 bool Mmu::CpuCanAccess(const AddressRange& range, Access access) const {

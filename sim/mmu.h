@@ -19,6 +19,12 @@
 
 namespace twinmmu {
 
+// Whether `granted` allows all that `needed` does.
+constexpr bool Covers(Access granted, Access needed) {
+  const auto bits = static_cast<uint32_t>(needed);
+  return (static_cast<uint32_t>(granted) & bits) == bits;
+}
+
 // In pages of the MMU; small, because there may be millions.
 struct MappingRecord {
   uint32_t first_page = 0;
@@ -83,8 +89,10 @@ struct Mmu {
   // Whether `address` is in a reservation, be it mapped or not.
   bool IsReserved(DeviceAddress address) const;
 
-  // Whether `device` may access every byte of `range` in this way. Memory of the host can also be
-  // reached through the host, with the host's right.
+  // What `device` may do with a page that is mapped. Memory of the host can also be reached through
+  // the host, with the host's right.
+  Access RightTo(PageEntry entry, DeviceOrdinal device) const;
+  // Whether `device` may access every byte of `range` in this way.
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
   // Whether the CPU may, at those addresses of the window.
   bool CpuCanAccess(const AddressRange& range, Access access) const;

@@ -53,6 +53,7 @@ void PageTable::Delete(Node* node) {
 
 void PageTable::Apply(uint64_t first, uint64_t count, const PageEdit& edit) {
   if (spares_ < edge_nodes_) Prepare();
+  ++generation_;
   if (count != 0 && !ApplyInLeaf(first, first + count, edit)) {
     Apply(root_, root_shift_, first, first + count, edit);
   }

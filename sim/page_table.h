@@ -96,6 +96,8 @@ class PageTable {
 
   // How many nodes there are: with holes only, one.
   uint64_t nodes() const { return nodes_; }
+  // From 1; another after each Apply. What was found under it still holds.
+  uint64_t generation() const { return generation_; }
 
  private:
   static constexpr int kBits = 9;
@@ -124,6 +126,7 @@ class PageTable {
   uint64_t pages_;
   int root_shift_ = 0;
   uint64_t nodes_ = 1;
+  uint64_t generation_ = 1;
   uint64_t edge_nodes_ = 0;  // that one Apply can need: two at each level below the root
   uint64_t spares_ = 0;
   Node* spare_ = nullptr;  // a list, linked through slots[0]
