@@ -1,6 +1,7 @@
 // Copies and fills: translated page by page, and only if every page is accessible.
 
 #include <cstring>
+#include <optional>
 #include <shared_mutex>
 
 #include "sim/errors.h"
@@ -20,80 +21,151 @@ void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
 
 }  // namespace
 
-absl::Status SimulatedExecutor::CheckDeviceRange(const char* call, DeviceOrdinal device,
-                                                 const AddressRange& range, Access access) const {
-  if (mmu_.CanAccess(device, range, access)) return absl::OkStatus();
-  return InvalidValue(call, "range ", ToString(range), " is not wholly mapped with ",
-                      ToString(access), " access for ", ToString(device));
+std::optional<Fault> SimulatedExecutor::FindFault(const Operation& operation) const {
+  const char* const call = operation.call;
+  const auto host_fault = [&](const void* memory, const AddressRange& other_side,
+                              Access access) -> std::optional<Fault> {
+    const AddressRange range{DeviceAddress(reinterpret_cast<uint64_t>(memory)), other_side.size,
+                             Bytes(0)};
+    const bool in_window = mmu_.window.claimed() && mmu_.window.range().overlaps(range);
+    if (!in_window || mmu_.CpuCanAccess(range, access)) return std::nullopt;
+    return Fault{call, range, access, Location::Host()};
+  };
+  const DeviceOrdinal device = operation.stream.device();
+  const auto device_fault = [&](const AddressRange& range, Access access) -> std::optional<Fault> {
+    if (range.empty() || mmu_.CanAccess(device, range, access)) return std::nullopt;
+    return Fault{call, range, access, Location::Device(device)};
+  };
+  std::optional<Fault> fault;
+  if (operation.kind == Operation::kHostToDevice) {
+    fault = host_fault(operation.source, operation.written, Access::kRead);
+  } else if (operation.kind == Operation::kDeviceToHost) {
+    fault = host_fault(operation.destination, operation.read, Access::kReadWrite);
+  }
+  if (!fault.has_value()) fault = device_fault(operation.written, Access::kReadWrite);
+  if (!fault.has_value()) fault = device_fault(operation.read, Access::kRead);
+  return fault;
 }
 
-absl::Status SimulatedExecutor::CheckHostRange(const char* call, const void* memory, Bytes size,
-                                               Access access) const {
-  if (memory == nullptr) return InvalidValue(call, "the host pointer is null");
-  const AddressRange range{DeviceAddress(reinterpret_cast<uint64_t>(memory)), size, Bytes(0)};
-  const bool in_window = mmu_.window.claimed() && mmu_.window.range().overlaps(range);
-  if (!in_window || mmu_.CpuCanAccess(range, access)) return absl::OkStatus();
-  return InvalidValue(call, "host range ", ToString(range),
-                      " is device memory that the CPU has no right to");
+void SimulatedExecutor::Perform(const Operation& operation) const {
+  switch (operation.kind) {
+    case Operation::kHostToDevice: {
+      const char* from = static_cast<const char*>(operation.source);
+      return mmu_.ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+        std::memcpy(to, from, length);
+        from += length;
+      });
+    }
+    case Operation::kDeviceToHost: {
+      char* to = static_cast<char*>(operation.destination);
+      return mmu_.ForEachPiece(operation.read, [&](const char* from, uint64_t length) {
+        std::memcpy(to, from, length);
+        to += length;
+      });
+    }
+    case Operation::kDeviceToDevice: {
+      Bytes done;
+      return mmu_.ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+        const AddressRange part = operation.read.subrange(done, Bytes(length));
+        mmu_.ForEachPiece(part, [&](const char* from, uint64_t n) {
+          std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
+          to += n;
+        });
+        done = done + Bytes(length);
+      });
+    }
+    case Operation::kFill: {
+      const FillPattern& pattern = operation.pattern;
+      return mmu_.ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+        Repeat(to, length, pattern.value, pattern.width.value());
+      });
+    }
+  }
 }
 
-absl::Status SimulatedExecutor::WriteFromHost(const char* call, DeviceOrdinal device,
+void SimulatedExecutor::Run(const Operation& operation) const {
+  const DeviceOrdinal device = operation.stream.device();
+  if (mmu_.contexts.HasFault(device)) return;
+  const std::shared_lock lock(mmu_.mutex);
+  const std::optional<Fault> fault = FindFault(operation);
+  if (fault.has_value()) return mmu_.contexts.Raise(device, *fault);
+  Perform(operation);
+}
+
+absl::Status SimulatedExecutor::Submit(const Queue& queue, const Operation& operation,
+                                       Returns returns) {
+  const char* const call = operation.call;
+  {
+    const std::shared_lock lock(mmu_.mutex);
+    const std::optional<Fault> fault = FindFault(operation);
+    if (fault.has_value()) return InvalidValue(call, fault->Reason());
+    if (mmu_.scheduler.eager()) {
+      Perform(operation);
+      return absl::OkStatus();
+    }
+  }
+  const StreamScheduler::Point done =
+      mmu_.scheduler.Submit(queue, {[this, operation] { Run(operation); },
+                                    operation.stream,
+                                    call,
+                                    {operation.written, operation.read}});
+  if (returns == Returns::kWhenQueued) return absl::OkStatus();
+  mmu_.scheduler.Finish(done);
+  return mmu_.contexts.Check(call, operation.stream.device());
+}
+
+absl::Status SimulatedExecutor::WriteFromHost(const char* call, Stream stream,
                                               DeviceAddress destination, const void* source,
-                                              Bytes size) {
-  if (size == Bytes(0)) return absl::OkStatus();
-  const AddressRange range{destination, size, Bytes(0)};
-  const std::shared_lock lock(mmu_.mutex);
-  absl::Status status = CheckHostRange(call, source, size, Access::kRead);
-  if (status.ok()) status = CheckDeviceRange(call, device, range, Access::kReadWrite);
-  if (!status.ok()) return status;
-  const char* from = static_cast<const char*>(source);
-  mmu_.ForEachPiece(range, [&](char* to, uint64_t length) {
-    std::memcpy(to, from, length);
-    from += length;
-  });
-  return absl::OkStatus();
+                                              Bytes size, Returns returns) {
+  Queue queue;
+  const absl::Status known = CheckStream(call, stream, &queue);
+  if (!known.ok() || size == Bytes(0)) return known;
+  if (source == nullptr) return InvalidValue(call, "the host pointer is null");
+  Operation operation;
+  operation.kind = Operation::kHostToDevice;
+  operation.call = call;
+  operation.stream = stream;
+  operation.written = AddressRange{destination, size, Bytes(0)};
+  operation.source = source;
+  return Submit(queue, operation, returns);
 }
 
-absl::Status SimulatedExecutor::ReadToHost(const char* call, DeviceOrdinal device,
-                                           void* destination, DeviceAddress source, Bytes size) {
-  if (size == Bytes(0)) return absl::OkStatus();
-  const AddressRange range{source, size, Bytes(0)};
-  const std::shared_lock lock(mmu_.mutex);
-  absl::Status status = CheckHostRange(call, destination, size, Access::kReadWrite);
-  if (status.ok()) status = CheckDeviceRange(call, device, range, Access::kRead);
-  if (!status.ok()) return status;
-  char* to = static_cast<char*>(destination);
-  mmu_.ForEachPiece(range, [&](const char* from, uint64_t length) {
-    std::memcpy(to, from, length);
-    to += length;
-  });
-  return absl::OkStatus();
+absl::Status SimulatedExecutor::ReadToHost(const char* call, Stream stream, void* destination,
+                                           DeviceAddress source, Bytes size, Returns returns) {
+  Queue queue;
+  const absl::Status known = CheckStream(call, stream, &queue);
+  if (!known.ok() || size == Bytes(0)) return known;
+  if (destination == nullptr) return InvalidValue(call, "the host pointer is null");
+  Operation operation;
+  operation.kind = Operation::kDeviceToHost;
+  operation.call = call;
+  operation.stream = stream;
+  operation.read = AddressRange{source, size, Bytes(0)};
+  operation.destination = destination;
+  return Submit(queue, operation, returns);
 }
 
-absl::Status SimulatedExecutor::CopyOnDevice(const char* call, DeviceOrdinal device,
+absl::Status SimulatedExecutor::CopyOnDevice(const char* call, Stream stream,
                                              DeviceAddress destination, DeviceAddress source,
                                              Bytes size) {
-  if (size == Bytes(0)) return absl::OkStatus();
-  const AddressRange to_range{destination, size, Bytes(0)};
-  const AddressRange from_range{source, size, Bytes(0)};
-  const std::shared_lock lock(mmu_.mutex);
-  absl::Status status = CheckDeviceRange(call, device, to_range, Access::kReadWrite);
-  if (status.ok()) status = CheckDeviceRange(call, device, from_range, Access::kRead);
-  if (!status.ok()) return status;
-  Bytes done;
-  mmu_.ForEachPiece(to_range, [&](char* to, uint64_t length) {
-    mmu_.ForEachPiece(from_range.subrange(done, Bytes(length)), [&](const char* from, uint64_t n) {
-      std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
-      to += n;
-    });
-    done = done + Bytes(length);
-  });
-  return absl::OkStatus();
+  Queue queue;
+  const absl::Status known = CheckStream(call, stream, &queue);
+  if (!known.ok() || size == Bytes(0)) return known;
+  Operation operation;
+  operation.kind = Operation::kDeviceToDevice;
+  operation.call = call;
+  operation.stream = stream;
+  operation.written = AddressRange{destination, size, Bytes(0)};
+  operation.read = AddressRange{source, size, Bytes(0)};
+  return Submit(queue, operation, Returns::kWhenQueued);
 }
 
-absl::Status SimulatedExecutor::FillOnDevice(const char* call, DeviceOrdinal device,
+absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
                                              DeviceAddress destination, const FillPattern& pattern,
                                              uint64_t count) {
+  Queue queue;
+  const absl::Status known = CheckStream(call, stream, &queue);
+  if (!known.ok()) return known;
   const Bytes width = pattern.width;
   if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) {
     return InvalidValue(call, "width ", ToString(width), " is not 1, 2 or 4");
@@ -107,69 +179,57 @@ absl::Status SimulatedExecutor::FillOnDevice(const char* call, DeviceOrdinal dev
     return InvalidValue(call, "address ", ToString(destination), " is not a multiple of ",
                         ToString(width));
   }
-  const AddressRange range{destination, size, Bytes(0)};
-  const std::shared_lock lock(mmu_.mutex);
-  const absl::Status status = CheckDeviceRange(call, device, range, Access::kReadWrite);
-  if (!status.ok()) return status;
-  mmu_.ForEachPiece(
-      range, [&](char* to, uint64_t length) { Repeat(to, length, pattern.value, width.value()); });
-  return absl::OkStatus();
+  Operation operation;
+  operation.kind = Operation::kFill;
+  operation.call = call;
+  operation.stream = stream;
+  operation.written = AddressRange{destination, size, Bytes(0)};
+  operation.pattern = pattern;
+  return Submit(queue, operation, Returns::kWhenQueued);
 }
+
+// Without a stream: on the default stream, and the host's memory is not needed afterwards.
 
 absl::Status SimulatedExecutor::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
                                                  const void* source, Bytes size) {
-  constexpr char kCall[] = "cuMemcpyHtoD";
-  const absl::Status known = CheckDevice(kCall, device);
-  return known.ok() ? WriteFromHost(kCall, device, destination, source, size) : known;
+  return WriteFromHost("cuMemcpyHtoD", Stream(device), destination, source, size,
+                       Returns::kWhenDone);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToHost(DeviceOrdinal device, void* destination,
                                                  DeviceAddress source, Bytes size) {
-  constexpr char kCall[] = "cuMemcpyDtoH";
-  const absl::Status known = CheckDevice(kCall, device);
-  return known.ok() ? ReadToHost(kCall, device, destination, source, size) : known;
+  return ReadToHost("cuMemcpyDtoH", Stream(device), destination, source, size, Returns::kWhenDone);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
                                                    DeviceAddress source, Bytes size) {
-  constexpr char kCall[] = "cuMemcpyDtoD";
-  const absl::Status known = CheckDevice(kCall, device);
-  return known.ok() ? CopyOnDevice(kCall, device, destination, source, size) : known;
+  return CopyOnDevice("cuMemcpyDtoD", Stream(device), destination, source, size);
 }
 
 absl::Status SimulatedExecutor::Fill(DeviceOrdinal device, DeviceAddress destination,
                                      const FillPattern& pattern, uint64_t count) {
-  constexpr char kCall[] = "cuMemset";
-  const absl::Status known = CheckDevice(kCall, device);
-  return known.ok() ? FillOnDevice(kCall, device, destination, pattern, count) : known;
+  return FillOnDevice("cuMemset", Stream(device), destination, pattern, count);
 }
 
 absl::Status SimulatedExecutor::CopyHostToDevice(Stream stream, DeviceAddress destination,
                                                  const void* source, Bytes size) {
-  constexpr char kCall[] = "cuMemcpyHtoDAsync";
-  const absl::Status known = CheckStream(kCall, stream);
-  return known.ok() ? WriteFromHost(kCall, stream.device(), destination, source, size) : known;
+  return WriteFromHost("cuMemcpyHtoDAsync", stream, destination, source, size,
+                       Returns::kWhenQueued);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToHost(Stream stream, void* destination,
                                                  DeviceAddress source, Bytes size) {
-  constexpr char kCall[] = "cuMemcpyDtoHAsync";
-  const absl::Status known = CheckStream(kCall, stream);
-  return known.ok() ? ReadToHost(kCall, stream.device(), destination, source, size) : known;
+  return ReadToHost("cuMemcpyDtoHAsync", stream, destination, source, size, Returns::kWhenQueued);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToDevice(Stream stream, DeviceAddress destination,
                                                    DeviceAddress source, Bytes size) {
-  constexpr char kCall[] = "cuMemcpyDtoDAsync";
-  const absl::Status known = CheckStream(kCall, stream);
-  return known.ok() ? CopyOnDevice(kCall, stream.device(), destination, source, size) : known;
+  return CopyOnDevice("cuMemcpyDtoDAsync", stream, destination, source, size);
 }
 
 absl::Status SimulatedExecutor::Fill(Stream stream, DeviceAddress destination,
                                      const FillPattern& pattern, uint64_t count) {
-  constexpr char kCall[] = "cuMemsetAsync";
-  const absl::Status known = CheckStream(kCall, stream);
-  return known.ok() ? FillOnDevice(kCall, stream.device(), destination, pattern, count) : known;
+  return FillOnDevice("cuMemsetAsync", stream, destination, pattern, count);
 }
 
 }  // namespace twinmmu

@@ -1,7 +1,8 @@
-// Streams and events. All work is done when the call that asked for it returns, so that waiting is
-// only a check of what is waited for.
+// Streams and events. On an eager machine all work is done when the call that asked for it returns:
+// waiting is only a check of what is waited for.
 
 #include <mutex>
+#include <utility>
 
 #include "sim/errors.h"
 #include "sim/simulated_executor.h"
@@ -12,69 +13,103 @@ namespace {
 // CU_STREAM_PER_THREAD, the greatest of the values that name a default stream: 0, 1, 2.
 constexpr uint64_t kLastDefaultStream = 2;
 
+absl::Status NoSuchStream(const char* call, Stream stream) {
+  return Fail(DriverCode::kInvalidHandle, call, "stream ", stream.value(), " of ",
+              ToString(stream.device()), " does not exist");
+}
+
+absl::Status NoSuchEvent(const char* call, Event event) {
+  return Fail(DriverCode::kInvalidHandle, call, "event ", event.value(), " of ",
+              ToString(event.device()), " does not exist");
+}
+
 }  // namespace
+
+SimulatedExecutor::SimulatedExecutor(Mmu* mmu) : mmu_(*mmu) {
+  for (int i = 0; i < mmu_.profile.device_count(); ++i) {
+    default_queues_.push_back(mmu_.scheduler.eager() ? nullptr
+                                                     : mmu_.scheduler.MakeQueue(DeviceOrdinal(i)));
+  }
+}
 
 absl::Status SimulatedExecutor::CheckDevice(const char* call, DeviceOrdinal device) const {
   if (mmu_.HasDevice(device)) return absl::OkStatus();
   return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
 }
 
-absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream) {
-  const absl::Status known = CheckDevice(call, stream.device());
-  if (!known.ok() || stream.value() <= kLastDefaultStream) return known;
-  const std::lock_guard lock(mutex_);
-  const StreamState* state = streams_.Find(stream.value());
-  if (state != nullptr && state->device == stream.device()) return absl::OkStatus();
-  return Fail(DriverCode::kInvalidHandle, call, "stream ", stream.value(), " of ",
-              ToString(stream.device()), " does not exist");
+absl::Status SimulatedExecutor::CheckContext(const char* call, DeviceOrdinal device) const {
+  const absl::Status known = CheckDevice(call, device);
+  return known.ok() ? mmu_.contexts.Check(call, device) : known;
 }
 
-absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event) {
+absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Queue* queue) {
+  const absl::Status usable = CheckContext(call, stream.device());
+  if (!usable.ok()) return usable;
+  if (stream.value() <= kLastDefaultStream) {
+    *queue = default_queues_[static_cast<size_t>(stream.device().value())];
+    return absl::OkStatus();
+  }
+  const std::lock_guard lock(mutex_);
+  const StreamState* state = streams_.Find(stream.value());
+  if (state == nullptr || state->device != stream.device()) return NoSuchStream(call, stream);
+  *queue = state->queue;
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event,
+                                           StreamScheduler::Point* point) {
   const absl::Status known = CheckDevice(call, event.device());
   if (!known.ok()) return known;
   const std::lock_guard lock(mutex_);
   const EventState* state = events_.Find(event.value());
-  if (state != nullptr && state->device == event.device()) return absl::OkStatus();
-  return Fail(DriverCode::kInvalidHandle, call, "event ", event.value(), " of ",
-              ToString(event.device()), " does not exist");
+  if (state == nullptr || state->device != event.device()) return NoSuchEvent(call, event);
+  *point = state->point;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Stream> SimulatedExecutor::CreateStream(DeviceOrdinal device) {
-  const absl::Status known = CheckDevice("cuStreamCreate", device);
-  if (!known.ok()) return known;
+  const absl::Status usable = CheckContext("cuStreamCreate", device);
+  if (!usable.ok()) return usable;
+  StreamState state{device, mmu_.scheduler.eager() ? nullptr : mmu_.scheduler.MakeQueue(device)};
   const std::lock_guard lock(mutex_);
-  return Stream(device, streams_.Insert(StreamState{device}));
+  return Stream(device, streams_.Insert(std::move(state)));
 }
 
+// What a destroyed stream has queued stays with the scheduler.
 absl::Status SimulatedExecutor::DestroyStream(Stream stream) {
   constexpr char kCall[] = "cuStreamDestroy";
   const absl::Status known = CheckDevice(kCall, stream.device());
   if (!known.ok()) return known;
   const std::lock_guard lock(mutex_);
   const StreamState* state = streams_.Find(stream.value());
-  if (state == nullptr || state->device != stream.device()) {
-    return Fail(DriverCode::kInvalidHandle, kCall, "stream ", stream.value(), " of ",
-                ToString(stream.device()), " does not exist, or is the default stream");
-  }
+  if (state == nullptr || state->device != stream.device()) return NoSuchStream(kCall, stream);
   streams_.Erase(HandleTable<StreamState>::IndexOf(stream.value()));
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
-  const absl::Status known = CheckStream("cuStreamQuery", stream);
-  if (!known.ok()) return known;
-  return true;
+  constexpr char kCall[] = "cuStreamQuery";
+  Queue queue;
+  const absl::Status usable = CheckStream(kCall, stream, &queue);
+  if (!usable.ok()) return usable;
+  if (mmu_.scheduler.eager()) return true;
+  return Query(kCall, stream.device(), mmu_.scheduler.Record(queue));
 }
 
 absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
-  return CheckStream("cuStreamSynchronize", stream);
+  constexpr char kCall[] = "cuStreamSynchronize";
+  Queue queue;
+  const absl::Status usable = CheckStream(kCall, stream, &queue);
+  if (!usable.ok() || mmu_.scheduler.eager()) return usable;
+  mmu_.scheduler.Finish(mmu_.scheduler.Record(queue));
+  return mmu_.contexts.Check(kCall, stream.device());
 }
 
 absl::StatusOr<Event> SimulatedExecutor::CreateEvent(DeviceOrdinal device) {
-  const absl::Status known = CheckDevice("cuEventCreate", device);
-  if (!known.ok()) return known;
+  const absl::Status usable = CheckContext("cuEventCreate", device);
+  if (!usable.ok()) return usable;
   const std::lock_guard lock(mutex_);
-  return Event(device, events_.Insert(EventState{device}));
+  return Event(device, events_.Insert(EventState{device, {}}));
 }
 
 absl::Status SimulatedExecutor::DestroyEvent(Event event) {
@@ -83,44 +118,74 @@ absl::Status SimulatedExecutor::DestroyEvent(Event event) {
   if (!known.ok()) return known;
   const std::lock_guard lock(mutex_);
   const EventState* state = events_.Find(event.value());
-  if (state == nullptr || state->device != event.device()) {
-    return Fail(DriverCode::kInvalidHandle, kCall, "event ", event.value(), " of ",
-                ToString(event.device()), " does not exist");
-  }
+  if (state == nullptr || state->device != event.device()) return NoSuchEvent(kCall, event);
   events_.Erase(HandleTable<EventState>::IndexOf(event.value()));
   return absl::OkStatus();
 }
 
 absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
   constexpr char kCall[] = "cuEventRecord";
-  absl::Status valid = CheckEvent(kCall, event);
-  if (valid.ok()) valid = CheckStream(kCall, stream);
-  if (!valid.ok()) return valid;
+  StreamScheduler::Point point;
+  Queue queue;
+  absl::Status usable = CheckEvent(kCall, event, &point);
+  if (usable.ok()) usable = CheckStream(kCall, stream, &queue);
+  if (!usable.ok()) return usable;
   if (event.device() != stream.device()) {
     return Fail(DriverCode::kInvalidHandle, kCall, "the event is of ", ToString(event.device()),
                 ", the stream of ", ToString(stream.device()));
   }
+  if (mmu_.scheduler.eager()) return absl::OkStatus();
+  point = mmu_.scheduler.Record(queue);
+  const std::lock_guard lock(mutex_);
+  EventState* state = events_.Find(event.value());
+  if (state == nullptr) return NoSuchEvent(kCall, event);  // destroyed meanwhile
+  std::swap(state->point, point);
   return absl::OkStatus();
 }
 
 absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
   constexpr char kCall[] = "cuStreamWaitEvent";
-  const absl::Status valid = CheckStream(kCall, stream);
-  return valid.ok() ? CheckEvent(kCall, event) : valid;
+  Queue queue;
+  StreamScheduler::Point point;
+  absl::Status usable = CheckStream(kCall, stream, &queue);
+  if (usable.ok()) usable = CheckEvent(kCall, event, &point);
+  if (usable.ok() && !mmu_.scheduler.eager()) mmu_.scheduler.Wait(queue, point);
+  return usable;
 }
 
 absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
-  const absl::Status known = CheckEvent("cuEventQuery", event);
+  constexpr char kCall[] = "cuEventQuery";
+  StreamScheduler::Point point;
+  const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
-  return true;
+  if (mmu_.scheduler.eager()) return true;
+  return Query(kCall, event.device(), point);
+}
+
+// A fault that shows meanwhile is an answer too.
+absl::StatusOr<bool> SimulatedExecutor::Query(const char* call, DeviceOrdinal device,
+                                              const StreamScheduler::Point& point) {
+  const bool done = mmu_.scheduler.Query(point);
+  const absl::Status usable = mmu_.contexts.Check(call, device);
+  if (!usable.ok()) return usable;
+  return done;
 }
 
 absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
-  return CheckEvent("cuEventSynchronize", event);
+  constexpr char kCall[] = "cuEventSynchronize";
+  StreamScheduler::Point point;
+  const absl::Status known = CheckEvent(kCall, event, &point);
+  if (!known.ok() || mmu_.scheduler.eager()) return known;
+  mmu_.scheduler.Finish(point);
+  return mmu_.contexts.Check(kCall, event.device());
 }
 
 absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
-  return CheckDevice("cuCtxSynchronize", device);
+  constexpr char kCall[] = "cuCtxSynchronize";
+  const absl::Status known = CheckDevice(kCall, device);
+  if (!known.ok() || mmu_.scheduler.eager()) return known;
+  mmu_.scheduler.FinishDevice(device);
+  return mmu_.contexts.Check(kCall, device);
 }
 
 }  // namespace twinmmu

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -189,7 +190,9 @@ std::vector<Step> Using() {
        [](World& w) {
          return w.executor.CopyDeviceToHost(w.stream, w.bytes.data(), w.space.base, Bytes(64));
        }},
+      {"ask the stream", [](World& w) { return w.executor.QueryStream(w.stream).status(); }},
       {"synchronise", [](World& w) { return w.executor.SynchronizeStream(w.stream); }},
+      {"synchronise the device", [](World& w) { return w.executor.SynchronizeDevice(kDevice0); }},
       {"destroy event", [](World& w) { return w.executor.DestroyEvent(w.event); }},
       {"destroy stream", [](World& w) { return w.executor.DestroyStream(w.stream); }},
   };
@@ -280,11 +283,12 @@ std::string StateOf(World& w, bool what_the_cpu_sees) {
   return out.str();
 }
 
-// What fails in one run of the script.
+// What fails in one run of the script, and when work runs there.
 struct Failure {
   Fails what;
   bool for_good;
   uint64_t n;
+  StreamPolicy policy;
 };
 
 // Runs a step where a failure may hit it; if it does, the step runs a second time. `uses`: how many
@@ -311,8 +315,9 @@ void RunStep(World& w, const Step& step, uint64_t uses, bool for_good) {
   EXPECT_EQ(GetDriverCode(status), step.expected) << status;
 }
 
-std::unique_ptr<Simulator> MakeSimulator() {
-  const Profile profile = *Profile::Named("fabric-permitted");
+std::unique_ptr<Simulator> MakeSimulator(StreamPolicy policy) {
+  Profile profile = *Profile::Named("fabric-permitted");
+  profile.stream_policy = policy;
   absl::StatusOr<std::unique_ptr<Simulator>> simulator;
   bool failed = false;
   {
@@ -327,11 +332,11 @@ std::unique_ptr<Simulator> MakeSimulator() {
 }
 
 // How many calls or allocations each step makes; the first is to make the simulator.
-std::vector<uint64_t> CountUses(const std::vector<Step>& script, Fails what) {
+std::vector<uint64_t> CountUses(const std::vector<Step>& script, Fails what, StreamPolicy policy) {
   constexpr uint64_t kNever = ~uint64_t{0};
   std::vector<uint64_t> uses;
   failing_host::FailAt(what, kNever, false);
-  World world(MakeSimulator());
+  World world(MakeSimulator(policy));
   uses.push_back(kNever - failing_host::Countdown());
   for (const Step& step : script) {
     const uint64_t left = failing_host::Countdown();
@@ -349,7 +354,7 @@ void RunScript(const std::vector<Step>& script, const std::vector<uint64_t>& use
   const ptrdiff_t files = OpenFiles();
   failing_host::FailAt(failure.what, failure.n, failure.for_good);
   {
-    World world(MakeSimulator());
+    World world(MakeSimulator(failure.policy));
     const MemoryInfo fresh = *world.vmm.GetMemoryInfo(kDevice0);
     for (size_t i = 0; i < script.size(); ++i) {
       RunStep(world, script[i], uses[i + 1], failure.for_good);
@@ -361,28 +366,27 @@ void RunScript(const std::vector<Step>& script, const std::vector<uint64_t>& use
   EXPECT_EQ(OpenFiles(), files);
 }
 
-class HostFailureTest : public testing::TestWithParam<std::pair<Fails, bool>> {};
+class HostFailureTest : public testing::TestWithParam<std::tuple<Fails, bool, StreamPolicy>> {};
 
 // Each failure in turn, alone or with all that follow in the same call, changes and loses nothing.
 TEST_P(HostFailureTest, NothingIsLost) {
-  const auto& [what, for_good] = GetParam();
+  const auto& [what, for_good, policy] = GetParam();
   const std::vector<Step> script = Script();
-  const std::vector<uint64_t> uses = CountUses(script, what);
+  const std::vector<uint64_t> uses = CountUses(script, what, policy);
   const uint64_t total = std::accumulate(uses.begin(), uses.end(), uint64_t{0});
   // Were the script not reached by failures, this test would prove nothing. (There are 25 system
   // calls where the window is not claimed, more where it is.)
   ASSERT_GE(total, 25u);
   for (uint64_t n = 0; n < total && !HasFailure(); ++n) {
-    RunScript(script, uses, Failure{what, for_good, n});
+    RunScript(script, uses, Failure{what, for_good, n, policy});
   }
   RecordProperty("failures", std::to_string(total));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HostFailureTest,
-                         testing::Values(std::pair(Fails::kSystemCalls, false),
-                                         std::pair(Fails::kSystemCalls, true),
-                                         std::pair(Fails::kMemory, false),
-                                         std::pair(Fails::kMemory, true)));
+INSTANTIATE_TEST_SUITE_P(
+    All, HostFailureTest,
+    testing::Combine(testing::Values(Fails::kSystemCalls, Fails::kMemory), testing::Bool(),
+                     testing::Values(StreamPolicy::kEager, StreamPolicy::kDeferred)));
 
 }  // namespace
 }  // namespace twinmmu

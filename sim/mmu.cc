@@ -16,7 +16,9 @@ Mmu::Mmu(const Profile& machine, Window addresses)
       host(machine.device_count()),
       memory(machine),
       space(window.range(), machine.default_alignment()),
-      table(window.range().size.value() >> page_shift) {}
+      table(window.range().size.value() >> page_shift),
+      contexts(machine.device_count()),
+      scheduler(machine.stream_policy, machine.stream_seed) {}
 
 std::optional<int> Mmu::RightOf(const Location& location) const {
   switch (location.type) {

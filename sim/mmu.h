@@ -10,11 +10,13 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "sim/address_space.h"
+#include "sim/contexts.h"
 #include "sim/fair_shared_mutex.h"
 #include "sim/page_table.h"
 #include "sim/physical_memory.h"
 #include "sim/pool.h"
 #include "sim/profile.h"
+#include "sim/stream_scheduler.h"
 #include "sim/window.h"
 
 namespace twinmmu {
@@ -40,7 +42,8 @@ struct MappingRecord {
 };
 
 // `mutex` guards every member that is not const: calls that change something hold it alone, those
-// that only read, copies included, share it. So memory cannot go away under a copy.
+// that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
+// `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
@@ -58,6 +61,8 @@ struct Mmu {
   PageTable table;
   Pool<MappingRecord> mappings;
   uint32_t mappings_made = 0;
+  Contexts contexts;
+  StreamScheduler scheduler;
 
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < profile.device_count();

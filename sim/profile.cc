@@ -163,7 +163,23 @@ absl::Status ValidateHost(const Profile& profile) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateStreams(const Profile& profile) {
+  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+    if (profile.stream_policy == known.policy) return absl::OkStatus();
+  }
+  return Wrong("stream_policy", "there is no policy ", static_cast<int>(profile.stream_policy));
+}
+
 }  // namespace
+
+absl::Span<const StreamPolicyInfo> AllStreamPolicies() {
+  static constexpr StreamPolicyInfo kPolicies[] = {
+      {StreamPolicy::kEager, "eager"},
+      {StreamPolicy::kDeferred, "deferred"},
+      {StreamPolicy::kSeeded, "seeded"},
+  };
+  return kPolicies;
+}
 
 absl::Span<const QuirkInfo> AllQuirks() {
 #define TWINMMU_QUIRK(field) \
@@ -237,6 +253,7 @@ absl::Status Profile::Validate() const {
   if (status.ok()) status = ValidateWindow(*this);
   if (status.ok()) status = ValidateDevices(*this);
   if (status.ok()) status = ValidateHost(*this);
+  if (status.ok()) status = ValidateStreams(*this);
   return status;
 }
 

@@ -88,6 +88,21 @@ struct QuirkInfo {
 };
 absl::Span<const QuirkInfo> AllQuirks();
 
+// When work on a stream runs. All three keep the order that api/executor.h promises, and a driver
+// may do as any of them does.
+enum class StreamPolicy {
+  kEager,     // at the call
+  kDeferred,  // as late as synchronisation and queries allow
+  kSeeded,    // at each call some of what could run, chosen by a random number
+};
+
+// Every policy with its name.
+struct StreamPolicyInfo {
+  StreamPolicy policy;
+  const char* name;
+};
+absl::Span<const StreamPolicyInfo> AllStreamPolicies();
+
 struct Profile {
   int driver_version = 0;  // as Vmm::GetDriverVersion
   std::vector<DeviceProfile> devices;
@@ -100,6 +115,8 @@ struct Profile {
   WindowProfile window;
   bool fabric_permitted = false;   // a fabric handle can be advertised and still not be permitted
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
+  StreamPolicy stream_policy = StreamPolicy::kEager;
+  uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order
   Quirks quirks;
 
   // The reference: `devices` H200 under driver 580.159, each a peer of every other.

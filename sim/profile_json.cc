@@ -62,6 +62,8 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("window", profile.window);
   visit("fabric_permitted", profile.fabric_permitted);
   visit("map_takes_offsets", profile.map_takes_offsets);
+  visit("stream_policy", profile.stream_policy);
+  visit("stream_seed", profile.stream_seed);
   visit("quirks", profile.quirks);
 }
 
@@ -144,6 +146,18 @@ class Reader {
                            : value.get<int64_t>() >= std::numeric_limits<int>::min());
     if (!fits) return Expected(path, "a whole number of 32 bits", value);
     field = value.get<int>();
+  }
+  void Read(const json& value, const std::string& path, uint64_t& field) {
+    if (!value.is_number_unsigned()) return Expected(path, "a whole number from 0 on", value);
+    field = value.get<uint64_t>();
+  }
+  void Read(const json& value, const std::string& path, StreamPolicy& field) {
+    for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+      if (value != known.name) continue;
+      field = known.policy;
+      return;
+    }
+    Expected(path, "\"eager\", \"deferred\" or \"seeded\"", value);
   }
   void Read(const json& value, const std::string& path, std::string& field) {
     if (!value.is_string()) return Expected(path, "a string", value);
@@ -234,6 +248,13 @@ class Writer {
  private:
   static json Write(bool value) { return value; }
   static json Write(int value) { return value; }
+  static json Write(uint64_t value) { return value; }
+  static json Write(StreamPolicy value) {
+    for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+      if (value == known.policy) return known.name;
+    }
+    return nullptr;  // not of a valid profile
+  }
   static json Write(const std::string& value) { return value; }
   static json Write(Bytes value) { return ToString(value); }
   static json Write(DeviceAddress value) { return ToString(value); }

@@ -69,6 +69,13 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     EXPECT_NE(ToJson(other), ToJson(reference)) << quirk.name;
     EXPECT_FALSE((*ParseProfile(ToJson(other))).quirks.*quirk.field) << quirk.name;
   }
+  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+    Profile other = reference;
+    other.stream_policy = known.policy;
+    other.stream_seed = ~uint64_t{0};
+    EXPECT_EQ(ParseProfile(ToJson(other))->stream_policy, known.policy) << known.name;
+    EXPECT_EQ(ParseProfile(ToJson(other))->stream_seed, other.stream_seed);
+  }
   Profile other = reference;
   other.devices[1].attributes.clear();
   EXPECT_TRUE(ParseProfile(ToJson(other))->devices[1].attributes.empty());
@@ -100,6 +107,9 @@ TEST(ProfileJsonTest, RefusesWithPathAndReason) {
            std::pair(R"({"window": {"base": "16 TiB"}})", "window.base: expected an address"),
            std::pair(R"({"window": {"size": "3 KiB"}})", "window.size: 3 KiB is not a multiple"),
            std::pair(R"({"minimum_granularity": "3 MiB"})", "minimum_granularity: 3 MiB is not"),
+           std::pair(R"({"stream_policy": "lazy"})", "stream_policy: expected \"eager\", \"def"),
+           std::pair(R"({"stream_policy": 1})", "stream_policy: expected \"eager\""),
+           std::pair(R"({"stream_seed": -1})", "stream_seed: expected a whole number from 0"),
            std::pair(R"({"host_nodes": [{"node": "0"}]})", "host_nodes[0].node: expected"),
        }) {
     EXPECT_THAT(Complaint(json), HasSubstr(absl::StrCat("profile: ", complaint)));

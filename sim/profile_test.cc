@@ -58,6 +58,9 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad = good;
   bad.host_nodes.push_back(bad.host_nodes[0]);
   EXPECT_THAT(Complaint(bad), HasSubstr("host_nodes[1].node: "));
+  bad = good;
+  bad.stream_policy = static_cast<StreamPolicy>(3);
+  EXPECT_THAT(Complaint(bad), HasSubstr("stream_policy: there is no policy 3"));
   EXPECT_THAT(Complaint(Profile::ReferenceH200(16)), HasSubstr("16 devices"));
 }
 

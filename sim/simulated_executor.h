@@ -5,19 +5,27 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "api/executor.h"
+#include "sim/contexts.h"
 #include "sim/handle_table.h"
 #include "sim/mmu.h"
+#include "sim/stream_scheduler.h"
 
 namespace twinmmu {
 
-// Every operation runs at the call, so all work of a stream is always done. Definitions stand by
-// subject: executor_copies.cc, executor_streams.cc, executor_kernels.cc.
+// Work is checked at the call. It runs there too, or, if the profile says so, when the scheduler of
+// the machine thinks fit: then it is translated anew, and what is no longer accessible is a fault.
+// Streams 0, 1 and 2 of a device are one, its default stream. (2 is that of the calling thread: for
+// one thread there is no difference.) Definitions stand by subject: executor_copies.cc,
+// executor_streams.cc, executor_kernels.cc.
 class SimulatedExecutor : public Executor {
  public:
-  // `mmu` must outlive this object.
-  explicit SimulatedExecutor(Mmu* mmu) : mmu_(*mmu) {}
+  // `mmu` must outlive this object. Work that is still queued in it when this object goes must not
+  // run any more.
+  explicit SimulatedExecutor(Mmu* mmu);
 
   absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
                                 Bytes size) override;
@@ -55,34 +63,63 @@ class SimulatedExecutor : public Executor {
                       absl::Span<const void* const> arguments) override;
 
  private:
-  // The bodies of copies and fills; `call` is the driver's name of the one that was asked for.
-  absl::Status WriteFromHost(const char* call, DeviceOrdinal device, DeviceAddress destination,
-                             const void* source, Bytes size);
-  absl::Status ReadToHost(const char* call, DeviceOrdinal device, void* destination,
-                          DeviceAddress source, Bytes size);
-  absl::Status CopyOnDevice(const char* call, DeviceOrdinal device, DeviceAddress destination,
+  using Queue = StreamScheduler::Queue;
+
+  // A copy or a fill of at least one byte.
+  struct Operation {
+    enum Kind { kHostToDevice, kDeviceToHost, kDeviceToDevice, kFill };
+    Kind kind = kFill;
+    const char* call = "";  // the driver's name of the one that was asked for
+    Stream stream;
+    AddressRange written;  // of the device; empty: nothing
+    AddressRange read;     // of the device; empty: nothing
+    const void* source = nullptr;
+    void* destination = nullptr;
+    FillPattern pattern;
+  };
+  enum class Returns { kWhenQueued, kWhenDone };
+
+  absl::Status WriteFromHost(const char* call, Stream stream, DeviceAddress destination,
+                             const void* source, Bytes size, Returns returns);
+  absl::Status ReadToHost(const char* call, Stream stream, void* destination, DeviceAddress source,
+                          Bytes size, Returns returns);
+  absl::Status CopyOnDevice(const char* call, Stream stream, DeviceAddress destination,
                             DeviceAddress source, Bytes size);
-  absl::Status FillOnDevice(const char* call, DeviceOrdinal device, DeviceAddress destination,
+  absl::Status FillOnDevice(const char* call, Stream stream, DeviceAddress destination,
                             const FillPattern& pattern, uint64_t count);
 
+  // The way of every operation, its stream being checked: checked, then run or queued.
+  absl::Status Submit(const Queue& queue, const Operation& operation, Returns returns);
+  // What of the operation is not accessible. With mmu_.mutex held, as Perform.
+  std::optional<Fault> FindFault(const Operation& operation) const;
+  void Perform(const Operation& operation) const;
+  // Queued work: does what was asked for, or raises a fault and writes nothing.
+  void Run(const Operation& operation) const;
+
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
-  absl::Status CheckStream(const char* call, Stream stream);
-  absl::Status CheckEvent(const char* call, Event event);
-  // With mmu_.mutex held: `device` may access all of `range`; the CPU can access host memory.
-  absl::Status CheckDeviceRange(const char* call, DeviceOrdinal device, const AddressRange& range,
-                                Access access) const;
-  absl::Status CheckHostRange(const char* call, const void* memory, Bytes size,
-                              Access access) const;
+  // The device exists, and its context has had no fault.
+  absl::Status CheckContext(const char* call, DeviceOrdinal device) const;
+  // Also that there is such a stream; `queue` gets its queue.
+  absl::Status CheckStream(const char* call, Stream stream, Queue* queue);
+  // There is such an event; `point` gets what it stands for.
+  absl::Status CheckEvent(const char* call, Event event, StreamScheduler::Point* point);
+
+  absl::StatusOr<bool> Query(const char* call, DeviceOrdinal device,
+                             const StreamScheduler::Point& point);
 
   struct StreamState {
     DeviceOrdinal device;
+    Queue queue;
   };
   struct EventState {
     DeviceOrdinal device;
+    StreamScheduler::Point point;
   };
 
   Mmu& mmu_;
-  std::mutex mutex_;  // guards what follows; never taken while mmu_.mutex is held
+  std::vector<Queue> default_queues_;  // by device; of an eager machine, null as all queues are
+  std::mutex
+      mutex_;  // guards what follows; no other lock is taken, and nothing run, while it is held
   HandleTable<StreamState> streams_;
   HandleTable<EventState> events_;
 };

@@ -75,8 +75,9 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
 absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
                                                            DeviceAddress address) {
   constexpr char kCall[] = "cuMemGetAddressRange";
-  const absl::Status known = CheckDevice(kCall, device);
-  if (!known.ok()) return known;
+  absl::Status usable = CheckDevice(kCall, device);
+  if (usable.ok()) usable = mmu_.contexts.Check(kCall, device);
+  if (!usable.ok()) return usable;
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
   if (mapping == nullptr || mmu_.At(address).access(device.value()) == Access::kNone) {
