@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -33,23 +33,19 @@ struct Fault {
 // A fault sticks: its context gives ILLEGAL_ADDRESS for good. Thread-safe.
 class Contexts {
  public:
-  explicit Contexts(int devices) : contexts_(static_cast<size_t>(devices)) {}
+  explicit Contexts(int devices) : contexts_(new Context[static_cast<size_t>(devices)]) {}
 
-  // OK as long as the context of `device`, which exists, has no fault.
+  // OK as long as the context of `device`, which exists, has had no fault.
   absl::Status Check(const char* call, DeviceOrdinal device) const {
-    const Context& context = contexts_[static_cast<size_t>(device.value())];
-    if (!context.faulted.load(std::memory_order_acquire)) return absl::OkStatus();
-    return Fail(DriverCode::kIllegalAddress, call, "the context of ", ToString(device),
-                " had a fault, for good: when work of ", context.fault.call, " ran, ",
-                context.fault.Reason());
+    return HasFault(device) ? Ruined(call, device) : absl::OkStatus();
   }
   bool HasFault(DeviceOrdinal device) const {
-    return contexts_[static_cast<size_t>(device.value())].faulted.load(std::memory_order_acquire);
+    return Of(device).faulted.load(std::memory_order_acquire);
   }
   // The first fault of a context is the one that it tells.
   void Raise(DeviceOrdinal device, const Fault& fault) {
     const std::lock_guard lock(mutex_);
-    Context& context = contexts_[static_cast<size_t>(device.value())];
+    Context& context = Of(device);
     if (context.faulted) return;
     context.fault = fault;
     context.faulted.store(true, std::memory_order_release);
@@ -61,8 +57,17 @@ class Contexts {
     Fault fault;  // does not change once there
   };
 
+  Context& Of(DeviceOrdinal device) const {
+    return contexts_[static_cast<size_t>(device.value())];
+  }
+  [[gnu::cold, gnu::noinline]] absl::Status Ruined(const char* call, DeviceOrdinal device) const {
+    const Fault& fault = Of(device).fault;
+    return Fail(DriverCode::kIllegalAddress, call, "the context of ", ToString(device),
+                " had a fault, for good: when work of ", fault.call, " ran, ", fault.Reason());
+  }
+
   std::mutex mutex_;  // for Raise
-  std::deque<Context> contexts_;
+  std::unique_ptr<Context[]> contexts_;
 };
 
 }  // namespace twinmmu

@@ -1,7 +1,6 @@
 // Copies and fills: translated page by page, and only if every page is accessible.
 
 #include <cstring>
-#include <optional>
 #include <shared_mutex>
 
 #include "sim/errors.h"
@@ -21,30 +20,26 @@ void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
 
 }  // namespace
 
-std::optional<Fault> SimulatedExecutor::FindFault(const Operation& operation) const {
-  const char* const call = operation.call;
-  const auto host_fault = [&](const void* memory, const AddressRange& other_side,
-                              Access access) -> std::optional<Fault> {
-    const AddressRange range{DeviceAddress(reinterpret_cast<uint64_t>(memory)), other_side.size,
-                             Bytes(0)};
+bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) const {
+  const auto host_can = [&](const void* memory, Bytes size, Access access) {
+    const AddressRange range{DeviceAddress(reinterpret_cast<uint64_t>(memory)), size, Bytes(0)};
     const bool in_window = mmu_.window.claimed() && mmu_.window.range().overlaps(range);
-    if (!in_window || mmu_.CpuCanAccess(range, access)) return std::nullopt;
-    return Fault{call, range, access, Location::Host()};
+    if (!in_window || mmu_.CpuCanAccess(range, access)) return true;
+    *fault = Fault{operation.call, range, access, Location::Host()};
+    return false;
   };
   const DeviceOrdinal device = operation.stream.device();
-  const auto device_fault = [&](const AddressRange& range, Access access) -> std::optional<Fault> {
-    if (range.empty() || mmu_.CanAccess(device, range, access)) return std::nullopt;
-    return Fault{call, range, access, Location::Device(device)};
+  const auto device_can = [&](const AddressRange& range, Access access) {
+    if (range.empty() || mmu_.CanAccess(device, range, access)) return true;
+    *fault = Fault{operation.call, range, access, Location::Device(device)};
+    return false;
   };
-  std::optional<Fault> fault;
-  if (operation.kind == Operation::kHostToDevice) {
-    fault = host_fault(operation.source, operation.written, Access::kRead);
-  } else if (operation.kind == Operation::kDeviceToHost) {
-    fault = host_fault(operation.destination, operation.read, Access::kReadWrite);
-  }
-  if (!fault.has_value()) fault = device_fault(operation.written, Access::kReadWrite);
-  if (!fault.has_value()) fault = device_fault(operation.read, Access::kRead);
-  return fault;
+  const bool from_host = operation.kind == Operation::kHostToDevice;
+  const bool to_host = operation.kind == Operation::kDeviceToHost;
+  return (!from_host || host_can(operation.source, operation.written.size, Access::kRead)) &&
+         (!to_host || host_can(operation.destination, operation.read.size, Access::kReadWrite)) &&
+         device_can(operation.written, Access::kReadWrite) &&
+         device_can(operation.read, Access::kRead);
 }
 
 void SimulatedExecutor::Perform(const Operation& operation) const {
@@ -87,31 +82,35 @@ void SimulatedExecutor::Run(const Operation& operation) const {
   const DeviceOrdinal device = operation.stream.device();
   if (mmu_.contexts.HasFault(device)) return;
   const std::shared_lock lock(mmu_.mutex);
-  const std::optional<Fault> fault = FindFault(operation);
-  if (fault.has_value()) return mmu_.contexts.Raise(device, *fault);
+  Fault fault;
+  if (!CanPerform(operation, &fault)) return mmu_.contexts.Raise(device, fault);
   Perform(operation);
 }
 
 absl::Status SimulatedExecutor::Submit(const Queue& queue, const Operation& operation,
                                        Returns returns) {
-  const char* const call = operation.call;
   {
     const std::shared_lock lock(mmu_.mutex);
-    const std::optional<Fault> fault = FindFault(operation);
-    if (fault.has_value()) return InvalidValue(call, fault->Reason());
+    Fault fault;
+    if (!CanPerform(operation, &fault)) return InvalidValue(operation.call, fault.Reason());
     if (mmu_.scheduler.eager()) {
       Perform(operation);
       return absl::OkStatus();
     }
   }
+  return Enqueue(queue, operation, returns);
+}
+
+absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& operation,
+                                        Returns returns) {
   const StreamScheduler::Point done =
       mmu_.scheduler.Submit(queue, {[this, operation] { Run(operation); },
                                     operation.stream,
-                                    call,
+                                    operation.call,
                                     {operation.written, operation.read}});
   if (returns == Returns::kWhenQueued) return absl::OkStatus();
   mmu_.scheduler.Finish(done);
-  return mmu_.contexts.Check(call, operation.stream.device());
+  return mmu_.contexts.Check(operation.call, operation.stream.device());
 }
 
 absl::Status SimulatedExecutor::WriteFromHost(const char* call, Stream stream,

@@ -32,14 +32,8 @@ SimulatedExecutor::SimulatedExecutor(Mmu* mmu) : mmu_(*mmu) {
   }
 }
 
-absl::Status SimulatedExecutor::CheckDevice(const char* call, DeviceOrdinal device) const {
-  if (mmu_.HasDevice(device)) return absl::OkStatus();
+absl::Status SimulatedExecutor::NoSuchDevice(const char* call, DeviceOrdinal device) const {
   return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
-}
-
-absl::Status SimulatedExecutor::CheckContext(const char* call, DeviceOrdinal device) const {
-  const absl::Status known = CheckDevice(call, device);
-  return known.ok() ? mmu_.contexts.Check(call, device) : known;
 }
 
 absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Queue* queue) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "api/executor.h"
@@ -90,15 +89,22 @@ class SimulatedExecutor : public Executor {
 
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Queue& queue, const Operation& operation, Returns returns);
-  // What of the operation is not accessible. With mmu_.mutex held, as Perform.
-  std::optional<Fault> FindFault(const Operation& operation) const;
+  absl::Status Enqueue(const Queue& queue, const Operation& operation, Returns returns);
+  // Whether all that it uses is accessible; if not, `fault` says what. With mmu_.mutex held, as
+  // Perform.
+  bool CanPerform(const Operation& operation, Fault* fault) const;
   void Perform(const Operation& operation) const;
   // Queued work: does what was asked for, or raises a fault and writes nothing.
   void Run(const Operation& operation) const;
 
-  absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
+  absl::Status CheckDevice(const char* call, DeviceOrdinal device) const {
+    return mmu_.HasDevice(device) ? absl::OkStatus() : NoSuchDevice(call, device);
+  }
+  absl::Status NoSuchDevice(const char* call, DeviceOrdinal device) const;
   // The device exists, and its context has had no fault.
-  absl::Status CheckContext(const char* call, DeviceOrdinal device) const;
+  absl::Status CheckContext(const char* call, DeviceOrdinal device) const {
+    return mmu_.HasDevice(device) ? mmu_.contexts.Check(call, device) : NoSuchDevice(call, device);
+  }
   // Also that there is such a stream; `queue` gets its queue.
   absl::Status CheckStream(const char* call, Stream stream, Queue* queue);
   // There is such an event; `point` gets what it stands for.
