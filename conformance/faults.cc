@@ -7,6 +7,7 @@
 
 #include "conformance/child_checks.h"
 #include "conformance/kernel_fixture.h"
+#include "conformance/queue_fixture.h"
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
@@ -127,6 +128,70 @@ CONFORMANCE_TEST(FaultTest, FAULT_4, VirtualMemoryGoesOnAfterAFault) {
     checks.Exit();
   };
   EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+namespace {
+
+// What queued work can use memory for: two kinds of work on mapping().
+struct Use {
+  const char* name;
+  absl::Status (*queue)(Executor& executor, Stream stream, const AddressRange& memory,
+                        DeviceAddress elsewhere);
+  Access least;  // the right that it needs
+};
+
+constexpr Use kUses[] = {
+    {"fill",
+     [](Executor& executor, Stream stream, const AddressRange& memory, DeviceAddress) {
+       return executor.Fill(stream, memory.base, {7, Bytes(1)}, memory.size.value());
+     },
+     Access::kReadWrite},
+    {"copy from",
+     [](Executor& executor, Stream stream, const AddressRange& memory, DeviceAddress elsewhere) {
+       return executor.CopyDeviceToDevice(stream, elsewhere, memory.base,
+                                          Bytes(memory.size.value() / 4));
+     },
+     Access::kRead},
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(QueuedWorkTest, FAULT_5, WorkFaultsWhoseMemoryIsGone) {
+  for (const Use& use : kUses) {
+    const auto child = [this, &use] {
+      ChildChecks checks;
+      constexpr DriverCode kFine = DriverCode::kSuccess;
+      checks.Expect("keep busy", KeepBusy(stream()), kFine);
+      checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base), kFine);
+      checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+      const absl::Status seen = executor().SynchronizeStream(stream());
+      checks.Expect("synchronise", seen, Fate(seen));
+      CheckContext(checks, Fate(seen));
+      checks.Expect("map again", vmm().Map(mapping(), handle()), kFine);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << use.name;
+  }
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, FAULT_6, WorkFaultsWhoseRightIsLowered) {
+  for (const Use& use : kUses) {
+    for (const Access left : {Access::kNone, Access::kRead}) {
+      const auto child = [this, &use, left] {
+        ChildChecks checks;
+        constexpr DriverCode kFine = DriverCode::kSuccess;
+        checks.Expect("keep busy", KeepBusy(stream()), kFine);
+        checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base), kFine);
+        checks.Expect("lower the right", Grant(mapping(), left), kFine);
+        const absl::Status seen = executor().SynchronizeStream(stream());
+        const DriverCode expected = left == use.least ? kFine : Fate(seen);
+        checks.Expect("synchronise", seen, expected);
+        CheckContext(checks, expected);
+        checks.Exit();
+      };
+      EXPECT_EXIT(child(), ChildChecks::Passed(), "") << use.name << ", left: " << left;
+    }
+  }
 }
 
 }  // namespace twinmmu::conformance

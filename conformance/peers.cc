@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "conformance/child_checks.h"
+#include "conformance/queue_fixture.h"
 #include "conformance/registry.h"
 #include "kernels/kernels.h"
 
@@ -177,6 +178,73 @@ CONFORMANCE_TEST(PeerTest, PEER_9, EachDeviceSeesItsOwnRight) {
   EXPECT_THAT(
       vmm().GetPointerAttribute(device(), PointerAttribute::kDeviceOrdinal, peer_memory().base),
       IsOkAndHolds(1u));
+}
+
+namespace {
+
+// Queued work of device 0, and a granule of device 1 that device 1 can use.
+class TwoQueuesTest : public QueuedWorkTest {
+ protected:
+  void SetUp() override {
+    QueuedWorkTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (device_count() < 2) GTEST_SKIP() << "needs two devices, there is one";
+    TWINMMU_ASSERT_OK_AND_ASSIGN(other_, vmm().AddressReserve(granule()));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(
+        const AllocationHandle memory,
+        vmm().Create(granule(), properties(Location::Device(DeviceOrdinal(1)))));
+    ASSERT_THAT(vmm().Map(other_, memory), IsOk());
+    ASSERT_THAT(Grant(other_, Access::kReadWrite, Location::Device(DeviceOrdinal(1))), IsOk());
+  }
+  static DeviceOrdinal peer() { return DeviceOrdinal(1); }
+  const AddressRange& other() const { return other_; }
+
+ private:
+  AddressRange other_;
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(TwoQueuesTest, PEER_10, AFaultIsOfOneDevice) {
+  const auto child = [this] {
+    ChildChecks checks;
+    constexpr DriverCode kFine = DriverCode::kSuccess;
+    const auto early = executor().CreateStream(peer());
+    checks.Expect("create stream", early.status(), kFine);
+    checks.Expect("keep busy", KeepBusy(stream()), kFine);
+    checks.Expect("fill", FillAll(stream(), mapping(), 1), kFine);
+    checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+    const absl::Status seen = executor().SynchronizeStream(stream());
+    checks.Expect("synchronise", seen, Fate(seen));
+    uint32_t word = 0x5ee5;
+    const DeviceAddress at = other().base;
+    checks.Expect("copy in", executor().CopyHostToDevice(peer(), at, &word, Bytes(4)), kFine);
+    if (early.ok()) checks.Expect("fill the peer's", FillAll(*early, other(), 2), kFine);
+    checks.Expect("synchronise the peer", executor().SynchronizeDevice(peer()), kFine);
+    checks.Expect("copy out", executor().CopyDeviceToHost(peer(), &word, at, Bytes(4)), kFine);
+    if (word != 0x02020202) checks.Expect("data", absl::DataLossError("not the fill's"), kFine);
+    checks.Expect("another stream", executor().CreateStream(peer()).status(), kFine);
+    checks.Expect("memory info", vmm().GetMemoryInfo(peer()).status(), kFine);
+    checks.Expect("still ruined", executor().SynchronizeDevice(device()), Fate(seen));
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(TwoQueuesTest, PEER_11, AStreamWaitsForThePeersEvent) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream waiting, executor().CreateStream(peer()));
+  ASSERT_THAT(KeepBusy(stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), memory(), 3), IsOk());
+  ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+  ASSERT_THAT(executor().WaitEvent(waiting, event), IsOk());
+  ASSERT_THAT(FillAll(waiting, other(), 4), IsOk());
+  ASSERT_THAT(executor().SynchronizeStream(waiting), IsOk());
+  EXPECT_THAT(executor().QueryEvent(event), IsOkAndHolds(true));
+  EXPECT_THAT(executor().QueryStream(stream()), IsOkAndHolds(true));
+  ExpectFilled(memory(), 3);
+  EXPECT_THAT(executor().DestroyStream(waiting), IsOk());
+  EXPECT_THAT(executor().DestroyEvent(event), IsOk());
 }
 
 }  // namespace twinmmu::conformance

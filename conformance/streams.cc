@@ -3,8 +3,10 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "conformance/queue_fixture.h"
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
@@ -65,6 +67,149 @@ CONFORMANCE_TEST(MappedTest, STREAM_4, RefusesAnUnknownDevice) {
               HasDriverCode(DriverCode::kInvalidDevice));
   EXPECT_THAT(executor().Fill(bad, mapping().base, {}, 8),
               HasDriverCode(DriverCode::kInvalidDevice));
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_5, TheDefaultStreamHasManyNames) {
+  const DeviceAddress at = memory().base;
+  const DeviceAddress kept = spare().base;
+  uint32_t expected = 1;
+  ASSERT_THAT(executor().Fill(device(), at, {expected, Bytes(4)}, 1), IsOk());
+  for (const uint64_t name : {0, 1, 2}) {  // CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
+    SCOPED_TRACE(name);
+    const Stream named(device(), name);
+    ASSERT_THAT(executor().CopyDeviceToDevice(named, kept, at, Bytes(4)), IsOk());
+    ASSERT_THAT(executor().Fill(named, at, {expected + 1, Bytes(4)}, 1), IsOk());
+    ASSERT_THAT(executor().CopyDeviceToDevice(device(), at + Bytes(8), at, Bytes(4)), IsOk());
+    ASSERT_THAT(executor().Fill(device(), at, {expected + 2, Bytes(4)}, 1), IsOk());
+    uint32_t seen = 0;
+    ASSERT_THAT(executor().CopyDeviceToHost(device(), &seen, kept, Bytes(4)), IsOk());
+    EXPECT_EQ(seen, expected);
+    ASSERT_THAT(executor().CopyDeviceToHost(device(), &seen, at + Bytes(8), Bytes(4)), IsOk());
+    EXPECT_EQ(seen, expected + 1);
+    expected += 2;
+  }
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_6, StreamsDoNotWaitForTheDefaultStream) {
+  const Stream by_default(device());
+  for (const auto& [busy, free] :
+       {std::pair(by_default, stream()), std::pair(stream(), by_default)}) {
+    ASSERT_THAT(KeepBusy(busy), IsOk());
+    ASSERT_THAT(FillAll(busy, memory(), 1), IsOk());
+    ASSERT_THAT(FillAll(free, spare(), 2), IsOk());
+    ASSERT_THAT(executor().SynchronizeStream(free), IsOk());
+    EXPECT_THAT(executor().QueryStream(free), IsOkAndHolds(true));
+    ExpectQueued(busy);
+    ASSERT_THAT(executor().SynchronizeStream(busy), IsOk());
+    ExpectFilled(spare(), 2);
+    ExpectFilled(memory(), 1);
+    ASSERT_THAT(FillAll(free, memory(), 0), IsOk());
+    ASSERT_THAT(FillAll(free, spare(), 0), IsOk());
+    ASSERT_THAT(executor().SynchronizeStream(free), IsOk());
+  }
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_7, AnEventStandsForTheWorkBeforeIt) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
+  ASSERT_THAT(FillAll(stream(), memory(), 1), IsOk());
+  ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+  ASSERT_THAT(KeepBusy(stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), spare(), 2), IsOk());
+  ASSERT_THAT(executor().SynchronizeEvent(event), IsOk());
+  EXPECT_THAT(executor().QueryEvent(event), IsOkAndHolds(true));
+  ExpectFilled(memory(), 1);
+  ExpectQueued(stream());
+  ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+  ASSERT_THAT(executor().SynchronizeEvent(event), IsOk());
+  ExpectFilled(spare(), 2);
+  EXPECT_THAT(executor().QueryStream(stream()), IsOkAndHolds(true));
+  EXPECT_THAT(executor().DestroyEvent(event), IsOk());
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_8, AWaitKeepsToItsRecord) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream reader, executor().CreateStream(device()));
+  ASSERT_THAT(FillAll(stream(), memory(), 1), IsOk());
+  ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+  ASSERT_THAT(executor().WaitEvent(reader, event), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToDevice(reader, spare().base, memory().base, spare().size),
+              IsOk());
+  ASSERT_THAT(KeepBusy(stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), Granules(2, 1), 2), IsOk());
+  ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+  ASSERT_THAT(executor().SynchronizeStream(reader), IsOk());
+  ExpectQueued(stream());
+  ExpectFilled(spare(), 1);
+  ASSERT_THAT(executor().SynchronizeEvent(event), IsOk());
+  ExpectFilled(Granules(2, 1), 2);
+  EXPECT_THAT(executor().DestroyStream(reader), IsOk());
+  EXPECT_THAT(executor().DestroyEvent(event), IsOk());
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_9, ADestroyedStreamFinishes) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream other, executor().CreateStream(device()));
+  ASSERT_THAT(KeepBusy(other), IsOk());
+  ASSERT_THAT(FillAll(other, memory(), 9), IsOk());
+  ASSERT_THAT(executor().DestroyStream(other), IsOk());
+  ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
+  ExpectFilled(memory(), 9);
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_10, ASynchronisedDeviceIsDone) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream other, executor().CreateStream(device()));
+  ASSERT_THAT(KeepBusy(other), IsOk());
+  ASSERT_THAT(FillAll(other, spare(), 3), IsOk());
+  ASSERT_THAT(FillAll(stream(), memory(), 4), IsOk());
+  ASSERT_THAT(executor().Fill(device(), Granules(2, 1).base, {5, Bytes(1)}, granule().value()),
+              IsOk());
+  ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
+  for (const Stream each : {other, stream(), Stream(device())}) {
+    EXPECT_THAT(executor().QueryStream(each), IsOkAndHolds(true));
+  }
+  ExpectFilled(spare(), 3);
+  ExpectFilled(memory(), 4);
+  ExpectFilled(Granules(2, 1), 5);
+  EXPECT_THAT(executor().DestroyStream(other), IsOk());
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_11, QueriesEndInYes) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
+  ASSERT_THAT(KeepBusy(stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), memory(), 1), IsOk());
+  ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), memory(), 2), IsOk());
+  ExpectQueued(stream());
+  // True again and again, once it was.
+  const auto ask = [](const auto& query) {
+    absl::StatusOr<bool> done = query();
+    while (done.ok() && !*done) {
+      std::this_thread::yield();
+      done = query();
+    }
+    EXPECT_THAT(done, IsOkAndHolds(true));
+    EXPECT_THAT(query(), IsOkAndHolds(true));
+  };
+  ask([&] { return executor().QueryEvent(event); });
+  ask([&] { return executor().QueryStream(stream()); });
+  ExpectFilled(memory(), 2);
+  EXPECT_THAT(executor().DestroyEvent(event), IsOk());
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, STREAM_12, VirtualMemoryCallsDoNotWait) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange other, vmm().AddressReserve(granule()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle unused,
+                               vmm().Create(granule(), properties()));
+  ASSERT_THAT(vmm().Map(other, unused), IsOk());
+  ASSERT_THAT(KeepBusy(stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), memory(), 6), IsOk());
+  EXPECT_THAT(vmm().Release(handle()), IsOk());
+  EXPECT_THAT(Grant(other, Access::kReadWrite), IsOk());
+  EXPECT_THAT(vmm().Unmap(other), IsOk());
+  EXPECT_THAT(vmm().Release(unused), IsOk());
+  EXPECT_THAT(vmm().AddressFree(other), IsOk());
+  ExpectQueued(stream());
+  EXPECT_THAT(executor().SynchronizeStream(stream()), IsOk());
+  ExpectFilled(memory(), 6);
 }
 
 namespace {

@@ -14,6 +14,13 @@
 
 namespace twinmmu::conformance {
 
+// When copies and fills on a stream run, if nothing that takes long is before them.
+enum class WorkTiming {
+  kAtTheCall,          // they are done when the call returns
+  kAtTheLatestMoment,  // when somebody waits for them or asks after them, and not before
+  kWhenever,           // in between, as on a device
+};
+
 // What tests branch on: never the name of an implementation. A wrong declaration fails a test.
 struct Traits {
   // Executor loads modules and launches kernels. Where it does not, LoadModule is Unimplemented and
@@ -25,6 +32,7 @@ struct Traits {
   // Some device has virtual memory management. Where none does, every call of it is Unimplemented,
   // and every rule about it asserts just that.
   bool has_vmm = true;
+  WorkTiming work_timing = WorkTiming::kWhenever;
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;

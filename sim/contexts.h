@@ -57,9 +57,7 @@ class Contexts {
     Fault fault;  // does not change once there
   };
 
-  Context& Of(DeviceOrdinal device) const {
-    return contexts_[static_cast<size_t>(device.value())];
-  }
+  Context& Of(DeviceOrdinal device) const { return contexts_[static_cast<size_t>(device.value())]; }
   [[gnu::cold, gnu::noinline]] absl::Status Ruined(const char* call, DeviceOrdinal device) const {
     const Fault& fault = Of(device).fault;
     return Fail(DriverCode::kIllegalAddress, call, "the context of ", ToString(device),

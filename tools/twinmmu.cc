@@ -14,8 +14,12 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "backend/cuda_driver.h"
 #include "backend/loader.h"
 #include "conformance/instances/cuda.h"
@@ -34,6 +38,9 @@ ABSL_FLAG(std::string, profile, "reference",
           "the simulated machine: the name of a profile, or a file that ends in .json "
           "(sim/profile_json.h)");
 ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile says");
+ABSL_FLAG(std::string, stream_policy, "",
+          "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: as "
+          "its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(std::string, filter, "",
@@ -84,10 +91,27 @@ bool CanWrite(const std::string& path) {
   return false;
 }
 
+// "deferred", "seeded:7".
+absl::Status SetStreamPolicy(const std::string& policy, Profile& profile) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(policy, absl::MaxSplits(':', 1));
+  const bool seeded = parts.first.size() != policy.size();
+  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+    if (parts.first != known.name || (seeded && known.policy != StreamPolicy::kSeeded)) continue;
+    profile.stream_policy = known.policy;
+    if (!seeded || absl::SimpleAtoi(parts.second, &profile.stream_seed)) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--stream-policy=", policy, ": it is eager, deferred, seeded or seeded:NUMBER."));
+}
+
 absl::StatusOr<Profile> SimulatedMachine() {
   absl::StatusOr<Profile> profile = LoadProfile(absl::GetFlag(FLAGS_profile));
+  if (!profile.ok()) return profile;
   const int devices = absl::GetFlag(FLAGS_sim_devices);
-  if (profile.ok() && devices >= 0) profile->SetDeviceCount(devices);
+  if (devices >= 0) profile->SetDeviceCount(devices);
+  const std::string policy = absl::GetFlag(FLAGS_stream_policy);
+  const absl::Status known = policy.empty() ? absl::OkStatus() : SetStreamPolicy(policy, *profile);
+  if (!known.ok()) return known;
   return profile;
 }
 

@@ -28,6 +28,18 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
      Deviation::kImportOfAForeignDescriptorIsUnknown},
 };
 
+WorkTiming TimingOf(StreamPolicy policy) {
+  switch (policy) {
+    case StreamPolicy::kEager:
+      return WorkTiming::kAtTheCall;
+    case StreamPolicy::kDeferred:
+      return WorkTiming::kAtTheLatestMoment;
+    case StreamPolicy::kSeeded:
+      break;
+  }
+  return WorkTiming::kWhenever;
+}
+
 }  // namespace
 
 Traits TraitsOf(const Profile& profile) {
@@ -35,6 +47,7 @@ Traits TraitsOf(const Profile& profile) {
   traits.runs_kernels = false;
   traits.has_vmm = profile.HasVmm();
   traits.cpu_sees_host_memory = profile.window.claimed;
+  traits.work_timing = TimingOf(profile.stream_policy);
   for (const auto& [quirk, deviation] : kShownAs) {
     if (profile.quirks.*quirk) traits.deviations.insert(deviation);
   }

@@ -30,5 +30,15 @@ TEST(TraitsOfTest, SaysWhetherThereIsVirtualMemoryManagement) {
   EXPECT_TRUE(TraitsOf(profile).has_vmm);
 }
 
+// When work runs is as the policy says.
+TEST(TraitsOfTest, SaysWhenWorkRuns) {
+  Profile profile = Profile::ReferenceH200();
+  EXPECT_EQ(TraitsOf(profile).work_timing, WorkTiming::kAtTheCall);
+  profile.stream_policy = StreamPolicy::kDeferred;
+  EXPECT_EQ(TraitsOf(profile).work_timing, WorkTiming::kAtTheLatestMoment);
+  profile.stream_policy = StreamPolicy::kSeeded;
+  EXPECT_EQ(TraitsOf(profile).work_timing, WorkTiming::kWhenever);
+}
+
 }  // namespace
 }  // namespace twinmmu::conformance
