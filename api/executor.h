@@ -7,12 +7,14 @@
 // device's default stream, and return when their host memory is no longer needed; as with the
 // driver's own calls, a fill or a copy inside the device may still be running then, and what the
 // default stream is given later waits for it. Host memory passed to a call with a stream must stay
-// valid until that work is done.
+// valid until that work is done, and is read or written at any time until then. [STREAM-*]
 //
 // Rights. Every byte touched must be mapped and granted to the device that does the work. Where the
 // driver sees at the call that it is not, the call is InvalidArgument and nothing runs; an access
-// that only the device can refuse faults: DataLoss (ILLEGAL_ADDRESS), and every later call in
-// that context gives the same code until the process ends. [DATA-*, FAULT-*]
+// that only the device can refuse faults: DataLoss (ILLEGAL_ADDRESS) at the next synchronise, and
+// every later call in that context gives the same code until the process ends. Work that is queued
+// keeps nothing mapped: if its memory is unmapped, or its right lowered, before it has run, it is
+// such an access. The contexts of other devices go on. [DATA-*, FAULT-*, PEER-10]
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h.
 
@@ -32,7 +34,8 @@
 namespace twinmmu {
 
 // A stream of a device. value() is the driver's CUstream, so a stream made elsewhere in the primary
-// context can be wrapped; 0 is the default stream of the device.
+// context can be wrapped. 0 and 1 (CU_STREAM_LEGACY) are the default stream of the device; 2
+// (CU_STREAM_PER_THREAD) is that of the calling thread, whose work is ordered with it.
 class Stream {
  public:
   constexpr Stream() = default;
@@ -132,20 +135,23 @@ class Executor {
                             uint64_t count) = 0;
 
   // --- Streams and events ----------------------------------------------------------------------
-  // A new stream does not wait for the default stream. Destroying one lets its work finish.
-  // Undefined: an object that was destroyed.
+  // A new stream does not wait for the default stream, nor that one for it. Destroying one lets its
+  // work finish. Undefined: an object that was destroyed.
 
   virtual absl::StatusOr<Stream> CreateStream(DeviceOrdinal device) = 0;
   virtual absl::Status DestroyStream(Stream stream) = 0;
-  // True when all work of the stream is done. Never waits.
+  // True when all work of the stream is done. Never waits; asked again and again, it is true in the
+  // end.
   virtual absl::StatusOr<bool> QueryStream(Stream stream) = 0;
   virtual absl::Status SynchronizeStream(Stream stream) = 0;
 
   virtual absl::StatusOr<Event> CreateEvent(DeviceOrdinal device) = 0;
   virtual absl::Status DestroyEvent(Event event) = 0;
-  // The event now stands for the work of `stream` up to here. Both are of one device.
+  // The event now stands for the work of `stream` up to here. Both are of one device. What waits
+  // for an earlier record still waits for that one.
   virtual absl::Status RecordEvent(Event event, Stream stream) = 0;
-  // Later work of `stream` waits for what the event stands for; the host does not.
+  // Later work of `stream` waits for what the event stands for; the host does not. The event may be
+  // of another device.
   virtual absl::Status WaitEvent(Stream stream, Event event) = 0;
   // True when what the event stands for is done; an event never recorded is done. Never waits.
   virtual absl::StatusOr<bool> QueryEvent(Event event) = 0;

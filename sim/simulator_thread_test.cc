@@ -77,5 +77,51 @@ TEST_F(ThreadTest, MakeStreamsAndEvents) {
   });
 }
 
+// A machine whose work is queued.
+class QueueThreadTest : public MachineTest, public testing::WithParamInterface<StreamPolicy> {
+ protected:
+  QueueThreadTest() : MachineTest(WithPolicy(GetParam())) {}
+
+  static Profile WithPolicy(StreamPolicy policy) {
+    Profile profile = Profile::ReferenceH200(2);
+    profile.stream_policy = policy;
+    return profile;
+  }
+};
+
+// Threads whose streams wait for each other's events all get through, each with its own data, while
+// other memory comes and goes.
+TEST_P(QueueThreadTest, WaitForEachOther) {
+  const AddressRange range = Ready(1);
+  std::vector<Stream> streams;
+  std::vector<Event> events;
+  for (int id = 0; id < kThreads; ++id) {
+    streams.push_back(*executor().CreateStream(kDevice0));
+    events.push_back(*executor().CreateEvent(kDevice0));
+  }
+  InThreads([&](int id) {
+    const auto self = static_cast<size_t>(id);
+    const size_t next = (self + 1) % kThreads;
+    const DeviceAddress slot = range.base + Bytes(4 * self);
+    for (uint32_t round = 1; round <= kRounds; ++round) {
+      uint32_t word = 0;
+      EXPECT_THAT(executor().Fill(streams[self], slot, {round, Bytes(4)}, 1), IsOk());
+      EXPECT_THAT(executor().RecordEvent(events[self], streams[self]), IsOk());
+      EXPECT_THAT(executor().WaitEvent(streams[self], events[next]), IsOk());
+      EXPECT_THAT(executor().CopyDeviceToHost(streams[self], &word, slot, Bytes(4)), IsOk());
+      EXPECT_THAT(executor().QueryStream(streams[next]), IsOk());
+      EXPECT_THAT(round % 2 == 0 ? executor().SynchronizeStream(streams[self])
+                                 : executor().SynchronizeDevice(kDevice0),
+                  IsOk());
+      EXPECT_EQ(word, round);
+      EXPECT_THAT(vmm().Unmap(Ready(1)), IsOk());
+      EXPECT_THAT(executor().SynchronizeEvent(events[next]), IsOk());
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, QueueThreadTest,
+                         testing::Values(StreamPolicy::kDeferred, StreamPolicy::kSeeded));
+
 }  // namespace
 }  // namespace twinmmu
