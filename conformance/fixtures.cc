@@ -34,6 +34,7 @@ void ConformanceTest::SetUp() {
   }
   ASSERT_THAT(target, IsOk());
   target_ = &*target;
+  if (!traits().recorded) RecordProperty(kUnrecordedProperty, "nobody recorded such a machine");
   TWINMMU_ASSERT_OK_AND_ASSIGN(vmm_, target_->driver->vmm());
   ledger_ = std::make_unique<LedgerVmm>(vmm_);
   TWINMMU_ASSERT_OK_AND_ASSIGN(executor_, target_->driver->executor());

@@ -45,6 +45,7 @@ class TargetUnderTest {
 // Marks that the table reads from a test's properties: RecordProperty(kDeviationProperty, name).
 inline constexpr char kDeviationProperty[] = "deviation";
 inline constexpr char kUnsupportedProperty[] = "unsupported";
+inline constexpr char kUnrecordedProperty[] = "unrecorded";
 
 class ConformanceTest : public ::testing::Test {
  public:

@@ -13,10 +13,6 @@
 namespace twinmmu::conformance {
 namespace {
 
-constexpr Verdict kAllVerdicts[] = {Verdict::kHolds,       Verdict::kAsObserved,
-                                    Verdict::kUnsupported, Verdict::kNoHardware,
-                                    Verdict::kNotRun,      Verdict::kFailed};
-
 // "MAP_3_KeepsTheOldMapping" -> MAP_3; all tests come from the registry.
 const Case* FindCase(const std::vector<Case>& cases, const std::string& name) {
   const auto found =
@@ -34,7 +30,10 @@ const ::testing::TestProperty* FindProperty(const ::testing::TestResult& result,
 Verdict VerdictOf(const ::testing::TestResult& result) {
   const bool ran = result.start_timestamp() != 0;  // not so with --gtest_list_tests, for one
   if (!ran) return Verdict::kNotRun;
-  if (result.Failed()) return Verdict::kFailed;
+  if (result.Failed()) {
+    const bool recorded = FindProperty(result, kUnrecordedProperty) == nullptr;
+    return recorded ? Verdict::kFailed : Verdict::kUnrecorded;
+  }
   // Before "skipped": it may have been asserted before the test, which then had nothing to do.
   if (FindProperty(result, kUnsupportedProperty) != nullptr) return Verdict::kUnsupported;
   if (result.Skipped()) return Verdict::kNoHardware;
@@ -113,6 +112,8 @@ const char* ToString(Verdict verdict) {
       return "unsupported";
     case Verdict::kNoHardware:
       return "no hardware";
+    case Verdict::kUnrecorded:
+      return "unrecorded here";
     case Verdict::kFailed:
       return "FAILED";
   }
@@ -161,12 +162,12 @@ void PrintTable(const std::vector<Column>& columns, std::ostream& out) {
   }
   const int sentence_width = static_cast<int>(width);
   out << "\n" << absl::StreamFormat("%-9s  %-*s", "rule", sentence_width, "what it says");
-  for (const Column& column : columns) out << absl::StreamFormat("  %-12s", column.target);
+  for (const Column& column : columns) out << absl::StreamFormat("  %-15s", column.target);
   out << "\n";
   for (const RuleInfo& info : AllRules()) {
     out << absl::StreamFormat("%-9s  %-*s", info.id, sentence_width, Sentence(info));
     for (const Column& column : columns) {
-      out << absl::StreamFormat("  %-12s", ToString(column.Of(info.rule)));
+      out << absl::StreamFormat("  %-15s", ToString(column.Of(info.rule)));
     }
     out << "\n";
   }
@@ -199,6 +200,7 @@ void ProgressPrinter::OnTestSuiteStart(const ::testing::TestSuite& suite) {
 }
 
 void ProgressPrinter::OnTestStart(const ::testing::TestInfo& test) {
+  current_test_ = &test;
   current_ = absl::StrCat(test.test_suite_name(), ".", test.name());
   current_is_shown_ = false;
   ++started_;
@@ -209,7 +211,11 @@ void ProgressPrinter::OnTestStart(const ::testing::TestInfo& test) {
 
 void ProgressPrinter::OnTestPartResult(const ::testing::TestPartResult& result) {
   if (!result.failed()) return;
-  if (!current_is_shown_) out_ << "\nFAILED " << current_ << "\n";
+  if (!current_is_shown_) {
+    const bool unrecorded = current_test_ != nullptr &&
+                            FindProperty(*current_test_->result(), kUnrecordedProperty) != nullptr;
+    out_ << "\n" << (unrecorded ? "Differs from the reference: " : "FAILED ") << current_ << "\n";
+  }
   current_is_shown_ = true;
   out_ << (result.file_name() != nullptr ? result.file_name() : "?") << ":" << result.line_number()
        << ": " << result.message() << "\n";
@@ -219,7 +225,13 @@ void ProgressPrinter::OnTestSuiteEnd(const ::testing::TestSuite& suite) {
   if (overwrite_) return;
   out_ << suite.successful_test_count() << " passed";
   if (suite.skipped_test_count() != 0) out_ << ", " << suite.skipped_test_count() << " skipped";
-  if (suite.failed_test_count() != 0) out_ << ", " << suite.failed_test_count() << " FAILED";
+  std::map<Verdict, int> verdicts;
+  for (int i = 0; i < suite.total_test_count(); ++i) {
+    ++verdicts[VerdictOf(*suite.GetTestInfo(i)->result())];
+  }
+  for (const Verdict verdict : {Verdict::kUnrecorded, Verdict::kFailed}) {
+    if (verdicts[verdict] != 0) out_ << ", " << verdicts[verdict] << " " << ToString(verdict);
+  }
   out_ << absl::StreamFormat(" (%d ms)\n", suite.elapsed_time()) << std::flush;
 }
 

@@ -20,8 +20,12 @@ enum class Verdict {
   kAsObserved,   // passed, and the target departs from the sentence as was declared
   kUnsupported,  // passed: asserted that the target refuses it as not supported
   kNoHardware,   // skipped: needs something that this machine has not got
+  kUnrecorded,   // differs from the reference, on a machine that nobody recorded
   kFailed,
 };
+constexpr Verdict kAllVerdicts[] = {
+    Verdict::kHolds,  Verdict::kAsObserved, Verdict::kUnsupported, Verdict::kNoHardware,
+    Verdict::kNotRun, Verdict::kUnrecorded, Verdict::kFailed};
 const char* ToString(Verdict verdict);  // "holds", "as observed", ...
 
 // Verdicts of one target.
@@ -32,7 +36,7 @@ struct Column {
   std::map<std::string, int> skip_reasons;  // why rules have no hardware, and how many tests
 
   Verdict Of(Rule rule) const;
-  int Count(Verdict verdict) const;
+  int Count(Verdict verdict) const;  // of rules
 };
 
 // Several tests of one rule: the worst verdict counts.
@@ -64,6 +68,7 @@ class ProgressPrinter : public ::testing::EmptyTestEventListener {
  private:
   std::ostream& out_;
   const bool overwrite_;
+  const ::testing::TestInfo* current_test_ = nullptr;
   std::string current_;
   bool current_is_shown_ = false;
   int started_ = 0;

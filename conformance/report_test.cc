@@ -58,11 +58,20 @@ TEST(TableTest, ShowsRulesAndTargets) {
     EXPECT_THAT(table, HasSubstr("\n" + info.id + " "));
     EXPECT_THAT(table, HasSubstr(info.sentence));
   }
-  EXPECT_THAT(table, HasSubstr("holds         FAILED"));
+  EXPECT_THAT(table, HasSubstr("holds            FAILED"));
   EXPECT_THAT(table, HasSubstr(absl::StrCat("sim: ", all, " rules: 1 holds, ", all - 1,
                                             " not run, 0 FAILED")));
   EXPECT_THAT(table,
               HasSubstr(absl::StrCat("cuda: ", all, " rules: ", all - 1, " not run, 1 FAILED")));
+}
+
+// A difference that nobody recorded is worse than all but a failure.
+TEST(ColumnTest, UnrecordedIsWorseThanAsObserved) {
+  Column column = ColumnOf("cuda");
+  AddVerdict(column, Rule::MAP_4, Verdict::kUnrecorded);
+  AddVerdict(column, Rule::MAP_4, Verdict::kAsObserved);
+  EXPECT_EQ(column.Of(Rule::MAP_4), Verdict::kUnrecorded);
+  EXPECT_THAT(Table({column}), HasSubstr("1 unrecorded here, 0 FAILED"));
 }
 
 // A deviation that showed is explained below the table, with the targets it showed on.
@@ -89,6 +98,15 @@ TEST(RulesTest, EntriesMatchTheirEnumerators) {
   for (const DeviationInfo& info : AllDeviations()) {
     EXPECT_EQ(&GetDeviation(info.deviation), &info);
   }
+}
+
+// The reference was recorded with CUDA 13.0 on devices of capability 9.0: not on their neighbours.
+TEST(RulesTest, ADriverAndADeviceAreRecordedTogether) {
+  EXPECT_TRUE(IsRecorded(13000, 9, 0));
+  EXPECT_FALSE(IsRecorded(12090, 9, 0));
+  EXPECT_FALSE(IsRecorded(13010, 9, 0));
+  EXPECT_FALSE(IsRecorded(13000, 8, 0));
+  EXPECT_FALSE(IsRecorded(13000, 9, 1));
 }
 
 // The simulator of the reference driver is declared to have every recorded deviation.

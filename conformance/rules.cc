@@ -1,6 +1,7 @@
 #include "conformance/rules.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,24 @@ absl::Span<const DeviationInfo> AllDeviations() {
 
 const DeviationInfo& GetDeviation(Deviation deviation) {
   return AllDeviations()[static_cast<size_t>(deviation)];
+}
+
+bool IsRecorded(int driver_version, int major, int minor) {
+  static constexpr struct {
+    int first_driver;
+    int last_driver;
+    int major;
+    int minor;
+  } kRecorded[] = {
+#define TWINMMU_RECORDED(first_driver, last_driver, major, minor) \
+  {first_driver, last_driver, major, minor},
+#include "conformance/recorded.inc"
+#undef TWINMMU_RECORDED
+  };
+  return std::any_of(std::begin(kRecorded), std::end(kRecorded), [=](const auto& known) {
+    return known.first_driver <= driver_version && driver_version <= known.last_driver &&
+           known.major == major && known.minor == minor;
+  });
 }
 
 }  // namespace twinmmu::conformance

@@ -55,6 +55,10 @@ struct DeviationInfo {
 absl::Span<const DeviationInfo> AllDeviations();
 const DeviationInfo& GetDeviation(Deviation deviation);
 
+// Whether all of this was recorded with such a driver (its version as Vmm::GetDriverVersion tells
+// it) on devices of this compute capability. recorded.inc is the one list.
+bool IsRecorded(int driver_version, int major, int minor);
+
 }  // namespace twinmmu::conformance
 
 #endif  // TWINMMU_CONFORMANCE_RULES_H_

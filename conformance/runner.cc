@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "conformance/baseline.h"
 #include "conformance/catalogue.h"
 #include "conformance/registry.h"
 #include "conformance/report.h"
@@ -41,28 +42,65 @@ void ShowProgress() {
   listeners.Append(new ProgressPrinter(std::cout, isatty(STDOUT_FILENO) != 0));
 }
 
-bool WriteMarkdown(const std::vector<Column>& columns, const std::string& path) {
+// An empty path: nothing is asked for.
+template <typename Print>
+bool WriteFile(const std::string& path, const std::vector<Column>& columns, const Print& print) {
+  if (path.empty()) return true;
   std::ofstream file(path);
-  PrintMarkdown(columns, file);
+  print(columns, file);
   file.close();
   if (file) return true;
   std::cout << "Could not write " << path << ".\n";
   return false;
 }
 
-// What a person must know beyond the table; returns the exit code.
-int Judge(const std::vector<Column>& columns, const RunOptions& options, bool passed) {
-  int ran = 0;
-  int no_hardware = 0;
-  for (const Column& column : columns) {
-    no_hardware += column.Count(Verdict::kNoHardware);
-    ran += static_cast<int>(AllRules().size()) - column.Count(Verdict::kNoHardware) -
-           column.Count(Verdict::kNotRun);
+int Count(const std::vector<Column>& columns, Verdict verdict) {
+  int count = 0;
+  for (const Column& column : columns) count += column.Count(verdict);
+  return count;
+}
+
+// The verdicts against those that a site expects; says what differs.
+bool IsAsBaseline(const std::vector<Column>& columns, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    std::cout << "Could not read " << path << ".\n";
+    return false;
   }
-  if (!passed) {
+  const std::vector<std::string> differences = CompareWithBaseline(columns, file);
+  for (const std::string& difference : differences) std::cout << difference << ".\n";
+  if (!differences.empty()) {
+    std::cout << "Not as expected: " << differences.size() << " differences from the baseline.\n";
+  }
+  return differences.empty();
+}
+
+// `failed`: GoogleTest counts a failure. Where it is not one of a test, it is nobody's verdict.
+bool HasFailed(const std::vector<Column>& columns, const RunOptions& options, bool failed) {
+  const int failures = Count(columns, Verdict::kFailed);
+  const int unrecorded = Count(columns, Verdict::kUnrecorded);
+  if (failures != 0 || (failed && unrecorded == 0)) {
     std::cout << "Not as expected: tests failed; see above.\n";
-    return 1;
+    return true;
   }
+  if (unrecorded != 0 && options.strict_reference) {
+    std::cout << "Not as expected: the reference is required, and " << unrecorded
+              << " verdicts are \"unrecorded here\".\n";
+    return true;
+  }
+  return false;
+}
+
+// What a person must know beyond the table; returns the exit code.
+int Judge(const std::vector<Column>& columns, const RunOptions& options, bool failed) {
+  const int no_hardware = Count(columns, Verdict::kNoHardware);
+  const int unrecorded = Count(columns, Verdict::kUnrecorded);
+  const int ran = static_cast<int>(AllRules().size() * columns.size()) - no_hardware -
+                  Count(columns, Verdict::kNotRun);
+  const bool as_expected = options.baseline_path.empty()
+                               ? !HasFailed(columns, options, failed)
+                               : IsAsBaseline(columns, options.baseline_path);
+  if (!as_expected) return 1;
   if (ran == 0) {
     std::cout << "Nothing was tested: "
               << (no_hardware != 0 ? "the hardware or its driver is absent (see above).\n"
@@ -74,7 +112,14 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool pa
               << " verdicts are \"no hardware\".\n";
     return 1;
   }
-  std::cout << "Every verdict is as expected.\n";
+  if (!options.baseline_path.empty()) {
+    std::cout << "Every verdict is as the baseline says.\n";
+  } else if (unrecorded != 0) {
+    std::cout << "Nobody recorded such a machine: it differs from the reference in " << unrecorded
+              << " verdicts; see above.\n";
+  } else {
+    std::cout << "Every verdict is as expected.\n";
+  }
   return 0;
 }
 
@@ -101,14 +146,15 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
   ShowProgress();
   std::cout << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()
             << (names.size() == 1 ? " target\n" : " targets\n");
-  const bool passed = RUN_ALL_TESTS() == 0;
+  const bool failed = RUN_ALL_TESTS() != 0;
   const ::testing::UnitTest& run = *::testing::UnitTest::GetInstance();
   const std::vector<Column> columns = CollectColumns(run, names);
   PrintTable(columns, std::cout);
-  const int exit_code = Judge(columns, options, passed);
+  const int exit_code = Judge(columns, options, failed);
   PrintCounts(columns, std::cout);
-  if (options.markdown_path.empty()) return exit_code;
-  return WriteMarkdown(columns, options.markdown_path) ? exit_code : 1;
+  const bool written = WriteFile(options.markdown_path, columns, PrintMarkdown) &
+                       WriteFile(options.write_baseline_path, columns, WriteBaseline);
+  return written ? exit_code : 1;
 }
 
 }  // namespace twinmmu::conformance

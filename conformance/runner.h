@@ -13,6 +13,12 @@ namespace twinmmu::conformance {
 struct RunOptions {
   // Absent hardware (no driver, no second device) is a failure, not "no hardware".
   bool require_hardware = false;
+  // On a machine that nobody recorded, a difference from the reference is a failure too.
+  bool strict_reference = false;
+  // The verdicts must be those of this file (baseline.h), whatever they are; empty: no such file.
+  std::string baseline_path;
+  // Writes such a file; empty: none.
+  std::string write_baseline_path;
   // Only tests that match this GoogleTest filter, "sim/cuMemMap.*:*.DATA_*"; empty: all.
   std::string filter;
   // Writes a JUnit report here; empty: none.

@@ -36,6 +36,9 @@ struct Traits {
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;
+  // Somebody has run the suite on such a machine, and what it does is on record. Where it is not,
+  // a test that fails shows a difference from the reference: "unrecorded here".
+  bool recorded = true;
 };
 
 // All departures of the reference driver, 580.159 on an H200, which a simulator of it shares.

@@ -43,6 +43,12 @@ ABSL_FLAG(std::string, stream_policy, "",
           "its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
+ABSL_FLAG(bool, strict_reference, false,
+          "conformance: on a machine that nobody recorded, a difference from the reference is a "
+          "failure too");
+ABSL_FLAG(std::string, baseline, "",
+          "conformance: the verdicts must be those of this file, whatever they are");
+ABSL_FLAG(std::string, write_baseline, "", "conformance: write the verdicts to such a file");
 ABSL_FLAG(std::string, filter, "",
           "conformance: only tests that match, as in GoogleTest: 'sim/cuMemMap.*:*.DATA_*'");
 ABSL_FLAG(std::string, xml, "", "conformance: write a JUnit report to this file");
@@ -141,6 +147,9 @@ int Conformance(int argc, char** argv) {
   }
   conformance::RunOptions options;
   options.require_hardware = absl::GetFlag(FLAGS_require_hardware);
+  options.strict_reference = absl::GetFlag(FLAGS_strict_reference);
+  options.baseline_path = absl::GetFlag(FLAGS_baseline);
+  options.write_baseline_path = absl::GetFlag(FLAGS_write_baseline);
   options.filter = absl::GetFlag(FLAGS_filter);
   options.xml_path = absl::GetFlag(FLAGS_xml);
   options.markdown_path = absl::GetFlag(FLAGS_markdown);

@@ -48,6 +48,15 @@ expect 1 "no driver" info --driver=/nonexistent.so
 expect 2 "twinmmu conformance" frobnicate
 expect 2 "twinmmu conformance"
 
+# A baseline pins the verdicts: one of them changed by hand is the one difference.
+baseline="$TEST_TMPDIR/baseline.txt"
+expect 0 "Every verdict is as expected." conformance --filter='*/cuMemUnmap.*' --write-baseline="$baseline"
+expect 0 "Every verdict is as the baseline says." conformance --filter='*/cuMemUnmap.*' --baseline="$baseline"
+sed -i 's/^sim UNMAP-3 .*/sim UNMAP-3 unrecorded here/' "$baseline"
+expect 1 'sim UNMAP-3 is "holds"; the baseline says "unrecorded here"' conformance --filter='*/cuMemUnmap.*' --baseline="$baseline"
+expect 1 "Could not read" conformance --filter='*/cuMemUnmap.*' --baseline=/nonexistent
+expect 1 "Could not write" conformance --filter='*MAP_1_*' --write-baseline=/proc/nope/baseline.txt
+
 "$twinmmu" conformance --xml="$TEST_TMPDIR/report.xml" --markdown="$TEST_TMPDIR/table.md" >/dev/null
 grep -q '<testcase name="MAP_1_' "$TEST_TMPDIR/report.xml" || { echo "FAILED: no JUnit report"; failed=1; }
 grep -q '^| MAP-1 | .* | CUDA Driver API, cuMemMap | holds |$' "$TEST_TMPDIR/table.md" || { echo "FAILED: no Markdown table"; failed=1; }

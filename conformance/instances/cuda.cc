@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "api/driver_error.h"
 
@@ -22,6 +23,20 @@ absl::Status Broken(const absl::Status& status) {
   return absl::InternalError(absl::StrCat("the driver does not work: ", status.message()));
 }
 
+// What cannot be asked is not on record either.
+bool IsRecordedMachine(Vmm& vmm) {
+  const absl::StatusOr<int> version = vmm.GetDriverVersion();
+  const absl::StatusOr<int> count = vmm.GetDeviceCount();
+  if (!version.ok() || !count.ok()) return false;
+  for (int i = 0; i < *count; ++i) {
+    const DeviceOrdinal device(i);
+    const auto major = vmm.GetDeviceAttribute(DeviceAttribute::kComputeCapabilityMajor, device);
+    const auto minor = vmm.GetDeviceAttribute(DeviceAttribute::kComputeCapabilityMinor, device);
+    if (!major.ok() || !minor.ok() || !IsRecorded(*version, *major, *minor)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TargetFactory CudaTarget(const CudaDriverOptions& options) {
@@ -32,6 +47,9 @@ TargetFactory CudaTarget(const CudaDriverOptions& options) {
     target.name = "cuda";
     target.driver = *std::move(driver);
     target.traits.deviations = ReferenceDeviations();
+    const absl::StatusOr<Vmm*> vmm = target.driver->vmm();
+    if (!vmm.ok()) return Broken(vmm.status());
+    target.traits.recorded = IsRecordedMachine(**vmm);
     return target;
   };
   return TargetFactory{"cuda", open};
