@@ -1,10 +1,11 @@
-// GuardedExecutor: SimulatedExecutor, whose calls are OUT_OF_MEMORY where they find no memory.
+// GuardedExecutor: SimulatedExecutor, whose calls are OUT_OF_MEMORY where they find no memory, and
+// NOT_INITIALIZED in a forked child.
 
 #ifndef TWINMMU_SIM_GUARDED_EXECUTOR_H_
 #define TWINMMU_SIM_GUARDED_EXECUTOR_H_
 
 #include "api/executor.h"
-#include "sim/memory_guard.h"
+#include "sim/call_guard.h"
 #include "sim/simulated_executor.h"
 
 namespace twinmmu {
@@ -49,7 +50,7 @@ class GuardedExecutor : public Executor {
 
  private:
   SimulatedExecutor executor_;
-  const MemoryGuard memory_;
+  const CallGuard guard_;
 };
 
 }  // namespace twinmmu

@@ -6,14 +6,14 @@
 #include <string>
 
 #include "api/vmm.h"
-#include "sim/memory_guard.h"
+#include "sim/call_guard.h"
 #include "sim/simulated_vmm.h"
 
 namespace twinmmu {
 
-// Without memory a call is OUT_OF_MEMORY; on a machine without virtual memory management a call of
-// it is NOT_SUPPORTED, whatever is passed. (The documentation names that code for each of these
-// calls, and no order of the checks.)
+// Without memory a call is OUT_OF_MEMORY, in a forked child NOT_INITIALIZED; on a machine without
+// virtual memory management a call of it is NOT_SUPPORTED, whatever is passed. (The documentation
+// names that code for each of these calls, and no order of the checks.)
 class GuardedVmm : public Vmm {
  public:
   // `mmu` must outlive this object.
@@ -50,18 +50,18 @@ class GuardedVmm : public Vmm {
  private:
   template <typename Body>
   auto Call(const char* call, const Body& body) -> decltype(body()) {
-    return memory_.Guard(call, body);
+    return guard_.Guard(call, body);
   }
   template <typename Body>
   auto VmmCall(const char* call, const Body& body) -> decltype(body()) {
-    return memory_.Guard(call, [&]() -> decltype(body()) {
+    return guard_.Guard(call, [&]() -> decltype(body()) {
       if (supported_) return body();
       return Fail(DriverCode::kNotSupported, call, "no device has virtual memory management");
     });
   }
 
   SimulatedVmm vmm_;
-  const MemoryGuard memory_;
+  const CallGuard guard_;
   const bool supported_;
 };
 

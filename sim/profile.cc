@@ -27,8 +27,26 @@ constexpr bool kRoomForWindow = true;
 // What the host's mmap gives: x86-64 with four levels of page tables.
 constexpr int kHostAddressBits = 47;
 
-// The number of the attribute that api/attributes.h has no name for.
-constexpr DeviceAttribute Numbered(int number) { return static_cast<DeviceAttribute>(number); }
+// What an H200 answers for the device attributes 1, 2, 3 and so on.
+constexpr int kAttributeValues[] = {
+    1024,      1024,       1024,   64,        2147483647, 65535,     65535,  49152, 65536,
+    32,        2147483647, 65536,  1980000,   512,        1,         132,    0,     0,
+    1,         0,          131072, 131072,    65536,      16384,     16384,  16384, 32768,
+    32768,     2048,       512,    1,         1,          0,         6,      0,     3201000,
+    6016,      62914560,   2048,   3,         1,          32768,     2048,   1,     32768,
+    32768,     8192,       8192,   32768,     0,          32,        32768,  32768, 2046,
+    32768,     131072,     65536,  16384,     16384,      16384,     32768,  2048,  32768,
+    32768,     2048,       32768,  32768,     2046,       268435456, 131072, 65000, 2097120,
+    32768,     32768,      9,      0,         32768,      1,         1,      1,     233472,
+    65536,     1,          0,      0,         0,          2,         0,      1,     1,
+    1,         0,          0,      0,         1,          1,         232448, 0,     1,
+    0,         0,          1,      1,         0,          0,         32,     1,     39321600,
+    134217728, 1,          1024,   1,         1,          1,         1,      1,     1,
+    100,       9,          1,      1,         1,          1,         1,      1,     4,
+    1,         1,          1,      0,         -1,         0,         0,      0,     0,
+    0,         0,          0,      590680286, 415174878,  1,         1,      0,     1,
+    1,         0,          0,
+};
 
 DeviceProfile H200() {
   DeviceProfile device;
@@ -36,33 +54,11 @@ DeviceProfile H200() {
   device.memory = Bytes(150109880320);
   device.memory_in_use = Bytes(150109880320 - 149557477376);
   device.memory_kept_back = MiB(2);
-  device.attributes = {
-      {DeviceAttribute::kUnifiedAddressing, 1},
-      {DeviceAttribute::kComputeCapabilityMajor, 9},
-      {DeviceAttribute::kComputeCapabilityMinor, 0},
-      {DeviceAttribute::kVirtualMemoryManagementSupported, 1},
-      {DeviceAttribute::kHandleTypePosixFileDescriptorSupported, 1},
-      {DeviceAttribute::kHandleTypeWin32Supported, 0},
-      {DeviceAttribute::kHandleTypeWin32KmtSupported, 0},
-      {DeviceAttribute::kGenericCompressionSupported, 1},
-      {DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, 1},
-      {Numbered(115), 1},    // memory pools
-      {Numbered(116), 1},    // GPUDirect RDMA
-      {Numbered(117), 1},    // GPUDirect RDMA, flush
-      {Numbered(118), 100},  // GPUDirect RDMA, ordering of writes
-      {Numbered(119), 9},    // handle types of memory pools
-      {DeviceAttribute::kDmaBufSupported, 1},
-      {DeviceAttribute::kHandleTypeFabricSupported, 1},
-      {DeviceAttribute::kMulticastSupported, 1},
-      {DeviceAttribute::kHostNumaId, 0},
-      {DeviceAttribute::kHostNumaVirtualMemoryManagementSupported, 1},
-      {Numbered(142), 1},  // memory pools on a host NUMA node
-      {DeviceAttribute::kHostNumaMultinodeIpcSupported, 0},
-      {Numbered(144), 1},  // memory pools on the host
-      {DeviceAttribute::kHostVirtualMemoryManagementSupported, 1},
-      {Numbered(146), 0},
-      {Numbered(147), 0},
-  };
+  for (size_t i = 0; i < std::size(kAttributeValues); ++i) {
+    device.attributes[static_cast<DeviceAttribute>(i + 1)] = kAttributeValues[i];
+  }
+  // One that is joined to others; alone it answers 0.
+  device.attributes[DeviceAttribute::kMulticastSupported] = 1;
   return device;
 }
 
@@ -198,6 +194,7 @@ absl::Span<const QuirkInfo> AllQuirks() {
       TWINMMU_QUIRK(set_access_keeps_grants_before_refusal),
       TWINMMU_QUIRK(host_access_falls_back_to_device),
       TWINMMU_QUIRK(import_of_foreign_descriptor_is_unknown),
+      TWINMMU_QUIRK(no_attributes_where_unmapped),
       TWINMMU_QUIRK(fill_size_wraps),
   };
 #undef TWINMMU_QUIRK

@@ -77,6 +77,9 @@ struct Quirks {
   bool host_access_falls_back_to_device = true;
   // Import of a descriptor that is no exported memory, or not open, is UNKNOWN.
   bool import_of_foreign_descriptor_is_unknown = true;
+  // GetPointerAttribute knows nothing of a reserved address where nothing is mapped: MAPPED is an
+  // error there, not 0.
+  bool no_attributes_where_unmapped = true;
   // The byte count of Fill (width times count) wraps at 2^64.
   bool fill_size_wraps = true;
 };

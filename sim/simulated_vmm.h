@@ -70,6 +70,8 @@ class SimulatedVmm : public Vmm {
 
   absl::Status CheckGrant(const AccessGrant& grant) const;
   absl::StatusOr<AddressRange> CheckAccessRange(const AddressRange& range) const;
+  absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
+                                               DeviceAddress address) const;
   absl::Status CheckReach(const AddressRange& range, const AccessGrant& grant) const;
   absl::Status ShowToCpu(const AddressRange& range, Access access);
 

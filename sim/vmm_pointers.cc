@@ -14,6 +14,19 @@ constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
 
 }  // namespace
 
+// Of an address where nothing is mapped.
+absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attribute,
+                                                           DeviceAddress address) const {
+  const std::optional<uint32_t> reserved = mmu_.space.Find(address);
+  if (reserved.has_value() && !mmu_.profile.quirks.no_attributes_where_unmapped) {
+    const AddressRange& reservation = mmu_.space[*reserved];
+    if (attribute == PointerAttribute::kMapped) return 0;
+    if (attribute == PointerAttribute::kRangeStartAddress) return reservation.base.value();
+    if (attribute == PointerAttribute::kRangeSize) return reservation.size.value();
+  }
+  return InvalidValue("cuPointerGetAttribute", "nothing is mapped at ", ToString(address));
+}
+
 absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
                                                            PointerAttribute attribute,
                                                            DeviceAddress address) {
@@ -22,7 +35,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
   if (!known.ok()) return known;
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
-  if (mapping == nullptr) return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
+  if (mapping == nullptr) return AttributeOfReserved(attribute, address);
   const PageEntry entry = mmu_.At(address);
   const Allocation& allocation = mmu_.AllocationOf(*mapping);
   const bool on_device = allocation.on_device();

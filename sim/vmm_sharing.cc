@@ -30,7 +30,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
   }
   const absl::StatusOr<int> descriptor = mmu_.memory.Export(number);
   if (!descriptor.ok()) {
-    return Fail(DriverCode::kOutOfMemory, kCall, descriptor.status().message());
+    return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());
   }
   return ShareableHandle::FileDescriptor(*descriptor);
 }
@@ -39,6 +39,10 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     const ShareableHandle& shareable) {
   constexpr char kCall[] = "cuMemImportFromShareableHandle";
   const Quirks& quirks = mmu_.profile.quirks;
+  // The driver takes the descriptor as a pointer, and this one for a null pointer.
+  if (shareable.type != HandleType::kFabric && shareable.file_descriptor == 0) {
+    return InvalidValue(kCall, "descriptor is 0");
+  }
   switch (shareable.type) {
     case HandleType::kPosixFileDescriptor:
       break;
@@ -56,8 +60,6 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     default:
       return InvalidValue(kCall, "there is no handle type ", ToString(shareable.type));
   }
-  // The driver takes the descriptor as a pointer, and this one for a null pointer.
-  if (shareable.file_descriptor == 0) return InvalidValue(kCall, "descriptor is 0");
   const absl::StatusOr<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
   if (identity.status().code() == absl::StatusCode::kResourceExhausted) {
     return Fail(DriverCode::kOutOfMemory, kCall, identity.status().message());

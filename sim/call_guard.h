@@ -1,21 +1,26 @@
-// MemoryGuard: what becomes of a call when the program has no memory left.
+// CallGuard: what holds for every call, whatever it does.
 
-#ifndef TWINMMU_SIM_MEMORY_GUARD_H_
-#define TWINMMU_SIM_MEMORY_GUARD_H_
+#ifndef TWINMMU_SIM_CALL_GUARD_H_
+#define TWINMMU_SIM_CALL_GUARD_H_
 
+#include <cstdint>
 #include <new>
 
 #include "absl/status/status.h"
 #include "sim/errors.h"
+#include "sim/fork_count.h"
 
 namespace twinmmu {
 
 // The simulator throws nothing: std::bad_alloc ends at the call that was made, as OUT_OF_MEMORY.
-// Below, whatever changes state first gets the memory that it needs. Thread-safe.
-class MemoryGuard {
+// Below, whatever changes state first gets the memory that it needs. And in a child made by fork a
+// call is NOT_INITIALIZED before it looks at anything: locks may be held there that nobody gives
+// back, and memory may be the parent's. Thread-safe.
+class CallGuard {
  public:
   template <typename Body>
   auto Guard(const char* call, const Body& body) const -> decltype(body()) {
+    if (ForkCount() != forks_) return Forked(call);
     try {
       return body();
     } catch (const std::bad_alloc&) {
@@ -24,6 +29,10 @@ class MemoryGuard {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] static absl::Status Forked(const char* call) {
+    return Fail(DriverCode::kNotInitialized, call,
+                "this process is a fork of the one that made the simulator");
+  }
   [[gnu::cold, gnu::noinline]] absl::Status Exhausted(const char* call) const {
     try {
       return Fail(DriverCode::kOutOfMemory, call, "the program has no memory left");
@@ -34,8 +43,9 @@ class MemoryGuard {
 
   const absl::Status exhausted_ = Fail(DriverCode::kOutOfMemory, "a call",
                                        "the program has no memory left, not for words either");
+  const uint32_t forks_ = ForkCount();
 };
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_SIM_MEMORY_GUARD_H_
+#endif  // TWINMMU_SIM_CALL_GUARD_H_
