@@ -34,7 +34,9 @@
 // uses the primary context of the device that the call names.
 //
 // Thread safety: every call of every implementation may run concurrently with every other. Two
-// calls that race on one range take effect in some order.
+// calls that change one range at once take effect in some order on the simulator; the reference
+// driver may let both succeed, or crash: use a lock. [THREAD-1 .. THREAD-5] In a child made by fork
+// every call but GetDriverVersion is FailedPrecondition (NOT_INITIALIZED). [FORK-1]
 //
 // Names in brackets are rules of the conformance suite (conformance/rules.inc), where the source of
 // each rule stands. `twinmmu conformance` shows which of them an implementation keeps.
@@ -88,8 +90,8 @@ class Vmm {
   // NotFound (INVALID_DEVICE): there is no such device. [DEV-2]
   virtual absl::StatusOr<std::string> GetDeviceName(DeviceOrdinal device) = 0;
 
-  // One capability or property as the driver's integer; a capability is 0 or 1. [DEV-3, DEV-4]
-  // InvalidArgument: no such attribute. NotFound (INVALID_DEVICE): no such device.
+  // One capability or property as the driver's integer; a capability is 0 or 1. [DEV-3, DEV-4,
+  // DEV-6] InvalidArgument: no such attribute. NotFound (INVALID_DEVICE): no such device.
   virtual absl::StatusOr<int> GetDeviceAttribute(DeviceAttribute attribute,
                                                  DeviceOrdinal device) = 0;
 
@@ -105,7 +107,7 @@ class Vmm {
   // --- Reservations ----------------------------------------------------------------------------
 
   // Reserves `size` bytes of addresses: aligned, disjoint from every other reservation, unmapped.
-  // size: more than 0 and a multiple of the granularity. [RES-1 .. RES-14]
+  // size: more than 0 and a multiple of the granularity. [RES-1 .. RES-18]
   // InvalidArgument: size 0 or not a multiple, alignment not a power of two, a hint that is not
   // aligned, flags not 0. ResourceExhausted: no span of this size is free.
   virtual absl::StatusOr<AddressRange> AddressReserve(Bytes size,
@@ -115,7 +117,7 @@ class Vmm {
   }
 
   // Ends a reservation. `range` must be exactly one that AddressReserve gave (base and size), with
-  // no mapping left in it. [FREE-1 .. FREE-7]
+  // no mapping left in it. [FREE-1 .. FREE-8]
   // InvalidArgument: not exactly one reservation, or something in it is still mapped.
   virtual absl::Status AddressFree(const AddressRange& range) = 0;
 
@@ -129,7 +131,7 @@ class Vmm {
                                                          Granularity option) = 0;
 
   // Creates physical memory and returns the first reference to it. Its content is undefined.
-  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-17]
+  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-22]
   // InvalidArgument: size, flags, type, location or handle types are not valid.
   // NotFound (INVALID_DEVICE): the location is a device that does not exist.
   // ResourceExhausted: not enough memory. PermissionDenied, Unimplemented: the kind of memory or
@@ -142,12 +144,12 @@ class Vmm {
   }
 
   // Returns one reference. The memory is freed when the last reference, mapping and exported
-  // descriptor are gone; mappings go on working. [REL-1 .. REL-4] InvalidArgument: handle 0.
+  // descriptor are gone; mappings go on working. [REL-1 .. REL-7] InvalidArgument: handle 0.
   // Undefined: a handle whose references have all been returned.
   virtual absl::Status Release(AllocationHandle handle) = 0;
 
   // One more reference to the allocation mapped at `address`, which may be any address inside a
-  // mapping. The handle is the one that was given to Map. Release returns it. [RET-1 .. RET-4]
+  // mapping. The handle is the one that was given to Map. Release returns it. [RET-1 .. RET-5]
   // InvalidArgument: nothing is mapped there.
   virtual absl::StatusOr<AllocationHandle> RetainAllocationHandle(DeviceAddress address) = 0;
 
@@ -159,7 +161,7 @@ class Vmm {
   // Makes `range.size` bytes of the allocation, from `offset` on, visible at `range`: reserved and
   // wholly unmapped addresses of one reservation. Base, size and offset are multiples of the
   // granularity. One allocation may be mapped many times. Nobody has access yet. Does not wait for
-  // work of a device. flags: must be 0. [MAP-1 .. MAP-18]
+  // work of a device. flags: must be 0. [MAP-1 .. MAP-21]
   // InvalidArgument: not reserved, already mapped (also in part), beyond the end of the
   // reservation, size 0, misaligned, flags not 0, handle 0. Unimplemented (NOT_SUPPORTED): an
   // offset other than 0, more than the allocation holds; today's drivers: any part of an
@@ -172,12 +174,12 @@ class Vmm {
 
   // Ends all mappings in `range`, which must consist of one or more whole mappings without a hole.
   // Rights end with them, the reservation stays. Does not wait for work of a device: what still
-  // uses the memory faults. [UNMAP-1 .. UNMAP-11]
+  // uses the memory faults. [UNMAP-1 .. UNMAP-14]
   // InvalidArgument: a part of a mapping, a hole, not reserved, size 0.
   virtual absl::Status Unmap(const AddressRange& range) = 0;
 
   // Sets the right of each named location on `range`, which must consist of mapped memory without a
-  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-18]
+  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-23]
   // InvalidArgument: not mapped, a hole, a part of a mapping, size 0, no grants, an access,
   // location or device that does not exist. Unimplemented (NOT_SUPPORTED): the host for memory of a
   // device.
@@ -194,7 +196,8 @@ class Vmm {
   // Gives the allocation a form that another process can import. `type`: one that was requested at
   // Create. A file descriptor is new at each call, close-on-exec, belongs to the caller, and keeps
   // the memory alive until it is closed. flags: must be 0. [SHARE-1 .. SHARE-4]
-  // InvalidArgument: a type that was not requested, flags not 0.
+  // [SHARE-14, SHARE-15] InvalidArgument: a type that was not requested, flags not 0. Internal
+  // (OPERATING_SYSTEM): the process can have no more descriptors.
   virtual absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle,
                                                                 HandleType type,
                                                                 uint64_t flags) = 0;
@@ -204,7 +207,7 @@ class Vmm {
 
   // A reference to the allocation behind `shareable`, under a handle of its own, with the
   // exporter's properties but for the handle types: it cannot be exported again. The descriptor
-  // stays open and stays the caller's. [SHARE-5 .. SHARE-12]
+  // stays open and stays the caller's. [SHARE-5 .. SHARE-17]
   // Errors: not a shareable handle, or of another type; the driver's code depends on what it is.
   virtual absl::StatusOr<AllocationHandle> ImportShareableHandle(
       const ShareableHandle& shareable) = 0;
@@ -215,7 +218,7 @@ class Vmm {
 
   // One attribute of an address as the driver's integer (pointers and flags included), zero
   // extended: an ordinal of -1 reads 0xffffffff.
-  // [PTR-1 .. PTR-6] InvalidArgument: nothing is mapped there, `device` has no right that the
+  // [PTR-1 .. PTR-7] InvalidArgument: nothing is mapped there, `device` has no right that the
   // attribute needs, or the attribute does not exist.
   virtual absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device,
                                                        PointerAttribute attribute,

@@ -205,6 +205,44 @@ CONFORMANCE_TEST(MappedTest, ACC_18, ARightEndsWithItsMapping) {
   EXPECT_THAT(Write(mapping(), 1), HasDriverCode(DriverCode::kInvalidValue));
 }
 
+CONFORMANCE_TEST(MappedTest, ACC_19, EachMappingHasItsOwnRight) {
+  const AddressRange alias = Granules(4, 4);
+  ASSERT_THAT(vmm().Map(alias, handle()), IsOk());
+  EXPECT_THAT(vmm().GetAccess(here(), alias.base), IsOkAndHolds(Access::kNone));
+  ASSERT_THAT(Grant(alias, Access::kRead), IsOk());
+  EXPECT_THAT(vmm().GetAccess(here(), mapping().base), IsOkAndHolds(Access::kReadWrite));
+  ASSERT_THAT(Write(mapping(), 19), IsOk());
+  EXPECT_THAT(Write(alias, 20), HasDriverCode(DriverCode::kInvalidValue));
+  ExpectHolds(alias, 19);
+  ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
+  EXPECT_THAT(vmm().GetAccess(here(), alias.base), IsOkAndHolds(Access::kRead));
+}
+
+CONFORMANCE_TEST(AccessTest, ACC_21, GrantsThenRangeThenReach) {
+  for (const AddressRange& range : {Granules(4, 4), Granules(0, 1), Granules(0, 0)}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                  [&] { return vmm().SetAccess(range, {kToHost}); });
+  }
+  const AccessGrant bad{kNoDevice, Access::kReadWrite};
+  for (const std::vector<AccessGrant>& grants :
+       {std::vector<AccessGrant>{kToHost, bad}, std::vector<AccessGrant>{bad, kToHost}}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                  [&] { return vmm().SetAccess(mapping(), grants); });
+  }
+}
+
+CONFORMANCE_TEST(AccessTest, ACC_22, TakesALongList) {
+  std::vector<AccessGrant> grants(1000, AccessGrant{here(), Access::kRead});
+  grants.back().access = Access::kReadWrite;
+  ASSERT_THAT(vmm().SetAccess(mapping(), grants), IsOk());
+  EXPECT_EQ(AccessAt(0), Access::kReadWrite);
+}
+
+CONFORMANCE_TEST(MappedTest, ACC_23, TheHostCanBeGrantedNothing) {
+  EXPECT_THAT(Grant(mapping(), Access::kNone, Location::Host()), IsOk());
+  EXPECT_THAT(vmm().GetAccess(here(), mapping().base), IsOkAndHolds(Access::kReadWrite));
+}
+
 CONFORMANCE_TEST(MappedTest, GETACC_1, AnswersAtAnyAddressInside) {
   for (const Access access : {Access::kReadWrite, Access::kRead}) {
     ASSERT_THAT(Grant(mapping(), access), IsOk());

@@ -1,5 +1,6 @@
 // cuMemAddressReserve.
 
+#include <set>
 #include <vector>
 
 #include "conformance/registry.h"
@@ -144,6 +145,55 @@ CONFORMANCE_TEST(ConformanceTest, RES_15, AHintBeyondTheAddressSpaceIsOnlyAHint)
       EXPECT_THAT(range, IsOk());
     }
   }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_16, ReservesAnySizeOrHasNoRoom) {
+  bool fits = true;
+  for (int bit = 30; bit <= 56; ++bit) {
+    const Bytes size(uint64_t{1} << bit);
+    const auto range = vmm().AddressReserve(size);
+    if (!range.ok()) {
+      EXPECT_THAT(range, HasDriverCode(DriverCode::kOutOfMemory)) << size;
+      fits = false;
+      continue;
+    }
+    EXPECT_TRUE(fits) << size << " has room, and less had none";
+    EXPECT_EQ(range->size, size);
+    ASSERT_THAT(vmm().AddressFree(*range), IsOk());
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_17, ManySmallOnesAreDisjoint) {
+  std::set<DeviceAddress> taken;
+  const auto reserve = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(granule()));
+      ASSERT_TRUE(range.base.IsAligned(granule()));
+      ASSERT_TRUE(taken.insert(range.base).second) << range << " is given out twice";
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(reserve(1000));
+  for (auto next = taken.begin(); next != taken.end();) {
+    ASSERT_THAT(vmm().AddressFree({*next, granule(), Bytes(0)}), IsOk());
+    next = taken.erase(next);
+    if (next != taken.end()) ++next;
+  }
+  ASSERT_NO_FATAL_FAILURE(reserve(500));
+}
+
+CONFORMANCE_TEST(ConformanceTest, RES_18, ArgumentsBeforeRoom) {
+  const Bytes no_room(uint64_t{1} << 56);
+  ReserveOptions flags;
+  flags.flags = 1;
+  for (const ReserveOptions& bad : {flags, Aligned(Bytes(3))}) {
+    EXPECT_THAT(vmm().AddressReserve(no_room, bad), HasDriverCode(DriverCode::kInvalidValue));
+    ReserveOptions with_hint = bad;
+    with_hint.hint = DeviceAddress(uint64_t{1} << 56);
+    EXPECT_THAT(vmm().AddressReserve(granule(), with_hint),
+                HasDriverCode(DriverCode::kInvalidValue));
+  }
+  EXPECT_THAT(vmm().AddressReserve(Bytes(1), Hint(DeviceAddress(uint64_t{1} << 56))),
+              HasDriverCode(DriverCode::kInvalidValue));
 }
 
 }  // namespace twinmmu::conformance

@@ -1,7 +1,14 @@
 // Copies and fills through mapped memory.
 
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iostream>
 #include <vector>
 
+#include "conformance/child_checks.h"
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
@@ -229,6 +236,101 @@ CONFORMANCE_TEST(ConformanceTest, DATA_13, HeadAndTailOfALargeMappingAreApart) {
   ExpectHolds(head, 13);
   ExpectHolds(beyond, 15);
   ExpectHolds(tail, 14);
+}
+
+CONFORMANCE_TEST(ReservedTest, DATA_14, CopiesCrossManySeamsAtOddOffsets) {
+  uint64_t first = 0;
+  for (const uint64_t count : {1, 1, 2, 1, 1, 2}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle part,
+                                 vmm().Create(count * granule(), properties()));
+    ASSERT_THAT(vmm().Map(Granules(first, count), part), IsOk());
+    first += count;
+  }
+  ASSERT_THAT(Grant(reservation(), Access::kReadWrite), IsOk());
+  std::vector<uint8_t> sent(3 * granule().value() + 5);
+  for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<uint8_t>(i * 31 + (i >> 12));
+  const Bytes size(sent.size());
+  // Over the seams behind granules 1 and 2, and from there over those behind 5 and 6.
+  const DeviceAddress from = Granules(0, 1).base + Bytes(1);
+  const DeviceAddress to = Granules(4, 1).base + Bytes(7);
+  ASSERT_THAT(executor().CopyHostToDevice(device(), from, sent.data(), size), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToDevice(device(), to, from, size), IsOk());
+  for (const DeviceAddress copy : {from, to}) {
+    std::vector<uint8_t> received(sent.size());
+    ASSERT_THAT(executor().CopyDeviceToHost(device(), received.data(), copy, size), IsOk());
+    EXPECT_TRUE(received == sent) << "at " << copy;
+  }
+  std::vector<uint8_t> across(13);
+  const DeviceAddress before_the_seam = Granules(2, 1).base - Bytes(5);
+  ASSERT_THAT(executor().CopyDeviceToHost(device(), across.data(), before_the_seam, Bytes(13)),
+              IsOk());
+  const auto expected = sent.begin() + static_cast<std::ptrdiff_t>((2 * granule()).value() - 6);
+  EXPECT_TRUE(std::equal(across.begin(), across.end(), expected));
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_15, RefusesASizeThatNoMemoryHas) {
+  ASSERT_THAT(Write(mapping(), 15), IsOk());
+  std::vector<uint8_t> bytes(KiB(4).value());
+  const DeviceAddress at = mapping().base;
+  for (const int bit : {40, 47, 63}) {
+    const Bytes huge(uint64_t{1} << bit);
+    SCOPED_TRACE(huge);
+    EXPECT_THAT(executor().CopyHostToDevice(device(), at, bytes.data(), huge),
+                HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().CopyDeviceToHost(device(), bytes.data(), at, huge),
+                HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().CopyDeviceToDevice(device(), at, at + granule(), huge),
+                HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_THAT(executor().Fill(device(), at, {}, huge.value()),
+                HasDriverCode(DriverCode::kInvalidValue));
+  }
+  EXPECT_THAT(executor().SynchronizeDevice(device()), IsOk());
+  ExpectHolds(mapping(), 15);
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_16, ARangeThatWrapsIsNoSuccess) {
+  constexpr char kAboutToCopy[] = "about to copy";
+  std::vector<uint8_t> bytes(KiB(4).value());
+  const DeviceAddress at = mapping().base;
+  const Bytes wraps = Bytes(0) - granule();
+  const std::vector<std::function<absl::Status()>> calls = {
+      [&] { return executor().CopyHostToDevice(device(), at, bytes.data(), wraps); },
+      [&] { return executor().CopyDeviceToHost(device(), bytes.data(), at, wraps); },
+      [&] { return executor().CopyDeviceToDevice(device(), at, at + granule(), wraps); },
+      [&] { return executor().Fill(device(), at, {}, wraps.value()); }};
+  for (size_t i = 0; i < calls.size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto child = [&] {
+      std::cerr << kAboutToCopy << std::endl;
+      ChildChecks checks;
+      const absl::Status called = calls[i]();
+      if (called.ok()) {
+        checks.Expect("synchronise", executor().SynchronizeDevice(device()),
+                      DriverCode::kIllegalAddress);
+      } else {
+        checks.Expect("call", called, DriverCode::kInvalidValue);
+      }
+      checks.Exit();
+    };
+    EXPECT_EXIT(
+        child(), [](int status) { return WIFSIGNALED(status) || ChildChecks::Passed()(status); },
+        kAboutToCopy);
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, DATA_17, RefusesACountWhoseBytesWrap) {
+  ASSERT_THAT(Write(mapping(), 17), IsOk());
+  const FillPattern words{0, Bytes(4)};
+  for (const int bit : {62, 63}) {
+    const absl::Status status =
+        executor().Fill(device(), mapping().base, words, uint64_t{1} << bit);
+    if (Deviates(Deviation::kFillSizeWraps)) {
+      EXPECT_THAT(status, IsOk());
+    } else {
+      EXPECT_THAT(status, HasDriverCode(DriverCode::kInvalidValue));
+    }
+  }
+  ExpectHolds(mapping(), 17);
 }
 
 }  // namespace twinmmu::conformance

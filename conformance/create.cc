@@ -81,8 +81,53 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_8, MoreThanThereIsTakesNothing) {
        {RoundUp(before.total, granule()) + granule(), TiB(1), TiB(1 << 20), Bytes(0) - granule()}) {
     EXPECT_THAT(vmm().Create(size, properties()), HasDriverCode(DriverCode::kOutOfMemory)) << size;
   }
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo after, vmm().GetMemoryInfo(device()));
-  EXPECT_EQ(after.free, before.free);
+  ExpectFree(device(), before.free);
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_20, AllMemoryCanBeTakenAndComesBack) {
+  if (!traits().sole_user) GTEST_SKIP() << "needs devices that nobody else uses";
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  std::vector<AllocationHandle> taken;
+  for (const Bytes size : {GiB(1), MiB(64), granule()}) {
+    absl::StatusOr<AllocationHandle> handle = vmm().Create(size, properties());
+    for (; handle.ok(); handle = vmm().Create(size, properties())) taken.push_back(*handle);
+    EXPECT_THAT(handle, HasDriverCode(DriverCode::kOutOfMemory)) << size;
+  }
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo left, vmm().GetMemoryInfo(device()));
+  EXPECT_LT(left.free, MiB(64));
+  for (const AllocationHandle handle : taken) ASSERT_THAT(vmm().Release(handle), IsOk());
+  ExpectFree(device(), before.free);
+  EXPECT_THAT(vmm().Create(GiB(1), properties()), IsOk());
+}
+
+CONFORMANCE_TEST(ReservedTest, CREATE_21, FreshMemoryIsZero) {
+  const AddressRange range = Granules(0, 2);
+  std::vector<uint8_t> bytes(range.size.value());
+  for (int round = 0; round < 3; ++round) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle fresh,
+                                 vmm().Create(range.size, properties()));
+    ASSERT_THAT(vmm().Map(range, fresh), IsOk());
+    ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+    ASSERT_THAT(executor().CopyDeviceToHost(device(), bytes.data(), range.base, range.size),
+                IsOk());
+    ExpectAllBytes(bytes, 0);
+    const FillPattern used{0xab, Bytes(1)};
+    ASSERT_THAT(executor().Fill(device(), range.base, used, bytes.size()), IsOk());
+    ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
+    ASSERT_THAT(vmm().Unmap(range), IsOk());
+    ASSERT_THAT(vmm().Release(fresh), IsOk());
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_22, PropertiesBeforeMemoryBeforePermission) {
+  EXPECT_THAT(vmm().Create(granule(), properties(kNoDevice), 1),
+              HasDriverCode(DriverCode::kInvalidValue));
+  AllocationProperties bad = SharedBy(HandleType::kWin32);
+  EXPECT_THAT(vmm().Create(TiB(1024), bad), HasDriverCode(DriverCode::kInvalidValue));
+  bad.location = kNoDevice;
+  EXPECT_THAT(vmm().Create(granule(), bad), HasDriverCode(DriverCode::kInvalidDevice));
+  EXPECT_THAT(vmm().Create(TiB(1024), SharedBy(HandleType::kFabric)),
+              HasDriverCode(DriverCode::kOutOfMemory));
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_9, FabricIsCreatedOrRefusedWhole) {
@@ -95,8 +140,7 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_9, FabricIsCreatedOrRefusedWhole) {
   }
   EXPECT_THAT(handle, AnyOf(HasDriverCode(DriverCode::kNotPermitted),
                             HasDriverCode(DriverCode::kNotSupported)));
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo after, vmm().GetMemoryInfo(device()));
-  EXPECT_EQ(after.free, before.free);
+  ExpectFree(device(), before.free);
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_10, RefusesWindowsHandleTypes) {

@@ -129,6 +129,12 @@ void ConformanceTest::ExpectUnmapped(const AddressRange& range) {
   }
 }
 
+void ConformanceTest::ExpectFree(DeviceOrdinal device, Bytes expected) {
+  if (!traits().sole_user) GTEST_SKIP() << "needs devices that nobody else uses";
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo info, vmm().GetMemoryInfo(device));
+  EXPECT_EQ(info.free, expected) << "free memory of " << device;
+}
+
 absl::Status ConformanceTest::Write(const AddressRange& range, uint32_t seed) {
   const std::vector<uint32_t> words = Pattern(seed, range.size);
   return executor().CopyHostToDevice(device(), range.base, words.data(), range.size);

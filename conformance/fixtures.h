@@ -100,6 +100,10 @@ class ConformanceTest : public ::testing::Test {
     EXPECT_EQ(StateOf(watched), before) << "a refused call must change nothing";
   }
 
+  // Expects that so much of the device's memory is free. Where others use it too, nobody can know:
+  // the test then counts as skipped.
+  void ExpectFree(DeviceOrdinal device, Bytes expected);
+
   // Copies a pattern made of `seed` there, through device 0. Sizes are multiples of 4 bytes.
   absl::Status Write(const AddressRange& range, uint32_t seed);
   // Expects that device 0 reads there what Write(_, seed) wrote, from its first word on.

@@ -3,11 +3,21 @@
 #include <sys/wait.h>
 
 #include <iostream>
+#include <sstream>
+#include <string>
 
 #include "conformance/child_checks.h"
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
+namespace {
+
+constexpr char kLegalPartDone[] = "the legal part is done";
+
+// For EXPECT_EXIT, with kLegalPartDone as what the child has said.
+bool PassedOrCrashed(int status) { return WIFSIGNALED(status) || ChildChecks::Passed()(status); }
+
+}  // namespace
 
 CONFORMANCE_TEST(ConformanceTest, PROP_1, PropertiesReadBack) {
   for (int i = 0; i < device_count(); ++i) {
@@ -47,7 +57,6 @@ CONFORMANCE_TEST(MappedTest, REL_3, AHandleKeepsItsDataUnmapped) {
 }
 
 CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
-  constexpr char kLegalPartDone[] = "the legal part is done";
   const auto release_twice = [&] {
     ChildChecks checks;
     const auto dead = vmm().Create(granule(), properties());
@@ -60,10 +69,75 @@ CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
     checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
     checks.Exit();
   };
-  const auto refused_or_crashed = [](int status) {
-    return WIFSIGNALED(status) || ChildChecks::Passed()(status);
+  EXPECT_EXIT(release_twice(), PassedOrCrashed, kLegalPartDone);
+}
+
+CONFORMANCE_TEST(MappedTest, REL_5, ADeadHandleIsNeitherMappedNorExported) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int shareable,
+      vmm().GetDeviceAttribute(DeviceAttribute::kHandleTypePosixFileDescriptorSupported, device()));
+  constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
+  AllocationProperties shared;
+  if (shareable != 0) shared.requested_handle_types = kFd;
+  for (const bool map : {true, false}) {
+    const auto use_dead = [&] {
+      ChildChecks checks;
+      const auto dead = vmm().Create(granule(), shared);
+      checks.Expect("create", dead.status(), DriverCode::kSuccess);
+      checks.Expect("release", vmm().Release(*dead), DriverCode::kSuccess);
+      std::cerr << kLegalPartDone << std::endl;
+      checks.Expect(
+          "use the dead handle",
+          map ? vmm().Map(Granules(6, 1), *dead) : vmm().ExportShareableHandle(*dead, kFd).status(),
+          DriverCode::kInvalidValue);
+      checks.Expect("write elsewhere", Write(mapping(), 5), DriverCode::kSuccess);
+      checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
+      checks.Exit();
+    };
+    EXPECT_EXIT(use_dead(), PassedOrCrashed, kLegalPartDone) << (map ? "map" : "export");
+  }
+}
+
+CONFORMANCE_TEST(MappedTest, REL_6, ADeadHandleIsRefusedWhileItsMemoryIsMapped) {
+  const DriverCode code = Deviates(Deviation::kReleasedHandleWorksWhileMapped)
+                              ? DriverCode::kSuccess
+                              : DriverCode::kInvalidValue;
+  const auto use_dead = [&] {
+    ChildChecks checks;
+    checks.Expect("release", vmm().Release(handle()), DriverCode::kSuccess);
+    checks.Expect("release again", vmm().Release(handle()), DriverCode::kInvalidValue);
+    checks.Expect("properties", vmm().GetAllocationProperties(handle()).status(), code);
+    checks.Expect("map", vmm().Map(Granules(4, 4), handle()), code);
+    checks.Expect("write", Write(mapping(), 6), DriverCode::kSuccess);
+    checks.Exit();
   };
-  EXPECT_EXIT(release_twice(), refused_or_crashed, kLegalPartDone);
+  EXPECT_EXIT(use_dead(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(ConformanceTest, REL_7, AnyLegalOrderGivesEverythingBack) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  for (const std::string order :
+       {"unmap free release", "unmap release free", "release unmap free"}) {
+    SCOPED_TRACE(order);
+    const Bytes size = 4 * granule();
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(size));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, vmm().Create(size, properties()));
+    ASSERT_THAT(vmm().Map(range, handle), IsOk());
+    ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+    std::istringstream steps(order);
+    for (std::string step; steps >> step;) {
+      ASSERT_THAT(step == "unmap"  ? vmm().Unmap(range)
+                  : step == "free" ? vmm().AddressFree(range)
+                                   : vmm().Release(handle),
+                  IsOk())
+          << step;
+    }
+    ExpectFree(device(), before.free);
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange again,
+                                 vmm().AddressReserve(size, Hint(range.base)));
+    EXPECT_EQ(again, range);
+    ASSERT_THAT(vmm().AddressFree(again), IsOk());
+  }
 }
 
 CONFORMANCE_TEST(MappedTest, RET_1, AnyAddressGivesTheHandleMapped) {
@@ -85,11 +159,9 @@ CONFORMANCE_TEST(ReservedTest, RET_2, EachRetainIsAReference) {
   ASSERT_THAT(vmm().RetainAllocationHandle(reservation().base), IsOk());
   ASSERT_THAT(vmm().Unmap(reservation()), IsOk());
   ASSERT_THAT(vmm().Release(mapped), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo retained, vmm().GetMemoryInfo(device()));
-  EXPECT_EQ(before.free - retained.free, 8 * granule());
+  ExpectFree(device(), before.free - 8 * granule());
   ASSERT_THAT(vmm().Release(mapped), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo released, vmm().GetMemoryInfo(device()));
-  EXPECT_EQ(released.free, before.free);
+  ExpectFree(device(), before.free);
 }
 
 CONFORMANCE_TEST(MappedTest, RET_3, RefusesWhereNothingIsMapped) {
@@ -107,6 +179,21 @@ CONFORMANCE_TEST(MappedTest, RET_4, AMappingBringsAReleasedHandleBack) {
   ASSERT_THAT(vmm().Release(handle()), IsOk());
   EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base), IsOkAndHolds(handle()));
   EXPECT_THAT(vmm().GetAllocationProperties(handle()), IsOkAndHolds(properties()));
+}
+
+CONFORMANCE_TEST(MappedTest, RET_5, EveryMappingGivesItsOwnHandle) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle other,
+                               vmm().Create(2 * granule(), properties()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange alias, vmm().AddressReserve(allocation_size()));
+  ASSERT_THAT(vmm().Map(alias, handle()), IsOk());
+  ASSERT_THAT(vmm().Map(Granules(4, 2), other), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(alias.base), IsOkAndHolds(handle()));
+  EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base), IsOkAndHolds(handle()));
+  EXPECT_THAT(vmm().RetainAllocationHandle(Granules(4, 1).base), IsOkAndHolds(other));
+  ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(alias.base), IsOkAndHolds(handle()));
+  EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base),
+              HasDriverCode(DriverCode::kInvalidValue));
 }
 
 }  // namespace twinmmu::conformance

@@ -96,6 +96,25 @@ CONFORMANCE_TEST(KernelTest, KERNEL_6, RefusesAnEmptyGridAndAnEmptyBlock) {
   EXPECT_THAT(executor().UnloadModule(module), IsOk());
 }
 
+CONFORMANCE_TEST(KernelTest, KERNEL_7, WorksInHostMemory) {
+  if (!LoadKernels()) return;
+  const auto host = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
+                               device()));
+  if (supported == 0) return ExpectUnsupported(host.status());
+  ASSERT_THAT(host, IsOk());
+  const AddressRange range = Granules(4, 2);
+  ASSERT_THAT(vmm().Map(range, *host), IsOk());
+  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(kernels().Fill(Stream(device()), range, 7), IsOk());
+  ASSERT_THAT(kernels().Verify(Stream(device()), range, 7, result()), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
+  EXPECT_EQ(same.mismatches, 0u);
+  ExpectHolds(range, 7);
+}
+
 CONFORMANCE_TEST(KernelTest, ALIAS_1, TheFenceMakesAliasesCoherent) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());

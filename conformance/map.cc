@@ -210,4 +210,29 @@ CONFORMANCE_TEST(MappedTest, MAP_18, EachAllocationKeepsItsData) {
   }
 }
 
+CONFORMANCE_TEST(ReservedTest, MAP_19, LeavesTheRestEmpty) {
+  ASSERT_THAT(vmm().Map(Granules(2, 4), handle()), IsOk());
+  ExpectUnmapped(Granules(0, 2));
+  ExpectUnmapped(Granules(6, 2));
+}
+
+CONFORMANCE_TEST(MappedTest, MAP_21, ArgumentsBeforePartsBeforePlace) {
+  const AddressRange free = Granules(4, 4);
+  const AddressRange nowhere{DeviceAddress(0), free.size, Bytes(0)};
+  ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                [&] { return vmm().Map(free, handle(), granule(), 1); });
+  ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                [&] { return vmm().Map(free, AllocationHandle(0), granule(), 0); });
+  ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                [&] { return vmm().Map(Granules(4, 0), handle(), granule(), 0); });
+  ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                [&] { return vmm().Map(nowhere, handle(), granule(), 0); });
+  const AddressRange misaligned{free.base + Bytes(1), free.size, Bytes(0)};
+  const AddressRange unreserved{free.base + TiB(1), free.size, Bytes(0)};
+  for (const AddressRange& range : {misaligned, unreserved, mapping()}) {
+    ExpectRefused(DriverCode::kNotSupported, reservation(),
+                  [&] { return vmm().Map(range, handle(), granule(), 0); });
+  }
+}
+
 }  // namespace twinmmu::conformance

@@ -27,13 +27,38 @@ CONFORMANCE_TEST(MappedTest, PTR_2, NothingMappedHasNoAttributes) {
        {mapping().end(), reservation().base + TiB(1), DeviceAddress(0),
         DeviceAddress(reinterpret_cast<uint64_t>(&on_stack))}) {
     for (const PointerAttribute attribute :
-         {PointerAttribute::kDeviceOrdinal, PointerAttribute::kRangeStartAddress,
-          PointerAttribute::kMapped, PointerAttribute::kAccessFlags}) {
+         {PointerAttribute::kDeviceOrdinal, PointerAttribute::kMemoryType,
+          PointerAttribute::kMappingSize, PointerAttribute::kAccessFlags}) {
       EXPECT_THAT(vmm().GetPointerAttribute(device(), attribute, address),
                   HasDriverCode(DriverCode::kInvalidValue))
           << attribute << " at " << address;
     }
   }
+}
+
+CONFORMANCE_TEST(MappedTest, PTR_7, ReservedAndNotMappedReadsSo) {
+  const auto ask = [&](PointerAttribute attribute) {
+    return vmm().GetPointerAttribute(device(), attribute, mapping().end());
+  };
+  const auto expect_as_reserved = [&] {
+    if (Deviates(Deviation::kNoAttributesWhereNothingIsMapped)) {
+      for (const PointerAttribute attribute :
+           {PointerAttribute::kMapped, PointerAttribute::kRangeStartAddress,
+            PointerAttribute::kRangeSize}) {
+        EXPECT_THAT(ask(attribute), HasDriverCode(DriverCode::kInvalidValue)) << attribute;
+      }
+      return;
+    }
+    EXPECT_THAT(ask(PointerAttribute::kMapped), IsOkAndHolds(0u));
+    EXPECT_THAT(ask(PointerAttribute::kRangeStartAddress),
+                IsOkAndHolds(reservation().base.value()));
+    EXPECT_THAT(ask(PointerAttribute::kRangeSize), IsOkAndHolds(reservation().size.value()));
+  };
+  expect_as_reserved();
+  ASSERT_THAT(vmm().Map(Granules(4, 4), handle()), IsOk());
+  EXPECT_THAT(ask(PointerAttribute::kMapped), IsOkAndHolds(1u));
+  ASSERT_THAT(vmm().Unmap(Granules(4, 4)), IsOk());
+  expect_as_reserved();
 }
 
 CONFORMANCE_TEST(MappedTest, PTR_3, AccessFlagsFollowTheRight) {

@@ -1,9 +1,14 @@
 // cuMemExportToShareableHandle, cuMemImportFromShareableHandle, inside one process.
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <vector>
 
 #include "conformance/registry.h"
@@ -188,8 +193,75 @@ CONFORMANCE_TEST(SharingTest, SHARE_12, AnOpenDescriptorKeepsTheMemory) {
   }
   TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo open, vmm().GetMemoryInfo(device()));
   Close(fd);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo closed, vmm().GetMemoryInfo(device()));
-  EXPECT_EQ(closed.free - open.free, size());
+  ExpectFree(device(), open.free + size());
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_14, OnlyAnExportOpensADescriptor) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_descriptors();
+  const int fd = Export();
+  EXPECT_EQ(open_descriptors(), before + 1);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(fd));
+  MapSomewhere(imported);
+  EXPECT_EQ(open_descriptors(), before + 1);
+  Close(fd);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_15, NoDescriptorLeftIsAnErrorOfTheSystem) {
+  const int fd = Export();
+  rlimit usual;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  // Every number below the next free one is taken.
+  const int next = dup(fd);
+  close(next);
+  rlimit none_left = usual;
+  none_left.rlim_cur = static_cast<rlim_t>(next);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  const auto refused = vmm().ExportShareableHandle(handle(), kFd);
+  const auto imported = Import(fd);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_THAT(refused, HasDriverCode(DriverCode::kOperatingSystem));
+  EXPECT_THAT(imported, IsOk());
+  EXPECT_GE(Export(), 0);
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_16, ADescriptorFromASocketImports) {
+  ASSERT_THAT(Write(MapSomewhere(handle()), 16), IsOk());
+  const int sent = Export();
+  int sockets[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, sockets), 0);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  char byte = 0;
+  iovec text = {&byte, 1};
+  msghdr message = {};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &sent, sizeof(int));
+  ASSERT_EQ(sendmsg(sockets[0], &message, 0), 1);
+  Close(sent);
+  ASSERT_EQ(recvmsg(sockets[1], &message, 0), 1);
+  int received = -1;
+  std::memcpy(&received, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+  const auto imported = Import(received);
+  for (const int fd : {received, sockets[0], sockets[1]}) close(fd);
+  ASSERT_THAT(imported, IsOk());
+  ExpectHolds(MapSomewhere(*imported), 16);
+}
+
+CONFORMANCE_TEST(SharingTest, SHARE_17, DescriptorZeroBeforeItsType) {
+  ShareableHandle null = ShareableHandle::FileDescriptor(0);
+  null.type = HandleType::kWin32;
+  EXPECT_THAT(vmm().ImportShareableHandle(null), HasDriverCode(DriverCode::kInvalidValue));
 }
 
 }  // namespace twinmmu::conformance

@@ -33,6 +33,9 @@ struct Traits {
   // and every rule about it asserts just that.
   bool has_vmm = true;
   WorkTiming work_timing = WorkTiming::kWhenever;
+  // Nobody else uses the devices. Where others do, free memory moves by itself, and what only it
+  // can show is not tested.
+  bool sole_user = true;
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;

@@ -1,5 +1,7 @@
 // cuMemUnmap.
 
+#include <vector>
+
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
@@ -144,6 +146,26 @@ CONFORMANCE_TEST(MappedTest, UNMAP_12, RefusesARangeThatWraps) {
       EXPECT_THAT(status, HasDriverCode(DriverCode::kInvalidValue)) << size;
     }
     EXPECT_EQ(StateOf(reservation()), before);
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, UNMAP_13, MappingsNearAndFarGoOneByOne) {
+  // Neighbours, and granules that share less and less of a page table.
+  const std::vector<uint64_t> places = {0, 1, 255, 256, 511, 512, 513, 8191, 8192, 16384, 32767};
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange space, vmm().AddressReserve(32768 * granule()));
+  const auto at = [&](uint64_t place) { return space.subrange(place * granule(), granule()); };
+  for (const uint64_t place : places) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle own, vmm().Create(granule(), properties()));
+    ASSERT_THAT(vmm().Map(at(place), own), IsOk()) << place;
+    ASSERT_THAT(Grant(at(place), Access::kReadWrite), IsOk());
+    ASSERT_THAT(Write(at(place).subrange(Bytes(0), KiB(4)), static_cast<uint32_t>(place)), IsOk());
+  }
+  for (size_t gone = 0; gone < places.size(); ++gone) {
+    ASSERT_THAT(vmm().Unmap(at(places[gone])), IsOk()) << places[gone];
+    ExpectUnmapped(at(places[gone]));
+    for (size_t kept = gone + 1; kept < places.size(); ++kept) {
+      ExpectHolds(at(places[kept]).subrange(Bytes(0), KiB(4)), static_cast<uint32_t>(places[kept]));
+    }
   }
 }
 

@@ -34,12 +34,12 @@ expect 2 'there is no backend "rocm"' conformance --backend=rocm
 expect 2 "names one backend twice" conformance --backend=sim,sim
 expect 0 "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED" info --backend=sim
 expect 2 'there is no profile "b200"; there are reference, strict' info --backend=sim --profile=b200
-expect 0 "4 holds, 1 unsupported" conformance --profile=no-vmm --filter='*/devices.*'
 expect 0 "1 holds" conformance --stream-policy=deferred --filter='*.FAULT_5_*'
 expect 0 "1 holds" conformance --stream-policy=seeded:18446744073709551615 --filter='*.FAULT_5_*'
 expect 2 "--stream-policy=lazy: it is eager, deferred" conformance --stream-policy=lazy
 expect 2 "--stream-policy=seeded:x: it is" conformance --stream-policy=seeded:x
 expect 2 "--stream-policy=deferred:1: it is" info --backend=sim --stream-policy=deferred:1
+expect 0 "5 holds, 1 unsupported" conformance --profile=no-vmm --filter='*/devices.*'
 echo '{"base": "strict", "devices": 3}' > "$TEST_TMPDIR/three.json"
 expect 0 "devices: 3" info --backend=sim --profile="$TEST_TMPDIR/three.json"
 echo '{"devices": 3, "quirks": {"fast": true}}' > "$TEST_TMPDIR/wrong.json"

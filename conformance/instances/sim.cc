@@ -13,7 +13,9 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
     {&Quirks::granularity_ignores_properties, Deviation::kGranularityOfAnyLocation},
     {&Quirks::create_ignores_unknown_handle_types, Deviation::kUnknownHandleTypesAreIgnored},
     {&Quirks::map_takes_whole_allocations_only, Deviation::kMapTakesOnlyWholeAllocations},
+    {&Quirks::released_handle_usable_while_mapped, Deviation::kReleasedHandleWorksWhileMapped},
     {&Quirks::map_reaches_beyond_reservation, Deviation::kMapReachesBeyondTheReservation},
+    {&Quirks::map_reaches_beyond_reservation, Deviation::kMapCrossesReservations},
     {&Quirks::reserve_refuses_misaligned_hint, Deviation::kMisalignedHintIsRefused},
     {&Quirks::unmap_passes_over_holes, Deviation::kUnmapIgnoresHoles},
     {&Quirks::unmap_passes_over_holes, Deviation::kUnmapOfNothingSucceeds},
@@ -24,6 +26,8 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
     {&Quirks::set_access_keeps_grants_before_refusal,
      Deviation::kSetAccessAppliesWhatPrecedesAnUnsupportedGrant},
     {&Quirks::host_access_falls_back_to_device, Deviation::kHostIsAnsweredWithTheRightOfDevice0},
+    {&Quirks::fill_size_wraps, Deviation::kFillSizeWraps},
+    {&Quirks::no_attributes_where_unmapped, Deviation::kNoAttributesWhereNothingIsMapped},
     {&Quirks::import_of_foreign_descriptor_is_unknown,
      Deviation::kImportOfAForeignDescriptorIsUnknown},
 };
@@ -50,6 +54,9 @@ Traits TraitsOf(const Profile& profile) {
   traits.work_timing = TimingOf(profile.stream_policy);
   for (const auto& [quirk, deviation] : kShownAs) {
     if (profile.quirks.*quirk) traits.deviations.insert(deviation);
+  }
+  if (profile.quirks.unmap_reaches_beyond_reservation) {
+    traits.deviations.insert(Deviation::kUnmapCrossesReservations);
   }
   // What is beyond a reservation is a hole in the range as well.
   if (profile.quirks.unmap_reaches_beyond_reservation && profile.quirks.unmap_passes_over_holes) {

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     return target;
   };
   twinmmu::conformance::RunOptions options;
-  options.filter = "*/cuMemUnmap.*";
+  options.filter = "*UNMAP_1_*:*UNMAP_8_*:*UNMAP_9_*";
   options.strict_reference = argc > 1 && argv[1] == std::string("--strict");
   return twinmmu::conformance::RunConformance(argc, argv, {factory}, options);
 }
