@@ -43,6 +43,8 @@ ABSL_FLAG(std::string, stream_policy, "",
           "its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
+ABSL_FLAG(bool, shared_devices, false,
+          "conformance: others use the devices too; what only free memory can show is not tested");
 ABSL_FLAG(bool, strict_reference, false,
           "conformance: on a machine that nobody recorded, a difference from the reference is a "
           "failure too");
@@ -126,6 +128,16 @@ int WrongProfile(const absl::Status& status) {
   return kUsageError;
 }
 
+// The same on devices that others use too.
+conformance::TargetFactory Shared(conformance::TargetFactory factory) {
+  factory.open = [open = factory.open]() -> absl::StatusOr<conformance::Target> {
+    absl::StatusOr<conformance::Target> target = open();
+    if (target.ok()) target->traits.sole_user = false;
+    return target;
+  };
+  return factory;
+}
+
 int Conformance(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::vector<std::string> backends = Backends("sim");
@@ -144,6 +156,9 @@ int Conformance(int argc, char** argv) {
     } else {
       return UnknownBackend(name);
     }
+  }
+  if (absl::GetFlag(FLAGS_shared_devices)) {
+    for (conformance::TargetFactory& target : targets) target = Shared(std::move(target));
   }
   conformance::RunOptions options;
   options.require_hardware = absl::GetFlag(FLAGS_require_hardware);

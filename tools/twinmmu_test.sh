@@ -19,9 +19,9 @@ expect() {
 }
 
 expect 0 "Every verdict is as expected." conformance
-expect 0 "2 targets" conformance --backend=sim,cuda --driver=/nonexistent.so
-expect 0 "no hardware for" conformance --backend=sim,cuda --driver=/nonexistent.so
-expect 1 "hardware is required" conformance --backend=sim,cuda --driver=/nonexistent.so --require-hardware
+expect 0 "2 targets" conformance --backend=sim,cuda --driver=/nonexistent.so --filter='*/devices.*'
+expect 0 "no hardware for" conformance --backend=sim,cuda --driver=/nonexistent.so --filter='*/devices.*'
+expect 1 "hardware is required" conformance --backend=sim,cuda --driver=/nonexistent.so --require-hardware --filter='*/devices.*'
 expect 1 "Nothing was tested" conformance --backend=cuda --driver=/nonexistent.so
 expect 1 "no test was selected" conformance --filter=nothing
 expect 1 "Nothing was tested" conformance --gtest_list_tests
@@ -29,7 +29,8 @@ expect 2 "cannot write" conformance --xml=/proc/nope/report.xml
 expect 1 "Could not write" conformance --filter='*MAP_1_*' --markdown=/proc/nope/table.md
 expect 2 "from 0 to 15" conformance --sim-devices=16
 expect 2 "from 0 to 15" info --backend=sim --sim-devices=2000000000
-expect 0 "no hardware for" conformance --sim_devices=1
+expect 0 "no hardware for" conformance --sim_devices=1 --filter='*/peers.*:*/devices.*'
+expect 0 "1 holds, 3 no hardware" conformance --shared-devices --filter='*/cuMemGetInfo.*'
 expect 2 'there is no backend "rocm"' conformance --backend=rocm
 expect 2 "names one backend twice" conformance --backend=sim,sim
 expect 0 "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED" info --backend=sim
