@@ -183,6 +183,7 @@ CONFORMANCE_TEST(MappedTest, DATA_10, RefusesAMisalignedFill) {
         executor().Fill(device(), mapping().base + Bytes(static_cast<uint64_t>(off)), pattern, 4),
         HasDriverCode(DriverCode::kInvalidValue));
   }
+  ExpectHolds(mapping(), 10);
 }
 
 CONFORMANCE_TEST(TwoMappingsTest, DATA_11, AStreamRefusesAtTheCall) {

@@ -30,6 +30,7 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_1, CreatesAnyNumberOfGranules) {
     EXPECT_TRUE(handles.insert(handle).second) << "live handles must differ";
     const AddressRange range = all.subrange(Bytes(0), granules * granule());
     EXPECT_THAT(vmm().Map(range, handle), IsOk()) << "all that was asked for must be there";
+    EXPECT_THAT(vmm().Map(range, handle), HasDriverCode(DriverCode::kInvalidValue)) << "it is";
     EXPECT_THAT(vmm().Unmap(range), IsOk());
   }
 }
@@ -136,6 +137,9 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_9, FabricIsCreatedOrRefusedWhole) {
   if (handle.ok()) {
     EXPECT_THAT(vmm().GetDeviceAttribute(DeviceAttribute::kHandleTypeFabricSupported, device()),
                 IsOkAndHolds(1));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                                 vmm().GetAllocationProperties(*handle));
+    EXPECT_EQ(granted.requested_handle_types, HandleType::kFabric);
     return;
   }
   EXPECT_THAT(handle, AnyOf(HasDriverCode(DriverCode::kNotPermitted),
@@ -189,6 +193,7 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(
       const int supported,
       vmm().GetDeviceAttribute(DeviceAttribute::kHostVirtualMemoryManagementSupported, device()));
+  std::set<int> nodes;
   for (const int ignored_id : {0, 5}) {
     const auto handle = vmm().Create(granule(), properties({LocationType::kHost, ignored_id}));
     if (supported == 0) return ExpectUnsupported(handle.status());
@@ -197,7 +202,9 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
                                  vmm().GetAllocationProperties(*handle));
     EXPECT_EQ(granted.location.type, LocationType::kHostNuma);
     EXPECT_GE(granted.location.id, 0);
+    nodes.insert(granted.location.id);
   }
+  EXPECT_EQ(nodes.size(), 1u) << "the id must not matter";
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_19, RdmaReadsBack) {

@@ -179,6 +179,11 @@ CONFORMANCE_TEST(MappedTest, RET_4, AMappingBringsAReleasedHandleBack) {
   ASSERT_THAT(vmm().Release(handle()), IsOk());
   EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base), IsOkAndHolds(handle()));
   EXPECT_THAT(vmm().GetAllocationProperties(handle()), IsOkAndHolds(properties()));
+  // It is one reference more, and when that is returned the mapping alone holds the memory again.
+  EXPECT_THAT(vmm().Release(handle()), IsOk());
+  EXPECT_THAT(vmm().Unmap(mapping()), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base),
+              HasDriverCode(DriverCode::kInvalidValue));
 }
 
 CONFORMANCE_TEST(MappedTest, RET_5, EveryMappingGivesItsOwnHandle) {
