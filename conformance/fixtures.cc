@@ -27,6 +27,11 @@ const absl::StatusOr<Target>& TargetUnderTest::Open() {
   return target_;
 }
 
+void TargetUnderTest::Close() {
+  target_ = absl::UnknownError("not opened yet");
+  opened_ = false;
+}
+
 void ConformanceTest::SetUp() {
   const absl::StatusOr<Target>& target = under_test_->Open();
   if (target.status().code() == absl::StatusCode::kFailedPrecondition) {

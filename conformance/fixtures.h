@@ -28,13 +28,15 @@
 
 namespace twinmmu::conformance {
 
-// A target as the run keeps it: opened at most once, by the first test that needs it.
+// A target as the run keeps it: opened by the first test that needs it, and then kept open.
 class TargetUnderTest {
  public:
   explicit TargetUnderTest(TargetFactory factory) : factory_(std::move(factory)) {}
 
   const std::string& name() const { return factory_.name; }
   const absl::StatusOr<Target>& Open();
+  // The next test opens it anew; no test may be using it.
+  void Close();
 
  private:
   TargetFactory factory_;

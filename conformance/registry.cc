@@ -29,16 +29,20 @@ std::vector<Case> AllCases() {
   return cases;
 }
 
+void RegisterWithGoogleTest(const Case& test_case, const std::string& suite,
+                            TargetUnderTest* target) {
+  ::testing::RegisterTest(suite.c_str(), test_case.name, nullptr, nullptr, test_case.file,
+                          test_case.line, [target, make = test_case.make]() -> ConformanceTest* {
+                            ConformanceTest* test = make();
+                            test->set_target(target);
+                            return test;
+                          });
+}
+
 void RegisterWithGoogleTest(TargetUnderTest* target) {
   for (const Case& test_case : AllCases()) {
-    const RuleInfo& rule = GetRule(test_case.rule);
-    const std::string suite = absl::StrCat(target->name(), "/", rule.call);
-    ::testing::RegisterTest(suite.c_str(), test_case.name, nullptr, nullptr, test_case.file,
-                            test_case.line, [target, make = test_case.make]() -> ConformanceTest* {
-                              ConformanceTest* test = make();
-                              test->set_target(target);
-                              return test;
-                            });
+    const std::string suite = absl::StrCat(target->name(), "/", GetRule(test_case.rule).call);
+    RegisterWithGoogleTest(test_case, suite, target);
   }
 }
 

@@ -33,6 +33,9 @@ std::vector<Case> AllCases();
 
 // Gives every case to GoogleTest for `target`, which must outlive the test run.
 void RegisterWithGoogleTest(TargetUnderTest* target);
+// Gives it one case, in a suite of this name.
+void RegisterWithGoogleTest(const Case& test_case, const std::string& suite,
+                            TargetUnderTest* target);
 
 // Called by CONFORMANCE_TEST before main(); returns true.
 bool AddCase(const Case& test_case);

@@ -31,6 +31,8 @@ function set_layer() {
   else if (file ~ /^kernels\//) allow("kernels|api", "kernels/ and api/")
   else if (file ~ /^conformance\/instances\//)
     allow("conformance|kernels|api|backend|sim", "conformance/, kernels/, api/, backend/ and sim/")
+  else if (file ~ /^conformance\/mutants\//)
+    allow("conformance|kernels|api|sim", "conformance/, kernels/, api/ and sim/")
   else if (file ~ /^conformance\//)
     allow("conformance|kernels|api", "conformance/, kernels/ and api/ (backend/ and sim/ only in conformance/instances/)")
   else if (file ~ /^tools\//) allow("[^/]+", "everything")

@@ -1,0 +1,390 @@
+// Mutants of cuMemSetAccess and cuMemGetAccess.
+
+#include <vector>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using Grants = std::vector<AccessGrant>;
+
+Grants With(absl::Span<const AccessGrant> grants, Access access) {
+  Grants changed(grants.begin(), grants.end());
+  for (AccessGrant& grant : changed) grant.access = access;
+  return changed;
+}
+bool IsKnown(const Location& location) {
+  return location.type >= LocationType::kDevice && location.type <= LocationType::kHostNuma &&
+         location.id >= 0 && location.id < 2;
+}
+bool IsKnown(Access access) {
+  return access == Access::kNone || access == Access::kRead || access == Access::kReadWrite;
+}
+bool IsHost(const Location& location) {
+  return location.type == LocationType::kHost || location.type == LocationType::kHostNuma;
+}
+// Those that a driver would apply if it looked at each grant on its own.
+Grants Valid(absl::Span<const AccessGrant> grants) {
+  Grants valid;
+  for (const AccessGrant& grant : grants) {
+    if (IsKnown(grant.location) && IsKnown(grant.access)) valid.push_back(grant);
+  }
+  return valid;
+}
+
+}  // namespace
+
+MUTANT(ACC_1, GetAccess, "Only the first granule of a mapping has the right.") {
+  const auto mapping = MappingAt(address);
+  if (mapping.has_value() && address - mapping->base >= Granule()) return Access::kNone;
+  return Real::GetAccess(location, address);
+}
+MUTANT(ACC_1, SetAccess, "Read-only is granted as read-write.") {
+  const bool read = grants[0].access == Access::kRead;
+  return Real::SetAccess(
+      range, read ? With(grants, Access::kReadWrite) : Grants(grants.begin(), grants.end()));
+}
+MUTANT(ACC_1, SetAccess, "A right is never taken back.") {
+  return grants[0].access == Access::kNone ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_2, SetAccess, "Read-only is never widened to read-write.") {
+  const bool widens = AccessAt(range.base) == Access::kRead;
+  return widens && grants[0].access == Access::kReadWrite ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_2, SetAccess, "The right that is there already is refused.") {
+  const bool same = AccessAt(range.base) == grants[0].access;
+  return same && IsMapped(range.base) && grants[0].access != Access::kNone
+             ? Refuse()
+             : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_2, SetAccess, "Taking a right away overwrites the data.") {
+  if (grants[0].access == Access::kNone) Scribble(range);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_3, SetAccess, "Only the first of several mappings gets the right.") {
+  const auto mappings = MappingsIn(range);
+  return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
+}
+MUTANT(ACC_3, SetAccess, "Several mappings at once are refused.") {
+  return MappingsIn(range).size() > 1 ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_4, SetAccess, "A grant reaches the mapping before as well.") {
+  const auto before = MappingAt(range.base - Bytes(1));
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (status.ok() && before.has_value()) Real::SetAccess(*before, grants).IgnoreError();
+  return status;
+}
+MUTANT(ACC_4, SetAccess, "A grant takes the right of all other mappings.") {
+  Grant(kEverything, Access::kNone);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_4, Map, "Mapping at the tail takes the right of what is before.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone);
+  return status;
+}
+MUTANT(ACC_5, SetAccess, "A part of a mapping grants the whole.") {
+  absl::Status status = Real::SetAccess(range, grants);
+  for (const AddressRange& mapping : MappingsIn(range)) status = Real::SetAccess(mapping, grants);
+  return status;
+}
+MUTANT(ACC_5, SetAccess, "A part of a mapping is refused, and the whole granted.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, grants[0].access);
+  return status;
+}
+MUTANT(ACC_5, SetAccess, "Whole mappings in the range are granted, and the part refused.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  for (const AddressRange& mapping : MappingsIn(range)) {
+    if (range.contains(mapping)) Grant(mapping, grants[0].access);
+  }
+  return status;
+}
+MUTANT(ACC_5, SetAccess, "A part of a mapping is NOT_SUPPORTED.") {
+  return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
+}
+MUTANT(ACC_6, SetAccess, "A hole is refused, as documented.") {
+  Bytes mapped;
+  for (const AddressRange& mapping : MappingsIn(range)) mapped = mapped + mapping.size;
+  return mapped < range.size ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_6, SetAccess, "What lies behind a hole is granted too.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (status.ok()) Grant(range, grants[0].access);
+  return status;
+}
+MUTANT_ON("strict", ACC_6, SetAccess, "A hole is passed over.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, grants[0].access);
+  return Ok();
+}
+MUTANT_ON("strict", ACC_6, SetAccess, "A hole is refused, and what lies before it granted.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant({range.base, Bytes(1), Bytes(0)}, grants[0].access);
+  return status;
+}
+MUTANT(ACC_7, SetAccess, "A hole at the end does not matter.") {
+  const auto mappings = MappingsIn(range);
+  if (mappings.empty() || mappings.front().base != range.base) {
+    return Real::SetAccess(range, grants);
+  }
+  return Real::SetAccess({range.base, mappings.back().end() - range.base, Bytes(0)}, grants);
+}
+MUTANT(ACC_7, SetAccess, "A hole at the start does not matter.") {
+  const auto mappings = MappingsIn(range);
+  if (mappings.empty()) return Real::SetAccess(range, grants);
+  const DeviceAddress base = mappings.front().base;
+  return Real::SetAccess({base, range.end() - base, Bytes(0)}, grants);
+}
+MUTANT(ACC_7, SetAccess, "A hole at either end is refused, and the mappings granted.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, grants[0].access);
+  return status;
+}
+MUTANT(ACC_8, SetAccess, "Size 0 grants nothing and succeeds.") {
+  return range.size == Bytes(0) ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_8, SetAccess, "A size is rounded up to granules.") {
+  return Real::SetAccess({range.base, RoundUp(range.size, Granule()), Bytes(0)}, grants);
+}
+MUTANT(ACC_8, SetAccess, "A size that is too large is that of the mapping.") {
+  const auto mapping = MappingAt(range.base);
+  const bool more =
+      mapping.has_value() && mapping->base == range.base && mapping->size < range.size;
+  return Real::SetAccess(more ? *mapping : range, grants);
+}
+MUTANT(ACC_8, SetAccess, "A base is rounded down to host pages.") {
+  const DeviceAddress base(range.base.value() / 8192 * 8192);
+  return Real::SetAccess({base, range.size, Bytes(0)}, grants);
+}
+MUTANT(ACC_8, SetAccess, "A wrong size is refused, and the mapping granted.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant({range.base, Bytes(1), Bytes(0)}, grants[0].access);
+  return status;
+}
+MUTANT(ACC_9, SetAccess, "Where nothing is mapped, a grant succeeds.") {
+  return MappingsIn(range).empty() ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_9, SetAccess, "Where nothing is mapped is NOT_FOUND.") {
+  return Instead(Real::SetAccess(range, grants), DriverCode::kNotFound);
+}
+MUTANT(ACC_10, SetAccess, "An empty list changes nothing and succeeds.") {
+  return grants.empty() ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_10, SetAccess, "An empty list is refused, and takes all rights.") {
+  if (grants.empty()) Grant(range, Access::kNone);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_11, SetAccess, "A right that does not exist is taken for its lowest bits.") {
+  return Real::SetAccess(
+      range, With(grants, static_cast<Access>(static_cast<uint32_t>(grants[0].access) & 3)));
+}
+MUTANT(ACC_11, SetAccess, "Write without read is granted as read-write.") {
+  const bool write = grants[0].access == static_cast<Access>(2);
+  return Real::SetAccess(
+      range, write ? With(grants, Access::kReadWrite) : Grants(grants.begin(), grants.end()));
+}
+MUTANT(ACC_11, SetAccess, "A right that does not exist is refused, and takes the one there is.") {
+  if (!IsKnown(grants[0].access)) Grant(range, Access::kNone);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_12, SetAccess, "Location type 0 is the first device.") {
+  Grants changed(grants.begin(), grants.end());
+  if (changed[0].location.type == LocationType::kInvalid) changed[0].location = Location();
+  return Real::SetAccess(range, changed);
+}
+MUTANT(ACC_12, SetAccess, "A grant to the current host NUMA node is ignored.") {
+  const bool current = grants[0].location.type == LocationType::kHostNumaCurrent;
+  return current ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_12, SetAccess, "A location type that does not exist is INVALID_DEVICE.") {
+  if (grants[0].location.type > LocationType::kHostNumaCurrent) {
+    return Refuse(DriverCode::kInvalidDevice);
+  }
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_12, SetAccess, "A location type that does not exist is refused, and a device granted.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, grants[0].access);
+  return status;
+}
+MUTANT(ACC_13, SetAccess, "A device that does not exist is INVALID_DEVICE.") {
+  if (!IsKnown(grants[0].location)) return Refuse(DriverCode::kInvalidDevice);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_13, SetAccess, "No right may be given to any device.") {
+  const bool no_right = grants[0].access == Access::kNone;
+  return no_right && !IsKnown(grants[0].location) ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_13, SetAccess, "Device -1 is every device.") {
+  if (grants[0].location.id != -1) return Real::SetAccess(range, grants);
+  Grant(range, grants[0].access);
+  return Ok();
+}
+MUTANT(ACC_13, SetAccess, "One device too many can be granted access.") {
+  return grants[0].location.id == 2 ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_14, SetAccess, "A bad grant is refused, and the others applied.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Real::SetAccess(range, Valid(grants)).IgnoreError();
+  return status;
+}
+MUTANT(ACC_14, SetAccess, "Only the first grant is looked at.") {
+  return IsKnown(grants[0].location) && IsKnown(grants[0].access)
+             ? Real::SetAccess(range, Valid(grants))
+             : Refuse();
+}
+MUTANT(ACC_14, SetAccess, "Only the last grant is looked at.") {
+  return IsKnown(grants.back().location) && IsKnown(grants.back().access)
+             ? Real::SetAccess(range, Valid(grants))
+             : Refuse();
+}
+MUTANT(ACC_14, SetAccess, "A grant before a bad one is applied.") {
+  if (Valid(grants).size() != grants.size() && IsKnown(grants[0].location) &&
+      IsKnown(grants[0].access)) {
+    Real::SetAccess(range, grants.subspan(0, 1)).IgnoreError();
+  }
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_15, SetAccess, "A grant to the host is ignored.") {
+  return IsHost(grants[0].location) ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_15, SetAccess, "A grant of device memory to the host is INVALID_VALUE.") {
+  return IsHost(grants[0].location) ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_15, SetAccess, "Only the host without a node is refused.") {
+  const bool node = grants[0].location.type == LocationType::kHostNuma;
+  return node ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_15, SetAccess, "A grant to the host is refused, and given to the first device.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, grants[0].access);
+  return status;
+}
+MUTANT(ACC_15, SetAccess, "A grant to the host is refused, and takes the device's.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, Access::kNone);
+  return status;
+}
+MUTANT(ACC_16, SetAccess, "None of the grants is applied, as documented.") {
+  for (const AccessGrant& grant : grants) {
+    if (IsHost(grant.location)) return Refuse(DriverCode::kNotSupported);
+  }
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_16, SetAccess, "The grants that follow the unsupported one are applied too.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(range, grants.back().access);
+  return status;
+}
+MUTANT(ACC_16, SetAccess, "The unsupported grant is left out.") {
+  Grants possible;
+  for (const AccessGrant& grant : grants) {
+    if (!IsHost(grant.location)) possible.push_back(grant);
+  }
+  return Real::SetAccess(range, possible);
+}
+MUTANT_ON("strict", ACC_16, SetAccess, "The grants before the unsupported one are applied.") {
+  if (!IsHost(grants[0].location)) Real::SetAccess(range, grants.subspan(0, 1)).IgnoreError();
+  return Real::SetAccess(range, grants);
+}
+MUTANT_ON("strict", ACC_16, SetAccess, "The grants after the unsupported one are applied.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok() && IsHost(grants[0].location)) Grant(range, grants.back().access);
+  return status;
+}
+MUTANT(ACC_17, SetAccess, "Of two grants for one location the first one counts.") {
+  return Real::SetAccess(range, Grants(grants.rbegin(), grants.rend()));
+}
+MUTANT(ACC_17, SetAccess, "Two grants for one location are refused.") {
+  return grants.size() == 2 ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_17, SetAccess, "Of two grants for one location the wider one counts.") {
+  return Real::SetAccess(range, grants.size() == 2 ? With(grants, Access::kReadWrite)
+                                                   : Grants(grants.begin(), grants.end()));
+}
+namespace {
+
+// Rights that belong to addresses, not to mappings.
+class KeepsRights : public Real {
+ public:
+  using Real::Real;
+  CALL_Unmap() override {
+    kept_ = AccessAt(range.base);
+    return Real::Unmap(range);
+  }
+  CALL_Map() override {
+    const absl::Status status = Real::Map(range, handle, offset, flags);
+    if (status.ok() && kept_ != Access::kNone) Grant(range, kept_);
+    return status;
+  }
+
+ private:
+  Access kept_ = Access::kNone;
+};
+MUTANT_CLASS(ACC_18, KeepsRights, "A right stays with the addresses when they are mapped anew.")
+
+}  // namespace
+MUTANT(ACC_18, Write, "Data is written without a right, where there was one.") {
+  if (IsMapped(destination)) Grant({destination, size, Bytes(0)}, Access::kReadWrite);
+  return Real::Write(work, destination, source, size);
+}
+MUTANT(GETACC_1, GetAccess, "Only an aligned address is answered.") {
+  if (!address.IsAligned(KiB(4))) return Refuse();
+  return Real::GetAccess(location, address);
+}
+MUTANT(GETACC_1, GetAccess, "Only the base of a mapping is answered.") {
+  const auto mapping = MappingAt(address);
+  if (mapping.has_value() && mapping->base != address) return Refuse();
+  return Real::GetAccess(location, address);
+}
+MUTANT(GETACC_1, GetAccess, "The last byte belongs to what is behind.") {
+  return Real::GetAccess(location, address + Bytes(1));
+}
+MUTANT(GETACC_2, GetAccess, "Where nothing is mapped, nobody has a right: none.") {
+  const auto access = Real::GetAccess(location, address);
+  return access.ok() ? access : Access::kNone;
+}
+MUTANT(GETACC_2, GetAccess, "Reserved addresses answer none.") {
+  const auto access = Real::GetAccess(location, address);
+  return access.ok() || !ReservationAt(address).has_value() ? access : Access::kNone;
+}
+MUTANT(GETACC_2, GetAccess, "Where nothing is mapped is NOT_FOUND.") {
+  return Instead(Real::GetAccess(location, address), DriverCode::kNotFound);
+}
+MUTANT(GETACC_3, GetAccess, "A location that does not exist has no right: none.") {
+  if (!IsKnown(location)) return Access::kNone;
+  return Real::GetAccess(location, address);
+}
+MUTANT(GETACC_3, GetAccess, "A location that does not exist is INVALID_VALUE.") {
+  if (!IsKnown(location)) return Refuse();
+  return Real::GetAccess(location, address);
+}
+MUTANT(GETACC_3, GetAccess, "The current host NUMA node is answered.") {
+  const bool current = location.type == LocationType::kHostNumaCurrent;
+  return Real::GetAccess(current ? Location::HostNuma(0) : location, address);
+}
+MUTANT(GETACC_3, GetAccess, "Device -1 is the first.") {
+  return Real::GetAccess(location.id == -1 ? Location() : location, address);
+}
+MUTANT(GETACC_4, GetAccess, "An address where nothing is mapped is noticed before the location.") {
+  return IsMapped(address) ? Real::GetAccess(location, address) : Refuse();
+}
+MUTANT(GETACC_5, GetAccess, "The host has no right, as documented.") {
+  if (location.type == LocationType::kHost && IsMapped(address)) return Access::kNone;
+  return Real::GetAccess(location, address);
+}
+MUTANT(GETACC_5, GetAccess, "The host's NUMA node answers with the right of device 0.") {
+  return Real::GetAccess(IsHost(location) ? Location() : location, address);
+}
+MUTANT(GETACC_5, GetAccess, "The host is always answered read-write.") {
+  const auto access = Real::GetAccess(location, address);
+  if (access.ok() && location.type == LocationType::kHost) return Access::kReadWrite;
+  return access;
+}
+MUTANT_ON("strict", GETACC_5, GetAccess, "The host is answered with the right of device 0.") {
+  return Real::GetAccess(location.type == LocationType::kHost ? Location() : location, address);
+}
+
+}  // namespace twinmmu::conformance

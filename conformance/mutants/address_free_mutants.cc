@@ -1,0 +1,113 @@
+// Mutants of cuMemAddressFree.
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+
+MUTANT(FREE_1, AddressFree, "A free does nothing.") { return Ok(); }
+MUTANT(FREE_1, Map, "Mapping where a reservation was freed is reported as done.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return ReservationAt(range.base).has_value() ? Ok() : status;
+}
+MUTANT(FREE_2, AddressFree, "The size is not looked at.") {
+  const auto whole = ReservationAt(range.base);
+  return Real::AddressFree(whole.has_value() && whole->base == range.base ? *whole : range);
+}
+MUTANT(FREE_2, AddressFree, "A size that is too large frees what there is.") {
+  const auto whole = ReservationAt(range.base);
+  return Real::AddressFree(whole.has_value() && whole->size < range.size ? *whole : range);
+}
+MUTANT(FREE_2, AddressFree, "Half the size is refused, and the whole is freed all the same.") {
+  const absl::Status status = Real::AddressFree(range);
+  const auto whole = ReservationAt(range.base);
+  if (whole.has_value() && range.size < whole->size) Real::AddressFree(*whole).IgnoreError();
+  return status;
+}
+MUTANT(FREE_2, AddressFree, "Another size is NOT_FOUND.") {
+  return Instead(Real::AddressFree(range), DriverCode::kNotFound);
+}
+MUTANT(FREE_3, AddressFree, "Any address inside frees the reservation.") {
+  const auto whole = ReservationAt(range.base);
+  return Real::AddressFree(whole.has_value() ? *whole : range);
+}
+MUTANT(FREE_3, AddressFree, "An address inside is refused, and the reservation freed.") {
+  const absl::Status status = Real::AddressFree(range);
+  const auto whole = ReservationAt(range.base);
+  if (!status.ok() && whole.has_value()) Real::AddressFree(*whole).IgnoreError();
+  return status;
+}
+MUTANT(FREE_3, AddressFree, "A tail of the reservation is reported as freed.") {
+  const absl::Status status = Real::AddressFree(range);
+  const auto whole = ReservationAt(range.base);
+  return whole.has_value() && whole->end() == range.end() ? Ok() : status;
+}
+MUTANT(FREE_4, AddressFree, "A second free succeeds.") {
+  const absl::Status status = Real::AddressFree(range);
+  return ReservationAt(range.base) == range ? Ok() : status;
+}
+MUTANT(FREE_4, AddressFree, "A second free is NOT_FOUND.") {
+  return Instead(Real::AddressFree(range), DriverCode::kNotFound);
+}
+MUTANT(FREE_5, AddressFree, "What is mapped is unmapped, and the reservation freed.") {
+  Remove(range);
+  return Real::AddressFree(range);
+}
+MUTANT(FREE_5, AddressFree, "The free is refused, and what is mapped is unmapped.") {
+  const absl::Status status = Real::AddressFree(range);
+  Remove(range);
+  return status;
+}
+MUTANT(FREE_5, AddressFree, "The free is refused, and the right is gone.") {
+  const absl::Status status = Real::AddressFree(range);
+  Grant(range, Access::kNone);
+  return status;
+}
+MUTANT(FREE_5, AddressFree, "The free is refused, and the data is gone.") {
+  const absl::Status status = Real::AddressFree(range);
+  Scribble(range);
+  return status;
+}
+MUTANT(FREE_5, AddressFree, "The free of a mapped reservation is ILLEGAL_STATE.") {
+  return Instead(Real::AddressFree(range), DriverCode::kIllegalState);
+}
+namespace {
+
+class NeverFreesWhatWasRefused : public Real {
+ public:
+  using Real::Real;
+  CALL_AddressFree() override {
+    const absl::Status status = refused_ ? Refuse() : Real::AddressFree(range);
+    refused_ = !status.ok();
+    return status;
+  }
+
+ private:
+  bool refused_ = false;
+};
+MUTANT_CLASS(FREE_5, NeverFreesWhatWasRefused, "A free that was refused is refused for good.")
+
+}  // namespace
+MUTANT(FREE_6, AddressFree, "Adjacent reservations are freed by one call.") {
+  const auto first = ReservationAt(range.base);
+  const auto second = ReservationAt(range.end() - Bytes(1));
+  const bool both = first.has_value() && second.has_value() && *first != *second;
+  return both ? Ok() : Real::AddressFree(range);
+}
+MUTANT(FREE_6, AddressFree, "Freeing two at once is refused, and the first one freed.") {
+  const absl::Status status = Real::AddressFree(range);
+  const auto first = ReservationAt(range.base);
+  if (!status.ok() && first.has_value()) Real::AddressFree(*first).IgnoreError();
+  return status;
+}
+MUTANT(FREE_7, AddressFree, "Freeing null does nothing and succeeds.") {
+  return range.base == DeviceAddress(0) ? Ok() : Real::AddressFree(range);
+}
+MUTANT(FREE_7, AddressFree, "Freeing what was never reserved succeeds.") {
+  const bool stranger = range.base != DeviceAddress(0) && !ReservationAt(range.base).has_value();
+  return stranger ? Ok() : Real::AddressFree(range);
+}
+MUTANT(FREE_7, AddressFree, "Freeing what was never reserved is NOT_FOUND.") {
+  return Instead(Real::AddressFree(range), DriverCode::kNotFound);
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,382 @@
+// Mutants of copies and fills.
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// Calls `copy` with a right that device 0 may lack, and then takes it back.
+class IgnoresRights : public Real {
+ public:
+  using Real::Real;
+
+ protected:
+  template <typename Copy>
+  absl::Status WithRight(DeviceAddress address, Copy copy) {
+    const auto mapping = MappingAt(address);
+    if (!mapping.has_value()) return copy();
+    const Access access = AccessAt(address);
+    Grant(*mapping, Access::kReadWrite);
+    const absl::Status status = copy();
+    Grant(*mapping, access);
+    return status;
+  }
+  // The bytes from `address` on that are mapped, as many as `size`.
+  Bytes MappedSize(DeviceAddress address, Bytes size) {
+    const auto mapping = MappingAt(address);
+    return mapping.has_value() ? std::min(size, mapping->end() - address) : Bytes(0);
+  }
+};
+
+class WritesWithoutRight : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Write() override {
+    return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
+  }
+};
+MUTANT_CLASS(DATA_4, WritesWithoutRight, "A copy from the host needs no right.")
+MUTANT_CLASS(DATA_5, WritesWithoutRight, "A copy from the host writes to read-only memory.")
+
+class ReadsWithoutRight : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Read() override {
+    return WithRight(source, [&] { return Real::Read(work, destination, source, size); });
+  }
+};
+MUTANT_CLASS(DATA_4, ReadsWithoutRight, "A copy to the host needs no right.")
+
+class FillsWithoutRight : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Set() override {
+    return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
+  }
+};
+MUTANT_CLASS(DATA_4, FillsWithoutRight, "A fill needs no right.")
+MUTANT_CLASS(DATA_5, FillsWithoutRight, "A fill writes to read-only memory.")
+
+class MovesFromWithoutRight : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Move() override {
+    return WithRight(source, [&] { return Real::Move(work, destination, source, size); });
+  }
+};
+MUTANT_CLASS(DATA_4, MovesFromWithoutRight, "A copy on the device needs no right to its source.")
+
+class MovesToWithoutRight : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Move() override {
+    return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
+  }
+};
+MUTANT_CLASS(DATA_4, MovesToWithoutRight, "A copy on the device needs no right to its target.")
+MUTANT_CLASS(DATA_5, MovesToWithoutRight, "A copy on the device writes to read-only memory.")
+
+class RefusesAndWrites : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Write() override {
+    const absl::Status status = Real::Write(work, destination, source, size);
+    const Bytes part = MappedSize(destination, size);
+    if (!status.ok() && part != Bytes(0)) {
+      WithRight(destination, [&] {
+        return Real::Write(work, destination, source, part);
+      }).IgnoreError();
+    }
+    return status;
+  }
+};
+MUTANT_CLASS(DATA_5, RefusesAndWrites, "A copy to read-only memory is refused, and done.")
+MUTANT_CLASS(DATA_6, RefusesAndWrites, "A copy into a hole is refused, and done up to the hole.")
+MUTANT_CLASS(DATA_7, RefusesAndWrites, "A copy over a gap is refused, and done up to the gap.")
+
+class RefusesAndFills : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Set() override {
+    const absl::Status status = Real::Set(work, destination, pattern, count);
+    const uint64_t part = MappedSize(destination, Bytes(count)) / pattern.width;
+    if (!status.ok() && part != 0 && destination.IsAligned(pattern.width)) {
+      WithRight(destination, [&] {
+        return Real::Set(work, destination, pattern, part);
+      }).IgnoreError();
+    }
+    return status;
+  }
+};
+MUTANT_CLASS(DATA_5, RefusesAndFills, "A fill of read-only memory is refused, and done.")
+MUTANT_CLASS(DATA_6, RefusesAndFills, "A fill into a hole is refused, and done up to the hole.")
+MUTANT_CLASS(DATA_7, RefusesAndFills, "A fill over a gap is refused, and done up to the gap.")
+
+class RefusesAndReads : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Read() override {
+    const absl::Status status = Real::Read(work, destination, source, size);
+    const Bytes part = MappedSize(source, size);
+    if (!status.ok() && part != Bytes(0)) {
+      WithRight(source, [&] { return Real::Read(work, destination, source, part); }).IgnoreError();
+    }
+    return status;
+  }
+};
+MUTANT_CLASS(DATA_4, RefusesAndReads, "A read without a right is refused, and gives the data.")
+MUTANT_CLASS(DATA_6, RefusesAndReads, "A read into a hole is refused, and gives what precedes it.")
+
+class RefusesAndMoves : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Move() override {
+    const absl::Status status = Real::Move(work, destination, source, size);
+    const Bytes part = std::min(MappedSize(destination, size), MappedSize(source, size));
+    if (status.ok() || part == Bytes(0)) return status;
+    WithRight(destination, [&] {
+      return WithRight(source, [&] { return Real::Move(work, destination, source, part); });
+    }).IgnoreError();
+    return status;
+  }
+};
+MUTANT_CLASS(DATA_5, RefusesAndMoves,
+             "A copy on the device to read-only memory is refused, and done.")
+MUTANT_CLASS(DATA_6, RefusesAndMoves, "A copy on the device into a hole is done up to the hole.")
+
+// After one refusal nothing works any more.
+class RefusesForGood : public Real {
+ public:
+  using Real::Real;
+  CALL_Write() override { return Note(Real::Write(work, destination, source, size)); }
+  CALL_Read() override { return Note(Real::Read(work, destination, source, size)); }
+  CALL_Set() override { return Note(Real::Set(work, destination, pattern, count)); }
+  CALL_SynchronizeDevice() override { return Note(Real::SynchronizeDevice(device)); }
+  CALL_SynchronizeStream() override { return Note(Real::SynchronizeStream(stream)); }
+
+ private:
+  absl::Status Note(const absl::Status& status) {
+    if (error_.ok()) error_ = status;
+    return error_;
+  }
+  absl::Status error_;
+};
+MUTANT_CLASS(DATA_4, RefusesForGood, "A copy without a right is refused, and the error sticks.")
+MUTANT_CLASS(DATA_8, RefusesForGood, "A copy where nothing is mapped is refused for good.")
+MUTANT_CLASS(DATA_11, RefusesForGood, "A bad range on a stream is refused, and the error sticks.")
+
+}  // namespace
+
+MUTANT(DATA_1, Write, "A copy ends at the border of two mappings.") {
+  const auto mapping = MappingAt(destination);
+  const Bytes part = mapping.has_value() ? std::min(size, mapping->end() - destination) : size;
+  return Real::Write(work, destination, source, part);
+}
+MUTANT(DATA_1, Read, "A read over the border of two mappings goes on at the first one's base.") {
+  const absl::Status status = Real::Read(work, destination, source, size);
+  const auto mapping = MappingAt(source);
+  if (!status.ok() || !mapping.has_value() || source + size <= mapping->end()) return status;
+  const Bytes part = mapping->end() - source;
+  return Real::Read(work, static_cast<char*>(destination) + part.value(), mapping->base,
+                    std::min(size - part, mapping->size));
+}
+MUTANT(DATA_1, Write, "A copy over the border of two mappings is refused.") {
+  const auto mapping = MappingAt(destination);
+  const bool crosses = mapping.has_value() && destination + size > mapping->end();
+  return crosses ? Refuse() : Real::Write(work, destination, source, size);
+}
+MUTANT(DATA_2, Set, "A fill writes the lowest byte only, whatever the width.") {
+  const FillPattern bytes{pattern.value, Bytes(1)};
+  return Real::Set(work, destination, bytes, count * pattern.width.value());
+}
+MUTANT(DATA_2, Set, "A fill takes the count for bytes.") {
+  return Real::Set(work, destination, pattern, count / pattern.width.value());
+}
+MUTANT(DATA_2, Set, "A fill of 2 bytes writes the high one first.") {
+  FillPattern swapped = pattern;
+  if (pattern.width == Bytes(2)) {
+    swapped.value = (pattern.value >> 8 & 0xff) | (pattern.value & 0xff) << 8;
+  }
+  return Real::Set(work, destination, swapped, count);
+}
+MUTANT(DATA_2, Set, "A fill ends at the border of two mappings.") {
+  const auto mapping = MappingAt(destination);
+  if (!mapping.has_value()) return Real::Set(work, destination, pattern, count);
+  const uint64_t room = (mapping->end() - destination) / pattern.width;
+  return Real::Set(work, destination, pattern, std::min(count, room));
+}
+MUTANT(DATA_2, Set, "A fill of 4 bytes is refused at an address that is no multiple of 64.") {
+  const bool far = pattern.width == Bytes(4) && !destination.IsAligned(Bytes(64));
+  return far ? Refuse() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_3, Move, "A copy on the device does nothing.") { return Ok(); }
+MUTANT(DATA_3, Move, "A copy on the device moves the first half.") {
+  return Real::Move(work, destination, source, size / 2);
+}
+MUTANT(DATA_3, Move, "A copy on the device goes the other way.") {
+  return Real::Move(work, source, destination, size);
+}
+MUTANT(DATA_5, Read, "Read-only memory is not read.") {
+  return AccessAt(source) == Access::kRead ? Refuse() : Real::Read(work, destination, source, size);
+}
+MUTANT(DATA_5, Move, "Read-only memory is not the source of a copy on the device.") {
+  const bool read_only = AccessAt(source) == Access::kRead;
+  return read_only ? Refuse() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_6, Set, "A fill beyond 4 GiB is taken modulo that.") {
+  return Real::Set(work, destination, pattern, count & 0xffffffffu);
+}
+MUTANT(DATA_6, Write, "A copy into a hole ends there and succeeds.") {
+  const auto mapping = MappingAt(destination);
+  const Bytes part = mapping.has_value() ? std::min(size, mapping->end() - destination) : size;
+  return Real::Write(work, destination, source, part);
+}
+MUTANT(DATA_7, Write, "A range is accessible if its ends are.") {
+  const bool ends = AccessAt(destination) == Access::kReadWrite &&
+                    AccessAt(destination + size - Bytes(1)) == Access::kReadWrite;
+  const absl::Status status = Real::Write(work, destination, source, size);
+  return ends ? Ok() : status;
+}
+MUTANT(DATA_7, Read, "A range is readable if its ends are.") {
+  const bool ends =
+      AccessAt(source) != Access::kNone && AccessAt(source + size - Bytes(1)) != Access::kNone;
+  const absl::Status status = Real::Read(work, destination, source, size);
+  return ends ? Ok() : status;
+}
+MUTANT(DATA_8, Write, "A copy to null succeeds.") {
+  return destination == DeviceAddress(0) ? Ok() : Real::Write(work, destination, source, size);
+}
+MUTANT(DATA_8, Read, "A read of reserved addresses gives zeros.") {
+  const absl::Status status = Real::Read(work, destination, source, size);
+  if (status.ok() || !ReservationAt(source).has_value()) return status;
+  std::memset(destination, 0, size.value());
+  return Ok();
+}
+MUTANT(DATA_8, Set, "A fill where nothing is mapped is ILLEGAL_ADDRESS.") {
+  return Instead(Real::Set(work, destination, pattern, count), DriverCode::kIllegalAddress);
+}
+namespace {
+
+// A translation that outlives its mapping.
+class FillsWhatWasMapped : public Real {
+ public:
+  using Real::Real;
+  CALL_Unmap() override {
+    stale_ = range;
+    return Real::Unmap(range);
+  }
+  CALL_Set() override {
+    const absl::Status status = Real::Set(work, destination, pattern, count);
+    return stale_.contains(destination) ? Ok() : status;
+  }
+
+ private:
+  AddressRange stale_;
+};
+MUTANT_CLASS(DATA_8, FillsWhatWasMapped, "What was unmapped can still be filled.")
+
+}  // namespace
+MUTANT(DATA_9, Write, "Zero bytes to null are refused.") {
+  return destination == DeviceAddress(0) ? Refuse() : Real::Write(work, destination, source, size);
+}
+MUTANT(DATA_9, Set, "A fill of nothing where nothing is mapped is refused.") {
+  return IsMapped(destination) ? Real::Set(work, destination, pattern, count) : Refuse();
+}
+MUTANT(DATA_9, Read, "Zero bytes are read as a word.") {
+  const bool none = size == Bytes(0) && IsMapped(source);
+  return Real::Read(work, destination, source, none ? Bytes(4) : size);
+}
+MUTANT(DATA_10, Set, "A fill may be misaligned.") {
+  std::vector<uint8_t> bytes(count * pattern.width.value());
+  if (destination.IsAligned(pattern.width)) return Real::Set(work, destination, pattern, count);
+  return Real::Write(work, destination, bytes.data(), Bytes(bytes.size()));
+}
+MUTANT(DATA_10, Set, "A fill is rounded down to what its element is aligned to.") {
+  const uint64_t width = pattern.width.value();
+  return Real::Set(work, DeviceAddress(destination.value() / width * width), pattern, count);
+}
+MUTANT(DATA_10, Set, "A misaligned fill is refused, and done.") {
+  const uint64_t width = pattern.width.value();
+  const absl::Status status = Real::Set(work, destination, pattern, count);
+  Real::Set(work, DeviceAddress(destination.value() / width * width), pattern, count).IgnoreError();
+  return status;
+}
+MUTANT(DATA_10, Set, "A misaligned fill is MISALIGNED_ADDRESS.") {
+  return Instead(Real::Set(work, destination, pattern, count), DriverCode::kMisalignedAddress);
+}
+namespace {
+
+// What a stream refuses is told when it is synchronised.
+class RefusesAtSynchronise : public Real {
+ public:
+  using Real::Real;
+  CALL_Write() override { return Later(work, Real::Write(work, destination, source, size)); }
+  CALL_Read() override { return Later(work, Real::Read(work, destination, source, size)); }
+  CALL_Move() override { return Later(work, Real::Move(work, destination, source, size)); }
+  CALL_Set() override { return Later(work, Real::Set(work, destination, pattern, count)); }
+  CALL_SynchronizeStream() override { return std::exchange(late_, Ok()); }
+
+ private:
+  absl::Status Later(const Work& work, const absl::Status& status) {
+    if (!work.stream.has_value()) return status;
+    late_.Update(status);
+    return Ok();
+  }
+  absl::Status late_;
+};
+MUTANT_CLASS(DATA_11, RefusesAtSynchronise, "A stream refuses a bad range when it is synchronised.")
+
+class IgnoresRightsOnStreams : public IgnoresRights {
+ public:
+  using IgnoresRights::IgnoresRights;
+  CALL_Set() override {
+    const auto fill = [&] { return Real::Set(work, destination, pattern, count); };
+    return work.stream.has_value() ? WithRight(destination, fill) : fill();
+  }
+};
+MUTANT_CLASS(DATA_11, IgnoresRightsOnStreams, "A fill on a stream needs no right.")
+
+// Fills on a stream run when the stream is waited for, after whatever it was given since.
+class FillsLate : public Real {
+ public:
+  using Real::Real;
+  CALL_Set() override {
+    if (!work.stream.has_value()) return Real::Set(work, destination, pattern, count);
+    late_.push_back([=] { Real::Set(work, destination, pattern, count).IgnoreError(); });
+    return Ok();
+  }
+  CALL_SynchronizeStream() override {
+    for (const auto& fill : late_) fill();
+    late_.clear();
+    return Real::SynchronizeStream(stream);
+  }
+
+ private:
+  std::vector<std::function<void()>> late_;
+};
+MUTANT_CLASS(DATA_12, FillsLate, "Fills on a stream run after the copies that were given later.")
+MUTANT_CLASS(STREAM_2, FillsLate,
+             "A stream does not see what another one has done before an event.")
+
+}  // namespace
+MUTANT(DATA_12, Move, "A copy on a stream does not wait for what precedes it: nothing is there.") {
+  return work.stream.has_value() ? Ok() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_13, Write, "Offsets in a mapping have 32 bits.") {
+  const auto mapping = MappingAt(destination);
+  if (!mapping.has_value()) return Real::Write(work, destination, source, size);
+  const uint64_t offset = (destination - mapping->base).value() & 0xffffffffu;
+  return Real::Write(work, mapping->base + Bytes(offset), source, size);
+}
+MUTANT(DATA_13, Create, "No allocation is larger than 4 GiB.") {
+  if (size > GiB(4)) return Refuse(DriverCode::kOutOfMemory);
+  return Real::Create(size, properties, flags);
+}
+
+}  // namespace twinmmu::conformance

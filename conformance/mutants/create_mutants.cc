@@ -1,0 +1,285 @@
+// Mutants of cuMemCreate.
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+AllocationProperties At(const AllocationProperties& properties, const Location& location) {
+  AllocationProperties changed = properties;
+  changed.location = location;
+  return changed;
+}
+AllocationProperties SharedBy(const AllocationProperties& properties, HandleType types) {
+  AllocationProperties changed = properties;
+  changed.requested_handle_types = types;
+  return changed;
+}
+AllocationProperties OfType(const AllocationProperties& properties, AllocationType type) {
+  AllocationProperties changed = properties;
+  changed.type = type;
+  return changed;
+}
+bool Has(const AllocationProperties& properties, HandleType type) {
+  return (properties.requested_handle_types & type) != HandleType::kNone;
+}
+constexpr HandleType kWindows = HandleType::kWin32 | HandleType::kWin32Kmt;
+constexpr Location kFirst = Location::Device(DeviceOrdinal(0));
+
+}  // namespace
+
+MUTANT(CREATE_1, Create, "Beyond 8 granules one is missing.") {
+  return Real::Create(size > 8 * Granule() ? size - Granule() : size, properties, flags);
+}
+MUTANT(CREATE_1, Create, "An odd number of granules is rounded up to an even one.") {
+  return Real::Create(RoundUp(size, 2 * Granule()), properties, flags);
+}
+MUTANT(CREATE_1, Create, "No more than 15 granules at once.") {
+  if (size > 15 * Granule()) return Refuse(DriverCode::kOutOfMemory);
+  return Real::Create(size, properties, flags);
+}
+namespace {
+
+class OneHandle : public Real {
+ public:
+  using Real::Real;
+  CALL_Create() override {
+    const auto handle = Real::Create(size, properties, flags);
+    if (first_ == AllocationHandle(0) && handle.ok()) first_ = *handle;
+    if (!handle.ok()) return handle;
+    return first_;
+  }
+
+ private:
+  AllocationHandle first_;
+};
+MUTANT_CLASS(CREATE_1, OneHandle, "All allocations have the handle of the first.")
+
+}  // namespace
+MUTANT(CREATE_1, Map, "A first mapping of one granule is reported and not made.") {
+  return range.size == Granule() ? Ok() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(CREATE_2, Create, "Size 0 creates a granule.") {
+  return Real::Create(size == Bytes(0) ? Granule() : size, properties, flags);
+}
+MUTANT(CREATE_2, Create, "Size 0 gives handle 0.") {
+  if (size == Bytes(0)) return AllocationHandle(0);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_3, Create, "A size is rounded up to granules.") {
+  return Real::Create(RoundUp(size, Granule()), properties, flags);
+}
+MUTANT(CREATE_3, Create, "A size is rounded down to granules, if there is one.") {
+  return Real::Create(size > Granule() ? size - size % Granule() : size, properties, flags);
+}
+MUTANT(CREATE_3, Create, "A size that is not a multiple, and huge, is OUT_OF_MEMORY.") {
+  if (size > TiB(1 << 20)) return Refuse(DriverCode::kOutOfMemory);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_4, Create, "Flags are ignored.") { return Real::Create(size, properties, 0); }
+MUTANT(CREATE_4, Create, "The upper half of the flags is ignored.") {
+  return Real::Create(size, properties, flags & 0xffffffffu);
+}
+MUTANT(CREATE_5, Create, "Type 0 is taken for the default.") {
+  const bool none = properties.type == AllocationType::kInvalid;
+  return Real::Create(size, none ? OfType(properties, AllocationType::kPinned) : properties, flags);
+}
+MUTANT(CREATE_5, Create, "A type that does not exist is NOT_SUPPORTED.") {
+  if (properties.type > AllocationType::kManaged) return Refuse(DriverCode::kNotSupported);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_6, Create, "Location type 0 is the first device.") {
+  const bool none = properties.location.type == LocationType::kInvalid;
+  return Real::Create(size, none ? At(properties, kFirst) : properties, flags);
+}
+MUTANT(CREATE_6, Create, "A location type that does not exist is INVALID_DEVICE.") {
+  const bool exists = properties.location.type <= LocationType::kHostNumaCurrent;
+  if (!exists) return Refuse(DriverCode::kInvalidDevice);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_7, Create, "Device -1 is the first.") {
+  const bool any = properties.location == Location::Device(DeviceOrdinal(-1));
+  return Real::Create(size, any ? At(properties, kFirst) : properties, flags);
+}
+MUTANT(CREATE_7, Create, "There is one device too many.") {
+  const int count = Real::GetDeviceCount().value_or(0);
+  const bool beyond = properties.location == Location::Device(DeviceOrdinal(count));
+  return Real::Create(size, beyond ? At(properties, kFirst) : properties, flags);
+}
+MUTANT(CREATE_7, Create, "A device that does not exist is INVALID_VALUE.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidValue);
+}
+MUTANT(CREATE_8, Create, "What is too much is refused, and a granule of it kept.") {
+  const auto handle = Real::Create(size, properties, flags);
+  if (!handle.ok()) Real::Create(Granule(), properties, flags).IgnoreError();
+  return handle;
+}
+MUTANT(CREATE_8, Create, "More than there is gives what there is.") {
+  const auto handle = Real::Create(size, properties, flags);
+  return handle.ok() ? handle : Real::Create(Granule(), properties, flags);
+}
+MUTANT(CREATE_8, Create, "A size that no device ever had is INVALID_VALUE.") {
+  if (size > TiB(1024)) return Refuse();
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_9, Create, "Fabric memory is refused, and its memory kept.") {
+  const auto handle = Real::Create(size, properties, flags);
+  if (!handle.ok()) Real::Create(size, AllocationProperties(), flags).IgnoreError();
+  return handle;
+}
+MUTANT(CREATE_9, Create, "Fabric memory that is not permitted is made without being shareable.") {
+  const auto handle = Real::Create(size, properties, flags);
+  return handle.ok() ? handle : Real::Create(size, AllocationProperties(), flags);
+}
+MUTANT(CREATE_9, Create, "Fabric memory is INVALID_VALUE.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidValue);
+}
+MUTANT_ON("fabric-permitted", CREATE_9, GetDeviceAttribute,
+          "Fabric handles can be made, and the device denies it.") {
+  if (attribute == DeviceAttribute::kHandleTypeFabricSupported) return 0;
+  return Real::GetDeviceAttribute(attribute, device);
+}
+MUTANT(CREATE_10, Create, "Windows handle types are ignored.") {
+  const HandleType others = properties.requested_handle_types & HandleType::kPosixFileDescriptor;
+  const bool asked = Has(properties, kWindows);
+  return Real::Create(size, asked ? SharedBy(properties, others) : properties, flags);
+}
+MUTANT(CREATE_10, Create, "A Windows handle type beside another one is ignored.") {
+  const bool also = Has(properties, HandleType::kPosixFileDescriptor);
+  return Real::Create(
+      size, also ? SharedBy(properties, HandleType::kPosixFileDescriptor) : properties, flags);
+}
+MUTANT(CREATE_10, Create, "Windows handle types are NOT_SUPPORTED.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
+}
+MUTANT(CREATE_11, Create, "Compression is refused.") {
+  if (properties.compression != CompressionType::kNone) return Refuse(DriverCode::kNotSupported);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_11, Create, "A compression that does not exist is taken for none.") {
+  AllocationProperties changed = properties;
+  if (properties.compression > CompressionType::kGeneric) {
+    changed.compression = CompressionType::kNone;
+  }
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_11, GetAllocationProperties, "The compression reads back as a number of its own.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->compression = static_cast<CompressionType>(2);
+  return granted;
+}
+MUTANT(CREATE_12, Create, "Host memory is refused, though the device says that there is some.") {
+  if (properties.location.type == LocationType::kHostNuma) {
+    return Refuse(DriverCode::kNotSupported);
+  }
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_12, SetAccess, "Host memory cannot be granted to a device.") {
+  const auto properties = Real::GetAllocationProperties(HandleAt(range.base));
+  const bool host = properties.ok() && properties->location.type == LocationType::kHostNuma;
+  const bool to_device = grants[0].location.type == LocationType::kDevice;
+  if (host && to_device) return Refuse(DriverCode::kNotSupported);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(CREATE_12, Map, "Host memory is not mapped.") {
+  const auto properties = Real::GetAllocationProperties(handle);
+  const bool host = properties.ok() && properties->location.type == LocationType::kHostNuma;
+  return host ? Refuse() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(CREATE_13, Create, "A handle type that does not exist is refused, as documented.") {
+  const bool known = properties.requested_handle_types < static_cast<HandleType>(16);
+  if (!known) return Refuse();
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_13, GetAllocationProperties, "A handle type that does not exist reads back.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->requested_handle_types = static_cast<HandleType>(16);
+  return granted;
+}
+MUTANT_ON("strict", CREATE_13, Create, "A handle type that does not exist is ignored.") {
+  return Real::Create(size, SharedBy(properties, HandleType::kNone), flags);
+}
+MUTANT(CREATE_14, Create, "Host memory of no node is made, and its handle type ignored.") {
+  const bool host = properties.location.type == LocationType::kHost;
+  return Real::Create(size, host ? SharedBy(properties, HandleType::kNone) : properties, flags);
+}
+MUTANT(CREATE_14, Create, "A handle type for host memory of no node is NOT_SUPPORTED.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
+}
+MUTANT(CREATE_15, Create, "The current host NUMA node is node 0.") {
+  const bool current = properties.location.type == LocationType::kHostNumaCurrent;
+  return Real::Create(size, current ? At(properties, Location::HostNuma(0)) : properties, flags);
+}
+MUTANT(CREATE_15, Create, "The current host NUMA node is INVALID_DEVICE.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidDevice);
+}
+MUTANT(CREATE_16, Create, "Host NUMA node -1 is any node.") {
+  const bool any = properties.location == Location::HostNuma(-1);
+  return Real::Create(size, any ? At(properties, Location::HostNuma(0)) : properties, flags);
+}
+MUTANT(CREATE_16, Create, "A host NUMA node that does not exist is INVALID_DEVICE.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidDevice);
+}
+MUTANT(CREATE_17, Create, "A bad device is noticed before a bad size.") {
+  if (properties.location.id > 1) return Refuse(DriverCode::kInvalidDevice);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_17, Create, "A bad type is noticed before a bad device.") {
+  if (properties.type == AllocationType::kInvalid) return Refuse();
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_17, Create, "Too much memory is noticed before a bad device.") {
+  if (size > TiB(1)) return Refuse(DriverCode::kOutOfMemory);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_18, Create, "Host memory of no node is refused.") {
+  if (properties.location.type == LocationType::kHost) return Refuse(DriverCode::kNotSupported);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_18, GetAllocationProperties, "Host memory of no node belongs to none.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->location = Location::Host();
+  return granted;
+}
+MUTANT(CREATE_18, Create, "The id that is given with host memory of no node is not ignored.") {
+  const bool other = properties.location == Location{LocationType::kHost, 5};
+  if (other) return Refuse();
+  return Real::Create(size, properties, flags);
+}
+namespace {
+
+class TakesTheIdForANode : public Real {
+ public:
+  using Real::Real;
+  CALL_Create() override {
+    id_ = properties.location.id;
+    return Real::Create(size, properties, flags);
+  }
+  CALL_GetAllocationProperties() override {
+    auto granted = Real::GetAllocationProperties(handle);
+    if (granted.ok()) granted->location.id = id_;
+    return granted;
+  }
+
+ private:
+  int id_ = 0;
+};
+MUTANT_CLASS(CREATE_18, TakesTheIdForANode, "The id given with host memory of no node is its node.")
+
+}  // namespace
+MUTANT(CREATE_19, Create, "The wish for GPUDirect RDMA is lost.") {
+  AllocationProperties changed = properties;
+  changed.gpu_direct_rdma = 0;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_19, Create, "GPUDirect RDMA is refused, though the device says that it has it.") {
+  if (properties.gpu_direct_rdma != 0) return Refuse(DriverCode::kNotSupported);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_19, GetAllocationProperties, "The RDMA flag reads back as 7.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok() && granted->gpu_direct_rdma != 0) granted->gpu_direct_rdma = 7;
+  return granted;
+}
+
+}  // namespace twinmmu::conformance

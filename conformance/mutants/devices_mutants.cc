@@ -1,0 +1,214 @@
+// Mutants of what is said of devices and their memory.
+
+#include <algorithm>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+
+MUTANT(DEV_1, GetDriverVersion, "The version is the major number alone.") {
+  const absl::StatusOr<int> version = Real::GetDriverVersion();
+  if (!version.ok()) return version;
+  return *version / 1000;
+}
+MUTANT(DEV_1, GetDeviceName, "No device has a name.") { return std::string(); }
+MUTANT(DEV_2, GetDeviceName, "A device that does not exist has the name of the first.") {
+  const absl::StatusOr<std::string> name = Real::GetDeviceName(device);
+  return name.ok() ? name : Real::GetDeviceName(DeviceOrdinal(0));
+}
+MUTANT(DEV_2, GetDeviceAttribute, "A device that does not exist has no capability: 0.") {
+  const absl::StatusOr<int> value = Real::GetDeviceAttribute(attribute, device);
+  if (GetDriverCode(value.status()) == DriverCode::kInvalidDevice) return 0;
+  return value;
+}
+MUTANT(DEV_2, GetMemoryInfo, "One device too many has memory.") {
+  const bool beyond = device.value() == Real::GetDeviceCount().value_or(0);
+  return Real::GetMemoryInfo(beyond ? DeviceOrdinal(0) : device);
+}
+MUTANT(DEV_2, CanAccessPeer, "A device that does not exist is just no peer.") {
+  const absl::StatusOr<bool> reaches = Real::CanAccessPeer(device, peer);
+  return reaches.ok() ? reaches : false;
+}
+MUTANT(DEV_2, GetMemoryInfo, "A device that does not exist is INVALID_VALUE.") {
+  return Instead(Real::GetMemoryInfo(device), DriverCode::kInvalidValue);
+}
+MUTANT(DEV_3, GetDeviceAttribute, "An attribute that does not exist reads 0.") {
+  const absl::StatusOr<int> value = Real::GetDeviceAttribute(attribute, device);
+  return value.ok() ? value : 0;
+}
+MUTANT(DEV_3, GetDeviceAttribute, "An attribute that does not exist is NOT_FOUND.") {
+  return Instead(Real::GetDeviceAttribute(attribute, device), DriverCode::kNotFound);
+}
+MUTANT(DEV_4, GetDeviceAttribute, "Only the first device has virtual memory management.") {
+  if (attribute == DeviceAttribute::kVirtualMemoryManagementSupported && device.value() > 0) {
+    return 0;
+  }
+  return Real::GetDeviceAttribute(attribute, device);
+}
+MUTANT(DEV_5, CanAccessPeer, "A device is its own peer.") {
+  return device == peer ? true : Real::CanAccessPeer(device, peer);
+}
+MUTANT(DEV_5, CanAccessPeer, "Asking whether a device is its own peer is an error.") {
+  if (device == peer) return Refuse(DriverCode::kInvalidDevice);
+  return Real::CanAccessPeer(device, peer);
+}
+MUTANT(INFO_1, GetMemoryInfo, "Free and total are exchanged.") {
+  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
+  if (info.ok()) std::swap(info->free, info->total);
+  return info;
+}
+MUTANT(INFO_1, GetMemoryInfo, "Only the first device has memory.") {
+  if (device.value() == 1) return MemoryInfo();
+  return Real::GetMemoryInfo(device);
+}
+MUTANT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was created.") {
+  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
+  if (info.ok()) info->free = info->total;
+  return info;
+}
+MUTANT(INFO_2, GetMemoryInfo, "Free memory is told in whole GiB.") {
+  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
+  if (info.ok()) info->free = GiB(1) * (info->free / GiB(1));
+  return info;
+}
+MUTANT(INFO_2, Release, "Release gives nothing back.") { return Ok(); }
+MUTANT(INFO_2, Create, "An allocation takes one granule more than its size.") {
+  Real::Create(Granule(), properties, flags).IgnoreError();
+  return Real::Create(size, properties, flags);
+}
+
+namespace {
+
+// Whose calls cost memory, or give some back: as GetMemoryInfo tells it.
+class Bookkeeper : public Real {
+ public:
+  using Real::Real;
+  CALL_GetMemoryInfo() override {
+    absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
+    if (info.ok()) info->free = info->free + gained_ - lost_;
+    return info;
+  }
+
+ protected:
+  Bytes gained_;
+  Bytes lost_;
+};
+
+class ReservingCosts : public Bookkeeper {
+ public:
+  using Bookkeeper::Bookkeeper;
+  CALL_AddressReserve() override {
+    lost_ = lost_ + KiB(64);
+    return Bookkeeper::AddressReserve(size, options);
+  }
+};
+MUTANT_CLASS(INFO_3, ReservingCosts, "Reserving takes memory for page tables.")
+
+class MappingCosts : public Bookkeeper {
+ public:
+  using Bookkeeper::Bookkeeper;
+  CALL_Map() override {
+    lost_ = lost_ + range.size;
+    return Bookkeeper::Map(range, handle, offset, flags);
+  }
+};
+MUTANT_CLASS(INFO_3, MappingCosts, "A mapping takes its size once more.")
+
+class GrantingCosts : public Bookkeeper {
+ public:
+  using Bookkeeper::Bookkeeper;
+  CALL_SetAccess() override {
+    lost_ = lost_ + Granule();
+    return Bookkeeper::SetAccess(range, grants);
+  }
+};
+MUTANT_CLASS(INFO_3, GrantingCosts, "A grant takes a granule.")
+
+class CountsAtUnmap : public Bookkeeper {
+ public:
+  using Bookkeeper::Bookkeeper;
+  CALL_Unmap() override {
+    gained_ = gained_ + range.size;
+    return Bookkeeper::Unmap(range);
+  }
+  CALL_Release() override {
+    gained_ = Bytes(0);
+    return Bookkeeper::Release(handle);
+  }
+};
+MUTANT_CLASS(INFO_4, CountsAtUnmap, "Memory is counted as free at the unmap, before the release.")
+
+class CountsAtRelease : public Bookkeeper {
+ public:
+  using Bookkeeper::Bookkeeper;
+  CALL_Release() override {
+    if (!MappingsOf(handle).empty()) gained_ = gained_ + SizeOf(handle);
+    return Bookkeeper::Release(handle);
+  }
+  CALL_Unmap() override {
+    gained_ = Bytes(0);
+    return Bookkeeper::Unmap(range);
+  }
+};
+MUTANT_CLASS(INFO_4, CountsAtRelease, "Memory is counted as free at the release, while mapped.")
+
+}  // namespace
+
+MUTANT(INFO_4, Release, "Memory that is released while mapped never comes back.") {
+  if (!MappingsOf(handle).empty()) {
+    Real::RetainAllocationHandle(MappingsOf(handle)[0].base).IgnoreError();
+  }
+  return Real::Release(handle);
+}
+MUTANT(INFO_3, GetMemoryInfo, "As much is free as there is, whatever was created.") {
+  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
+  if (info.ok()) info->free = info->total;
+  return info;
+}
+
+MUTANT(GRAN_1, GetAllocationGranularity, "The minimum is three host pages short of 2 MiB.") {
+  const absl::StatusOr<Bytes> size = Real::GetAllocationGranularity(properties, option);
+  if (!size.ok()) return size;
+  return *size - KiB(12);
+}
+MUTANT(GRAN_2, GetAllocationGranularity, "The recommended granularity is half the minimum.") {
+  const absl::StatusOr<Bytes> size = Real::GetAllocationGranularity(properties, option);
+  if (!size.ok() || option != Granularity::kRecommended) return size;
+  return Granule() / 2;
+}
+MUTANT(GRAN_2, GetAllocationGranularity, "The recommended granularity is 1.5 times the minimum.") {
+  const absl::StatusOr<Bytes> size = Real::GetAllocationGranularity(properties, option);
+  if (!size.ok() || option != Granularity::kRecommended) return size;
+  return 3 * Granule() / 2;
+}
+MUTANT(GRAN_3, GetAllocationGranularity,
+       "An option that does not exist is taken for the minimum.") {
+  const absl::StatusOr<Bytes> size = Real::GetAllocationGranularity(properties, option);
+  return size.ok() ? size : Granule();
+}
+MUTANT(GRAN_3, GetAllocationGranularity, "An option that does not exist is NOT_SUPPORTED.") {
+  return Instead(Real::GetAllocationGranularity(properties, option), DriverCode::kNotSupported);
+}
+MUTANT(GRAN_4, GetAllocationGranularity, "Only the first device has a granularity.") {
+  if (properties.location == Location::Device(DeviceOrdinal(1))) {
+    return Refuse(DriverCode::kInvalidDevice);
+  }
+  return Real::GetAllocationGranularity(properties, option);
+}
+MUTANT(GRAN_4, GetAllocationGranularity, "The host's granularity is 0.") {
+  if (properties.location.type == LocationType::kHost) return Bytes(0);
+  return Real::GetAllocationGranularity(properties, option);
+}
+MUTANT(GRAN_4, GetAllocationGranularity, "The second device's is too small to create memory by.") {
+  if (properties.location == Location::Device(DeviceOrdinal(1))) return KiB(4);
+  return Real::GetAllocationGranularity(properties, option);
+}
+MUTANT(GRAN_5, GetAllocationGranularity, "It keeps to the documentation: no such location.") {
+  if (properties.location.type > LocationType::kHostNumaCurrent) return Refuse();
+  return Real::GetAllocationGranularity(properties, option);
+}
+MUTANT_ON("strict", GRAN_5, GetAllocationGranularity, "It answers for any location.") {
+  return Real::GetAllocationGranularity(AllocationProperties(), option);
+}
+
+}  // namespace twinmmu::conformance

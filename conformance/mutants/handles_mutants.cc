@@ -1,0 +1,155 @@
+// Mutants of cuMemGetAllocationPropertiesFromHandle, cuMemRelease, cuMemRetainAllocationHandle.
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+
+MUTANT(PROP_1, GetAllocationProperties, "Handle types do not read back.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->requested_handle_types = HandleType::kNone;
+  return granted;
+}
+MUTANT(PROP_1, GetAllocationProperties, "All memory reads back as the first device's.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->location.id = 0;
+  return granted;
+}
+MUTANT(PROP_1, GetAllocationProperties, "The type reads back as 0.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->type = AllocationType::kInvalid;
+  return granted;
+}
+MUTANT(PROP_2, GetAllocationProperties, "Handle 0 has the default properties.") {
+  if (handle == AllocationHandle(0)) return AllocationProperties();
+  return Real::GetAllocationProperties(handle);
+}
+MUTANT(PROP_2, GetAllocationProperties, "Handle 0 is INVALID_HANDLE.") {
+  return Instead(Real::GetAllocationProperties(handle), DriverCode::kInvalidHandle);
+}
+MUTANT(REL_1, Release, "Releasing handle 0 succeeds, as freeing null does in C.") {
+  return handle == AllocationHandle(0) ? Ok() : Real::Release(handle);
+}
+MUTANT(REL_1, Release, "Releasing handle 0 is INVALID_HANDLE.") {
+  return Instead(Real::Release(handle), DriverCode::kInvalidHandle);
+}
+MUTANT(REL_2, Release, "Releasing a handle unmaps what it is mapped as.") {
+  for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
+  return Real::Release(handle);
+}
+MUTANT(REL_2, Release, "Releasing a handle takes the right of its mappings.") {
+  for (const AddressRange& mapping : MappingsOf(handle)) Grant(mapping, Access::kNone);
+  return Real::Release(handle);
+}
+MUTANT(REL_2, Release, "Releasing a handle leaves its mappings read-only.") {
+  for (const AddressRange& mapping : MappingsOf(handle)) Grant(mapping, Access::kRead);
+  return Real::Release(handle);
+}
+MUTANT(REL_2, Release, "Releasing a handle overwrites its mapped data.") {
+  for (const AddressRange& mapping : MappingsOf(handle)) Scribble(mapping);
+  return Real::Release(handle);
+}
+MUTANT(REL_2, Release, "A mapped handle cannot be released.") {
+  return MappingsOf(handle).empty() ? Real::Release(handle) : Refuse(DriverCode::kIllegalState);
+}
+MUTANT(REL_3, Unmap, "Unmapping overwrites the data.") {
+  Scribble(range);
+  return Real::Unmap(range);
+}
+MUTANT(REL_3, Unmap, "Unmapping releases the handle.") {
+  const AllocationHandle handle = HandleAt(range.base);
+  const absl::Status status = Real::Unmap(range);
+  Real::Release(handle).IgnoreError();
+  return status;
+}
+MUTANT(REL_4, Release, "A second release succeeds.") {
+  const absl::Status status = Real::Release(handle);
+  return SizeOf(handle) != Bytes(0) ? Ok() : status;
+}
+MUTANT(REL_4, Release, "A second release is refused, and another handle is released for it.") {
+  const absl::Status status = Real::Release(handle);
+  if (!status.ok()) {
+    for (const AddressRange& mapping : MappingsIn(kEverything)) {
+      Real::Release(HandleAt(mapping.base)).IgnoreError();
+    }
+  }
+  return status;
+}
+MUTANT(REL_4, Release, "A second release is refused, and takes the rights of others.") {
+  const absl::Status status = Real::Release(handle);
+  if (!status.ok()) Grant(kEverything, Access::kNone);
+  return status;
+}
+MUTANT(RET_1, RetainAllocationHandle, "Only the base of a mapping gives its handle.") {
+  const auto mapping = MappingAt(address);
+  if (mapping.has_value() && mapping->base != address) return Refuse();
+  return Real::RetainAllocationHandle(address);
+}
+MUTANT(RET_1, RetainAllocationHandle, "Only whole granules give the handle.") {
+  if (!address.IsAligned(Granule())) return Refuse();
+  return Real::RetainAllocationHandle(address);
+}
+MUTANT(RET_1, RetainAllocationHandle, "The handle is that of the first mapping.") {
+  const auto mappings = MappingsIn(kEverything);
+  if (mappings.empty() || !IsMapped(address)) return Real::RetainAllocationHandle(address);
+  return Real::RetainAllocationHandle(mappings.front().base);
+}
+MUTANT(RET_1, RetainAllocationHandle, "The last byte is taken for the next mapping's.") {
+  return Real::RetainAllocationHandle(address + Bytes(1));
+}
+MUTANT(RET_2, RetainAllocationHandle, "A retain takes no reference.") {
+  const auto handle = Real::RetainAllocationHandle(address);
+  if (handle.ok()) Real::Release(*handle).IgnoreError();
+  return handle;
+}
+MUTANT(RET_2, RetainAllocationHandle, "A retain takes two references.") {
+  Real::RetainAllocationHandle(address).IgnoreError();
+  return Real::RetainAllocationHandle(address);
+}
+MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped, the handle is 0.") {
+  const auto handle = Real::RetainAllocationHandle(address);
+  return handle.ok() ? handle : AllocationHandle(0);
+}
+MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped is NOT_FOUND.") {
+  return Instead(Real::RetainAllocationHandle(address), DriverCode::kNotFound);
+}
+namespace {
+
+class RemembersUnmappedHandles : public Real {
+ public:
+  using Real::Real;
+  CALL_Unmap() override {
+    last_ = HandleAt(range.base);
+    return Real::Unmap(range);
+  }
+  CALL_RetainAllocationHandle() override {
+    const auto handle = Real::RetainAllocationHandle(address);
+    return handle.ok() || last_ == AllocationHandle(0) ? handle : last_;
+  }
+
+ private:
+  AllocationHandle last_;
+};
+MUTANT_CLASS(RET_3, RemembersUnmappedHandles, "An unmapped address still gives its last handle.")
+
+}  // namespace
+MUTANT(RET_4, RetainAllocationHandle, "A mapping whose handle is released gives none.") {
+  const auto handle = Real::RetainAllocationHandle(address);
+  if (!handle.ok()) return handle;
+  const bool was_live = Real::Release(*handle).ok() && Real::Release(*handle).ok();
+  if (!was_live) return Refuse();
+  Real::RetainAllocationHandle(address).IgnoreError();
+  return Real::RetainAllocationHandle(address);
+}
+MUTANT(RET_4, RetainAllocationHandle, "The handle brought back carries no reference.") {
+  const auto handle = Real::RetainAllocationHandle(address);
+  if (handle.ok()) Real::Release(*handle).IgnoreError();
+  return handle;
+}
+MUTANT(RET_4, GetAllocationProperties, "A handle brought back has lost its properties.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->type = AllocationType::kInvalid;
+  return granted;
+}
+MUTANT(RET_4, Unmap, "A handle brought back keeps the mapping from ending.") { return Ok(); }
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,42 @@
+#include "conformance/mutants/machine.h"
+
+#include <utility>
+
+#include "conformance/instances/sim.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+class MachineDriver : public Driver {
+ public:
+  MachineDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> front)
+      : driver_(std::move(driver)), front_(std::move(front)) {}
+
+  absl::StatusOr<Vmm*> vmm() override { return front_.get(); }
+  absl::StatusOr<Executor*> executor() override { return front_.get(); }
+
+ private:
+  std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Real> front_;
+};
+
+}  // namespace
+
+TargetFactory Machine(const std::string& profile, MakeReal make) {
+  const auto open = [profile, make = std::move(make)]() -> absl::StatusOr<Target> {
+    const absl::StatusOr<Profile> described = Profile::Named(profile);
+    if (!described.ok()) return described.status();
+    absl::StatusOr<Target> target = SimTarget(profile, *described).open();
+    if (!target.ok()) return target;
+    const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
+    if (!vmm.ok()) return vmm.status();
+    const absl::StatusOr<Executor*> executor = target->driver->executor();
+    if (!executor.ok()) return executor.status();
+    target->driver =
+        std::make_unique<MachineDriver>(std::move(target->driver), make(*vmm, *executor));
+    return target;
+  };
+  return TargetFactory{profile, open};
+}
+
+}  // namespace twinmmu::conformance

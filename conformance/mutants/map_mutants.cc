@@ -1,0 +1,308 @@
+// Mutants of cuMemMap.
+
+#include <algorithm>
+#include <map>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+AddressRange Head(const AddressRange& range, Bytes size) { return {range.base, size, Bytes(0)}; }
+
+}  // namespace
+
+MUTANT(MAP_1, Write, "The last word of a write is lost.") {
+  return Real::Write(work, destination, source, size > KiB(64) ? size - Bytes(4) : size);
+}
+MUTANT(MAP_1, Read, "A read beyond the first granule begins anew there.") {
+  const absl::Status status = Real::Read(work, destination, source, size);
+  const Bytes first = Granule();
+  if (!status.ok() || size <= first) return status;
+  return Real::Read(work, static_cast<char*>(destination) + first.value(), source, size - first);
+}
+MUTANT(MAP_1, Write, "Each granule of a mapping is the first one.") {
+  for (Bytes at; at < size; at = at + Granule()) {
+    const Bytes piece = std::min(Granule(), size - at);
+    const absl::Status status =
+        Real::Write(work, destination, static_cast<const char*>(source) + at.value(), piece);
+    if (!status.ok()) return status;
+  }
+  return Ok();
+}
+MUTANT(MAP_2, Map, "A mapping starts read-write for the first device.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok()) Grant(range, Access::kReadWrite);
+  return status;
+}
+MUTANT(MAP_2, Map, "A mapping starts readable for the second device.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok()) Grant(range, Access::kRead, 1);
+  return status;
+}
+MUTANT(MAP_2, Read, "A read of a fresh mapping gives zeros.") {
+  const absl::Status status = Real::Read(work, destination, source, size);
+  return IsMapped(source) ? Ok() : status;
+}
+MUTANT(MAP_2, GetAccess, "Who has no right yet is answered INVALID_VALUE.") {
+  const auto access = Real::GetAccess(location, address);
+  if (access.ok() && *access == Access::kNone) return Refuse();
+  return access;
+}
+MUTANT(MAP_3, Map, "The last granule of a reservation is taken for the next one's.") {
+  const auto reservation = ReservationAt(range.base);
+  if (reservation.has_value() && range.end() == reservation->end()) return Refuse();
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_3, Map, "The end of a reservation is mapped at its start.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool at_end = reservation.has_value() && range.end() == reservation->end();
+  return Real::Map(at_end ? Head(*reservation, range.size) : range, handle, offset, flags);
+}
+MUTANT(MAP_4, Map, "A range beyond its reservation is refused, as documented.") {
+  const auto reservation = ReservationAt(range.base);
+  if (reservation.has_value() && !reservation->contains(range)) return Refuse();
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT_ON("strict", MAP_4, Map, "A range beyond its reservation is reported as mapped.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool beyond = reservation.has_value() && !reservation->contains(range);
+  return beyond ? Ok() : Real::Map(range, handle, offset, flags);
+}
+MUTANT_ON("strict", MAP_4, Map, "A range beyond its reservation is refused and mapped so far.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  const auto reservation = ReservationAt(range.base);
+  if (!status.ok() && reservation.has_value()) {
+    Real::Map(Head(range, reservation->end() - range.base), handle, offset, flags).IgnoreError();
+  }
+  return status;
+}
+MUTANT(MAP_5, Map, "Mapping over a mapping does nothing and succeeds.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return MappingAt(range.base) == range ? Ok() : status;
+}
+MUTANT(MAP_5, Map, "Mapping an allocation where it is already succeeds.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return MappingAt(range.base) == range && HandleAt(range.base) == handle ? Ok() : status;
+}
+MUTANT(MAP_5, Map, "A mapping replaces what is there.") {
+  if (MappingAt(range.base) == range) Remove(range);
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and replaces it.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok()) return status;
+  Remove(range);
+  Real::Map(range, handle, offset, flags).IgnoreError();
+  Grant(range, Access::kReadWrite);
+  return status;
+}
+MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and takes its right.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Grant(range, Access::kNone);
+  return status;
+}
+MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and unmaps it.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and overwrites its data.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Scribble(range);
+  return status;
+}
+MUTANT(MAP_5, Map, "Mapping over a mapping is ILLEGAL_STATE.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kIllegalState);
+}
+MUTANT(MAP_6, Map, "Only the first granule must be free; the rest is left out.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return IsMapped(range.base) ? status : Ok();
+}
+MUTANT(MAP_6, Map, "Only the last granule must be free; the rest is left out.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return IsMapped(range.end() - Bytes(1)) ? status : Ok();
+}
+MUTANT(MAP_6, Map, "A range that is partly mapped is refused, and unmapped.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+MUTANT(MAP_6, Map, "A range that is partly mapped is refused, and left read-only.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Grant(range, Access::kRead);
+  return status;
+}
+MUTANT(MAP_6, Map, "A range that is partly mapped is refused, and its data overwritten.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Scribble(range);
+  return status;
+}
+MUTANT(MAP_7, Map, "Addresses that were never reserved are NOT_FOUND.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kNotFound);
+}
+MUTANT(MAP_7, Map, "Addresses that were never reserved are reserved for the mapping.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok() || range.base == DeviceAddress(0)) return status;
+  ReserveOptions options;
+  options.hint = range.base;
+  Real::AddressReserve(range.size, options).IgnoreError();
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_7, Map, "Null is a place of the driver's choice.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return range.base == DeviceAddress(0) ? Ok() : status;
+}
+MUTANT(MAP_8, Map, "An address is rounded down to a granule.") {
+  const DeviceAddress base(range.base.value() / Granule().value() * Granule().value());
+  return Real::Map({base, range.size, Bytes(0)}, handle, offset, flags);
+}
+MUTANT(MAP_8, Map, "A misaligned address is refused, and mapped from the granule on.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  const DeviceAddress base(range.base.value() / Granule().value() * Granule().value());
+  Real::Map({base, range.size, Bytes(0)}, handle, offset, flags).IgnoreError();
+  return status;
+}
+MUTANT(MAP_8, Map, "A misaligned address is MISALIGNED_ADDRESS.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kMisalignedAddress);
+}
+MUTANT(MAP_9, Map, "Size 0 is accepted, and maps nothing.") {
+  return range.size == Bytes(0) ? Ok() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_9, Map, "Size 0 is the whole allocation.") {
+  const Bytes size = range.size == Bytes(0) ? SizeOf(handle) : range.size;
+  return Real::Map(Head(range, size), handle, offset, flags);
+}
+MUTANT(MAP_9, Map, "Size 0 is refused, and the whole allocation mapped.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Real::Map(Head(range, SizeOf(handle)), handle, offset, flags).IgnoreError();
+  return status;
+}
+MUTANT(MAP_10, Map, "A part of an allocation is INVALID_VALUE.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
+}
+MUTANT(MAP_10, Map, "A part of an allocation is mapped, and the rest with it.") {
+  const bool part = range.size < SizeOf(handle);
+  return Real::Map(part ? Head(range, SizeOf(handle)) : range, handle, offset, flags);
+}
+MUTANT(MAP_10, Map, "A misaligned address is noticed before a size that is not the whole.") {
+  if (!range.base.IsAligned(Granule())) return Refuse();
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT_ON("strict", MAP_10, Map, "Only whole allocations are mapped.") {
+  if (range.size != SizeOf(handle)) return Refuse(DriverCode::kNotSupported);
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_11, Map, "The offset is ignored.") { return Real::Map(range, handle, Bytes(0), flags); }
+MUTANT(MAP_11, Map, "An offset is INVALID_VALUE.") {
+  if (offset != Bytes(0)) return Refuse();
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_11, Map, "An offset beyond the allocation is INVALID_VALUE.") {
+  if (offset >= SizeOf(handle) && offset != Bytes(0)) return Refuse();
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_11, Map, "An offset is refused, and the allocation mapped from its start.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Real::Map(range, handle, Bytes(0), flags).IgnoreError();
+  return status;
+}
+MUTANT(MAP_12, Map, "More than the allocation holds maps what it holds.") {
+  const Bytes size = std::min(range.size, SizeOf(handle));
+  return Real::Map(Head(range, size), handle, offset, flags);
+}
+MUTANT(MAP_12, Map, "More than the allocation holds is INVALID_VALUE.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
+}
+MUTANT(MAP_12, Map, "More than the allocation holds is refused, and mapped so far.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Real::Map(Head(range, SizeOf(handle)), handle, offset, flags).IgnoreError();
+  return status;
+}
+MUTANT(MAP_13, Map, "Flags are ignored.") { return Real::Map(range, handle, offset, 0); }
+MUTANT(MAP_13, Map, "The upper half of the flags is ignored.") {
+  return Real::Map(range, handle, offset, flags & 0xffffffffu);
+}
+MUTANT(MAP_13, Map, "Flags are refused, and the mapping made.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Real::Map(range, handle, offset, 0).IgnoreError();
+  return status;
+}
+MUTANT(MAP_14, Map, "Handle 0 maps nothing and succeeds.") {
+  return handle == AllocationHandle(0) ? Ok() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_14, Map, "Handle 0 is INVALID_HANDLE.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidHandle);
+}
+MUTANT(MAP_14, Map, "Handle 0 is refused, and fresh memory mapped.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok()) return status;
+  const auto fresh = Real::Create(range.size, AllocationProperties(), 0);
+  if (fresh.ok()) Real::Map(range, *fresh, offset, flags).IgnoreError();
+  return status;
+}
+MUTANT(MAP_15, Map, "A second mapping is a copy.") {
+  if (MappingsOf(handle).empty()) return Real::Map(range, handle, offset, flags);
+  const auto copy = Real::Create(range.size, AllocationProperties(), 0);
+  return copy.ok() ? Real::Map(range, *copy, offset, flags) : copy.status();
+}
+MUTANT(MAP_15, Map, "An allocation is mapped in one place only.") {
+  return MappingsOf(handle).empty() ? Real::Map(range, handle, offset, flags) : Refuse();
+}
+MUTANT(MAP_15, Write, "What is written through a second mapping stays there.") {
+  const auto mapping = MappingAt(destination);
+  if (!mapping.has_value()) return Real::Write(work, destination, source, size);
+  const auto all = MappingsOf(HandleAt(destination));
+  return all.size() > 1 && all[0] != *mapping ? Ok() : Real::Write(work, destination, source, size);
+}
+MUTANT(MAP_16, Map, "A hole with a mapping on either side is not filled.") {
+  const bool between = IsMapped(range.base - Bytes(1)) && IsMapped(range.end());
+  return between ? Refuse() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_16, SetAccess, "A right reaches no further than the second mapping.") {
+  const auto mappings = MappingsIn(range);
+  if (mappings.size() < 3) return Real::SetAccess(range, grants);
+  return Real::SetAccess(Head(range, mappings[1].end() - range.base), grants);
+}
+namespace {
+
+class LosesDataInTheFifthRound : public Real {
+ public:
+  using Real::Real;
+  CALL_Unmap() override {
+    if (++rounds_ == 5) Scribble(range);
+    return Real::Unmap(range);
+  }
+
+ private:
+  int rounds_ = 0;
+};
+MUTANT_CLASS(MAP_17, LosesDataInTheFifthRound, "The fifth unmapping overwrites the data.")
+
+// A translation that is kept too long.
+class KeepsTheFirstTranslation : public Real {
+ public:
+  using Real::Real;
+  CALL_Map() override {
+    const auto first = first_.emplace(range.base.value(), handle).first->second;
+    return Real::Map(range, first, offset, flags);
+  }
+
+ private:
+  std::map<uint64_t, AllocationHandle> first_;
+};
+MUTANT_CLASS(MAP_18, KeepsTheFirstTranslation, "An address shows what was first mapped there.")
+
+}  // namespace
+MUTANT(MAP_17, Unmap, "An unmapping away from the start of the reservation overwrites the data.") {
+  const auto reservation = ReservationAt(range.base);
+  if (reservation.has_value() && reservation->base != range.base) Scribble(range);
+  return Real::Unmap(range);
+}
+MUTANT(MAP_18, Map, "A mapping where another was carries its data over.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  Scribble(range);
+  return status;
+}
+
+}  // namespace twinmmu::conformance

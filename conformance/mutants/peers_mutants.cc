@@ -1,0 +1,154 @@
+// Mutants of two devices.
+
+#include <vector>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr DeviceOrdinal kFirst(0);
+constexpr DeviceOrdinal kSecond(1);
+
+Work By(DeviceOrdinal device) { return {device, std::nullopt}; }
+
+}  // namespace
+
+MUTANT(PEER_1, SetAccess, "A grant to the second device goes to the first as well.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (status.ok() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
+  return status;
+}
+MUTANT(PEER_1, SetAccess, "A grant takes the right of every device that it does not name.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (status.ok() && grants.size() == 1) Grant(range, Access::kNone, 1 - grants[0].location.id);
+  return status;
+}
+MUTANT(PEER_1, SetAccess, "Taking one device's right takes the other's.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (status.ok() && grants[0].access == Access::kNone) Grant(range, Access::kNone, 0);
+  return status;
+}
+MUTANT_ON("no-peers", PEER_1, SetAccess, "A device that is no peer is granted a right in name.") {
+  Real::SetAccess(range, grants).IgnoreError();
+  return Ok();
+}
+MUTANT_ON("no-peers", PEER_1, SetAccess,
+          "A device that is no peer is refused, and others lose theirs.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+MUTANT(PEER_2, SetAccess, "Of several grants only the first is applied.") {
+  return Real::SetAccess(range, grants.subspan(0, 1));
+}
+MUTANT(PEER_2, SetAccess, "Of several grants only the last is applied.") {
+  return Real::SetAccess(range, grants.subspan(grants.size() - 1));
+}
+MUTANT(PEER_2, SetAccess, "All locations of a call get the right of the first.") {
+  std::vector<AccessGrant> same(grants.begin(), grants.end());
+  for (AccessGrant& grant : same) grant.access = same[0].access;
+  return Real::SetAccess(range, same);
+}
+MUTANT(PEER_2, SetAccess, "Only memory of the first device is granted to both.") {
+  const auto mappings = MappingsIn(range);
+  return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
+}
+MUTANT(PEER_3, Write, "A peer writes with the owner's right.") {
+  return Real::Write(By(kFirst), destination, source, size);
+}
+MUTANT(PEER_3, Read, "A peer reads with the owner's right.") {
+  return Real::Read(By(kFirst), destination, source, size);
+}
+MUTANT(PEER_3, Write, "A peer that may read may write.") {
+  const bool reads = AccessAt(destination, 1) == Access::kRead;
+  return Real::Write(reads ? By(kFirst) : work, destination, source, size);
+}
+MUTANT(PEER_3, Write, "What a peer writes stays with the peer.") {
+  const absl::Status status = Real::Write(work, destination, nullptr, Bytes(0));
+  if (work.device != kSecond || AccessAt(destination, 1) != Access::kReadWrite) {
+    return Real::Write(work, destination, source, size);
+  }
+  return status;
+}
+MUTANT(PEER_3, Read, "A peer is refused in spite of its grant.") {
+  return work.device == kSecond ? Refuse() : Real::Read(work, destination, source, size);
+}
+MUTANT(PEER_4, Write, "A copy does not cross the border of two devices.") {
+  const auto mapping = MappingAt(destination);
+  const bool crosses = mapping.has_value() && destination + size > mapping->end();
+  return crosses ? Refuse() : Real::Write(work, destination, source, size);
+}
+MUTANT(PEER_4, Move, "A copy between two devices moves nothing.") { return Ok(); }
+MUTANT(PEER_4, Map, "A reservation holds memory of one device.") {
+  const bool second =
+      Real::GetAllocationProperties(handle).value_or(AllocationProperties()).location.id == 1;
+  return second && IsMapped(range.base - Bytes(1)) ? Refuse()
+                                                   : Real::Map(range, handle, offset, flags);
+}
+namespace {
+
+class KeepsThePeersRight : public Real {
+ public:
+  using Real::Real;
+  CALL_Unmap() override {
+    kept_ = AccessAt(range.base, 1);
+    return Real::Unmap(range);
+  }
+  CALL_Map() override {
+    const absl::Status status = Real::Map(range, handle, offset, flags);
+    if (status.ok() && kept_ != Access::kNone) Grant(range, kept_, 1);
+    return status;
+  }
+
+ private:
+  Access kept_ = Access::kNone;
+};
+MUTANT_CLASS(PEER_5, KeepsThePeersRight, "Unmapping ends the owner's right, not the peer's.")
+
+}  // namespace
+MUTANT(PEER_5, Map, "A mapping is granted to its owner.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  Grant(range, Access::kReadWrite);
+  return status;
+}
+MUTANT(PEER_6, Create, "Memory of the second device is taken from the first.") {
+  AllocationProperties first = properties;
+  first.location.id = 0;
+  return Real::Create(size, first, flags);
+}
+MUTANT(PEER_6, GetMemoryInfo, "All devices have the first one's memory.") {
+  return Real::GetMemoryInfo(kFirst);
+}
+MUTANT(PEER_6, Create, "An allocation takes from both devices.") {
+  AllocationProperties other = properties;
+  other.location.id = 1 - properties.location.id;
+  Real::Create(size, other, flags).IgnoreError();
+  return Real::Create(size, properties, flags);
+}
+MUTANT(PEER_8, GetAccess, "The host is answered with the right of the owner.") {
+  const bool host = location.type == LocationType::kHost;
+  return Real::GetAccess(host ? Location::Device(kSecond) : location, address);
+}
+MUTANT(PEER_8, GetAccess, "A host NUMA node is answered with the widest right of all.") {
+  const bool node = location.type == LocationType::kHostNuma;
+  return Real::GetAccess(node ? Location::Device(kSecond) : location, address);
+}
+MUTANT(PEER_9, GetPointerAttribute, "Attributes are answered for the first device.") {
+  return Real::GetPointerAttribute(kFirst, attribute, address);
+}
+MUTANT(PEER_9, GetPointerAttribute, "The owner is the device that asks.") {
+  if (attribute == PointerAttribute::kDeviceOrdinal) {
+    return static_cast<uint64_t>(device.value());
+  }
+  return Real::GetPointerAttribute(device, attribute, address);
+}
+MUTANT(PEER_9, GetAddressRange, "The address range is answered for the first device.") {
+  return Real::GetAddressRange(kFirst, address);
+}
+MUTANT(PEER_9, GetAddressRange, "The address range needs a right of any device.") {
+  const auto range = Real::GetAddressRange(device, address);
+  return range.ok() ? range : Real::GetAddressRange(kSecond, address);
+}
+
+}  // namespace twinmmu::conformance

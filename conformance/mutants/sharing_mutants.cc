@@ -1,0 +1,252 @@
+// Mutants of cuMemExportToShareableHandle and cuMemImportFromShareableHandle.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
+
+ShareableHandle OfType(const ShareableHandle& shareable, HandleType type) {
+  ShareableHandle changed = shareable;
+  changed.type = type;
+  return changed;
+}
+
+class OneDescriptor : public Real {
+ public:
+  using Real::Real;
+  CALL_ExportShareableHandle() override {
+    if (first_.file_descriptor >= 0) return first_;
+    const auto exported = Real::ExportShareableHandle(handle, type, flags);
+    if (exported.ok()) first_ = *exported;
+    return exported;
+  }
+
+ private:
+  ShareableHandle first_;
+};
+MUTANT_CLASS(SHARE_1, OneDescriptor, "Each export gives the same descriptor.")
+
+}  // namespace
+
+MUTANT(SHARE_1, ExportShareableHandle, "The descriptor is not closed on exec.") {
+  const auto exported = Real::ExportShareableHandle(handle, type, flags);
+  if (exported.ok()) fcntl(exported->file_descriptor, F_SETFD, 0);
+  return exported;
+}
+MUTANT(SHARE_1, ExportShareableHandle, "An export succeeds without a descriptor.") {
+  const auto exported = Real::ExportShareableHandle(handle, type, flags);
+  if (!exported.ok()) return exported;
+  close(exported->file_descriptor);
+  return ShareableHandle::FileDescriptor(-1);
+}
+MUTANT(SHARE_2, ExportShareableHandle, "A type that was not requested gives an empty handle.") {
+  const auto exported = Real::ExportShareableHandle(handle, type, flags);
+  return exported.ok() ? exported : ShareableHandle();
+}
+MUTANT(SHARE_2, ExportShareableHandle, "Fabric is exported without having been requested.") {
+  if (type == HandleType::kFabric) return OfType(ShareableHandle(), type);
+  return Real::ExportShareableHandle(handle, type, flags);
+}
+MUTANT(SHARE_2, ExportShareableHandle, "A type that was not requested is NOT_SUPPORTED.") {
+  return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kNotSupported);
+}
+MUTANT(SHARE_3, ExportShareableHandle, "No type is the one that was requested.") {
+  return Real::ExportShareableHandle(handle, type == HandleType::kNone ? kFd : type, flags);
+}
+MUTANT(SHARE_3, ExportShareableHandle, "Of several types the first one is taken.") {
+  const bool several = type == (kFd | HandleType::kWin32);
+  return Real::ExportShareableHandle(handle, several ? kFd : type, flags);
+}
+MUTANT(SHARE_3, ExportShareableHandle, "A type that does not exist is NOT_SUPPORTED.") {
+  if (type == static_cast<HandleType>(99)) return Refuse(DriverCode::kNotSupported);
+  return Real::ExportShareableHandle(handle, type, flags);
+}
+MUTANT(SHARE_3, ExportShareableHandle, "Handle 0 is INVALID_HANDLE.") {
+  if (handle == AllocationHandle(0)) return Refuse(DriverCode::kInvalidHandle);
+  return Real::ExportShareableHandle(handle, type, flags);
+}
+MUTANT(SHARE_4, ExportShareableHandle, "Export flags are ignored.") {
+  return Real::ExportShareableHandle(handle, type, 0);
+}
+MUTANT(SHARE_4, ExportShareableHandle, "The upper half of the export flags is ignored.") {
+  return Real::ExportShareableHandle(handle, type, flags & 0xffffffffu);
+}
+
+namespace {
+
+// Imports that know what was last exported.
+class Exporter : public Real {
+ public:
+  using Real::Real;
+  CALL_ExportShareableHandle() override {
+    exported_ = handle;
+    return Real::ExportShareableHandle(handle, type, flags);
+  }
+
+ protected:
+  AllocationHandle exported_;
+};
+
+class ImportsTheSameHandle : public Exporter {
+ public:
+  using Exporter::Exporter;
+  CALL_ImportShareableHandle() override { return exported_; }
+};
+MUTANT_CLASS(SHARE_5, ImportsTheSameHandle, "An import gives the exporter's handle.")
+
+class ImportsACopy : public Exporter {
+ public:
+  using Exporter::Exporter;
+  CALL_ImportShareableHandle() override {
+    return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
+  }
+};
+MUTANT_CLASS(SHARE_5, ImportsACopy, "An import is memory of its own.")
+
+class ImportsFreshMemoryLater : public Exporter {
+ public:
+  using Exporter::Exporter;
+  CALL_Release() override {
+    released_ = true;
+    return Exporter::Release(handle);
+  }
+  CALL_ImportShareableHandle() override {
+    if (!released_) return Exporter::ImportShareableHandle(shareable);
+    return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
+  }
+
+ private:
+  bool released_ = false;
+};
+MUTANT_CLASS(SHARE_12, ImportsFreshMemoryLater, "A descriptor does not keep the memory's content.")
+
+class ImportsEndWithTheExporter : public Real {
+ public:
+  using Real::Real;
+  CALL_Map() override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
+  CALL_Release() override {
+    released_ = true;
+    return Real::Release(handle);
+  }
+
+ private:
+  bool released_ = false;
+};
+MUTANT_CLASS(SHARE_6, ImportsEndWithTheExporter, "Imports end with the exporter's handle.")
+
+class OneImport : public Real {
+ public:
+  using Real::Real;
+  CALL_ImportShareableHandle() override {
+    if (first_ != AllocationHandle(0)) return first_;
+    const auto imported = Real::ImportShareableHandle(shareable);
+    if (imported.ok()) first_ = *imported;
+    return imported;
+  }
+
+ private:
+  AllocationHandle first_;
+};
+MUTANT_CLASS(SHARE_6, OneImport, "A second import gives the handle of the first.")
+
+class KnowsItsOwnNumbers : public Real {
+ public:
+  using Real::Real;
+  CALL_ExportShareableHandle() override {
+    const auto exported = Real::ExportShareableHandle(handle, type, flags);
+    if (exported.ok()) number_ = exported->file_descriptor;
+    return exported;
+  }
+  CALL_ImportShareableHandle() override {
+    if (shareable.file_descriptor != number_) return Refuse();
+    return Real::ImportShareableHandle(shareable);
+  }
+
+ private:
+  int number_ = -1;
+};
+MUTANT_CLASS(SHARE_7, KnowsItsOwnNumbers, "Only the number that was exported imports.")
+
+class ExportsAgain : public Exporter {
+ public:
+  using Exporter::Exporter;
+  CALL_ExportShareableHandle() override {
+    const auto exported = Exporter::ExportShareableHandle(handle, type, flags);
+    if (exported.ok()) source_ = handle;
+    return exported.ok() ? exported : Real::ExportShareableHandle(source_, type, flags);
+  }
+
+ private:
+  AllocationHandle source_;
+};
+MUTANT_CLASS(SHARE_11, ExportsAgain, "An import can be exported again.")
+
+}  // namespace
+
+MUTANT(SHARE_5, Write, "What the importer writes is not seen by the exporter.") {
+  const auto mappings = MappingsIn(kEverything);
+  const bool second = mappings.size() > 1 && !mappings.front().contains(destination);
+  return second ? Ok() : Real::Write(work, destination, source, size);
+}
+MUTANT(SHARE_5, RetainAllocationHandle, "An imported mapping gives the exporter's handle.") {
+  const auto mappings = MappingsIn(kEverything);
+  return Real::RetainAllocationHandle(mappings.size() > 1 ? mappings.front().base : address);
+}
+MUTANT(SHARE_7, ImportShareableHandle, "Importing closes the descriptor.") {
+  const auto imported = Real::ImportShareableHandle(shareable);
+  close(shareable.file_descriptor);
+  return imported;
+}
+MUTANT(SHARE_8, ImportShareableHandle, "A foreign descriptor is INVALID_VALUE, as documented.") {
+  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kInvalidValue);
+}
+MUTANT(SHARE_8, ImportShareableHandle, "Descriptor -1 is INVALID_VALUE.") {
+  if (shareable.file_descriptor == -1) return Refuse();
+  return Real::ImportShareableHandle(shareable);
+}
+MUTANT(SHARE_8, ImportShareableHandle, "A foreign descriptor is imported as a granule.") {
+  const auto imported = Real::ImportShareableHandle(shareable);
+  if (imported.ok() || shareable.file_descriptor < 3) return imported;
+  return Real::Create(Granule(), AllocationProperties(), 0);
+}
+MUTANT_ON("strict", SHARE_8, ImportShareableHandle, "A foreign descriptor is UNKNOWN.") {
+  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kUnknown);
+}
+MUTANT(SHARE_9, ImportShareableHandle, "No type is a descriptor.") {
+  const bool none = shareable.type == HandleType::kNone;
+  return Real::ImportShareableHandle(none ? OfType(shareable, kFd) : shareable);
+}
+MUTANT(SHARE_9, ImportShareableHandle, "Of several types the first one is taken.") {
+  const bool several = shareable.type == (kFd | HandleType::kWin32);
+  return Real::ImportShareableHandle(several ? OfType(shareable, kFd) : shareable);
+}
+MUTANT(SHARE_9, ImportShareableHandle, "An unknown type is NOT_SUPPORTED.") {
+  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kNotSupported);
+}
+MUTANT(SHARE_10, ImportShareableHandle, "An import of a Windows handle is INVALID_VALUE.") {
+  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kInvalidValue);
+}
+MUTANT(SHARE_10, ImportShareableHandle, "A Windows handle is taken for a descriptor.") {
+  return Real::ImportShareableHandle(OfType(shareable, kFd));
+}
+MUTANT(SHARE_11, ExportShareableHandle, "Exporting an import again is NOT_SUPPORTED.") {
+  return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kNotSupported);
+}
+MUTANT(SHARE_12, ImportShareableHandle, "Memory that was imported is not given back.") {
+  Real::ImportShareableHandle(shareable).IgnoreError();
+  return Real::ImportShareableHandle(shareable);
+}
+MUTANT(SHARE_12, Unmap, "Unmapping overwrites the data, whatever is open.") {
+  Scribble(range);
+  return Real::Unmap(range);
+}
+MUTANT(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKNOWN.") {
+  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kUnknown);
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,220 @@
+// Mutants of cuMemUnmap.
+
+#include <vector>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+bool IsHole(const std::vector<AddressRange>& mappings, const AddressRange& range) {
+  Bytes mapped;
+  for (const AddressRange& mapping : mappings) mapped = mapped + mapping.size;
+  return mapped < range.size;
+}
+
+}  // namespace
+
+MUTANT(UNMAP_1, Unmap, "An unmap does nothing.") { return Ok(); }
+MUTANT(UNMAP_1, Unmap, "An unmap only takes the right.") {
+  Grant(range, Access::kNone);
+  return Ok();
+}
+namespace {
+
+class NeverMapsAgain : public Real {
+ public:
+  using Real::Real;
+  CALL_Unmap() override {
+    gone_.push_back(range);
+    return Real::Unmap(range);
+  }
+  CALL_Map() override {
+    for (const AddressRange& gone : gone_) {
+      if (gone.overlaps(range)) return Refuse();
+    }
+    return Real::Map(range, handle, offset, flags);
+  }
+
+ private:
+  std::vector<AddressRange> gone_;
+};
+MUTANT_CLASS(UNMAP_1, NeverMapsAgain, "An unmapped range cannot be mapped again.")
+
+class AnswersForUnmapped : public Real {
+ public:
+  using Real::Real;
+  CALL_GetAccess() override {
+    const auto access = Real::GetAccess(location, address);
+    return access.ok() ? access : Access::kNone;
+  }
+};
+MUTANT_CLASS(UNMAP_1, AnswersForUnmapped, "An unmapped address still has a right: none.")
+
+}  // namespace
+MUTANT(UNMAP_2, Unmap, "A part of a mapping unmaps the whole.") {
+  Remove(range);
+  return Ok();
+}
+MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the whole unmapped.") {
+  const absl::Status status = Real::Unmap(range);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the right of the whole taken.") {
+  const absl::Status status = Real::Unmap(range);
+  if (!status.ok()) Grant(range, Access::kNone);
+  return status;
+}
+MUTANT(UNMAP_2, Unmap, "A part of a mapping is left alone, without an error.") {
+  Real::Unmap(range).IgnoreError();
+  return Ok();
+}
+MUTANT(UNMAP_2, Unmap, "A part of a mapping is NOT_SUPPORTED.") {
+  return Instead(Real::Unmap(range), DriverCode::kNotSupported);
+}
+MUTANT(UNMAP_3, Unmap, "Several mappings at once are refused.") {
+  return MappingsIn(range).size() > 1 ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_3, Unmap, "Only the first of several mappings is unmapped.") {
+  const auto mappings = MappingsIn(range);
+  return Real::Unmap(mappings.empty() ? range : mappings.front());
+}
+MUTANT(UNMAP_3, Unmap, "The last of several mappings is forgotten.") {
+  const auto mappings = MappingsIn(range);
+  if (mappings.size() < 2) return Real::Unmap(range);
+  return Real::Unmap({range.base, range.size - mappings.back().size, Bytes(0)});
+}
+MUTANT(UNMAP_4, Unmap, "The mapping behind goes along.") {
+  const absl::Status status = Real::Unmap(range);
+  Remove({range.end(), Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT(UNMAP_4, Unmap, "The mapping before loses its right.") {
+  const absl::Status status = Real::Unmap(range);
+  Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone);
+  return status;
+}
+MUTANT(UNMAP_4, Unmap, "The mapping behind loses its data.") {
+  const absl::Status status = Real::Unmap(range);
+  Scribble({range.end(), Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT(UNMAP_5, Unmap, "Whole mappings go, and then the part is refused.") {
+  const absl::Status status = Real::Unmap(range);
+  if (status.ok()) return status;
+  for (const AddressRange& mapping : MappingsIn(range)) {
+    if (range.contains(mapping)) Remove(mapping);
+  }
+  return status;
+}
+MUTANT(UNMAP_5, Unmap, "Whole mappings go, and the part stays without an error.") {
+  for (const AddressRange& mapping : MappingsIn(range)) {
+    if (range.contains(mapping)) Remove(mapping);
+  }
+  return Ok();
+}
+MUTANT(UNMAP_6, Unmap, "Size 0 unmaps nothing and succeeds.") {
+  return range.size == Bytes(0) ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_6, Unmap, "Size 0 unmaps the mapping that begins there.") {
+  const auto mapping = MappingAt(range.base);
+  return Real::Unmap(range.size == Bytes(0) && mapping.has_value() ? *mapping : range);
+}
+MUTANT(UNMAP_6, Unmap, "Size 0 is refused, and the mapping unmapped.") {
+  const absl::Status status = Real::Unmap(range);
+  if (!status.ok()) Remove({range.base, Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT(UNMAP_7, Unmap, "Unmapping null succeeds.") {
+  return range.base == DeviceAddress(0) ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_7, Unmap, "Unmapping what was never reserved succeeds.") {
+  const bool stranger = !ReservationAt(range.base).has_value();
+  return stranger && range.base != DeviceAddress(0) ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_7, Unmap, "Null is refused, and everything unmapped.") {
+  const absl::Status status = Real::Unmap(range);
+  if (range.base == DeviceAddress(0)) Remove(kEverything);
+  return status;
+}
+MUTANT(UNMAP_8, Unmap, "A hole is refused, as documented.") {
+  return IsHole(MappingsIn(range), range) ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_8, Unmap, "What lies behind a hole stays.") {
+  const auto mappings = MappingsIn(range);
+  return Real::Unmap(mappings.size() > 1 ? mappings.front() : range);
+}
+MUTANT(UNMAP_8, Unmap, "A range with a hole takes all of its reservation.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool all = reservation.has_value() && IsHole(MappingsIn(range), range);
+  return Real::Unmap(all ? *reservation : range);
+}
+MUTANT_ON("strict", UNMAP_8, Unmap, "Holes are passed over.") {
+  Remove(range);
+  return Ok();
+}
+MUTANT_ON("strict", UNMAP_8, Unmap, "A hole is refused, and what is mapped goes.") {
+  const absl::Status status = Real::Unmap(range);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+MUTANT(UNMAP_9, Unmap, "Where nothing is mapped is refused, as documented.") {
+  return MappingsIn(range).empty() ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_9, Unmap, "Where nothing is mapped, the mapping before goes.") {
+  if (MappingsIn(range).empty()) Remove({range.base - Bytes(1), Bytes(1), Bytes(0)});
+  return Real::Unmap(range);
+}
+MUTANT_ON("strict", UNMAP_9, Unmap, "Unmapping nothing succeeds.") {
+  return MappingsIn(range).empty() ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_10, Unmap, "A size is rounded to host pages.") {
+  return Real::Unmap({range.base, RoundUp(range.size, KiB(4)), Bytes(0)});
+}
+MUTANT(UNMAP_10, Unmap, "A byte too much does not matter.") {
+  const bool more = range.size % Granule() == Bytes(1);
+  return Real::Unmap({range.base, more ? range.size - Bytes(1) : range.size, Bytes(0)});
+}
+MUTANT(UNMAP_10, Unmap, "A size one byte off is refused, and what begins there unmapped.") {
+  const absl::Status status = Real::Unmap(range);
+  if (!status.ok()) Remove({range.base, Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT(UNMAP_11, Unmap, "Beyond the end of the reservation is refused, as documented.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool beyond = reservation.has_value() && !reservation->contains(range);
+  return beyond ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_11, Unmap, "Beyond the end of the reservation succeeds, and nothing is unmapped.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool beyond = reservation.has_value() && !reservation->contains(range);
+  return beyond ? Ok() : Real::Unmap(range);
+}
+MUTANT_ON("strict", UNMAP_11, Unmap, "What lies inside the reservation is unmapped.") {
+  Remove(range);
+  return Ok();
+}
+MUTANT_ON("strict", UNMAP_11, Unmap, "Beyond the end is refused, and what lies inside unmapped.") {
+  const absl::Status status = Real::Unmap(range);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+MUTANT(UNMAP_12, Unmap, "A range that wraps is refused, as documented.") {
+  const bool wraps = range.base + range.size <= range.base;
+  return wraps ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_12, Unmap, "A range that wraps takes all that lies behind its base.") {
+  Remove(range);
+  return Real::Unmap(range);
+}
+MUTANT_ON("strict", UNMAP_12, Unmap, "A range that wraps is accepted, and nothing unmapped.") {
+  const bool wraps = range.base + range.size <= range.base;
+  return wraps ? Ok() : Real::Unmap(range);
+}
+MUTANT_ON("strict", UNMAP_12, Unmap, "A range that wraps is refused, and all behind unmapped.") {
+  Remove(range);
+  return Real::Unmap(range);
+}
+
+}  // namespace twinmmu::conformance
