@@ -1,22 +1,381 @@
-// Mutants of kernels.
+// Mutants of kernels, aliases and faults.
+
+#include <map>
+#include <string>
+#include <utility>
 
 #include "conformance/mutants/mutant.h"
+#include "kernels/common.h"
 
 namespace twinmmu::conformance {
+namespace {
 
-NO_MUTANT(KERNEL_1, "the simulator runs no kernels")
-NO_MUTANT(KERNEL_2, "the simulator runs no kernels")
-NO_MUTANT(KERNEL_3, "the simulator runs no kernels")
-NO_MUTANT(KERNEL_4, "the simulator runs no kernels")
-NO_MUTANT(KERNEL_5, "the simulator runs no kernels")
-NO_MUTANT(KERNEL_6, "the simulator runs no kernels")
-NO_MUTANT(ALIAS_1, "the simulator runs no kernels")
-NO_MUTANT(ALIAS_2, "the simulator runs no kernels")
-NO_MUTANT(ALIAS_3, "the simulator runs no kernels")
-NO_MUTANT(FAULT_1, "the simulator runs no kernels")
-NO_MUTANT(FAULT_2, "the simulator runs no kernels")
-NO_MUTANT(FAULT_3, "the simulator runs no kernels")
-NO_MUTANT(FAULT_4, "the simulator runs no kernels")
-NO_MUTANT(PEER_7, "the simulator runs no kernels")
+// Knows the kernels by name, and may run them with other arguments.
+class KernelMutant : public Real {
+ public:
+  using Real::Real;
+  CALL_GetKernel() override {
+    const auto kernel = Real::GetKernel(module, name);
+    if (kernel.ok()) names_[kernel->value()] = std::string(name);
+    return kernel;
+  }
+
+ protected:
+  bool Is(Kernel kernel, const std::string& name) {
+    return names_[kernel.value()] == "twinmmu_" + name;
+  }
+  template <typename T>
+  static T Argument(absl::Span<const void* const> arguments, size_t index) {
+    return *static_cast<const T*>(arguments[index]);
+  }
+  static DeviceAddress AddressIn(absl::Span<const void* const> arguments, size_t index) {
+    return DeviceAddress(Argument<uint64_t>(arguments, index));
+  }
+  // What a kernel leaves, or finds, as the device sees it.
+  template <typename T>
+  void Leave(DeviceOrdinal device, DeviceAddress address, const T& value) {
+    Real::Write({device, std::nullopt}, address, &value, Bytes(sizeof(value))).IgnoreError();
+  }
+  template <typename T>
+  T Find(DeviceOrdinal device, DeviceAddress address) {
+    T value = {};
+    Real::Read({device, std::nullopt}, &value, address, Bytes(sizeof(value))).IgnoreError();
+    return value;
+  }
+
+ private:
+  std::map<uint64_t, std::string> names_;
+};
+
+// A mutant of the launch of one kernel.
+#define KERNEL_MUTANT(rule_id, Name, sentence) \
+  class Name : public KernelMutant {           \
+   public:                                     \
+    using KernelMutant::KernelMutant;          \
+    CALL_Launch() override;                    \
+  };                                           \
+  MUTANT_CLASS(rule_id, Name, sentence)        \
+  CALL_Launch(Name::)
+
+KERNEL_MUTANT(KERNEL_1, FillsOneMapping, "A kernel's fill ends with the first mapping.") {
+  if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
+  const uint64_t words = 3 * Granule() / Bytes(4);
+  return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
+}
+KERNEL_MUTANT(KERNEL_1, VerifiesOneMapping, "A kernel verifies the first mapping only.") {
+  if (!Is(kernel, "verify")) return Real::Launch(stream, kernel, config, arguments);
+  const uint64_t words = 3 * Granule() / Bytes(4);
+  return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2], arguments[3]});
+}
+KERNEL_MUTANT(KERNEL_1, ForgetsTheSeed, "A kernel fills with another seed than it verifies with.") {
+  if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
+  const uint64_t seed = 0;
+  return Real::Launch(stream, kernel, config, {arguments[0], arguments[1], &seed});
+}
+KERNEL_MUTANT(KERNEL_2, LosesStores, "What a kernel stores is lost.") {
+  return Is(kernel, "store32") ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+KERNEL_MUTANT(KERNEL_2, LosesLoads, "What a kernel loads is 0.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  if (Is(kernel, "load32")) Leave(stream.device(), AddressIn(arguments, 1), uint32_t{0});
+  return status;
+}
+KERNEL_MUTANT(KERNEL_2, AddsTwice, "An atomic add adds twice.") {
+  if (Is(kernel, "atomic_add32")) {
+    Real::Launch(stream, kernel, config, arguments).IgnoreError();
+    const uint32_t before = Find<uint32_t>(stream.device(), AddressIn(arguments, 2));
+    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+    Leave(stream.device(), AddressIn(arguments, 2), before);
+    return status;
+  }
+  return Real::Launch(stream, kernel, config, arguments);
+}
+KERNEL_MUTANT(KERNEL_2, GivesTheSum,
+              "An atomic add gives the sum, and not what was there before.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  if (Is(kernel, "atomic_add32")) {
+    const uint32_t sum = Find<uint32_t>(stream.device(), AddressIn(arguments, 0));
+    Leave(stream.device(), AddressIn(arguments, 2), sum);
+  }
+  return status;
+}
+
+// A translation on the device that is not dropped when its mapping ends.
+class StoresThroughAnOldTranslation : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Unmap() override {
+    stale_ = range;
+    return Real::Unmap(range);
+  }
+  CALL_Launch() override {
+    const bool lost = Is(kernel, "store32") && stale_.contains(AddressIn(arguments, 0));
+    stale_ = AddressRange();
+    return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
+  }
+
+ private:
+  AddressRange stale_;
+};
+MUTANT_CLASS(KERNEL_3, StoresThroughAnOldTranslation,
+             "The first store to an address that is mapped anew goes to the memory before.")
+
+class FaultsOnce : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Map() override {
+    is_fresh_ = true;
+    return Real::Map(range, handle, offset, flags);
+  }
+  CALL_Launch() override {
+    const bool too_early = std::exchange(is_fresh_, false);
+    return too_early ? Refuse(DriverCode::kIllegalAddress)
+                     : Real::Launch(stream, kernel, config, arguments);
+  }
+
+ private:
+  bool is_fresh_ = false;
+};
+MUTANT_CLASS(KERNEL_3, FaultsOnce, "The first kernel after a mapping fails.")
+
+}  // namespace
+
+MUTANT(KERNEL_4, LoadModule, "Any text is loaded.") {
+  const auto module = Real::LoadModule(device, ptx);
+  return module.ok() ? module : Module(device, 999);
+}
+MUTANT(KERNEL_4, LoadModule, "Text that is not PTX is INVALID_VALUE.") {
+  return Instead(Real::LoadModule(device, ptx), DriverCode::kInvalidValue);
+}
+MUTANT(KERNEL_4, LoadModule, "The compiler's reason is kept from the caller.") {
+  const auto module = Real::LoadModule(device, ptx);
+  return Instead(module, GetDriverCode(module.status()));
+}
+MUTANT(KERNEL_5, GetKernel, "A kernel that does not exist is found.") {
+  const auto kernel = Real::GetKernel(module, name);
+  return kernel.ok() ? kernel : Kernel(module.device(), 999);
+}
+MUTANT(KERNEL_5, GetKernel, "A kernel that does not exist is INVALID_VALUE.") {
+  return Instead(Real::GetKernel(module, name), DriverCode::kInvalidValue);
+}
+MUTANT(KERNEL_6, Launch, "An empty grid does nothing and succeeds.") {
+  return config.grid.x == 0 ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+MUTANT(KERNEL_6, Launch, "A block without rows has one.") {
+  LaunchConfig changed = config;
+  if (changed.block.y == 0) changed.block.y = 1;
+  return Real::Launch(stream, kernel, changed, arguments);
+}
+MUTANT(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.") {
+  return Instead(Real::Launch(stream, kernel, config, arguments), DriverCode::kNotSupported);
+}
+
+namespace {
+
+KERNEL_MUTANT(ALIAS_1, StaleAfterTheFence, "After the fence one read in a hundred is stale.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  if (!Is(kernel, "alias_fenced")) return status;
+  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
+  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds / 100, 0});
+  return status;
+}
+KERNEL_MUTANT(ALIAS_1, StaleWhenWarm, "The fence does not reach lines that are cached.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  if (!Is(kernel, "alias_fenced") || Argument<uint32_t>(arguments, 3) == 0) return status;
+  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
+  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds, 0});
+  return status;
+}
+KERNEL_MUTANT(ALIAS_2, TearsWithoutTheFence, "Without the fence a read may give neither value.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  if (!Is(kernel, "alias_unfenced")) return status;
+  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
+  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds / 2, 1});
+  return status;
+}
+KERNEL_MUTANT(ALIAS_2, StopsWithoutTheFence, "Without the fence the kernel ends half-way.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  if (!Is(kernel, "alias_unfenced")) return status;
+  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
+  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds / 2, 0, 0});
+  return status;
+}
+
+// A cache that is looked up by address, and outlives the kernel.
+class CachesLoads : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Launch() override {
+    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+    const uint64_t at = Argument<uint64_t>(arguments, 0);
+    if (Is(kernel, "store32")) cache_[at] = Argument<uint32_t>(arguments, 1);
+    if (!Is(kernel, "load32")) return status;
+    const uint32_t loaded = Find<uint32_t>(stream.device(), AddressIn(arguments, 1));
+    const uint32_t cached = cache_.emplace(at, loaded).first->second;
+    Leave(stream.device(), AddressIn(arguments, 1), cached);
+    return status;
+  }
+
+ private:
+  std::map<uint64_t, uint32_t> cache_;
+};
+MUTANT_CLASS(ALIAS_3, CachesLoads, "A load is cached by address from one kernel to the next.")
+MUTANT_CLASS(KERNEL_2, CachesLoads, "A load does not see what an atomic add has done.")
+
+// What a kernel does with a right that its device lacks.
+class GrantsForTheLaunch : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+
+ protected:
+  absl::Status LaunchWithRight(Stream stream, Kernel kernel, const LaunchConfig& config,
+                               absl::Span<const void* const> arguments) {
+    const DeviceAddress at = AddressIn(arguments, 0);
+    const int device = stream.device().value();
+    const Access access = AccessAt(at, device);
+    const AddressRange word{at, Bytes(1), Bytes(0)};
+    Grant(word, Access::kReadWrite, device);
+    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+    Grant(word, access, device);
+    return status;
+  }
+};
+
+class StoresWithoutRight : public GrantsForTheLaunch {
+ public:
+  using GrantsForTheLaunch::GrantsForTheLaunch;
+  CALL_Launch() override {
+    return Is(kernel, "store32") ? LaunchWithRight(stream, kernel, config, arguments)
+                                 : Real::Launch(stream, kernel, config, arguments);
+  }
+};
+MUTANT_CLASS(FAULT_1, StoresWithoutRight, "A kernel stores without a right.")
+MUTANT_CLASS(FAULT_2, StoresWithoutRight, "A kernel stores to read-only memory.")
+MUTANT_CLASS(PEER_7, StoresWithoutRight, "A kernel stores to a peer's memory without a grant.")
+
+class AddsWithoutRight : public GrantsForTheLaunch {
+ public:
+  using GrantsForTheLaunch::GrantsForTheLaunch;
+  CALL_Launch() override {
+    return Is(kernel, "atomic_add32") ? LaunchWithRight(stream, kernel, config, arguments)
+                                      : Real::Launch(stream, kernel, config, arguments);
+  }
+};
+MUTANT_CLASS(FAULT_2, AddsWithoutRight, "A kernel adds atomically to read-only memory.")
+
+KERNEL_MUTANT(FAULT_1, DropsStores, "A store without a right is dropped, without a fault.") {
+  const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
+  return may ? Real::Launch(stream, kernel, config, arguments) : Ok();
+}
+KERNEL_MUTANT(FAULT_1, RefusesTheLaunch, "A launch that would fault is refused.") {
+  const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
+  return may ? Real::Launch(stream, kernel, config, arguments) : Refuse();
+}
+KERNEL_MUTANT(FAULT_2, ReadOnlyFaults, "A kernel that loads from read-only memory faults.") {
+  const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
+  return may ? Real::Launch(stream, kernel, config, arguments)
+             : Refuse(DriverCode::kIllegalAddress);
+}
+KERNEL_MUTANT(FAULT_3, LoadsZeroFromHoles, "A kernel loads 0 where nothing is mapped.") {
+  return IsMapped(AddressIn(arguments, 0)) ? Real::Launch(stream, kernel, config, arguments) : Ok();
+}
+KERNEL_MUTANT(FAULT_3, LoadsZeroFromReserved, "A kernel loads 0 from reserved addresses.") {
+  const DeviceAddress at = AddressIn(arguments, 0);
+  const bool reserved = ReservationAt(at).has_value() && !IsMapped(at);
+  return reserved ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+KERNEL_MUTANT(PEER_7, NeverReachesPeers,
+              "A kernel faults at a peer's memory in spite of a grant.") {
+  const auto owner = Real::GetPointerAttribute(stream.device(), PointerAttribute::kDeviceOrdinal,
+                                               AddressIn(arguments, 0));
+  const bool foreign = owner.ok() && *owner != 0;
+  const DeviceAddress nowhere(4096);
+  return foreign ? Real::Launch(stream, kernel, config, {&nowhere, arguments[1]})
+                 : Real::Launch(stream, kernel, config, arguments);
+}
+
+class FaultsOnceOnly : public Real {
+ public:
+  using Real::Real;
+  CALL_SynchronizeDevice() override {
+    return std::exchange(told_, true) ? Ok() : Real::SynchronizeDevice(device);
+  }
+
+ private:
+  bool told_ = false;
+};
+MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
+
+}  // namespace
+
+MUTANT(FAULT_1, SynchronizeDevice, "A fault is told as UNKNOWN.") {
+  return Instead(Real::SynchronizeDevice(device), DriverCode::kUnknown);
+}
+MUTANT(FAULT_3, SynchronizeDevice, "A fault is never told.") {
+  Real::SynchronizeDevice(device).IgnoreError();
+  return Ok();
+}
+
+// After a fault: what should fail, and does not.
+MUTANT(FAULT_4, Read, "Copies go on working after a fault.") {
+  Real::Read(work, destination, source, size).IgnoreError();
+  return Ok();
+}
+MUTANT(FAULT_4, Set, "After a fault a fill is INVALID_VALUE.") {
+  return Instead(Real::Set(work, destination, pattern, count), DriverCode::kInvalidValue);
+}
+MUTANT(FAULT_4, Launch, "Launches go on after a fault.") {
+  Real::Launch(stream, kernel, config, arguments).IgnoreError();
+  return Ok();
+}
+MUTANT(FAULT_4, CreateStream, "A stream can be made after a fault.") {
+  const auto stream = Real::CreateStream(device);
+  return stream.ok() ? stream : Stream(device);
+}
+MUTANT(FAULT_4, GetMemoryInfo, "Memory is told after a fault.") {
+  const auto info = Real::GetMemoryInfo(device);
+  return info.ok() ? info : MemoryInfo();
+}
+MUTANT(FAULT_4, GetAddressRange, "The address range is told after a fault.") {
+  const auto range = Real::GetAddressRange(device, address);
+  return range.ok() ? range : AddressRange();
+}
+
+namespace {
+
+// And what should work, and does not: the fault is taken for one of the whole driver.
+class FaultOfEverything : public Real {
+ public:
+  using Real::Real;
+
+ protected:
+  bool Faulted() { return !Real::SynchronizeDevice(DeviceOrdinal(0)).ok(); }
+};
+
+#define FAULT_STOPS(Call, sentence, ...)                         \
+  class Stops##Call : public FaultOfEverything {                 \
+   public:                                                       \
+    using FaultOfEverything::FaultOfEverything;                  \
+    CALL_##Call() override {                                     \
+      if (Faulted()) return Refuse(DriverCode::kIllegalAddress); \
+      return Real::Call(__VA_ARGS__);                            \
+    }                                                            \
+  };                                                             \
+  MUTANT_CLASS(FAULT_4, Stops##Call, sentence)
+
+FAULT_STOPS(SetAccess, "After a fault no right changes.", range, grants)
+FAULT_STOPS(GetAccess, "After a fault no right is told.", location, address)
+FAULT_STOPS(GetPointerAttribute, "After a fault an address has no attributes.", device, attribute,
+            address)
+FAULT_STOPS(RetainAllocationHandle, "After a fault no handle is retained.", address)
+FAULT_STOPS(Release, "After a fault nothing is released.", handle)
+FAULT_STOPS(GetAllocationProperties, "After a fault a handle has no properties.", handle)
+FAULT_STOPS(Unmap, "After a fault nothing is unmapped.", range)
+FAULT_STOPS(Map, "After a fault nothing is mapped.", range, handle, offset, flags)
+FAULT_STOPS(Create, "After a fault no memory is created.", size, properties, flags)
+FAULT_STOPS(AddressReserve, "After a fault no addresses are reserved.", size, options)
+FAULT_STOPS(AddressFree, "After a fault no addresses are freed.", range)
+
+}  // namespace
 
 }  // namespace twinmmu::conformance

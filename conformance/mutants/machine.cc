@@ -3,20 +3,23 @@
 #include <utility>
 
 #include "conformance/instances/sim.h"
+#include "conformance/mutants/host_kernels.h"
 
 namespace twinmmu::conformance {
 namespace {
 
 class MachineDriver : public Driver {
  public:
-  MachineDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> front)
-      : driver_(std::move(driver)), front_(std::move(front)) {}
+  MachineDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> kernels,
+                std::unique_ptr<Real> front)
+      : driver_(std::move(driver)), kernels_(std::move(kernels)), front_(std::move(front)) {}
 
   absl::StatusOr<Vmm*> vmm() override { return front_.get(); }
   absl::StatusOr<Executor*> executor() override { return front_.get(); }
 
  private:
   std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Real> kernels_;
   std::unique_ptr<Real> front_;
 };
 
@@ -32,8 +35,11 @@ TargetFactory Machine(const std::string& profile, MakeReal make) {
     if (!vmm.ok()) return vmm.status();
     const absl::StatusOr<Executor*> executor = target->driver->executor();
     if (!executor.ok()) return executor.status();
-    target->driver =
-        std::make_unique<MachineDriver>(std::move(target->driver), make(*vmm, *executor));
+    std::unique_ptr<Real> kernels = std::make_unique<HostKernels>(*vmm, *executor);
+    std::unique_ptr<Real> front = make(kernels.get(), kernels.get());
+    target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
+                                                     std::move(front));
+    target->traits.runs_kernels = true;
     return target;
   };
   return TargetFactory{profile, open};

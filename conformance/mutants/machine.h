@@ -14,7 +14,7 @@ namespace twinmmu::conformance {
 
 using MakeReal = std::function<std::unique_ptr<Real>(Vmm* vmm, Executor* executor)>;
 
-// The simulator with the profile of this name, behind what `make` gives.
+// The simulator with the profile of this name, and kernels, behind what `make` gives.
 TargetFactory Machine(const std::string& profile, MakeReal make);
 
 }  // namespace twinmmu::conformance

@@ -299,7 +299,7 @@ MUTANT(MAP_17, Unmap, "An unmapping away from the start of the reservation overw
   if (reservation.has_value() && reservation->base != range.base) Scribble(range);
   return Real::Unmap(range);
 }
-MUTANT(MAP_18, Map, "A mapping where another was carries its data over.") {
+MUTANT(MAP_18, Map, "Mapping where another mapping was overwrites the data.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   Scribble(range);
   return status;
