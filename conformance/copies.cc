@@ -187,6 +187,8 @@ CONFORMANCE_TEST(MappedTest, DATA_10, RefusesAMisalignedFill) {
 }
 
 CONFORMANCE_TEST(TwoMappingsTest, DATA_11, AStreamRefusesAtTheCall) {
+  const uint64_t sent = 0x99aabbccddeeff00u;
+  ASSERT_THAT(executor().CopyHostToDevice(device(), mapping().base, &sent, Bytes(8)), IsOk());
   ASSERT_THAT(Grant(mapping(), Access::kRead), IsOk());
   ASSERT_THAT(Grant(second(), Access::kNone), IsOk());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream stream, executor().CreateStream(device()));
@@ -200,8 +202,10 @@ CONFORMANCE_TEST(TwoMappingsTest, DATA_11, AStreamRefusesAtTheCall) {
   }
   EXPECT_THAT(executor().CopyDeviceToHost(stream, &word, second().base, Bytes(8)),
               HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_EQ(word, kUntouched);
   EXPECT_THAT(executor().CopyDeviceToHost(stream, &word, mapping().base, Bytes(8)), IsOk());
   EXPECT_THAT(executor().SynchronizeStream(stream), IsOk());
+  EXPECT_EQ(word, sent);
   EXPECT_THAT(executor().DestroyStream(stream), IsOk());
 }
 

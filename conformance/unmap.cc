@@ -109,6 +109,7 @@ CONFORMANCE_TEST(HoleTest, UNMAP_9, RefusesWhereNothingIsMapped) {
     EXPECT_THAT(status, HasDriverCode(DriverCode::kInvalidValue));
   }
   EXPECT_EQ(StateOf(reservation()), before);
+  ExpectUnmapped(Granules(2, 2));
 }
 
 CONFORMANCE_TEST(HoleTest, UNMAP_10, RefusesASizeOneByteOff) {
@@ -137,6 +138,7 @@ CONFORMANCE_TEST(HoleTest, UNMAP_11, RefusesToReachBeyondTheReservation) {
 }
 
 CONFORMANCE_TEST(MappedTest, UNMAP_12, RefusesARangeThatWraps) {
+  ASSERT_THAT(Write(mapping(), 12), IsOk());
   const auto before = StateOf(reservation());
   for (const Bytes size : {Bytes(0) - granule(), Bytes(0) - Bytes(mapping().base.value())}) {
     const absl::Status status = vmm().Unmap({mapping().base, size, Bytes(0)});
@@ -147,6 +149,7 @@ CONFORMANCE_TEST(MappedTest, UNMAP_12, RefusesARangeThatWraps) {
     }
     EXPECT_EQ(StateOf(reservation()), before);
   }
+  ExpectHolds(mapping(), 12);
 }
 
 CONFORMANCE_TEST(ConformanceTest, UNMAP_13, MappingsNearAndFarGoOneByOne) {
