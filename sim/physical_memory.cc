@@ -145,10 +145,15 @@ AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPage
   return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0}));
 }
 
-std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity) {
-  table_.Prepare();
+// Pages that only descriptors kept are about to be used again.
+void PhysicalMemory::Adopt(const FileIdentity& identity) {
   const auto orphan = orphans_.find(identity);
   if (orphan != orphans_.end()) files_.insert(orphans_.extract(orphan));
+}
+
+std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity) {
+  table_.Prepare();
+  Adopt(identity);
   const auto file = files_.find(identity);
   // A descriptor that nobody exported is the simulator's own, known by its number only.
   if (file == files_.end() || !file->second->exported) return std::nullopt;
@@ -164,7 +169,7 @@ std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle&
   if (!ours || found == fabric_.end()) return std::nullopt;
   const std::shared_ptr<PhysicalPages> pages = found->second.lock();
   if (pages == nullptr) return std::nullopt;
-  if (pages->kind == BackingKind::kMemoryFile) return Import(pages->backing.identity());
+  if (pages->kind == BackingKind::kMemoryFile) Adopt(pages->backing.identity());
   return InsertImport(pages);
 }
 

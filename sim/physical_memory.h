@@ -98,6 +98,7 @@ class PhysicalMemory {
   using Files = std::map<FileIdentity, std::shared_ptr<PhysicalPages>>;
 
   Capacity& CapacityOf(const Location& location);
+  void Adopt(const FileIdentity& identity);
   AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages);
   void FreeIfUnused(uint32_t number);
   void FreePages(std::shared_ptr<PhysicalPages> pages);

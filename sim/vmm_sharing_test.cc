@@ -136,6 +136,15 @@ TEST_F(FabricTest, ImportsTheSameMemory) {
   EXPECT_THAT(Read(kDevice0, range.base + kGranule), IsOkAndHolds(79u));
 }
 
+// It need not have been exported as a descriptor as well.
+TEST_F(FabricTest, ImportsMemoryThatHasBothHandleTypes) {
+  AllocationProperties both = OnFabric();
+  both.requested_handle_types = HandleType::kFabric | HandleType::kPosixFileDescriptor;
+  const auto shared = vmm().ExportShareableHandle(Create(1, both), HandleType::kFabric);
+  ASSERT_THAT(shared, IsOk());
+  EXPECT_THAT(vmm().ImportShareableHandle(*shared), IsOk());
+}
+
 // A fabric handle keeps no memory; a dead one, and that of another machine, name nothing.
 TEST_F(FabricTest, AHandleKeepsNothing) {
   const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
