@@ -23,15 +23,18 @@
 #include "backend/cuda_driver.h"
 #include "backend/loader.h"
 #include "conformance/instances/cuda.h"
+#include "conformance/instances/random_cuda.h"
+#include "conformance/instances/random_sim.h"
 #include "conformance/instances/sim.h"
 #include "conformance/runner.h"
 #include "sim/profile_json.h"
 #include "sim/simulator.h"
 #include "tools/info.h"
+#include "tools/random.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
-          "what to look at: sim, cuda, or both as sim,cuda. Default: sim for conformance, cuda "
-          "for info");
+          "what to look at: sim, cuda, or both as sim,cuda. Default: cuda for info, sim for the "
+          "others");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
 ABSL_FLAG(std::string, profile, "reference",
@@ -44,7 +47,7 @@ ABSL_FLAG(std::string, stream_policy, "",
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(bool, shared_devices, false,
-          "conformance: others use the devices too; what only free memory can show is not tested");
+          "others use the devices too; what only free memory can show is not tested");
 ABSL_FLAG(bool, strict_reference, false,
           "conformance: on a machine that nobody recorded, a difference from the reference is a "
           "failure too");
@@ -64,6 +67,7 @@ constexpr char kUsage[] =
     "\n"
     "  twinmmu conformance [--backend=sim,cuda]   run the conformance suite, print the verdicts\n"
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
+    "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
     "\n"
     "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
@@ -211,6 +215,29 @@ int Info() {
   return exit_code;
 }
 
+int Random() {
+  int exit_code = 0;
+  for (const std::string& name : Backends("sim")) {
+    if (name == "sim") {
+      const absl::StatusOr<Profile> profile = SimulatedMachine();
+      if (!profile.ok()) return WrongProfile(profile.status());
+      if (!profile->HasVmm()) {
+        std::cerr << "twinmmu: --profile=" << absl::GetFlag(FLAGS_profile)
+                  << " has no virtual memory management.\n";
+        return kUsageError;
+      }
+      exit_code |= RunRandom(name, conformance::random::SimSubject(*profile), std::cout);
+    } else if (name == "cuda") {
+      exit_code |= RunRandom(
+          name, conformance::random::CudaSubject(CudaOptions(), !absl::GetFlag(FLAGS_shared_devices)),
+          std::cout);
+    } else {
+      return UnknownBackend(name);
+    }
+  }
+  return exit_code;
+}
+
 // The tool's own arguments: without those of GoogleTest, with which it starts this program anew for
 // a test that may end the process. Flags may be written with hyphens, "--require-hardware"; Abseil
 // knows them with underscores.
@@ -244,6 +271,7 @@ int Run(int argc, char** argv) {
   }
   if (command == "conformance") return Conformance(argc, argv);
   if (command == "info") return Info();
+  if (command == "random") return Random();
   std::cerr << "twinmmu " << kUsage << "\n";
   return kUsageError;
 }

@@ -387,6 +387,7 @@ std::optional<Difference> Checker::CheckGranule(const Place& place) {
   const AddressRange granule{address, model_.machine().granularity, Bytes(0)};
   const bool mapped = !model_.MappingAt(address).empty();
   std::vector<Call> questions;
+  questions.reserve(static_cast<size_t>(6 + 2 * model_.device_count()));
   const auto add = [&](CallKind kind) -> Call& {
     questions.emplace_back();
     questions.back().kind = kind;

@@ -135,8 +135,8 @@ uint64_t Generator::Flags() {
 DeviceOrdinal Generator::AnyDevice() {
   const int wrong[] = {-1, model_.device_count(), 1000};
   if (Bad()) return DeviceOrdinal(OneOf(wrong));
-  return DeviceOrdinal(
-      static_cast<int>(choices_.Below(static_cast<uint64_t>(std::min(model_.device_count(), 2)))));
+  const int few = std::clamp(model_.device_count(), 1, 2);
+  return DeviceOrdinal(static_cast<int>(choices_.Below(static_cast<uint64_t>(few))));
 }
 
 Location Generator::AnyLocation() {

@@ -209,8 +209,7 @@ void Model::DropUnused() {
 Answer Model::Release(AllocationHandle handle) {
   const auto found = allocations_.find(handle.value());
   if (found == allocations_.end() || found->second.references == 0) return kInvalidValue;
-  --found->second.references;
-  DropUnused();
+  if (--found->second.references == 0) DropUnused();
   return kSuccess;
 }
 

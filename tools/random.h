@@ -1,0 +1,20 @@
+// twinmmu random: long runs of random sequences.
+
+#ifndef TWINMMU_TOOLS_RANDOM_H_
+#define TWINMMU_TOOLS_RANDOM_H_
+
+#include <ostream>
+#include <string>
+
+#include "conformance/random/runner.h"
+
+namespace twinmmu {
+
+// Runs the seeds that --seeds and --calls ask for and prints what came of it to `out`. Returns the
+// exit code of the program: 0 only without a difference.
+int RunRandom(const std::string& backend, const conformance::random::OpenSubject& open,
+              std::ostream& out);
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_TOOLS_RANDOM_H_
