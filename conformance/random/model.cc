@@ -163,7 +163,7 @@ Answer Model::Create(Bytes size, const AllocationProperties& properties, uint64_
   const Bytes free = FreeOn(properties.location.id);
   const Bytes total = machine_.devices[static_cast<size_t>(properties.location.id)].total;
   if (size > total || (machine_.sole_user && size > free)) return kOutOfMemory;
-  const bool certain = machine_.sole_user ? size + kKeptBack <= free : size <= kKeptBack;
+  const bool certain = machine_.sole_user && size + kKeptBack <= free;
   return certain ? Answer(fits) : Answer(fits, kOutOfMemory);
 }
 
