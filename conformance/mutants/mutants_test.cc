@@ -128,6 +128,7 @@ bool JudgeMutants(const Trials& trials, const std::vector<MutantInfo>& mutants) 
   int not_here = 0;
   for (size_t i = 0; i < mutants.size(); ++i) {
     const Fate fate = FateOf(trials, suites[i], mutants[i].profile);
+    if (fate == Fate::kNotRun) continue;  // the filter left it out
     if (fate == Fate::kKilled) ++killed;
     if (fate == Fate::kSurvived) ++survived;
     if (fate == Fate::kNotApplicable) ++not_here;
