@@ -12,9 +12,10 @@
 // Rights. Every byte touched must be mapped and granted to the device that does the work. Where the
 // driver sees at the call that it is not, the call is InvalidArgument and nothing runs; an access
 // that only the device can refuse faults: DataLoss (ILLEGAL_ADDRESS) at the next synchronise, and
-// every later call in that context gives the same code until the process ends. Work that is queued
+// every later call in a context gives the same code until the process ends. Work that is queued
 // keeps nothing mapped: if its memory is unmapped, or its right lowered, before it has run, it is
-// such an access. The contexts of other devices go on. [DATA-*, FAULT-*, PEER-10]
+// such an access. The contexts of all devices of the process end with it. [DATA-*, FAULT-*,
+// PEER-10]
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h.
 

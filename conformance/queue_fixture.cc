@@ -36,7 +36,6 @@ absl::Status QueuedWorkTest::KeepBusy(Stream stream) {
 }
 
 QueuedWorkTest::Certainty QueuedWorkTest::certainty() const {
-  if (traits().runs_kernels) return Certainty::kQueued;
   switch (traits().work_timing) {
     case WorkTiming::kAtTheCall:
       return Certainty::kDone;
@@ -45,7 +44,7 @@ QueuedWorkTest::Certainty QueuedWorkTest::certainty() const {
     case WorkTiming::kWhenever:
       break;
   }
-  return Certainty::kUnknown;
+  return traits().runs_kernels ? Certainty::kQueued : Certainty::kUnknown;
 }
 
 void QueuedWorkTest::ExpectQueued(Stream stream) {

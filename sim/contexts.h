@@ -1,11 +1,9 @@
-// Contexts: the primary context of each device, and the fault that ended it.
+// Contexts: the primary contexts of the devices, and the fault that ended them.
 
 #ifndef TWINMMU_SIM_CONTEXTS_H_
 #define TWINMMU_SIM_CONTEXTS_H_
 
 #include <atomic>
-#include <cstddef>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -30,42 +28,33 @@ struct Fault {
   }
 };
 
-// A fault sticks: its context gives ILLEGAL_ADDRESS for good. Thread-safe.
+// A fault sticks: from then on all contexts of the process, those of other devices too, give
+// ILLEGAL_ADDRESS for good. Thread-safe.
 class Contexts {
  public:
-  explicit Contexts(int devices) : contexts_(new Context[static_cast<size_t>(devices)]) {}
-
-  // OK as long as the context of `device`, which exists, has had no fault.
-  absl::Status Check(const char* call, DeviceOrdinal device) const {
-    return HasFault(device) ? Ruined(call, device) : absl::OkStatus();
+  // OK as long as there was no fault.
+  absl::Status Check(const char* call) const {
+    return HasFault() ? Ruined(call) : absl::OkStatus();
   }
-  bool HasFault(DeviceOrdinal device) const {
-    return Of(device).faulted.load(std::memory_order_acquire);
-  }
-  // The first fault of a context is the one that it tells.
-  void Raise(DeviceOrdinal device, const Fault& fault) {
+  bool HasFault() const { return faulted_.load(std::memory_order_acquire); }
+  // The first fault is the one that is told.
+  void Raise(const Fault& fault) {
     const std::lock_guard lock(mutex_);
-    Context& context = Of(device);
-    if (context.faulted) return;
-    context.fault = fault;
-    context.faulted.store(true, std::memory_order_release);
+    if (faulted_) return;
+    fault_ = fault;
+    faulted_.store(true, std::memory_order_release);
   }
 
  private:
-  struct Context {
-    std::atomic<bool> faulted = false;
-    Fault fault;  // does not change once there
-  };
-
-  Context& Of(DeviceOrdinal device) const { return contexts_[static_cast<size_t>(device.value())]; }
-  [[gnu::cold, gnu::noinline]] absl::Status Ruined(const char* call, DeviceOrdinal device) const {
-    const Fault& fault = Of(device).fault;
-    return Fail(DriverCode::kIllegalAddress, call, "the context of ", ToString(device),
-                " had a fault, for good: when work of ", fault.call, " ran, ", fault.Reason());
+  [[gnu::cold, gnu::noinline]] absl::Status Ruined(const char* call) const {
+    return Fail(DriverCode::kIllegalAddress, call,
+                "there was a fault, which ends all contexts for good: when work of ", fault_.call,
+                " ran, ", fault_.Reason());
   }
 
   std::mutex mutex_;  // for Raise
-  std::unique_ptr<Context[]> contexts_;
+  std::atomic<bool> faulted_ = false;
+  Fault fault_;  // does not change once there
 };
 
 }  // namespace twinmmu

@@ -79,11 +79,10 @@ void SimulatedExecutor::Perform(const Operation& operation) const {
 }
 
 void SimulatedExecutor::Run(const Operation& operation) const {
-  const DeviceOrdinal device = operation.stream.device();
-  if (mmu_.contexts.HasFault(device)) return;
+  if (mmu_.contexts.HasFault()) return;
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
-  if (!CanPerform(operation, &fault)) return mmu_.contexts.Raise(device, fault);
+  if (!CanPerform(operation, &fault)) return mmu_.contexts.Raise(fault);
   Perform(operation);
 }
 
@@ -110,7 +109,7 @@ absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& ope
                                     {operation.written, operation.read}});
   if (returns == Returns::kWhenQueued) return absl::OkStatus();
   mmu_.scheduler.Finish(done);
-  return mmu_.contexts.Check(operation.call, operation.stream.device());
+  return mmu_.contexts.Check(operation.call);
 }
 
 absl::Status SimulatedExecutor::WriteFromHost(const char* call, Stream stream,

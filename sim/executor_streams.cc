@@ -87,7 +87,7 @@ absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok()) return usable;
   if (mmu_.scheduler.eager()) return true;
-  return Query(kCall, stream.device(), mmu_.scheduler.Record(queue));
+  return Query(kCall, mmu_.scheduler.Record(queue));
 }
 
 absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
@@ -96,7 +96,7 @@ absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok() || mmu_.scheduler.eager()) return usable;
   mmu_.scheduler.Finish(mmu_.scheduler.Record(queue));
-  return mmu_.contexts.Check(kCall, stream.device());
+  return mmu_.contexts.Check(kCall);
 }
 
 absl::StatusOr<Event> SimulatedExecutor::CreateEvent(DeviceOrdinal device) {
@@ -153,14 +153,14 @@ absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
   if (mmu_.scheduler.eager()) return true;
-  return Query(kCall, event.device(), point);
+  return Query(kCall, point);
 }
 
 // A fault that shows meanwhile is an answer too.
-absl::StatusOr<bool> SimulatedExecutor::Query(const char* call, DeviceOrdinal device,
+absl::StatusOr<bool> SimulatedExecutor::Query(const char* call,
                                               const StreamScheduler::Point& point) {
   const bool done = mmu_.scheduler.Query(point);
-  const absl::Status usable = mmu_.contexts.Check(call, device);
+  const absl::Status usable = mmu_.contexts.Check(call);
   if (!usable.ok()) return usable;
   return done;
 }
@@ -171,7 +171,7 @@ absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok() || mmu_.scheduler.eager()) return known;
   mmu_.scheduler.Finish(point);
-  return mmu_.contexts.Check(kCall, event.device());
+  return mmu_.contexts.Check(kCall);
 }
 
 absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
@@ -179,7 +179,7 @@ absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok() || mmu_.scheduler.eager()) return known;
   mmu_.scheduler.FinishDevice(device);
-  return mmu_.contexts.Check(kCall, device);
+  return mmu_.contexts.Check(kCall);
 }
 
 }  // namespace twinmmu

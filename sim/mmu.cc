@@ -17,7 +17,6 @@ Mmu::Mmu(const Profile& machine, Window addresses)
       memory(machine),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
-      contexts(machine.device_count()),
       scheduler(machine.stream_policy, machine.stream_seed) {}
 
 std::optional<int> Mmu::RightOf(const Location& location) const {

@@ -103,15 +103,14 @@ class SimulatedExecutor : public Executor {
   absl::Status NoSuchDevice(const char* call, DeviceOrdinal device) const;
   // The device exists, and its context has had no fault.
   absl::Status CheckContext(const char* call, DeviceOrdinal device) const {
-    return mmu_.HasDevice(device) ? mmu_.contexts.Check(call, device) : NoSuchDevice(call, device);
+    return mmu_.HasDevice(device) ? mmu_.contexts.Check(call) : NoSuchDevice(call, device);
   }
   // Also that there is such a stream; `queue` gets its queue.
   absl::Status CheckStream(const char* call, Stream stream, Queue* queue);
   // There is such an event; `point` gets what it stands for.
   absl::Status CheckEvent(const char* call, Event event, StreamScheduler::Point* point);
 
-  absl::StatusOr<bool> Query(const char* call, DeviceOrdinal device,
-                             const StreamScheduler::Point& point);
+  absl::StatusOr<bool> Query(const char* call, const StreamScheduler::Point& point);
 
   struct StreamState {
     DeviceOrdinal device;

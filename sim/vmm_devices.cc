@@ -48,7 +48,7 @@ absl::StatusOr<bool> SimulatedVmm::CanAccessPeer(DeviceOrdinal device, DeviceOrd
 absl::StatusOr<MemoryInfo> SimulatedVmm::GetMemoryInfo(DeviceOrdinal device) {
   constexpr char kCall[] = "cuMemGetInfo";
   absl::Status usable = CheckDevice(kCall, device);
-  if (usable.ok()) usable = mmu_.contexts.Check(kCall, device);
+  if (usable.ok()) usable = mmu_.contexts.Check(kCall);
   if (!usable.ok()) return usable;
   const std::unique_lock lock(mmu_.mutex);
   return mmu_.memory.Info(device);

@@ -89,7 +89,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
                                                            DeviceAddress address) {
   constexpr char kCall[] = "cuMemGetAddressRange";
   absl::Status usable = CheckDevice(kCall, device);
-  if (usable.ok()) usable = mmu_.contexts.Check(kCall, device);
+  if (usable.ok()) usable = mmu_.contexts.Check(kCall);
   if (!usable.ok()) return usable;
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);

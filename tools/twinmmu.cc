@@ -229,7 +229,8 @@ int Random() {
       exit_code |= RunRandom(name, conformance::random::SimSubject(*profile), std::cout);
     } else if (name == "cuda") {
       exit_code |= RunRandom(
-          name, conformance::random::CudaSubject(CudaOptions(), !absl::GetFlag(FLAGS_shared_devices)),
+          name,
+          conformance::random::CudaSubject(CudaOptions(), !absl::GetFlag(FLAGS_shared_devices)),
           std::cout);
     } else {
       return UnknownBackend(name);

@@ -272,8 +272,7 @@ std::vector<AddressRange> Model::MappingsIn(const AddressRange& range) const {
 
 Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
                   uint64_t flags) {
-  const DeviceAddress end(uint64_t{1} << machine_.address_bits);
-  if (range.base == DeviceAddress(0) || range.base >= end) return kInvalidValue;
+  if (range.base == DeviceAddress(0)) return kInvalidValue;
   if (range.size == Bytes(0)) return kInvalidValue;
   if (flags != 0) return kInvalidValue;
   const Allocation* allocation = Usable(handle);
@@ -432,9 +431,10 @@ void Model::Closed(int file_descriptor) {
 }
 
 Answer Model::Import(const ShareableHandle& shareable) const {
+  const bool fabric = shareable.type == HandleType::kFabric;
+  if (!fabric && shareable.file_descriptor == 0) return kInvalidValue;
   switch (shareable.type) {
     case HandleType::kPosixFileDescriptor:
-      if (shareable.file_descriptor == 0) return kInvalidValue;
       if (descriptors_.count(shareable.file_descriptor) != 0) return kSuccess;
       return Deviates(Deviation::kImportOfAForeignDescriptorIsUnknown) ? DriverCode::kUnknown
                                                                        : kInvalidValue;
@@ -466,11 +466,22 @@ std::string Model::Imported(AllocationHandle handle, const ShareableHandle& shar
 
 // --- What is at an address
 
+Answer Model::AttributeOfReserved(PointerAttribute attribute,
+                                  const AddressRange* reservation) const {
+  if (reservation == nullptr || Deviates(Deviation::kNoAttributesWhereNothingIsMapped)) {
+    return kInvalidValue;
+  }
+  if (attribute == PointerAttribute::kMapped) return Number(0);
+  if (attribute == PointerAttribute::kRangeStartAddress) return Number(reservation->base.value());
+  if (attribute == PointerAttribute::kRangeSize) return Number(reservation->size.value());
+  return kInvalidValue;
+}
+
 Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribute,
                                   DeviceAddress address) const {
   if (!HasDevice(device)) return kInvalidDevice;
   const Granule* granule = GranuleAt(address);
-  if (granule == nullptr) return kInvalidValue;
+  if (granule == nullptr) return AttributeOfReserved(attribute, ReservationAt(address));
   const Access right = granule->rights[static_cast<size_t>(device.value())];
   const AllocationProperties& properties = allocations_.at(granule->handle).properties;
   const bool on_device = properties.location.type == LocationType::kDevice;

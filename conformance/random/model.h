@@ -172,6 +172,7 @@ class Model {
   DriverCode CheckReach(const AddressRange& range, const AccessGrant& grant) const;
   std::optional<size_t> RightOf(const Location& location) const;
   const Granule* GranuleAt(DeviceAddress address) const;
+  Answer AttributeOfReserved(PointerAttribute attribute, const AddressRange* reservation) const;
   const Allocation* Usable(AllocationHandle handle) const;
   const Memory& MemoryOf(const Granule& granule) const;
   Bytes FreeOn(int device) const;
