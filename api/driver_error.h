@@ -39,6 +39,7 @@ enum class DriverCode : int {
   kNotReady = 600,
   kIllegalAddress = 700,
   kMisalignedAddress = 716,
+  kLaunchFailed = 719,
   kNotPermitted = 800,
   kNotSupported = 801,
   kUnknown = 999,

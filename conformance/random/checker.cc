@@ -98,7 +98,26 @@ bool Checker::IsLeftOut(const Call& call) const {
   const bool between_host =
       call.kind == CallKind::kCopyHostToDevice || call.kind == CallKind::kCopyDeviceToHost;
   if (between_host && Value(call.size) > kMostHostBytes) return true;
-  return defined_only_ && (!model_.IsDefined(handle) || call.stream == StreamOperand::kInvented);
+  return defined_only_ && (!model_.IsDefined(handle) || call.stream == StreamOperand::kInvented ||
+                           UsesARangeThatWraps(call));
+}
+
+// A driver may fault then.
+bool Checker::UsesARangeThatWraps(const Call& call) const {
+  const auto wraps = [](DeviceAddress address, Bytes size) { return address + size < address; };
+  switch (call.kind) {
+    case CallKind::kCopyHostToDevice:
+      return wraps(Value(call.address), Value(call.size));
+    case CallKind::kCopyDeviceToHost:
+      return wraps(Value(call.source), Value(call.size));
+    case CallKind::kCopyDeviceToDevice:
+      return wraps(Value(call.address), Value(call.size)) ||
+             wraps(Value(call.source), Value(call.size));
+    case CallKind::kFill:
+      return wraps(Value(call.address), call.pattern.width * call.count);
+    default:
+      return false;
+  }
 }
 
 // --- Calls

@@ -19,19 +19,14 @@ absl::StatusOr<Checker> CheckerOf(const Subject& subject) {
   return Checker(*vmm, *executor, subject.machine, subject.defined_only);
 }
 
-// The first difference that the calls show. With `check_each`, all state is asked for after each.
-std::optional<Difference> Replay(const OpenSubject& open, const std::vector<Call>& calls,
-                                 bool check_each) {
-  const absl::StatusOr<Subject> subject = open();
-  if (!subject.ok()) return std::nullopt;
-  absl::StatusOr<Checker> checker = CheckerOf(*subject);
-  if (!checker.ok()) return std::nullopt;
+// With `check_each`, all state is asked for after each call.
+std::optional<Difference> Make(Checker& checker, const std::vector<Call>& calls, bool check_each) {
   for (const Call& call : calls) {
     std::optional<Difference> difference;
     if (check_each) {
-      difference = checker->DoAndCheck(call);
+      difference = checker.DoAndCheck(call);
     } else {
-      Step step = checker->Do(call);
+      Step step = checker.Do(call);
       if (!step.difference.empty()) difference = Difference{std::move(step.difference), {}};
     }
     if (difference.has_value()) return difference;
@@ -39,8 +34,29 @@ std::optional<Difference> Replay(const OpenSubject& open, const std::vector<Call
   return std::nullopt;
 }
 
+// The first difference that the calls show, on a subject of their own.
+std::optional<Difference> Replay(const OpenSubject& open, const std::vector<Call>& calls,
+                                 bool check_each) {
+  const absl::StatusOr<Subject> subject = open();
+  if (!subject.ok()) return std::nullopt;
+  absl::StatusOr<Checker> checker = CheckerOf(*subject);
+  if (!checker.ok()) return std::nullopt;
+  std::optional<Difference> difference = Make(*checker, calls, check_each);
+  // As far as that can be done after a difference: the next subject may be the same device.
+  checker->CleanUp();
+  return difference;
+}
+
+std::string Print(const OpenSubject& open, const std::vector<Call>& calls) {
+  const absl::StatusOr<Subject> subject = open();
+  if (!subject.ok()) return absl::StrCat("  // ", subject.status().message(), "\n");
+  absl::StatusOr<Checker> checker = CheckerOf(*subject);
+  if (!checker.ok()) return absl::StrCat("  // ", checker.status().message(), "\n");
+  return PrintTest(calls, *checker);
+}
+
 // The sequence, shrunk, as a test. Each attempt has a subject of its own: one that answered wrongly
-// cannot be cleaned up.
+// cannot be cleaned up for sure.
 std::string Explain(const OpenSubject& open, std::vector<Call> calls, const Difference& found) {
   const auto append = [&](const std::vector<Call>& questions) {
     calls.insert(calls.end(), questions.begin(), questions.end());
@@ -50,19 +66,15 @@ std::string Explain(const OpenSubject& open, std::vector<Call> calls, const Diff
   const bool check_each = !Replay(open, calls, false).has_value();
   if (!Replay(open, calls, check_each).has_value()) {
     return absl::StrCat("  // ", found.what, ", after ", calls.size(),
-                        " calls; the same calls anew do not show it\n");
+                        " calls; the same calls anew do not show it:\n", Print(open, calls));
   }
   calls = Shrink(std::move(calls), [&](const std::vector<Call>& attempt) {
     return Replay(open, attempt, check_each).has_value();
   });
   const std::optional<Difference> shrunk = Replay(open, calls, check_each);
   if (shrunk.has_value()) append(shrunk->questions);
-  const absl::StatusOr<Subject> subject = open();
-  if (!subject.ok()) return absl::StrCat("  // ", subject.status().message(), "\n");
-  absl::StatusOr<Checker> checker = CheckerOf(*subject);
-  if (!checker.ok()) return absl::StrCat("  // ", checker.status().message(), "\n");
   return absl::StrCat("  // ", shrunk.has_value() ? shrunk->what : found.what, "\n",
-                      PrintTest(calls, *checker));
+                      Print(open, calls));
 }
 
 // Makes calls until it is over. `made`: those that were.
