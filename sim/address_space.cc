@@ -11,13 +11,15 @@ AddressSpace::AddressSpace(const AddressRange& window, Bytes default_alignment)
   free_.emplace(window.base.value(), window.size.value());
 }
 
-std::optional<uint32_t> AddressSpace::Reserve(Bytes size, Bytes alignment, DeviceAddress hint) {
+std::optional<uint32_t> AddressSpace::Reserve(Bytes size, Bytes alignment, DeviceAddress hint,
+                                              uint64_t call) {
   const uint64_t step = std::max(alignment.value(), default_alignment_);
   const std::optional<uint64_t> base = Place(size.value(), step, hint.value());
   if (!base.has_value()) return std::nullopt;
   // What can fail comes first: two nodes, and the record.
   Map nodes = {{0, 0}, {1, 0}};
-  const uint32_t id = reservations_.Add(AddressRange{DeviceAddress(*base), size, alignment});
+  const uint32_t id =
+      reservations_.Add(Reservation{AddressRange{DeviceAddress(*base), size, alignment}, call});
   const auto span = std::prev(free_.upper_bound(*base));
   const uint64_t end = *base + size.value();
   const uint64_t span_end = span->first + span->second;
@@ -36,8 +38,8 @@ std::optional<uint32_t> AddressSpace::Reserve(Bytes size, Bytes alignment, Devic
 }
 
 void AddressSpace::Free(uint32_t id) {
-  uint64_t base = reservations_[id].base.value();
-  uint64_t end = base + reservations_[id].size.value();
+  uint64_t base = (*this)[id].base.value();
+  uint64_t end = base + (*this)[id].size.value();
   auto node = by_base_.extract(base);
   reservations_.Remove(id);
   auto above = free_.lower_bound(base);
@@ -61,7 +63,7 @@ std::optional<uint32_t> AddressSpace::Find(DeviceAddress address) const {
   const auto above = by_base_.upper_bound(address.value());
   if (above == by_base_.begin()) return std::nullopt;
   const auto id = static_cast<uint32_t>(std::prev(above)->second);
-  if (!reservations_[id].contains(address)) return std::nullopt;
+  if (!(*this)[id].contains(address)) return std::nullopt;
   return id;
 }
 

@@ -21,16 +21,24 @@ class AddressSpace {
 
   // A reservation of `size` bytes (not 0), its base a multiple of `alignment` (0 or a power of two)
   // and of the default alignment: at `hint` if that is free, else elsewhere. nullopt: no free span
-  // holds it.
-  std::optional<uint32_t> Reserve(Bytes size, Bytes alignment, DeviceAddress hint);
+  // holds it. `call`: the number of the call that asks.
+  std::optional<uint32_t> Reserve(Bytes size, Bytes alignment, DeviceAddress hint,
+                                  uint64_t call = 0);
   void Free(uint32_t id);
 
   // The reservation that contains `address`. By ordered search: the page table answers the same
   // question faster where nothing is mapped.
   std::optional<uint32_t> Find(DeviceAddress address) const;
 
-  const AddressRange& operator[](uint32_t id) const { return reservations_[id]; }
+  const AddressRange& operator[](uint32_t id) const { return reservations_[id].range; }
+  // The number of the call that asked for it.
+  uint64_t MadeBy(uint32_t id) const { return reservations_[id].made_by; }
   size_t size() const { return reservations_.size(); }
+  // Calls visit(id) for each, in order of addresses.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [base, id] : by_base_) visit(static_cast<uint32_t>(id));
+  }
 
  private:
   std::optional<uint64_t> Place(uint64_t size, uint64_t alignment, uint64_t hint) const;
@@ -39,10 +47,15 @@ class AddressSpace {
   // Both maps are of one kind, so that the node of a reservation becomes that of its free span.
   using Map = std::map<uint64_t, uint64_t>;
 
+  struct Reservation {
+    AddressRange range;
+    uint64_t made_by = 0;
+  };
+
   const uint64_t default_alignment_;
   Map free_;     // base -> size; no two are adjacent
   Map by_base_;  // base -> reservation
-  Pool<AddressRange> reservations_;
+  Pool<Reservation> reservations_;
 };
 
 }  // namespace twinmmu

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/address.h"
 #include "api/allocation.h"
+#include "api/diagnostics.h"
 #include "sim/errors.h"
 
 namespace twinmmu {
@@ -23,7 +24,7 @@ struct Fault {
   Location location;  // that would need it
 
   std::string Reason() const {
-    return absl::StrCat("range ", ToString(range), " is not wholly mapped with ", ToString(access),
+    return absl::StrCat("range ", InWords(range), " is not wholly mapped with ", ToString(access),
                         " access for ", ToString(location));
   }
 };

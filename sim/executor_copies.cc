@@ -3,6 +3,7 @@
 #include <cstring>
 #include <shared_mutex>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_executor.h"
 
@@ -82,7 +83,10 @@ void SimulatedExecutor::Run(const Operation& operation) const {
   if (mmu_.contexts.HasFault()) return;
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
-  if (!CanPerform(operation, &fault)) return mmu_.contexts.Raise(fault);
+  if (!CanPerform(operation, &fault)) {
+    mmu_.contexts.Raise(fault);
+    return ReportFault(mmu_, operation.call_number, fault);
+  }
   Perform(operation);
 }
 
@@ -91,7 +95,7 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, const Operation& oper
   {
     const std::shared_lock lock(mmu_.mutex);
     Fault fault;
-    if (!CanPerform(operation, &fault)) return InvalidValue(operation.call, fault.Reason());
+    if (!CanPerform(operation, &fault)) return RefuseFault(mmu_, fault);
     if (mmu_.scheduler.eager()) {
       Perform(operation);
       return absl::OkStatus();
@@ -100,13 +104,29 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, const Operation& oper
   return Enqueue(queue, operation, returns);
 }
 
+// A fill whose size wraps to that of `range`.
+absl::Status SimulatedExecutor::CheckWrappedFill(const char* call,
+                                                 const AddressRange& range) const {
+  const Misuse misuse{DiagnosticKind::kFillWraps, range.base};
+  const std::shared_lock lock(mmu_.mutex);
+  if (!mmu_.profile.quirks.fill_size_wraps) {
+    return RefuseCall(mmu_, call, range, misuse, "the size wraps to ", range.size);
+  }
+  WarnOfCall(mmu_, call, range, misuse, "the size wraps to ", range.size);
+  return absl::OkStatus();
+}
+
 absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& operation,
                                         Returns returns) {
+  Operation numbered = operation;
+  numbered.call_number =
+      NumberOf(operation.call, operation.written.empty() ? operation.read : operation.written);
   const StreamScheduler::Point done =
-      mmu_.scheduler.Submit(queue, {[this, operation] { Run(operation); },
+      mmu_.scheduler.Submit(queue, {[this, numbered] { Run(numbered); },
                                     operation.stream,
                                     operation.call,
-                                    {operation.written, operation.read}});
+                                    {operation.written, operation.read},
+                                    numbered.call_number});
   if (returns == Returns::kWhenQueued) return absl::OkStatus();
   mmu_.scheduler.Finish(done);
   return mmu_.contexts.Check(operation.call);
@@ -169,8 +189,9 @@ absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
     return InvalidValue(call, "width ", ToString(width), " is not 1, 2 or 4");
   }
   const Bytes size = width * count;
-  if (size / width != count && !mmu_.profile.quirks.fill_size_wraps) {
-    return InvalidValue(call, "count ", count, " of ", ToString(width), " wraps");
+  if (size / width != count) {
+    const absl::Status passed = CheckWrappedFill(call, AddressRange{destination, size, Bytes(0)});
+    if (!passed.ok()) return passed;
   }
   if (size == Bytes(0)) return absl::OkStatus();
   if (!destination.IsAligned(width)) {

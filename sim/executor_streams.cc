@@ -2,9 +2,12 @@
 // waiting is only a check of what is waited for.
 
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
+#include "sim/leaks.h"
 #include "sim/simulated_executor.h"
 
 namespace twinmmu {
@@ -12,16 +15,6 @@ namespace {
 
 // CU_STREAM_PER_THREAD, the greatest of the values that name a default stream: 0, 1, 2.
 constexpr uint64_t kLastDefaultStream = 2;
-
-absl::Status NoSuchStream(const char* call, Stream stream) {
-  return Fail(DriverCode::kInvalidHandle, call, "stream ", stream.value(), " of ",
-              ToString(stream.device()), " does not exist");
-}
-
-absl::Status NoSuchEvent(const char* call, Event event) {
-  return Fail(DriverCode::kInvalidHandle, call, "event ", event.value(), " of ",
-              ToString(event.device()), " does not exist");
-}
 
 }  // namespace
 
@@ -36,6 +29,43 @@ absl::Status SimulatedExecutor::NoSuchDevice(const char* call, DeviceOrdinal dev
   return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
 }
 
+uint64_t SimulatedExecutor::NumberOf(const char* call, const AddressRange& range) const {
+  const std::shared_lock lock(mmu_.mutex);
+  return RecordCall(mmu_, call, range);
+}
+
+std::vector<Diagnostic> SimulatedExecutor::Leaks() const {
+  std::vector<Diagnostic> leaks;
+  const auto add = [&](DiagnosticKind kind, Call call, uint64_t number, DeviceOrdinal device) {
+    leaks.push_back(LeakOf(kind, call, number));
+    leaks.back().device = device;
+  };
+  const std::lock_guard lock(mutex_);
+  streams_.ForEach([&](uint64_t, const StreamState& state) {
+    add(DiagnosticKind::kLeakedStream, Call::kCreateStream, state.made_by, state.device);
+  });
+  events_.ForEach([&](uint64_t, const EventState& state) {
+    add(DiagnosticKind::kLeakedEvent, Call::kCreateEvent, state.made_by, state.device);
+  });
+  return leaks;
+}
+
+absl::Status SimulatedExecutor::NoSuchStream(const char* call, Stream stream) const {
+  const Misuse misuse{DiagnosticKind::kUseOfUnknownStream, std::nullopt, std::nullopt,
+                      stream.device()};
+  const std::shared_lock lock(mmu_.mutex);
+  return RefuseCall(mmu_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "stream ",
+                    stream.value(), " of ", stream.device(), " does not exist");
+}
+
+absl::Status SimulatedExecutor::NoSuchEvent(const char* call, Event event) const {
+  const Misuse misuse{DiagnosticKind::kUseOfUnknownEvent, std::nullopt, std::nullopt,
+                      event.device()};
+  const std::shared_lock lock(mmu_.mutex);
+  return RefuseCall(mmu_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "event ",
+                    event.value(), " of ", event.device(), " does not exist");
+}
+
 absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Queue* queue) {
   const absl::Status usable = CheckContext(call, stream.device());
   if (!usable.ok()) return usable;
@@ -43,28 +73,37 @@ absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Que
     *queue = default_queues_[static_cast<size_t>(stream.device().value())];
     return absl::OkStatus();
   }
-  const std::lock_guard lock(mutex_);
-  const StreamState* state = streams_.Find(stream.value());
-  if (state == nullptr || state->device != stream.device()) return NoSuchStream(call, stream);
-  *queue = state->queue;
-  return absl::OkStatus();
+  {
+    const std::lock_guard lock(mutex_);
+    const StreamState* state = streams_.Find(stream.value());
+    if (state != nullptr && state->device == stream.device()) {
+      *queue = state->queue;
+      return absl::OkStatus();
+    }
+  }
+  return NoSuchStream(call, stream);
 }
 
 absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event,
                                            StreamScheduler::Point* point) {
   const absl::Status known = CheckDevice(call, event.device());
   if (!known.ok()) return known;
-  const std::lock_guard lock(mutex_);
-  const EventState* state = events_.Find(event.value());
-  if (state == nullptr || state->device != event.device()) return NoSuchEvent(call, event);
-  *point = state->point;
-  return absl::OkStatus();
+  {
+    const std::lock_guard lock(mutex_);
+    const EventState* state = events_.Find(event.value());
+    if (state != nullptr && state->device == event.device()) {
+      *point = state->point;
+      return absl::OkStatus();
+    }
+  }
+  return NoSuchEvent(call, event);
 }
 
 absl::StatusOr<Stream> SimulatedExecutor::CreateStream(DeviceOrdinal device) {
   const absl::Status usable = CheckContext("cuStreamCreate", device);
   if (!usable.ok()) return usable;
-  StreamState state{device, mmu_.scheduler.eager() ? nullptr : mmu_.scheduler.MakeQueue(device)};
+  StreamState state{device, mmu_.scheduler.eager() ? nullptr : mmu_.scheduler.MakeQueue(device),
+                    NumberOf("cuStreamCreate")};
   const std::lock_guard lock(mutex_);
   return Stream(device, streams_.Insert(std::move(state)));
 }
@@ -74,11 +113,15 @@ absl::Status SimulatedExecutor::DestroyStream(Stream stream) {
   constexpr char kCall[] = "cuStreamDestroy";
   const absl::Status known = CheckDevice(kCall, stream.device());
   if (!known.ok()) return known;
-  const std::lock_guard lock(mutex_);
-  const StreamState* state = streams_.Find(stream.value());
-  if (state == nullptr || state->device != stream.device()) return NoSuchStream(kCall, stream);
-  streams_.Erase(HandleTable<StreamState>::IndexOf(stream.value()));
-  return absl::OkStatus();
+  {
+    const std::lock_guard lock(mutex_);
+    const StreamState* state = streams_.Find(stream.value());
+    if (state != nullptr && state->device == stream.device()) {
+      streams_.Erase(HandleTable<StreamState>::IndexOf(stream.value()));
+      return absl::OkStatus();
+    }
+  }
+  return NoSuchStream(kCall, stream);
 }
 
 absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
@@ -102,19 +145,24 @@ absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
 absl::StatusOr<Event> SimulatedExecutor::CreateEvent(DeviceOrdinal device) {
   const absl::Status usable = CheckContext("cuEventCreate", device);
   if (!usable.ok()) return usable;
+  const uint64_t made_by = NumberOf("cuEventCreate");
   const std::lock_guard lock(mutex_);
-  return Event(device, events_.Insert(EventState{device, {}}));
+  return Event(device, events_.Insert(EventState{device, {}, made_by}));
 }
 
 absl::Status SimulatedExecutor::DestroyEvent(Event event) {
   constexpr char kCall[] = "cuEventDestroy";
   const absl::Status known = CheckDevice(kCall, event.device());
   if (!known.ok()) return known;
-  const std::lock_guard lock(mutex_);
-  const EventState* state = events_.Find(event.value());
-  if (state == nullptr || state->device != event.device()) return NoSuchEvent(kCall, event);
-  events_.Erase(HandleTable<EventState>::IndexOf(event.value()));
-  return absl::OkStatus();
+  {
+    const std::lock_guard lock(mutex_);
+    const EventState* state = events_.Find(event.value());
+    if (state != nullptr && state->device == event.device()) {
+      events_.Erase(HandleTable<EventState>::IndexOf(event.value()));
+      return absl::OkStatus();
+    }
+  }
+  return NoSuchEvent(kCall, event);
 }
 
 absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
@@ -130,11 +178,15 @@ absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
   }
   if (mmu_.scheduler.eager()) return absl::OkStatus();
   point = mmu_.scheduler.Record(queue);
-  const std::lock_guard lock(mutex_);
-  EventState* state = events_.Find(event.value());
-  if (state == nullptr) return NoSuchEvent(kCall, event);  // destroyed meanwhile
-  std::swap(state->point, point);
-  return absl::OkStatus();
+  {
+    const std::lock_guard lock(mutex_);
+    EventState* state = events_.Find(event.value());
+    if (state != nullptr) {
+      std::swap(state->point, point);
+      return absl::OkStatus();
+    }
+  }
+  return NoSuchEvent(kCall, event);  // destroyed meanwhile
 }
 
 absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {

@@ -4,6 +4,9 @@
 #ifndef TWINMMU_SIM_GUARDED_EXECUTOR_H_
 #define TWINMMU_SIM_GUARDED_EXECUTOR_H_
 
+#include <vector>
+
+#include "api/diagnostics.h"
 #include "api/executor.h"
 #include "sim/call_guard.h"
 #include "sim/simulated_executor.h"
@@ -47,6 +50,8 @@ class GuardedExecutor : public Executor {
   absl::StatusOr<Kernel> GetKernel(Module module, absl::string_view name) override;
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments) override;
+
+  std::vector<Diagnostic> Leaks() const { return executor_.Leaks(); }
 
  private:
   SimulatedExecutor executor_;

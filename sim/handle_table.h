@@ -44,6 +44,13 @@ class HandleTable {
   }
   const T* Find(uint64_t value) const { return const_cast<HandleTable*>(this)->Find(value); }
 
+  // Whether `value` named an object that is gone.
+  bool IsDead(uint64_t value) const {
+    const uint64_t index = (value & 0xffffffffu) - 1;
+    const uint64_t generation = value >> 32;
+    return index < slots_.size() && generation != 0 && generation < slots_[index].generation;
+  }
+
   void Erase(uint32_t index) {
     Slot& slot = slots_[index];
     slot.object = T();
@@ -60,6 +67,13 @@ class HandleTable {
   }
   static uint32_t IndexOf(uint64_t value) { return static_cast<uint32_t>(value) - 1; }
   size_t size() const { return slots_.size() - free_.size(); }
+  // Calls visit(value, object) for each that is live.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (uint32_t index = 0; index < slots_.size(); ++index) {
+      if (slots_[index].live) visit(ValueOf(index), slots_[index].object);
+    }
+  }
 
  private:
   struct Slot {

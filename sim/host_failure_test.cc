@@ -199,6 +199,33 @@ std::vector<Step> Using() {
   };
 }
 
+// What is let pass, with a warning, for which there may be no memory.
+std::vector<Step> Misusing() {
+  return {
+      {"unmap nothing", [](World& w) { return w.vmm.Unmap(w.Granules(14, 2)); }},
+      {"answer for the host",
+       [](World& w) { return w.vmm.GetAccess(Location::Host(), w.space.base).status(); }},
+      {"granularity of nothing",
+       [](World& w) {
+         return w.vmm
+             .GetAllocationGranularity(On(Location::Device(DeviceOrdinal(7))),
+                                       Granularity::kMinimum)
+             .status();
+       }},
+      {"fill that wraps",
+       [](World& w) {
+         return w.executor.Fill(kDevice0, w.space.base, {9, Bytes(4)}, (uint64_t{1} << 62) + 1);
+       }},
+      {"properties of what is released",
+       [](World& w) {
+         absl::Status status = w.vmm.Release(w.plain);
+         if (status.ok()) status = w.vmm.GetAllocationProperties(w.plain).status();
+         w.vmm.RetainAllocationHandle(w.space.base).IgnoreError();
+         return status;
+       }},
+  };
+}
+
 std::vector<Step> Ending() {
   return {
       {"unmap a part", [](World& w) { return w.vmm.Unmap(w.Granules(0, 2)); },
@@ -227,7 +254,7 @@ std::vector<Step> Ending() {
 
 std::vector<Step> Script() {
   std::vector<Step> script = Asking();
-  for (const std::vector<Step>& part : {Building(), Using(), Ending()}) {
+  for (const std::vector<Step>& part : {Building(), Using(), Misusing(), Ending()}) {
     script.insert(script.end(), part.begin(), part.end());
   }
   return script;
@@ -320,17 +347,19 @@ void RunStep(World& w, const Step& step, uint64_t uses, bool for_good) {
 std::unique_ptr<Simulator> MakeSimulator(StreamPolicy policy) {
   Profile profile = *Profile::Named("fabric-permitted");
   profile.stream_policy = policy;
+  SimulatorOptions options;
+  options.diagnostics_kept = 12;  // as many as the script raises: StateOf raises many more
   absl::StatusOr<std::unique_ptr<Simulator>> simulator;
   bool failed = false;
   {
     const failing_host::Scope scope;
-    simulator = Simulator::Create(profile);
+    simulator = Simulator::Create(profile, options);
     failed = scope.failed();
   }
   if (simulator.ok()) return *std::move(simulator);
   EXPECT_TRUE(failed);
   EXPECT_THAT(simulator, StatusIs(absl::StatusCode::kResourceExhausted));
-  return *Simulator::Create(profile);
+  return *Simulator::Create(profile, options);
 }
 
 // How many calls or allocations each step makes; the first is to make the simulator.

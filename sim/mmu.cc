@@ -9,7 +9,7 @@ int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
 
 }  // namespace
 
-Mmu::Mmu(const Profile& machine, Window addresses)
+Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size_t diagnostics_kept)
     : profile(machine),
       window(std::move(addresses)),
       page_shift(Log2(machine.page_size())),
@@ -17,7 +17,9 @@ Mmu::Mmu(const Profile& machine, Window addresses)
       memory(machine),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
-      scheduler(machine.stream_policy, machine.stream_seed) {}
+      scheduler(machine.stream_policy, machine.stream_seed),
+      history(calls_remembered),
+      log(diagnostics_kept) {}
 
 std::optional<int> Mmu::RightOf(const Location& location) const {
   switch (location.type) {
@@ -32,11 +34,12 @@ std::optional<int> Mmu::RightOf(const Location& location) const {
   }
 }
 
-bool Mmu::IsReserved(DeviceAddress address) const {
+std::optional<uint32_t> Mmu::ReservationAt(DeviceAddress address) const {
   const PageEntry entry = At(address);
-  if (!entry.mapped()) return !entry.hole();
+  if (entry.hole()) return std::nullopt;
+  if (!entry.mapped()) return entry.index();
   const MappingRecord& mapping = mappings[entry.index()];
-  return !mapping.overhangs || space.Find(address).has_value();
+  return mapping.overhangs ? space.Find(address) : mapping.reservation;
 }
 
 template <typename Allowed>

@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_MMU_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -11,7 +12,9 @@
 #include "api/allocation.h"
 #include "sim/address_space.h"
 #include "sim/contexts.h"
+#include "sim/diagnostic_log.h"
 #include "sim/fair_shared_mutex.h"
+#include "sim/history.h"
 #include "sim/page_table.h"
 #include "sim/physical_memory.h"
 #include "sim/pool.h"
@@ -35,9 +38,11 @@ struct MappingRecord {
   uint32_t allocation = 0;
   uint32_t reservation = 0;  // that it begins in
   uint32_t number = 0;       // not 0; counts the mappings ever made
-  bool overhangs = false;    // its end is not in that reservation
-  bool shown = false;        // the CPU sees it, or a part of it, in the window
+  uint64_t call : 62;        // the number of the call that made it
+  uint64_t overhangs : 1;    // its end is not in that reservation
+  uint64_t shown : 1;        // the CPU sees it, or a part of it, in the window
 
+  MappingRecord() : call(0), overhangs(false), shown(false) {}
   uint64_t end() const { return uint64_t{first_page} + pages; }
 };
 
@@ -45,10 +50,13 @@ struct MappingRecord {
 // that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
 // `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
+// `log` guards itself; `history` says who may do what to it.
+//
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
 struct Mmu {
-  Mmu(const Profile& machine, Window addresses);
+  Mmu(const Profile& machine, Window addresses, size_t calls_remembered = 0,
+      size_t diagnostics_kept = 0);
 
   const Profile profile;
   const Window window;
@@ -63,6 +71,8 @@ struct Mmu {
   uint32_t mappings_made = 0;
   Contexts contexts;
   StreamScheduler scheduler;
+  History history;
+  DiagnosticLog log;
 
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < profile.device_count();
@@ -91,8 +101,9 @@ struct Mmu {
   const Allocation& AllocationOf(const MappingRecord& mapping) const {
     return memory[mapping.allocation];
   }
-  // Whether `address` is in a reservation, be it mapped or not.
-  bool IsReserved(DeviceAddress address) const;
+  // The reservation that contains `address`, be it mapped or not.
+  std::optional<uint32_t> ReservationAt(DeviceAddress address) const;
+  bool IsReserved(DeviceAddress address) const { return ReservationAt(address).has_value(); }
 
   // What `device` may do with a page that is mapped. Memory of the host can also be reached through
   // the host, with the host's right.

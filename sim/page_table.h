@@ -57,6 +57,10 @@ struct PageEdit {
     set = (set & ~(uint64_t{3} << shift)) | (static_cast<uint64_t>(access) & 3) << shift;
   }
   static PageEdit Rights() { return PageEdit{~uint64_t{0}, 0}; }
+  // The bits of all rights.
+  static constexpr uint64_t AllRights() {
+    return ((uint64_t{1} << 2 * PageEntry::kMaxLocations) - 1) << PageEntry::RightShift(0);
+  }
 };
 
 // Pages from the one that was asked for up to `end` are alike.

@@ -43,7 +43,8 @@ absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
 }
 
 absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
-                                                        const AllocationProperties& properties) {
+                                                        const AllocationProperties& properties,
+                                                        uint64_t call) {
   const HandleType types = properties.requested_handle_types;
   auto pages = std::make_shared<PhysicalPages>();
   pages->size = size;
@@ -65,7 +66,8 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   ++next_number_;
   Capacity& capacity = CapacityOf(properties.location);
   capacity.used = capacity.used + size;
-  return AllocationHandle(table_.Insert(Allocation{properties, std::move(pages), 1, 0}));
+  return AllocationHandle(
+      table_.Insert(Allocation{properties, std::move(pages), 1, 0, call, false}));
 }
 
 AllocationHandle PhysicalMemory::Retain(uint32_t number) {
@@ -124,10 +126,12 @@ void PhysicalMemory::Collect() {
   }
 }
 
-absl::StatusOr<int> PhysicalMemory::Export(uint32_t number) {
+absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
   PhysicalPages& pages = *table_[number].pages;
   const absl::StatusOr<int> descriptor = pages.backing.NewDescriptor();
-  if (descriptor.ok()) pages.exported = true;
+  if (!descriptor.ok()) return descriptor;
+  pages.exported = true;
+  pages.exported_by = call;
   return descriptor;
 }
 
@@ -139,10 +143,11 @@ FabricHandle PhysicalMemory::ExportFabric(uint32_t number) const {
   return handle;
 }
 
-AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPages>& pages) {
+AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPages>& pages,
+                                              uint64_t call) {
   AllocationProperties properties = pages->properties;
   properties.requested_handle_types = HandleType::kNone;
-  return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0}));
+  return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0, call, true}));
 }
 
 // Pages that only descriptors kept are about to be used again.
@@ -151,16 +156,18 @@ void PhysicalMemory::Adopt(const FileIdentity& identity) {
   if (orphan != orphans_.end()) files_.insert(orphans_.extract(orphan));
 }
 
-std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity) {
+std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity,
+                                                       uint64_t call) {
   table_.Prepare();
   Adopt(identity);
   const auto file = files_.find(identity);
   // A descriptor that nobody exported is the simulator's own, known by its number only.
   if (file == files_.end() || !file->second->exported) return std::nullopt;
-  return InsertImport(file->second);
+  return InsertImport(file->second, call);
 }
 
-std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle& handle) {
+std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle& handle,
+                                                             uint64_t call) {
   table_.Prepare();
   uint64_t words[3];
   std::memcpy(words, handle.data(), sizeof(words));
@@ -170,7 +177,7 @@ std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle&
   const std::shared_ptr<PhysicalPages> pages = found->second.lock();
   if (pages == nullptr) return std::nullopt;
   if (pages->kind == BackingKind::kMemoryFile) Adopt(pages->backing.identity());
-  return InsertImport(pages);
+  return InsertImport(pages, call);
 }
 
 MemoryInfo PhysicalMemory::Info(DeviceOrdinal device) {

@@ -31,7 +31,8 @@ struct PhysicalPages {
   BackingKind kind = BackingKind::kPrivate;
   Backing backing;
   bool exported = false;
-  uint64_t number = 0;  // from 1; never used again
+  uint64_t exported_by = 0;  // the number of the last call that exported a descriptor
+  uint64_t number = 0;       // from 1; never used again
   std::shared_ptr<PhysicalPages> next_unfreed;
 };
 
@@ -41,6 +42,8 @@ struct Allocation {
   std::shared_ptr<PhysicalPages> pages;
   uint64_t references = 0;  // given out and not released
   uint64_t mappings = 0;
+  uint64_t made_by = 0;  // the number of the call that created or imported it
+  bool imported = false;
 
   bool on_device() const { return pages->location.type == LocationType::kDevice; }
 };
@@ -60,13 +63,20 @@ class PhysicalMemory {
   absl::Status CheckRoom(Bytes size, const Location& location);
   // An allocation with one reference, where CheckRoom was OK. `properties` are valid.
   // ResourceExhausted: the host that simulates it refused.
-  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties);
+  // `call`, here and below: the number of the call that asks for it.
+  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
+                                          uint64_t call);
 
   // The allocation of a handle, also one without references that is still mapped. Null for a handle
   // that is dead or was never given out.
   const Allocation* Find(AllocationHandle handle) const { return table_.Find(handle.value()); }
+  // Whether the handle was given out, and its allocation is gone.
+  bool IsDead(AllocationHandle handle) const { return table_.IsDead(handle.value()); }
   static uint32_t NumberOf(AllocationHandle handle) {
     return HandleTable<Allocation>::IndexOf(handle.value());
+  }
+  AllocationHandle HandleOf(uint32_t number) const {
+    return AllocationHandle(table_.ValueOf(number));
   }
   const Allocation& operator[](uint32_t number) const { return table_[number]; }
 
@@ -78,16 +88,34 @@ class PhysicalMemory {
   void RemoveMapping(uint32_t number);
 
   // A new descriptor of the pages. ResourceExhausted: the process can have no more.
-  absl::StatusOr<int> Export(uint32_t number);
+  absl::StatusOr<int> Export(uint32_t number, uint64_t call);
   // A name of the pages that other machines do not know. Unlike a descriptor it keeps nothing.
   FabricHandle ExportFabric(uint32_t number) const;
   // A new allocation over the pages behind a memory file or a fabric handle; nullopt if they are
   // not of this machine, or gone. It has the properties of the first one, but cannot be exported.
-  std::optional<AllocationHandle> Import(const FileIdentity& identity);
-  std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle);
+  std::optional<AllocationHandle> Import(const FileIdentity& identity, uint64_t call);
+  std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
 
   MemoryInfo Info(DeviceOrdinal device);
   size_t size() const { return table_.size(); }
+
+  // Calls visit(handle, allocation) for each allocation.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    table_.ForEach([&](uint64_t value, const Allocation& allocation) {
+      visit(AllocationHandle(value), allocation);
+    });
+  }
+  // Calls visit(pages) for all pages of which a descriptor is open outside, as far as the host
+  // says.
+  template <typename Visit>
+  void ForEachExported(const Visit& visit) const {
+    for (const Files* files : {&files_, &orphans_}) {
+      for (const auto& [identity, pages] : *files) {
+        if (pages->exported && pages->backing.HasDescriptorElsewhere()) visit(*pages);
+      }
+    }
+  }
 
  private:
   struct Capacity {
@@ -99,7 +127,7 @@ class PhysicalMemory {
 
   Capacity& CapacityOf(const Location& location);
   void Adopt(const FileIdentity& identity);
-  AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages);
+  AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages, uint64_t call);
   void FreeIfUnused(uint32_t number);
   void FreePages(std::shared_ptr<PhysicalPages> pages);
   // Gives the host what it would not take before, and frees orphans whose descriptors have been

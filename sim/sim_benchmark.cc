@@ -39,7 +39,8 @@ void Require(bool ok) {
 
 // A machine with `live` mappings, of up to 1,000 handles in turn, and one free granule at the end.
 struct Loaded {
-  explicit Loaded(uint64_t live) : simulator(*Simulator::Create(Profile::ReferenceH200(2))) {
+  explicit Loaded(uint64_t live, const SimulatorOptions& options = {})
+      : simulator(*Simulator::Create(Profile::ReferenceH200(2), options)) {
     vmm = *simulator->vmm();
     range = *vmm->AddressReserve((live + 1) * kGranule);
     for (uint64_t i = 0; i < std::min<uint64_t>(live + 1, 1000); ++i) {
@@ -58,8 +59,8 @@ struct Loaded {
   std::vector<AllocationHandle> handles;
 };
 
-void BM_MapSetAccessUnmap(benchmark::State& state) {
-  const Loaded loaded(static_cast<uint64_t>(state.range(0)));
+void MapSetAccessUnmap(benchmark::State& state, const SimulatorOptions& options) {
+  const Loaded loaded(static_cast<uint64_t>(state.range(0)), options);
   const AddressRange range = Granule(loaded.range, static_cast<uint64_t>(state.range(0)));
   const std::array grants{kGrant};
   for (auto _ : state) {
@@ -68,6 +69,13 @@ void BM_MapSetAccessUnmap(benchmark::State& state) {
     Require(loaded.vmm->Unmap(range).ok());
   }
 }
+void BM_MapSetAccessUnmap(benchmark::State& state) { MapSetAccessUnmap(state, {}); }
+void BM_MapSetAccessUnmapWithoutHistory(benchmark::State& state) {
+  SimulatorOptions options;
+  options.calls_remembered = 0;
+  MapSetAccessUnmap(state, options);
+}
+BENCHMARK(BM_MapSetAccessUnmapWithoutHistory)->Arg(0)->Arg(1000);
 BENCHMARK(BM_MapSetAccessUnmap)->Arg(0)->Arg(1000)->Arg(1000000);
 
 // The same three steps over all live mappings, in the order of addresses or in a random one.

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "api/diagnostics.h"
 #include "api/executor.h"
 #include "sim/contexts.h"
 #include "sim/handle_table.h"
@@ -61,6 +62,9 @@ class SimulatedExecutor : public Executor {
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments) override;
 
+  // The streams and events that were not destroyed.
+  std::vector<Diagnostic> Leaks() const;
+
  private:
   using Queue = StreamScheduler::Queue;
 
@@ -75,6 +79,7 @@ class SimulatedExecutor : public Executor {
     const void* source = nullptr;
     void* destination = nullptr;
     FillPattern pattern;
+    uint64_t call_number = 0;  // once it is queued
   };
   enum class Returns { kWhenQueued, kWhenDone };
 
@@ -90,6 +95,7 @@ class SimulatedExecutor : public Executor {
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Queue& queue, const Operation& operation, Returns returns);
   absl::Status Enqueue(const Queue& queue, const Operation& operation, Returns returns);
+  absl::Status CheckWrappedFill(const char* call, const AddressRange& range) const;
   // Whether all that it uses is accessible; if not, `fault` says what. With mmu_.mutex held, as
   // Perform.
   bool CanPerform(const Operation& operation, Fault* fault) const;
@@ -110,21 +116,28 @@ class SimulatedExecutor : public Executor {
   // There is such an event; `point` gets what it stands for.
   absl::Status CheckEvent(const char* call, Event event, StreamScheduler::Point* point);
 
+  // Writes a call that works into the history.
+  uint64_t NumberOf(const char* call, const AddressRange& range = {}) const;
+  absl::Status NoSuchStream(const char* call, Stream stream) const;
+  absl::Status NoSuchEvent(const char* call, Event event) const;
+
   absl::StatusOr<bool> Query(const char* call, const StreamScheduler::Point& point);
 
   struct StreamState {
     DeviceOrdinal device;
     Queue queue;
+    uint64_t made_by = 0;  // the number of the call
   };
   struct EventState {
     DeviceOrdinal device;
     StreamScheduler::Point point;
+    uint64_t made_by = 0;
   };
 
   Mmu& mmu_;
   std::vector<Queue> default_queues_;  // by device; of an eager machine, null as all queues are
-  std::mutex
-      mutex_;  // guards what follows; no other lock is taken, and nothing run, while it is held
+  // Guards what follows; no other lock is taken, and nothing run, while it is held.
+  mutable std::mutex mutex_;
   HandleTable<StreamState> streams_;
   HandleTable<EventState> events_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/vmm.h"
+#include "sim/call_record.h"
 #include "sim/mmu.h"
 
 namespace twinmmu {
@@ -59,20 +60,28 @@ class SimulatedVmm : public Vmm {
  private:
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
   absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckGranularityOf(const AllocationProperties& properties);
   absl::Status CheckSupport(const char* call, const Location& location) const;
   absl::Status CheckHandleTypes(const char* call, const AllocationProperties& properties) const;
+  bool HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const;
   AllocationProperties Granted(const AllocationProperties& properties) const;
   const Allocation* FindUsable(AllocationHandle handle) const;
+  absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
+  void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
 
-  absl::Status CheckMapTarget(const AddressRange& range) const;
+  absl::Status CheckMapTarget(CallRecord& call, const AddressRange& range) const;
+  absl::Status CheckUnmapTarget(CallRecord& call, const AddressRange& range, bool* regular) const;
+  void CheckPendingWork(CallRecord& call, DiagnosticKind kind, const AddressRange& range) const;
+  void WarnOfUnmap(CallRecord& call, const AddressRange& range) const;
   absl::Status PrepareUnmap(uint64_t first, uint64_t stop);
   void RemoveMapping(uint32_t id);
 
   absl::Status CheckGrant(const AccessGrant& grant) const;
-  absl::StatusOr<AddressRange> CheckAccessRange(const AddressRange& range) const;
+  absl::StatusOr<AddressRange> CheckAccessRange(CallRecord& call, const AddressRange& range) const;
   absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
                                                DeviceAddress address) const;
   absl::Status CheckReach(const AddressRange& range, const AccessGrant& grant) const;
+  void WarnOfHole(CallRecord& call, const AddressRange& range, const AddressRange& granted) const;
   absl::Status ShowToCpu(const AddressRange& range, Access access);
 
   Mmu& mmu_;

@@ -1,19 +1,27 @@
 #include "sim/simulator.h"
 
+#include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <utility>
 
+#include "sim/explain.h"
 #include "sim/guarded_executor.h"
 #include "sim/guarded_vmm.h"
+#include "sim/leaks.h"
 #include "sim/mmu.h"
 #include "sim/window.h"
 
 namespace twinmmu {
 
 struct Simulator::Parts {
-  Parts(const Profile& profile, Window window)
-      : mmu(profile, std::move(window)), vmm(&mmu), executor(&mmu) {}
+  Parts(const Profile& profile, Window window, SimulatorOptions how)
+      : options(std::move(how)),
+        mmu(profile, std::move(window), options.calls_remembered, options.diagnostics_kept),
+        vmm(&mmu),
+        executor(&mmu) {}
 
+  const SimulatorOptions options;
   Mmu mmu;
   GuardedVmm vmm;
   GuardedExecutor executor;
@@ -31,7 +39,8 @@ absl::Status NoMemory() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Simulator>> Simulator::Create(const Profile& profile) {
+absl::StatusOr<std::unique_ptr<Simulator>> Simulator::Create(const Profile& profile,
+                                                             SimulatorOptions options) {
   try {
     const absl::Status valid = profile.Validate();
     if (!valid.ok()) return valid;
@@ -39,17 +48,45 @@ absl::StatusOr<std::unique_ptr<Simulator>> Simulator::Create(const Profile& prof
     if (!window.ok()) return window.status();
     // Not make_unique: the constructor is private.
     return std::unique_ptr<Simulator>(
-        new Simulator(std::make_unique<Parts>(profile, *std::move(window))));
+        new Simulator(std::make_unique<Parts>(profile, *std::move(window), std::move(options))));
   } catch (const std::bad_alloc&) {
     return NoMemory();
   }
 }
 
 Simulator::Simulator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Simulator::~Simulator() = default;
+
+Simulator::~Simulator() {
+  if (!parts_->options.at_end) return;
+  std::vector<Diagnostic> all;
+  try {
+    all = diagnostics();
+    for (Diagnostic& leak : leaks()) all.push_back(std::move(leak));
+  } catch (const std::bad_alloc&) {
+    // Those for which there is memory.
+  }
+  parts_->options.at_end(all);
+}
 
 absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
+
+std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->mmu.log.Kept(); }
+
+uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->mmu.log.CountOf(kind); }
+
+std::vector<Diagnostic> Simulator::leaks() const {
+  std::vector<Diagnostic> leaks = parts_->executor.Leaks();
+  const std::unique_lock lock(parts_->mmu.mutex);
+  for (Diagnostic& leak : LeaksOf(parts_->mmu)) leaks.push_back(std::move(leak));
+  return leaks;
+}
+
+std::vector<HistoryEntry> Simulator::HistoryOf(DeviceAddress address) const {
+  const std::shared_lock lock(parts_->mmu.mutex);
+  return twinmmu::HistoryOf(parts_->mmu, address);
+}
+
 const Profile& Simulator::profile() const { return parts_->mmu.profile; }
 
 }  // namespace twinmmu

@@ -7,13 +7,30 @@
 #ifndef TWINMMU_SIM_SIMULATOR_H_
 #define TWINMMU_SIM_SIMULATOR_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/diagnostics.h"
 #include "api/driver.h"
 #include "sim/profile.h"
 
 namespace twinmmu {
+
+// What a simulator remembers and reports; not a part of the machine.
+struct SimulatorOptions {
+  // How many calls the history remembers, of 32 bytes each. 0: none; then a diagnostic says what is
+  // wrong, but not since when, and a use after unmap is a use of what is not mapped.
+  size_t calls_remembered = 4096;
+  // How many diagnostics are kept in full; all are counted.
+  size_t diagnostics_kept = 256;
+  // Called by the destructor with the diagnostics that were kept, and the leaks. For tests:
+  //   [](const std::vector<Diagnostic>& all) { EXPECT_THAT(all, IsEmpty()); }
+  std::function<void(const std::vector<Diagnostic>&)> at_end;
+};
 
 // One simulated machine, as its profile describes it. It answers every call, whatever is passed,
 // and never crashes; only host pointers are taken at their word. Memory costs what is touched of
@@ -23,13 +40,27 @@ class Simulator : public Driver {
  public:
   // InvalidArgument: the profile is wrong, and why. ResourceExhausted: the host has no room for the
   // window of device addresses.
-  static absl::StatusOr<std::unique_ptr<Simulator>> Create(const Profile& profile);
+  static absl::StatusOr<std::unique_ptr<Simulator>> Create(const Profile& profile,
+                                                           SimulatorOptions options = {});
   ~Simulator() override;
 
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
 
   const Profile& profile() const;
+
+  // What was noticed so far: the first ones in full, as many as the options say.
+  // docs/diagnostics.md has the list of what is. A diagnostic never changes what a call does; one
+  // for which the program has no memory is only counted.
+  std::vector<Diagnostic> diagnostics() const;
+  // How many of a kind were noticed, kept or not.
+  uint64_t CountOf(DiagnosticKind kind) const;
+  // What is there now and would be lost if this were the end: streams, events, mappings,
+  // reservations, references to allocations, and descriptors of exported memory as far as the host
+  // tells.
+  std::vector<Diagnostic> leaks() const;
+  // The remembered calls that had to do with an address, oldest first.
+  std::vector<HistoryEntry> HistoryOf(DeviceAddress address) const;
 
  private:
   struct Parts;

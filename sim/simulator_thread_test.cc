@@ -63,6 +63,32 @@ TEST_F(ThreadTest, ReadARangeThatIsRemapped) {
   });
 }
 
+// Calls that are wrong are diagnosed from all threads, while others are right and read the lists.
+TEST_F(ThreadTest, AreDiagnosedTogether) {
+  constexpr int kWrong = kThreads - 2;
+  const AddressRange shared = Reserve(1);
+  InThreads([&](int id) {
+    const AddressRange range = Reserve(1);
+    for (int round = 0; round < kRounds; ++round) {
+      if (id < kWrong) {
+        EXPECT_THAT(vmm().Unmap(shared), IsOk());  // with a warning
+        EXPECT_THAT(Read(kDevice0, shared.base), HasDriverCode(DriverCode::kInvalidValue));
+        EXPECT_THAT(vmm().Map(shared, AllocationHandle(1), Bytes(0), 1),
+                    HasDriverCode(DriverCode::kInvalidValue));
+      } else if (id == kWrong) {
+        EXPECT_THAT(vmm().Release(MapNew(range.base, 1)), IsOk());
+        EXPECT_THAT(vmm().Unmap(range), IsOk());
+      } else {
+        simulator_->diagnostics();
+        simulator_->leaks();
+        simulator_->HistoryOf(shared.base);
+      }
+    }
+  });
+  EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kUnmapOfNothing), uint64_t{kWrong} * kRounds);
+  EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kUseOfUnmapped), uint64_t{kWrong} * kRounds);
+}
+
 // Streams and events are made and destroyed from all threads.
 TEST_F(ThreadTest, MakeStreamsAndEvents) {
   InThreads([&](int id) {

@@ -91,26 +91,28 @@ void StreamScheduler::VisitUses(const AddressRange& range, const Visit& visit) c
   const Lock lock(mutex_);
   for (const Queue& queue : busy_) {
     for (const Item& item : queue->items) {
-      for (const AddressRange& used : item.work.ranges) {
-        if (used.overlaps(range)) visit(item, used);
-      }
+      const auto& [written, read] = item.work.ranges;
+      if (written.overlaps(range)) visit(item, written, Access::kReadWrite);
+      if (read.overlaps(range)) visit(item, read, Access::kRead);
     }
   }
 }
 
 bool StreamScheduler::Uses(const AddressRange& range) const {
   bool found = false;
-  VisitUses(range, [&](const Item&, const AddressRange&) { found = true; });
+  VisitUses(range, [&](const Item&, const AddressRange&, Access) { found = true; });
   return found;
 }
 
 std::vector<PendingUse> StreamScheduler::UsesOf(const AddressRange& range) const {
   std::vector<PendingUse> uses;
-  VisitUses(range, [&](const Item& item, const AddressRange& used) {
-    uses.push_back(PendingUse{item.work.stream, item.work.call, used, item.number});
+  VisitUses(range, [&](const Item& item, const AddressRange& used, Access access) {
+    const Work& work = item.work;
+    uses.push_back(PendingUse{work.stream, work.call, used, access, item.number, work.call_number});
   });
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const PendingUse& a, const PendingUse& b) { return a.number < b.number; });
+  std::sort(uses.begin(), uses.end(), [](const PendingUse& a, const PendingUse& b) {
+    return std::pair(a.number, b.access) < std::pair(b.number, a.access);  // what it writes first
+  });
   return uses;
 }
 

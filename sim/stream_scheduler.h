@@ -28,7 +28,9 @@ struct PendingUse {
   Stream stream;
   const char* call = "";  // the driver's name of the call that asked for it
   AddressRange range;
-  uint64_t number = 0;  // of the operation, among all that were ever queued
+  Access access = Access::kNone;  // that it needs
+  uint64_t number = 0;            // of the operation, among all that were ever queued
+  uint64_t call_number = 0;       // of the call, in the history of the machine
 };
 
 // Keeps the work of streams in queues. Work of one queue runs in the order in which it was given,
@@ -66,7 +68,8 @@ class StreamScheduler {
     std::function<void()> run;  // may neither throw nor call the scheduler
     Stream stream;
     const char* call = "";
-    std::array<AddressRange, 2> ranges;  // that it uses; an empty one is none
+    std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
+    uint64_t call_number = 0;            // in the history of the machine
   };
 
   StreamScheduler(StreamPolicy policy, uint64_t seed) : policy_(policy), random_(seed) {}
@@ -127,7 +130,7 @@ class StreamScheduler {
   // What the policy runs of its own accord at a call.
   void RunAtRandom(Lock& lock);
   template <typename Visit>
-  void VisitUses(const AddressRange& range, const Visit& visit) const;  // visit(item, used)
+  void VisitUses(const AddressRange& range, const Visit& visit) const;  // visit(item, used, access)
 
   const StreamPolicy policy_;
   std::atomic<size_t> pending_ = 0;

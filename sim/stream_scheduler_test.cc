@@ -188,6 +188,7 @@ TEST(StreamSchedulerTest, TellsWhatUsesARange) {
   for (const PendingUse& use : s.scheduler.UsesOf(range)) numbers.push_back(use.number);
   EXPECT_THAT(numbers, ElementsAre(1, 2, 4));
   EXPECT_EQ(s.scheduler.UsesOf(range)[1].range, range.subrange(Bytes(8), Bytes(8)));
+  EXPECT_EQ(s.scheduler.UsesOf(range)[1].access, Access::kReadWrite);
   s.scheduler.Finish(point);
   EXPECT_EQ(s.scheduler.UsesOf(range).size(), 1u);
   s.scheduler.FinishDevice(kDevice);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
 
@@ -30,19 +31,25 @@ absl::Status SimulatedVmm::CheckGrant(const AccessGrant& grant) const {
 }
 
 // The part of `range` that gets the rights. `range` is one or more whole mappings.
-absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(const AddressRange& range) const {
-  constexpr char kCall[] = "cuMemSetAccess";
+absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
+                                                            const AddressRange& range) const {
   const MappingRecord* first = mmu_.MappingAt(range.base);
   const DeviceAddress end = range.base + range.size;
   if (range.size == Bytes(0) || end <= range.base) {
-    return InvalidValue(kCall, "size ", ToString(range.size), " is 0, or wraps");
+    return InvalidValue(call.name(), "size ", ToString(range.size), " is 0, or wraps");
   }
   if (first == nullptr || mmu_.RangeOf(*first).base != range.base) {
-    return InvalidValue(kCall, "no mapping begins at ", ToString(range.base));
+    return call.Refuse(
+        {first == nullptr ? DiagnosticKind::kAccessOfUnmapped : DiagnosticKind::kAccessOfPart,
+         range.base},
+        "no mapping begins at ", range.base);
   }
   const MappingRecord* last = mmu_.MappingAt(end - Bytes(1));
   if (last == nullptr || mmu_.RangeOf(*last).end() != end) {
-    return InvalidValue(kCall, "no mapping ends at ", ToString(end));
+    return call.Refuse(
+        {last == nullptr ? DiagnosticKind::kAccessOfUnmapped : DiagnosticKind::kAccessOfPart,
+         end - Bytes(1)},
+        "no mapping ends at ", end);
   }
   DeviceAddress hole = mmu_.RangeOf(*first).end();
   while (hole < end) {
@@ -51,8 +58,8 @@ absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(const AddressRange& 
     hole = mmu_.RangeOf(*next).end();
   }
   if (hole < end && !mmu_.profile.quirks.set_access_stops_at_hole) {
-    return InvalidValue(kCall, "nothing is mapped at ", ToString(hole), " of range ",
-                        ToString(range));
+    return call.Refuse({DiagnosticKind::kAccessStopsAtHole, hole}, "nothing is mapped at ", hole,
+                       " of range ", range);
   }
   return AddressRange{range.base, hole - range.base, Bytes(0)};
 }
@@ -84,16 +91,25 @@ absl::Status SimulatedVmm::CheckReach(const AddressRange& range, const AccessGra
   return absl::OkStatus();
 }
 
+// Rights were set on `granted` only.
+void SimulatedVmm::WarnOfHole(CallRecord& call, const AddressRange& range,
+                              const AddressRange& granted) const {
+  const AddressRange rest{granted.end(), range.end() - granted.end(), Bytes(0)};
+  call.Warn({DiagnosticKind::kAccessStopsAtHole, rest.base}, "the right was set on ", granted,
+            " and not on ", rest);
+}
+
 absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
                                      absl::Span<const AccessGrant> grants) {
   constexpr char kCall[] = "cuMemSetAccess";
+  CallRecord call(mmu_, Call::kSetAccess, range);
   if (grants.empty()) return InvalidValue(kCall, "there is no grant");
   for (const AccessGrant& grant : grants) {
     const absl::Status valid = CheckGrant(grant);
     if (!valid.ok()) return valid;
   }
   const std::unique_lock lock(mmu_.mutex);
-  const absl::StatusOr<AddressRange> granted = CheckAccessRange(range);
+  const absl::StatusOr<AddressRange> granted = CheckAccessRange(call, range);
   if (!granted.ok()) return granted.status();
   PageEdit edit = PageEdit::Rights();
   bool to_host = false;
@@ -114,6 +130,15 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
     if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, kCall, shown.message());
   }
   mmu_.table.Apply(mmu_.PageOf(granted->base), pages, edit);
+  const uint64_t rights = RightsOf(edit);
+  if (granted->size != range.size) WarnOfHole(call, range, *granted);
+  CheckPendingWork(call, DiagnosticKind::kAccessLoweredUnderPendingWork, *granted);
+  if (refused.ok()) {
+    call.Done(*granted, rights);
+  } else if (rights != 0) {
+    call.Warn({DiagnosticKind::kAccessAppliedInPart, range.base}, refused.message());
+    call.Done(*granted, rights);
+  }
   return refused;
 }
 
@@ -168,6 +193,11 @@ absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceA
   const bool falls_back = mmu_.profile.quirks.host_access_falls_back_to_device &&
                           location.type == LocationType::kHost && own == Access::kNone &&
                           mmu_.profile.device_count() != 0;
+  if (falls_back && entry.access(0) != Access::kNone) {
+    WarnOfCall(mmu_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
+               {DiagnosticKind::kAccessOfHostMisreported, address}, "the answer is ",
+               entry.access(0), ", which is the right of device 0");
+  }
   return falls_back ? entry.access(0) : own;
 }
 

@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <optional>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
 
 namespace twinmmu {
 namespace {
+
+// One past the last page that begins below `end` and is in the window.
+uint64_t StopOf(const Mmu& mmu, DeviceAddress end) {
+  return std::min(mmu.PageOf(end - Bytes(1)) + 1, mmu.PagesIn(mmu.window.range().size));
+}
 
 // What a page is when it is no longer mapped; found by search, for mappings that overhang.
 void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
@@ -23,29 +30,31 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
 }  // namespace
 
 // `range` begins in a reservation, nothing in it is mapped, and its end is where it may be.
-absl::Status SimulatedVmm::CheckMapTarget(const AddressRange& range) const {
-  constexpr char kCall[] = "cuMemMap";
+absl::Status SimulatedVmm::CheckMapTarget(CallRecord& call, const AddressRange& range) const {
   const Bytes granularity = mmu_.profile.minimum_granularity;
   if (!range.base.IsAligned(granularity) || range.size % granularity != Bytes(0)) {
-    return InvalidValue(kCall, "range ", ToString(range), " is no multiple of the granularity ",
-                        ToString(granularity));
+    return call.Refuse({DiagnosticKind::kMapMisaligned, range.base}, "range ", range,
+                       " is no multiple of the granularity ", granularity);
   }
   if (!mmu_.window.range().contains(range) || !mmu_.IsReserved(range.base)) {
-    return InvalidValue(kCall, "range ", ToString(range), " does not begin in a reservation");
+    return call.Refuse({DiagnosticKind::kMapOfUnreserved, range.base}, "range ", range,
+                       " does not begin in a reservation");
   }
   const uint64_t end = mmu_.PageOf(range.base) + mmu_.PagesIn(range.size);
   for (uint64_t page = mmu_.PageOf(range.base); page < end;) {
     const PageRun run = mmu_.table.Find(page);
     if (run.entry.mapped()) {
-      return InvalidValue(kCall, "address ", ToString(mmu_.AddressOf(page)), " is already mapped: ",
-                          ToString(mmu_.RangeOf(mmu_.mappings[run.entry.index()])));
+      const MappingRecord& old = mmu_.mappings[run.entry.index()];
+      const DeviceAddress at = mmu_.AddressOf(page);
+      return call.Refuse({DiagnosticKind::kMapOverMapped, at, std::nullopt, std::nullopt, old.call},
+                         "address ", at, " is already mapped: ", mmu_.RangeOf(old));
     }
     page = run.end;
   }
   const AddressRange reservation = mmu_.space[mmu_.At(range.base).index()];
   if (!mmu_.profile.quirks.map_reaches_beyond_reservation && !reservation.contains(range)) {
-    return InvalidValue(kCall, "range ", ToString(range), " leaves its reservation ",
-                        ToString(reservation));
+    return call.Refuse({DiagnosticKind::kMapBeyondReservation, range.base}, "range ", range,
+                       " leaves its reservation ", reservation);
   }
   return absl::OkStatus();
 }
@@ -53,18 +62,22 @@ absl::Status SimulatedVmm::CheckMapTarget(const AddressRange& range) const {
 absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
                                uint64_t flags) {
   constexpr char kCall[] = "cuMemMap";
+  CallRecord call(mmu_, Call::kMap, range, handle.value());
   if (range.base == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
   if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
   const Allocation* allocation = FindUsable(handle);
-  if (allocation == nullptr) {
-    return InvalidValue(kCall, "handle ", ToString(handle), " names no allocation");
-  }
+  if (allocation == nullptr) return RefuseHandle(call, handle);
   const Bytes whole = allocation->pages->size;
   const bool fits = offset <= whole && range.size <= whole - offset;
+  if (!fits) {
+    return call.RefuseWith(
+        DriverCode::kNotSupported, {DiagnosticKind::kMapBeyondAllocation, std::nullopt, handle},
+        "offset ", offset, " and size ", range.size, " are more than the allocation of ", whole);
+  }
   const bool part = range.size != whole && mmu_.profile.quirks.map_takes_whole_allocations_only;
-  if (!fits || part || (offset != Bytes(0) && !mmu_.profile.map_takes_offsets)) {
+  if (part || (offset != Bytes(0) && !mmu_.profile.map_takes_offsets)) {
     return Fail(DriverCode::kNotSupported, kCall, "offset ", ToString(offset), " and size ",
                 ToString(range.size), " are not ", part ? "the whole" : "the first granules",
                 " of the allocation of ", ToString(whole));
@@ -72,7 +85,7 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   if (offset % mmu_.profile.minimum_granularity != Bytes(0)) {
     return InvalidValue(kCall, "offset ", ToString(offset), " is misaligned");
   }
-  const absl::Status target = CheckMapTarget(range);
+  const absl::Status target = CheckMapTarget(call, range);
   if (!target.ok()) return target;
 
   MappingRecord mapping;
@@ -83,11 +96,18 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mapping.reservation = mmu_.At(range.base).index();
   mapping.number = std::max(mmu_.mappings_made + 1, 1u);
   mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
+  mapping.call = call.number();
   mmu_.table.Prepare();  // what can fail comes first
   const uint32_t id = mmu_.mappings.Add(mapping);
   mmu_.mappings_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.memory.AddMapping(mapping.allocation);
+  if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
+  if (mapping.overhangs) {
+    call.Warn({DiagnosticKind::kMapBeyondReservation, range.base}, "range ", range,
+              " leaves its reservation ", mmu_.space[mapping.reservation]);
+  }
+  call.Done(range, handle.value());
   return absl::OkStatus();
 }
 
@@ -128,49 +148,113 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
   mmu_.mappings.Remove(id);
 }
 
-absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
-  constexpr char kCall[] = "cuMemUnmap";
-  if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
-  const std::unique_lock lock(mmu_.mutex);
-  if (!mmu_.IsReserved(range.base)) {
-    return InvalidValue(kCall, "address ", ToString(range.base), " is not reserved");
+// Every page of `range` may be unmapped, or passed over. `regular`: none need be passed over, and
+// all are of one reservation.
+absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange& range,
+                                            bool* regular) const {
+  const Quirks& quirks = mmu_.profile.quirks;
+  const std::optional<uint32_t> id = mmu_.ReservationAt(range.base);
+  if (!id.has_value()) {
+    return call.Refuse({DiagnosticKind::kUnmapOfUnreserved, range.base}, "address ", range.base,
+                       " is not reserved");
   }
-  // An end that wraps below the base leaves nothing to unmap.
   const DeviceAddress end = range.base + range.size;
-  const uint64_t limit = mmu_.PagesIn(mmu_.window.range().size);
-  const uint64_t stop = end <= range.base ? 0 : std::min(mmu_.PageOf(end - Bytes(1)) + 1, limit);
-  const bool leaves = stop == 0 || end > mmu_.window.range().end();
-  if (leaves && !mmu_.profile.quirks.unmap_passes_over_holes) {
-    return InvalidValue(kCall, "range ", ToString(range), " wraps, or leaves the device addresses");
+  const bool wraps = end <= range.base;
+  if (wraps && !quirks.unmap_passes_over_holes) {
+    return call.Refuse({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
+                       " wraps");
   }
-  if (!mmu_.profile.quirks.unmap_reaches_beyond_reservation &&
-      !mmu_.space[*mmu_.space.Find(range.base)].contains(range)) {
-    return InvalidValue(kCall, "range ", ToString(range), " leaves its reservation");
+  const AddressRange reservation = mmu_.space[*id];
+  *regular = reservation.contains(range);
+  const bool refused = !quirks.unmap_reaches_beyond_reservation ||
+                       (!quirks.unmap_passes_over_holes && end > mmu_.window.range().end());
+  if (refused && !*regular) {
+    return call.Refuse({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
+                       " leaves its reservation ", reservation);
   }
+  const uint64_t stop = wraps ? 0 : StopOf(mmu_, end);
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
-      if (!mmu_.profile.quirks.unmap_passes_over_holes) {
-        return InvalidValue(kCall, "nothing is mapped at ", ToString(mmu_.AddressOf(page)));
+      if (!quirks.unmap_passes_over_holes) {
+        const DeviceAddress hole = mmu_.AddressOf(page);
+        return call.Refuse(WhyNotUnmapped(mmu_, range, hole), "nothing is mapped at ", hole);
       }
+      *regular = false;
       page = run.end;
       continue;
     }
     const AddressRange whole = mmu_.RangeOf(mmu_.mappings[run.entry.index()]);
     if (whole.base < range.base || whole.end() > end) {
-      return InvalidValue(kCall, "range ", ToString(range), " cuts the mapping ", ToString(whole));
+      return call.Refuse({DiagnosticKind::kUnmapOfPart, whole.base}, "range ", range,
+                         " cuts the mapping ", whole);
     }
     page = mmu_.mappings[run.entry.index()].end();
   }
+  return absl::OkStatus();
+}
+
+// What the driver lets pass of an unmap that is not `regular`. Before anything changes.
+void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) const {
+  const DeviceAddress end = range.base + range.size;
+  if (end <= range.base) {
+    call.Warn({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
+              " wraps: nothing is unmapped");
+    return;
+  }
+  const AddressRange reservation = mmu_.space[*mmu_.ReservationAt(range.base)];
+  if (!reservation.contains(range)) {
+    call.Warn({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
+              " leaves its reservation ", reservation);
+  }
+  const uint64_t stop = StopOf(mmu_, std::min(end, reservation.end()));
+  for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
+    const PageRun run = mmu_.table.Find(page);
+    if (!run.entry.mapped()) {
+      const DeviceAddress hole = mmu_.AddressOf(page);
+      call.Warn(WhyNotUnmapped(mmu_, range, hole), "nothing is mapped at ", hole);
+      return;
+    }
+    page = mmu_.mappings[run.entry.index()].end();
+  }
+}
+
+// Reports if what happens to `range` makes queued work fail. Throws nothing.
+void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
+                                    const AddressRange& range) const {
+  if (!mmu_.scheduler.Uses(range)) return;
+  try {
+    const std::optional<Misuse> misuse = WhyPendingWorkFails(mmu_, kind, range);
+    if (misuse.has_value()) call.Report(Severity::kError, *misuse);
+  } catch (const std::bad_alloc&) {
+    mmu_.log.Count(kind);
+  }
+}
+
+absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
+  CallRecord call(mmu_, Call::kUnmap, range);
+  if (range.size == Bytes(0)) return InvalidValue(call.name(), "size is 0");
+  const std::unique_lock lock(mmu_.mutex);
+  bool regular = true;
+  const absl::Status target = CheckUnmapTarget(call, range, &regular);
+  if (!target.ok()) return target;
+  // An end that wraps below the base leaves nothing to unmap.
+  const DeviceAddress end = range.base + range.size;
+  const uint64_t stop = end <= range.base ? 0 : StopOf(mmu_, end);
   const absl::Status prepared = PrepareUnmap(mmu_.PageOf(range.base), stop);
   if (!prepared.ok()) return prepared;
+  if (!regular) WarnOfUnmap(call, range);
+  if (stop != 0) CheckPendingWork(call, DiagnosticKind::kUnmapUnderPendingWork, range);
+  uint64_t removed = 0;
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     page = run.end;
     if (!run.entry.mapped()) continue;
     page = mmu_.mappings[run.entry.index()].end();
     RemoveMapping(run.entry.index());
+    ++removed;
   }
+  call.Done(range, removed);
   return absl::OkStatus();
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <utility>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
 
@@ -16,6 +18,11 @@ constexpr HandleType kKnownHandleTypes =
     HandleType::kPosixFileDescriptor | kWindows | HandleType::kFabric;
 
 bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
+
+HandleType UnknownTypes(HandleType types) {
+  return static_cast<HandleType>(static_cast<uint64_t>(types) &
+                                 ~static_cast<uint64_t>(kKnownHandleTypes));
+}
 
 bool HasNode(const Profile& profile, int node) {
   return std::any_of(profile.host_nodes.begin(), profile.host_nodes.end(),
@@ -99,6 +106,14 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   return absl::OkStatus();
 }
 
+// Whether `properties`, which are not valid, would be without the handle types that do not exist.
+bool SimulatedVmm::HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const {
+  AllocationProperties known = properties;
+  known.requested_handle_types = properties.requested_handle_types & kKnownHandleTypes;
+  return known.requested_handle_types != properties.requested_handle_types &&
+         CheckProperties("cuMemCreate", known).ok();
+}
+
 // What properties that are valid become.
 AllocationProperties SimulatedVmm::Granted(const AllocationProperties& properties) const {
   AllocationProperties granted = properties;
@@ -114,13 +129,31 @@ AllocationProperties SimulatedVmm::Granted(const AllocationProperties& propertie
   return granted;
 }
 
+// Whether the properties, which may be impossible, have a granularity.
+absl::Status SimulatedVmm::CheckGranularityOf(const AllocationProperties& properties) {
+  const bool ignored = mmu_.profile.quirks.granularity_ignores_properties;
+  try {
+    const absl::Status valid = CheckProperties("cuMemGetAllocationGranularity", properties);
+    const DriverCode code = GetDriverCode(valid);
+    if (code == DriverCode::kInvalidValue || code == DriverCode::kInvalidDevice) {
+      CallRecord call(mmu_, Call::kGetGranularity, AddressRange());
+      const std::shared_lock lock(mmu_.mutex);
+      call.Report(ignored ? Severity::kWarning : Severity::kError,
+                  {DiagnosticKind::kGranularityOfImpossible}, valid.message());
+      if (ignored) call.DoneShared();
+    }
+    return ignored ? absl::OkStatus() : valid;
+  } catch (const std::bad_alloc&) {
+    if (!ignored) throw;
+    return absl::OkStatus();  // it was for a warning only
+  }
+}
+
 absl::StatusOr<Bytes> SimulatedVmm::GetAllocationGranularity(const AllocationProperties& properties,
                                                              Granularity option) {
   constexpr char kCall[] = "cuMemGetAllocationGranularity";
-  if (!mmu_.profile.quirks.granularity_ignores_properties) {
-    const absl::Status valid = CheckProperties(kCall, properties);
-    if (!valid.ok()) return valid;
-  }
+  const absl::Status valid = CheckGranularityOf(properties);
+  if (!valid.ok()) return valid;
   switch (option) {
     case Granularity::kMinimum:
       return mmu_.profile.minimum_granularity;
@@ -134,6 +167,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
                                                       const AllocationProperties& properties,
                                                       uint64_t flags) {
   constexpr char kCall[] = "cuMemCreate";
+  const AddressRange asked{DeviceAddress(0), size, Bytes(0)};
+  CallRecord call(mmu_, Call::kCreate, asked);
   const Bytes granularity = mmu_.profile.minimum_granularity;
   if (size == Bytes(0) || size % granularity != Bytes(0)) {
     return InvalidValue(kCall, "size ", ToString(size),
@@ -141,7 +176,13 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
   }
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const absl::Status valid = CheckProperties(kCall, properties);
-  if (!valid.ok()) return valid;
+  if (!valid.ok()) {
+    if (HasOnlyUnknownTypesAgainstIt(properties)) {
+      const std::shared_lock lock(mmu_.mutex);
+      call.Report(Severity::kError, {DiagnosticKind::kUnknownHandleTypes}, valid.message());
+    }
+    return valid;
+  }
   const AllocationProperties granted = Granted(properties);
 
   const std::unique_lock lock(mmu_.mutex);
@@ -153,18 +194,26 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
     return Fail(DriverCode::kNotPermitted, kCall,
                 "fabric handles are not permitted to this process");
   }
-  const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted);
+  const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted, call.number());
   if (!handle.ok()) return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
+  const HandleType unknown = UnknownTypes(properties.requested_handle_types);
+  if (unknown != HandleType::kNone) {
+    call.Warn({DiagnosticKind::kUnknownHandleTypes, std::nullopt, *handle}, "handle types ",
+              unknown, " do not exist");
+  }
+  call.Done(asked, handle->value());
   return handle;
 }
 
 absl::Status SimulatedVmm::Release(AllocationHandle handle) {
+  CallRecord call(mmu_, Call::kRelease, AddressRange(), handle.value());
   const std::unique_lock lock(mmu_.mutex);
   const Allocation* allocation = mmu_.memory.Find(handle);
   if (allocation == nullptr || allocation->references == 0) {
-    return InvalidValue("cuMemRelease", "handle ", ToString(handle), " has no reference left");
+    return call.Refuse(WhyNotReleased(mmu_, handle), "handle ", handle, " has no reference left");
   }
   mmu_.memory.Release(PhysicalMemory::NumberOf(handle));
+  call.Done(AddressRange(), handle.value());
   return absl::OkStatus();
 }
 
@@ -174,7 +223,9 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::RetainAllocationHandle(DeviceAddr
   if (mapping == nullptr || !mmu_.IsReserved(address)) {
     return InvalidValue("cuMemRetainAllocationHandle", "nothing is mapped at ", ToString(address));
   }
-  return mmu_.memory.Retain(mapping->allocation);
+  const AllocationHandle handle = mmu_.memory.Retain(mapping->allocation);
+  CallRecord(mmu_, Call::kRetain, AddressRange()).Done(AddressRange(), handle.value());
+  return handle;
 }
 
 // Null for a handle that Map and Export do not take.
@@ -186,13 +237,26 @@ const Allocation* SimulatedVmm::FindUsable(AllocationHandle handle) const {
   return usable ? allocation : nullptr;
 }
 
+absl::Status SimulatedVmm::RefuseHandle(CallRecord& call, AllocationHandle handle) const {
+  return call.Refuse(WhyNotUsable(mmu_, handle), "handle ", handle, " names no allocation");
+}
+
+void SimulatedVmm::WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const {
+  call.Warn(WhyNotUsable(mmu_, handle), "handle ", handle, " has no reference left");
+}
+
 absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
     AllocationHandle handle) {
+  constexpr char kCall[] = "cuMemGetAllocationPropertiesFromHandle";
   const std::shared_lock lock(mmu_.mutex);
   const Allocation* allocation = FindUsable(handle);
-  if (allocation == nullptr) {
-    return InvalidValue("cuMemGetAllocationPropertiesFromHandle", "handle ", ToString(handle),
+  if (allocation == nullptr || allocation->references == 0) {
+    const Misuse misuse = WhyNotUsable(mmu_, handle);
+    if (allocation == nullptr) {
+      return RefuseCall(mmu_, kCall, AddressRange(), misuse, "handle ", handle,
                         " names no allocation");
+    }
+    WarnOfCall(mmu_, kCall, AddressRange(), misuse, "handle ", handle, " has no reference left");
   }
   return allocation->properties;
 }

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
 
@@ -26,16 +27,16 @@ void MarkUnmapped(Mmu& mmu, const AddressRange& range, PageEntry entry) {
   }
 }
 
-// The first mapping that is in `range`, wholly or in part: one may reach in from another
-// reservation.
-std::optional<AddressRange> FirstMapping(const Mmu& mmu, const AddressRange& range) {
+// The first mapping that is in `range`, wholly or in part (one may reach in from another
+// reservation), or null.
+const MappingRecord* FirstMapping(const Mmu& mmu, const AddressRange& range) {
   const uint64_t end = mmu.PageOf(range.base) + mmu.PagesIn(range.size);
   for (uint64_t page = mmu.PageOf(range.base); page < end;) {
     const PageRun run = mmu.table.Find(page);
-    if (run.entry.mapped()) return mmu.RangeOf(mmu.mappings[run.entry.index()]);
+    if (run.entry.mapped()) return &mmu.mappings[run.entry.index()];
     page = run.end;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace
@@ -43,6 +44,7 @@ std::optional<AddressRange> FirstMapping(const Mmu& mmu, const AddressRange& ran
 absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
                                                           const ReserveOptions& options) {
   constexpr char kCall[] = "cuMemAddressReserve";
+  CallRecord call(mmu_, Call::kReserve, AddressRange{options.hint, size, options.alignment});
   const Bytes granularity = mmu_.profile.reservation_granularity;
   const Bytes alignment = std::max(options.alignment, mmu_.profile.default_alignment());
   if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
@@ -69,7 +71,8 @@ absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
 
   const std::unique_lock lock(mmu_.mutex);
   mmu_.table.Prepare();
-  const std::optional<uint32_t> id = mmu_.space.Reserve(size, options.alignment, options.hint);
+  const std::optional<uint32_t> id =
+      mmu_.space.Reserve(size, options.alignment, options.hint, call.number());
   if (!id.has_value()) {
     return Fail(DriverCode::kOutOfMemory, kCall, "no free span of ", ToString(size),
                 " with alignment ", ToString(alignment), " is left of the ",
@@ -77,28 +80,32 @@ absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
   }
   const AddressRange range = mmu_.space[*id];
   MarkUnmapped(mmu_, range, PageEntry::Reserved(*id));
+  call.Done(range, 0);
   return range;
 }
 
 absl::Status SimulatedVmm::AddressFree(const AddressRange& range) {
-  constexpr char kCall[] = "cuMemAddressFree";
+  CallRecord call(mmu_, Call::kFree, range);
   const std::unique_lock lock(mmu_.mutex);
   const std::optional<uint32_t> id = mmu_.space.Find(range.base);
   if (!id.has_value()) {
-    return InvalidValue(kCall, "address ", ToString(range.base), " is not reserved");
+    return call.Refuse(WhyNotFreed(mmu_, range.base), "address ", range.base, " is not reserved");
   }
   const AddressRange reservation = mmu_.space[*id];
   if (range != reservation) {
-    return InvalidValue(kCall, "range ", ToString(range), " is not the whole reservation ",
-                        ToString(reservation));
+    return call.Refuse({DiagnosticKind::kFreeOfPart, range.base}, "range ", range,
+                       " is not the whole reservation ", reservation);
   }
-  const std::optional<AddressRange> mapping = FirstMapping(mmu_, range);
-  if (mapping.has_value()) {
-    return InvalidValue(kCall, "in reservation ", ToString(range), " there is still mapped ",
-                        ToString(*mapping));
+  const MappingRecord* mapping = FirstMapping(mmu_, range);
+  if (mapping != nullptr) {
+    const AddressRange mapped = mmu_.RangeOf(*mapping);
+    return call.Refuse(
+        {DiagnosticKind::kFreeWhileMapped, mapped.base, std::nullopt, std::nullopt, mapping->call},
+        "in reservation ", range, " there is still mapped ", mapped);
   }
   MarkUnmapped(mmu_, reservation, PageEntry());
   mmu_.space.Free(*id);
+  call.Done(range, 0);
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
 
@@ -12,32 +13,40 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
                                                                     HandleType type,
                                                                     uint64_t flags) {
   constexpr char kCall[] = "cuMemExportToShareableHandle";
+  CallRecord call(mmu_, Call::kExport, AddressRange(), handle.value());
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
   const Allocation* allocation = FindUsable(handle);
-  if (allocation == nullptr) {
-    return InvalidValue(kCall, "handle ", ToString(handle), " names no allocation");
-  }
+  if (allocation == nullptr) return RefuseHandle(call, handle);
   const HandleType requested = allocation->properties.requested_handle_types;
   const bool exportable = type == HandleType::kPosixFileDescriptor || type == HandleType::kFabric;
-  if (!exportable || (requested & type) != type) {
-    return InvalidValue(kCall, "handle type ", ToString(type),
-                        " cannot be exported: requested at creation: ", ToString(requested));
+  if (!exportable) {
+    return InvalidValue(kCall, "handle type ", ToString(type), " cannot be exported");
+  }
+  if ((requested & type) != type) {
+    return call.Refuse({DiagnosticKind::kExportOfUnrequestedType, std::nullopt, handle},
+                       "handle type ", type,
+                       " cannot be exported: requested at creation: ", requested);
   }
   const uint32_t number = PhysicalMemory::NumberOf(handle);
   if (type == HandleType::kFabric) {
+    if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
+    call.Done(AddressRange(), handle.value());
     return ShareableHandle{type, -1, mmu_.memory.ExportFabric(number)};
   }
-  const absl::StatusOr<int> descriptor = mmu_.memory.Export(number);
+  const absl::StatusOr<int> descriptor = mmu_.memory.Export(number, call.number());
   if (!descriptor.ok()) {
     return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());
   }
+  if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
+  call.Done(AddressRange(), handle.value());
   return ShareableHandle::FileDescriptor(*descriptor);
 }
 
 absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     const ShareableHandle& shareable) {
   constexpr char kCall[] = "cuMemImportFromShareableHandle";
+  CallRecord call(mmu_, Call::kImport, AddressRange());
   const Quirks& quirks = mmu_.profile.quirks;
   // The driver takes the descriptor as a pointer, and this one for a null pointer.
   if (shareable.type != HandleType::kFabric && shareable.file_descriptor == 0) {
@@ -52,8 +61,12 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
                   " exists only on Windows");
     case HandleType::kFabric: {
       const std::unique_lock lock(mmu_.mutex);
-      const std::optional<AllocationHandle> handle = mmu_.memory.ImportFabric(shareable.fabric);
-      if (handle.has_value()) return *handle;
+      const std::optional<AllocationHandle> handle =
+          mmu_.memory.ImportFabric(shareable.fabric, call.number());
+      if (handle.has_value()) {
+        call.Done(AddressRange(), handle->value());
+        return *handle;
+      }
       // What the reference driver says of a handle that it does not know.
       return Fail(DriverCode::kNotSupported, kCall, "the fabric handle names no memory");
     }
@@ -66,14 +79,15 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
   }
   const std::unique_lock lock(mmu_.mutex);
   std::optional<AllocationHandle> handle;
-  if (identity.ok()) handle = mmu_.memory.Import(*identity);
+  if (identity.ok()) handle = mmu_.memory.Import(*identity, call.number());
   if (!handle.has_value()) {
     const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
                                 ? DriverCode::kUnknown
                                 : DriverCode::kInvalidValue;
-    return Fail(code, kCall, "descriptor ", shareable.file_descriptor,
-                " is not one of shared device memory");
+    return call.RefuseWith(code, {DiagnosticKind::kImportOfForeignDescriptor}, "descriptor ",
+                           shareable.file_descriptor, " is not one of shared device memory");
   }
+  call.Done(AddressRange(), handle->value());
   return *handle;
 }
 

@@ -1,0 +1,58 @@
+#include "sim/call_record.h"
+
+#include <shared_mutex>
+#include <utility>
+
+namespace twinmmu {
+
+void CallRecord::Keep(Severity severity, const Misuse& misuse, std::string message) {
+  if (number_ == 0) number_ = mmu_.history.NextNumberShared();
+  const std::string cause = CauseOf(misuse);
+  Diagnostic diagnostic;
+  diagnostic.kind = misuse.kind;
+  diagnostic.severity = severity;
+  diagnostic.call = name();
+  diagnostic.number = number_;
+  if (range_.base != DeviceAddress(0)) diagnostic.range = range_;
+  diagnostic.handle = misuse.handle;
+  diagnostic.device = misuse.device;
+  diagnostic.message = std::move(message);
+  if (!cause.empty()) {
+    absl::StrAppend(&diagnostic.message, diagnostic.message.empty() ? "" : "; ", cause);
+  }
+  if (misuse.address.has_value()) diagnostic.history = HistoryOf(mmu_, *misuse.address);
+  if (misuse.handle.has_value()) diagnostic.history = HistoryOf(mmu_, *misuse.handle);
+  mmu_.log.Keep(std::move(diagnostic));
+}
+
+void CallRecord::WriteShared(bool refused) {
+  done_ = true;
+  if (number_ == 0) number_ = mmu_.history.NextNumberShared();
+  mmu_.history.WriteShared(CallEvent{number_, call_, refused, range_, detail_});
+}
+
+uint64_t RecordCall(Mmu& mmu, const char* name, const AddressRange& range) {
+  const uint64_t number = mmu.history.NextNumberShared();
+  mmu.history.WriteShared(CallEvent{number, FindCall(name), false, range, 0});
+  return number;
+}
+
+absl::Status RefuseFault(Mmu& mmu, const Fault& fault) {
+  return RefuseCall(mmu, fault.call, fault.range, WhyFault(mmu, fault), fault.Reason());
+}
+
+void ReportFault(Mmu& mmu, uint64_t number, const Fault& fault) {
+  Misuse misuse = WhyFault(mmu, fault);
+  misuse.why = misuse.kind;
+  misuse.kind = DiagnosticKind::kFaultOfQueuedWork;
+  CallRecord call(mmu, FindCall(fault.call), fault.range, 0, number);
+  call.Report(Severity::kError, misuse, "when its work ran, range ", fault.range,
+              " was not wholly mapped with ", fault.access, " access for ", fault.location);
+}
+
+void CallRecord::Drop() {
+  const std::shared_lock lock(mmu_.mutex);
+  WriteShared(true);
+}
+
+}  // namespace twinmmu

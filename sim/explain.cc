@@ -1,0 +1,251 @@
+#include "sim/explain.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu {
+namespace {
+
+using Kind = DiagnosticKind;
+
+// More would not be read.
+constexpr size_t kMostEntries = 16;
+
+bool NamesHandle(Call call) {
+  return call == Call::kCreate || call == Call::kRelease || call == Call::kRetain ||
+         call == Call::kMap || call == Call::kExport || call == Call::kImport;
+}
+
+// The newest event that satisfies `wanted` and is not older than one that satisfies `barrier`. None
+// if no more diagnostics are kept: a program that goes on being wrong must not pay for searches.
+template <typename Wanted, typename Barrier>
+std::optional<CallEvent> Newest(const Mmu& mmu, const Wanted& wanted, const Barrier& barrier) {
+  std::optional<CallEvent> found;
+  if (mmu.log.IsFull()) return found;
+  mmu.history.ForEachBackwards([&](const CallEvent& event) {
+    if (event.refused) return true;
+    if (wanted(event)) found = event;
+    return !found.has_value() && !barrier(event);
+  });
+  return found;
+}
+
+// The newest that has done `call` at `address` since it was last reserved.
+std::optional<CallEvent> Newest(const Mmu& mmu, Call call, DeviceAddress address) {
+  return Newest(
+      mmu,
+      [&](const CallEvent& event) {
+        return event.call == call && event.range.contains(address) &&
+               (call != Call::kUnmap || event.detail != 0);
+      },
+      [&](const CallEvent& event) {
+        return event.call == Call::kReserve && event.range.contains(address);
+      });
+}
+
+uint64_t NumberOf(const std::optional<CallEvent>& event) {
+  return event.has_value() ? event->number : 0;
+}
+
+// The newest release of `handle`.
+uint64_t ReleaseOf(const Mmu& mmu, AllocationHandle handle) {
+  return NumberOf(Newest(
+      mmu,
+      [&](const CallEvent& event) {
+        return event.call == Call::kRelease && event.handle() == handle;
+      },
+      [](const CallEvent&) { return false; }));
+}
+
+// The first address of `range` where an access of `device` would fault.
+DeviceAddress FirstFault(const Mmu& mmu, DeviceOrdinal device, const AddressRange& range,
+                         Access access) {
+  if (!mmu.window.range().contains(range.base)) return range.base;
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const PageRun run = mmu.table.Find(mmu.PageOf(address));
+    const DeviceAddress end = run.end < mmu.PagesIn(mmu.window.range().size)
+                                  ? mmu.AddressOf(run.end)
+                                  : mmu.window.range().end();
+    const AddressRange piece{address, std::min(range.end(), end) - address, Bytes(0)};
+    if (piece.empty() || !mmu.CanAccess(device, piece, access)) return address;
+    address = end;
+  }
+  return range.base;  // no page is to blame: the range wraps
+}
+
+// `device` has no right at `address`, which is mapped.
+Misuse WhyNoRight(const Mmu& mmu, DeviceOrdinal device, DeviceAddress address) {
+  Misuse misuse{Kind::kUseWithoutAccess, address, std::nullopt, device};
+  const uint64_t mapped_by = mmu.MappingAt(address)->call;
+  // The newest change of the right.
+  const std::optional<CallEvent> change = Newest(
+      mmu,
+      [&](const CallEvent& event) {
+        return event.call == Call::kSetAccess && event.range.contains(address) &&
+               event.granted(device.value()).has_value();
+      },
+      [&](const CallEvent& event) {
+        return event.call == Call::kReserve && event.range.contains(address);
+      });
+  if (change.has_value() && change->number > mapped_by) {
+    misuse.kind = Kind::kUseAfterAccessTaken;
+    misuse.cause = change->number;
+  } else if (change.has_value() && change->granted(device.value()) != Access::kNone) {
+    misuse.kind = Kind::kAccessLostByRemap;
+    misuse.cause = mapped_by;
+  } else if ((mmu.At(address).bits() & PageEdit::AllRights()) != 0) {
+    misuse.kind = Kind::kUseWithoutPeerGrant;
+  }
+  return misuse;
+}
+
+}  // namespace
+
+std::string CauseOf(const Misuse& misuse) {
+  const std::string by = absl::StrCat(" by call ", misuse.cause);
+  const std::string at = misuse.address.has_value() ? ToString(*misuse.address) : "";
+  switch (misuse.why.value_or(misuse.kind)) {
+    case Kind::kUseAfterUnmap:
+      return absl::StrCat("nothing is mapped at ", at, ": it was unmapped", by);
+    case Kind::kDoubleUnmap:
+      return absl::StrCat(at, " was unmapped", by);
+    case Kind::kUseOfUnmapped:
+      return absl::StrCat("nothing is mapped at ", at);
+    case Kind::kUseWithoutAccess:
+      return absl::StrCat("at ", at, " nobody has a right");
+    case Kind::kUseWithoutPeerGrant:
+      return absl::StrCat("at ", at, " only others have a right");
+    case Kind::kAccessLostByRemap:
+      return absl::StrCat(at, " was mapped again", by, ", and access was not granted again");
+    case Kind::kUseAfterAccessTaken:
+      return absl::StrCat("the right at ", at, " was taken", by);
+    case Kind::kUnmapUnderPendingWork:
+    case Kind::kAccessLoweredUnderPendingWork:
+      return absl::StrCat(at, " is used by work queued", by);
+    case Kind::kWriteToReadOnly:
+      return absl::StrCat(at, " is read-only");
+    case Kind::kFreeWhileMapped:
+    case Kind::kMapOverMapped:
+      return absl::StrCat(at, " was mapped", by);
+    case Kind::kDoubleFree:
+      return absl::StrCat(at, " was freed", by);
+    case Kind::kDoubleRelease:
+    case Kind::kUseOfDeadHandle:
+    case Kind::kUseOfReleasedHandle:
+      return misuse.cause == 0 ? "" : absl::StrCat("its last reference was released", by);
+    default:
+      return "";
+  }
+}
+
+std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
+  std::vector<HistoryEntry> entries;
+  mmu.history.ForEachBackwards([&](const CallEvent& event) {
+    if (event.range.contains(address)) {
+      entries.push_back({event.number, SentenceOf(event, mmu.host)});
+    }
+    return entries.size() < kMostEntries;
+  });
+  // What made the present state is told even if the ring has forgotten it.
+  const MappingRecord* mapping = mmu.MappingAt(address);
+  const std::optional<uint32_t> reserved = mmu.space.Find(address);
+  const auto add = [&](uint64_t call, const std::string& sentence) {
+    if (entries.empty() || call < entries.back().call) entries.push_back({call, sentence});
+  };
+  if (mapping != nullptr) {
+    add(mapping->call, absl::StrCat("cuMemMap mapped ", InWords(mmu.RangeOf(*mapping))));
+  }
+  if (reserved.has_value()) {
+    add(mmu.space.MadeBy(*reserved),
+        absl::StrCat("cuMemAddressReserve reserved ", InWords(mmu.space[*reserved])));
+  }
+  std::reverse(entries.begin(), entries.end());
+  return entries;
+}
+
+std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, AllocationHandle handle) {
+  std::vector<HistoryEntry> entries;
+  mmu.history.ForEachBackwards([&](const CallEvent& event) {
+    if (NamesHandle(event.call) && event.handle() == handle) {
+      entries.push_back({event.number, SentenceOf(event, mmu.host)});
+    }
+    return entries.size() < kMostEntries;
+  });
+  const Allocation* allocation = mmu.memory.Find(handle);
+  if (allocation != nullptr && (entries.empty() || allocation->made_by < entries.back().call)) {
+    entries.push_back({allocation->made_by,
+                       absl::StrCat(NameOf(allocation->imported ? Call::kImport : Call::kCreate),
+                                    " made handle ", ToString(handle))});
+  }
+  std::reverse(entries.begin(), entries.end());
+  return entries;
+}
+
+Misuse WhyNoAccess(const Mmu& mmu, DeviceOrdinal device, const AddressRange& range, Access access) {
+  const DeviceAddress address = FirstFault(mmu, device, range, access);
+  const PageEntry entry = mmu.At(address);
+  if (!entry.mapped()) {
+    const uint64_t unmapped_by = NumberOf(Newest(mmu, Call::kUnmap, address));
+    return {unmapped_by == 0 ? Kind::kUseOfUnmapped : Kind::kUseAfterUnmap, address, std::nullopt,
+            device, unmapped_by};
+  }
+  if (entry.access(device.value()) != Access::kNone) {
+    return {Kind::kWriteToReadOnly, address, std::nullopt, device};
+  }
+  return WhyNoRight(mmu, device, address);
+}
+
+Misuse WhyFault(const Mmu& mmu, const Fault& fault) {
+  if (fault.location.type == LocationType::kDevice) {
+    return WhyNoAccess(mmu, DeviceOrdinal(fault.location.id), fault.range, fault.access);
+  }
+  return {Kind::kHostUseOfDeviceMemory, fault.range.base};
+}
+
+std::optional<Misuse> WhyPendingWorkFails(const Mmu& mmu, DiagnosticKind kind,
+                                          const AddressRange& range) {
+  for (const PendingUse& use : mmu.scheduler.UsesOf(range)) {
+    const DeviceOrdinal device = use.stream.device();
+    if (kind == Kind::kUnmapUnderPendingWork || !mmu.CanAccess(device, use.range, use.access)) {
+      return Misuse{kind, std::max(use.range.base, range.base), std::nullopt, device,
+                    use.call_number};
+    }
+  }
+  return std::nullopt;
+}
+
+Misuse WhyNotUsable(const Mmu& mmu, AllocationHandle handle) {
+  Misuse misuse{Kind::kUseOfUnknownHandle, std::nullopt, handle};
+  if (mmu.memory.Find(handle) != nullptr) misuse.kind = Kind::kUseOfReleasedHandle;
+  if (mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
+  if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.cause = ReleaseOf(mmu, handle);
+  return misuse;
+}
+
+Misuse WhyNotReleased(const Mmu& mmu, AllocationHandle handle) {
+  Misuse misuse = WhyNotUsable(mmu, handle);
+  if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.kind = Kind::kDoubleRelease;
+  return misuse;
+}
+
+Misuse WhyNotFreed(const Mmu& mmu, DeviceAddress address) {
+  const uint64_t freed_by = NumberOf(Newest(mmu, Call::kFree, address));
+  return {freed_by == 0 ? Kind::kFreeOfUnreserved : Kind::kDoubleFree, address, std::nullopt,
+          std::nullopt, freed_by};
+}
+
+Misuse WhyNotUnmapped(const Mmu& mmu, const AddressRange& range, DeviceAddress hole) {
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const PageRun run = mmu.table.Find(mmu.PageOf(address));
+    if (run.entry.mapped()) return {Kind::kUnmapOverHoles, hole};
+    if (run.end >= mmu.PagesIn(mmu.window.range().size)) break;
+    address = mmu.AddressOf(run.end);
+  }
+  const uint64_t unmapped_by = NumberOf(Newest(mmu, Call::kUnmap, hole));
+  return {unmapped_by == 0 ? Kind::kUnmapOfNothing : Kind::kDoubleUnmap, hole, std::nullopt,
+          std::nullopt, unmapped_by};
+}
+
+}  // namespace twinmmu
