@@ -235,15 +235,16 @@ CONFORMANCE_TEST(AccessTest, ACC_21, GrantsThenRangeThenReach) {
 }
 
 CONFORMANCE_TEST(AccessTest, ACC_22, TakesALongList) {
-  std::vector<AccessGrant> grants(1000, AccessGrant{here(), Access::kRead});
-  grants.back().access = Access::kReadWrite;
+  std::vector<AccessGrant> grants(1000, AccessGrant{here(), Access::kReadWrite});
+  grants.back().access = Access::kRead;
   ASSERT_THAT(vmm().SetAccess(mapping(), grants), IsOk());
-  EXPECT_EQ(AccessAt(0), Access::kReadWrite);
+  EXPECT_EQ(AccessAt(0), Access::kRead);
 }
 
 CONFORMANCE_TEST(MappedTest, ACC_23, TheHostCanBeGrantedNothing) {
+  ASSERT_THAT(Grant(mapping(), Access::kRead), IsOk());
   EXPECT_THAT(Grant(mapping(), Access::kNone, Location::Host()), IsOk());
-  EXPECT_THAT(vmm().GetAccess(here(), mapping().base), IsOkAndHolds(Access::kReadWrite));
+  EXPECT_THAT(vmm().GetAccess(here(), mapping().base), IsOkAndHolds(Access::kRead));
 }
 
 CONFORMANCE_TEST(MappedTest, GETACC_1, AnswersAtAnyAddressInside) {

@@ -119,9 +119,10 @@ CONFORMANCE_TEST(QueuedWorkTest, STREAM_7, AnEventStandsForTheWorkBeforeIt) {
   EXPECT_THAT(executor().QueryEvent(event), IsOkAndHolds(true));
   ExpectFilled(memory(), 1);
   ExpectQueued(stream());
+  ASSERT_THAT(FillAll(stream(), spare(), 3), IsOk());
   ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
   ASSERT_THAT(executor().SynchronizeEvent(event), IsOk());
-  ExpectFilled(spare(), 2);
+  ExpectFilled(spare(), 3);
   EXPECT_THAT(executor().QueryStream(stream()), IsOkAndHolds(true));
   EXPECT_THAT(executor().DestroyEvent(event), IsOk());
 }
