@@ -387,4 +387,56 @@ MUTANT_ON("strict", GETACC_5, GetAccess, "The host is answered with the right of
   return Real::GetAccess(location.type == LocationType::kHost ? Location() : location, address);
 }
 
+MUTANT(ACC_19, SetAccess, "A right is the allocation's: all its mappings get it.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) return status;
+  for (const AddressRange& mapping : MappingsOf(HandleAt(range.base))) {
+    Grant(mapping, grants[0].access);
+  }
+  return status;
+}
+MUTANT(ACC_19, Unmap, "Unmapping takes the right of other mappings of the allocation.") {
+  for (const AddressRange& mapping : MappingsOf(HandleAt(range.base))) {
+    Grant(mapping, Access::kNone);
+  }
+  return Real::Unmap(range);
+}
+MUTANT(ACC_20, SetAccess, "A grant does not cross the border of two reservations.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  return crosses ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_20, SetAccess, "A grant ends at the border of two reservations.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  return Real::SetAccess(crosses ? *reservation : range, grants);
+}
+MUTANT(ACC_20, Write, "A copy does not cross the border of two reservations.") {
+  const auto reservation = ReservationAt(destination);
+  const bool crosses = reservation.has_value() && destination + size > reservation->end();
+  return crosses ? Refuse() : Real::Write(work, destination, source, size);
+}
+MUTANT(ACC_21, SetAccess, "A grant to the host is noticed before a bad range.") {
+  if (grants.size() == 1 && IsHost(grants[0].location)) return Refuse(DriverCode::kNotSupported);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_21, SetAccess, "A grant to the host is noticed before a bad one.") {
+  if (grants.size() == 2 && IsHost(grants[0].location)) return Refuse(DriverCode::kNotSupported);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_22, SetAccess, "A list is of 256 grants at most.") {
+  return grants.size() > 256 ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_22, SetAccess, "Of a long list the first 256 grants are applied.") {
+  return Real::SetAccess(range, grants.subspan(0, 256));
+}
+MUTANT(ACC_23, SetAccess, "Taking a right away from the host is NOT_SUPPORTED.") {
+  if (IsHost(grants[0].location)) return Refuse(DriverCode::kNotSupported);
+  return Real::SetAccess(range, grants);
+}
+MUTANT(ACC_23, SetAccess, "Taking the host's right away takes the device's.") {
+  if (IsHost(grants[0].location)) Grant(range, Access::kNone);
+  return Real::SetAccess(range, grants);
+}
+
 }  // namespace twinmmu::conformance

@@ -110,4 +110,15 @@ MUTANT(FREE_7, AddressFree, "Freeing what was never reserved is NOT_FOUND.") {
   return Instead(Real::AddressFree(range), DriverCode::kNotFound);
 }
 
+MUTANT(FREE_8, AddressFree, "Only a mapping that begins in a reservation keeps it.") {
+  const absl::Status status = Real::AddressFree(range);
+  const auto mappings = MappingsIn(range);
+  return !mappings.empty() && !range.contains(mappings.front()) ? Ok() : status;
+}
+MUTANT(FREE_8, AddressFree, "The free is refused, and the mapping that reaches into it unmapped.") {
+  const absl::Status status = Real::AddressFree(range);
+  if (!status.ok()) Remove(range);
+  return status;
+}
+
 }  // namespace twinmmu::conformance

@@ -188,4 +188,30 @@ MUTANT_ON("strict", RES_15, AddressReserve, "A hint beyond the address space is 
   return Real::AddressReserve(size, options);
 }
 
+MUTANT(RES_16, AddressReserve, "A size beyond the address space is INVALID_VALUE.") {
+  if (size > Bytes(kAddressEnd.value())) return Refuse();
+  return Real::AddressReserve(size, options);
+}
+MUTANT(RES_16, AddressReserve, "Sizes of 32 to 64 GiB have no room, and larger ones have.") {
+  if (size >= GiB(32) && size <= GiB(64)) return Refuse(DriverCode::kOutOfMemory);
+  return Real::AddressReserve(size, options);
+}
+MUTANT(RES_17, AddressReserve, "There are no more than 500 reservations.") {
+  if (Reservations().size() >= 500) return Refuse(DriverCode::kOutOfMemory);
+  return Real::AddressReserve(size, options);
+}
+MUTANT(RES_17, AddressReserve, "In the gaps that were freed each address is given out twice.") {
+  const std::vector<AddressRange> before = Reservations();
+  if (before.size() > 1000 && before.size() % 2 == 0) return before.back();
+  return Real::AddressReserve(size, options);
+}
+MUTANT(RES_18, AddressReserve, "A lack of room is noticed before bad arguments.") {
+  if (size > Bytes(kAddressEnd.value())) return Refuse(DriverCode::kOutOfMemory);
+  return Real::AddressReserve(size, options);
+}
+MUTANT(RES_18, AddressReserve, "A hint beyond the address space is noticed before bad arguments.") {
+  if (options.hint >= kAddressEnd) return Refuse(DriverCode::kOutOfMemory);
+  return Real::AddressReserve(size, options);
+}
+
 }  // namespace twinmmu::conformance

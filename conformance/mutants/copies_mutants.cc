@@ -24,6 +24,7 @@ class IgnoresRights : public Real {
     const Access access = AccessAt(address);
     Grant(*mapping, Access::kReadWrite);
     const absl::Status status = copy();
+    Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
     Grant(*mapping, access);
     return status;
   }
@@ -377,6 +378,53 @@ MUTANT(DATA_13, Write, "Offsets in a mapping have 32 bits.") {
 MUTANT(DATA_13, Create, "No allocation is larger than 4 GiB.") {
   if (size > GiB(4)) return Refuse(DriverCode::kOutOfMemory);
   return Real::Create(size, properties, flags);
+}
+
+MUTANT(DATA_14, Write, "A copy begins at a multiple of 4 bytes.") {
+  const DeviceAddress aligned(destination.value() / 4 * 4);
+  return Real::Write(work, aligned, source, size);
+}
+MUTANT(DATA_14, Move, "A copy on the device ends at the second border.") {
+  const auto first = MappingAt(source);
+  const auto second = first.has_value() ? MappingAt(first->end()) : first;
+  if (!second.has_value()) return Real::Move(work, destination, source, size);
+  return Real::Move(work, destination, source, std::min(size, second->end() - source));
+}
+MUTANT(DATA_15, Write, "Sizes are taken modulo 1 TiB.") {
+  return Real::Write(work, destination, source, size % TiB(1));
+}
+MUTANT(DATA_15, Read, "A size beyond the address space is UNKNOWN.") {
+  return Instead(Real::Read(work, destination, source, size), DriverCode::kUnknown);
+}
+MUTANT_CLASS(DATA_15, RefusesForGood, "A size that no memory has is refused for good.")
+MUTANT_CLASS(DATA_15, RefusesAndFills, "A fill that no memory has room for is refused, and begun.")
+MUTANT(DATA_16, Write, "A copy from the host whose end wraps is nothing, and succeeds.") {
+  const bool wraps = destination + size < destination;
+  return wraps ? Ok() : Real::Write(work, destination, source, size);
+}
+MUTANT(DATA_16, Read, "A copy to the host whose end wraps is nothing, and succeeds.") {
+  return source + size < source ? Ok() : Real::Read(work, destination, source, size);
+}
+MUTANT(DATA_16, Move, "A copy on the device whose end wraps is nothing, and succeeds.") {
+  const bool wraps = destination + size < destination;
+  return wraps ? Ok() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_16, Set, "A fill whose end wraps is nothing, and succeeds.") {
+  const bool wraps = destination + Bytes(count) < destination;
+  return wraps ? Ok() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_17, Set, "A count whose bytes wrap is refused, as documented.") {
+  const bool wraps = (pattern.width * count) / pattern.width != count;
+  return wraps ? Refuse() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_17, Set, "A count whose bytes wrap fills the mapping.") {
+  const bool wraps = (pattern.width * count) / pattern.width != count;
+  if (wraps) Scribble({destination, Bytes(1), Bytes(0)});
+  return Real::Set(work, destination, pattern, count);
+}
+MUTANT_ON("strict", DATA_17, Set, "A count whose bytes wrap succeeds.") {
+  const bool wraps = (pattern.width * count) / pattern.width != count;
+  return wraps ? Ok() : Real::Set(work, destination, pattern, count);
 }
 
 }  // namespace twinmmu::conformance

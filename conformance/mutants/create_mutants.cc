@@ -282,4 +282,63 @@ MUTANT(CREATE_19, GetAllocationProperties, "The RDMA flag reads back as 7.") {
   return granted;
 }
 
+MUTANT(CREATE_20, Create, "The last GiB of a device is kept back.") {
+  const auto info = Real::GetMemoryInfo(DeviceOrdinal(0));
+  if (info.ok() && info->free < GiB(1)) return Refuse(DriverCode::kOutOfMemory);
+  return Real::Create(size, properties, flags);
+}
+namespace {
+
+class WearsOut : public Real {
+ public:
+  using Real::Real;
+  CALL_Create() override {
+    taken_ = taken_ + size;
+    if (taken_ > GiB(141)) return Refuse(DriverCode::kOutOfMemory);
+    return Real::Create(size, properties, flags);
+  }
+
+ private:
+  Bytes taken_;
+};
+MUTANT_CLASS(CREATE_20, WearsOut, "Memory that was taken and came back is not given again.")
+
+class Recycles : public Real {
+ public:
+  using Real::Real;
+  CALL_Create() override {
+    if (kept_ == AllocationHandle(0) || SizeOf(kept_) != size) {
+      return Real::Create(size, properties, flags);
+    }
+    return kept_;
+  }
+  CALL_Release() override {
+    kept_ = handle;
+    return Ok();
+  }
+
+ private:
+  AllocationHandle kept_;
+};
+MUTANT_CLASS(CREATE_21, Recycles, "Memory is given out again with the data that was in it.")
+
+}  // namespace
+MUTANT(CREATE_21, Map, "Fresh memory holds what happens to be there.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  Scribble(range);
+  return status;
+}
+MUTANT(CREATE_22, Create, "A bad device is noticed before flags.") {
+  if (properties.location.id > 1) return Refuse(DriverCode::kInvalidDevice);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_22, Create, "A lack of memory is noticed before bad properties.") {
+  if (size > TiB(1)) return Refuse(DriverCode::kOutOfMemory);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_22, Create, "That fabric is not permitted is noticed before a lack of memory.") {
+  if (Has(properties, HandleType::kFabric)) return Refuse(DriverCode::kNotPermitted);
+  return Real::Create(size, properties, flags);
+}
+
 }  // namespace twinmmu::conformance

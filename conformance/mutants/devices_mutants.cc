@@ -211,4 +211,9 @@ MUTANT_ON("strict", GRAN_5, GetAllocationGranularity, "It answers for any locati
   return Real::GetAllocationGranularity(AllocationProperties(), option);
 }
 
+MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not told.") {
+  if (attribute == DeviceAttribute::kMulticastSupported) return Refuse();
+  return Real::GetDeviceAttribute(attribute, device);
+}
+
 }  // namespace twinmmu::conformance

@@ -152,4 +152,96 @@ MUTANT(RET_4, GetAllocationProperties, "A handle brought back has lost its prope
 }
 MUTANT(RET_4, Unmap, "A handle brought back keeps the mapping from ending.") { return Ok(); }
 
+MUTANT(REL_5, Map, "A dead handle maps nothing and succeeds.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return SizeOf(handle) != Bytes(0) ? Ok() : status;
+}
+MUTANT(REL_5, ExportShareableHandle, "A dead handle is exported.") {
+  const auto exported = Real::ExportShareableHandle(handle, type, flags);
+  return exported.ok() ? exported : ShareableHandle::FileDescriptor(-1);
+}
+MUTANT(REL_5, Map, "A dead handle is refused, and all mappings lose their right.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Grant(kEverything, Access::kNone);
+  return status;
+}
+namespace {
+
+// Knows that the creator's reference is returned.
+class KnowsTheReleased : public Real {
+ public:
+  using Real::Real;
+  CALL_Release() override {
+    released_ = true;
+    return Real::Release(handle);
+  }
+
+ protected:
+  bool released_ = false;
+};
+
+class MapsNoReleased : public KnowsTheReleased {
+ public:
+  using KnowsTheReleased::KnowsTheReleased;
+  CALL_Map() override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
+};
+MUTANT_CLASS(REL_6, MapsNoReleased, "A released handle is not mapped again, as documented.")
+
+class TellsNothingOfReleased : public KnowsTheReleased {
+ public:
+  using KnowsTheReleased::KnowsTheReleased;
+  CALL_GetAllocationProperties() override {
+    if (released_) return Refuse();
+    return Real::GetAllocationProperties(handle);
+  }
+};
+MUTANT_CLASS(REL_6, TellsNothingOfReleased, "A released handle has no properties, as documented.")
+
+class KeepsWhatWasFreedFirst : public Real {
+ public:
+  using Real::Real;
+  CALL_AddressFree() override {
+    freed_ = true;
+    return Real::AddressFree(range);
+  }
+  CALL_Release() override { return freed_ ? Ok() : Real::Release(handle); }
+
+ private:
+  bool freed_ = false;
+};
+MUTANT_CLASS(REL_7, KeepsWhatWasFreedFirst,
+             "Memory whose addresses are freed first never comes back.")
+
+class KeepsAddressesOfReleased : public KnowsTheReleased {
+ public:
+  using KnowsTheReleased::KnowsTheReleased;
+  CALL_AddressFree() override { return released_ ? Ok() : Real::AddressFree(range); }
+};
+MUTANT_CLASS(REL_7, KeepsAddressesOfReleased,
+             "Addresses whose memory is released first stay taken.")
+
+}  // namespace
+MUTANT(REL_6, Release, "A second release while mapped succeeds.") {
+  Real::Release(handle).IgnoreError();
+  return Ok();
+}
+MUTANT_ON("strict", REL_6, GetAllocationProperties,
+          "A released handle has properties while mapped.") {
+  const auto granted = Real::GetAllocationProperties(handle);
+  return granted.ok() ? granted : AllocationProperties();
+}
+MUTANT(REL_7, Unmap, "An unmapping keeps a reference to the memory.") {
+  Real::RetainAllocationHandle(range.base).IgnoreError();
+  return Real::Unmap(range);
+}
+MUTANT(RET_5, Unmap, "Unmapping an allocation in one place unmaps it in all.") {
+  for (const AddressRange& mapping : MappingsOf(HandleAt(range.base))) Remove(mapping);
+  return Real::Unmap(range);
+}
+MUTANT(RET_5, RetainAllocationHandle, "All mappings give the handle of the first.") {
+  const auto mappings = MappingsIn(kEverything);
+  if (mappings.empty() || !IsMapped(address)) return Real::RetainAllocationHandle(address);
+  return Real::RetainAllocationHandle(mappings.front().base);
+}
+
 }  // namespace twinmmu::conformance

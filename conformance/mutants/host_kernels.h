@@ -14,8 +14,8 @@ namespace twinmmu::conformance {
 
 // Does what each kernel does by copies of the machine below, which so decides what the device may
 // access. An access that is refused there is a fault: the launch has succeeded, and every later
-// call in the device's context gives ILLEGAL_ADDRESS. Nothing compiles the text; only its entries
-// count.
+// call in a context of any device gives ILLEGAL_ADDRESS. Nothing compiles the text; only its
+// entries count.
 class HostKernels : public Real {
  public:
   using Real::Real;
@@ -39,7 +39,7 @@ class HostKernels : public Real {
  private:
   struct Arguments;
 
-  absl::Status Context(DeviceOrdinal device);
+  absl::Status Context();
   // Each gives the status of its first access that was refused.
   absl::Status Run(const std::string& name, DeviceOrdinal device, const Arguments& arguments);
   absl::Status RunFill(DeviceOrdinal device, const Arguments& arguments);
@@ -52,7 +52,7 @@ class HostKernels : public Real {
   uint64_t last_ = 0;
   std::map<uint64_t, std::string> modules_;  // text
   std::map<uint64_t, std::string> kernels_;  // name
-  std::map<DeviceOrdinal, bool> faulted_;
+  bool faulted_ = false;
 };
 
 }  // namespace twinmmu::conformance

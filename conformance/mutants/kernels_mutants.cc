@@ -376,6 +376,58 @@ FAULT_STOPS(Create, "After a fault no memory is created.", size, properties, fla
 FAULT_STOPS(AddressReserve, "After a fault no addresses are reserved.", size, options)
 FAULT_STOPS(AddressFree, "After a fault no addresses are freed.", range)
 
+KERNEL_MUTANT(KERNEL_7, NeverReachesTheHost, "A kernel cannot work in memory of the host.") {
+  const auto type = Real::GetPointerAttribute(stream.device(), PointerAttribute::kMemoryType,
+                                              AddressIn(arguments, 0));
+  constexpr uint64_t kHost = 1;  // CU_MEMORYTYPE_HOST
+  return type.ok() && *type == kHost ? Refuse() : Real::Launch(stream, kernel, config, arguments);
+}
+KERNEL_MUTANT(KERNEL_7, KeepsACopy,
+              "What a kernel writes to memory of the host stays on the device.") {
+  const auto type = Real::GetPointerAttribute(stream.device(), PointerAttribute::kMemoryType,
+                                              AddressIn(arguments, 0));
+  constexpr uint64_t kHost = 1;  // CU_MEMORYTYPE_HOST
+  return type.ok() && *type == kHost ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+
 }  // namespace
+
+// Queued work, and what is taken from it.
+MUTANT(FAULT_5, Unmap, "An unmapping lets queued work finish.") {
+  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
+  return Real::Unmap(range);
+}
+MUTANT(FAULT_5, SynchronizeStream, "Queued work without memory is dropped in silence.") {
+  Real::SynchronizeStream(stream).IgnoreError();
+  return Ok();
+}
+MUTANT(FAULT_5, Set, "Filling goes on after the fault.") {
+  Real::Set(work, destination, pattern, count).IgnoreError();
+  return Ok();
+}
+MUTANT(FAULT_5, CreateEvent, "Events are made after the fault.") {
+  const auto event = Real::CreateEvent(device);
+  return event.ok() ? event : Event(device, 1);
+}
+MUTANT(FAULT_5, Unmap, "Memory that queued work uses is not unmapped.") {
+  const auto done = Real::SynchronizeDevice(DeviceOrdinal(0));
+  return done.ok() && IsMapped(range.base) ? Refuse(DriverCode::kNotReady) : Real::Unmap(range);
+}
+MUTANT(FAULT_6, SetAccess, "A change of rights lets queued work finish.") {
+  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
+  return Real::SetAccess(range, grants);
+}
+MUTANT(FAULT_6, SetAccess, "A right that queued work needs is not lowered to read-only.") {
+  const bool lowers = grants[0].access == Access::kRead;
+  return lowers ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(FAULT_6, SetAccess, "Read-only is too little for work that only reads.") {
+  const AccessGrant none{grants[0].location, Access::kNone};
+  const bool lowers = grants[0].access == Access::kRead;
+  return Real::SetAccess(range, lowers ? absl::MakeConstSpan(&none, 1) : grants);
+}
+MUTANT(FAULT_6, SynchronizeStream, "Work whose right was taken is told as UNKNOWN.") {
+  return Instead(Real::SynchronizeStream(stream), DriverCode::kUnknown);
+}
 
 }  // namespace twinmmu::conformance

@@ -305,4 +305,40 @@ MUTANT(MAP_18, Map, "Mapping where another mapping was overwrites the data.") {
   return status;
 }
 
+MUTANT(MAP_19, Map, "The granule behind is mapped as well.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  const auto more = Real::Create(Granule(), AllocationProperties(), 0);
+  if (more.ok()) Real::Map({range.end(), Granule(), Bytes(0)}, *more, Bytes(0), 0).IgnoreError();
+  return status;
+}
+MUTANT(MAP_19, GetAccess, "What lies before a mapping in its reservation has a right: none.") {
+  const auto access = Real::GetAccess(location, address);
+  return !access.ok() && ReservationAt(address).has_value() ? Access::kNone : access;
+}
+MUTANT(MAP_20, Map, "The border of two reservations is not crossed, as documented.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  return crosses ? Refuse() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_20, Map, "A mapping across the border is moved to the start of the first.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  return Real::Map(crosses ? Head(*reservation, range.size) : range, handle, offset, flags);
+}
+MUTANT_ON("strict", MAP_20, Map, "A range across the border is reported as mapped.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  return crosses ? Ok() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_21, Map, "An offset is noticed first of all.") {
+  if (offset != Bytes(0)) return Refuse(DriverCode::kNotSupported);
+  return Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_21, Map, "A place that is mapped is noticed before an offset.") {
+  return IsMapped(range.base) ? Refuse() : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MAP_21, Map, "A misaligned place is noticed before an offset.") {
+  return range.base.IsAligned(Granule()) ? Real::Map(range, handle, offset, flags) : Refuse();
+}
+
 }  // namespace twinmmu::conformance

@@ -151,4 +151,29 @@ MUTANT(PEER_9, GetAddressRange, "The address range needs a right of any device."
   return range.ok() ? range : Real::GetAddressRange(kSecond, address);
 }
 
+MUTANT(PEER_10, Write, "After a fault of one device the other's copies go on.") {
+  const absl::Status status = Real::Write(work, destination, source, size);
+  return work.device == kSecond ? Ok() : status;
+}
+MUTANT(PEER_10, SynchronizeDevice, "A fault of one device is not told by the other.") {
+  const absl::Status status = Real::SynchronizeDevice(device);
+  return device == kSecond ? Ok() : status;
+}
+MUTANT(PEER_10, GetMemoryInfo, "After a fault of one device the other's memory is told.") {
+  const auto info = Real::GetMemoryInfo(device);
+  return device == kSecond && !info.ok() ? MemoryInfo() : info;
+}
+MUTANT(PEER_10, Unmap, "After a fault of one device the other's memory stays mapped.") {
+  const auto owner =
+      Real::GetPointerAttribute(kFirst, PointerAttribute::kDeviceOrdinal, range.base);
+  return owner.ok() && *owner == 1 ? Refuse(DriverCode::kIllegalAddress) : Real::Unmap(range);
+}
+MUTANT(PEER_11, WaitEvent, "A stream cannot wait for an event of another device.") {
+  const bool foreign = event.device() != stream.device();
+  return foreign ? Refuse(DriverCode::kInvalidHandle) : Real::WaitEvent(stream, event);
+}
+MUTANT(PEER_11, WaitEvent, "A wait for an event of another device does nothing.") {
+  return event.device() != stream.device() ? Ok() : Real::WaitEvent(stream, event);
+}
+
 }  // namespace twinmmu::conformance

@@ -34,15 +34,13 @@ MUTANT(PTR_1, GetPointerAttribute, "MAPPED is 0.") {
   if (attribute == PointerAttribute::kMapped) return 0;
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped, MAPPED is 0.") {
-  if (attribute == PointerAttribute::kMapped && !IsMapped(address)) return 0;
+MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped, the right is none: 0.") {
+  if (attribute == PointerAttribute::kAccessFlags && !IsMapped(address)) return 0;
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_2, GetPointerAttribute, "A reservation without a mapping has a RANGE.") {
-  const auto reservation = ReservationAt(address);
-  if (attribute == PointerAttribute::kRangeStartAddress && reservation.has_value()) {
-    return reservation->base.value();
-  }
+MUTANT(PTR_2, GetPointerAttribute, "A reserved address has a mapping of size 0.") {
+  const bool reserved = ReservationAt(address).has_value() && !IsMapped(address);
+  if (attribute == PointerAttribute::kMappingSize && reserved) return 0;
   return Real::GetPointerAttribute(device, attribute, address);
 }
 MUTANT(PTR_2, GetPointerAttribute, "Memory of the program is on device 0.") {
@@ -163,6 +161,22 @@ MUTANT(RANGE_3, GetAddressRange, "A range needs no right.") {
 }
 MUTANT(RANGE_3, GetAddressRange, "A mapping without a right is NOT_PERMITTED.") {
   return Instead(Real::GetAddressRange(device, address), DriverCode::kNotPermitted);
+}
+
+MUTANT(PTR_7, GetPointerAttribute, "Where nothing is mapped, MAPPED is 0, as documented.") {
+  if (attribute == PointerAttribute::kMapped && !IsMapped(address)) return 0;
+  return Real::GetPointerAttribute(device, attribute, address);
+}
+MUTANT(PTR_7, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.") {
+  return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotFound);
+}
+MUTANT_ON("strict", PTR_7, GetPointerAttribute, "A reserved address has no attributes.") {
+  if (!IsMapped(address)) return Refuse();
+  return Real::GetPointerAttribute(device, attribute, address);
+}
+MUTANT_ON("strict", PTR_7, GetPointerAttribute, "MAPPED is 1 wherever addresses are reserved.") {
+  if (attribute == PointerAttribute::kMapped) return 1;
+  return Real::GetPointerAttribute(device, attribute, address);
 }
 
 }  // namespace twinmmu::conformance

@@ -144,7 +144,8 @@ void Real::Scribble(const AddressRange& range) {
   for (const AddressRange& mapping : MappingsIn(range)) {
     const Access access = AccessAt(mapping.base);
     Grant(mapping, Access::kReadWrite);
-    executor_->Fill(DeviceOrdinal(0), mapping.base, {0xee, Bytes(1)}, mapping.size.value())
+    const std::vector<char> bytes(mapping.size.value(), 'x');
+    executor_->CopyHostToDevice(DeviceOrdinal(0), mapping.base, bytes.data(), mapping.size)
         .IgnoreError();
     Grant(mapping, access);
   }

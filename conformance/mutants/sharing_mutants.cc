@@ -249,4 +249,34 @@ MUTANT(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKN
   return Instead(Real::ImportShareableHandle(shareable), DriverCode::kUnknown);
 }
 
+MUTANT_CLASS(SHARE_16, ImportsACopy, "A descriptor that came through a socket is other memory.")
+MUTANT(SHARE_14, ExportShareableHandle, "An export keeps a descriptor for itself.") {
+  const auto exported = Real::ExportShareableHandle(handle, type, flags);
+  if (exported.ok()) dup(exported->file_descriptor);
+  return exported;
+}
+MUTANT(SHARE_14, ImportShareableHandle, "An import keeps a duplicate of the descriptor.") {
+  dup(shareable.file_descriptor);
+  return Real::ImportShareableHandle(shareable);
+}
+MUTANT(SHARE_15, ExportShareableHandle,
+       "Where no descriptor is left, an export is OUT_OF_MEMORY.") {
+  return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kOutOfMemory);
+}
+MUTANT(SHARE_15, ImportShareableHandle, "Where no descriptor is left, nothing is imported.") {
+  const int duplicate = dup(shareable.file_descriptor);
+  if (duplicate < 0) return Refuse(DriverCode::kOperatingSystem);
+  close(duplicate);
+  return Real::ImportShareableHandle(shareable);
+}
+MUTANT(SHARE_16, ImportShareableHandle,
+       "A descriptor with no other open in the process is foreign.") {
+  if (shareable.file_descriptor >= 0) return Refuse(DriverCode::kUnknown);
+  return Real::ImportShareableHandle(shareable);
+}
+MUTANT(SHARE_17, ImportShareableHandle, "A handle type that is NOT_SUPPORTED is noticed first.") {
+  if (shareable.type == HandleType::kWin32) return Refuse(DriverCode::kNotSupported);
+  return Real::ImportShareableHandle(shareable);
+}
+
 }  // namespace twinmmu::conformance

@@ -1,10 +1,13 @@
-// Mutants of streams, events and threads; and of what the CPU sees.
+// Mutants of streams, events, threads and processes; and of what the CPU sees.
 
 #include <sys/mman.h>
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "conformance/mutants/mutant.h"
 
@@ -109,6 +112,169 @@ MUTANT(HOST_3, SetAccess, "The CPU may touch device memory.") {
   // Where device addresses are but numbers, nothing of the program lies there.
   mprotect(reinterpret_cast<void*>(range.base.value()), Granule().value(), PROT_READ | PROT_WRITE);
   return status;
+}
+
+MUTANT(STREAM_5, Move, "A name of the default stream is not known.") {
+  const bool named = work.stream.has_value() && work.stream->value() == 2;
+  return named ? Refuse(DriverCode::kInvalidHandle) : Real::Move(work, destination, source, size);
+}
+MUTANT(STREAM_5, Set, "Under one of its names the default stream does nothing.") {
+  const bool named = work.stream.has_value() && work.stream->value() == 1;
+  return named ? Ok() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(STREAM_6, SynchronizeStream, "Synchronising one stream waits for all.") {
+  return Real::SynchronizeDevice(stream.device());
+}
+MUTANT(STREAM_6, Set, "Whatever is given to the default stream waits for all streams.") {
+  const bool by_default = work.stream.has_value() && work.stream->value() == 0;
+  if (by_default) Real::SynchronizeDevice(work.device).IgnoreError();
+  return Real::Set(work, destination, pattern, count);
+}
+MUTANT(STREAM_7, SynchronizeEvent, "Waiting for an event waits for all work.") {
+  return Real::SynchronizeDevice(event.device());
+}
+namespace {
+
+class RecordsOnce : public Real {
+ public:
+  using Real::Real;
+  CALL_RecordEvent() override {
+    return std::exchange(recorded_, true) ? Ok() : Real::RecordEvent(event, stream);
+  }
+
+ private:
+  bool recorded_ = false;
+};
+MUTANT_CLASS(STREAM_7, RecordsOnce, "An event that was recorded is not recorded again.")
+
+class SaysYesOnce : public Real {
+ public:
+  using Real::Real;
+  CALL_QueryEvent() override {
+    const auto done = Real::QueryEvent(event);
+    if (said_ && done.ok()) return false;
+    said_ = done.ok() && *done;
+    return done;
+  }
+
+ private:
+  bool said_ = false;
+};
+MUTANT_CLASS(STREAM_11, SaysYesOnce, "An event that was done is not done when it is asked again.")
+
+// Fills of a created stream are handed on when somebody waits.
+class HandsOnLate : public Real {
+ public:
+  using Real::Real;
+  CALL_Set() override {
+    if (!work.stream.has_value() || work.stream->value() == 0) {
+      return Real::Set(work, destination, pattern, count);
+    }
+    late_.push_back([=] { Real::Set(work, destination, pattern, count).IgnoreError(); });
+    return Ok();
+  }
+  CALL_SynchronizeStream() override {
+    HandOn();
+    return Real::SynchronizeStream(stream);
+  }
+  CALL_SynchronizeDevice() override {
+    HandOn();
+    return Real::SynchronizeDevice(device);
+  }
+  CALL_DestroyStream() override {
+    late_.clear();
+    return Real::DestroyStream(stream);
+  }
+
+ private:
+  void HandOn() {
+    for (const auto& fill : late_) fill();
+    late_.clear();
+  }
+  std::vector<std::function<void()>> late_;
+};
+MUTANT_CLASS(STREAM_9, HandsOnLate, "What a stream has not done when it is destroyed is dropped.")
+
+}  // namespace
+MUTANT(STREAM_2, WaitEvent, "A wait does nothing.") { return Ok(); }
+MUTANT(STREAM_8, SynchronizeStream, "A wait is for all that the event's stream is given.") {
+  return Real::SynchronizeDevice(stream.device());
+}
+MUTANT(STREAM_9, DestroyStream, "A stream with work is not destroyed.") {
+  const auto done = Real::QueryStream(stream);
+  return done.ok() && *done ? Real::DestroyStream(stream) : Refuse(DriverCode::kNotReady);
+}
+MUTANT(STREAM_10, SynchronizeDevice, "Synchronising a device waits for its default stream.") {
+  return Real::SynchronizeStream(Stream(device));
+}
+MUTANT(STREAM_11, QueryStream, "A stream that is asked too early gives an error.") {
+  const auto done = Real::QueryStream(stream);
+  if (done.ok() && !*done) return Refuse(DriverCode::kNotReady);
+  return done;
+}
+MUTANT(STREAM_12, Unmap, "An unmapping waits for queued work.") {
+  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
+  return Real::Unmap(range);
+}
+MUTANT(STREAM_12, AddressFree, "Freeing addresses waits for queued work.") {
+  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
+  return Real::AddressFree(range);
+}
+MUTANT(STREAM_12, Release, "Released memory is taken from queued work.") {
+  for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
+  return Real::Release(handle);
+}
+
+// What one thread does reaches the other.
+MUTANT(THREAD_2, Unmap, "Unmapping overwrites the neighbour.") {
+  Scribble({range.base - Bytes(1), Bytes(1), Bytes(0)});
+  return Real::Unmap(range);
+}
+MUTANT(THREAD_2, Read, "A thread beside another one reads nothing.") {
+  return size == Bytes(4) ? Ok() : Real::Read(work, destination, source, size);
+}
+MUTANT(THREAD_3, GetAccess, "A mapping that comes or goes is NOT_FOUND.") {
+  return Instead(Real::GetAccess(location, address), DriverCode::kNotFound);
+}
+MUTANT(THREAD_3, Unmap, "An unmapping is left to the next mapping.") {
+  const auto mapping = MappingAt(range.base);
+  const bool first = mapping.has_value() && *mapping != MappingsIn(kEverything).front();
+  return first ? Ok() : Real::Unmap(range);
+}
+MUTANT(THREAD_4, GetAccess, "A right that was just changed reads as a mixture.") {
+  const auto access = Real::GetAccess(location, address);
+  if (access.ok() && *access == Access::kReadWrite) return static_cast<Access>(2);
+  return access;
+}
+MUTANT(THREAD_4, SetAccess, "A right that is changed often is not lowered.") {
+  const bool lowers = AccessAt(range.base) == Access::kReadWrite;
+  return lowers ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(THREAD_5, Map, "Both of two threads are told that they have mapped.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return MappingAt(range.base) == range ? Ok() : status;
+}
+MUTANT(THREAD_5, Map, "Of two threads the second one wins, and both are told so.") {
+  if (MappingAt(range.base) == range) Remove(range);
+  return Real::Map(range, handle, offset, flags);
+}
+
+// In a child made by fork.
+MUTANT(FORK_1, GetDeviceCount, "A forked child still counts the devices.") {
+  const auto count = Real::GetDeviceCount();
+  return count.ok() ? count : 2;
+}
+MUTANT(FORK_1, AddressReserve, "A forked child has its arguments looked at.") {
+  if (size == Bytes(0)) return Refuse();
+  return Real::AddressReserve(size, options);
+}
+MUTANT(FORK_1, Set, "A forked child fills memory in name.") {
+  Real::Set(work, destination, pattern, count).IgnoreError();
+  return Ok();
+}
+MUTANT(FORK_1, Release, "A forked child may let go of what it inherited.") {
+  Real::Release(handle).IgnoreError();
+  return Ok();
 }
 
 }  // namespace twinmmu::conformance

@@ -5,7 +5,8 @@
 namespace twinmmu::conformance {
 
 CALL_Read(WithoutMemory::) {
-  const absl::Status status = Real::Read(work, destination, source, size);
+  absl::Status status = Real::Read(work, destination, source, size);
+  if (status.ok() && work.stream.has_value()) status = Real::SynchronizeStream(*work.stream);
   if (status.ok() && size != Bytes(0)) std::memset(destination, 0, size.value());
   return status;
 }

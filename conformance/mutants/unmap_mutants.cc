@@ -217,4 +217,39 @@ MUTANT_ON("strict", UNMAP_12, Unmap, "A range that wraps is refused, and all beh
   return Real::Unmap(range);
 }
 
+MUTANT(UNMAP_13, Unmap, "All mappings in the same page of the page table go.") {
+  const uint64_t page = 512 * Granule().value();
+  const AddressRange shared{DeviceAddress(range.base.value() / page * page), Bytes(page), Bytes(0)};
+  const absl::Status status = Real::Unmap(range);
+  Remove(shared);
+  return status;
+}
+MUTANT(UNMAP_13, Unmap, "A mapping 512 granules behind loses its data.") {
+  const absl::Status status = Real::Unmap(range);
+  Scribble({range.base + 512 * Granule(), Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT(UNMAP_13, Unmap, "What is far from the start of its reservation is not unmapped.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool far = reservation.has_value() && range.base - reservation->base > GiB(32);
+  return far ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_14, Unmap, "The border of two reservations is not crossed, as documented.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  return crosses ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_14, Unmap, "Only what lies before the border is unmapped.") {
+  const auto reservation = ReservationAt(range.base);
+  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  const absl::Status status = Real::Unmap(crosses ? *reservation : range);
+  return status;
+}
+MUTANT_ON("strict", UNMAP_14, Unmap, "The border of two reservations is crossed.") {
+  const auto mappings = MappingsIn(range);
+  if (mappings.empty() || mappings.back().end() > range.end()) return Real::Unmap(range);
+  Remove(range);
+  return Ok();
+}
+
 }  // namespace twinmmu::conformance
