@@ -92,6 +92,9 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
     return InvalidValue(call, "there is no compression type ",
                         static_cast<int>(properties.compression));
   }
+  if (properties.compression != CompressionType::kNone && location.type != LocationType::kDevice) {
+    return InvalidValue(call, "memory of ", ToString(location), " cannot be compressed");
+  }
   if (Has(types, kWindows)) {
     return InvalidValue(call, "handle types ", ToString(types), " exist only on Windows");
   }

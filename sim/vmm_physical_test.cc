@@ -29,6 +29,8 @@ TEST_F(PhysicalTest, CreateRefusesWrongArguments) {
   managed.type = AllocationType::kManaged;
   AllocationProperties compressed;
   compressed.compression = static_cast<CompressionType>(9);
+  AllocationProperties host_compressed = On(Location::HostNuma(0));
+  host_compressed.compression = CompressionType::kGeneric;
   AllocationProperties host_shared = Shareable();
   host_shared.location = Location::Host();
   EXPECT_THAT(vmm().Create(Bytes(0), {}), HasDriverCode(kInvalid));
@@ -36,6 +38,7 @@ TEST_F(PhysicalTest, CreateRefusesWrongArguments) {
   EXPECT_THAT(vmm().Create(kGranule, {}, 1), HasDriverCode(kInvalid));
   EXPECT_THAT(vmm().Create(kGranule, managed), HasDriverCode(kInvalid));
   EXPECT_THAT(vmm().Create(kGranule, compressed), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm().Create(kGranule, host_compressed), HasDriverCode(kInvalid));
   EXPECT_THAT(vmm().Create(kGranule, host_shared), HasDriverCode(kInvalid));
   EXPECT_THAT(vmm().Create(kGranule, WithTypes(2)), HasDriverCode(kInvalid));
   EXPECT_THAT(vmm().Create(kGranule, On(Location::HostNumaCurrent())), HasDriverCode(kInvalid));

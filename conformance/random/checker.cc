@@ -99,22 +99,41 @@ bool Checker::IsLeftOut(const Call& call) const {
       call.kind == CallKind::kCopyHostToDevice || call.kind == CallKind::kCopyDeviceToHost;
   if (between_host && Value(call.size) > kMostHostBytes) return true;
   return defined_only_ && (!model_.IsDefined(handle) || call.stream == StreamOperand::kInvented ||
-                           UsesARangeThatWraps(call));
+                           call.properties.usage != 0 || ReachesOthers(call));
 }
 
-// A driver may fault then.
-bool Checker::UsesARangeThatWraps(const Call& call) const {
-  const auto wraps = [](DeviceAddress address, Bytes size) { return address + size < address; };
+// The driver has reservations and memory of its own, and does not guard them. Beside a reservation
+// of this sequence anything may lie, and a range that wraps may end the process.
+bool Checker::ReachesOthers(const Call& call) const {
+  const auto reaches = [this](const AddressRange& range) {
+    if (range.base == DeviceAddress(0)) return false;
+    const AddressRange* reservation = model_.ReservationAt(range.base);
+    return reservation == nullptr || (range.size != Bytes(0) && !reservation->contains(range));
+  };
+  const auto at = [this](const Place& place, Bytes size) {
+    return AddressRange{Value(place), size, Bytes(0)};
+  };
   switch (call.kind) {
+    case CallKind::kMap:
+    case CallKind::kUnmap:
+    case CallKind::kSetAccess:
     case CallKind::kCopyHostToDevice:
-      return wraps(Value(call.address), Value(call.size));
+      return reaches(RangeOf(call));
     case CallKind::kCopyDeviceToHost:
-      return wraps(Value(call.source), Value(call.size));
+      return reaches(at(call.source, Value(call.size)));
     case CallKind::kCopyDeviceToDevice:
-      return wraps(Value(call.address), Value(call.size)) ||
-             wraps(Value(call.source), Value(call.size));
-    case CallKind::kFill:
-      return wraps(Value(call.address), call.pattern.width * call.count);
+      return reaches(RangeOf(call)) || reaches(at(call.source, Value(call.size)));
+    case CallKind::kFill: {
+      uint64_t size = 0;
+      return __builtin_mul_overflow(call.pattern.width.value(), call.count, &size) ||
+             reaches(at(call.address, Bytes(size)));
+    }
+    case CallKind::kRetain:
+    case CallKind::kAddressFree:
+    case CallKind::kGetAccess:
+    case CallKind::kGetPointerAttribute:
+    case CallKind::kGetAddressRange:
+      return reaches(at(call.address, Bytes(0)));
     default:
       return false;
   }

@@ -51,7 +51,7 @@ class Checker {
 
  private:
   bool IsLeftOut(const Call& call) const;
-  bool UsesARangeThatWraps(const Call& call) const;
+  bool ReachesOthers(const Call& call) const;
   AddressRange RangeOf(const Call& call) const;
 
   Step AddressReserve(const Call& call);

@@ -123,6 +123,8 @@ DriverCode Model::CheckProperties(const AllocationProperties& properties) const 
   }
   if (properties.type != AllocationType::kPinned) return kInvalidValue;
   if (properties.compression > CompressionType::kGeneric) return kInvalidValue;
+  const bool on_device = location.type == LocationType::kDevice;
+  if (properties.compression != CompressionType::kNone && !on_device) return kInvalidValue;
   if (Has(types, kWindows)) return kInvalidValue;
   const bool unknown = (types & (kShareable | kWindows)) != types;
   if (unknown && !Deviates(Deviation::kUnknownHandleTypesAreIgnored)) return kInvalidValue;
