@@ -14,7 +14,7 @@ absl::Status RunsNoKernels(const char* call) {
 
 absl::StatusOr<Module> SimulatedExecutor::LoadModule(DeviceOrdinal device,
                                                      absl::string_view /*ptx*/) {
-  constexpr char kCall[] = "cuModuleLoadData";
+  static constexpr char kCall[] = "cuModuleLoadData";
   const absl::Status known = CheckDevice(kCall, device);
   return known.ok() ? RunsNoKernels(kCall) : known;
 }

@@ -110,7 +110,7 @@ absl::StatusOr<Stream> SimulatedExecutor::CreateStream(DeviceOrdinal device) {
 
 // What a destroyed stream has queued stays with the scheduler.
 absl::Status SimulatedExecutor::DestroyStream(Stream stream) {
-  constexpr char kCall[] = "cuStreamDestroy";
+  static constexpr char kCall[] = "cuStreamDestroy";
   const absl::Status known = CheckDevice(kCall, stream.device());
   if (!known.ok()) return known;
   {
@@ -125,7 +125,7 @@ absl::Status SimulatedExecutor::DestroyStream(Stream stream) {
 }
 
 absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
-  constexpr char kCall[] = "cuStreamQuery";
+  static constexpr char kCall[] = "cuStreamQuery";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok()) return usable;
@@ -134,7 +134,7 @@ absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
 }
 
 absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
-  constexpr char kCall[] = "cuStreamSynchronize";
+  static constexpr char kCall[] = "cuStreamSynchronize";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok() || mmu_.scheduler.eager()) return usable;
@@ -151,7 +151,7 @@ absl::StatusOr<Event> SimulatedExecutor::CreateEvent(DeviceOrdinal device) {
 }
 
 absl::Status SimulatedExecutor::DestroyEvent(Event event) {
-  constexpr char kCall[] = "cuEventDestroy";
+  static constexpr char kCall[] = "cuEventDestroy";
   const absl::Status known = CheckDevice(kCall, event.device());
   if (!known.ok()) return known;
   {
@@ -166,7 +166,7 @@ absl::Status SimulatedExecutor::DestroyEvent(Event event) {
 }
 
 absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
-  constexpr char kCall[] = "cuEventRecord";
+  static constexpr char kCall[] = "cuEventRecord";
   StreamScheduler::Point point;
   Queue queue;
   absl::Status usable = CheckEvent(kCall, event, &point);
@@ -190,7 +190,7 @@ absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
 }
 
 absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
-  constexpr char kCall[] = "cuStreamWaitEvent";
+  static constexpr char kCall[] = "cuStreamWaitEvent";
   Queue queue;
   StreamScheduler::Point point;
   absl::Status usable = CheckStream(kCall, stream, &queue);
@@ -200,7 +200,7 @@ absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
 }
 
 absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
-  constexpr char kCall[] = "cuEventQuery";
+  static constexpr char kCall[] = "cuEventQuery";
   StreamScheduler::Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
@@ -218,7 +218,7 @@ absl::StatusOr<bool> SimulatedExecutor::Query(const char* call,
 }
 
 absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
-  constexpr char kCall[] = "cuEventSynchronize";
+  static constexpr char kCall[] = "cuEventSynchronize";
   StreamScheduler::Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok() || mmu_.scheduler.eager()) return known;
@@ -227,7 +227,7 @@ absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
 }
 
 absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
-  constexpr char kCall[] = "cuCtxSynchronize";
+  static constexpr char kCall[] = "cuCtxSynchronize";
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok() || mmu_.scheduler.eager()) return known;
   mmu_.scheduler.FinishDevice(device);

@@ -1,5 +1,6 @@
 #include "sim/mmu.h"
 
+#include <optional>
 #include <utility>
 
 namespace twinmmu {
@@ -21,25 +22,14 @@ Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size
       history(calls_remembered),
       log(diagnostics_kept) {}
 
-std::optional<int> Mmu::RightOf(const Location& location) const {
-  switch (location.type) {
-    case LocationType::kDevice:
-      if (!HasDevice(DeviceOrdinal(location.id))) return std::nullopt;
-      return location.id;
-    case LocationType::kHost:
-    case LocationType::kHostNuma:
-      return host;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<uint32_t> Mmu::ReservationAt(DeviceAddress address) const {
+const AddressRange* Mmu::ReservationAt(DeviceAddress address) const {
   const PageEntry entry = At(address);
-  if (entry.hole()) return std::nullopt;
-  if (!entry.mapped()) return entry.index();
+  if (entry.hole()) return nullptr;
+  if (!entry.mapped()) return &space[entry.index()];
   const MappingRecord& mapping = mappings[entry.index()];
-  return mapping.overhangs ? space.Find(address) : mapping.reservation;
+  if (!mapping.overhangs) return &space[mapping.reservation];
+  const std::optional<uint32_t> id = space.Find(address);
+  return id.has_value() ? &space[*id] : nullptr;
 }
 
 template <typename Allowed>

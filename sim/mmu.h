@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "api/address.h"
 #include "api/allocation.h"
@@ -77,9 +76,22 @@ struct Mmu {
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < profile.device_count();
   }
-  // The number of a location that can have rights, which any NUMA node can, known or not; nullopt
+  // The number of a location that can have rights, which any NUMA node can, known or not; kNowhere
   // for others.
-  std::optional<int> RightOf(const Location& location) const;
+  static constexpr int kNowhere = -1;
+  int IndexOf(const Location& location) const {
+    if (location.type == LocationType::kDevice) {
+      return HasDevice(DeviceOrdinal(location.id)) ? location.id : kNowhere;
+    }
+    const bool of_host =
+        location.type == LocationType::kHost || location.type == LocationType::kHostNuma;
+    return of_host ? host : kNowhere;
+  }
+
+  // Whether `value` is a multiple of the minimum granularity.
+  bool IsGranular(uint64_t value) const {
+    return (value & (profile.minimum_granularity.value() - 1)) == 0;
+  }
 
   // The page of an address; of one outside the window, a page that is a hole.
   uint64_t PageOf(DeviceAddress address) const {
@@ -101,9 +113,9 @@ struct Mmu {
   const Allocation& AllocationOf(const MappingRecord& mapping) const {
     return memory[mapping.allocation];
   }
-  // The reservation that contains `address`, be it mapped or not.
-  std::optional<uint32_t> ReservationAt(DeviceAddress address) const;
-  bool IsReserved(DeviceAddress address) const { return ReservationAt(address).has_value(); }
+  // The reservation that contains `address`, be it mapped or not; null if there is none.
+  const AddressRange* ReservationAt(DeviceAddress address) const;
+  bool IsReserved(DeviceAddress address) const { return ReservationAt(address) != nullptr; }
 
   // What `device` may do with a page that is mapped. Memory of the host can also be reached through
   // the host, with the host's right.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 
 #include "sim/call_record.h"
@@ -20,11 +19,11 @@ bool IsKnown(Access access) {
 
 // What can be said of a grant without looking at memory.
 absl::Status SimulatedVmm::CheckGrant(const AccessGrant& grant) const {
-  constexpr char kCall[] = "cuMemSetAccess";
+  static constexpr char kCall[] = "cuMemSetAccess";
   if (!IsKnown(grant.access)) {
     return InvalidValue(kCall, "there is no access ", static_cast<uint32_t>(grant.access));
   }
-  if (!mmu_.RightOf(grant.location).has_value()) {
+  if (mmu_.IndexOf(grant.location) == Mmu::kNowhere) {
     return InvalidValue(kCall, "location ", ToString(grant.location), " does not exist");
   }
   return absl::OkStatus();
@@ -66,9 +65,9 @@ absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
 
 // The location of the grant can reach the memory of every mapping in `range`.
 absl::Status SimulatedVmm::CheckReach(const AddressRange& range, const AccessGrant& grant) const {
-  constexpr char kCall[] = "cuMemSetAccess";
+  static constexpr char kCall[] = "cuMemSetAccess";
   if (grant.access == Access::kNone) return absl::OkStatus();
-  const int number = *mmu_.RightOf(grant.location);
+  const int number = mmu_.IndexOf(grant.location);
   for (DeviceAddress address = range.base; address < range.end();) {
     const MappingRecord& mapping = *mmu_.MappingAt(address);
     address = mmu_.RangeOf(mapping).end();
@@ -101,7 +100,7 @@ void SimulatedVmm::WarnOfHole(CallRecord& call, const AddressRange& range,
 
 absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
                                      absl::Span<const AccessGrant> grants) {
-  constexpr char kCall[] = "cuMemSetAccess";
+  static constexpr char kCall[] = "cuMemSetAccess";
   CallRecord call(mmu_, Call::kSetAccess, range);
   if (grants.empty()) return InvalidValue(kCall, "there is no grant");
   for (const AccessGrant& grant : grants) {
@@ -117,7 +116,7 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
   for (const AccessGrant& grant : grants) {
     refused = CheckReach(*granted, grant);
     if (!refused.ok()) break;
-    const int number = *mmu_.RightOf(grant.location);
+    const int number = mmu_.IndexOf(grant.location);
     to_host = to_host || number == mmu_.host;
     edit.Grant(number, grant.access);
   }
@@ -179,17 +178,17 @@ absl::Status SimulatedVmm::ShowToCpu(const AddressRange& range, Access access) {
 }
 
 absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceAddress address) {
-  constexpr char kCall[] = "cuMemGetAccess";
+  static constexpr char kCall[] = "cuMemGetAccess";
   if (address == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
-  const std::optional<int> number = mmu_.RightOf(location);
-  if (!number.has_value()) {
+  const int number = mmu_.IndexOf(location);
+  if (number == Mmu::kNowhere) {
     return Fail(DriverCode::kInvalidDevice, kCall, "location ", ToString(location),
                 " does not exist");
   }
   const std::shared_lock lock(mmu_.mutex);
   const PageEntry entry = mmu_.At(address);
   if (!entry.mapped()) return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
-  const Access own = entry.access(*number);
+  const Access own = entry.access(number);
   const bool falls_back = mmu_.profile.quirks.host_access_falls_back_to_device &&
                           location.type == LocationType::kHost && own == Access::kNone &&
                           mmu_.profile.device_count() != 0;

@@ -26,7 +26,7 @@ absl::StatusOr<std::string> SimulatedVmm::GetDeviceName(DeviceOrdinal device) {
 
 absl::StatusOr<int> SimulatedVmm::GetDeviceAttribute(DeviceAttribute attribute,
                                                      DeviceOrdinal device) {
-  constexpr char kCall[] = "cuDeviceGetAttribute";
+  static constexpr char kCall[] = "cuDeviceGetAttribute";
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok()) return known;
   const auto& attributes = mmu_.profile.devices[device.value()].attributes;
@@ -38,7 +38,7 @@ absl::StatusOr<int> SimulatedVmm::GetDeviceAttribute(DeviceAttribute attribute,
 }
 
 absl::StatusOr<bool> SimulatedVmm::CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) {
-  constexpr char kCall[] = "cuDeviceCanAccessPeer";
+  static constexpr char kCall[] = "cuDeviceCanAccessPeer";
   absl::Status known = CheckDevice(kCall, device);
   if (known.ok()) known = CheckDevice(kCall, peer);
   if (!known.ok()) return known;
@@ -46,7 +46,7 @@ absl::StatusOr<bool> SimulatedVmm::CanAccessPeer(DeviceOrdinal device, DeviceOrd
 }
 
 absl::StatusOr<MemoryInfo> SimulatedVmm::GetMemoryInfo(DeviceOrdinal device) {
-  constexpr char kCall[] = "cuMemGetInfo";
+  static constexpr char kCall[] = "cuMemGetInfo";
   absl::Status usable = CheckDevice(kCall, device);
   if (usable.ok()) usable = mmu_.contexts.Check(kCall);
   if (!usable.ok()) return usable;

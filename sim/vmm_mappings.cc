@@ -31,10 +31,9 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
 
 // `range` begins in a reservation, nothing in it is mapped, and its end is where it may be.
 absl::Status SimulatedVmm::CheckMapTarget(CallRecord& call, const AddressRange& range) const {
-  const Bytes granularity = mmu_.profile.minimum_granularity;
-  if (!range.base.IsAligned(granularity) || range.size % granularity != Bytes(0)) {
+  if (!mmu_.IsGranular(range.base.value() | range.size.value())) {
     return call.Refuse({DiagnosticKind::kMapMisaligned, range.base}, "range ", range,
-                       " is no multiple of the granularity ", granularity);
+                       " is no multiple of the granularity ", mmu_.profile.minimum_granularity);
   }
   if (!mmu_.window.range().contains(range) || !mmu_.IsReserved(range.base)) {
     return call.Refuse({DiagnosticKind::kMapOfUnreserved, range.base}, "range ", range,
@@ -61,7 +60,7 @@ absl::Status SimulatedVmm::CheckMapTarget(CallRecord& call, const AddressRange& 
 
 absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
                                uint64_t flags) {
-  constexpr char kCall[] = "cuMemMap";
+  static constexpr char kCall[] = "cuMemMap";
   CallRecord call(mmu_, Call::kMap, range, handle.value());
   if (range.base == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
   if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
@@ -82,7 +81,7 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
                 ToString(range.size), " are not ", part ? "the whole" : "the first granules",
                 " of the allocation of ", ToString(whole));
   }
-  if (offset % mmu_.profile.minimum_granularity != Bytes(0)) {
+  if (!mmu_.IsGranular(offset.value())) {
     return InvalidValue(kCall, "offset ", ToString(offset), " is misaligned");
   }
   const absl::Status target = CheckMapTarget(call, range);
@@ -153,8 +152,8 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
 absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange& range,
                                             bool* regular) const {
   const Quirks& quirks = mmu_.profile.quirks;
-  const std::optional<uint32_t> id = mmu_.ReservationAt(range.base);
-  if (!id.has_value()) {
+  const AddressRange* const reservation = mmu_.ReservationAt(range.base);
+  if (reservation == nullptr) {
     return call.Refuse({DiagnosticKind::kUnmapOfUnreserved, range.base}, "address ", range.base,
                        " is not reserved");
   }
@@ -164,13 +163,12 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     return call.Refuse({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
                        " wraps");
   }
-  const AddressRange reservation = mmu_.space[*id];
-  *regular = reservation.contains(range);
+  *regular = reservation->contains(range);
   const bool refused = !quirks.unmap_reaches_beyond_reservation ||
                        (!quirks.unmap_passes_over_holes && end > mmu_.window.range().end());
   if (refused && !*regular) {
     return call.Refuse({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
-                       " leaves its reservation ", reservation);
+                       " leaves its reservation ", *reservation);
   }
   const uint64_t stop = wraps ? 0 : StopOf(mmu_, end);
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
@@ -202,7 +200,7 @@ void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) cons
               " wraps: nothing is unmapped");
     return;
   }
-  const AddressRange reservation = mmu_.space[*mmu_.ReservationAt(range.base)];
+  const AddressRange reservation = *mmu_.ReservationAt(range.base);
   if (!reservation.contains(range)) {
     call.Warn({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
               " leaves its reservation ", reservation);

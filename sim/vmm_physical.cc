@@ -154,7 +154,7 @@ absl::Status SimulatedVmm::CheckGranularityOf(const AllocationProperties& proper
 
 absl::StatusOr<Bytes> SimulatedVmm::GetAllocationGranularity(const AllocationProperties& properties,
                                                              Granularity option) {
-  constexpr char kCall[] = "cuMemGetAllocationGranularity";
+  static constexpr char kCall[] = "cuMemGetAllocationGranularity";
   const absl::Status valid = CheckGranularityOf(properties);
   if (!valid.ok()) return valid;
   switch (option) {
@@ -169,7 +169,7 @@ absl::StatusOr<Bytes> SimulatedVmm::GetAllocationGranularity(const AllocationPro
 absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
                                                       const AllocationProperties& properties,
                                                       uint64_t flags) {
-  constexpr char kCall[] = "cuMemCreate";
+  static constexpr char kCall[] = "cuMemCreate";
   const AddressRange asked{DeviceAddress(0), size, Bytes(0)};
   CallRecord call(mmu_, Call::kCreate, asked);
   const Bytes granularity = mmu_.profile.minimum_granularity;
@@ -250,7 +250,7 @@ void SimulatedVmm::WarnOfReleasedHandle(CallRecord& call, AllocationHandle handl
 
 absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
     AllocationHandle handle) {
-  constexpr char kCall[] = "cuMemGetAllocationPropertiesFromHandle";
+  static constexpr char kCall[] = "cuMemGetAllocationPropertiesFromHandle";
   const std::shared_lock lock(mmu_.mutex);
   const Allocation* allocation = FindUsable(handle);
   if (allocation == nullptr || allocation->references == 0) {

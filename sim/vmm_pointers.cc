@@ -30,7 +30,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attr
 absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
                                                            PointerAttribute attribute,
                                                            DeviceAddress address) {
-  constexpr char kCall[] = "cuPointerGetAttribute";
+  static constexpr char kCall[] = "cuPointerGetAttribute";
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok()) return known;
   const std::shared_lock lock(mmu_.mutex);
@@ -87,7 +87,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
 
 absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
                                                            DeviceAddress address) {
-  constexpr char kCall[] = "cuMemGetAddressRange";
+  static constexpr char kCall[] = "cuMemGetAddressRange";
   absl::Status usable = CheckDevice(kCall, device);
   if (usable.ok()) usable = mmu_.contexts.Check(kCall);
   if (!usable.ok()) return usable;

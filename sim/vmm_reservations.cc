@@ -43,7 +43,7 @@ const MappingRecord* FirstMapping(const Mmu& mmu, const AddressRange& range) {
 
 absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
                                                           const ReserveOptions& options) {
-  constexpr char kCall[] = "cuMemAddressReserve";
+  static constexpr char kCall[] = "cuMemAddressReserve";
   CallRecord call(mmu_, Call::kReserve, AddressRange{options.hint, size, options.alignment});
   const Bytes granularity = mmu_.profile.reservation_granularity;
   const Bytes alignment = std::max(options.alignment, mmu_.profile.default_alignment());

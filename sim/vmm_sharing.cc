@@ -12,7 +12,7 @@ namespace twinmmu {
 absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHandle handle,
                                                                     HandleType type,
                                                                     uint64_t flags) {
-  constexpr char kCall[] = "cuMemExportToShareableHandle";
+  static constexpr char kCall[] = "cuMemExportToShareableHandle";
   CallRecord call(mmu_, Call::kExport, AddressRange(), handle.value());
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
@@ -45,7 +45,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
 
 absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     const ShareableHandle& shareable) {
-  constexpr char kCall[] = "cuMemImportFromShareableHandle";
+  static constexpr char kCall[] = "cuMemImportFromShareableHandle";
   CallRecord call(mmu_, Call::kImport, AddressRange());
   const Quirks& quirks = mmu_.profile.quirks;
   // The driver takes the descriptor as a pointer, and this one for a null pointer.
