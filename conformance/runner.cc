@@ -152,9 +152,9 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
   PrintTable(columns, std::cout);
   const int exit_code = Judge(columns, options, failed);
   PrintCounts(columns, std::cout);
-  const bool written = WriteFile(options.markdown_path, columns, PrintMarkdown) &
-                       WriteFile(options.write_baseline_path, columns, WriteBaseline);
-  return written ? exit_code : 1;
+  const bool markdown_written = WriteFile(options.markdown_path, columns, PrintMarkdown);
+  const bool baseline_written = WriteFile(options.write_baseline_path, columns, WriteBaseline);
+  return markdown_written && baseline_written ? exit_code : 1;
 }
 
 }  // namespace twinmmu::conformance
