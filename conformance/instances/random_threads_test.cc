@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -154,40 +155,38 @@ void Race(const Checker& checker, Racer& a, Racer& b) {
   one.join();
 }
 
-// The checker as it is if `first` came before `second`; null: then the answers or the state would
-// be others.
-std::unique_ptr<Checker> Serial(const Checker& before, const Racer& first, const Racer& second) {
-  auto checker = std::make_unique<Checker>(before);
+// Whether the answers, and the state now, are as if `first` came before `second`.
+bool IsExplained(const Checker& before, const Racer& first, const Racer& second) {
+  Checker checker = before;
   for (const Racer* racer : {&first, &second}) {
     Recorder::answer = &racer->status;
-    const Step step = checker->Do(racer->call);
+    const Step step = checker.Do(racer->call);
     Recorder::answer = nullptr;
-    if (!step.difference.empty()) return nullptr;
+    if (!step.difference.empty()) return false;
   }
-  return checker->CheckState().has_value() ? nullptr : std::move(checker);
+  return !checker.CheckState().has_value();
 }
 
-// Of two calls at once, one is first.
+// Of two calls at once, one is first. Each round has a machine of its own: where both orders
+// explain what is seen, it is not known which one it was.
 TEST(RandomThreadsTest, TwoCallsAtOnceTakeEffectInSomeOrder) {
-  const absl::StatusOr<Subject> subject = SimSubject(Profile::ReferenceH200(2))();
-  ASSERT_THAT(subject, IsOk());
-  Recorder recorder(*subject->driver->vmm());
-  auto checker =
-      std::make_unique<Checker>(&recorder, *subject->driver->executor(), subject->machine, false);
   SeededChoices choices(1);
   for (int round = 0; round < 100; ++round) {
-    Generator generator(&choices, checker.get());
-    for (int i = 0; i < 10; ++i) {
-      ASSERT_FALSE(checker->DoAndCheck(generator.Next()).has_value());
+    const absl::StatusOr<Subject> subject = SimSubject(Profile::ReferenceH200(2))();
+    ASSERT_THAT(subject, IsOk());
+    Recorder recorder(*subject->driver->vmm());
+    Checker checker(&recorder, *subject->driver->executor(), subject->machine, false);
+    Generator generator(&choices, &checker);
+    for (int i = 0; i < 20; ++i) {
+      const std::optional<Difference> difference = checker.DoAndCheck(generator.Next());
+      ASSERT_FALSE(difference.has_value()) << "round " << round << ": " << difference->what;
     }
-    Racer a{ChooseRacer(generator, *checker), absl::OkStatus()};
-    Racer b{ChooseRacer(generator, *checker), absl::OkStatus()};
+    Racer a{ChooseRacer(generator, checker), absl::OkStatus()};
+    Racer b{ChooseRacer(generator, checker), absl::OkStatus()};
     if (a.call.address.slot != kNoSlot && !choices.OneIn(4)) b.call.address = a.call.address;
-    Race(*checker, a, b);
-    std::unique_ptr<Checker> after = Serial(*checker, a, b);
-    if (after == nullptr) after = Serial(*checker, b, a);
-    ASSERT_NE(after, nullptr) << "round " << round << ": " << a.status << " and " << b.status;
-    checker = std::move(after);
+    Race(checker, a, b);
+    EXPECT_TRUE(IsExplained(checker, a, b) || IsExplained(checker, b, a))
+        << "round " << round << ": " << a.status << " and " << b.status;
   }
 }
 

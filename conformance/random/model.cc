@@ -45,6 +45,14 @@ Answer Number(uint64_t number) {
 
 // --- Reservations
 
+bool Model::HasHostMemory(const AddressRange& range) const {
+  const std::vector<AddressRange> mappings = MappingsIn(range);
+  return std::any_of(mappings.begin(), mappings.end(), [this](const AddressRange& mapping) {
+    const uint64_t handle = granules_.at(mapping.base.value()).handle;
+    return allocations_.at(handle).properties.location.type != LocationType::kDevice;
+  });
+}
+
 const AddressRange* Model::ReservationAt(DeviceAddress address) const {
   for (const auto& [base, range] : reservations_) {
     if (range.contains(address)) return &range;

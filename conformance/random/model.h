@@ -122,6 +122,8 @@ class Model {
   int ReferencesOf(AllocationHandle handle) const;
   // The mapping at an address; empty where there is none.
   AddressRange MappingAt(DeviceAddress address) const;
+  // Whether memory of the host is mapped in some part of `range`.
+  bool HasHostMemory(const AddressRange& range) const;
   // Null where nothing is reserved.
   const AddressRange* ReservationAt(DeviceAddress address) const;
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
