@@ -201,12 +201,12 @@ void BM_CopyHostToDevice(benchmark::State& state) {
   const Loaded loaded(64);
   Executor* executor = *loaded.simulator->executor();
   const std::vector<char> source(static_cast<size_t>(state.range(0)), 'x');
-  for (auto _ : state) {
-    Require(executor
-                ->CopyHostToDevice(DeviceOrdinal(0), loaded.range.base, source.data(),
-                                   Bytes(source.size()))
-                .ok());
-  }
+  const auto copy = [&] {
+    return executor->CopyHostToDevice(DeviceOrdinal(0), loaded.range.base, source.data(),
+                                      Bytes(source.size()));
+  };
+  Require(copy().ok());  // the host gives the memory at the first touch, which is not measured
+  for (auto _ : state) Require(copy().ok());
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(BM_CopyHostToDevice)->Arg(4)->Arg(2 << 20)->Arg(64 << 20);
