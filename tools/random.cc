@@ -35,6 +35,10 @@ int RunRandom(const std::string& backend, const conformance::random::OpenSubject
               << " is not of the form FIRST-LAST.\n";
     return kUsageError;
   }
+  if (seeds.calls == 0) {
+    std::cerr << "twinmmu: --calls=0 would compare nothing.\n";
+    return kUsageError;
+  }
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<conformance::random::Report> report =
       conformance::random::RunSeeds(open, seeds);

@@ -48,6 +48,7 @@ expect 2 "wrong.json: profile: quirks.fast: there is no such key" conformance --
 expect 0 "sim: seeds 7-8, 40 calls, 0 differences" random --seeds=7-8 --calls=20
 expect 0 "sim: seeds 3-3, 5 calls, 0 differences" random --seeds=3 --calls=5 --profile=strict
 expect 2 "not of the form FIRST-LAST" random --seeds=9-8
+expect 2 "--calls=0 would compare nothing" random --calls=0
 expect 2 "no virtual memory management" random --profile=no-vmm
 expect 2 'there is no backend "rocm"' random --backend=rocm
 expect 1 "twinmmu: " random --backend=cuda --driver=/nonexistent.so
