@@ -1,0 +1,33 @@
+// The tables of the benchmark, one function each. `cuda` is null where there is no GPU: what it
+// would have shown is left out.
+
+#ifndef TWINMMU_TOOLS_BENCHMARK_SECTIONS_H_
+#define TWINMMU_TOOLS_BENCHMARK_SECTIONS_H_
+
+#include "api/driver.h"
+#include "backend/driver_table.h"
+#include "tools/benchmark/table.h"
+
+namespace twinmmu {
+
+struct Machines {
+  const DriverTable* table = nullptr;  // the functions that `cuda` calls
+  Driver* cuda = nullptr;
+  Driver* sim = nullptr;
+};
+
+// Each call straight through the driver's functions and through the interface, by turns.
+Table MeasureCalls(const Machines& machines);
+
+// Each call beside many live mappings.
+Table MeasureGrowth(const Machines& machines);
+
+// Map, set access and unmap in several threads.
+Table MeasureThreads(const Machines& machines);
+
+// The kernels fill and verify beside the driver's own copy and fill.
+Table MeasureBandwidth(Driver& cuda);
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_TOOLS_BENCHMARK_SECTIONS_H_
