@@ -19,7 +19,6 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
     {&Quirks::reserve_refuses_misaligned_hint, Deviation::kMisalignedHintIsRefused},
     {&Quirks::unmap_passes_over_holes, Deviation::kUnmapIgnoresHoles},
     {&Quirks::unmap_passes_over_holes, Deviation::kUnmapOfNothingSucceeds},
-    {&Quirks::unmap_passes_over_holes, Deviation::kUnmapOfAWrappedRangeSucceeds},
     {&Quirks::reserve_refuses_hint_beyond_addresses,
      Deviation::kHintBeyondTheAddressSpaceIsOutOfMemory},
     {&Quirks::set_access_stops_at_hole, Deviation::kSetAccessStopsAtAHole},
@@ -58,9 +57,10 @@ Traits TraitsOf(const Profile& profile) {
   if (profile.quirks.unmap_reaches_beyond_reservation) {
     traits.deviations.insert(Deviation::kUnmapCrossesReservations);
   }
-  // What is beyond a reservation is a hole in the range as well.
+  // What is beyond a reservation is a hole in the range as well, also where the range wraps.
   if (profile.quirks.unmap_reaches_beyond_reservation && profile.quirks.unmap_passes_over_holes) {
     traits.deviations.insert(Deviation::kUnmapReachesBeyondTheReservation);
+    traits.deviations.insert(Deviation::kUnmapOfAWrappedRangeSucceeds);
   }
   const Bytes host_page = KiB(4);
   if (profile.reservation_granularity > host_page) {

@@ -1,0 +1,33 @@
+// cuMemSetAccess and cuMemGetAccess.
+
+#include "conformance/programs/program.h"
+
+namespace twinmmu::conformance {
+
+DEVIATION_PROGRAM(kSetAccessStopsAtAHole, "CUDA_ERROR_INVALID_VALUE: read-write, read-write",
+                  "CUDA_SUCCESS: read, read-write") {
+  const AddressRange range = vmm.AddressReserve(3 * granule).value();
+  const AddressRange last = range.subrange(2 * granule, granule);  // behind a hole of a granule
+  MapNew(vmm, range.subrange(Bytes(0), granule));
+  MapNew(vmm, last);
+  const absl::Status set = vmm.SetAccess(range, {{kHere, Access::kRead}});
+  return absl::StrCat(CodeOf(set), ": ", ToString(vmm.GetAccess(kHere, range.base).value()), ", ",
+                      ToString(vmm.GetAccess(kHere, last.base).value()));
+}
+
+DEVIATION_PROGRAM(kSetAccessAppliesWhatPrecedesAnUnsupportedGrant,
+                  "CUDA_ERROR_NOT_SUPPORTED: read-write", "CUDA_ERROR_NOT_SUPPORTED: read") {
+  const AddressRange range = vmm.AddressReserve(granule).value();
+  MapNew(vmm, range);
+  const AccessGrant grants[] = {{kHere, Access::kRead}, {Location::Host(), Access::kRead}};
+  const absl::Status set = vmm.SetAccess(range, grants);
+  return absl::StrCat(CodeOf(set), ": ", ToString(vmm.GetAccess(kHere, range.base).value()));
+}
+
+DEVIATION_PROGRAM(kHostIsAnsweredWithTheRightOfDevice0, "none", "read-write") {
+  const AddressRange range = vmm.AddressReserve(granule).value();
+  MapNew(vmm, range);
+  return ToString(vmm.GetAccess(Location::Host(), range.base).value());
+}
+
+}  // namespace twinmmu::conformance
