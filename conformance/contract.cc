@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "conformance/document.h"
 #include "conformance/rules.h"
 
 namespace twinmmu::conformance {
@@ -16,21 +17,6 @@ namespace {
 constexpr absl::string_view kBegin = "<!-- rules: ";
 constexpr absl::string_view kBeginEnd = " -->";
 constexpr absl::string_view kEnd = "<!-- end of rules -->";
-constexpr size_t kLineWidth = 100;
-
-// A point of a list, broken into lines.
-std::string Point(const std::string& text) {
-  std::string lines;
-  std::string line = "*";
-  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (line.size() + 1 + word.size() > kLineWidth) {
-      absl::StrAppend(&lines, line, "\n");
-      line = " ";
-    }
-    absl::StrAppend(&line, " ", word);
-  }
-  return absl::StrCat(lines, line, "\n");
-}
 
 std::string RulesOf(absl::string_view call) {
   std::string points;
@@ -44,7 +30,7 @@ std::string RulesOf(absl::string_view call) {
         absl::StrAppend(&text, " **The reference driver:** ", deviation.sentence);
       }
     }
-    points += Point(text);
+    points += Paragraph("* ", text);
   }
   return points;
 }

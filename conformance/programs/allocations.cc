@@ -20,8 +20,8 @@ DEVIATION_PROGRAM(kReleasedHandleWorksWhileMapped, "CUDA_ERROR_INVALID_VALUE", "
 
 DEVIATION_PROGRAM(kImportOfAForeignDescriptorIsUnknown, "CUDA_ERROR_INVALID_VALUE",
                   "CUDA_ERROR_UNKNOWN") {
-  const int closed = -1;
-  return CodeOf(vmm.ImportShareableHandle(ShareableHandle::FileDescriptor(closed)));
+  const int no_descriptor = -1;
+  return CodeOf(vmm.ImportShareableHandle(ShareableHandle::FileDescriptor(no_descriptor)));
 }
 
 }  // namespace twinmmu::conformance

@@ -1,0 +1,9 @@
+// Writes the sections of docs/observations.md: tools/bazel run //conformance:update_observations
+
+#include "conformance/document.h"
+#include "conformance/observations.h"
+
+int main() {
+  using twinmmu::conformance::UpdateObservations;
+  return twinmmu::conformance::UpdateFile("docs/observations.md", UpdateObservations);
+}
