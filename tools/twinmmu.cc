@@ -29,6 +29,7 @@
 #include "conformance/runner.h"
 #include "sim/profile_json.h"
 #include "sim/simulator.h"
+#include "tools/deviations.h"
 #include "tools/info.h"
 #include "tools/random.h"
 
@@ -68,6 +69,7 @@ constexpr char kUsage[] =
     "  twinmmu conformance [--backend=sim,cuda]   run the conformance suite, print the verdicts\n"
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
     "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
+    "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/observations.md\n"
     "\n"
     "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
@@ -239,6 +241,23 @@ int Random() {
   return exit_code;
 }
 
+// One after the other, each in child processes: this one opens no driver.
+int Deviations() {
+  int exit_code = 0;
+  for (const std::string& name : Backends("sim")) {
+    if (name == "sim") {
+      const absl::StatusOr<Profile> profile = SimulatedMachine();
+      if (!profile.ok()) return WrongProfile(profile.status());
+      exit_code |= RunDeviations(conformance::SimTarget(name, *profile), std::cout);
+    } else if (name == "cuda") {
+      exit_code |= RunDeviations(conformance::CudaTarget(CudaOptions()), std::cout);
+    } else {
+      return UnknownBackend(name);
+    }
+  }
+  return exit_code;
+}
+
 // The tool's own arguments: without those of GoogleTest, with which it starts this program anew for
 // a test that may end the process. Flags may be written with hyphens, "--require-hardware"; Abseil
 // knows them with underscores.
@@ -273,6 +292,7 @@ int Run(int argc, char** argv) {
   if (command == "conformance") return Conformance(argc, argv);
   if (command == "info") return Info();
   if (command == "random") return Random();
+  if (command == "deviations") return Deviations();
   std::cerr << "twinmmu " << kUsage << "\n";
   return kUsageError;
 }

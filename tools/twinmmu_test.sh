@@ -52,6 +52,10 @@ expect 2 "--calls=0 would compare nothing" random --calls=0
 expect 2 "no virtual memory management" random --profile=no-vmm
 expect 2 'there is no backend "rocm"' random --backend=rocm
 expect 1 "twinmmu: " random --backend=cuda --driver=/nonexistent.so
+expect 0 " deviate; 0 not as on record" deviations
+expect 0 "sim: 0 of " deviations --profile=strict
+expect 1 "cuda: no driver" deviations --backend=cuda --driver=/nonexistent.so
+expect 2 'there is no backend "rocm"' deviations --backend=rocm
 expect 1 "no driver" info --driver=/nonexistent.so
 expect 2 "twinmmu conformance" frobnicate
 expect 2 "twinmmu conformance"

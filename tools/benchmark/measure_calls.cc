@@ -11,7 +11,7 @@ namespace twinmmu {
 namespace {
 
 constexpr int kWarmUpRounds = 50;
-constexpr int kRounds = 2000;
+constexpr int kRounds = 10000;
 
 // A granule from its reservation to its end. Each call is made by all sides before the next one.
 template <typename... Sides>
@@ -69,12 +69,13 @@ Cell RatioOf(const std::vector<double>& through, const std::vector<double>& dire
 }  // namespace
 
 Table MeasureCalls(const Machines& machines) {
-  Table table{"Calls",
-              "One granule, one thread: the median and the quartiles of 2,000 rounds. Direct calls "
-              "and calls through the interface take turns, call by call; the primary context is "
-              "current. The time of reading the clock is taken off.",
-              {"call", "driver, direct", "through the interface", "ratio", "simulator"},
-              {}};
+  Table table{
+      "Calls",
+      "One granule, one thread: the median and the quartiles of 10,000 rounds. Direct calls "
+      "and calls through the interface take turns, call by call; the primary context is "
+      "current. The time of reading the clock is taken off.",
+      {"call", "driver, direct", "through the interface", "ratio", "simulator"},
+      {}};
   Side sim{InterfaceCalls(*machines.sim)};
   Rounds(sim);
   for (const auto& [call, times] : sim.times.all()) {
