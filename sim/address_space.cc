@@ -14,12 +14,14 @@ AddressSpace::AddressSpace(const AddressRange& window, Bytes default_alignment)
 std::optional<uint32_t> AddressSpace::Reserve(Bytes size, Bytes alignment, DeviceAddress hint,
                                               uint64_t call) {
   const uint64_t step = std::max(alignment.value(), default_alignment_);
-  const std::optional<uint64_t> base = Place(size.value(), step, hint.value());
+  const DeviceAddress wish = next_ != DeviceAddress() ? next_ : hint;
+  const std::optional<uint64_t> base = Place(size.value(), step, wish.value());
   if (!base.has_value()) return std::nullopt;
   // What can fail comes first: two nodes, and the record.
   Map nodes = {{0, 0}, {1, 0}};
   const uint32_t id =
       reservations_.Add(Reservation{AddressRange{DeviceAddress(*base), size, alignment}, call});
+  next_ = DeviceAddress();
   const auto span = std::prev(free_.upper_bound(*base));
   const uint64_t end = *base + size.value();
   const uint64_t span_end = span->first + span->second;

@@ -25,6 +25,8 @@ class AddressSpace {
   std::optional<uint32_t> Reserve(Bytes size, Bytes alignment, DeviceAddress hint,
                                   uint64_t call = 0);
   void Free(uint32_t id);
+  // The next reservation that is made begins at `base`, whatever is hinted, if that is free then.
+  void PlaceNext(DeviceAddress base) { next_ = base; }
 
   // The reservation that contains `address`. By ordered search: the page table answers the same
   // question faster where nothing is mapped.
@@ -53,8 +55,9 @@ class AddressSpace {
   };
 
   const uint64_t default_alignment_;
-  Map free_;     // base -> size; no two are adjacent
-  Map by_base_;  // base -> reservation
+  DeviceAddress next_;  // 0: anywhere
+  Map free_;            // base -> size; no two are adjacent
+  Map by_base_;         // base -> reservation
   Pool<Reservation> reservations_;
 };
 

@@ -36,6 +36,16 @@ TEST_F(AddressSpaceTest, TakesTheLowestSpan) {
   EXPECT_EQ(Reserve(kStep)->base, kBase);
 }
 
+// Who plays what happened elsewhere says where; once, and only where there is room.
+TEST_F(AddressSpaceTest, PutsTheNextOneWhereItIsTold) {
+  const DeviceAddress told = kBase + 5 * kStep;
+  space_.PlaceNext(told);
+  EXPECT_EQ(Reserve(kStep, Bytes(0), kBase + 2 * kStep)->base, told);
+  EXPECT_EQ(Reserve(kStep)->base, kBase);
+  space_.PlaceNext(told);
+  EXPECT_EQ(Reserve(kStep)->base, kBase + kStep) << "it is taken";
+}
+
 // What is freed grows together with its neighbours, in whatever order.
 TEST_F(AddressSpaceTest, FreedSpansGrowTogether) {
   std::vector<AddressRange> ranges;

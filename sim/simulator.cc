@@ -71,6 +71,11 @@ Simulator::~Simulator() {
 absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
 
+void Simulator::PlaceNextReservation(DeviceAddress base) {
+  const std::unique_lock lock(parts_->mmu.mutex);
+  parts_->mmu.space.PlaceNext(base);
+}
+
 std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->mmu.log.Kept(); }
 
 uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->mmu.log.CountOf(kind); }

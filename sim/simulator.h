@@ -49,6 +49,10 @@ class Simulator : public Driver {
 
   const Profile& profile() const;
 
+  // The next reservation begins at `base`, whatever the caller hints, if that is free then: for who
+  // plays what happened elsewhere, where neighbours matter.
+  void PlaceNextReservation(DeviceAddress base);
+
   // What was noticed so far: the first ones in full, as many as the options say.
   // docs/diagnostics.md has the list of what is. A diagnostic never changes what a call does; one
   // for which the program has no memory is only counted.
