@@ -100,6 +100,8 @@ CONFORMANCE_TEST(PeerTest, PEER_3, APeerNeedsAGrantOfItsOwn) {
   ASSERT_THAT(Grant(own_memory(), Access::kReadWrite, there()), IsOk());
   word = 0x0123456789abcdefu;
   ASSERT_THAT(executor().CopyHostToDevice(peer(), at, &word, Bytes(8)), IsOk());
+  // The copy has returned; only for its own device is it done.
+  ASSERT_THAT(executor().SynchronizeDevice(peer()), IsOk());
   ASSERT_THAT(executor().CopyDeviceToHost(device(), &through_owner, at, Bytes(8)), IsOk());
   EXPECT_EQ(through_owner, word);
 }
