@@ -1,0 +1,217 @@
+#include "api/testing/recording/codec.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr size_t kMostHexBytes = 64;
+
+constexpr std::pair<LocationType, const char*> kLocations[] = {
+    {LocationType::kDevice, "device"},
+    {LocationType::kHost, "host"},
+    {LocationType::kHostNuma, "host_numa"},
+    {LocationType::kHostNumaCurrent, "host_numa_current"},
+};
+constexpr std::pair<Access, const char*> kAccesses[] = {
+    {Access::kNone, "none"}, {Access::kRead, "read"}, {Access::kReadWrite, "read-write"}};
+
+[[noreturn]] void Refuse(const std::string& text, const char* what) {
+  throw std::invalid_argument(absl::StrCat("\"", text, "\" is no ", what));
+}
+
+// A name of the table, or a number.
+template <typename T, size_t kCount>
+T Named(const std::pair<T, const char*> (&table)[kCount], const std::string& text,
+        const char* what) {
+  for (const auto& [value, name] : table) {
+    if (text == name) return value;
+  }
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number)) Refuse(text, what);
+  return static_cast<T>(number);
+}
+
+template <typename T, size_t kCount>
+std::string NameOf(const std::pair<T, const char*> (&table)[kCount], T value) {
+  for (const auto& [known, name] : table) {
+    if (value == known) return name;
+  }
+  return absl::StrCat(static_cast<int64_t>(value));
+}
+
+template <typename Attribute>
+Json Encode(Attribute attribute, absl::Span<const Attribute> known) {
+  if (std::find(known.begin(), known.end(), attribute) != known.end()) return ToString(attribute);
+  return static_cast<int>(attribute);
+}
+
+template <typename Attribute>
+Attribute Decode(const Json& json, absl::Span<const Attribute> known) {
+  if (json.is_number()) return static_cast<Attribute>(json.get<int>());
+  const std::string name = json.get<std::string>();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](Attribute attribute) { return ToString(attribute) == name; });
+  if (found == known.end()) Refuse(name, "attribute");
+  return *found;
+}
+
+std::string Hex(absl::Span<const uint8_t> bytes) {
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+std::vector<uint8_t> FromHex(const std::string& text) {
+  const std::string bytes = absl::HexStringToBytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+// nullopt: neither of one byte, nor of bytes that count up.
+std::optional<Json> DescribeSimply(absl::Span<const uint8_t> bytes) {
+  bool repeats = true;
+  bool counts = true;
+  for (size_t i = 1; i < bytes.size() && (repeats || counts); ++i) {
+    repeats = repeats && bytes[i] == bytes[0];
+    counts = counts && bytes[i] == static_cast<uint8_t>(bytes[i - 1] + 1);
+  }
+  if (repeats) return Json{{"repeat", bytes[0]}};
+  if (counts) return Json{{"ramp", bytes[0]}};
+  return std::nullopt;
+}
+
+// nullopt: only the bytes themselves say what they are.
+std::optional<Json> Describe(absl::Span<const uint8_t> bytes, const KnownContent& known) {
+  if (bytes.size() <= 8) return Json(Hex(bytes));
+  std::optional<Json> described = DescribeSimply(bytes);
+  if (described.has_value()) return described;
+  if (bytes.size() <= kMostHexBytes) return Json(Hex(bytes));
+  return known.describe ? known.describe(bytes) : std::nullopt;
+}
+
+}  // namespace
+
+std::string EncodeLocation(const Location& location) {
+  const std::string type = NameOf(kLocations, location.type);
+  const bool has_id =
+      location.type != LocationType::kHost && location.type != LocationType::kHostNumaCurrent;
+  return has_id || location.id != 0 ? absl::StrCat(type, ":", location.id) : type;
+}
+
+Location DecodeLocation(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  Location location;
+  location.type = Named(kLocations, parts.first, "location");
+  location.id = 0;
+  if (!parts.second.empty() && !absl::SimpleAtoi(parts.second, &location.id)) {
+    Refuse(text, "location");
+  }
+  return location;
+}
+
+std::string EncodeAccess(Access access) { return NameOf(kAccesses, access); }
+Access DecodeAccess(const std::string& text) { return Named(kAccesses, text, "access"); }
+
+Json EncodeProperties(const AllocationProperties& properties) {
+  const AllocationProperties defaults;
+  Json json = {{"location", EncodeLocation(properties.location)}};
+  const auto put = [&](const char* key, auto value, auto usual) {
+    if (value != usual) json[key] = static_cast<uint32_t>(value);
+  };
+  put("type", properties.type, defaults.type);
+  put("handle_types", properties.requested_handle_types, defaults.requested_handle_types);
+  put("compression", properties.compression, defaults.compression);
+  put("gpu_direct_rdma", properties.gpu_direct_rdma, defaults.gpu_direct_rdma);
+  put("usage", properties.usage, defaults.usage);
+  return json;
+}
+
+AllocationProperties DecodeProperties(const Json& json) {
+  AllocationProperties properties;
+  properties.location = DecodeLocation(json.at("location"));
+  const auto take = [&](const char* key, auto& field) {
+    using Field = std::remove_reference_t<decltype(field)>;
+    if (json.contains(key)) field = static_cast<Field>(json.at(key).get<uint32_t>());
+  };
+  take("type", properties.type);
+  take("handle_types", properties.requested_handle_types);
+  take("compression", properties.compression);
+  take("gpu_direct_rdma", properties.gpu_direct_rdma);
+  take("usage", properties.usage);
+  return properties;
+}
+
+Json EncodeGrants(absl::Span<const AccessGrant> grants) {
+  Json json = Json::array();
+  for (const AccessGrant& grant : grants) {
+    json.push_back({EncodeLocation(grant.location), EncodeAccess(grant.access)});
+  }
+  return json;
+}
+
+std::vector<AccessGrant> DecodeGrants(const Json& json) {
+  std::vector<AccessGrant> grants;
+  for (const Json& grant : json) {
+    grants.push_back({DecodeLocation(grant.at(0)), DecodeAccess(grant.at(1))});
+  }
+  return grants;
+}
+
+std::string EncodeFabric(const std::array<uint8_t, 64>& fabric) { return Hex(fabric); }
+
+std::array<uint8_t, 64> DecodeFabric(const std::string& text) {
+  const std::vector<uint8_t> bytes = FromHex(text);
+  std::array<uint8_t, 64> fabric = {};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), fabric.size()), fabric.begin());
+  return fabric;
+}
+
+Json EncodeAttribute(DeviceAttribute attribute) { return Encode(attribute, AllDeviceAttributes()); }
+Json EncodeAttribute(PointerAttribute attribute) {
+  return Encode(attribute, AllPointerAttributes());
+}
+DeviceAttribute DecodeDeviceAttribute(const Json& json) {
+  return Decode(json, AllDeviceAttributes());
+}
+PointerAttribute DecodePointerAttribute(const Json& json) {
+  return Decode(json, AllPointerAttributes());
+}
+
+Json EncodeWritten(absl::Span<const uint8_t> bytes, const KnownContent& known) {
+  const std::optional<Json> described = Describe(bytes, known);
+  return described.has_value() ? *described : Json(Hex(bytes));
+}
+
+std::vector<uint8_t> DecodeWritten(const Json& json, size_t size, const KnownContent& known) {
+  std::vector<uint8_t> bytes(size);
+  if (json.is_string()) {
+    bytes = FromHex(json.get<std::string>());
+  } else if (json.contains("repeat")) {
+    std::fill(bytes.begin(), bytes.end(), json.at("repeat").get<uint8_t>());
+  } else if (json.contains("ramp")) {
+    uint8_t next = json.at("ramp").get<uint8_t>();
+    for (uint8_t& byte : bytes) byte = next++;
+  } else {
+    const auto made = known.make ? known.make(json, size) : std::nullopt;
+    if (!made.has_value()) Refuse(json.dump(), "content that is known here");
+    bytes = *made;
+  }
+  if (bytes.size() != size) Refuse(json.dump(), "content of that size");
+  return bytes;
+}
+
+Json EncodeRead(absl::Span<const uint8_t> bytes, const KnownContent& known) {
+  const std::optional<Json> described = Describe(bytes, known);
+  if (described.has_value()) return *described;
+  uint64_t digest = 0xcbf29ce484222325u;
+  for (const uint8_t byte : bytes) digest = (digest ^ byte) * 0x100000001b3u;
+  return Json{{"digest", absl::StrCat("0x", absl::Hex(digest))}};
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,291 @@
+#include "api/testing/recording/file.h"
+
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu {
+namespace {
+
+// The format's version; a reader refuses those that it does not know.
+constexpr int kFormat = 1;
+// The files are written once, and read often.
+constexpr int kLevel = 19;
+// Calls repeat what was called far before.
+constexpr int kWindowLog = 27;
+
+absl::Status CannotWrite(const std::string& path) {
+  return absl::InternalError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+class PlainWriter : public RecordingWriter {
+ public:
+  explicit PlainWriter(const std::string& path) : path_(path), file_(path, std::ios::binary) {}
+
+  using RecordingWriter::Write;
+  absl::Status Write(const Json& line) override {
+    file_ << line.dump() << '\n';
+    return file_ ? absl::OkStatus() : CannotWrite(path_);
+  }
+  absl::Status Close() override {
+    file_.close();
+    return file_ ? absl::OkStatus() : CannotWrite(path_);
+  }
+
+ private:
+  const std::string path_;
+  std::ofstream file_;
+};
+
+class PackedWriter : public RecordingWriter {
+ public:
+  explicit PackedWriter(const std::string& path)
+      : path_(path), file_(path, std::ios::binary), context_(ZSTD_createCCtx()) {
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, kLevel);
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_windowLog, kWindowLog);
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
+  }
+  ~PackedWriter() override { ZSTD_freeCCtx(context_); }
+
+  using RecordingWriter::Write;
+  absl::Status Write(const Json& line) override {
+    return Pack(line.dump() + '\n', ZSTD_e_continue);
+  }
+  absl::Status Close() override {
+    const absl::Status packed = Pack("", ZSTD_e_end);
+    if (!packed.ok()) return packed;
+    file_.close();
+    return file_ ? absl::OkStatus() : CannotWrite(path_);
+  }
+
+ private:
+  absl::Status Pack(const std::string& text, ZSTD_EndDirective directive) {
+    ZSTD_inBuffer in = {text.data(), text.size(), 0};
+    std::string packed(ZSTD_CStreamOutSize(), '\0');
+    size_t left = 1;
+    while (in.pos != in.size || (directive == ZSTD_e_end && left != 0)) {
+      ZSTD_outBuffer out = {packed.data(), packed.size(), 0};
+      left = ZSTD_compressStream2(context_, &out, &in, directive);
+      if (ZSTD_isError(left)) {
+        return absl::InternalError(
+            absl::StrCat("cannot pack ", path_, ": ", ZSTD_getErrorName(left)));
+      }
+      file_.write(packed.data(), static_cast<std::streamsize>(out.pos));
+    }
+    return file_ ? absl::OkStatus() : CannotWrite(path_);
+  }
+
+  const std::string path_;
+  std::ofstream file_;
+  ZSTD_CCtx* const context_;
+};
+
+// /proc/driver/nvidia/version: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  ...".
+std::string DriverRelease() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    if (word.find_first_not_of("0123456789.") == std::string::npos &&
+        word.find('.') != std::string::npos) {
+      return word;
+    }
+  }
+  return "";
+}
+
+Json DescribeDevice(Vmm& vmm, DeviceOrdinal device) {
+  Json json = Json::object();
+  const auto name = vmm.GetDeviceName(device);
+  if (name.ok()) json["name"] = *name;
+  const auto major = vmm.GetDeviceAttribute(DeviceAttribute::kComputeCapabilityMajor, device);
+  const auto minor = vmm.GetDeviceAttribute(DeviceAttribute::kComputeCapabilityMinor, device);
+  if (major.ok() && minor.ok()) json["compute_capability"] = absl::StrCat(*major, ".", *minor);
+  const auto memory = vmm.GetMemoryInfo(device);
+  if (memory.ok()) {
+    json["memory"] = memory->total.value();
+    json["free"] = memory->free.value();
+  }
+  return json;
+}
+
+}  // namespace
+
+Json DescribeMachine(Driver& driver, const std::string& backend, const std::string& date) {
+  Json json = {{"recording", kFormat}, {"backend", backend}, {"date", date}};
+  const absl::StatusOr<Vmm*> vmm = driver.vmm();
+  if (!vmm.ok()) return json;
+  const absl::StatusOr<int> version = (*vmm)->GetDriverVersion();
+  if (version.ok()) json["driver_version"] = *version;
+  const std::string release = backend == "cuda" ? DriverRelease() : "";
+  if (!release.empty()) json["driver_release"] = release;
+  const absl::StatusOr<int> count = (*vmm)->GetDeviceCount();
+  json["devices"] = Json::array();
+  for (int i = 0; count.ok() && i < *count; ++i) {
+    json["devices"].push_back(DescribeDevice(**vmm, DeviceOrdinal(i)));
+  }
+  json["peers"] = Json::array();
+  for (int i = 0; count.ok() && i < *count; ++i) {
+    Json row = Json::array();
+    for (int k = 0; k < *count; ++k) {
+      const auto reaches = (*vmm)->CanAccessPeer(DeviceOrdinal(i), DeviceOrdinal(k));
+      row.push_back(reaches.ok() && *reaches);
+    }
+    json["peers"].push_back(row);
+  }
+  return json;
+}
+
+absl::StatusOr<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::string& path) {
+  if (!std::ofstream(path, std::ios::app)) return CannotWrite(path);
+  if (absl::EndsWith(path, ".zst")) return std::make_unique<PackedWriter>(path);
+  return std::make_unique<PlainWriter>(path);
+}
+
+absl::Status RecordingWriter::Write(const Section& section) {
+  absl::Status status = Write(section.begin);
+  for (const Json& line : section.lines) {
+    if (status.ok()) status = Write(line);
+  }
+  if (status.ok() && !section.end.is_null()) status = Write(section.end);
+  return status;
+}
+
+// Lines of text, unpacked as they are needed.
+class RecordingReader::Text {
+ public:
+  explicit Text(const std::string& path)
+      : file_(path, std::ios::binary), context_(ZSTD_createDCtx()) {
+    packed_ = absl::EndsWith(path, ".zst");
+    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kWindowLog);
+  }
+  ~Text() { ZSTD_freeDCtx(context_); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+
+  bool is_open() const { return file_.is_open(); }
+  // What is wrong with the file; empty: nothing so far.
+  const std::string& error() const { return error_; }
+
+  std::optional<std::string> Next() {
+    for (;;) {
+      const size_t end = text_.find('\n', at_);
+      if (end != std::string::npos) {
+        std::string line = text_.substr(at_, end - at_);
+        at_ = end + 1;
+        return line;
+      }
+      text_.erase(0, at_);
+      at_ = 0;
+      if (Read()) continue;
+      if (text_.empty()) return std::nullopt;
+      return std::exchange(text_, "");
+    }
+  }
+
+ private:
+  bool Read() {
+    std::string block(size_t{1} << 16, '\0');
+    file_.read(block.data(), static_cast<std::streamsize>(block.size()));
+    block.resize(static_cast<size_t>(file_.gcount()));
+    if (block.empty()) {
+      if (packed_ && left_ != 0 && error_.empty()) error_ = "the file ends too early";
+      return false;
+    }
+    if (!packed_) {
+      text_ += block;
+      return true;
+    }
+    return Unpack(block);
+  }
+
+  bool Unpack(const std::string& block) {
+    std::string text(ZSTD_DStreamOutSize(), '\0');
+    ZSTD_inBuffer in = {block.data(), block.size(), 0};
+    for (;;) {
+      ZSTD_outBuffer out = {text.data(), text.size(), 0};
+      left_ = ZSTD_decompressStream(context_, &out, &in);
+      if (ZSTD_isError(left_)) {
+        error_ = ZSTD_getErrorName(left_);
+        left_ = 0;
+        return false;
+      }
+      text_.append(text, 0, out.pos);
+      if (in.pos == in.size && out.pos < out.size) return true;
+    }
+  }
+
+  std::ifstream file_;
+  bool packed_ = false;
+  ZSTD_DCtx* const context_;
+  size_t left_ = 0;
+  std::string text_;
+  size_t at_ = 0;
+  std::string error_;
+};
+
+RecordingReader::RecordingReader(std::unique_ptr<Text> text) : text_(std::move(text)) {}
+RecordingReader::~RecordingReader() = default;
+
+absl::StatusOr<std::unique_ptr<RecordingReader>> RecordingReader::Open(const std::string& path) {
+  auto text = std::make_unique<Text>(path);
+  if (!text->is_open()) {
+    return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
+  }
+  auto reader = std::unique_ptr<RecordingReader>(new RecordingReader(std::move(text)));
+  reader->path_ = path;
+  const absl::StatusOr<std::optional<Json>> header = reader->NextLine();
+  if (!header.ok()) return header.status();
+  const bool known = header->has_value() && (*header)->is_object() &&
+                     (*header)->value("recording", Json()) == Json(kFormat);
+  if (!known) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": line 1 is not {\"recording\": ", kFormat, ", ...}: no recording, or a newer one"));
+  }
+  reader->header_ = **header;
+  return reader;
+}
+
+absl::StatusOr<std::optional<Json>> RecordingReader::NextLine() {
+  const std::optional<std::string> line = text_->Next();
+  if (!text_->error().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": ", text_->error()));
+  }
+  if (!line.has_value()) return std::nullopt;
+  ++line_number_;
+  Json json = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) return json;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path_, ": line ", line_number_, " is no JSON object: ", line->substr(0, 80)));
+}
+
+absl::StatusOr<std::optional<Section>> RecordingReader::Next() {
+  std::optional<Section> section;
+  for (;;) {
+    const absl::StatusOr<std::optional<Json>> line = NextLine();
+    if (!line.ok()) return line.status();
+    if (!line->has_value()) return section;
+    const Json& json = **line;
+    if (json.contains("section") == section.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path_, ": line ", line_number_,
+          section.has_value() ? ": a section begins in another"
+                              : ": a call before the first section, or after its end"));
+    }
+    if (!section.has_value()) {
+      section.emplace();
+      section->begin = json;
+    } else if (json.contains("end")) {
+      section->end = json;
+      return section;
+    } else {
+      section->lines.push_back(json);
+    }
+  }
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,70 @@
+// Recording files: lines of JSON, packed with Zstandard where the name ends in ".zst".
+
+#ifndef TWINMMU_API_TESTING_RECORDING_FILE_H_
+#define TWINMMU_API_TESTING_RECORDING_FILE_H_
+
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "api/driver.h"
+#include "api/testing/recording/codec.h"
+
+namespace twinmmu {
+
+// A part that stands by itself: it begins and ends with nothing allocated.
+struct Section {
+  Json begin;               // {"section": name, ...}
+  std::vector<Json> lines;  // calls, and closed descriptors
+  Json end;                 // {"end": name, ...}; null: the process ended in it
+
+  std::string name() const { return begin.value("section", std::string()); }
+};
+
+// The first line of a recording: the machine that it was made on. `date`: "2026-11-21". `driver`
+// is asked; what it does not answer is left out.
+Json DescribeMachine(Driver& driver, const std::string& backend, const std::string& date);
+
+// For one thread.
+class RecordingWriter {
+ public:
+  // Replaces the file.
+  static absl::StatusOr<std::unique_ptr<RecordingWriter>> Create(const std::string& path);
+  virtual ~RecordingWriter() = default;
+
+  virtual absl::Status Write(const Json& line) = 0;
+  absl::Status Write(const Section& section);
+  // Without it the file is not whole.
+  virtual absl::Status Close() = 0;
+};
+
+// Reads one section at a time, as a recording may be large.
+class RecordingReader {
+ public:
+  // NotFound: no such file. InvalidArgument: it does not begin as a recording does.
+  static absl::StatusOr<std::unique_ptr<RecordingReader>> Open(const std::string& path);
+  ~RecordingReader();
+
+  const Json& header() const { return header_; }
+  // nullopt: that was the last one. InvalidArgument: not a recording, and the number of the line.
+  absl::StatusOr<std::optional<Section>> Next();
+
+ private:
+  class Text;
+  explicit RecordingReader(std::unique_ptr<Text> text);
+  absl::StatusOr<std::optional<Json>> NextLine();
+
+  std::unique_ptr<Text> text_;
+  std::string path_;
+  uint64_t line_number_ = 0;
+  Json header_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_TESTING_RECORDING_FILE_H_
