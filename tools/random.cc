@@ -26,19 +26,21 @@ bool ParseSeeds(const std::string& text, conformance::random::Seeds& seeds) {
 
 }  // namespace
 
-int RunRandom(const std::string& backend, const conformance::random::OpenSubject& open,
-              std::ostream& out) {
-  conformance::random::Seeds seeds;
+bool RandomSeeds(conformance::random::Seeds& seeds) {
   seeds.calls = absl::GetFlag(FLAGS_calls);
   if (!ParseSeeds(absl::GetFlag(FLAGS_seeds), seeds)) {
     std::cerr << "twinmmu: --seeds=" << absl::GetFlag(FLAGS_seeds)
               << " is not of the form FIRST-LAST.\n";
-    return kUsageError;
+    return false;
   }
-  if (seeds.calls == 0) {
-    std::cerr << "twinmmu: --calls=0 would compare nothing.\n";
-    return kUsageError;
-  }
+  if (seeds.calls == 0) std::cerr << "twinmmu: --calls=0 would compare nothing.\n";
+  return seeds.calls != 0;
+}
+
+int RunRandom(const std::string& backend, const conformance::random::OpenSubject& open,
+              std::ostream& out) {
+  conformance::random::Seeds seeds;
+  if (!RandomSeeds(seeds)) return kUsageError;
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<conformance::random::Report> report =
       conformance::random::RunSeeds(open, seeds);

@@ -15,6 +15,9 @@ namespace twinmmu {
 int RunRandom(const std::string& backend, const conformance::random::OpenSubject& open,
               std::ostream& out);
 
+// What --seeds and --calls say. False: nonsense, and it has been said.
+bool RandomSeeds(conformance::random::Seeds& seeds);
+
 }  // namespace twinmmu
 
 #endif  // TWINMMU_TOOLS_RANDOM_H_

@@ -29,9 +29,11 @@
 #include "conformance/runner.h"
 #include "sim/profile_json.h"
 #include "sim/simulator.h"
+#include "tools/compare.h"
 #include "tools/deviations.h"
 #include "tools/info.h"
 #include "tools/random.h"
+#include "tools/record.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
           "what to look at: sim, cuda, or both as sim,cuda. Default: cuda for info, sim for the "
@@ -70,6 +72,10 @@ constexpr char kUsage[] =
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
     "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
     "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/observations.md\n"
+    "  twinmmu record --out=FILE                  record calls with their results: the suite's,\n"
+    "                                             random ones, or those of a file (--program)\n"
+    "  twinmmu replay FILE...                     play recordings on the simulator, compare\n"
+    "  twinmmu compare FILE FILE                  what two machines do differently\n"
     "\n"
     "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
@@ -144,6 +150,18 @@ conformance::TargetFactory Shared(conformance::TargetFactory factory) {
   return factory;
 }
 
+conformance::RunOptions SuiteOptions() {
+  conformance::RunOptions options;
+  options.require_hardware = absl::GetFlag(FLAGS_require_hardware);
+  options.strict_reference = absl::GetFlag(FLAGS_strict_reference);
+  options.baseline_path = absl::GetFlag(FLAGS_baseline);
+  options.write_baseline_path = absl::GetFlag(FLAGS_write_baseline);
+  options.filter = absl::GetFlag(FLAGS_filter);
+  options.xml_path = absl::GetFlag(FLAGS_xml);
+  options.markdown_path = absl::GetFlag(FLAGS_markdown);
+  return options;
+}
+
 int Conformance(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::vector<std::string> backends = Backends("sim");
@@ -166,15 +184,7 @@ int Conformance(int argc, char** argv) {
   if (absl::GetFlag(FLAGS_shared_devices)) {
     for (conformance::TargetFactory& target : targets) target = Shared(std::move(target));
   }
-  conformance::RunOptions options;
-  options.require_hardware = absl::GetFlag(FLAGS_require_hardware);
-  options.strict_reference = absl::GetFlag(FLAGS_strict_reference);
-  options.baseline_path = absl::GetFlag(FLAGS_baseline);
-  options.write_baseline_path = absl::GetFlag(FLAGS_write_baseline);
-  options.filter = absl::GetFlag(FLAGS_filter);
-  options.xml_path = absl::GetFlag(FLAGS_xml);
-  options.markdown_path = absl::GetFlag(FLAGS_markdown);
-  return conformance::RunConformance(argc, argv, std::move(targets), options);
+  return conformance::RunConformance(argc, argv, std::move(targets), SuiteOptions());
 }
 
 int InfoOfSimulator() {
@@ -258,6 +268,31 @@ int Deviations() {
   return exit_code;
 }
 
+int RecordBackend(int argc, char** argv) {
+  const std::vector<std::string> backends = Backends("sim");
+  if (backends.size() != 1) {
+    std::cerr << "twinmmu: record takes one --backend.\n";
+    return kUsageError;
+  }
+  if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
+  const std::string& name = backends.front();
+  if (name != "sim" && name != "cuda") return UnknownBackend(name);
+  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  if (!profile.ok()) return WrongProfile(profile.status());
+  const bool sole_user = !absl::GetFlag(FLAGS_shared_devices);
+  RecordTarget target;
+  target.backend = name;
+  if (name == "sim") {
+    target.suite = conformance::SimTarget("sim", *profile);
+    target.random = conformance::random::SimSubject(*profile);
+  } else {
+    target.suite = conformance::CudaTarget(CudaOptions());
+    target.random = conformance::random::CudaSubject(CudaOptions(), sole_user);
+  }
+  if (!sole_user) target.suite = Shared(std::move(target.suite));
+  return Record(argc, argv, target, SuiteOptions(), std::cout);
+}
+
 // The tool's own arguments: without those of GoogleTest, with which it starts this program anew for
 // a test that may end the process. Flags may be written with hyphens, "--require-hardware"; Abseil
 // knows them with underscores.
@@ -282,13 +317,22 @@ int Run(int argc, char** argv) {
   absl::SetProgramUsageMessage(kUsage);
   const std::vector<char*> words =
       absl::ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
-  const std::string command = words.size() == 2 ? words[1] : "";
+  const std::string command = words.size() >= 2 ? words[1] : "";
+  const std::vector<std::string> operands(words.begin() + (words.size() < 2 ? 1 : 2), words.end());
   const int devices = absl::GetFlag(FLAGS_sim_devices);
   if (devices < -1 || devices > kMaxSimDevices) {
     std::cerr << "twinmmu: --sim-devices=" << devices << ": a simulated machine has from 0 to "
               << kMaxSimDevices << " devices.\n";
     return kUsageError;
   }
+  if (command == "replay") return ReplayFiles(operands, std::cout);
+  if (command == "compare") return CompareFiles(operands, std::cout);
+  if (!operands.empty()) {
+    std::cerr << "twinmmu: " << command << " does not know what \"" << operands.front()
+              << "\" is.\n";
+    return kUsageError;
+  }
+  if (command == "record") return RecordBackend(argc, argv);
   if (command == "conformance") return Conformance(argc, argv);
   if (command == "info") return Info();
   if (command == "random") return Random();

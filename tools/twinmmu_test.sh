@@ -60,6 +60,29 @@ expect 1 "no driver" info --driver=/nonexistent.so
 expect 2 "twinmmu conformance" frobnicate
 expect 2 "twinmmu conformance"
 
+# What is recorded comes out the same when it is played, and compares with itself.
+map="$TEST_TMPDIR/map.jsonl"
+expect 0 "Every verdict is as expected." record --out="$map" --filter='*/cuMemMap.*' --profile=full-address-space
+expect 0 " 0 differences" replay "$map"
+expect 0 "0 sections differ" compare "$map" "$map"
+expect 0 "" record --program="$map" --out="$TEST_TMPDIR/again.jsonl.zst" --profile=full-address-space
+expect 0 "0 sections differ" compare "$map" "$TEST_TMPDIR/again.jsonl.zst"
+expect 0 "seeds 1-2, 60 random calls" record --program=random --seeds=1-2 --calls=30 --out="$TEST_TMPDIR/random.jsonl.zst" --profile=full-address-space
+expect 0 "2 sections" replay "$TEST_TMPDIR/random.jsonl.zst"
+expect 0 "Every verdict is as expected." record --out="$TEST_TMPDIR/strict.jsonl" --filter='*/cuMemMap.*' --profile=strict
+expect 1 "MAP-10 (cuMemMap): " compare "$map" "$TEST_TMPDIR/strict.jsonl"
+sed 's/"code":"CUDA_ERROR_NOT_SUPPORTED"/"code":"CUDA_SUCCESS"/' "$map" > "$TEST_TMPDIR/edited.jsonl"
+expect 1 "code differs" replay "$TEST_TMPDIR/edited.jsonl"
+expect 2 "record needs --out=FILE" record
+expect 1 "cannot write /proc/nope" record --out=/proc/nope/x.jsonl
+expect 2 "record takes one --backend" record --backend=sim,cuda --out="$TEST_TMPDIR/x.jsonl"
+expect 1 "cannot read /nonexistent" record --program=/nonexistent --out="$TEST_TMPDIR/x.jsonl"
+expect 2 "replay needs the name" replay
+expect 1 "cannot read /nonexistent" replay /nonexistent
+expect 2 "compare needs the names of two" compare "$map"
+expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
+expect 2 'conformance does not know what "now" is' conformance now
+
 # A baseline pins the verdicts: one of them changed by hand is the one difference.
 baseline="$TEST_TMPDIR/baseline.txt"
 expect 0 "Every verdict is as expected." conformance --filter='*/cuMemUnmap.*' --write-baseline="$baseline"

@@ -1,0 +1,91 @@
+#include "conformance/recordings/masks.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+std::string TextOf(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// The rule that the test is about: "MAP-5".
+std::string RuleOf(const Section& section) { return TextOf(section.begin, "rule"); }
+
+bool IsDeviceCode(const Section&, const Json& recorded, const Json& seen, const std::string&) {
+  const std::string call = TextOf(recorded, "call");
+  const bool needs_it = call == "LoadModule" || call == "Launch";
+  return needs_it && TextOf(seen, "code") != "CUDA_SUCCESS";
+}
+
+bool IsProgress(const Section&, const Json& recorded, const Json& seen, const std::string& key) {
+  const std::string call = TextOf(recorded, "call");
+  const bool asks = call == "QueryStream" || call == "QueryEvent";
+  return asks && key == "value" && TextOf(recorded, "code") == TextOf(seen, "code");
+}
+
+bool IsUndefined(const Section& section, const Json&, const Json& seen, const std::string&) {
+  return section.begin.contains("undefined") && TextOf(seen, "code") != "CUDA_SUCCESS";
+}
+
+bool IsRace(const Section& section, const Json&, const Json&, const std::string&) {
+  return absl::StartsWith(RuleOf(section), "THREAD-") &&
+         std::any_of(section.lines.begin(), section.lines.end(),
+                     [](const Json& line) { return line.contains("thread"); });
+}
+
+bool IsStoreOfTheCpu(const Section& section, const Json&, const Json&, const std::string& key) {
+  return absl::StartsWith(RuleOf(section), "HOST-") && key == "data";
+}
+
+// Descriptors of recorded calls have names.
+bool IsForeignDescriptor(const Section&, const Json& recorded, const Json&, const std::string&) {
+  return TextOf(recorded, "call") == "ImportShareableHandle" &&
+         TextOf(recorded, "code") == "CUDA_SUCCESS" &&
+         TextOf(recorded, "descriptor").substr(0, 2) == "0x";
+}
+
+bool IsLimitOfTheProcess(const Section&, const Json& recorded, const Json&, const std::string&) {
+  return TextOf(recorded, "call") == "ExportShareableHandle" &&
+         TextOf(recorded, "code") == "CUDA_ERROR_OPERATING_SYSTEM";
+}
+
+}  // namespace
+
+absl::Span<const Mask> SimulatorMasks() {
+  static constexpr Mask kMasks[] = {
+      {"device code",
+       "The simulator loads no modules and runs no kernels; what follows in that test depends on "
+       "them.",
+       IsDeviceCode, true},
+      {"progress",
+       "Whether queued work is done when somebody asks is a matter of time; both answers are "
+       "legal.",
+       IsProgress, false},
+      {"undefined",
+       "No driver promises anything of the call: this one answered somehow, or the process ended. "
+       "The simulator refuses it and says why.",
+       IsUndefined, true},
+      {"race",
+       "Threads worked on one range at once; which of them comes first is a matter of time.",
+       IsRace, true},
+      {"store of the CPU",
+       "The program wrote to memory of the host itself, without a call, so that the recording does "
+       "not have it.",
+       IsStoreOfTheCpu, false},
+      {"foreign descriptor",
+       "The program imported a descriptor that no recorded call gave, such as a duplicate; it is "
+       "not in the recording.",
+       IsForeignDescriptor, true},
+      {"limit of the process",
+       "The program had let itself have no more descriptors, which no call tells.",
+       IsLimitOfTheProcess, true},
+  };
+  return kMasks;
+}
+
+}  // namespace twinmmu::conformance

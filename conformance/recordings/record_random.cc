@@ -1,0 +1,101 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/testing/recording/file.h"
+#include "api/testing/recording/player.h"
+#include "api/testing/recording/recorder.h"
+#include "conformance/ledger.h"
+#include "conformance/random/checker.h"
+#include "conformance/random/generator.h"
+#include "conformance/recordings/known_content.h"
+#include "conformance/recordings/record.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// All state is asked for after so many calls, and at the end: each question is a line too.
+constexpr uint64_t kCallsBetweenStates = 100;
+
+// Returns what the model has wrong; empty: nothing.
+std::string MakeCalls(random::Checker& checker, uint64_t seed, uint64_t calls, uint64_t& made) {
+  random::SeededChoices choices(seed);
+  random::Generator generator(&choices, &checker);
+  for (uint64_t i = 1; i <= calls; ++i) {
+    const random::Step step = checker.Do(generator.Next());
+    if (!step.skipped) ++made;
+    if (!step.difference.empty()) return step.difference;
+    if (i % kCallsBetweenStates != 0) continue;
+    const std::optional<random::Difference> difference = checker.CheckState();
+    if (difference.has_value()) return difference->what;
+  }
+  const std::optional<random::Difference> difference = checker.CleanUp();
+  return difference.has_value() ? difference->what : "";
+}
+
+}  // namespace
+
+absl::StatusOr<random::Report> RecordRandom(const random::OpenSubject& open,
+                                            const random::Seeds& seeds, const RecordingPlan& plan) {
+  absl::StatusOr<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::Create(plan.path);
+  if (!writer.ok()) return writer.status();
+  absl::StatusOr<random::Subject> subject = open();
+  if (!subject.ok()) return subject.status();
+  absl::Status written =
+      (*writer)->Write(DescribeMachine(*subject->driver, plan.backend, plan.date));
+  Section section;
+  RecordingDriver driver(std::move(subject->driver),
+                         [&](const Json& line) { section.lines.push_back(line); },
+                         {SuiteContent(), false});
+  const absl::StatusOr<Vmm*> vmm = driver.vmm();
+  if (!vmm.ok()) return vmm.status();
+  const absl::StatusOr<Executor*> executor = driver.executor();
+  if (!executor.ok()) return executor.status();
+
+  random::Report report;
+  for (uint64_t seed = seeds.first; seed <= seeds.last && written.ok(); ++seed) {
+    section = Section();
+    section.begin = Json{{"section", absl::StrCat("random ", seed)}};
+    driver.Begin();
+    LedgerVmm ledger(*vmm);
+    random::Checker checker(&ledger, *executor, subject->machine, subject->defined_only);
+    const std::string wrong = MakeCalls(checker, seed, seeds.calls, report.calls);
+    section.end = Json{{"end", section.name()}};
+    if (!wrong.empty()) {
+      section.end["model"] = wrong;
+      absl::StrAppend(&report.difference, "  seed ", seed, ": ", wrong, "\n");
+    }
+    (void)ledger.UndoAll();
+    ++report.seeds;
+    written = (*writer)->Write(section);
+  }
+  if (written.ok()) written = (*writer)->Close();
+  if (!written.ok()) return written;
+  return report;
+}
+
+absl::Status RecordProgram(const std::string& program, std::unique_ptr<Driver> driver,
+                           const RecordingPlan& plan) {
+  absl::StatusOr<std::unique_ptr<RecordingReader>> reader = RecordingReader::Open(program);
+  if (!reader.ok()) return reader.status();
+  absl::StatusOr<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::Create(plan.path);
+  if (!writer.ok()) return writer.status();
+  absl::Status written = (*writer)->Write(DescribeMachine(*driver, plan.backend, plan.date));
+  Player player(PlayerTarget{std::move(driver), nullptr}, SuiteContent());
+  while (written.ok()) {
+    absl::StatusOr<std::optional<Section>> section = (*reader)->Next();
+    if (!section.ok()) return section.status();
+    if (!section->has_value()) return (*writer)->Close();
+    player.Begin();
+    for (Json& line : (*section)->lines) {
+      const absl::StatusOr<Json> played = player.Play(line);
+      if (!played.ok()) return played.status();
+      if (!played->is_null()) line = *played;
+    }
+    written = (*writer)->Write(**section);
+  }
+  return written;
+}
+
+}  // namespace twinmmu::conformance

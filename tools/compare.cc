@@ -1,0 +1,123 @@
+#include "tools/compare.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "api/testing/recording/compare.h"
+#include "conformance/rules.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr int kUsageError = 2;
+// Of one rule; more of the same tell nothing new.
+constexpr size_t kMostLines = 3;
+
+std::string Text(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
+// "2 x NVIDIA H200, driver 580.159.04 (13000), cuda, 2026-11-21"
+std::string DescribeMachine(const Json& header) {
+  std::string text;
+  const Json devices = header.value("devices", Json::array());
+  absl::StrAppend(&text, devices.size(), devices.size() == 1 ? " device" : " devices");
+  if (!devices.empty())
+    absl::StrAppend(&text, ", ", Text(devices.front().value("name", Json("?"))));
+  for (const char* key : {"driver_release", "driver_version", "backend", "date"}) {
+    if (header.contains(key)) absl::StrAppend(&text, ", ", key, " ", Text(header.at(key)));
+  }
+  return text;
+}
+
+// The heading that a difference stands under: a rule with its sentence, or what else it is about.
+std::string Heading(const SectionDifference& difference) {
+  for (const conformance::RuleInfo& rule : conformance::AllRules()) {
+    if (rule.id == difference.rule) {
+      return absl::StrCat(rule.id, " (", rule.call, "): ", rule.sentence);
+    }
+  }
+  if (difference.lines.empty()) return "other calls";
+  return absl::StrCat("calls of ", Text(difference.lines.front().recorded.at("call")));
+}
+
+// "Map {...}: code was CUDA_SUCCESS, is CUDA_ERROR_INVALID_VALUE"
+void PrintLine(const LineDifference& difference, std::ostream& out) {
+  out << "    " << difference.section << ", line " << difference.line << ": ";
+  Json call = difference.recorded;
+  const std::vector<std::string> keys = DifferingKeys(difference.recorded, difference.seen);
+  for (const std::string& key : keys) call.erase(key);
+  out << Shortened(call) << "\n";
+  for (const std::string& key : keys) {
+    const auto value = [&](const Json& line) {
+      return line.contains(key) ? Text(line.at(key)) : std::string("absent");
+    };
+    out << "      " << key << ": " << value(difference.recorded) << ", there "
+        << value(difference.seen) << "\n";
+  }
+}
+
+void PrintOne(const SectionDifference& difference, std::ostream& out) {
+  if (!difference.verdict.empty()) {
+    out << "    " << difference.section << ": verdict " << difference.verdict << "\n";
+  }
+  const size_t shown = std::min(difference.lines.size(), kMostLines);
+  for (size_t i = 0; i < shown; ++i) PrintLine(difference.lines[i], out);
+  if (shown != difference.lines.size()) {
+    out << "    and " << difference.lines.size() - shown << " more calls of that section\n";
+  }
+}
+
+void PrintNames(const char* what, const std::vector<std::string>& names, std::ostream& out) {
+  if (names.empty()) return;
+  out << "Only " << what << ": " << names.size() << " sections, the first is " << names.front()
+      << "\n";
+}
+
+void PrintComparison(const Comparison& comparison, std::ostream& out) {
+  out << "here:  " << DescribeMachine(comparison.machine)
+      << "\nthere: " << DescribeMachine(comparison.other_machine) << "\n"
+      << comparison.sections << " sections and " << comparison.calls << " calls compared, "
+      << comparison.differences.size() << " sections differ\n";
+  PrintNames("here", comparison.only_here, out);
+  PrintNames("there", comparison.only_there, out);
+  if (comparison.parted != 0) {
+    out << comparison.parted
+        << " sections are compared only in part: from some call on the two did other things, such "
+           "as look elsewhere for room\n";
+  }
+  std::map<std::string, std::vector<const SectionDifference*>> by_heading;
+  for (const SectionDifference& difference : comparison.differences) {
+    by_heading[Heading(difference)].push_back(&difference);
+  }
+  for (const auto& [heading, differences] : by_heading) {
+    out << "\n" << heading << "\n";
+    for (size_t i = 0; i < std::min(differences.size(), kMostLines); ++i) {
+      PrintOne(*differences[i], out);
+    }
+    if (differences.size() > kMostLines) {
+      out << "    and " << differences.size() - kMostLines << " more sections\n";
+    }
+  }
+}
+
+}  // namespace
+
+int CompareFiles(const std::vector<std::string>& paths, std::ostream& out) {
+  if (paths.size() != 2) {
+    std::cerr << "twinmmu: compare needs the names of two recordings.\n";
+    return kUsageError;
+  }
+  const absl::StatusOr<Comparison> comparison = Compare(paths[0], paths[1]);
+  if (!comparison.ok()) {
+    std::cerr << "twinmmu: " << comparison.status().message() << "\n";
+    return kUsageError;
+  }
+  PrintComparison(*comparison, out);
+  return comparison->differences.empty() ? 0 : 1;
+}
+
+}  // namespace twinmmu
