@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "api/driver_error.h"
 #include "gtest/gtest.h"
 
@@ -27,6 +28,18 @@ class ChildChecks {
     if (seen == expected) return;
     failed_ = true;
     std::cerr << step << ": expected " << expected << ", got " << seen << " (" << status << ")\n";
+  }
+
+  template <typename T>
+  void ExpectValue(const std::string& step, const absl::StatusOr<T>& seen, const T& expected) {
+    if (seen.ok() && *seen == expected) return;
+    failed_ = true;
+    std::cerr << step << ": expected " << expected << ", got ";
+    if (seen.ok()) {
+      std::cerr << *seen << "\n";
+    } else {
+      std::cerr << seen.status() << "\n";
+    }
   }
 
   // Ends the process without destructors: after a fault there is nothing to clean up with.

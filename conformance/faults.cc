@@ -31,6 +31,23 @@ class FaultTest : public KernelTest {
   }
 };
 
+// One access of a word, by a kernel.
+struct WordAccess {
+  const char* name;
+  absl::Status (*launch)(Kernels& kernels, Stream stream, DeviceAddress word, DeviceAddress out);
+};
+
+const WordAccess kLoad = {
+    "load", [](Kernels& kernels, Stream stream, DeviceAddress word, DeviceAddress out) {
+      return kernels.Load32(stream, word, out);
+    }};
+const WordAccess kStore = {"store", [](Kernels& kernels, Stream stream, DeviceAddress word,
+                                       DeviceAddress) { return kernels.Store32(stream, word, 1); }};
+const WordAccess kAdd = {
+    "add", [](Kernels& kernels, Stream stream, DeviceAddress word, DeviceAddress out) {
+      return kernels.AtomicAdd32(stream, word, 1, out);
+    }};
+
 }  // namespace
 
 CONFORMANCE_TEST(FaultTest, FAULT_1, AStoreWithoutARightFaultsForGood) {
@@ -84,6 +101,94 @@ CONFORMANCE_TEST(FaultTest, FAULT_3, ALoadFromAHoleFaults) {
       checks.Exit();
     };
     EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+  }
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_7, EveryAccessFaultsWhereNothingIsMapped) {
+  if (!LoadKernels()) return;
+  const AddressRange hole = Granules(6, 1);
+  const struct {
+    const WordAccess& access;
+    DeviceAddress word;
+  } cases[] = {
+      {kStore, hole.base},       {kAdd, hole.base},          {kAdd, reservation().base + TiB(1)},
+      {kLoad, DeviceAddress(0)}, {kStore, DeviceAddress(0)},
+  };
+  for (const auto& each : cases) {
+    const auto child = [&] {
+      ChildChecks checks;
+      checks.Expect("launch", each.access.launch(kernels(), Stream(device()), each.word, result()),
+                    DriverCode::kSuccess);
+      Synchronize(checks, DriverCode::kIllegalAddress);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << each.access.name << " at " << each.word;
+  }
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_10, EveryAccessFaultsAfterTheUnmapping) {
+  if (!LoadKernels()) return;
+  const AddressRange place = Granules(6, 1);
+  for (const WordAccess& access : {kLoad, kStore, kAdd}) {
+    const auto child = [&] {
+      ChildChecks checks;
+      constexpr DriverCode kFine = DriverCode::kSuccess;
+      const Stream stream(device());
+      const auto other = vmm().Create(granule(), properties());
+      checks.Expect("create", other.status(), kFine);
+      checks.Expect("map", vmm().Map(place, other.value_or(AllocationHandle())), kFine);
+      checks.Expect("grant", Grant(place, Access::kReadWrite), kFine);
+      checks.Expect("use", access.launch(kernels(), stream, place.base, result()), kFine);
+      Synchronize(checks, kFine);
+      checks.Expect("unmap", vmm().Unmap(place), kFine);
+      checks.Expect("use again", access.launch(kernels(), stream, place.base, result()), kFine);
+      Synchronize(checks, DriverCode::kIllegalAddress);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << access.name;
+  }
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_8, LoadsAndAdditionsNeedARight) {
+  if (!LoadKernels()) return;
+  const AddressRange results = MapResults();
+  for (const WordAccess& access : {kLoad, kAdd}) {
+    const auto child = [&] {
+      ChildChecks checks;
+      checks.Expect("revoke", Grant(mapping(), Access::kNone), DriverCode::kSuccess);
+      checks.Expect("launch",
+                    access.launch(kernels(), Stream(device()), mapping().base, results.base),
+                    DriverCode::kSuccess);
+      Synchronize(checks, DriverCode::kIllegalAddress);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << access.name;
+  }
+}
+
+CONFORMANCE_TEST(FaultTest, FAULT_9, AMisalignedWordFaults) {
+  if (!LoadKernels()) return;
+  for (const WordAccess& access : {kLoad, kStore, kAdd}) {
+    const auto child = [&] {
+      ChildChecks checks;
+      constexpr DriverCode kFine = DriverCode::kSuccess;
+      constexpr DriverCode kMisaligned = DriverCode::kMisalignedAddress;
+      checks.Expect("launch",
+                    access.launch(kernels(), Stream(device()), mapping().base + Bytes(2), result()),
+                    kFine);
+      Synchronize(checks, kMisaligned);
+      Synchronize(checks, kMisaligned);
+      uint32_t word = 0;
+      checks.Expect("copy", executor().CopyDeviceToHost(device(), &word, mapping().base, Bytes(4)),
+                    kMisaligned);
+      checks.Expect("launch again", kernels().Load32(Stream(device()), mapping().base, result()),
+                    kMisaligned);
+      checks.Expect("memory info", vmm().GetMemoryInfo(device()).status(), kMisaligned);
+      checks.Expect("set access", Grant(mapping(), Access::kRead), kFine);
+      checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << access.name;
   }
 }
 

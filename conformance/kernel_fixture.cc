@@ -12,6 +12,7 @@ void KernelTest::TearDown() {
 }
 
 bool KernelTest::LoadKernels() {
+  if (kernels_.has_value()) return true;
   absl::StatusOr<Kernels> kernels = Kernels::Load(&executor(), device());
   if (!traits().runs_kernels) {
     ExpectUnsupported(kernels.status());

@@ -1,17 +1,13 @@
 // Kernels in mapped memory: seen by the device itself, not by a copy.
 
-#include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
-#include "conformance/kernel_fixture.h"
+#include "conformance/child_checks.h"
+#include "conformance/queue_fixture.h"
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
-namespace {
-
-constexpr uint64_t kRounds = 100'000;
-
-}  // namespace
 
 CONFORMANCE_TEST(KernelTest, KERNEL_1, FillsAndVerifiesAcrossMappings) {
   if (!LoadKernels()) return;
@@ -115,44 +111,162 @@ CONFORMANCE_TEST(KernelTest, KERNEL_7, WorksInHostMemory) {
   ExpectHolds(range, 7);
 }
 
-CONFORMANCE_TEST(KernelTest, ALIAS_1, TheFenceMakesAliasesCoherent) {
-  if (!LoadKernels()) return;
-  ASSERT_NO_FATAL_FAILURE(MapAlias());
-  for (const bool warm : {false, true}) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen,
-                                 WriteThenReadThroughAlias(kRounds, warm, /*fence=*/true));
-    EXPECT_EQ(seen.rounds, kRounds);
-    EXPECT_EQ(seen.stale, 0u);
-    EXPECT_EQ(seen.wrong, 0u);
-  }
-}
+namespace {
 
-CONFORMANCE_TEST(KernelTest, ALIAS_2, WithoutTheFenceOldOrNew) {
-  if (!LoadKernels()) return;
-  ASSERT_NO_FATAL_FAILURE(MapAlias());
-  for (const bool warm : {false, true}) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen,
-                                 WriteThenReadThroughAlias(kRounds, warm, /*fence=*/false));
-    EXPECT_EQ(seen.rounds, kRounds);
-    EXPECT_EQ(seen.wrong, 0u);
-    // Any number of stale reads is allowed: it is counted, never asserted.
-    RecordProperty(warm ? "stale_of_100000_warm" : "stale_of_100000_cold",
-                   std::to_string(seen.stale));
+// Several mappings, one behind the other, that together are as large as given.
+class LargeTest : public KernelTest {
+ protected:
+  void MapLarge(Bytes size, uint64_t pieces) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(large_, vmm().AddressReserve(size));
+    const Bytes piece(size.value() / pieces);
+    for (Bytes at; at < size; at = at + piece) {
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
+                                   vmm().Create(piece, properties()));
+      ASSERT_THAT(vmm().Map(large_.subrange(at, piece), handle), IsOk());
+    }
+    ASSERT_THAT(Grant(large_, Access::kReadWrite), IsOk());
   }
-}
+  const AddressRange& large() const { return large_; }
 
-CONFORMANCE_TEST(KernelTest, ALIAS_3, ALaunchMakesAliasesCoherent) {
+ private:
+  AddressRange large_;
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(LargeTest, KERNEL_8, FillsAndVerifiesGigabytes) {
   if (!LoadKernels()) return;
-  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ASSERT_NO_FATAL_FAILURE(MapLarge(GiB(4), 4));
   const Stream stream(device());
-  for (uint32_t round = 1; round <= 200; ++round) {
-    const auto& [from, to] = round % 2 == 0 ? std::pair(work().base, alias().base)
-                                            : std::pair(alias().base, work().base);
-    ASSERT_THAT(kernels().Load32(stream, to, result()), IsOk());
-    ASSERT_THAT(kernels().Store32(stream, from, round), IsOk());
-    ASSERT_THAT(kernels().Load32(stream, to, result()), IsOk());
-    ASSERT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(round));
+  ASSERT_THAT(kernels().Fill(stream, large(), 8), IsOk());
+  ASSERT_THAT(kernels().Verify(stream, large(), 8, result()), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
+  EXPECT_EQ(same.mismatches, 0u);
+  // What the CPU gets from the last word, and what is noticed when it is another.
+  const uint64_t last = large().size / Bytes(4) - 1;
+  const DeviceAddress at = large().base + last * Bytes(4);
+  uint32_t word = 0;
+  ASSERT_THAT(executor().CopyDeviceToHost(device(), &word, at, Bytes(4)), IsOk());
+  EXPECT_EQ(word, FillWord(8, last));
+  ASSERT_THAT(kernels().Store32(stream, at, ~word), IsOk());
+  ASSERT_THAT(kernels().Verify(stream, large(), 8, result()), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult changed, ReadResult<VerifyResult>());
+  EXPECT_EQ(changed.mismatches, 1u);
+  EXPECT_EQ(changed.first_index, last);
+}
+
+CONFORMANCE_TEST(KernelTest, KERNEL_9, TheFirstKernelUsesARaisedRight) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapTheRest());  // the results lie elsewhere
+  const auto child = [this] {
+    ChildChecks checks;
+    constexpr DriverCode kFine = DriverCode::kSuccess;
+    const Stream stream(device());
+    for (uint32_t round = 1; round <= 20; ++round) {
+      checks.Expect("lower", Grant(mapping(), Access::kRead), kFine);
+      checks.Expect("load", kernels().Load32(stream, mapping().base, result()), kFine);
+      checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFine);
+      checks.Expect("raise", Grant(mapping(), Access::kReadWrite), kFine);
+      checks.Expect("store", kernels().Store32(stream, mapping().base, round), kFine);
+      checks.Expect("load again", kernels().Load32(stream, mapping().base, result()), kFine);
+      checks.ExpectValue("word", ReadResult<uint32_t>(), round);
+    }
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(KernelTest, KERNEL_10, TheFirstKernelSeesAnotherAllocation) {
+  if (!LoadKernels()) return;
+  constexpr uint32_t kCount = 3;
+  const AddressRange place = Granules(6, 2);
+  const Stream stream(device());
+  std::vector<AllocationHandle> handles;
+  for (uint32_t i = 0; i < kCount; ++i) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
+                                 vmm().Create(2 * granule(), properties()));
+    handles.push_back(handle);
   }
+  // The first time around, what a kernel stores is the data; later it has to be there.
+  for (uint32_t round = 0; round < 10 * kCount; ++round) {
+    const uint32_t which = round % kCount;
+    ASSERT_THAT(vmm().Map(place, handles[which]), IsOk());
+    ASSERT_THAT(Grant(place, Access::kReadWrite), IsOk());
+    const uint32_t data = 100 + which;
+    if (round < kCount) {
+      ASSERT_THAT(kernels().Store32(stream, place.base, data), IsOk());
+    }
+    ASSERT_THAT(kernels().Load32(stream, place.base, result()), IsOk());
+    ASSERT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(data));
+    ASSERT_THAT(vmm().Unmap(place), IsOk());
+  }
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, KERNEL_11, RunInOrderWithCopies) {
+  if (!LoadKernels()) return;
+  const AddressRange kept = Granules(5, 1);
+  const AddressRange behind = Granules(6, 1);
+  ASSERT_THAT(KeepBusy(stream()), IsOk());
+  ASSERT_THAT(FillAll(stream(), memory(), 1), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToDevice(stream(), behind.base, memory().base, behind.size),
+              IsOk());
+  ASSERT_THAT(kernels().Fill(stream(), memory(), 11), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToDevice(stream(), kept.base, memory().base, kept.size), IsOk());
+  ASSERT_THAT(kernels().Fill(stream(), memory(), 12), IsOk());
+  ASSERT_THAT(kernels().Verify(stream(), kept, 11, result()), IsOk());
+  ASSERT_THAT(executor().SynchronizeStream(stream()), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
+  EXPECT_EQ(same.mismatches, 0u);
+  ExpectFilled(behind, 1);
+  ExpectHolds(kept, 11);
+  ExpectHolds(memory(), 12);
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, KERNEL_12, AnEventOrdersKernelsAndCopies) {
+  if (!LoadKernels()) return;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream other, executor().CreateStream(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
+  for (uint32_t seed = 1; seed <= 4; ++seed) {
+    ASSERT_THAT(KeepBusy(stream()), IsOk());
+    ASSERT_THAT(kernels().Fill(stream(), memory(), seed), IsOk());
+    ASSERT_THAT(executor().RecordEvent(event, stream()), IsOk());
+    ASSERT_THAT(executor().WaitEvent(other, event), IsOk());
+    ASSERT_THAT(executor().CopyDeviceToDevice(other, spare().base, memory().base, spare().size),
+                IsOk());
+    ASSERT_THAT(executor().RecordEvent(event, other), IsOk());
+    ASSERT_THAT(executor().WaitEvent(stream(), event), IsOk());
+    ASSERT_THAT(kernels().Verify(stream(), spare(), seed, result()), IsOk());
+    ASSERT_THAT(executor().SynchronizeStream(stream()), IsOk());
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
+    EXPECT_EQ(same.mismatches, 0u);
+  }
+  EXPECT_THAT(executor().DestroyEvent(event), IsOk());
+  EXPECT_THAT(executor().DestroyStream(other), IsOk());
+}
+
+CONFORMANCE_TEST(QueuedWorkTest, KERNEL_13, TheDefaultStreamOrdersKernelsAndCopies) {
+  if (!LoadKernels()) return;
+  const Stream by_default(device());
+  ASSERT_THAT(KeepBusy(by_default), IsOk());
+  ASSERT_THAT(kernels().Fill(by_default, memory(), 21), IsOk());
+  ExpectHolds(memory(), 21);
+  ASSERT_THAT(KeepBusy(by_default), IsOk());
+  ASSERT_THAT(executor().Fill(device(), memory().base, {5, Bytes(1)}, memory().size.value()),
+              IsOk());
+  ASSERT_THAT(executor().CopyDeviceToDevice(device(), spare().base, memory().base, spare().size),
+              IsOk());
+  ASSERT_THAT(kernels().Fill(by_default, memory(), 22), IsOk());
+  ExpectHolds(memory(), 22);
+  ExpectFilled(spare(), 5);
+}
+
+CONFORMANCE_TEST(KernelTest, KERNEL_14, NoAtomicAdditionIsLost) {
+  if (!LoadKernels()) return;
+  const Stream stream(device());
+  ASSERT_THAT(kernels().Store32(stream, work().base, 7), IsOk());
+  ASSERT_THAT(kernels().Count(stream, work().base, work().base, 64, 64), IsOk());
+  ASSERT_THAT(kernels().Load32(stream, work().base, result()), IsOk());
+  EXPECT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(7u + 64 * Kernels::kThreadsPerBlock * 64));
 }
 
 }  // namespace twinmmu::conformance

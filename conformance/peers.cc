@@ -5,63 +5,12 @@
 #include <vector>
 
 #include "conformance/child_checks.h"
+#include "conformance/peer_fixture.h"
 #include "conformance/queue_fixture.h"
 #include "conformance/registry.h"
 #include "kernels/kernels.h"
 
 namespace twinmmu::conformance {
-namespace {
-
-using ::testing::AnyOf;
-
-// Two granules of device 0 and two of device 1, side by side in one reservation. No rights. Where
-// the devices do not reach each other's memory, that is asserted, and nothing else.
-class PeerTest : public TwoDevicesTest {
- protected:
-  void SetUp() override {
-    TwoDevicesTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    ASSERT_NO_FATAL_FAILURE(MapMemory());
-    for (const auto& [from, to] : {std::pair(device(), peer()), std::pair(peer(), device())}) {
-      TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm().CanAccessPeer(from, to));
-      if (reaches) continue;
-      ExpectNoGrant(from, to == peer() ? peer_memory() : own_memory());
-      RecordUnsupported("the devices do not reach each other's memory");
-      GTEST_SKIP() << from << " cannot access the memory of " << to;
-    }
-  }
-  // Which code it is nobody has seen yet.
-  void ExpectNoGrant(DeviceOrdinal from, const AddressRange& memory) {
-    const std::vector<std::string> before = StateOf(all());
-    EXPECT_THAT(
-        Grant(memory, Access::kRead, Location::Device(from)),
-        AnyOf(HasDriverCode(DriverCode::kInvalidDevice), HasDriverCode(DriverCode::kInvalidValue),
-              HasDriverCode(DriverCode::kNotSupported)));
-    EXPECT_EQ(StateOf(all()), before) << "a refused call must change nothing";
-  }
-  void MapMemory() {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(all_, vmm().AddressReserve(4 * granule()));
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle own,
-                                 vmm().Create(2 * granule(), properties()));
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle peers,
-                                 vmm().Create(2 * granule(), properties(there())));
-    ASSERT_THAT(vmm().Map(own_memory(), own), IsOk());
-    ASSERT_THAT(vmm().Map(peer_memory(), peers), IsOk());
-  }
-  const AddressRange& all() const { return all_; }
-  AddressRange own_memory() const { return all_.subrange(Bytes(0), 2 * granule()); }
-  AddressRange peer_memory() const { return all_.subrange(2 * granule(), 2 * granule()); }
-  void ExpectAccess(const AddressRange& range, Access own, Access peers) {
-    EXPECT_THAT(vmm().GetAccess(here(), range.base), IsOkAndHolds(own));
-    EXPECT_THAT(vmm().GetAccess(there(), range.base), IsOkAndHolds(peers));
-  }
-
- private:
-  AddressRange all_;
-};
-
-}  // namespace
-
 CONFORMANCE_TEST(PeerTest, PEER_1, AGrantLeavesTheOtherDevice) {
   ExpectAccess(own_memory(), Access::kNone, Access::kNone);
   ASSERT_THAT(Grant(own_memory(), Access::kReadWrite, there()), IsOk());

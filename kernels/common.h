@@ -60,6 +60,24 @@ struct AliasResult {
   uint64_t wrong;   // reads, warming ones too, that gave a value that could not have been there
 };
 
+// What a kernel that runs is told to do next, until it is told something else.
+enum class Order : uint32_t {
+  kWait,
+  kLoad,        // past the L1 cache
+  kLoadCached,  // through it
+  kStore,       // the number of rounds before this one
+  kAdd,         // 1, atomically
+  kStop,
+};
+
+// Where the host and a kernel that runs meet, in device memory.
+struct OrderBoard {
+  uint32_t order;   // an Order; written by the host
+  uint32_t rounds;  // done so far; the rest is written by the kernel
+  uint32_t obeyed;  // the Order of the last round
+  uint32_t seen;    // what its load or atomic addition gave; 0 for other orders
+};
+
 // The launchers take addresses of these; a caller may copy them as bytes.
 static_assert(sizeof(VerifyResult) == 16 && alignof(VerifyResult) == 8, "layout on the device");
 static_assert(offsetof(VerifyResult, mismatches) == 0, "layout on the device");
@@ -68,6 +86,11 @@ static_assert(sizeof(AliasResult) == 24 && alignof(AliasResult) == 8, "layout on
 static_assert(offsetof(AliasResult, rounds) == 0, "layout on the device");
 static_assert(offsetof(AliasResult, stale) == 8, "layout on the device");
 static_assert(offsetof(AliasResult, wrong) == 16, "layout on the device");
+static_assert(sizeof(OrderBoard) == 16 && alignof(OrderBoard) == 4, "layout on the device");
+static_assert(offsetof(OrderBoard, order) == 0, "layout on the device");
+static_assert(offsetof(OrderBoard, rounds) == 4, "layout on the device");
+static_assert(offsetof(OrderBoard, obeyed) == 8, "layout on the device");
+static_assert(offsetof(OrderBoard, seen) == 12, "layout on the device");
 
 }  // namespace twinmmu
 

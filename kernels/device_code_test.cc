@@ -32,6 +32,11 @@ T atomicAdd(T* address, T value) {
 }
 
 template <typename T>
+T atomicAdd_system(T* address, T value) {
+  return atomicAdd(address, value);
+}
+
+template <typename T>
 T atomicMin(T* address, T value) {
   const T before = *address;
   *address = std::min(before, value);
@@ -210,6 +215,16 @@ TEST(AccessTest, AtomicAddGivesTheOldValue) {
   RunGrid(1, 1, twinmmu_atomic_add32, &word, 3u, &out);
   EXPECT_EQ(word, 1u);
   EXPECT_EQ(out, 0xfffffffeu);
+}
+
+// Count adds 1 a thread and round, half at each address, and all where they are one.
+TEST(AccessTest, CountAddsHalfAtEachAddress) {
+  uint32_t words[2] = {10, 20};
+  RunGrid(3, 8, twinmmu_count, &words[0], &words[1], 5u);
+  EXPECT_EQ(words[0], 10u + 3 * 4 * 5);
+  EXPECT_EQ(words[1], 20u + 3 * 4 * 5);
+  RunGrid(3, 8, twinmmu_count, &words[0], &words[0], 5u);
+  EXPECT_EQ(words[0], 10u + 3 * 4 * 5 + 3 * 8 * 5);
 }
 
 }  // namespace

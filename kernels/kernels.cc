@@ -20,8 +20,15 @@ constexpr char kAccessPtx[] =
 constexpr char kAliasPtx[] =
 #include "kernels/alias.inc"
     ;
+constexpr char kAliasPairPtx[] =
+#include "kernels/alias_pair.inc"
+    ;
+constexpr char kOrdersPtx[] =
+#include "kernels/orders.inc"
+    ;
 
-constexpr absl::string_view kPtxTexts[] = {kFillVerifyPtx, kAccessPtx, kAliasPtx};
+constexpr absl::string_view kPtxTexts[] = {kFillVerifyPtx, kAccessPtx, kAliasPtx, kAliasPairPtx,
+                                           kOrdersPtx};
 
 struct EntryPoint {
   std::size_t module;  // index in kPtxTexts
@@ -30,14 +37,14 @@ struct EntryPoint {
 
 // In the order of Kernels::Entry.
 constexpr EntryPoint kEntryPoints[] = {
-    {0, "twinmmu_fill"},           {0, "twinmmu_verify_reset"}, {0, "twinmmu_verify"},
-    {1, "twinmmu_load32"},         {1, "twinmmu_store32"},      {1, "twinmmu_atomic_add32"},
-    {2, "twinmmu_alias_unfenced"}, {2, "twinmmu_alias_fenced"},
+    {0, "twinmmu_fill"},        {0, "twinmmu_verify_reset"},   {0, "twinmmu_verify"},
+    {1, "twinmmu_load32"},      {1, "twinmmu_store32"},        {1, "twinmmu_atomic_add32"},
+    {1, "twinmmu_count"},       {2, "twinmmu_alias_unfenced"}, {2, "twinmmu_alias_fenced"},
+    {3, "twinmmu_alias_block"}, {3, "twinmmu_alias_pair"},     {4, "twinmmu_obey"},
 };
 
 constexpr uint64_t kWordBytes = 4;
 constexpr uint64_t kWordsPerThread = 4;  // one 16-byte vector
-constexpr uint32_t kThreadsPerBlock = 256;
 // Enough to fill the largest GPUs several times over (an H200 holds 8 such blocks on each of 132
 // multiprocessors), so that the last wave does not leave many of them idle; beyond it, each thread
 // takes more vectors. The Executor does not tell the number of multiprocessors.
@@ -45,14 +52,18 @@ constexpr uint64_t kMaxBlocks = 132 * 32;
 
 constexpr LaunchConfig OneThread() { return LaunchConfig{}; }
 
+LaunchConfig Grid(uint32_t blocks, uint32_t threads) {
+  LaunchConfig config;
+  config.grid.x = blocks;
+  config.block.x = threads;
+  return config;
+}
+
 // For a range of `words` > 0: a thread per vector, as long as the grid is not too large.
 LaunchConfig GridFor(uint64_t words) {
-  constexpr uint64_t kWordsPerBlock = kWordsPerThread * kThreadsPerBlock;
+  constexpr uint64_t kWordsPerBlock = kWordsPerThread * Kernels::kThreadsPerBlock;
   const uint64_t blocks = words / kWordsPerBlock + (words % kWordsPerBlock != 0 ? 1 : 0);
-  LaunchConfig config;
-  config.grid.x = static_cast<uint32_t>(std::min(blocks, kMaxBlocks));
-  config.block.x = kThreadsPerBlock;
-  return config;
+  return Grid(static_cast<uint32_t>(std::min(blocks, kMaxBlocks)), Kernels::kThreadsPerBlock);
 }
 
 absl::Status RequireMultiple(absl::string_view call, absl::string_view argument, uint64_t value,
@@ -67,6 +78,14 @@ absl::Status RequireWords(absl::string_view call, const AddressRange& range) {
   absl::Status base = RequireMultiple(call, "range.base", range.base.value(), kWordBytes);
   if (!base.ok()) return base;
   return RequireMultiple(call, "range.size", range.size.value(), kWordBytes);
+}
+
+absl::Status RequireAliases(absl::string_view call, DeviceAddress a, DeviceAddress b,
+                            DeviceAddress result) {
+  absl::Status valid = RequireMultiple(call, "a", a.value(), kWordBytes);
+  valid.Update(RequireMultiple(call, "b", b.value(), kWordBytes));
+  valid.Update(RequireMultiple(call, "result", result.value(), alignof(AliasResult)));
+  return valid;
 }
 
 }  // namespace
@@ -170,16 +189,49 @@ absl::Status Kernels::AtomicAdd32(Stream stream, DeviceAddress address, uint32_t
   return Launch(kAtomicAdd32, stream, OneThread(), address.value(), value, out.value());
 }
 
+absl::Status Kernels::Count(Stream stream, DeviceAddress a, DeviceAddress b, uint32_t blocks,
+                            uint32_t rounds) const {
+  return Launch(kCount, stream, Grid(blocks, kThreadsPerBlock), a.value(), b.value(), rounds);
+}
+
 absl::Status Kernels::AliasWriteThenRead(Stream stream, DeviceAddress a, DeviceAddress b,
                                          uint64_t rounds, bool warm, bool fence,
                                          DeviceAddress result) const {
-  constexpr absl::string_view kCall = "Kernels::AliasWriteThenRead";
-  absl::Status valid = RequireMultiple(kCall, "a", a.value(), kWordBytes);
-  valid.Update(RequireMultiple(kCall, "b", b.value(), kWordBytes));
-  valid.Update(RequireMultiple(kCall, "result", result.value(), alignof(AliasResult)));
+  const absl::Status valid = RequireAliases("Kernels::AliasWriteThenRead", a, b, result);
   if (!valid.ok()) return valid;
   return Launch(fence ? kAliasFenced : kAliasUnfenced, stream, OneThread(), a.value(), b.value(),
-                rounds, static_cast<uint32_t>(warm ? 1 : 0), result.value());
+                rounds, static_cast<uint32_t>(warm), result.value());
+}
+
+absl::Status Kernels::AliasWriteThenReadInBlock(Stream stream, DeviceAddress a, DeviceAddress b,
+                                                uint64_t rounds, bool warm, bool fence,
+                                                DeviceAddress result) const {
+  const absl::Status valid = RequireAliases("Kernels::AliasWriteThenReadInBlock", a, b, result);
+  if (!valid.ok()) return valid;
+  constexpr uint32_t kTwoWarps = 64;
+  return Launch(kAliasBlock, stream, Grid(1, kTwoWarps), a.value(), b.value(), rounds,
+                static_cast<uint32_t>(warm), static_cast<uint32_t>(fence), result.value());
+}
+
+absl::Status Kernels::AliasWriteThenReadInTurns(Stream stream, AliasRole role, DeviceAddress a,
+                                                DeviceAddress b, DeviceAddress turn,
+                                                uint64_t rounds, bool warm, bool fence,
+                                                DeviceAddress result) const {
+  constexpr absl::string_view kCall = "Kernels::AliasWriteThenReadInTurns";
+  absl::Status valid = RequireAliases(kCall, a, b, result);
+  valid.Update(RequireMultiple(kCall, "turn", turn.value(), kWordBytes));
+  if (!valid.ok()) return valid;
+  return Launch(kAliasPair, stream, Grid(role == AliasRole::kBoth ? 2 : 1, 1), a.value(), b.value(),
+                turn.value(), rounds, static_cast<uint32_t>(warm), static_cast<uint32_t>(fence),
+                static_cast<uint32_t>(role), result.value());
+}
+
+absl::Status Kernels::Obey(Stream stream, DeviceAddress word, DeviceAddress board,
+                           uint64_t rounds) const {
+  const absl::Status valid =
+      RequireMultiple("Kernels::Obey", "board", board.value(), alignof(OrderBoard));
+  if (!valid.ok()) return valid;
+  return Launch(kObey, stream, OneThread(), word.value(), board.value(), rounds);
 }
 
 absl::Span<const absl::string_view> Kernels::PtxTexts() { return kPtxTexts; }

@@ -83,6 +83,12 @@ class Kernels {
   absl::Status AtomicAdd32(Stream stream, DeviceAddress address, uint32_t value,
                            DeviceAddress out) const;
 
+  // `blocks` blocks of kThreadsPerBlock threads add 1 to a word `rounds` times each, in atomic
+  // steps of the whole system: half of the threads at `a`, half at `b`. The addresses may be two of
+  // one word, or the same.
+  absl::Status Count(Stream stream, DeviceAddress a, DeviceAddress b, uint32_t blocks,
+                     uint32_t rounds) const;
+
   // By one thread, `rounds` times: loads the 32-bit word at `b` (only if `warm`: its line is then
   // in the L1 cache), stores one more than its present value through `a`, executes
   // fence.proxy.alias (only if `fence`), and loads through `b`. Leaves an AliasResult at `result`.
@@ -94,6 +100,30 @@ class Kernels {
   // Undefined: `result` overlaps the word.
   absl::Status AliasWriteThenRead(Stream stream, DeviceAddress a, DeviceAddress b, uint64_t rounds,
                                   bool warm, bool fence, DeviceAddress result) const;
+
+  // The same by two threads of one block, with a barrier of the block between each two of load,
+  // store and load: the last thread loads, the first one stores, and executes the fence after it.
+  absl::Status AliasWriteThenReadInBlock(Stream stream, DeviceAddress a, DeviceAddress b,
+                                         uint64_t rounds, bool warm, bool fence,
+                                         DeviceAddress result) const;
+
+  // The same by two threads that take turns by a release and an acquire, of the scope of the
+  // system, of the word at `turn`, which both reach by this address, and which is 0 before. As
+  // kBoth they are two blocks of one launch. Else each is a launch of its own, of two devices or
+  // streams, and has its own view of the word: `a` concerns the writer, `b` and `result` the
+  // reader. A thread whose partner does not come gives up after a million looks: fewer rounds are
+  // then done.
+  enum class AliasRole : uint32_t { kBoth, kWriter, kReader };
+  absl::Status AliasWriteThenReadInTurns(Stream stream, AliasRole role, DeviceAddress a,
+                                         DeviceAddress b, DeviceAddress turn, uint64_t rounds,
+                                         bool warm, bool fence, DeviceAddress result) const;
+
+  // Runs one thread until the OrderBoard at `board` says Order::kStop, for `rounds` rounds at most;
+  // meanwhile it does to `word` what the board says, and tells there what it did.
+  // InvalidArgument: `board` is not a multiple of 4 bytes.
+  absl::Status Obey(Stream stream, DeviceAddress word, DeviceAddress board, uint64_t rounds) const;
+
+  static constexpr uint32_t kThreadsPerBlock = 256;  // where a call does not say otherwise
 
   // The PTX texts that Load loads, one per module, for readers and for tools.
   static absl::Span<const absl::string_view> PtxTexts();
@@ -107,8 +137,12 @@ class Kernels {
     kLoad32,
     kStore32,
     kAtomicAdd32,
+    kCount,
     kAliasUnfenced,
     kAliasFenced,
+    kAliasBlock,
+    kAliasPair,
+    kObey,
     kEntryCount,
   };
 

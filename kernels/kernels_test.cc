@@ -167,9 +167,9 @@ bool IsOneThread(const LaunchConfig& config) {
 
 // Load loads each text once, on the device that was named.
 TEST_F(KernelsTest, LoadLoadsEachTextOnceOnTheDevice) {
-  EXPECT_CALL(executor_, LoadModule(kDevice, _)).Times(3);
+  EXPECT_CALL(executor_, LoadModule(kDevice, _)).Times(5);
   Kernels kernels = LoadOrDie();
-  EXPECT_EQ(std::set<std::string>(texts_.begin(), texts_.end()).size(), 3u);
+  EXPECT_EQ(std::set<std::string>(texts_.begin(), texts_.end()).size(), 5u);
   EXPECT_EQ(kernels.device(), kDevice);
 }
 
@@ -185,7 +185,7 @@ TEST_F(KernelsTest, LaunchesLoadNothing) {
 // The destructor unloads each module once.
 TEST_F(KernelsTest, DestructorUnloadsEachModuleOnce) {
   { Kernels kernels = LoadOrDie(); }
-  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3, 4, 5));
 }
 
 // Close unloads each module, and neither a second Close nor the destructor unloads again.
@@ -195,7 +195,7 @@ TEST_F(KernelsTest, CloseUnloadsOnce) {
     EXPECT_TRUE(kernels.Close().ok());
     EXPECT_TRUE(kernels.Close().ok());
   }
-  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3, 4, 5));
 }
 
 // Close tries every module, and gives the first error.
@@ -204,7 +204,7 @@ TEST_F(KernelsTest, CloseGivesFirstErrorAndUnloadsTheRest) {
   EXPECT_CALL(executor_, UnloadModule)
       .WillOnce(Return(absl::OkStatus()))
       .WillOnce(Return(absl::DataLossError("first")))
-      .WillOnce(Return(absl::InternalError("second")));
+      .WillRepeatedly(Return(absl::InternalError("second")));
   EXPECT_EQ(kernels.Close(), absl::DataLossError("first"));
 }
 
@@ -227,7 +227,7 @@ TEST_F(KernelsTest, MoveHandsOverTheModules) {
               absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(unloaded_, IsEmpty());
   }
-  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3, 4, 5));
   EXPECT_THAT(launched_, SizeIs(1));
 }
 
@@ -236,7 +236,7 @@ TEST_F(KernelsTest, MoveAssignmentClosesTheTarget) {
   Kernels first = LoadOrDie();
   Kernels second = LoadOrDie();
   first = std::move(second);
-  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3, 4, 5));
   EXPECT_TRUE(first.Store32(kStream, DeviceAddress(4096), 1).ok());
 }
 
@@ -270,7 +270,7 @@ TEST_F(KernelsTest, LoadUnloadsAfterAFailedModule) {
 TEST_F(KernelsTest, LoadUnloadsAfterAMissingKernel) {
   EXPECT_CALL(executor_, GetKernel).WillOnce(Return(absl::NotFoundError("no such name")));
   EXPECT_EQ(Kernels::Load(&executor_, kDevice).status(), absl::NotFoundError("no such name"));
-  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(unloaded_, ElementsAre(1, 2, 3, 4, 5));
 }
 
 // A null executor is an error, not a crash.
@@ -348,6 +348,58 @@ TEST_F(KernelsTest, AliasPicksKernelByFence) {
   EXPECT_EQ(launched_[1].name, "twinmmu_alias_fenced");
   EXPECT_THAT(launched_[1].arguments, ElementsAre(0x1000, 0x2000, 9, 0, 0x3000));
   EXPECT_TRUE(IsOneThread(launched_[1].config));
+}
+
+// The trial in a block is launched as two warps; `warm` and `fence` are passed as 0 or 1.
+TEST_F(KernelsTest, AliasInBlockPassesAllToTwoWarps) {
+  Kernels kernels = LoadOrDie();
+  const DeviceAddress a(0x1000), b(0x2000), result(0x3000);
+  ASSERT_TRUE(kernels.AliasWriteThenReadInBlock(kStream, a, b, 9, true, false, result).ok());
+  ASSERT_THAT(launched_, SizeIs(1));
+  EXPECT_EQ(launched_[0].name, "twinmmu_alias_block");
+  EXPECT_THAT(launched_[0].arguments, ElementsAre(0x1000, 0x2000, 9, 1, 0, 0x3000));
+  EXPECT_EQ(launched_[0].config.grid.x, 1u);
+  EXPECT_EQ(launched_[0].config.block.x, 64u);
+}
+
+// The trial in turns is two blocks for both roles, and one for each.
+TEST_F(KernelsTest, AliasInTurnsHasABlockForEachRole) {
+  Kernels kernels = LoadOrDie();
+  const DeviceAddress a(0x1000), b(0x2000), turn(0x4004), result(0x3000);
+  using Role = Kernels::AliasRole;
+  for (const Role role : {Role::kBoth, Role::kWriter, Role::kReader}) {
+    ASSERT_TRUE(
+        kernels.AliasWriteThenReadInTurns(kStream, role, a, b, turn, 9, false, true, result).ok());
+  }
+  ASSERT_THAT(launched_, SizeIs(3));
+  const uint32_t blocks[] = {2, 1, 1};
+  for (uint64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(launched_[i].name, "twinmmu_alias_pair");
+    EXPECT_THAT(launched_[i].arguments, ElementsAre(0x1000, 0x2000, 0x4004, 9, 0, 1, i, 0x3000));
+    EXPECT_EQ(launched_[i].config.grid.x, blocks[i]);
+    EXPECT_EQ(launched_[i].config.block.x, 1u);
+  }
+}
+
+// Count launches blocks of 256 threads with (a, b, rounds).
+TEST_F(KernelsTest, CountLaunchesTheBlocksAskedFor) {
+  Kernels kernels = LoadOrDie();
+  ASSERT_TRUE(kernels.Count(kStream, DeviceAddress(0x1000), DeviceAddress(0x2000), 7, 5).ok());
+  ASSERT_THAT(launched_, SizeIs(1));
+  EXPECT_EQ(launched_[0].name, "twinmmu_count");
+  EXPECT_THAT(launched_[0].arguments, ElementsAre(0x1000, 0x2000, 5));
+  EXPECT_EQ(launched_[0].config.grid.x, 7u);
+  EXPECT_EQ(launched_[0].config.block.x, Kernels::kThreadsPerBlock);
+}
+
+// Obey runs one thread with (word, board, rounds); the word may be any address.
+TEST_F(KernelsTest, ObeyPassesWordBoardRounds) {
+  Kernels kernels = LoadOrDie();
+  ASSERT_TRUE(kernels.Obey(kStream, DeviceAddress(0x1001), DeviceAddress(0x2004), 1ull << 40).ok());
+  ASSERT_THAT(launched_, SizeIs(1));
+  EXPECT_EQ(launched_[0].name, "twinmmu_obey");
+  EXPECT_THAT(launched_[0].arguments, ElementsAre(0x1001, 0x2004, 1ull << 40));
+  EXPECT_TRUE(IsOneThread(launched_[0].config));
 }
 
 // --- Grids ---------------------------------------------------------------------------------------
@@ -449,6 +501,22 @@ TEST_F(KernelsTest, MisalignedAliasIsInvalid) {
   EXPECT_THAT(launched_, IsEmpty());
 }
 
+// The other trials refuse the same, and a turn or a board that is not made of words.
+TEST_F(KernelsTest, MisalignedArgumentsOfTrialsAreInvalid) {
+  Kernels kernels = LoadOrDie();
+  const DeviceAddress bad(0x1003), word(0x1000), result(0x2000);
+  const auto in_turns = [&](DeviceAddress a, DeviceAddress turn) {
+    return kernels.AliasWriteThenReadInTurns(kStream, Kernels::AliasRole::kBoth, a, word, turn, 1,
+                                             true, true, result);
+  };
+  EXPECT_THAT(kernels.AliasWriteThenReadInBlock(kStream, word, bad, 1, true, true, result),
+              IsInvalid(": b is", "0x1003"));
+  EXPECT_THAT(in_turns(bad, word), IsInvalid(": a is", "0x1003"));
+  EXPECT_THAT(in_turns(word, bad), IsInvalid(": turn is", "0x1003"));
+  EXPECT_THAT(kernels.Obey(kStream, word, bad, 1), IsInvalid(": board is", "0x1003"));
+  EXPECT_THAT(launched_, IsEmpty());
+}
+
 // The executor's error for a launch is passed on unchanged.
 TEST_F(KernelsTest, LaunchErrorIsPassedOn) {
   Kernels kernels = LoadOrDie();
@@ -504,6 +572,34 @@ TEST(PtxTest, FencedAliasKernelHasTheFenceAfterTheStore) {
   EXPECT_THAT(InlineInstructions("twinmmu_alias_fenced"),
               ElementsAre("ld.global.ca.u32", "fence.proxy.alias", "ld.global.ca.u32",
                           "st.global.u32", "fence.proxy.alias", "ld.global.ca.u32"));
+}
+
+// A thread of a block closes the round, warms, stores and fences, and reads: in this order.
+TEST(PtxTest, BlockKernelKeepsItsAccesses) {
+  const std::vector<std::string> found = InlineInstructions("twinmmu_alias_block");
+  const std::vector<std::string> round(found.end() - 5, found.end());
+  EXPECT_THAT(round, ElementsAre("fence.proxy.alias", "ld.global.ca.u32", "st.global.u32",
+                                 "fence.proxy.alias", "ld.global.ca.u32"));
+}
+
+// Turns are handed over with the scope of the system, and the writer's fence is before its release.
+TEST(PtxTest, PairKernelFencesBeforeTheRelease) {
+  EXPECT_THAT(InlineInstructions("twinmmu_alias_pair"),
+              ElementsAre(  // the reader
+                  "ld.global.ca.u32", "fence.proxy.alias", "ld.global.ca.u32",
+                  "st.release.sys.global.u32", "ld.acquire.sys.global.u32", "ld.global.ca.u32",
+                  // the writer
+                  "ld.global.ca.u32", "ld.acquire.sys.global.u32", "fence.proxy.alias",
+                  "st.global.u32", "fence.proxy.alias", "st.release.sys.global.u32"));
+}
+
+// The order, the word and the board are read and written in memory in each round.
+TEST(PtxTest, ObeyKernelKeepsItsAccesses) {
+  EXPECT_THAT(InlineInstructions("twinmmu_obey"),
+              ElementsAre("ld.relaxed.sys.global.u32", "ld.relaxed.sys.global.u32",
+                          "ld.global.ca.u32", "st.relaxed.sys.global.u32",
+                          "atom.relaxed.sys.global.add.u32", "st.relaxed.sys.global.u32",
+                          "st.relaxed.sys.global.u32", "st.release.sys.global.u32"));
 }
 
 // No text uses the read-only path, which the memory model leaves out, or a volatile access.

@@ -12,7 +12,7 @@
 set -euo pipefail
 
 readonly VERSION=13.0.88
-readonly SOURCES=(access alias fill_verify)
+readonly SOURCES=(access alias alias_pair fill_verify orders)
 
 # The path of nvcc $VERSION: the one given, else $NVCC, else from PATH, else the usual place.
 find_nvcc() {

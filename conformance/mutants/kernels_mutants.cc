@@ -1,61 +1,14 @@
-// Mutants of kernels, aliases and faults.
+// Mutants of kernels and faults.
 
-#include <map>
-#include <string>
+#include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
-#include "conformance/mutants/mutant.h"
-#include "kernels/common.h"
+#include "conformance/mutants/kernel_mutant.h"
 
 namespace twinmmu::conformance {
 namespace {
-
-// Knows the kernels by name, and may run them with other arguments.
-class KernelMutant : public Real {
- public:
-  using Real::Real;
-  CALL_GetKernel() override {
-    const auto kernel = Real::GetKernel(module, name);
-    if (kernel.ok()) names_[kernel->value()] = std::string(name);
-    return kernel;
-  }
-
- protected:
-  bool Is(Kernel kernel, const std::string& name) {
-    return names_[kernel.value()] == "twinmmu_" + name;
-  }
-  template <typename T>
-  static T Argument(absl::Span<const void* const> arguments, size_t index) {
-    return *static_cast<const T*>(arguments[index]);
-  }
-  static DeviceAddress AddressIn(absl::Span<const void* const> arguments, size_t index) {
-    return DeviceAddress(Argument<uint64_t>(arguments, index));
-  }
-  // What a kernel leaves, or finds, as the device sees it.
-  template <typename T>
-  void Leave(DeviceOrdinal device, DeviceAddress address, const T& value) {
-    Real::Write({device, std::nullopt}, address, &value, Bytes(sizeof(value))).IgnoreError();
-  }
-  template <typename T>
-  T Find(DeviceOrdinal device, DeviceAddress address) {
-    T value = {};
-    Real::Read({device, std::nullopt}, &value, address, Bytes(sizeof(value))).IgnoreError();
-    return value;
-  }
-
- private:
-  std::map<uint64_t, std::string> names_;
-};
-
-// A mutant of the launch of one kernel.
-#define KERNEL_MUTANT(rule_id, Name, sentence) \
-  class Name : public KernelMutant {           \
-   public:                                     \
-    using KernelMutant::KernelMutant;          \
-    CALL_Launch() override;                    \
-  };                                           \
-  MUTANT_CLASS(rule_id, Name, sentence)        \
-  CALL_Launch(Name::)
 
 KERNEL_MUTANT(KERNEL_1, FillsOneMapping, "A kernel's fill ends with the first mapping.") {
   if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
@@ -138,8 +91,98 @@ class FaultsOnce : public KernelMutant {
 };
 MUTANT_CLASS(KERNEL_3, FaultsOnce, "The first kernel after a mapping fails.")
 
+KERNEL_MUTANT(KERNEL_8, FillsAGibibyte, "A kernel's fill ends after a gibibyte.") {
+  if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
+  const uint64_t words = std::min(Argument<uint64_t>(arguments, 1), GiB(1) / Bytes(4));
+  return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
+}
+KERNEL_MUTANT(KERNEL_8, CountsIn32Bits, "A kernel verifies the number of bytes modulo 2^32.") {
+  if (!Is(kernel, "verify")) return Real::Launch(stream, kernel, config, arguments);
+  const uint64_t words = Argument<uint64_t>(arguments, 1) % (GiB(4) / Bytes(4));
+  return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2], arguments[3]});
+}
+
+// The device keeps the right that it has seen, until it is told so by a fault.
+class KeepsTheLowerRight : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_SetAccess() override {
+    raised_ = AccessAt(range.base) == Access::kRead && grants[0].access == Access::kReadWrite;
+    return Real::SetAccess(range, grants);
+  }
+  CALL_Launch() override {
+    const bool lost = std::exchange(raised_, false) && Is(kernel, "store32");
+    return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
+  }
+
+ private:
+  bool raised_ = false;
+};
+MUTANT_CLASS(KERNEL_9, KeepsTheLowerRight, "The first store after a right was raised is lost.")
+
+// A translation, or a cache, that is not dropped when its mapping ends.
+class LoadsThroughAnOldTranslation : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Unmap() override {
+    stale_ = range;
+    word_ = Find<uint32_t>(DeviceOrdinal(0), range.base);
+    return Real::Unmap(range);
+  }
+  CALL_Launch() override {
+    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+    if (Is(kernel, "load32") && stale_.contains(AddressIn(arguments, 0))) {
+      Leave(stream.device(), AddressIn(arguments, 1), word_);
+      stale_ = AddressRange();
+    }
+    return status;
+  }
+
+ private:
+  AddressRange stale_;
+  uint32_t word_ = 0;
+};
+MUTANT_CLASS(KERNEL_10, LoadsThroughAnOldTranslation,
+             "The first load from an address that is mapped anew sees the memory before.")
+
+MUTANT_CLASS(KERNEL_11, FillsLate, "A kernel is overtaken by the copies behind it.")
+MUTANT_CLASS(KERNEL_12, FillsLate, "An event does not stand for the kernels before it.")
+MUTANT_CLASS(KERNEL_13, FillsLate, "A copy without a stream does not wait for kernels.")
+
+// Copies inside the device are handed on when somebody waits.
+class CopiesLate : public Real {
+ public:
+  using Real::Real;
+  CALL_Move() override {
+    late_.push_back([=] { Real::Move(work, destination, source, size).IgnoreError(); });
+    return Ok();
+  }
+  CALL_SynchronizeStream() override {
+    for (const auto& copy : late_) copy();
+    late_.clear();
+    return Real::SynchronizeStream(stream);
+  }
+
+ private:
+  std::vector<std::function<void()>> late_;
+};
+MUTANT_CLASS(KERNEL_11, CopiesLate, "A kernel overtakes the copies before it.")
+MUTANT_CLASS(KERNEL_13, CopiesLate, "A kernel overtakes the copies without a stream before it.")
+
+KERNEL_MUTANT(KERNEL_14, LosesAnAddition, "Of a million additions one is lost.") {
+  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+  const DeviceAddress word = AddressIn(arguments, 0);
+  if (Is(kernel, "count")) {
+    Leave(stream.device(), word, Find<uint32_t>(stream.device(), word) - 1);
+  }
+  return status;
+}
+
 }  // namespace
 
+MUTANT(KERNEL_12, WaitEvent, "A kernel does not wait for the event that its stream waits for.") {
+  return Ok();
+}
 MUTANT(KERNEL_4, LoadModule, "Any text is loaded.") {
   const auto module = Real::LoadModule(device, ptx);
   return module.ok() ? module : Module(device, 999);
@@ -172,95 +215,12 @@ MUTANT(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.") {
 
 namespace {
 
-KERNEL_MUTANT(ALIAS_1, StaleAfterTheFence, "After the fence one read in a hundred is stale.") {
-  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
-  if (!Is(kernel, "alias_fenced")) return status;
-  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
-  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds / 100, 0});
-  return status;
-}
-KERNEL_MUTANT(ALIAS_1, StaleWhenWarm, "The fence does not reach lines that are cached.") {
-  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
-  if (!Is(kernel, "alias_fenced") || Argument<uint32_t>(arguments, 3) == 0) return status;
-  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
-  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds, 0});
-  return status;
-}
-KERNEL_MUTANT(ALIAS_2, TearsWithoutTheFence, "Without the fence a read may give neither value.") {
-  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
-  if (!Is(kernel, "alias_unfenced")) return status;
-  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
-  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds / 2, 1});
-  return status;
-}
-KERNEL_MUTANT(ALIAS_2, StopsWithoutTheFence, "Without the fence the kernel ends half-way.") {
-  const absl::Status status = Real::Launch(stream, kernel, config, arguments);
-  if (!Is(kernel, "alias_unfenced")) return status;
-  const uint64_t rounds = Argument<uint64_t>(arguments, 2);
-  Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds / 2, 0, 0});
-  return status;
-}
-
-// A cache that is looked up by address, and outlives the kernel.
-class CachesLoads : public KernelMutant {
- public:
-  using KernelMutant::KernelMutant;
-  CALL_Launch() override {
-    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
-    const uint64_t at = Argument<uint64_t>(arguments, 0);
-    if (Is(kernel, "store32")) cache_[at] = Argument<uint32_t>(arguments, 1);
-    if (!Is(kernel, "load32")) return status;
-    const uint32_t loaded = Find<uint32_t>(stream.device(), AddressIn(arguments, 1));
-    const uint32_t cached = cache_.emplace(at, loaded).first->second;
-    Leave(stream.device(), AddressIn(arguments, 1), cached);
-    return status;
-  }
-
- private:
-  std::map<uint64_t, uint32_t> cache_;
-};
-MUTANT_CLASS(ALIAS_3, CachesLoads, "A load is cached by address from one kernel to the next.")
 MUTANT_CLASS(KERNEL_2, CachesLoads, "A load does not see what an atomic add has done.")
 
-// What a kernel does with a right that its device lacks.
-class GrantsForTheLaunch : public KernelMutant {
- public:
-  using KernelMutant::KernelMutant;
-
- protected:
-  absl::Status LaunchWithRight(Stream stream, Kernel kernel, const LaunchConfig& config,
-                               absl::Span<const void* const> arguments) {
-    const DeviceAddress at = AddressIn(arguments, 0);
-    const int device = stream.device().value();
-    const Access access = AccessAt(at, device);
-    const AddressRange word{at, Bytes(1), Bytes(0)};
-    Grant(word, Access::kReadWrite, device);
-    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
-    Grant(word, access, device);
-    return status;
-  }
-};
-
-class StoresWithoutRight : public GrantsForTheLaunch {
- public:
-  using GrantsForTheLaunch::GrantsForTheLaunch;
-  CALL_Launch() override {
-    return Is(kernel, "store32") ? LaunchWithRight(stream, kernel, config, arguments)
-                                 : Real::Launch(stream, kernel, config, arguments);
-  }
-};
 MUTANT_CLASS(FAULT_1, StoresWithoutRight, "A kernel stores without a right.")
 MUTANT_CLASS(FAULT_2, StoresWithoutRight, "A kernel stores to read-only memory.")
 MUTANT_CLASS(PEER_7, StoresWithoutRight, "A kernel stores to a peer's memory without a grant.")
 
-class AddsWithoutRight : public GrantsForTheLaunch {
- public:
-  using GrantsForTheLaunch::GrantsForTheLaunch;
-  CALL_Launch() override {
-    return Is(kernel, "atomic_add32") ? LaunchWithRight(stream, kernel, config, arguments)
-                                      : Real::Launch(stream, kernel, config, arguments);
-  }
-};
 MUTANT_CLASS(FAULT_2, AddsWithoutRight, "A kernel adds atomically to read-only memory.")
 
 KERNEL_MUTANT(FAULT_1, DropsStores, "A store without a right is dropped, without a fault.") {
@@ -391,6 +351,54 @@ KERNEL_MUTANT(KERNEL_7, KeepsACopy,
 }
 
 }  // namespace
+
+// Each access, at each kind of place.
+namespace {
+
+KERNEL_MUTANT(FAULT_7, DropsStoresToHoles, "A store where nothing is mapped is dropped.") {
+  const bool lost = Is(kernel, "store32") && !IsMapped(AddressIn(arguments, 0));
+  return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+KERNEL_MUTANT(FAULT_7, DropsAdditionsToHoles, "An addition where nothing is mapped is dropped.") {
+  const bool lost = Is(kernel, "atomic_add32") && !IsMapped(AddressIn(arguments, 0));
+  return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+KERNEL_MUTANT(FAULT_7, LoadsFromNull, "A load at null gives 0.") {
+  const bool null = AddressIn(arguments, 0) == DeviceAddress(0);
+  return null ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+
+class UsesWhatWasMapped : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Unmap() override {
+    unmapped_ = range;
+    return Real::Unmap(range);
+  }
+  CALL_Launch() override {
+    const bool stale = unmapped_.contains(AddressIn(arguments, 0));
+    return stale ? Ok() : Real::Launch(stream, kernel, config, arguments);
+  }
+
+ private:
+  AddressRange unmapped_;
+};
+MUTANT_CLASS(FAULT_10, UsesWhatWasMapped, "What was mapped once can be used after the unmapping.")
+
+MUTANT_CLASS(FAULT_8, LoadsWithoutRight, "A kernel loads without a right.")
+MUTANT_CLASS(FAULT_8, AddsWithoutRight, "A kernel adds atomically without a right.")
+
+KERNEL_MUTANT(FAULT_9, RoundsDown, "A word that is not aligned is taken from the word around it.") {
+  if (!Is(kernel, "load32")) return Real::Launch(stream, kernel, config, arguments);
+  const uint64_t aligned = Argument<uint64_t>(arguments, 0) & ~uint64_t{3};
+  return Real::Launch(stream, kernel, config, {&aligned, arguments[1]});
+}
+MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
+
+}  // namespace
+MUTANT(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.") {
+  return Instead(Real::SynchronizeDevice(device), DriverCode::kIllegalAddress);
+}
 
 // Queued work, and what is taken from it.
 MUTANT(FAULT_5, Unmap, "An unmapping lets queued work finish.") {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/kernel_mutant.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -175,5 +175,29 @@ MUTANT(PEER_11, WaitEvent, "A stream cannot wait for an event of another device.
 MUTANT(PEER_11, WaitEvent, "A wait for an event of another device does nothing.") {
   return event.device() != stream.device() ? Ok() : Real::WaitEvent(stream, event);
 }
+
+namespace {
+
+KERNEL_MUTANT(PEER_12, FillsItsOwn, "A kernel fills memory of its own device only.") {
+  const auto mapping = MappingAt(AddressIn(arguments, 0));
+  if (!Is(kernel, "fill") || !mapping.has_value()) {
+    return Real::Launch(stream, kernel, config, arguments);
+  }
+  const uint64_t words = mapping->size / Bytes(4);
+  return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
+}
+KERNEL_MUTANT(PEER_12, SecondDoesNothing, "Kernels of the second device do nothing.") {
+  return stream.device() == kSecond ? Ok() : Real::Launch(stream, kernel, config, arguments);
+}
+MUTANT_CLASS(PEER_13, LoadsWithoutRight, "A kernel loads from a peer's memory without a grant.")
+MUTANT_CLASS(PEER_13, AddsWithoutRight, "A kernel adds to a peer's memory without a grant.")
+MUTANT_CLASS(PEER_13, StoresWithoutRight, "A kernel that may read a peer's memory stores there.")
+KERNEL_MUTANT(PEER_13, NeverLoads, "A kernel faults where it may read a peer's memory.") {
+  const bool reads = AccessAt(AddressIn(arguments, 0)) == Access::kRead;
+  return reads ? Refuse(DriverCode::kIllegalAddress)
+               : Real::Launch(stream, kernel, config, arguments);
+}
+
+}  // namespace
 
 }  // namespace twinmmu::conformance

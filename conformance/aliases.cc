@@ -1,0 +1,161 @@
+// One memory at two addresses: who sees through the one what was written through the other, and
+// when. Stale reads are counted where the memory model allows them, and never asserted there.
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "conformance/kernel_fixture.h"
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr uint64_t kRounds = 100'000;
+
+class AliasTest : public KernelTest {
+ protected:
+  // `run(warm)` is a trial of `rounds` rounds, with and without a line of the read address in the
+  // cache. Expects that all are done, that nothing is wrong, and with a fence nothing stale.
+  template <typename Run>
+  void ExpectCoherence(uint64_t rounds, bool fence, Run run) {
+    for (const bool warm : {false, true}) {
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen, run(warm));
+      EXPECT_EQ(seen.rounds, rounds);
+      EXPECT_EQ(seen.wrong, 0u);
+      if (fence) {
+        EXPECT_EQ(seen.stale, 0u);
+      } else {
+        RecordProperty(absl::StrCat("stale_of_", rounds, warm ? "_warm" : "_cold"),
+                       absl::StrCat(seen.stale));
+      }
+    }
+  }
+  void ExpectCoherenceInThread(bool fence) {
+    ExpectCoherence(kRounds, fence,
+                    [&](bool warm) { return WriteThenReadThroughAlias(kRounds, warm, fence); });
+  }
+  void ExpectCoherenceInBlock(bool fence) {
+    ExpectCoherence(kRounds, fence, [&](bool warm) -> absl::StatusOr<AliasResult> {
+      const absl::Status status = kernels().AliasWriteThenReadInBlock(
+          Stream(device()), work().base, alias().base, kRounds, warm, fence, result());
+      if (!status.ok()) return status;
+      return ReadResult<AliasResult>();
+    });
+  }
+  void ExpectCoherenceInGrid(bool fence) {
+    constexpr uint64_t kTurns = kRounds / 2;
+    ExpectCoherence(kTurns, fence, [&](bool warm) -> absl::StatusOr<AliasResult> {
+      const Stream stream(device());
+      const DeviceAddress turn = result() + Bytes(64);
+      absl::Status status = kernels().Store32(stream, turn, 0);
+      status.Update(kernels().AliasWriteThenReadInTurns(stream, Kernels::AliasRole::kBoth,
+                                                        work().base, alias().base, turn, kTurns,
+                                                        warm, fence, result()));
+      if (!status.ok()) return status;
+      return ReadResult<AliasResult>();
+    });
+  }
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(AliasTest, ALIAS_1, TheFenceMakesAliasesCoherent) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInThread(/*fence=*/true);
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_2, WithoutTheFenceOldOrNew) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInThread(/*fence=*/false);
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_3, ALaunchMakesAliasesCoherent) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  const Stream stream(device());
+  for (uint32_t round = 1; round <= 200; ++round) {
+    const auto& [from, to] = round % 2 == 0 ? std::pair(work().base, alias().base)
+                                            : std::pair(alias().base, work().base);
+    ASSERT_THAT(kernels().Load32(stream, to, result()), IsOk());
+    ASSERT_THAT(kernels().Store32(stream, from, round), IsOk());
+    ASSERT_THAT(kernels().Load32(stream, to, result()), IsOk());
+    ASSERT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(round));
+  }
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_4, TheFenceAndABarrierMakeABlockCoherent) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInBlock(/*fence=*/true);
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_5, ABarrierWithoutTheFenceOldOrNew) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInBlock(/*fence=*/false);
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_6, TheFenceMakesBlocksCoherent) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInGrid(/*fence=*/true);
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_7, BlocksWithoutTheFenceOldOrNew) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInGrid(/*fence=*/false);
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_8, AnEventMakesAliasesCoherent) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream writer, executor().CreateStream(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream reader, executor().CreateStream(device()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Event event, executor().CreateEvent(device()));
+  for (uint32_t round = 1; round <= 200; ++round) {
+    ASSERT_THAT(kernels().Load32(reader, alias().base, result()), IsOk());
+    ASSERT_THAT(executor().RecordEvent(event, reader), IsOk());
+    ASSERT_THAT(executor().WaitEvent(writer, event), IsOk());
+    ASSERT_THAT(kernels().Store32(writer, work().base, round), IsOk());
+    ASSERT_THAT(executor().RecordEvent(event, writer), IsOk());
+    ASSERT_THAT(executor().WaitEvent(reader, event), IsOk());
+    ASSERT_THAT(kernels().Load32(reader, alias().base, result()), IsOk());
+    ASSERT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(round));
+  }
+  EXPECT_THAT(executor().DestroyEvent(event), IsOk());
+  EXPECT_THAT(executor().DestroyStream(reader), IsOk());
+  EXPECT_THAT(executor().DestroyStream(writer), IsOk());
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_9, CopiesAndKernelsAreCoherent) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  const Stream stream(device());
+  const AddressRange here = alias().subrange(Bytes(0), work().size);
+  for (uint32_t seed = 1; seed <= 4; ++seed) {
+    ASSERT_THAT(Write(here, seed), IsOk());
+    ASSERT_THAT(kernels().Verify(stream, work(), seed, result()), IsOk());
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
+    EXPECT_EQ(same.mismatches, 0u);
+    ASSERT_THAT(kernels().Fill(stream, work(), seed + 100), IsOk());
+    ExpectHolds(here, seed + 100);
+  }
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_10, NoAtomicAdditionThroughAliasesIsLost) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  const Stream stream(device());
+  ASSERT_THAT(kernels().Store32(stream, work().base, 7), IsOk());
+  ASSERT_THAT(kernels().Count(stream, work().base, alias().base, 64, 64), IsOk());
+  for (const DeviceAddress word : {work().base, alias().base}) {
+    ASSERT_THAT(kernels().Load32(stream, word, result()), IsOk());
+    EXPECT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(7u + 64 * Kernels::kThreadsPerBlock * 64));
+  }
+}
+
+}  // namespace twinmmu::conformance

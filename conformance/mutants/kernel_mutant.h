@@ -1,0 +1,148 @@
+// What mutants of kernels are made of.
+
+#ifndef TWINMMU_CONFORMANCE_MUTANTS_KERNEL_MUTANT_H_
+#define TWINMMU_CONFORMANCE_MUTANTS_KERNEL_MUTANT_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "conformance/mutants/mutant.h"
+#include "kernels/common.h"
+
+namespace twinmmu::conformance {
+
+// Knows the kernels by name, and may run them with other arguments.
+class KernelMutant : public Real {
+ public:
+  using Real::Real;
+  CALL_GetKernel() override {
+    const auto kernel = Real::GetKernel(module, name);
+    if (kernel.ok()) names_[kernel->value()] = std::string(name);
+    return kernel;
+  }
+
+ protected:
+  bool Is(Kernel kernel, const std::string& name) {
+    return names_[kernel.value()] == "twinmmu_" + name;
+  }
+  template <typename T>
+  static T Argument(absl::Span<const void* const> arguments, size_t index) {
+    return *static_cast<const T*>(arguments[index]);
+  }
+  static DeviceAddress AddressIn(absl::Span<const void* const> arguments, size_t index) {
+    return DeviceAddress(Argument<uint64_t>(arguments, index));
+  }
+  // What a kernel leaves, or finds, as the device sees it.
+  template <typename T>
+  void Leave(DeviceOrdinal device, DeviceAddress address, const T& value) {
+    Real::Write({device, std::nullopt}, address, &value, Bytes(sizeof(value))).IgnoreError();
+  }
+  template <typename T>
+  T Find(DeviceOrdinal device, DeviceAddress address) {
+    T value = {};
+    Real::Read({device, std::nullopt}, &value, address, Bytes(sizeof(value))).IgnoreError();
+    return value;
+  }
+
+ private:
+  std::map<uint64_t, std::string> names_;
+};
+
+// A mutant of the launch of one kernel.
+#define KERNEL_MUTANT(rule_id, Name, sentence) \
+  class Name : public KernelMutant {           \
+   public:                                     \
+    using KernelMutant::KernelMutant;          \
+    CALL_Launch() override;                    \
+  };                                           \
+  MUTANT_CLASS(rule_id, Name, sentence)        \
+  CALL_Launch(Name::)
+
+// A cache that is looked up by address, and outlives the kernel.
+class CachesLoads : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Launch() override {
+    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+    if (!Is(kernel, "store32") && !Is(kernel, "load32")) return status;
+    const uint64_t at = Argument<uint64_t>(arguments, 0);
+    if (Is(kernel, "store32")) cache_[at] = Argument<uint32_t>(arguments, 1);
+    if (!Is(kernel, "load32")) return status;
+    const uint32_t loaded = Find<uint32_t>(stream.device(), AddressIn(arguments, 1));
+    const uint32_t cached = cache_.emplace(at, loaded).first->second;
+    Leave(stream.device(), AddressIn(arguments, 1), cached);
+    return status;
+  }
+
+ private:
+  std::map<uint64_t, uint32_t> cache_;
+};
+
+// Kernels that fill run when somebody waits.
+class FillsLate : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Launch() override {
+    if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
+    const std::vector<uint64_t> values = {Argument<uint64_t>(arguments, 0),
+                                          Argument<uint64_t>(arguments, 1),
+                                          Argument<uint64_t>(arguments, 2)};
+    late_.push_back([=] {
+      Real::Launch(stream, kernel, config, {&values[0], &values[1], &values[2]}).IgnoreError();
+    });
+    return Ok();
+  }
+  CALL_SynchronizeStream() override {
+    HandOn();
+    return Real::SynchronizeStream(stream);
+  }
+  CALL_SynchronizeDevice() override {
+    HandOn();
+    return Real::SynchronizeDevice(device);
+  }
+
+ private:
+  void HandOn() {
+    for (const auto& fill : late_) fill();
+    late_.clear();
+  }
+  std::vector<std::function<void()>> late_;
+};
+
+// What a kernel does with a right that its device lacks.
+class GrantsForTheLaunch : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+
+ protected:
+  absl::Status LaunchWithRight(Stream stream, Kernel kernel, const LaunchConfig& config,
+                               absl::Span<const void* const> arguments) {
+    const DeviceAddress at = AddressIn(arguments, 0);
+    const int device = stream.device().value();
+    const Access access = AccessAt(at, device);
+    const AddressRange word{at, Bytes(1), Bytes(0)};
+    Grant(word, Access::kReadWrite, device);
+    const absl::Status status = Real::Launch(stream, kernel, config, arguments);
+    Grant(word, access, device);
+    return status;
+  }
+};
+
+#define WITHOUT_RIGHT(Name, kernel_name)                                                  \
+  class Name : public GrantsForTheLaunch {                                                \
+   public:                                                                                \
+    using GrantsForTheLaunch::GrantsForTheLaunch;                                         \
+    CALL_Launch() override {                                                              \
+      return Is(kernel, kernel_name) ? LaunchWithRight(stream, kernel, config, arguments) \
+                                     : Real::Launch(stream, kernel, config, arguments);   \
+    }                                                                                     \
+  };
+WITHOUT_RIGHT(StoresWithoutRight, "store32")
+WITHOUT_RIGHT(LoadsWithoutRight, "load32")
+WITHOUT_RIGHT(AddsWithoutRight, "atomic_add32")
+
+}  // namespace twinmmu::conformance
+
+#endif  // TWINMMU_CONFORMANCE_MUTANTS_KERNEL_MUTANT_H_

@@ -1,0 +1,119 @@
+// Mutants of mappings that change under a kernel that runs.
+
+#include <algorithm>
+
+#include "conformance/mutants/kernel_mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// Knows whether a kernel runs that obeys orders.
+class RunningMutant : public KernelMutant {
+ public:
+  using KernelMutant::KernelMutant;
+  CALL_Launch() override {
+    if (Is(kernel, "obey")) runs_ = true;
+    return Real::Launch(stream, kernel, config, arguments);
+  }
+  CALL_SynchronizeDevice() override {
+    runs_ = false;
+    return Real::SynchronizeDevice(device);
+  }
+
+ protected:
+  bool runs() const { return runs_; }
+
+ private:
+  bool runs_ = false;
+};
+
+// A mutant of one call while a kernel runs.
+#define RUNNING_MUTANT(rule_id, Name, call, sentence) \
+  class Name : public RunningMutant {                 \
+   public:                                            \
+    using RunningMutant::RunningMutant;               \
+    CALL_##call() override;                           \
+  };                                                  \
+  MUTANT_CLASS(rule_id, Name, sentence)               \
+  CALL_##call(Name::)
+
+// The device keeps its translations as long as a kernel runs.
+class KeepsTranslations : public RunningMutant {
+ public:
+  using RunningMutant::RunningMutant;
+  CALL_Unmap() override { return runs() ? Ok() : Real::Unmap(range); }
+  CALL_Map() override {
+    return runs() && IsMapped(range.base) ? Ok() : Real::Map(range, handle, offset, flags);
+  }
+};
+MUTANT_CLASS(RUN_2, KeepsTranslations, "A kernel goes on with memory that was unmapped.")
+MUTANT_CLASS(RUN_3, KeepsTranslations, "A kernel goes on with the allocation that was there.")
+MUTANT_CLASS(RUN_8, KeepsTranslations, "A kernel loads past the cache what was unmapped.")
+MUTANT_CLASS(RUN_9, KeepsTranslations, "A kernel loads past the cache the allocation before.")
+
+RUNNING_MUTANT(RUN_1, GrantsLate, SetAccess, "A right counts from the next launch on.") {
+  return runs() ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT_CLASS(RUN_4, GrantsLate, "A right that was raised counts from the next launch on.")
+MUTANT_CLASS(RUN_5, GrantsLate, "A right that was lowered counts from the next launch on.")
+MUTANT_CLASS(RUN_6, GrantsLate, "A right that was taken counts from the next launch on.")
+
+RUNNING_MUTANT(RUN_2, UnmapsLate, Unmap, "An unmapping waits for the kernel.") {
+  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
+  return Real::Unmap(range);
+}
+MUTANT_CLASS(RUN_7, UnmapsLate, "An unmapping of other memory waits for the kernel.")
+
+RUNNING_MUTANT(RUN_4, GrantsOnlyToRead, SetAccess, "A right is raised to read-only.") {
+  const bool writes = runs() && grants[0].access == Access::kReadWrite;
+  const AccessGrant read{grants[0].location, Access::kRead};
+  return Real::SetAccess(range, writes ? absl::MakeConstSpan(&read, 1) : grants);
+}
+RUNNING_MUTANT(RUN_5, TakesAll, SetAccess, "A right that is lowered is taken.") {
+  const bool lowers = runs() && grants[0].access == Access::kRead;
+  const AccessGrant none{grants[0].location, Access::kNone};
+  return Real::SetAccess(range, lowers ? absl::MakeConstSpan(&none, 1) : grants);
+}
+RUNNING_MUTANT(PEER_18, TakesFromBoth, SetAccess,
+               "A right that is taken from one is taken from both.") {
+  if (runs() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
+  return Real::SetAccess(range, grants);
+}
+MUTANT_CLASS(PEER_18, GrantsLate, "A right of one device counts when the other's kernel is done.")
+RUNNING_MUTANT(RUN_7, TakesTheNeighbour, Unmap, "An unmapping takes the neighbour from a kernel.") {
+  Remove({range.base - Bytes(1), Bytes(1), Bytes(0)});
+  return Real::Unmap(range);
+}
+
+// The memory is given back and wiped while the kernel still reads it.
+RUNNING_MUTANT(RUN_8, Wipes, Unmap,
+               "What a kernel still sees of unmapped memory is not the data.") {
+  Scribble(range);
+  return Ok();
+}
+RUNNING_MUTANT(RUN_9, MapsWipedMemory, Map, "A kernel sees neither allocation at a new mapping.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok() && runs()) Scribble(range);
+  return status;
+}
+
+}  // namespace
+
+MUTANT(RUN_2, SynchronizeDevice, "A kernel whose memory was unmapped is LAUNCH_FAILED.") {
+  return Instead(Real::SynchronizeDevice(device), DriverCode::kLaunchFailed);
+}
+MUTANT(RUN_3, Map, "What is mapped where something was is empty.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (status.ok()) Scribble(range);
+  return status;
+}
+MUTANT(RUN_6, SynchronizeDevice, "A kernel whose right was taken ends without a fault.") {
+  Real::SynchronizeDevice(device).IgnoreError();
+  return Ok();
+}
+MUTANT(RUN_7, Release, "A release takes the memory from a kernel that runs.") {
+  for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
+  return Real::Release(handle);
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,381 @@
+// Mappings that change under a kernel that runs: what it sees, and when it faults. The kernel does
+// what a board in device memory says, and tells there what it has done; the host writes and reads
+// the board by copies on another stream. All in child processes, since a fault may be the answer.
+
+#include <array>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "conformance/child_checks.h"
+#include "conformance/kernel_fixture.h"
+#include "conformance/registry.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr DriverCode kFine = DriverCode::kSuccess;
+constexpr DriverCode kFault = DriverCode::kIllegalAddress;
+
+// Takes what a child says on stderr, whatever it is.
+::testing::Matcher<const std::string&> Captured(std::string* said) {
+  return ::testing::Truly([said](const std::string& text) {
+    *said = text;
+    return true;
+  });
+}
+
+// mapping() is what the kernel uses, the rest but for the board is free.
+class RunningTest : public KernelTest {
+ protected:
+  void TearDown() override {
+    for (const Stream stream : {running_, asking_}) {
+      if (stream.value() != 0) {
+        EXPECT_THAT(executor().DestroyStream(stream), IsOk());
+      }
+    }
+    KernelTest::TearDown();
+  }
+
+  // From now on a kernel runs, and uses the word at `word`.
+  absl::Status Start(DeviceAddress word) {
+    absl::Status status = MapBoard();
+    for (Stream* stream : {&running_, &asking_}) {
+      const absl::StatusOr<Stream> created = executor().CreateStream(device());
+      status.Update(created.status());
+      if (!status.ok()) return status;
+      *stream = *created;
+    }
+    // The kernel ends by itself after this, some seconds: no failure makes the test hang.
+    constexpr uint64_t kRounds = 1'000'000;
+    status.Update(kernels().Obey(running_, word, board_.base, kRounds));
+    status.Update(Tell(Order::kWait));
+    return status;
+  }
+
+  // Tells the kernel what to do from now on, and waits until it has done so. A fault shows.
+  absl::Status Tell(Order order) { return Ask(order).status(); }
+  // The same; what its last load or addition gave.
+  absl::StatusOr<uint32_t> Ask(Order order) {
+    absl::Status status =
+        executor().CopyHostToDevice(asking_, board_.base, &order, Bytes(sizeof(order)));
+    status.Update(executor().SynchronizeStream(asking_));
+    if (!status.ok()) return status;
+    const absl::StatusOr<OrderBoard> before = ReadBoard();
+    if (!before.ok()) return before.status();
+    // The round that runs now may have begun before the order; the next one after it.
+    constexpr int kPatience = 100'000;
+    for (int i = 0; i < kPatience; ++i) {
+      const absl::StatusOr<OrderBoard> now = ReadBoard();
+      if (!now.ok()) return now.status();
+      if (now->rounds >= before->rounds + 2) {
+        return now->obeyed == static_cast<uint32_t>(order)
+                   ? absl::StatusOr<uint32_t>(now->seen)
+                   : absl::InternalError(absl::StrCat("the kernel does ", now->obeyed));
+      }
+    }
+    return absl::DeadlineExceededError("the kernel does not run");
+  }
+  // Ends the kernel, if no fault did.
+  absl::Status Stop() {
+    const Order stop = Order::kStop;
+    absl::Status status =
+        executor().CopyHostToDevice(asking_, board_.base, &stop, Bytes(sizeof(stop)));
+    status.Update(executor().SynchronizeDevice(device()));
+    return status;
+  }
+  void ExpectRunning(ChildChecks& checks) {
+    checks.ExpectValue("is the kernel done", executor().QueryStream(running_), false);
+  }
+
+  // An allocation of one granule that holds the word.
+  absl::StatusOr<AllocationHandle> CreateWith(uint32_t word) {
+    const AddressRange place = Granules(6, 1);
+    const absl::StatusOr<AllocationHandle> handle = vmm().Create(granule(), properties());
+    if (!handle.ok()) return handle;
+    absl::Status status = MapGranted(place, *handle);
+    status.Update(executor().CopyHostToDevice(device(), place.base, &word, Bytes(sizeof(word))));
+    status.Update(vmm().Unmap(place));
+    if (!status.ok()) return status;
+    return handle;
+  }
+  absl::Status MapGranted(const AddressRange& range, AllocationHandle handle) {
+    absl::Status status = vmm().Map(range, handle);
+    status.Update(Grant(range, Access::kReadWrite));
+    return status;
+  }
+  absl::Status SetWord(uint32_t word) {
+    return executor().CopyHostToDevice(device(), mapping().base, &word, Bytes(sizeof(word)));
+  }
+  absl::StatusOr<uint32_t> Word() {
+    uint32_t word = 0;
+    const absl::Status status =
+        executor().CopyDeviceToHost(device(), &word, mapping().base, Bytes(sizeof(word)));
+    if (!status.ok()) return status;
+    return word;
+  }
+
+ private:
+  absl::Status MapBoard() {
+    const absl::StatusOr<AllocationHandle> handle = vmm().Create(granule(), properties());
+    if (!handle.ok()) return handle.status();
+    board_ = Granules(7, 1);
+    absl::Status status = MapGranted(board_, *handle);
+    const OrderBoard blank = {};
+    status.Update(executor().CopyHostToDevice(device(), board_.base, &blank, Bytes(sizeof(blank))));
+    return status;
+  }
+  absl::StatusOr<OrderBoard> ReadBoard() {
+    OrderBoard board = {};
+    absl::Status status =
+        executor().CopyDeviceToHost(asking_, &board, board_.base, Bytes(sizeof(board)));
+    status.Update(executor().SynchronizeStream(asking_));
+    if (!status.ok()) return status;
+    return board;
+  }
+
+  AddressRange board_;
+  Stream running_;
+  Stream asking_;
+};
+
+}  // namespace
+
+CONFORMANCE_TEST(RunningTest, RUN_1, SeesWhatIsMappedMeanwhile) {
+  if (!LoadKernels()) return;
+  const auto child = [this] {
+    ChildChecks checks;
+    const AddressRange place = Granules(4, 1);
+    const auto handle = CreateWith(4711);
+    checks.Expect("create", handle.status(), kFine);
+    checks.Expect("start", Start(place.base), kFine);
+    checks.Expect("map and grant", MapGranted(place, handle.value_or(AllocationHandle())), kFine);
+    checks.ExpectValue("load", Ask(Order::kLoad), 4711u);
+    checks.ExpectValue("load through the cache", Ask(Order::kLoadCached), 4711u);
+    checks.Expect("store", Tell(Order::kStore), kFine);
+    ExpectRunning(checks);
+    checks.Expect("stop", Stop(), kFine);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_2, FaultsWhenItsMemoryIsUnmapped) {
+  if (!LoadKernels()) return;
+  for (const Order use : {Order::kLoad, Order::kStore, Order::kAdd}) {
+    const auto child = [this, use] {
+      ChildChecks checks;
+      checks.Expect("start", Start(mapping().base), kFine);
+      checks.Expect("use", Tell(use), kFine);
+      ExpectRunning(checks);
+      checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+      checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
+      checks.Expect("synchronise again", executor().SynchronizeDevice(device()), kFault);
+      checks.Expect("map again", MapGranted(mapping(), handle()), kFine);
+      checks.Expect("copy", Word().status(), kFault);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << static_cast<uint32_t>(use);
+  }
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_3, SeesTheOtherAllocation) {
+  if (!LoadKernels()) return;
+  const auto child = [this] {
+    ChildChecks checks;
+    const AddressRange place = Granules(4, 1);
+    std::array<absl::StatusOr<AllocationHandle>, 2> handles = {CreateWith(100), CreateWith(101)};
+    for (const auto& handle : handles) checks.Expect("create", handle.status(), kFine);
+    checks.Expect("start", Start(place.base), kFine);
+    for (uint32_t round = 0; round < 20; ++round) {
+      const uint32_t which = round % 2;
+      checks.Expect("map", MapGranted(place, handles[which].value_or(AllocationHandle())), kFine);
+      checks.ExpectValue(absl::StrCat("load ", round), Ask(Order::kLoad), 100 + which);
+      checks.Expect("wait", Tell(Order::kWait), kFine);
+      checks.Expect("unmap", vmm().Unmap(place), kFine);
+    }
+    ExpectRunning(checks);
+    checks.Expect("stop", Stop(), kFine);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_4, UsesARightThatWasRaised) {
+  if (!LoadKernels()) return;
+  const auto child = [this] {
+    ChildChecks checks;
+    checks.Expect("set", SetWord(1'000'000'000), kFine);
+    checks.Expect("no right", Grant(mapping(), Access::kNone), kFine);
+    checks.Expect("start", Start(mapping().base), kFine);
+    checks.Expect("raise to read", Grant(mapping(), Access::kRead), kFine);
+    checks.ExpectValue("load", Ask(Order::kLoad), 1'000'000'000u);
+    checks.Expect("raise to read-write", Grant(mapping(), Access::kReadWrite), kFine);
+    checks.ExpectValue("still loads", Ask(Order::kLoad), 1'000'000'000u);
+    checks.Expect("add", Tell(Order::kAdd), kFine);
+    ExpectRunning(checks);
+    checks.Expect("stop", Stop(), kFine);
+    const auto word = Word();
+    checks.ExpectValue<bool>("has added", word.ok() && *word > 1'000'000'000, true);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
+  if (!LoadKernels()) return;
+  for (const Order use : {Order::kStore, Order::kAdd}) {
+    const auto child = [this, use] {
+      ChildChecks checks;
+      checks.Expect("set", SetWord(5), kFine);
+      checks.Expect("start", Start(mapping().base), kFine);
+      checks.ExpectValue("load", Ask(Order::kLoad), 5u);
+      checks.Expect("lower", Grant(mapping(), Access::kRead), kFine);
+      checks.ExpectValue("goes on", Ask(Order::kLoad), 5u);
+      ExpectRunning(checks);
+      checks.Expect("use", Tell(use), kFault);
+      checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << static_cast<uint32_t>(use);
+  }
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_6, FaultsWhenItsRightIsTaken) {
+  if (!LoadKernels()) return;
+  for (const Order use : {Order::kLoad, Order::kStore}) {
+    const auto child = [this, use] {
+      ChildChecks checks;
+      checks.Expect("start", Start(mapping().base), kFine);
+      checks.Expect("use", Tell(use), kFine);
+      ExpectRunning(checks);
+      checks.Expect("take", Grant(mapping(), Access::kNone), kFine);
+      checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
+      checks.Expect("give back", Grant(mapping(), Access::kReadWrite), kFine);
+      checks.Expect("copy", Word().status(), kFault);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << static_cast<uint32_t>(use);
+  }
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_7, IsNotDisturbedByCallsForOtherMemory) {
+  if (!LoadKernels()) return;
+  const auto child = [this] {
+    ChildChecks checks;
+    checks.Expect("set", SetWord(0), kFine);
+    checks.Expect("start", Start(mapping().base), kFine);
+    checks.Expect("add", Tell(Order::kAdd), kFine);
+    for (int round = 0; round < 20; ++round) {
+      const auto range = vmm().AddressReserve(granule());
+      checks.Expect("reserve", range.status(), kFine);
+      const auto other = vmm().Create(granule(), properties());
+      checks.Expect("create", other.status(), kFine);
+      if (!range.ok() || !other.ok()) checks.Exit();
+      // Beside what the kernel uses, and far from it.
+      for (const AddressRange& place : {Granules(4, 1), *range}) {
+        checks.Expect("map", MapGranted(place, *other), kFine);
+        checks.Expect("lower", Grant(place, Access::kRead), kFine);
+        checks.Expect("unmap", vmm().Unmap(place), kFine);
+      }
+      checks.Expect("release", vmm().Release(*other), kFine);
+      checks.Expect("free", vmm().AddressFree(*range), kFine);
+    }
+    checks.Expect("release what it uses", vmm().Release(handle()), kFine);
+    checks.Expect("still adds", Tell(Order::kAdd), kFine);
+    ExpectRunning(checks);
+    checks.Expect("stop", Stop(), kFine);
+    const auto word = Word();
+    checks.ExpectValue<bool>("has added", word.ok() && *word >= 4, true);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_8, MayStillSeeWhatItHasCached) {
+  if (!LoadKernels()) return;
+  for (const bool unmap : {true, false}) {
+    std::string said;
+    const auto child = [this, unmap] {
+      ChildChecks checks;
+      checks.Expect("set", SetWord(8), kFine);
+      checks.Expect("start", Start(mapping().base), kFine);
+      checks.ExpectValue("load", Ask(Order::kLoadCached), 8u);
+      ExpectRunning(checks);
+      checks.Expect("take", unmap ? vmm().Unmap(mapping()) : Grant(mapping(), Access::kNone),
+                    kFine);
+      int seen = 0;
+      for (absl::StatusOr<uint32_t> word = 8; word.ok() && seen < 100; ++seen) {
+        word = Ask(Order::kLoadCached);
+        if (!word.ok()) break;
+        checks.ExpectValue("what it still sees", word, 8u);
+      }
+      std::cerr << seen;
+      checks.Expect("load past the cache", Tell(Order::kLoad), kFault);
+      checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
+      checks.Exit();
+    };
+    EXPECT_EXIT(child(), ChildChecks::Passed(), Captured(&said)) << (unmap ? "unmap" : "no right");
+    // Any number is allowed.
+    RecordProperty(unmap ? "seen_of_100_after_unmap" : "seen_of_100_without_right", said);
+  }
+}
+
+CONFORMANCE_TEST(RunningTest, RUN_9, MayStillSeeTheOtherAllocationThatItHasCached) {
+  if (!LoadKernels()) return;
+  constexpr uint32_t kRounds = 20;
+  const AddressRange place = Granules(4, 1);
+  std::vector<AllocationHandle> handles;
+  for (const uint32_t word : {100, 101}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, CreateWith(word));
+    handles.push_back(handle);
+  }
+  ASSERT_THAT(Start(place.base), IsOk());
+  uint32_t stale = 0;
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    const uint32_t which = round % 2;
+    ASSERT_THAT(MapGranted(place, handles[which]), IsOk());
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const uint32_t seen, Ask(Order::kLoadCached));
+    EXPECT_THAT(seen, ::testing::AnyOf(100u, 101u));
+    if (seen != 100 + which) ++stale;
+    EXPECT_THAT(Ask(Order::kLoad), IsOkAndHolds(100 + which));
+    EXPECT_THAT(Tell(Order::kWait), IsOk());
+    ASSERT_THAT(vmm().Unmap(place), IsOk());
+  }
+  EXPECT_THAT(Stop(), IsOk());
+  RecordProperty("stale_of_20", std::to_string(stale));
+}
+
+CONFORMANCE_TEST(RunningTest, PEER_18, ARightOfTheOtherDeviceDoesNotDisturbIt) {
+  if (device_count() < 2) GTEST_SKIP() << "needs two devices, there is one";
+  const DeviceOrdinal peer(1);
+  const Location there = Location::Device(peer);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm().CanAccessPeer(peer, device()));
+  if (!reaches) return RecordUnsupported("the devices do not reach each other's memory");
+  if (!LoadKernels()) return;
+  const auto child = [&] {
+    ChildChecks checks;
+    checks.Expect("set", SetWord(0), kFine);
+    checks.Expect("start", Start(mapping().base), kFine);
+    checks.Expect("add", Tell(Order::kAdd), kFine);
+    for (int round = 0; round < 20; ++round) {
+      uint32_t word = 0;
+      checks.Expect("grant", Grant(mapping(), Access::kReadWrite, there), kFine);
+      checks.Expect("copy",
+                    executor().CopyDeviceToHost(peer, &word, mapping().base, Bytes(sizeof(word))),
+                    kFine);
+      checks.Expect("lower", Grant(mapping(), Access::kRead, there), kFine);
+      checks.Expect("take", Grant(mapping(), Access::kNone, there), kFine);
+    }
+    checks.Expect("still adds", Tell(Order::kAdd), kFine);
+    ExpectRunning(checks);
+    checks.Expect("stop", Stop(), kFine);
+    checks.Exit();
+  };
+  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+}
+
+}  // namespace twinmmu::conformance
