@@ -47,4 +47,11 @@ absl::StatusOr<AliasResult> KernelTest::WriteThenReadThroughAlias(uint64_t round
   return ReadResult<AliasResult>();
 }
 
+void KernelTest::ExpectVerified(Stream stream, const AddressRange& range, uint64_t seed) {
+  ASSERT_THAT(kernels().Verify(stream, range, seed, result()), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult seen, ReadResult<VerifyResult>());
+  EXPECT_EQ(seen.mismatches, 0u);
+  EXPECT_EQ(seen.first_index, kNoMismatch);
+}
+
 }  // namespace twinmmu::conformance

@@ -31,6 +31,9 @@ class KernelTest : public MappedTest {
   void MapAlias();
   absl::StatusOr<AliasResult> WriteThenReadThroughAlias(uint64_t rounds, bool warm, bool fence);
 
+  // Expects that a kernel on `stream` finds in `range` what Kernels::Fill writes for `seed`.
+  void ExpectVerified(Stream stream, const AddressRange& range, uint64_t seed);
+
   // What the last kernel left at result().
   template <typename T>
   absl::StatusOr<T> ReadResult() {

@@ -14,9 +14,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_1, FillsAndVerifiesAcrossMappings) {
   ASSERT_NO_FATAL_FAILURE(MapTheRest());
   const Stream stream(device());
   ASSERT_THAT(kernels().Fill(stream, work(), 1), IsOk());
-  ASSERT_THAT(kernels().Verify(stream, work(), 1, result()), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
-  EXPECT_EQ(same.mismatches, 0u);
+  ExpectVerified(stream, work(), 1);
   // And it does notice: one word on the far side of the seam is changed.
   const Bytes at = work().size - granule() + Bytes(64);
   ASSERT_THAT(kernels().Store32(stream, work().base + at, ~FillWord(1, at / Bytes(4))), IsOk());
@@ -105,9 +103,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_7, WorksInHostMemory) {
   ASSERT_THAT(vmm().Map(range, *host), IsOk());
   ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
   ASSERT_THAT(kernels().Fill(Stream(device()), range, 7), IsOk());
-  ASSERT_THAT(kernels().Verify(Stream(device()), range, 7, result()), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
-  EXPECT_EQ(same.mismatches, 0u);
+  ExpectVerified(Stream(device()), range, 7);
   ExpectHolds(range, 7);
 }
 
@@ -139,9 +135,7 @@ CONFORMANCE_TEST(LargeTest, KERNEL_8, FillsAndVerifiesGigabytes) {
   ASSERT_NO_FATAL_FAILURE(MapLarge(GiB(4), 4));
   const Stream stream(device());
   ASSERT_THAT(kernels().Fill(stream, large(), 8), IsOk());
-  ASSERT_THAT(kernels().Verify(stream, large(), 8, result()), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
-  EXPECT_EQ(same.mismatches, 0u);
+  ExpectVerified(stream, large(), 8);
   // What the CPU gets from the last word, and what is noticed when it is another.
   const uint64_t last = large().size / Bytes(4) - 1;
   const DeviceAddress at = large().base + last * Bytes(4);
@@ -213,10 +207,7 @@ CONFORMANCE_TEST(QueuedWorkTest, KERNEL_11, RunInOrderWithCopies) {
   ASSERT_THAT(kernels().Fill(stream(), memory(), 11), IsOk());
   ASSERT_THAT(executor().CopyDeviceToDevice(stream(), kept.base, memory().base, kept.size), IsOk());
   ASSERT_THAT(kernels().Fill(stream(), memory(), 12), IsOk());
-  ASSERT_THAT(kernels().Verify(stream(), kept, 11, result()), IsOk());
-  ASSERT_THAT(executor().SynchronizeStream(stream()), IsOk());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
-  EXPECT_EQ(same.mismatches, 0u);
+  ExpectVerified(stream(), kept, 11);
   ExpectFilled(behind, 1);
   ExpectHolds(kept, 11);
   ExpectHolds(memory(), 12);
@@ -235,10 +226,7 @@ CONFORMANCE_TEST(QueuedWorkTest, KERNEL_12, AnEventOrdersKernelsAndCopies) {
                 IsOk());
     ASSERT_THAT(executor().RecordEvent(event, other), IsOk());
     ASSERT_THAT(executor().WaitEvent(stream(), event), IsOk());
-    ASSERT_THAT(kernels().Verify(stream(), spare(), seed, result()), IsOk());
-    ASSERT_THAT(executor().SynchronizeStream(stream()), IsOk());
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>());
-    EXPECT_EQ(same.mismatches, 0u);
+    ExpectVerified(stream(), spare(), seed);
   }
   EXPECT_THAT(executor().DestroyEvent(event), IsOk());
   EXPECT_THAT(executor().DestroyStream(other), IsOk());

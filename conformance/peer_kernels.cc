@@ -139,6 +139,7 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_12, EachDevicesKernelsCrossTheBorders) {
       ASSERT_THAT(kernels(reader).Verify(Stream(reader), range, seed, result(reader)), IsOk());
       TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult same, ReadResult<VerifyResult>(reader));
       EXPECT_EQ(same.mismatches, 0u) << writer << " wrote, " << reader << " read";
+      EXPECT_EQ(same.first_index, kNoMismatch);
     }
   }
 }
