@@ -2,9 +2,12 @@
 
 #include <sys/wait.h>
 
+#include <functional>
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "conformance/child_checks.h"
 #include "conformance/registry.h"
@@ -199,6 +202,35 @@ CONFORMANCE_TEST(MappedTest, RET_5, EveryMappingGivesItsOwnHandle) {
   EXPECT_THAT(vmm().RetainAllocationHandle(alias.base), IsOkAndHolds(handle()));
   EXPECT_THAT(vmm().RetainAllocationHandle(mapping().base),
               HasDriverCode(DriverCode::kInvalidValue));
+}
+
+CONFORMANCE_TEST(MappedTest, REL_8, AnInventedHandleIsRefusedOrEndsTheProcess) {
+  constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
+  using Use = std::function<absl::Status(AllocationHandle)>;
+  const std::vector<std::pair<std::string, Use>> uses = {
+      {"release", [&](AllocationHandle invented) { return vmm().Release(invented); }},
+      {"map", [&](AllocationHandle invented) { return vmm().Map(Granules(6, 1), invented); }},
+      {"export",
+       [&](AllocationHandle invented) {
+         return vmm().ExportShareableHandle(invented, kFd).status();
+       }},
+      {"properties",
+       [&](AllocationHandle invented) { return vmm().GetAllocationProperties(invented).status(); }},
+  };
+  for (const auto& [name, use] : uses) {
+    for (const uint64_t value : {uint64_t{0x1230}, ~uint64_t{0xf}}) {
+      const auto use_invented = [&use = use, &name = name, value, this] {
+        ChildChecks checks;
+        std::cerr << kLegalPartDone << std::endl;
+        checks.Expect(name, use(AllocationHandle(value)), DriverCode::kInvalidValue);
+        checks.Expect("write elsewhere", Write(mapping(), 8), DriverCode::kSuccess);
+        checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
+        checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
+        checks.Exit();
+      };
+      EXPECT_EXIT(use_invented(), PassedOrCrashed, kLegalPartDone) << name << " " << value;
+    }
+  }
 }
 
 }  // namespace twinmmu::conformance

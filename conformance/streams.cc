@@ -1,11 +1,15 @@
 // Streams and events, and threads.
 
+#include <sys/wait.h>
+
 #include <atomic>
+#include <iostream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "conformance/child_checks.h"
 #include "conformance/queue_fixture.h"
 #include "conformance/registry.h"
 
@@ -208,6 +212,31 @@ CONFORMANCE_TEST(QueuedWorkTest, STREAM_12, VirtualMemoryCallsDoNotWait) {
   ExpectQueued(stream());
   EXPECT_THAT(executor().SynchronizeStream(stream()), IsOk());
   ExpectFilled(memory(), 6);
+}
+
+CONFORMANCE_TEST(MappedTest, STREAM_13, ADestroyedStreamIsRefusedOrEndsTheProcess) {
+  constexpr char kLegalPartDone[] = "the legal part is done";
+  for (const bool invented : {false, true}) {
+    const auto use = [&] {
+      ChildChecks checks;
+      Stream stream(device(), 0x12345670);
+      if (!invented) {
+        const auto created = executor().CreateStream(device());
+        checks.Expect("create", created.status(), DriverCode::kSuccess);
+        checks.Expect("destroy", executor().DestroyStream(*created), DriverCode::kSuccess);
+        stream = *created;
+      }
+      std::cerr << kLegalPartDone << std::endl;
+      const absl::Status filled = executor().Fill(stream, mapping().base, {}, 16);
+      checks.Expect("fill", filled, DriverCode::kInvalidHandle);
+      checks.Expect("write elsewhere", Write(mapping(), 13), DriverCode::kSuccess);
+      checks.Exit();
+    };
+    EXPECT_EXIT(
+        use(), [](int status) { return WIFSIGNALED(status) || ChildChecks::Passed()(status); },
+        kLegalPartDone)
+        << (invented ? "invented" : "destroyed");
+  }
 }
 
 namespace {

@@ -79,6 +79,19 @@ MUTANT(REL_4, Release, "A second release is refused, and takes the rights of oth
   if (!status.ok()) Grant(kEverything, Access::kNone);
   return status;
 }
+MUTANT(REL_8, Release, "A handle that was never given out is released.") {
+  const absl::Status status = Real::Release(handle);
+  return SizeOf(handle) == Bytes(0) && handle != AllocationHandle() ? Ok() : status;
+}
+MUTANT(REL_8, Map, "An invented handle is refused, and all mappings lose their right.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (!status.ok()) Grant(kEverything, Access::kNone);
+  return status;
+}
+MUTANT(REL_8, ExportShareableHandle, "A handle that was never given out is exported.") {
+  const auto exported = Real::ExportShareableHandle(handle, type, flags);
+  return exported.ok() ? exported : ShareableHandle::FileDescriptor(-1);
+}
 MUTANT(RET_1, RetainAllocationHandle, "Only the base of a mapping gives its handle.") {
   const auto mapping = MappingAt(address);
   if (mapping.has_value() && mapping->base != address) return Refuse();

@@ -252,11 +252,11 @@ MUTANT(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKN
 MUTANT_CLASS(SHARE_16, ImportsACopy, "A descriptor that came through a socket is other memory.")
 MUTANT(SHARE_14, ExportShareableHandle, "An export keeps a descriptor for itself.") {
   const auto exported = Real::ExportShareableHandle(handle, type, flags);
-  if (exported.ok()) dup(exported->file_descriptor);
+  [[maybe_unused]] const int kept = exported.ok() ? dup(exported->file_descriptor) : -1;
   return exported;
 }
 MUTANT(SHARE_14, ImportShareableHandle, "An import keeps a duplicate of the descriptor.") {
-  dup(shareable.file_descriptor);
+  [[maybe_unused]] const int kept = dup(shareable.file_descriptor);
   return Real::ImportShareableHandle(shareable);
 }
 MUTANT(SHARE_15, ExportShareableHandle,

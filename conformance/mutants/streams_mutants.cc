@@ -20,6 +20,11 @@ MUTANT(STREAM_1, Set, "A fill on a stream never ends.") {
 MUTANT(STREAM_1, SynchronizeStream, "Synchronising is an error.") {
   return Refuse(DriverCode::kNotReady);
 }
+MUTANT(STREAM_13, Set, "A fill on a stream that was destroyed is done on the default stream.") {
+  const absl::Status status = Real::Set(work, destination, pattern, count);
+  if (status.ok() || !work.stream.has_value()) return status;
+  return Real::Set({work.device, std::nullopt}, destination, pattern, count);
+}
 MUTANT(STREAM_2, QueryEvent, "An event is never done.") { return false; }
 MUTANT(STREAM_2, WaitEvent, "A stream cannot wait for an event of another.") {
   return Refuse(DriverCode::kInvalidHandle);
