@@ -119,7 +119,7 @@ struct AllocationProperties {
   HandleType requested_handle_types = HandleType::kNone;  // a set of bits
   Location location;
   CompressionType compression = CompressionType::kNone;  // a wish; read back what was granted
-  uint8_t gpu_direct_rdma = 0;                           // 1: capable of GPUDirect RDMA
+  uint8_t gpu_direct_rdma = 0;                           // 1: for GPUDirect RDMA; of devices only
   uint16_t usage = 0;                                    // kUsage... bits
 
   friend constexpr bool operator==(const AllocationProperties& a, const AllocationProperties& b) {

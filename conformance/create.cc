@@ -242,9 +242,22 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_13, RefusesUnknownHandleTypes) {
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_14, HostMemoryOfNoNodeCannotBeShared) {
-  AllocationProperties shared = SharedBy(HandleType::kPosixFileDescriptor);
-  shared.location = Location::Host();
-  EXPECT_THAT(vmm().Create(granule(), shared), HasDriverCode(DriverCode::kInvalidValue));
+  constexpr HandleType kUnknown = static_cast<HandleType>(16);
+  for (const HandleType type : {HandleType::kPosixFileDescriptor, kUnknown}) {
+    AllocationProperties shared = SharedBy(type);
+    shared.location = Location::Host();
+    EXPECT_THAT(vmm().Create(granule(), shared), HasDriverCode(DriverCode::kInvalidValue)) << type;
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_23, RefusesRdmaForHostMemory) {
+  for (const Location& host : {Location::Host(), Location::HostNuma(0)}) {
+    AllocationProperties asked = properties(host);
+    for (const uint8_t flag : {1, 7}) {
+      asked.gpu_direct_rdma = flag;
+      EXPECT_THAT(vmm().Create(granule(), asked), HasDriverCode(DriverCode::kInvalidValue)) << host;
+    }
+  }
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_15, RefusesTheCurrentHostNumaNode) {

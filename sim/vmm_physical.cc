@@ -102,7 +102,10 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
       (types & kKnownHandleTypes) != types) {
     return InvalidValue(call, "handle types ", ToString(types), " do not exist");
   }
-  if (location.type == LocationType::kHost && (types & kKnownHandleTypes) != HandleType::kNone) {
+  if (properties.gpu_direct_rdma != 0 && location.type != LocationType::kDevice) {
+    return InvalidValue(call, "memory of ", ToString(location), " is not for GPUDirect RDMA");
+  }
+  if (location.type == LocationType::kHost && types != HandleType::kNone) {
     return InvalidValue(call, "memory of the host without a NUMA node cannot be shared by ",
                         ToString(types));
   }

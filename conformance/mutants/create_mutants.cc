@@ -206,6 +206,11 @@ MUTANT(CREATE_14, Create, "Host memory of no node is made, and its handle type i
 MUTANT(CREATE_14, Create, "A handle type for host memory of no node is NOT_SUPPORTED.") {
   return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
 }
+MUTANT(CREATE_14, Create,
+       "Handle types that do not exist are ignored for host memory of no node too.") {
+  const bool unknown = properties.requested_handle_types == static_cast<HandleType>(16);
+  return Real::Create(size, unknown ? SharedBy(properties, HandleType::kNone) : properties, flags);
+}
 MUTANT(CREATE_15, Create, "The current host NUMA node is node 0.") {
   const bool current = properties.location.type == LocationType::kHostNumaCurrent;
   return Real::Create(size, current ? At(properties, Location::HostNuma(0)) : properties, flags);
@@ -339,6 +344,19 @@ MUTANT(CREATE_22, Create, "A lack of memory is noticed before bad properties.") 
 MUTANT(CREATE_22, Create, "That fabric is not permitted is noticed before a lack of memory.") {
   if (Has(properties, HandleType::kFabric)) return Refuse(DriverCode::kNotPermitted);
   return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_23, Create, "The wish for GPUDirect RDMA is ignored for memory of the host.") {
+  AllocationProperties changed = properties;
+  if (properties.location.type != LocationType::kDevice) changed.gpu_direct_rdma = 0;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_23, Create, "Any other value than 1 of the RDMA flag is none.") {
+  AllocationProperties changed = properties;
+  if (properties.gpu_direct_rdma != 1) changed.gpu_direct_rdma = 0;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_23, Create, "GPUDirect RDMA for memory of the host is NOT_SUPPORTED.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
 }
 
 }  // namespace twinmmu::conformance

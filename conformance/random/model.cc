@@ -136,7 +136,8 @@ DriverCode Model::CheckProperties(const AllocationProperties& properties) const 
   if (Has(types, kWindows)) return kInvalidValue;
   const bool unknown = (types & (kShareable | kWindows)) != types;
   if (unknown && !Deviates(Deviation::kUnknownHandleTypesAreIgnored)) return kInvalidValue;
-  if (location.type == LocationType::kHost && Has(types, kShareable)) return kInvalidValue;
+  if (location.type == LocationType::kHost && types != HandleType::kNone) return kInvalidValue;
+  if (properties.gpu_direct_rdma != 0 && !on_device) return kInvalidValue;
   return kSuccess;
 }
 
