@@ -131,7 +131,7 @@ class Vmm {
                                                          Granularity option) = 0;
 
   // Creates physical memory and returns the first reference to it. Its content is undefined.
-  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-23]
+  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-25]
   // InvalidArgument: size, flags, type, location or handle types are not valid.
   // NotFound (INVALID_DEVICE): the location is a device that does not exist.
   // ResourceExhausted: not enough memory. PermissionDenied, Unimplemented: the kind of memory or
@@ -161,7 +161,7 @@ class Vmm {
   // Makes `range.size` bytes of the allocation, from `offset` on, visible at `range`: reserved and
   // wholly unmapped addresses of one reservation. Base, size and offset are multiples of the
   // granularity. One allocation may be mapped many times. Nobody has access yet. Does not wait for
-  // work of a device. flags: must be 0. [MAP-1 .. MAP-21]
+  // work of a device. flags: must be 0. [MAP-1 .. MAP-22]
   // InvalidArgument: not reserved, already mapped (also in part), beyond the end of the
   // reservation, size 0, misaligned, flags not 0, handle 0. Unimplemented (NOT_SUPPORTED): an
   // offset other than 0, more than the allocation holds; today's drivers: any part of an
@@ -174,12 +174,12 @@ class Vmm {
 
   // Ends all mappings in `range`, which must consist of one or more whole mappings without a hole.
   // Rights end with them, the reservation stays. Does not wait for work of a device: what still
-  // uses the memory faults. [UNMAP-1 .. UNMAP-14]
+  // uses the memory faults. [UNMAP-1 .. UNMAP-15]
   // InvalidArgument: a part of a mapping, a hole, not reserved, size 0.
   virtual absl::Status Unmap(const AddressRange& range) = 0;
 
   // Sets the right of each named location on `range`, which must consist of mapped memory without a
-  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-23]
+  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-24]
   // InvalidArgument: not mapped, a hole, a part of a mapping, size 0, no grants, an access,
   // location or device that does not exist. Unimplemented (NOT_SUPPORTED): the host for memory of a
   // device.
@@ -206,8 +206,8 @@ class Vmm {
   }
 
   // A reference to the allocation behind `shareable`, under a handle of its own, with the
-  // exporter's properties but for the handle types: it cannot be exported again. The descriptor
-  // stays open and stays the caller's. [SHARE-5 .. SHARE-17]
+  // exporter's properties, but it cannot be exported again and is not for GPUDirect RDMA. The
+  // descriptor stays open and stays the caller's. [SHARE-5 .. SHARE-18]
   // Errors: not a shareable handle, or of another type; the driver's code depends on what it is.
   virtual absl::StatusOr<AllocationHandle> ImportShareableHandle(
       const ShareableHandle& shareable) = 0;
@@ -224,7 +224,7 @@ class Vmm {
                                                        PointerAttribute attribute,
                                                        DeviceAddress address) = 0;
 
-  // The mapping (not the reservation) that contains `address`. [RANGE-1 .. RANGE-3]
+  // The mapping (not the reservation) that contains `address`. [RANGE-1 .. RANGE-4]
   // NotFound (NOT_FOUND): nothing is mapped there, or `device` may not even read it.
   virtual absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                        DeviceAddress address) = 0;

@@ -340,4 +340,16 @@ CONFORMANCE_TEST(MappedTest, DATA_17, RefusesACountWhoseBytesWrap) {
   ExpectHolds(mapping(), 17);
 }
 
+CONFORMANCE_TEST(MappedTest, DATA_23, RefusesACountWhoseBytesWrapToNoneAtABadAddress) {
+  const auto fill = [&](DeviceAddress address) {
+    return executor().Fill(device(), address, FillPattern{0, Bytes(4)}, uint64_t{1} << 62);
+  };
+  for (const DeviceAddress address :
+       {DeviceAddress(0), mapping().base + Bytes(1), mapping().base + Bytes(2), mapping().end()}) {
+    EXPECT_THAT(fill(address), HasDriverCode(DriverCode::kInvalidValue)) << address;
+  }
+  ASSERT_THAT(Grant(mapping(), Access::kNone), IsOk());
+  EXPECT_THAT(fill(mapping().base), HasDriverCode(DriverCode::kInvalidValue));
+}
+
 }  // namespace twinmmu::conformance

@@ -260,6 +260,41 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_23, RefusesRdmaForHostMemory) {
   }
 }
 
+CONFORMANCE_TEST(ConformanceTest, CREATE_24, ATilePoolIsPlain) {
+  AllocationProperties tiles;
+  tiles.usage = kUsageTilePool;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, vmm().Create(granule(), tiles));
+  EXPECT_THAT(vmm().GetAllocationProperties(handle), IsOkAndHolds(properties()));
+  for (const HandleType type :
+       {HandleType::kPosixFileDescriptor, static_cast<HandleType>(16), HandleType::kNone}) {
+    for (const int special : {0, 1, 2}) {
+      AllocationProperties asked = tiles;
+      asked.requested_handle_types = type;
+      if (special == 1) asked.gpu_direct_rdma = 1;
+      if (special == 2) asked.compression = CompressionType::kGeneric;
+      if (asked == tiles) continue;
+      EXPECT_THAT(vmm().Create(granule(), asked), HasDriverCode(DriverCode::kInvalidValue))
+          << type << ", " << special;
+    }
+  }
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_25, RdmaIsNotCompressed) {
+  AllocationProperties asked;
+  asked.gpu_direct_rdma = 1;
+  asked.compression = CompressionType::kGeneric;
+  const auto handle = vmm().Create(granule(), asked);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
+  if (supported == 0) return ExpectUnsupported(handle.status());
+  ASSERT_THAT(handle, IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                               vmm().GetAllocationProperties(*handle));
+  EXPECT_EQ(granted.compression, CompressionType::kNone);
+  EXPECT_EQ(granted.gpu_direct_rdma, 1);
+}
+
 CONFORMANCE_TEST(ConformanceTest, CREATE_15, RefusesTheCurrentHostNumaNode) {
   EXPECT_THAT(vmm().Create(granule(), properties(Location::HostNumaCurrent())),
               HasDriverCode(DriverCode::kInvalidValue));

@@ -235,4 +235,14 @@ CONFORMANCE_TEST(MappedTest, MAP_21, ArgumentsBeforePartsBeforePlace) {
   }
 }
 
+CONFORMANCE_TEST(ReservedTest, MAP_22, RefusesATilePool) {
+  AllocationProperties tiles;
+  tiles.usage = kUsageTilePool;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle pool, vmm().Create(2 * granule(), tiles));
+  for (const uint64_t granules : {2, 1, 4}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(),
+                  [&] { return vmm().Map(Granules(0, granules), pool); });
+  }
+}
+
 }  // namespace twinmmu::conformance

@@ -174,6 +174,30 @@ CONFORMANCE_TEST(SharingTest, SHARE_11, AnImportIsNotExportedAgain) {
   EXPECT_THAT(vmm().ExportShareableHandle(imported, kFd), HasDriverCode(DriverCode::kInvalidValue));
 }
 
+CONFORMANCE_TEST(SharingTest, SHARE_18, AnImportIsOfTheSameKindButForRdma) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int rdma,
+      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
+  for (const bool compressed : {true, false}) {
+    AllocationProperties asked;
+    asked.requested_handle_types = kFd;
+    if (compressed) asked.compression = CompressionType::kGeneric;
+    if (!compressed && rdma != 0) asked.gpu_direct_rdma = 1;
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle exporter, vmm().Create(granule(), asked));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(AllocationProperties expected,
+                                 vmm().GetAllocationProperties(exporter));
+    EXPECT_EQ(expected.gpu_direct_rdma, asked.gpu_direct_rdma);
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const ShareableHandle shareable,
+                                 vmm().ExportShareableHandle(exporter, kFd));
+    const auto imported = vmm().ImportShareableHandle(shareable);
+    close(shareable.file_descriptor);
+    ASSERT_THAT(imported, IsOk());
+    expected.requested_handle_types = HandleType::kNone;
+    expected.gpu_direct_rdma = 0;
+    EXPECT_THAT(vmm().GetAllocationProperties(*imported), IsOkAndHolds(expected));
+  }
+}
+
 CONFORMANCE_TEST(SharingTest, SHARE_13, RefusesDescriptorZero) {
   EXPECT_THAT(Import(0), HasDriverCode(DriverCode::kInvalidValue));
 }

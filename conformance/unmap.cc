@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "conformance/child_checks.h"
 #include "conformance/registry.h"
 
 namespace twinmmu::conformance {
@@ -149,6 +150,13 @@ CONFORMANCE_TEST(MappedTest, UNMAP_12, RefusesARangeThatWraps) {
     }
     EXPECT_EQ(StateOf(reservation()), before);
   }
+  // The base, or the end, is inside the mapping.
+  const DeviceAddress inside = mapping().base + granule();
+  for (const AddressRange& cuts :
+       {AddressRange{inside, Bytes(0) - granule(), Bytes(0)},
+        AddressRange{mapping().end(), inside - mapping().end(), Bytes(0)}}) {
+    ExpectRefused(DriverCode::kInvalidValue, reservation(), [&] { return vmm().Unmap(cuts); });
+  }
   ExpectHolds(mapping(), 12);
 }
 
@@ -170,6 +178,22 @@ CONFORMANCE_TEST(ConformanceTest, UNMAP_13, MappingsNearAndFarGoOneByOne) {
       ExpectHolds(at(places[kept]).subrange(Bytes(0), KiB(4)), static_cast<uint32_t>(places[kept]));
     }
   }
+}
+
+CONFORMANCE_TEST(MappedTest, UNMAP_15, RefusesTheLastAddress) {
+  const DeviceAddress last(~uint64_t{0});
+  const bool takes_all = Deviates(Deviation::kUnmapOfTheLastAddressTakesAllBelow);
+  const auto child = [&](DeviceAddress end, bool unmaps) {
+    ChildChecks checks;
+    checks.Expect("unmap", vmm().Unmap({last, end - last, Bytes(0)}),
+                  takes_all ? DriverCode::kSuccess : DriverCode::kInvalidValue);
+    checks.Expect("mapped", vmm().RetainAllocationHandle(mapping().base).status(),
+                  takes_all && unmaps ? DriverCode::kInvalidValue : DriverCode::kSuccess);
+    checks.Exit();
+  };
+  // In children, because all that the process has mapped may go.
+  EXPECT_EXIT(child(mapping().end(), true), ChildChecks::Passed(), "");
+  EXPECT_EXIT(child(mapping().base, false), ChildChecks::Passed(), "");
 }
 
 }  // namespace twinmmu::conformance

@@ -439,6 +439,33 @@ TEST_F(StrictDiagnosticsTest, SayNothingOfAccessThatIsNotApplied) {
   EXPECT_THAT(Noticed(), IsEmpty());
 }
 
+TEST_F(DiagnosticsTest, TellThatTheRangeOfHostMemoryIsMisreported) {
+  const AddressRange range = Reserve(1);
+  MapNew(range.base, 1, On(Location::HostNuma(0)));
+  Grant(range, For(kDevice0, Access::kRead));
+  EXPECT_THAT(vmm().GetAddressRange(kDevice0, range.base), IsOk());
+  EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kRangeOfHostMemoryMisreported),
+                            DiagnosticRuleIs("RANGE-4"), DiagnosticSeverityIs(Severity::kWarning),
+                            Says("the mapping at " + ToString(range.base))));
+}
+
+TEST_F(DiagnosticsTest, TellThatTheLastAddressIsTakenForZero) {
+  const AddressRange range = Reserve(1);
+  MapNew(range.base, 1);
+  const DeviceAddress last(~uint64_t{0});
+  EXPECT_THAT(vmm().Unmap({last, range.end() - last, Bytes(0)}), IsOk());
+  EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUnmapOfLastAddress), DiagnosticRuleIs("UNMAP-15"),
+                            DiagnosticSeverityIs(Severity::kWarning),
+                            Says("all below " + ToString(range.end()))));
+  EXPECT_THAT(simulator_->HistoryOf(range.base), Contains(Entry(4u, "unmapped")));
+}
+
+TEST_F(StrictDiagnosticsTest, RefuseTheLastAddress) {
+  const DeviceAddress last(~uint64_t{0});
+  EXPECT_THAT(vmm().Unmap({last, Bytes(1), Bytes(0)}), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(Only(), IsDiagnostic(Kind::kUnmapOfUnreserved));
+}
+
 TEST_F(DiagnosticsTest, TellThatTheRightOfTheHostIsMisreported) {
   const AddressRange range = Reserve(1);
   MapNew(range.base, 1);

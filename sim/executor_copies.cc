@@ -31,7 +31,10 @@ bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) con
   };
   const DeviceOrdinal device = operation.stream.device();
   const auto device_can = [&](const AddressRange& range, Access access) {
-    if (range.empty() || mmu_.CanAccess(device, range, access)) return true;
+    if (range.empty()) return true;
+    const bool can = operation.kind == Operation::kFill ? mmu_.CanAccess(device, range, access)
+                                                        : mmu_.CanCopy(device, range, access);
+    if (can) return true;
     *fault = Fault{operation.call, range, access, Location::Device(device)};
     return false;
   };
@@ -104,15 +107,17 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, const Operation& oper
   return Enqueue(queue, operation, returns);
 }
 
-// A fill whose size wraps to that of `range`.
-absl::Status SimulatedExecutor::CheckWrappedFill(const char* call,
-                                                 const AddressRange& range) const {
-  const Misuse misuse{DiagnosticKind::kFillWraps, range.base};
+// A fill whose size wraps to that of `range`, perhaps to nothing. The driver looks all the same
+// whether its first element can be written.
+absl::Status SimulatedExecutor::CheckWrappedFill(const char* call, DeviceOrdinal device,
+                                                 const AddressRange& range, Bytes width) const {
+  const AddressRange first{range.base, width, Bytes(0)};
   const std::shared_lock lock(mmu_.mutex);
-  if (!mmu_.profile.quirks.fill_size_wraps) {
-    return RefuseCall(mmu_, call, range, misuse, "the size wraps to ", range.size);
+  if (!mmu_.CanAccess(device, first, Access::kReadWrite)) {
+    return RefuseFault(mmu_, Fault{call, first, Access::kReadWrite, Location::Device(device)});
   }
-  WarnOfCall(mmu_, call, range, misuse, "the size wraps to ", range.size);
+  WarnOfCall(mmu_, call, range, {DiagnosticKind::kFillWraps, range.base}, "the size wraps to ",
+             range.size);
   return absl::OkStatus();
 }
 
@@ -188,21 +193,28 @@ absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
   if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) {
     return InvalidValue(call, "width ", ToString(width), " is not 1, 2 or 4");
   }
+  if (count == 0) return absl::OkStatus();
   const Bytes size = width * count;
-  if (size / width != count) {
-    const absl::Status passed = CheckWrappedFill(call, AddressRange{destination, size, Bytes(0)});
-    if (!passed.ok()) return passed;
+  const AddressRange range{destination, size, Bytes(0)};
+  const bool wraps = size / width != count;
+  if (wraps && !mmu_.profile.quirks.fill_size_wraps) {
+    const std::shared_lock lock(mmu_.mutex);
+    return RefuseCall(mmu_, call, range, {DiagnosticKind::kFillWraps, destination},
+                      "the size wraps to ", size);
   }
-  if (size == Bytes(0)) return absl::OkStatus();
   if (!destination.IsAligned(width)) {
     return InvalidValue(call, "address ", ToString(destination), " is not a multiple of ",
                         ToString(width));
+  }
+  if (wraps) {
+    const absl::Status passed = CheckWrappedFill(call, stream.device(), range, width);
+    if (!passed.ok() || size == Bytes(0)) return passed;
   }
   Operation operation;
   operation.kind = Operation::kFill;
   operation.call = call;
   operation.stream = stream;
-  operation.written = AddressRange{destination, size, Bytes(0)};
+  operation.written = range;
   operation.pattern = pattern;
   return Submit(queue, operation, Returns::kWhenQueued);
 }

@@ -59,18 +59,21 @@ uint64_t ReleaseOf(const Mmu& mmu, AllocationHandle handle) {
       [](const CallEvent&) { return false; }));
 }
 
-// The first address of `range` where an access of `device` would fault.
+// The first address of `range` where not even a copy by `device` may access memory; or if that can,
+// where it may not access it itself.
 DeviceAddress FirstFault(const Mmu& mmu, DeviceOrdinal device, const AddressRange& range,
                          Access access) {
   if (!mmu.window.range().contains(range.base)) return range.base;
-  for (DeviceAddress address = range.base; address < range.end();) {
-    const PageRun run = mmu.table.Find(mmu.PageOf(address));
-    const DeviceAddress end = run.end < mmu.PagesIn(mmu.window.range().size)
-                                  ? mmu.AddressOf(run.end)
-                                  : mmu.window.range().end();
-    const AddressRange piece{address, std::min(range.end(), end) - address, Bytes(0)};
-    if (piece.empty() || !mmu.CanAccess(device, piece, access)) return address;
-    address = end;
+  for (const auto can : {&Mmu::CanCopy, &Mmu::CanAccess}) {
+    for (DeviceAddress address = range.base; address < range.end();) {
+      const PageRun run = mmu.table.Find(mmu.PageOf(address));
+      const DeviceAddress end = run.end < mmu.PagesIn(mmu.window.range().size)
+                                    ? mmu.AddressOf(run.end)
+                                    : mmu.window.range().end();
+      const AddressRange piece{address, std::min(range.end(), end) - address, Bytes(0)};
+      if (piece.empty() || !(mmu.*can)(device, piece, access)) return address;
+      address = end;
+    }
   }
   return range.base;  // no page is to blame: the range wraps
 }
@@ -208,7 +211,7 @@ std::optional<Misuse> WhyPendingWorkFails(const Mmu& mmu, DiagnosticKind kind,
                                           const AddressRange& range) {
   for (const PendingUse& use : mmu.scheduler.UsesOf(range)) {
     const DeviceOrdinal device = use.stream.device();
-    if (kind == Kind::kUnmapUnderPendingWork || !mmu.CanAccess(device, use.range, use.access)) {
+    if (kind == Kind::kUnmapUnderPendingWork || !mmu.CanCopy(device, use.range, use.access)) {
       return Misuse{kind, std::max(use.range.base, range.base), std::nullopt, device,
                     use.call_number};
     }

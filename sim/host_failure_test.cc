@@ -205,6 +205,11 @@ std::vector<Step> Misusing() {
       {"unmap nothing", [](World& w) { return w.vmm.Unmap(w.Granules(14, 2)); }},
       {"answer for the host",
        [](World& w) { return w.vmm.GetAccess(Location::Host(), w.space.base).status(); }},
+      {"range of the host's",
+       [](World& w) { return w.vmm.GetAddressRange(kDevice0, w.Granules(6, 1).base).status(); }},
+      {"grant in part",
+       [](World& w) { return GrantTo(w, w.Granules(6, 4), Location::Host(), Access::kReadWrite); },
+       DriverCode::kNotSupported},
       {"granularity of nothing",
        [](World& w) {
          return w.vmm
@@ -216,6 +221,7 @@ std::vector<Step> Misusing() {
        [](World& w) {
          return w.executor.Fill(kDevice0, w.space.base, {9, Bytes(4)}, (uint64_t{1} << 62) + 1);
        }},
+      {"wait for it", [](World& w) { return w.executor.SynchronizeDevice(kDevice0); }},
       {"properties of what is released",
        [](World& w) {
          absl::Status status = w.vmm.Release(w.plain);
@@ -231,7 +237,12 @@ std::vector<Step> Ending() {
       {"unmap a part", [](World& w) { return w.vmm.Unmap(w.Granules(0, 2)); },
        DriverCode::kInvalidValue},
       {"release the host's", [](World& w) { return w.vmm.Release(w.host); }},
-      {"unmap", [](World& w) { return w.vmm.Unmap(w.Granules(0, 8)); }},
+      {"unmap", [](World& w) { return w.vmm.Unmap(w.Granules(0, 6)); }},
+      {"unmap from the last address",
+       [](World& w) {
+         const DeviceAddress last(~uint64_t{0});
+         return w.vmm.Unmap({last, w.Granules(8, 0).base - last, Bytes(0)});
+       }},
       {"unmap the import", [](World& w) { return w.vmm.Unmap(w.Granules(8, 2)); }},
       {"unmap overhanging", [](World& w) { return w.vmm.Unmap(w.Granules(10, 4)); }},
       {"release", [](World& w) { return w.vmm.Release(w.plain); }},
@@ -348,7 +359,7 @@ std::unique_ptr<Simulator> MakeSimulator(StreamPolicy policy) {
   Profile profile = *Profile::Named("fabric-permitted");
   profile.stream_policy = policy;
   SimulatorOptions options;
-  options.diagnostics_kept = 12;  // as many as the script raises: StateOf raises many more
+  options.diagnostics_kept = 15;  // as many as the script raises: StateOf raises many more
   absl::StatusOr<std::unique_ptr<Simulator>> simulator;
   bool failed = false;
   {

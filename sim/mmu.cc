@@ -43,15 +43,19 @@ bool Mmu::EveryPage(const AddressRange& range, const Allowed& allowed) const {
   return true;
 }
 
-Access Mmu::RightTo(PageEntry entry, DeviceOrdinal device) const {
-  const Access own = entry.access(device.value());
-  const Access of_host = entry.access(host);
-  if (Covers(own, of_host) || AllocationOf(mappings[entry.index()]).on_device()) return own;
-  return of_host;
+bool Mmu::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
+  return EveryPage(range,
+                   [&](PageEntry entry) { return Covers(entry.access(device.value()), access); });
 }
 
-bool Mmu::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
-  return EveryPage(range, [&](PageEntry entry) { return Covers(RightTo(entry, device), access); });
+bool Mmu::CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const {
+  return EveryPage(range, [&](PageEntry entry) {
+    const Access own = entry.access(device.value());
+    if (own != Access::kNone || AllocationOf(mappings[entry.index()]).on_device()) {
+      return Covers(own, access);
+    }
+    return Covers(entry.access(host), access);
+  });
 }
 
 bool Mmu::CpuCanAccess(const AddressRange& range, Access access) const {

@@ -117,11 +117,11 @@ struct Mmu {
   const AddressRange* ReservationAt(DeviceAddress address) const;
   bool IsReserved(DeviceAddress address) const { return ReservationAt(address) != nullptr; }
 
-  // What `device` may do with a page that is mapped. Memory of the host can also be reached through
-  // the host, with the host's right.
-  Access RightTo(PageEntry entry, DeviceOrdinal device) const;
   // Whether `device` may access every byte of `range` in this way.
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
+  // Whether a copy by `device` may: where it has no right at all to memory of the host, the copy
+  // goes by the right of the host.
+  bool CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const;
   // Whether the CPU may, at those addresses of the window.
   bool CpuCanAccess(const AddressRange& range, Access access) const;
 

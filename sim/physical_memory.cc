@@ -147,6 +147,7 @@ AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPage
                                               uint64_t call) {
   AllocationProperties properties = pages->properties;
   properties.requested_handle_types = HandleType::kNone;
+  properties.gpu_direct_rdma = 0;
   return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0, call, true}));
 }
 

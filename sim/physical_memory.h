@@ -92,7 +92,8 @@ class PhysicalMemory {
   // A name of the pages that other machines do not know. Unlike a descriptor it keeps nothing.
   FabricHandle ExportFabric(uint32_t number) const;
   // A new allocation over the pages behind a memory file or a fabric handle; nullopt if they are
-  // not of this machine, or gone. It has the properties of the first one, but cannot be exported.
+  // not of this machine, or gone. It has the properties of the first one, but cannot be exported,
+  // and is not for GPUDirect RDMA.
   std::optional<AllocationHandle> Import(const FileIdentity& identity, uint64_t call);
   std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
 

@@ -193,6 +193,8 @@ absl::Span<const QuirkInfo> AllQuirks() {
       TWINMMU_QUIRK(set_access_stops_at_hole),
       TWINMMU_QUIRK(set_access_keeps_grants_before_refusal),
       TWINMMU_QUIRK(host_access_falls_back_to_device),
+      TWINMMU_QUIRK(address_range_of_host_memory_begins_at_zero),
+      TWINMMU_QUIRK(unmap_at_last_address_begins_at_zero),
       TWINMMU_QUIRK(import_of_foreign_descriptor_is_unknown),
       TWINMMU_QUIRK(no_attributes_where_unmapped),
       TWINMMU_QUIRK(fill_size_wraps),

@@ -70,11 +70,16 @@ struct Quirks {
   // SetAccess reports success for a range with holes between mappings, but grants only as far as
   // the first hole.
   bool set_access_stops_at_hole = true;
-  // When SetAccess refuses to grant the host memory of a device, the grants before that one in the
-  // list have been applied.
+  // SetAccess goes from mapping to mapping, and at each through the list of grants. Where it
+  // refuses one, such as the host for memory of a device, what came before has been applied.
   bool set_access_keeps_grants_before_refusal = true;
   // GetAccess for the host answers with the right of device 0 if the host has none of its own.
   bool host_access_falls_back_to_device = true;
+  // GetAddressRange of memory of the host gives its size, and 0 for its base.
+  bool address_range_of_host_memory_begins_at_zero = true;
+  // Unmap takes the last address, 2^64 - 1, for the one before 0: it unmaps all that lies below the
+  // end of the range, whoever mapped it.
+  bool unmap_at_last_address_begins_at_zero = true;
   // Import of a descriptor that is no exported memory, or not open, is UNKNOWN.
   bool import_of_foreign_descriptor_is_unknown = true;
   // GetPointerAttribute knows nothing of a reserved address where nothing is mapped: MAPPED is an

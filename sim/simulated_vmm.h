@@ -70,17 +70,34 @@ class SimulatedVmm : public Vmm {
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
 
   absl::Status CheckMapTarget(CallRecord& call, const AddressRange& range) const;
+  absl::Status CheckBorder(CallRecord& call, const AddressRange& range, DeviceAddress border) const;
   absl::Status CheckUnmapTarget(CallRecord& call, const AddressRange& range, bool* regular) const;
   void CheckPendingWork(CallRecord& call, DiagnosticKind kind, const AddressRange& range) const;
   void WarnOfUnmap(CallRecord& call, const AddressRange& range) const;
   absl::Status PrepareUnmap(uint64_t first, uint64_t stop);
   void RemoveMapping(uint32_t id);
+  absl::Status UnmapPages(CallRecord& call, const AddressRange& range, uint64_t first,
+                          uint64_t stop);
+  absl::Status UnmapBelow(CallRecord& call, DeviceAddress end);
 
   absl::Status CheckGrant(const AccessGrant& grant) const;
   absl::StatusOr<AddressRange> CheckAccessRange(CallRecord& call, const AddressRange& range) const;
   absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
                                                DeviceAddress address) const;
-  absl::Status CheckReach(const AddressRange& range, const AccessGrant& grant) const;
+  absl::Status CheckReach(const MappingRecord& mapping, const AccessGrant& grant) const;
+  // How far a list of grants comes: all of it on `whole`, the first `grants_of_part` of them on the
+  // mapping behind that, `part`, where the next one is refused.
+  struct Reach {
+    AddressRange whole;
+    AddressRange part;
+    size_t grants_of_part = 0;
+    absl::Status refused;
+  };
+  Reach ReachOf(const AddressRange& range, absl::Span<const AccessGrant> grants) const;
+  PageEdit EditOf(absl::Span<const AccessGrant> grants) const;
+  void ApplyRights(const AddressRange& range, const PageEdit& edit);
+  void WarnOfRefusal(CallRecord& call, const AddressRange& range,
+                     const absl::Status& refused) const;
   void WarnOfHole(CallRecord& call, const AddressRange& range, const AddressRange& granted) const;
   absl::Status ShowToCpu(const AddressRange& range, Access access);
 

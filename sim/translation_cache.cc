@@ -15,7 +15,7 @@ char* TranslationCache::Walk(DeviceAddress address, uint64_t size, Access access
   entry.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();
   entry.generation = mmu_.table.generation();
   entry.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
-  entry.access = mmu_.RightTo(run.entry, device_);
+  entry.access = run.entry.access(device_.value());
   const uint64_t offset = (address - entry.base).value();
   const bool allowed = size <= entry.size - offset && Covers(entry.access, access);
   return allowed ? entry.memory + offset : nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 #include "sim/call_record.h"
 #include "sim/errors.h"
@@ -63,31 +64,59 @@ absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
   return AddressRange{range.base, hole - range.base, Bytes(0)};
 }
 
-// The location of the grant can reach the memory of every mapping in `range`.
-absl::Status SimulatedVmm::CheckReach(const AddressRange& range, const AccessGrant& grant) const {
+// The location of the grant can reach the memory of the mapping.
+absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
+                                      const AccessGrant& grant) const {
   static constexpr char kCall[] = "cuMemSetAccess";
-  if (grant.access == Access::kNone) return absl::OkStatus();
+  const Allocation& allocation = mmu_.AllocationOf(mapping);
+  if (grant.access == Access::kNone || !allocation.on_device()) return absl::OkStatus();
   const int number = mmu_.IndexOf(grant.location);
-  for (DeviceAddress address = range.base; address < range.end();) {
-    const MappingRecord& mapping = *mmu_.MappingAt(address);
-    address = mmu_.RangeOf(mapping).end();
-    const Allocation& allocation = mmu_.AllocationOf(mapping);
-    if (!allocation.on_device()) continue;
-    const int owner = allocation.properties.location.id;
-    if (number == mmu_.host) {
-      return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
-                  " cannot access memory of device ", owner);
-    }
-    if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, number)) {
-      return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
-                  " has no virtual memory management");
-    }
-    if (number != owner && !mmu_.profile.peers[number][owner]) {
-      return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
-                  " is no peer of device ", owner, ", where the memory lies");
-    }
+  const int owner = allocation.properties.location.id;
+  if (number == mmu_.host) {
+    return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
+                " cannot access memory of device ", owner);
+  }
+  if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, number)) {
+    return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
+                " has no virtual memory management");
+  }
+  if (number != owner && !mmu_.profile.peers[number][owner]) {
+    return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
+                " is no peer of device ", owner, ", where the memory lies");
   }
   return absl::OkStatus();
+}
+
+// The driver goes from mapping to mapping, and at each of them through all grants.
+SimulatedVmm::Reach SimulatedVmm::ReachOf(const AddressRange& range,
+                                          absl::Span<const AccessGrant> grants) const {
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const MappingRecord& mapping = *mmu_.MappingAt(address);
+    for (size_t i = 0; i < grants.size(); ++i) {
+      absl::Status refused = CheckReach(mapping, grants[i]);
+      if (refused.ok()) continue;
+      const AddressRange before{range.base, address - range.base, Bytes(0)};
+      return Reach{before, mmu_.RangeOf(mapping), i, std::move(refused)};
+    }
+    address = mmu_.RangeOf(mapping).end();
+  }
+  return Reach{range, AddressRange(), 0, absl::OkStatus()};
+}
+
+PageEdit SimulatedVmm::EditOf(absl::Span<const AccessGrant> grants) const {
+  PageEdit edit = PageEdit::Rights();
+  for (const AccessGrant& grant : grants) edit.Grant(mmu_.IndexOf(grant.location), grant.access);
+  return edit;
+}
+
+void SimulatedVmm::ApplyRights(const AddressRange& range, const PageEdit& edit) {
+  mmu_.table.Apply(mmu_.PageOf(range.base), mmu_.PagesIn(range.size), edit);
+}
+
+// Rights were set up to the refusal of a grant.
+void SimulatedVmm::WarnOfRefusal(CallRecord& call, const AddressRange& range,
+                                 const absl::Status& refused) const {
+  call.Warn({DiagnosticKind::kAccessAppliedInPart, range.base}, refused.message());
 }
 
 // Rights were set on `granted` only.
@@ -110,35 +139,32 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<AddressRange> granted = CheckAccessRange(call, range);
   if (!granted.ok()) return granted.status();
-  PageEdit edit = PageEdit::Rights();
-  bool to_host = false;
-  absl::Status refused;
-  for (const AccessGrant& grant : grants) {
-    refused = CheckReach(*granted, grant);
-    if (!refused.ok()) break;
-    const int number = mmu_.IndexOf(grant.location);
-    to_host = to_host || number == mmu_.host;
-    edit.Grant(number, grant.access);
-  }
-  if (!refused.ok() && !mmu_.profile.quirks.set_access_keeps_grants_before_refusal) return refused;
+  const Reach reach = ReachOf(*granted, grants);
+  const bool keeps = mmu_.profile.quirks.set_access_keeps_grants_before_refusal;
+  if (!reach.refused.ok() && !keeps) return reach.refused;
+  const PageEdit edit = EditOf(grants);
+  const PageEdit edit_of_part = EditOf(grants.subspan(0, reach.grants_of_part));
   // What can fail comes first; then the rights change.
-  const uint64_t pages = mmu_.PagesIn(granted->size);
   mmu_.table.Prepare();
-  if (to_host && mmu_.window.claimed()) {
-    const absl::Status shown = ShowToCpu(*granted, PageEntry(edit.set).access(mmu_.host));
+  const bool names_host = std::any_of(grants.begin(), grants.end(), [&](const AccessGrant& grant) {
+    return mmu_.IndexOf(grant.location) == mmu_.host;
+  });
+  if (names_host && mmu_.window.claimed()) {
+    const absl::Status shown = ShowToCpu(reach.whole, PageEntry(edit.set).access(mmu_.host));
     if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, kCall, shown.message());
   }
-  mmu_.table.Apply(mmu_.PageOf(granted->base), pages, edit);
-  const uint64_t rights = RightsOf(edit);
+  if (!reach.whole.empty()) ApplyRights(reach.whole, edit);
+  if (reach.grants_of_part != 0) ApplyRights(reach.part, edit_of_part);
   if (granted->size != range.size) WarnOfHole(call, range, *granted);
   CheckPendingWork(call, DiagnosticKind::kAccessLoweredUnderPendingWork, *granted);
-  if (refused.ok()) {
-    call.Done(*granted, rights);
-  } else if (rights != 0) {
-    call.Warn({DiagnosticKind::kAccessAppliedInPart, range.base}, refused.message());
-    call.Done(*granted, rights);
+  if (!reach.whole.empty()) {
+    if (!reach.refused.ok()) WarnOfRefusal(call, range, reach.refused);
+    call.Done(reach.whole, RightsOf(edit));
+  } else if (reach.grants_of_part != 0) {
+    WarnOfRefusal(call, range, reach.refused);
+    call.Done(reach.part, RightsOf(edit_of_part));
   }
-  return refused;
+  return reach.refused;
 }
 
 // Lets the CPU see the mappings of `range` as the host's right `access` says. If the host refuses,

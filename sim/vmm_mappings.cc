@@ -13,6 +13,8 @@
 namespace twinmmu {
 namespace {
 
+constexpr DeviceAddress kLastAddress(~uint64_t{0});
+
 // One past the last page that begins below `end` and is in the window.
 uint64_t StopOf(const Mmu& mmu, DeviceAddress end) {
   return std::min(mmu.PageOf(end - Bytes(1)) + 1, mmu.PagesIn(mmu.window.range().size));
@@ -68,6 +70,9 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   const std::unique_lock lock(mmu_.mutex);
   const Allocation* allocation = FindUsable(handle);
   if (allocation == nullptr) return RefuseHandle(call, handle);
+  if ((allocation->properties.usage & kUsageTilePool) != 0) {
+    return InvalidValue(kCall, "handle ", ToString(handle), " is of a tile pool");
+  }
   const Bytes whole = allocation->pages->size;
   const bool fits = offset <= whole && range.size <= whole - offset;
   if (!fits) {
@@ -147,6 +152,17 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
   mmu_.mappings.Remove(id);
 }
 
+// What unmapping `range` would leave a part of: a mapping that does not begin at `border`, but
+// contains it.
+absl::Status SimulatedVmm::CheckBorder(CallRecord& call, const AddressRange& range,
+                                       DeviceAddress border) const {
+  const MappingRecord* mapping = mmu_.MappingAt(border);
+  if (mapping == nullptr || mmu_.RangeOf(*mapping).base == border) return absl::OkStatus();
+  const AddressRange whole = mmu_.RangeOf(*mapping);
+  return call.Refuse({DiagnosticKind::kUnmapOfPart, whole.base}, "range ", range,
+                     " cuts the mapping ", whole);
+}
+
 // Every page of `range` may be unmapped, or passed over. `regular`: none need be passed over, and
 // all are of one reservation.
 absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange& range,
@@ -163,6 +179,11 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     return call.Refuse({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
                        " wraps");
   }
+  if (wraps) {
+    *regular = false;
+    const absl::Status begins = CheckBorder(call, range, range.base);
+    return begins.ok() ? CheckBorder(call, range, end) : begins;
+  }
   *regular = reservation->contains(range);
   const bool refused = !quirks.unmap_reaches_beyond_reservation ||
                        (!quirks.unmap_passes_over_holes && end > mmu_.window.range().end());
@@ -170,7 +191,7 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     return call.Refuse({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
                        " leaves its reservation ", *reservation);
   }
-  const uint64_t stop = wraps ? 0 : StopOf(mmu_, end);
+  const uint64_t stop = StopOf(mmu_, end);
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
@@ -229,22 +250,12 @@ void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
   }
 }
 
-absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
-  CallRecord call(mmu_, Call::kUnmap, range);
-  if (range.size == Bytes(0)) return InvalidValue(call.name(), "size is 0");
-  const std::unique_lock lock(mmu_.mutex);
-  bool regular = true;
-  const absl::Status target = CheckUnmapTarget(call, range, &regular);
-  if (!target.ok()) return target;
-  // An end that wraps below the base leaves nothing to unmap.
-  const DeviceAddress end = range.base + range.size;
-  const uint64_t stop = end <= range.base ? 0 : StopOf(mmu_, end);
-  const absl::Status prepared = PrepareUnmap(mmu_.PageOf(range.base), stop);
-  if (!prepared.ok()) return prepared;
-  if (!regular) WarnOfUnmap(call, range);
+// Unmaps all that is mapped in the pages [first, stop); each mapping there is whole.
+absl::Status SimulatedVmm::UnmapPages(CallRecord& call, const AddressRange& range, uint64_t first,
+                                      uint64_t stop) {
   if (stop != 0) CheckPendingWork(call, DiagnosticKind::kUnmapUnderPendingWork, range);
   uint64_t removed = 0;
-  for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
+  for (uint64_t page = first; page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     page = run.end;
     if (!run.entry.mapped()) continue;
@@ -254,6 +265,37 @@ absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
   }
   call.Done(range, removed);
   return absl::OkStatus();
+}
+
+// The driver takes a range that begins at the last address for one that begins at 0.
+absl::Status SimulatedVmm::UnmapBelow(CallRecord& call, DeviceAddress end) {
+  const AddressRange below{DeviceAddress(0), end - DeviceAddress(0), Bytes(0)};
+  const absl::Status border = CheckBorder(call, below, end);
+  if (!border.ok()) return border;
+  const uint64_t stop = end <= mmu_.window.range().base ? 0 : StopOf(mmu_, end);
+  const absl::Status prepared = PrepareUnmap(0, stop);
+  if (!prepared.ok()) return prepared;
+  call.Warn({DiagnosticKind::kUnmapOfLastAddress, kLastAddress}, "all below ", end, " is unmapped");
+  return UnmapPages(call, below, 0, stop);
+}
+
+absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
+  CallRecord call(mmu_, Call::kUnmap, range);
+  if (range.size == Bytes(0)) return InvalidValue(call.name(), "size is 0");
+  const std::unique_lock lock(mmu_.mutex);
+  const DeviceAddress end = range.base + range.size;
+  if (range.base == kLastAddress && mmu_.profile.quirks.unmap_at_last_address_begins_at_zero) {
+    return UnmapBelow(call, end);
+  }
+  bool regular = true;
+  const absl::Status target = CheckUnmapTarget(call, range, &regular);
+  if (!target.ok()) return target;
+  // An end that wraps below the base leaves nothing to unmap.
+  const uint64_t stop = end <= range.base ? 0 : StopOf(mmu_, end);
+  const absl::Status prepared = PrepareUnmap(mmu_.PageOf(range.base), stop);
+  if (!prepared.ok()) return prepared;
+  if (!regular) WarnOfUnmap(call, range);
+  return UnmapPages(call, range, mmu_.PageOf(range.base), stop);
 }
 
 }  // namespace twinmmu

@@ -19,6 +19,10 @@ constexpr HandleType kKnownHandleTypes =
 
 bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
 
+bool IsTilePool(const AllocationProperties& properties) {
+  return (properties.usage & kUsageTilePool) != 0;
+}
+
 HandleType UnknownTypes(HandleType types) {
   return static_cast<HandleType>(static_cast<uint64_t>(types) &
                                  ~static_cast<uint64_t>(kKnownHandleTypes));
@@ -105,6 +109,11 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   if (properties.gpu_direct_rdma != 0 && location.type != LocationType::kDevice) {
     return InvalidValue(call, "memory of ", ToString(location), " is not for GPUDirect RDMA");
   }
+  const bool plain = types == HandleType::kNone && properties.gpu_direct_rdma == 0 &&
+                     properties.compression == CompressionType::kNone;
+  if (IsTilePool(properties) && !plain) {
+    return InvalidValue(call, "memory for a tile pool is not shared, for RDMA, or compressed");
+  }
   if (location.type == LocationType::kHost && types != HandleType::kNone) {
     return InvalidValue(call, "memory of the host without a NUMA node cannot be shared by ",
                         ToString(types));
@@ -125,7 +134,8 @@ AllocationProperties SimulatedVmm::Granted(const AllocationProperties& propertie
   AllocationProperties granted = properties;
   granted.requested_handle_types = properties.requested_handle_types & kKnownHandleTypes;
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
-  granted.usage = 0;
+  granted.usage = properties.usage & kUsageTilePool;  // which nobody is told
+  if (granted.gpu_direct_rdma != 0) granted.compression = CompressionType::kNone;
   if (!SupportedBy(mmu_.profile, granted.location, DeviceAttribute::kGenericCompressionSupported)) {
     granted.compression = CompressionType::kNone;
   }
@@ -264,7 +274,9 @@ absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
     }
     WarnOfCall(mmu_, kCall, AddressRange(), misuse, "handle ", handle, " has no reference left");
   }
-  return allocation->properties;
+  AllocationProperties properties = allocation->properties;
+  properties.usage = 0;
+  return properties;
 }
 
 }  // namespace twinmmu

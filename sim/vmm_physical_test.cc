@@ -61,11 +61,10 @@ TEST_F(PhysicalTest, CreateReportsTheFirstMistake) {
 TEST_F(PhysicalTest, PropertiesAreWhatWasGranted) {
   AllocationProperties asked = WithTypes(16 | 1);
   asked.gpu_direct_rdma = 7;
-  asked.usage = 3;
-  asked.compression = CompressionType::kGeneric;
+  asked.usage = kUsageHardwareDecompress;
+  asked.compression = CompressionType::kGeneric;  // which memory for RDMA does not have
   AllocationProperties granted = Shareable();
   granted.gpu_direct_rdma = 1;
-  granted.compression = CompressionType::kGeneric;
   EXPECT_THAT(vmm().GetAllocationProperties(Create(1, asked)), IsOkAndHolds(granted));
   EXPECT_THAT(vmm().GetAllocationProperties(Create(1, On(Location::Host()))),
               IsOkAndHolds(On(Location::HostNuma(0))));

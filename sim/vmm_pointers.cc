@@ -3,6 +3,7 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_vmm.h"
 
@@ -97,7 +98,15 @@ absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
     return Fail(DriverCode::kNotFound, kCall, "nothing is mapped at ", ToString(address), " that ",
                 ToString(device), " can access");
   }
-  return mmu_.RangeOf(*mapping);
+  AddressRange range = mmu_.RangeOf(*mapping);
+  const bool begins_at_zero = mmu_.profile.quirks.address_range_of_host_memory_begins_at_zero;
+  if (begins_at_zero && !mmu_.AllocationOf(*mapping).on_device()) {
+    range.base = DeviceAddress(0);
+    WarnOfCall(mmu_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
+               {DiagnosticKind::kRangeOfHostMemoryMisreported, address},
+               "the answer begins at 0, and the mapping at ", mmu_.RangeOf(*mapping).base);
+  }
+  return range;
 }
 
 }  // namespace twinmmu

@@ -11,9 +11,8 @@
 namespace twinmmu {
 namespace {
 
-// An alignment of that much is no longer a wish that cannot be met, but an invalid value. Where
-// between 2^49 and 2^61 the reference driver draws the line is not known.
-constexpr Bytes kImpossibleAlignment = Bytes(uint64_t{1} << 57);
+// An alignment of that much is no longer a wish that cannot be met, but an invalid value.
+constexpr Bytes kImpossibleAlignment = Bytes(uint64_t{1} << 58);
 
 // Gives the pages of `range` that are not mapped the entry `entry`. Where the table is prepared it
 // cannot fail.

@@ -20,6 +20,7 @@ Machine MachineOf(const Profile& profile) {
   machine.peers = profile.peers;
   machine.host_nodes.clear();
   for (const HostNodeProfile& node : profile.host_nodes) machine.host_nodes.push_back(node.node);
+  machine.cpu_sees_host_memory = profile.window.claimed;
   if (profile.fabric_permitted) machine.fabric = DriverCode::kSuccess;
   machine.released_handle_usable_while_mapped = profile.quirks.released_handle_usable_while_mapped;
   machine.fill_size_wraps = profile.quirks.fill_size_wraps;

@@ -426,5 +426,19 @@ MUTANT_ON("strict", DATA_17, Set, "A count whose bytes wrap succeeds.") {
   const bool wraps = (pattern.width * count) / pattern.width != count;
   return wraps ? Ok() : Real::Set(work, destination, pattern, count);
 }
+MUTANT(DATA_23, Set, "A count whose bytes wrap to none is nothing at any address.") {
+  const bool none = count != 0 && pattern.width * count == Bytes(0);
+  return none ? Ok() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_23, Set, "A count whose bytes wrap to none need not be aligned.") {
+  const bool none = count != 0 && pattern.width * count == Bytes(0);
+  const bool passes = none && IsMapped(destination) && AccessAt(destination) != Access::kNone;
+  return passes ? Ok() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_23, Set, "A count whose bytes wrap to none needs no right.") {
+  const bool none = count != 0 && pattern.width * count == Bytes(0);
+  const bool passes = none && IsMapped(destination) && destination.IsAligned(pattern.width);
+  return passes ? Ok() : Real::Set(work, destination, pattern, count);
+}
 
 }  // namespace twinmmu::conformance

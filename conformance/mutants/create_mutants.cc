@@ -358,5 +358,54 @@ MUTANT(CREATE_23, Create, "Any other value than 1 of the RDMA flag is none.") {
 MUTANT(CREATE_23, Create, "GPUDirect RDMA for memory of the host is NOT_SUPPORTED.") {
   return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
 }
+MUTANT(CREATE_24, Create, "The usage for a tile pool is ignored.") {
+  AllocationProperties changed = properties;
+  changed.usage = 0;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_24, Create, "Handle types that do not exist are ignored for a tile pool too.") {
+  const bool unknown = properties.requested_handle_types == static_cast<HandleType>(16);
+  return Real::Create(size, unknown ? SharedBy(properties, HandleType::kNone) : properties, flags);
+}
+MUTANT(CREATE_24, Create, "A tile pool for GPUDirect RDMA is NOT_SUPPORTED.") {
+  if (properties.usage != 0 && properties.gpu_direct_rdma != 0) {
+    return Refuse(DriverCode::kNotSupported);
+  }
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_24, Create, "The wish for compression of a tile pool is dropped.") {
+  AllocationProperties changed = properties;
+  if (properties.usage != 0) changed.compression = CompressionType::kNone;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_24, GetAllocationProperties, "The usage for a tile pool reads back.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->usage = kUsageTilePool;
+  return granted;
+}
+namespace {
+
+class CompressesAll : public Real {
+ public:
+  using Real::Real;
+  CALL_GetAllocationProperties() override {
+    auto granted = Real::GetAllocationProperties(handle);
+    if (granted.ok()) granted->compression = CompressionType::kGeneric;
+    return granted;
+  }
+};
+MUTANT_CLASS(CREATE_25, CompressesAll, "Memory for GPUDirect RDMA is compressed.")
+
+}  // namespace
+MUTANT(CREATE_25, Create, "Where compression is wished for, GPUDirect RDMA is dropped.") {
+  AllocationProperties changed = properties;
+  if (properties.compression != CompressionType::kNone) changed.gpu_direct_rdma = 0;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(CREATE_25, Create, "GPUDirect RDMA and compression exclude each other: refused.") {
+  const bool both =
+      properties.compression != CompressionType::kNone && properties.gpu_direct_rdma != 0;
+  return both ? Refuse() : Real::Create(size, properties, flags);
+}
 
 }  // namespace twinmmu::conformance

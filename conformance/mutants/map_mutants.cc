@@ -340,5 +340,17 @@ MUTANT(MAP_21, Map, "A place that is mapped is noticed before an offset.") {
 MUTANT(MAP_21, Map, "A misaligned place is noticed before an offset.") {
   return range.base.IsAligned(Granule()) ? Real::Map(range, handle, offset, flags) : Refuse();
 }
+MUTANT(MAP_22, Create, "A tile pool is memory like any.") {
+  AllocationProperties changed = properties;
+  changed.usage = 0;
+  return Real::Create(size, changed, flags);
+}
+MUTANT(MAP_22, Map, "Mapping a tile pool is NOT_SUPPORTED.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kNotSupported);
+}
+MUTANT(MAP_22, Map, "A part of a tile pool is NOT_SUPPORTED.") {
+  if (range.size < SizeOf(handle)) return Refuse(DriverCode::kNotSupported);
+  return Real::Map(range, handle, offset, flags);
+}
 
 }  // namespace twinmmu::conformance

@@ -278,5 +278,62 @@ MUTANT(SHARE_17, ImportShareableHandle, "A handle type that is NOT_SUPPORTED is 
   if (shareable.type == HandleType::kWin32) return Refuse(DriverCode::kNotSupported);
   return Real::ImportShareableHandle(shareable);
 }
+namespace {
+
+// Knows what was imported.
+class Importer : public Real {
+ public:
+  using Real::Real;
+  CALL_ImportShareableHandle() override {
+    const auto imported = Real::ImportShareableHandle(shareable);
+    if (imported.ok()) imported_ = *imported;
+    return imported;
+  }
+
+ protected:
+  AllocationHandle imported_;
+};
+
+class KeepsRdma : public Importer {
+ public:
+  using Importer::Importer;
+  CALL_Create() override {
+    rdma_ = properties.gpu_direct_rdma;
+    return Real::Create(size, properties, flags);
+  }
+  CALL_GetAllocationProperties() override {
+    auto granted = Real::GetAllocationProperties(handle);
+    if (granted.ok() && handle == imported_) granted->gpu_direct_rdma = rdma_;
+    return granted;
+  }
+
+ private:
+  uint8_t rdma_ = 0;
+};
+MUTANT_CLASS(SHARE_18, KeepsRdma, "An import is for GPUDirect RDMA, if its exporter is.")
+
+class LosesCompression : public Importer {
+ public:
+  using Importer::Importer;
+  CALL_GetAllocationProperties() override {
+    auto granted = Real::GetAllocationProperties(handle);
+    if (granted.ok() && handle == imported_) granted->compression = CompressionType::kNone;
+    return granted;
+  }
+};
+MUTANT_CLASS(SHARE_18, LosesCompression, "An import is not compressed.")
+
+class KeepsHandleTypes : public Importer {
+ public:
+  using Importer::Importer;
+  CALL_GetAllocationProperties() override {
+    auto granted = Real::GetAllocationProperties(handle);
+    if (granted.ok() && handle == imported_) granted->requested_handle_types = kFd;
+    return granted;
+  }
+};
+MUTANT_CLASS(SHARE_18, KeepsHandleTypes, "An import has the handle types of its exporter.")
+
+}  // namespace
 
 }  // namespace twinmmu::conformance

@@ -251,5 +251,35 @@ MUTANT_ON("strict", UNMAP_14, Unmap, "The border of two reservations is crossed.
   Remove(range);
   return Ok();
 }
+namespace {
+
+constexpr DeviceAddress kLast(~uint64_t{0});
+
+}  // namespace
+MUTANT(UNMAP_12, Unmap, "A range that wraps may end inside a mapping.") {
+  const DeviceAddress end = range.base + range.size;
+  return end <= range.base && IsMapped(end) ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_12, Unmap, "A range that wraps may begin inside a mapping.") {
+  const DeviceAddress end = range.base + range.size;
+  return end <= range.base && IsMapped(range.base) ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_15, Unmap, "The last address is refused, as documented.") {
+  return range.base == kLast ? Refuse() : Real::Unmap(range);
+}
+MUTANT(UNMAP_15, Unmap, "At the last address nothing is unmapped, and that is a success.") {
+  return range.base == kLast ? Ok() : Real::Unmap(range);
+}
+MUTANT(UNMAP_15, Unmap, "At the last address everything is unmapped.") {
+  if (range.base == kLast) Remove(kEverything);
+  return Real::Unmap(range);
+}
+MUTANT_ON("strict", UNMAP_15, Unmap, "At the last address nothing is refused, nor unmapped.") {
+  return range.base == kLast ? Ok() : Real::Unmap(range);
+}
+MUTANT_ON("strict", UNMAP_15, Unmap, "The last address is refused, and everything unmapped.") {
+  if (range.base == kLast) Remove(kEverything);
+  return Real::Unmap(range);
+}
 
 }  // namespace twinmmu::conformance

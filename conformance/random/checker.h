@@ -52,6 +52,7 @@ class Checker {
  private:
   bool IsLeftOut(const Call& call) const;
   bool ReachesOthers(const Call& call) const;
+  bool MayEndTheProcess(const Call& call) const;
   bool IsUnsettled(const Call& call) const;
   AddressRange RangeOf(const Call& call) const;
 

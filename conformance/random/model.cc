@@ -45,14 +45,6 @@ Answer Number(uint64_t number) {
 
 // --- Reservations
 
-bool Model::HasHostMemory(const AddressRange& range) const {
-  const std::vector<AddressRange> mappings = MappingsIn(range);
-  return std::any_of(mappings.begin(), mappings.end(), [this](const AddressRange& mapping) {
-    const uint64_t handle = granules_.at(mapping.base.value()).handle;
-    return allocations_.at(handle).properties.location.type != LocationType::kDevice;
-  });
-}
-
 const AddressRange* Model::ReservationAt(DeviceAddress address) const {
   for (const auto& [base, range] : reservations_) {
     if (range.contains(address)) return &range;
@@ -65,9 +57,7 @@ Answer Model::AddressReserve(Bytes size, const ReserveOptions& options) const {
   if (size == Bytes(0)) return kInvalidValue;
   if (size % machine_.reservation_granularity != Bytes(0)) return kInvalidValue;
   if (alignment != Bytes(0) && !IsPowerOfTwo(alignment)) return kInvalidValue;
-  if (alignment >= Bytes(uint64_t{1} << 62)) return kInvalidValue;
-  // From where on an alignment is invalid rather than not to be had is not known.
-  if (alignment >= Bytes(uint64_t{1} << 49)) return {kInvalidValue, kOutOfMemory};
+  if (alignment >= Bytes(uint64_t{1} << 58)) return kInvalidValue;
   if (options.flags != 0) return kInvalidValue;
   const Bytes step = std::max({alignment, machine_.granularity, machine_.reservation_granularity});
   if (!options.hint.IsAligned(step) && Deviates(Deviation::kMisalignedHintIsRefused)) {
@@ -78,7 +68,7 @@ Answer Model::AddressReserve(Bytes size, const ReserveOptions& options) const {
       Deviates(Deviation::kHintBeyondTheAddressSpaceIsOutOfMemory)) {
     return kOutOfMemory;
   }
-  if (size >= Bytes(end.value())) return kOutOfMemory;
+  if (size >= Bytes(end.value()) || alignment >= Bytes(end.value())) return kOutOfMemory;
   if (size > kModest || alignment > kModest) return {kSuccess, kOutOfMemory};
   return kSuccess;
 }
@@ -137,7 +127,11 @@ DriverCode Model::CheckProperties(const AllocationProperties& properties) const 
   const bool unknown = (types & (kShareable | kWindows)) != types;
   if (unknown && !Deviates(Deviation::kUnknownHandleTypesAreIgnored)) return kInvalidValue;
   if (location.type == LocationType::kHost && types != HandleType::kNone) return kInvalidValue;
-  if (properties.gpu_direct_rdma != 0 && !on_device) return kInvalidValue;
+  const bool rdma = properties.gpu_direct_rdma != 0;
+  if (rdma && !on_device) return kInvalidValue;
+  const bool plain =
+      types == HandleType::kNone && !rdma && properties.compression == CompressionType::kNone;
+  if ((properties.usage & kUsageTilePool) != 0 && !plain) return kInvalidValue;
   return kSuccess;
 }
 
@@ -184,13 +178,15 @@ std::string Model::Created(AllocationHandle handle, Bytes size,
   granted.requested_handle_types = properties.requested_handle_types & kShareable;
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
   granted.usage = 0;
+  if (granted.gpu_direct_rdma != 0) granted.compression = CompressionType::kNone;
   if (granted.location.type == LocationType::kHost) {
     granted.location = Location::HostNuma(machine_.host_nodes.front());
   }
   if (handle == AllocationHandle() || allocations_.count(handle.value()) != 0) {
     return "the handle is 0, or names another allocation";
   }
-  memories_[++memories_made_] = Memory{granted, size, {}};
+  const bool tile_pool = (properties.usage & kUsageTilePool) != 0;
+  memories_[++memories_made_] = Memory{granted, size, tile_pool, {}};
   AddReference(handle, memories_made_, granted);
   return "";
 }
@@ -288,6 +284,7 @@ Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offs
   if (flags != 0) return kInvalidValue;
   const Allocation* allocation = Usable(handle);
   if (allocation == nullptr) return kInvalidValue;
+  if (memories_.at(allocation->memory).tile_pool) return kInvalidValue;
   const Bytes whole = memories_.at(allocation->memory).size;
   if (offset != Bytes(0) || range.size > whole) return kNotSupported;
   if (range.size != whole && Deviates(Deviation::kMapTakesOnlyWholeAllocations)) {
@@ -310,12 +307,27 @@ Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offs
   return kSuccess;
 }
 
+// Whether `address` is inside a mapping, and not where it begins.
+bool Model::Cuts(DeviceAddress address) const {
+  const Granule* granule = GranuleAt(address);
+  return granule != nullptr && granule->mapping.base != address;
+}
+
 Answer Model::Unmap(const AddressRange& range) {
   if (range.size == Bytes(0)) return kInvalidValue;
+  if (range.base == DeviceAddress(~uint64_t{0}) &&
+      Deviates(Deviation::kUnmapOfTheLastAddressTakesAllBelow)) {
+    const AddressRange below{DeviceAddress(0), range.size - Bytes(1), Bytes(0)};
+    if (Cuts(below.end())) return kInvalidValue;
+    for (const AddressRange& mapping : MappingsIn(below)) Forget(mapping);
+    DropUnused();
+    return kSuccess;
+  }
   const AddressRange* reservation = ReservationAt(range.base);
   if (reservation == nullptr) return kInvalidValue;
   if (Wraps(range)) {
-    return Deviates(Deviation::kUnmapOfAWrappedRangeSucceeds) ? kSuccess : kInvalidValue;
+    const bool cuts = Cuts(range.base) || Cuts(range.end());
+    return Deviates(Deviation::kUnmapOfAWrappedRangeSucceeds) && !cuts ? kSuccess : kInvalidValue;
   }
   if (!reservation->contains(range) && !Deviates(Deviation::kUnmapReachesBeyondTheReservation)) {
     return kInvalidValue;
@@ -327,14 +339,16 @@ Answer Model::Unmap(const AddressRange& range) {
     covered = covered + mapping.size;
   }
   if (covered != range.size && !Deviates(Deviation::kUnmapIgnoresHoles)) return kInvalidValue;
-  for (const AddressRange& mapping : mappings) {
-    --allocations_.at(granules_.at(mapping.base.value()).handle).mappings;
-    for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
-      granules_.erase((mapping.base + at).value());
-    }
-  }
+  for (const AddressRange& mapping : mappings) Forget(mapping);
   DropUnused();
   return kSuccess;
+}
+
+void Model::Forget(const AddressRange& mapping) {
+  --allocations_.at(granules_.at(mapping.base.value()).handle).mappings;
+  for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
+    granules_.erase((mapping.base + at).value());
+  }
 }
 
 // --- Rights
@@ -353,20 +367,16 @@ std::optional<size_t> Model::RightOf(const Location& location) const {
   }
 }
 
-// Whether the location of the grant can reach all memory in `range`.
-DriverCode Model::CheckReach(const AddressRange& range, const AccessGrant& grant) const {
-  if (grant.access == Access::kNone) return kSuccess;
-  for (const AddressRange& mapping : MappingsIn(range)) {
-    const Memory& memory = MemoryOf(granules_.at(mapping.base.value()));
-    if (!memory.on_device()) continue;
-    const Location& owner = memory.properties.location;
-    if (grant.location.type != LocationType::kDevice) return kNotSupported;
-    const auto from = static_cast<size_t>(grant.location.id);
-    if (grant.location != owner && !machine_.peers[from][static_cast<size_t>(owner.id)]) {
-      return kInvalidDevice;
-    }
-  }
-  return kSuccess;
+// Whether the location of the grant can reach the memory of a granule.
+DriverCode Model::CheckReach(const Granule& granule, const AccessGrant& grant) const {
+  const Memory& memory = MemoryOf(granule);
+  if (grant.access == Access::kNone || !memory.on_device()) return kSuccess;
+  if (grant.location.type != LocationType::kDevice) return kNotSupported;
+  const Location& owner = memory.properties.location;
+  const auto from = static_cast<size_t>(grant.location.id);
+  const bool reaches =
+      grant.location == owner || machine_.peers[from][static_cast<size_t>(owner.id)];
+  return reaches ? kSuccess : kInvalidDevice;
 }
 
 Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) {
@@ -387,14 +397,18 @@ Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant>
   }
   if (granted != range && !Deviates(Deviation::kSetAccessStopsAtAHole)) return kInvalidValue;
 
+  // Mapping by mapping, and at each of them grant by grant, until one is refused.
   DriverCode refused = kSuccess;
   const std::map<uint64_t, Granule> before = granules_;
-  for (const AccessGrant& grant : grants) {
-    refused = CheckReach(granted, grant);
-    if (refused != kSuccess) break;
-    for (Bytes at; at < granted.size; at = at + machine_.granularity) {
-      granules_.at((granted.base + at).value()).rights[*RightOf(grant.location)] = grant.access;
+  for (const AddressRange& mapping : MappingsIn(granted)) {
+    for (const AccessGrant& grant : grants) {
+      refused = CheckReach(granules_.at(mapping.base.value()), grant);
+      if (refused != kSuccess) break;
+      for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
+        granules_.at((mapping.base + at).value()).rights[*RightOf(grant.location)] = grant.access;
+      }
     }
+    if (refused != kSuccess) break;
   }
   const bool keeps = Deviates(Deviation::kSetAccessAppliesWhatPrecedesAnUnsupportedGrant);
   if (refused != kSuccess && !keeps) granules_ = before;
@@ -471,6 +485,7 @@ std::string Model::Imported(AllocationHandle handle, const ShareableHandle& shar
   }
   AllocationProperties granted = memories_.at(memory).properties;
   granted.requested_handle_types = HandleType::kNone;  // it cannot be exported again
+  granted.gpu_direct_rdma = 0;
   AddReference(handle, memory, granted);
   return "";
 }
@@ -527,13 +542,14 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
     case PointerAttribute::kIsLegacyCudaIpcCapable:
     case PointerAttribute::kMempoolHandle:
       return Number(0);
-    case PointerAttribute::kBufferId:
-    case PointerAttribute::kMemoryBlockId:
     case PointerAttribute::kHostPointer: {
-      // Numbers that the driver chooses, and whether the CPU sees the memory.
-      const bool may_fail = attribute == PointerAttribute::kHostPointer;
-      Answer answer(kSuccess, may_fail ? kInvalidValue : kSuccess);
-      answer.any_number = true;
+      const bool seen = granule->rights.back() != Access::kNone && machine_.cpu_sees_host_memory;
+      return seen ? Number(address.value()) : Answer(kInvalidValue);
+    }
+    case PointerAttribute::kBufferId:
+    case PointerAttribute::kMemoryBlockId: {
+      Answer answer;
+      answer.any_number = true;  // that the driver chooses
       return answer;
     }
   }
@@ -547,23 +563,72 @@ Answer Model::GetAddressRange(DeviceOrdinal device, DeviceAddress address) const
   if (granule->rights[static_cast<size_t>(device.value())] == Access::kNone) return kNotFound;
   Answer answer;
   answer.range = granule->mapping;
+  if (!MemoryOf(*granule).on_device() &&
+      Deviates(Deviation::kAddressRangeOfHostMemoryBeginsAtZero)) {
+    answer.range.base = DeviceAddress(0);
+  }
   return answer;
 }
 
 // --- Copies and fills
 
-// Memory of the host can also be reached with the host's right.
-bool Model::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
+// Whether `can` holds of every granule of `range`; where nothing is mapped it does not.
+template <typename Can>
+bool Model::EveryGranule(const AddressRange& range, const Can& can) const {
   if (Wraps(range)) return false;
   for (uint64_t at = Floor(range.base); at < range.end().value();
        at += machine_.granularity.value()) {
     const Granule* granule = GranuleAt(DeviceAddress(at));
-    if (granule == nullptr) return false;
-    const bool own = Covers(granule->rights[static_cast<size_t>(device.value())], access);
-    const bool as_host = !MemoryOf(*granule).on_device() && Covers(granule->rights.back(), access);
-    if (!own && !as_host) return false;
+    if (granule == nullptr || !can(*granule)) return false;
   }
   return true;
+}
+
+bool Model::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
+  return EveryGranule(range, [&](const Granule& granule) {
+    return Covers(granule.rights[static_cast<size_t>(device.value())], access);
+  });
+}
+
+// A copy of memory of the host to which the device has no right goes by the host's.
+bool Model::CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const {
+  return EveryGranule(range, [&](const Granule& granule) {
+    const Access own = granule.rights[static_cast<size_t>(device.value())];
+    const bool as_host = own == Access::kNone && !MemoryOf(granule).on_device();
+    return Covers(as_host ? granule.rights.back() : own, access);
+  });
+}
+
+// The CPU does what it can of a copy, without asking what it may.
+bool Model::MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access) const {
+  if (!HasDevice(device) || range.empty() || Wraps(range)) return false;
+  const auto own = [&](const Granule& granule) {
+    return granule.rights[static_cast<size_t>(device.value())];
+  };
+  const auto seen = [](const Granule& granule) { return granule.rights.back() != Access::kNone; };
+  bool some_seen = false;
+  for (const AddressRange& mapping : MappingsIn(range)) {
+    some_seen = some_seen || seen(granules_.at(mapping.base.value()));
+  }
+  const Granule* first = GranuleAt(range.base);
+  if (first == nullptr) return false;
+  const bool by_cpu = own(*first) == Access::kNone && !MemoryOf(*first).on_device();
+  if (!some_seen) return by_cpu;
+  return !EveryGranule(range, [&](const Granule& granule) {
+    const Access of_cpu = granule.rights.back();
+    if (by_cpu) return own(granule) == Access::kNone && Covers(of_cpu, access);
+    return own(granule) != Access::kNone &&
+           (Covers(of_cpu, access) || !Covers(own(granule), access));
+  });
+}
+
+bool Model::CpuSeesAPart(const AddressRange& range) const {
+  bool seen = false, unseen = false;
+  for (const AddressRange& mapping : MappingsIn(range)) {
+    const bool by_cpu = granules_.at(mapping.base.value()).rights.back() != Access::kNone;
+    (by_cpu ? seen : unseen) = true;
+  }
+  return seen && unseen;
 }
 
 // Null where nothing is mapped, or the byte is not watched.
@@ -601,7 +666,7 @@ Answer Model::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, 
   if (!HasDevice(device)) return kInvalidDevice;
   if (size == Bytes(0)) return kSuccess;
   const AddressRange range{destination, size, Bytes(0)};
-  if (!CanAccess(device, range, Access::kReadWrite)) return kInvalidValue;
+  if (!CanCopy(device, range, Access::kReadWrite)) return kInvalidValue;
   Write(range, [&](uint64_t offset) { return static_cast<uint8_t>(first + offset); });
   return kSuccess;
 }
@@ -610,7 +675,7 @@ Answer Model::CopyDeviceToHost(DeviceOrdinal device, DeviceAddress source, Bytes
   if (!HasDevice(device)) return kInvalidDevice;
   if (size == Bytes(0)) return kSuccess;
   const AddressRange range{source, size, Bytes(0)};
-  if (!CanAccess(device, range, Access::kRead)) return kInvalidValue;
+  if (!CanCopy(device, range, Access::kRead)) return kInvalidValue;
   Answer answer;
   for (Bytes at; at < size; at = at + Bytes(1)) answer.bytes.push_back(Read(source + at));
   return answer;
@@ -653,8 +718,8 @@ Answer Model::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination
   if (size == Bytes(0)) return kSuccess;
   const AddressRange to{destination, size, Bytes(0)};
   const AddressRange from{source, size, Bytes(0)};
-  if (!CanAccess(device, to, Access::kReadWrite)) return kInvalidValue;
-  if (!CanAccess(device, from, Access::kRead)) return kInvalidValue;
+  if (!CanCopy(device, to, Access::kReadWrite)) return kInvalidValue;
+  if (!CanCopy(device, from, Access::kRead)) return kInvalidValue;
   const bool unclear = Overlap(to, from);
   Write(to, [&](uint64_t offset) { return unclear ? Byte() : Read(source + Bytes(offset)); });
   return kSuccess;
@@ -665,12 +730,15 @@ Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPa
   if (!HasDevice(device)) return kInvalidDevice;
   const Bytes width = pattern.width;
   if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) return kInvalidValue;
+  if (count == 0) return kSuccess;
   const Bytes size = width * count;
-  if (size / width != count && !machine_.fill_size_wraps) return kInvalidValue;
-  if (size == Bytes(0)) return kSuccess;
+  const bool wraps = size / width != count;
+  if (wraps && !machine_.fill_size_wraps) return kInvalidValue;
   if (!destination.IsAligned(width)) return kInvalidValue;
+  // Where the size wraps to nothing, there must still be room for an element.
   const AddressRange range{destination, size, Bytes(0)};
-  if (!CanAccess(device, range, Access::kReadWrite)) return kInvalidValue;
+  const AddressRange needed{destination, std::max(size, width), Bytes(0)};
+  if (!CanAccess(device, needed, Access::kReadWrite)) return kInvalidValue;
   Write(range, [&](uint64_t offset) {
     return static_cast<uint8_t>(pattern.value >> 8 * (offset % width.value()));
   });

@@ -32,6 +32,7 @@ struct Machine {
   std::vector<MemoryInfo> devices;  // before the first call
   std::vector<std::vector<bool>> peers;
   std::vector<int> host_nodes = {0};
+  bool cpu_sees_host_memory = true;               // at its device address, with the host's right
   DriverCode fabric = DriverCode::kNotPermitted;  // Create's answer to fabric handles
   // Nobody else takes memory of the devices, so that what is free can be told.
   bool sole_user = true;
@@ -122,11 +123,15 @@ class Model {
   int ReferencesOf(AllocationHandle handle) const;
   // The mapping at an address; empty where there is none.
   AddressRange MappingAt(DeviceAddress address) const;
-  // Whether memory of the host is mapped in some part of `range`.
-  bool HasHostMemory(const AddressRange& range) const;
   // Null where nothing is reserved.
   const AddressRange* ReservationAt(DeviceAddress address) const;
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
+  bool CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const;
+  // Whether a copy there may end the process on hardware: memory of the host is in `range`, and the
+  // CPU would copy what it may not touch.
+  bool MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access) const;
+  // Whether the CPU sees one part of `range`, and not another.
+  bool CpuSeesAPart(const AddressRange& range) const;
   // All mappings of which some part is in `range`.
   std::vector<AddressRange> MappingsIn(const AddressRange& range) const;
 
@@ -138,6 +143,7 @@ class Model {
   struct Memory {
     AllocationProperties properties;  // as granted to the first handle
     Bytes size;
+    bool tile_pool = false;
     std::map<uint64_t, Content> content;  // by number of the granule
 
     bool on_device() const { return properties.location.type == LocationType::kDevice; }
@@ -171,9 +177,13 @@ class Model {
     return address.value() - address.value() % machine_.granularity.value();
   }
   DriverCode CheckProperties(const AllocationProperties& properties) const;
-  DriverCode CheckReach(const AddressRange& range, const AccessGrant& grant) const;
+  DriverCode CheckReach(const Granule& granule, const AccessGrant& grant) const;
   std::optional<size_t> RightOf(const Location& location) const;
   const Granule* GranuleAt(DeviceAddress address) const;
+  bool Cuts(DeviceAddress address) const;
+  void Forget(const AddressRange& mapping);
+  template <typename Can>  // bool(const Granule&)
+  bool EveryGranule(const AddressRange& range, const Can& can) const;
   Answer AttributeOfReserved(PointerAttribute attribute, const AddressRange* reservation) const;
   const Allocation* Usable(AllocationHandle handle) const;
   const Memory& MemoryOf(const Granule& granule) const;

@@ -1,0 +1,178 @@
+// Mutants of calls with memory of the host.
+
+#include <optional>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr Location kHost = Location::HostNuma(0);
+
+// Calls with a right that device 0 may lack, and then takes it back.
+class LendsRights : public Real {
+ public:
+  using Real::Real;
+
+ protected:
+  template <typename Call>
+  absl::Status WithRight(DeviceAddress address, Call call) {
+    const auto mapping = MappingAt(address);
+    if (!mapping.has_value()) return call();
+    const Access access = AccessAt(address);
+    Grant(*mapping, Access::kReadWrite);
+    const absl::Status status = call();
+    Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
+    Grant(*mapping, access);
+    return status;
+  }
+};
+
+class WritesAllTheSame : public LendsRights {
+ public:
+  using LendsRights::LendsRights;
+  CALL_Write() override {
+    return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
+  }
+};
+MUTANT_CLASS(DATA_19, WritesAllTheSame, "The right of the host adds to that of the device.")
+
+class MovesAllTheSame : public LendsRights {
+ public:
+  using LendsRights::LendsRights;
+  CALL_Move() override {
+    return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
+  }
+};
+MUTANT_CLASS(DATA_19, MovesAllTheSame, "On the device, the right of the host adds to its own.")
+
+class FillsAllTheSame : public LendsRights {
+ public:
+  using LendsRights::LendsRights;
+  CALL_Set() override {
+    return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
+  }
+};
+MUTANT_CLASS(DATA_20, FillsAllTheSame, "A fill goes by the right of the host.")
+
+}  // namespace
+
+MUTANT(ACC_24, SetAccess, "A node that does not exist cannot be granted.") {
+  const bool unknown = grants[0].location == Location::HostNuma(1000);
+  return unknown ? Refuse() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_24, SetAccess, "The right of a node is taken back by its own name only.") {
+  const bool other = grants[0].location != kHost && grants[0].access == Access::kNone;
+  return other ? Ok() : Real::SetAccess(range, grants);
+}
+MUTANT(ACC_24, SetAccess, "A grant to the host is for reading only.") {
+  AccessGrant grant = grants[0];
+  if (grant.location.type != LocationType::kDevice && grant.access != Access::kNone) {
+    grant.access = Access::kRead;
+  }
+  return Real::SetAccess(range, absl::MakeConstSpan(&grant, 1));
+}
+MUTANT(ACC_24, GetAccess, "A node that does not exist has no right.") {
+  if (location == Location::HostNuma(1000)) return Access::kNone;
+  return Real::GetAccess(location, address);
+}
+MUTANT(ACC_24, GetAccess, "The host has no right, only its nodes have.") {
+  if (location.type == LocationType::kHost) return Access::kNone;
+  return Real::GetAccess(location, address);
+}
+MUTANT(ACC_16, SetAccess, "Grant by grant, and each on all mappings it can reach.") {
+  for (const AccessGrant& grant : grants) {
+    const absl::Status status = Real::SetAccess(range, absl::MakeConstSpan(&grant, 1));
+    if (!status.ok()) return status;
+  }
+  return Ok();
+}
+MUTANT(ACC_16, SetAccess, "The mapping that refuses a grant gets none of the list.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  if (!status.ok()) Grant(MappingsIn(range).back(), Access::kNone);
+  return status;
+}
+
+MUTANT(RANGE_4, GetAddressRange, "A range begins where the mapping does, as documented.") {
+  const auto found = Real::GetAddressRange(device, address);
+  return found.ok() ? *MappingAt(address) : found;
+}
+MUTANT(RANGE_4, GetAddressRange, "The range of host memory is empty.") {
+  auto found = Real::GetAddressRange(device, address);
+  if (found.ok() && found->base == DeviceAddress(0)) found->size = Bytes(0);
+  return found;
+}
+MUTANT(RANGE_4, GetAddressRange, "Memory of the host is not found.") {
+  const auto found = Real::GetAddressRange(device, address);
+  const bool of_host = found.ok() && found->base == DeviceAddress(0);
+  return of_host ? Refuse(DriverCode::kNotFound) : found;
+}
+MUTANT_ON("strict", RANGE_4, GetAddressRange, "A range begins at 0.") {
+  auto found = Real::GetAddressRange(device, address);
+  if (found.ok()) found->base = DeviceAddress(0);
+  return found;
+}
+
+MUTANT(DATA_18, Write, "A copy from the host needs a right of the device.") {
+  return AccessAt(destination) == Access::kNone ? Refuse()
+                                                : Real::Write(work, destination, source, size);
+}
+MUTANT(DATA_18, Read, "A copy to the host needs a right of the device.") {
+  return AccessAt(source) == Access::kNone ? Refuse() : Real::Read(work, destination, source, size);
+}
+MUTANT(DATA_18, Move, "A copy on the device needs a right of the device.") {
+  return AccessAt(source) == Access::kNone ? Refuse() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_18, Move, "A copy on the device by the right of the host does nothing.") {
+  return AccessAt(source) == Access::kNone ? Ok() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_18, Read, "Without a right of the device, the host needs both rights for a copy.") {
+  const auto host = Real::GetAccess(kHost, source);
+  const bool reads = host.ok() && *host == Access::kRead && AccessAt(source) == Access::kNone;
+  return reads ? Refuse() : Real::Read(work, destination, source, size);
+}
+MUTANT(DATA_19, Write, "A write that is refused is begun.") {
+  const absl::Status status = Real::Write(work, destination, source, size);
+  if (!status.ok()) Scribble({destination, Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT(DATA_19, Read, "What the device may only read is not read.") {
+  return AccessAt(source) == Access::kRead ? Refuse() : Real::Read(work, destination, source, size);
+}
+MUTANT(DATA_20, Set, "A fill without the right of the device succeeds, and does nothing.") {
+  return AccessAt(destination) == Access::kNone ? Ok()
+                                                : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_20, Set, "Memory of the host is not filled.") {
+  const auto host = Real::GetAccess(kHost, destination);
+  const bool of_host = host.ok() && *host != Access::kNone;
+  return of_host ? Refuse() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(DATA_21, Write, "A copy from the host without any right is a success.") {
+  Real::Write(work, destination, source, size).IgnoreError();
+  return Ok();
+}
+MUTANT(DATA_21, Read, "A copy to the host without any right is a success.") {
+  Real::Read(work, destination, source, size).IgnoreError();
+  return Ok();
+}
+MUTANT(DATA_21, Move, "A copy on the device to where nobody has a right is a success.") {
+  const bool to_host = AccessAt(destination) == Access::kNone;
+  return to_host ? Ok() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_21, Move, "A copy on the device from where nobody has a right is a success.") {
+  const bool from_host = AccessAt(source) == Access::kNone;
+  return from_host ? Ok() : Real::Move(work, destination, source, size);
+}
+MUTANT(DATA_22, Write, "What the host may only read is not written by the device.") {
+  const auto host = Real::GetAccess(kHost, destination);
+  const bool reads = host.ok() && *host == Access::kRead;
+  return reads ? Refuse() : Real::Write(work, destination, source, size);
+}
+MUTANT(DATA_22, Write, "What the host may only read is not written, and that is a success.") {
+  const auto host = Real::GetAccess(kHost, destination);
+  const bool reads = host.ok() && *host == Access::kRead;
+  return reads ? Ok() : Real::Write(work, destination, source, size);
+}
+
+}  // namespace twinmmu::conformance
