@@ -218,7 +218,7 @@ class Vmm {
 
   // One attribute of an address as the driver's integer (pointers and flags included), zero
   // extended: an ordinal of -1 reads 0xffffffff.
-  // [PTR-1 .. PTR-7] InvalidArgument: nothing is mapped there, `device` has no right that the
+  // [PTR-1 .. PTR-8] InvalidArgument: nothing is mapped there, `device` has no right that the
   // attribute needs, or the attribute does not exist.
   virtual absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device,
                                                        PointerAttribute attribute,

@@ -128,6 +128,18 @@ CONFORMANCE_TEST(HostMemoryTest, DATA_18, CopiesGoByTheRightOfTheHost) {
   ASSERT_THAT(Grant(range(), Access::kRead, kHost), IsOk());
   ExpectHolds(half(0), 18);
   ExpectHolds(half(1), 18);
+  // What the device may do behind the first mapping does not count.
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange both, vmm().AddressReserve(4 * granule()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
+                               vmm().RetainAllocationHandle(range().base));
+  const AddressRange second = both.subrange(2 * granule(), 2 * granule());
+  ASSERT_THAT(vmm().Map(both.subrange(Bytes(0), 2 * granule()), handle), IsOk());
+  ASSERT_THAT(vmm().Map(second, handle), IsOk());
+  ASSERT_THAT(Grant(both, Access::kReadWrite, kHost), IsOk());
+  ASSERT_THAT(Grant(second, Access::kRead), IsOk());
+  const AddressRange across{second.base - KiB(4), KiB(8), Bytes(0)};
+  ASSERT_THAT(Write(across, 19), IsOk());
+  ExpectHolds(across, 19);
 }
 
 CONFORMANCE_TEST(HostMemoryTest, DATA_19, ReadOnlyForTheDeviceIsReadOnlyForItsCopies) {
@@ -155,6 +167,53 @@ CONFORMANCE_TEST(HostMemoryTest, DATA_20, AFillNeedsTheRightOfTheDevice) {
   ASSERT_THAT(executor().CopyDeviceToHost(device(), bytes.data(), range().base, range().size),
               IsOk());
   ExpectAllBytes(bytes, 7);
+}
+
+CONFORMANCE_TEST(HostMemoryTest, DATA_24, AFillCrossesToWhatTheHostSees) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange both, vmm().AddressReserve(4 * granule()));
+  const AddressRange second = both.subrange(2 * granule(), 2 * granule());
+  for (const auto& [to, from] : {std::pair(both.subrange(Bytes(0), 2 * granule()), of_device()),
+                                 std::pair(second, range())}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
+                                 vmm().RetainAllocationHandle(from.base));
+    ASSERT_THAT(vmm().Map(to, handle), IsOk());
+  }
+  ASSERT_THAT(Grant(both, Access::kReadWrite), IsOk());
+  const AddressRange across{second.base - KiB(4), KiB(8), Bytes(0)};
+  const auto fill = [&](uint32_t value) {
+    return executor().Fill(device(), across.base, FillPattern{value, Bytes(1)},
+                           across.size.value());
+  };
+  ASSERT_THAT(fill(5), IsOk()) << "the host has no right yet";
+  ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
+  ASSERT_THAT(Grant(second, Access::kRead, kHost), IsOk());
+  ASSERT_THAT(executor().Fill(device(), second.base, FillPattern{6, Bytes(1)}, 8), IsOk());
+  const absl::Status filled = fill(7);
+  uint32_t word = 0;
+  // Read by the device alone: where the CPU sees a part, a short copy may be its work.
+  ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
+  ASSERT_THAT(Grant(second, Access::kNone, kHost), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToHost(device(), &word, second.base - Bytes(4), Bytes(4)),
+              IsOk());
+  if (Deviates(Deviation::kFillRefusesWhatTheHostSeesBehindABorder)) {
+    EXPECT_THAT(filled, HasDriverCode(DriverCode::kInvalidValue));
+    EXPECT_EQ(word, 0x05050505u);
+  } else {
+    EXPECT_THAT(filled, IsOk());
+    EXPECT_EQ(word, 0x07070707u);
+  }
+}
+
+CONFORMANCE_TEST(HostMemoryTest, PTR_8, SyncMemopsIsZero) {
+  for (const AddressRange& mapped : {range(), of_device()}) {
+    for (const Access access : {Access::kNone, Access::kReadWrite}) {
+      ASSERT_THAT(Grant(mapped, access), IsOk());
+      EXPECT_THAT(vmm().GetPointerAttribute(device(), PointerAttribute::kSyncMemops, mapped.base),
+                  IsOkAndHolds(0u));
+    }
+    EXPECT_THAT(vmm().GetPointerAttribute(device(), PointerAttribute::kMapped, mapped.base),
+                IsOkAndHolds(1u));
+  }
 }
 
 CONFORMANCE_TEST(HostMemoryTest, DATA_21, ACopyWithoutAnyRightIsNoSuccess) {

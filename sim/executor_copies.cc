@@ -121,6 +121,22 @@ absl::Status SimulatedExecutor::CheckWrappedFill(const char* call, DeviceOrdinal
   return absl::OkStatus();
 }
 
+// No mapping of `range` behind the first one is such that the driver would refuse to fill it.
+absl::Status SimulatedExecutor::CheckFillBorders(const char* call, DeviceOrdinal device,
+                                                 const AddressRange& range) const {
+  const bool refuses = mmu_.profile.quirks.fill_refuses_what_host_sees_behind_border;
+  if (!refuses || device != DeviceOrdinal(0)) return absl::OkStatus();
+  const std::shared_lock lock(mmu_.mutex);
+  if (!mmu_.CanAccess(device, range, Access::kReadWrite)) return absl::OkStatus();  // found later
+  for (DeviceAddress border = mmu_.RangeOf(*mmu_.MappingAt(range.base)).end(); border < range.end();
+       border = mmu_.RangeOf(*mmu_.MappingAt(border)).end()) {
+    if (mmu_.At(border).access(mmu_.host) == Access::kNone) continue;
+    return InvalidValue(call, "range ", ToString(range), " goes on at ", ToString(border),
+                        ", where the host has a right");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& operation,
                                         Returns returns) {
   Operation numbered = operation;
@@ -210,6 +226,8 @@ absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
     const absl::Status passed = CheckWrappedFill(call, stream.device(), range, width);
     if (!passed.ok() || size == Bytes(0)) return passed;
   }
+  const absl::Status borders = CheckFillBorders(call, stream.device(), range);
+  if (!borders.ok()) return borders;
   Operation operation;
   operation.kind = Operation::kFill;
   operation.call = call;

@@ -49,13 +49,10 @@ bool Mmu::CanAccess(DeviceOrdinal device, const AddressRange& range, Access acce
 }
 
 bool Mmu::CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const {
-  return EveryPage(range, [&](PageEntry entry) {
-    const Access own = entry.access(device.value());
-    if (own != Access::kNone || AllocationOf(mappings[entry.index()]).on_device()) {
-      return Covers(own, access);
-    }
-    return Covers(entry.access(host), access);
-  });
+  const MappingRecord* first = MappingAt(range.base);
+  const bool by_cpu = first != nullptr && !AllocationOf(*first).on_device() &&
+                      At(range.base).access(device.value()) == Access::kNone;
+  return by_cpu ? CpuCanAccess(range, access) : CanAccess(device, range, access);
 }
 
 bool Mmu::CpuCanAccess(const AddressRange& range, Access access) const {

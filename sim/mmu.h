@@ -119,10 +119,10 @@ struct Mmu {
 
   // Whether `device` may access every byte of `range` in this way.
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
-  // Whether a copy by `device` may: where it has no right at all to memory of the host, the copy
-  // goes by the right of the host.
+  // Whether a copy by `device` may: one that begins in memory of the host to which the device has
+  // no right goes by the right of the host.
   bool CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const;
-  // Whether the CPU may, at those addresses of the window.
+  // Whether the host has that right to every byte.
   bool CpuCanAccess(const AddressRange& range, Access access) const;
 
   char* MemoryOf(const MappingRecord& mapping) const {

@@ -197,6 +197,7 @@ absl::Span<const QuirkInfo> AllQuirks() {
       TWINMMU_QUIRK(unmap_at_last_address_begins_at_zero),
       TWINMMU_QUIRK(import_of_foreign_descriptor_is_unknown),
       TWINMMU_QUIRK(no_attributes_where_unmapped),
+      TWINMMU_QUIRK(fill_refuses_what_host_sees_behind_border),
       TWINMMU_QUIRK(fill_size_wraps),
   };
 #undef TWINMMU_QUIRK

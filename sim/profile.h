@@ -85,6 +85,9 @@ struct Quirks {
   // GetPointerAttribute knows nothing of a reserved address where nothing is mapped: MAPPED is an
   // error there, not 0.
   bool no_attributes_where_unmapped = true;
+  // Fill on device 0 refuses a range that goes on, behind the mapping it begins in, where the host
+  // has a right. Other devices fill it.
+  bool fill_refuses_what_host_sees_behind_border = true;
   // The byte count of Fill (width times count) wraps at 2^64.
   bool fill_size_wraps = true;
 };

@@ -95,6 +95,8 @@ class SimulatedExecutor : public Executor {
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Queue& queue, const Operation& operation, Returns returns);
   absl::Status Enqueue(const Queue& queue, const Operation& operation, Returns returns);
+  absl::Status CheckFillBorders(const char* call, DeviceOrdinal device,
+                                const AddressRange& range) const;
   absl::Status CheckWrappedFill(const char* call, DeviceOrdinal device, const AddressRange& range,
                                 Bytes width) const;
   // Whether all that it uses is accessible; if not, `fault` says what. With mmu_.mutex held, as

@@ -175,7 +175,7 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
   }
   const DeviceAddress end = range.base + range.size;
   const bool wraps = end <= range.base;
-  if (wraps && !quirks.unmap_passes_over_holes) {
+  if (wraps && !(quirks.unmap_passes_over_holes && quirks.unmap_reaches_beyond_reservation)) {
     return call.Refuse({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
                        " wraps");
   }

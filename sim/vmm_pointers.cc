@@ -44,8 +44,6 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
   const std::optional<uint32_t> reserved = mmu_.space.Find(address);
   const AddressRange reservation = reserved.has_value() ? mmu_.space[*reserved] : AddressRange();
   switch (attribute) {
-    case PointerAttribute::kSyncMemops:
-      return on_device ? 1 : 0;
     case PointerAttribute::kMemoryType:
       return on_device ? kDeviceMemory : kHostMemory;
     case PointerAttribute::kDevicePointer:
@@ -77,6 +75,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
     case PointerAttribute::kMemoryBlockId:
       return allocation.pages->number;
     case PointerAttribute::kContext:
+    case PointerAttribute::kSyncMemops:
     case PointerAttribute::kIsManaged:
     case PointerAttribute::kIsLegacyCudaIpcCapable:
     case PointerAttribute::kMempoolHandle:

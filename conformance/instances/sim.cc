@@ -28,6 +28,8 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
     {&Quirks::unmap_at_last_address_begins_at_zero, Deviation::kUnmapOfTheLastAddressTakesAllBelow},
     {&Quirks::address_range_of_host_memory_begins_at_zero,
      Deviation::kAddressRangeOfHostMemoryBeginsAtZero},
+    {&Quirks::fill_refuses_what_host_sees_behind_border,
+     Deviation::kFillRefusesWhatTheHostSeesBehindABorder},
     {&Quirks::fill_size_wraps, Deviation::kFillSizeWraps},
     {&Quirks::no_attributes_where_unmapped, Deviation::kNoAttributesWhereNothingIsMapped},
     {&Quirks::import_of_foreign_descriptor_is_unknown,

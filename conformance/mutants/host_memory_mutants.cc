@@ -174,5 +174,86 @@ MUTANT(DATA_22, Write, "What the host may only read is not written, and that is 
   const bool reads = host.ok() && *host == Access::kRead;
   return reads ? Ok() : Real::Write(work, destination, source, size);
 }
+namespace {
+
+// Whether a fill of so many bytes leaves the mapping that it begins in.
+class KnowsBorders : public Real {
+ public:
+  using Real::Real;
+
+ protected:
+  bool Crosses(DeviceAddress destination, Bytes size) {
+    const auto mapping = MappingAt(destination);
+    return mapping.has_value() && destination + size > mapping->end();
+  }
+};
+
+class FillsAcross : public KnowsBorders {
+ public:
+  using KnowsBorders::KnowsBorders;
+  CALL_Set() override {
+    const Bytes size = pattern.width * count;
+    if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
+    const DeviceAddress border = MappingAt(destination)->end();
+    const absl::Status first =
+        Real::Set(work, destination, pattern, (border - destination) / pattern.width);
+    if (!first.ok()) return first;
+    return Real::Set(work, border, pattern, (destination + size - border) / pattern.width);
+  }
+};
+MUTANT_CLASS(DATA_24, FillsAcross, "A fill crosses every border, as documented.")
+
+class FillsToTheBorder : public KnowsBorders {
+ public:
+  using KnowsBorders::KnowsBorders;
+  CALL_Set() override {
+    const absl::Status status = Real::Set(work, destination, pattern, count);
+    if (!status.ok() && Crosses(destination, pattern.width * count)) {
+      Real::Set(work, destination, pattern,
+                (MappingAt(destination)->end() - destination) / pattern.width)
+          .IgnoreError();
+    }
+    return status;
+  }
+};
+MUTANT_CLASS(DATA_24, FillsToTheBorder, "A fill that is refused has been done up to the border.")
+
+class FillsNoHostMemory : public KnowsBorders {
+ public:
+  using KnowsBorders::KnowsBorders;
+  CALL_Set() override {
+    return Crosses(destination, pattern.width * count)
+               ? Refuse()
+               : Real::Set(work, destination, pattern, count);
+  }
+};
+MUTANT_CLASS(DATA_24, FillsNoHostMemory, "A fill crosses no border to memory of the host.")
+
+}  // namespace
+MUTANT_ON("strict", DATA_24, Set, "What the host may see is not filled.") {
+  const auto host = Real::GetAccess(kHost, destination + pattern.width * count - Bytes(1));
+  const bool seen = host.ok() && *host != Access::kNone;
+  return seen ? Refuse() : Real::Set(work, destination, pattern, count);
+}
+MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of devices.") {
+  const auto type = Real::GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
+  if (attribute == PointerAttribute::kSyncMemops && type.ok() && *type == 2) return 1;
+  return Real::GetPointerAttribute(device, attribute, address);
+}
+MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of the host.") {
+  const auto type = Real::GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
+  if (attribute == PointerAttribute::kSyncMemops && type.ok() && *type == 1) return 1;
+  return Real::GetPointerAttribute(device, attribute, address);
+}
+MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for a device with a right.") {
+  if (attribute == PointerAttribute::kSyncMemops && AccessAt(address) != Access::kNone) return 1;
+  return Real::GetPointerAttribute(device, attribute, address);
+}
+MUTANT(DATA_18, Write, "A copy from the host needs a right wherever the device has one.") {
+  for (const AddressRange& mapping : MappingsIn({destination, size, Bytes(0)})) {
+    if (AccessAt(mapping.base) == Access::kRead) return Refuse();
+  }
+  return Real::Write(work, destination, source, size);
+}
 
 }  // namespace twinmmu::conformance

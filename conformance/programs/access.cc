@@ -16,12 +16,16 @@ DEVIATION_PROGRAM(kSetAccessStopsAtAHole, "CUDA_ERROR_INVALID_VALUE: read-write,
 }
 
 DEVIATION_PROGRAM(kSetAccessAppliesWhatPrecedesAnUnsupportedGrant,
-                  "CUDA_ERROR_NOT_SUPPORTED: read-write", "CUDA_ERROR_NOT_SUPPORTED: read") {
-  const AddressRange range = vmm.AddressReserve(granule).value();
-  MapNew(vmm, range);
+                  "CUDA_ERROR_NOT_SUPPORTED: read-write, read-write",
+                  "CUDA_ERROR_NOT_SUPPORTED: read, read-write") {
+  const AddressRange range = vmm.AddressReserve(2 * granule).value();
+  const AddressRange last = range.subrange(granule, granule);  // adjacent to the first
+  MapNew(vmm, range.subrange(Bytes(0), granule));
+  MapNew(vmm, last);
   const AccessGrant grants[] = {{kHere, Access::kRead}, {Location::Host(), Access::kRead}};
   const absl::Status set = vmm.SetAccess(range, grants);
-  return absl::StrCat(CodeOf(set), ": ", ToString(vmm.GetAccess(kHere, range.base).value()));
+  return absl::StrCat(CodeOf(set), ": ", ToString(vmm.GetAccess(kHere, range.base).value()), ", ",
+                      ToString(vmm.GetAccess(kHere, last.base).value()));
 }
 
 DEVIATION_PROGRAM(kHostIsAnsweredWithTheRightOfDevice0, "none", "read-write") {

@@ -64,4 +64,14 @@ DEVIATION_PROGRAM(kUnmapOfAWrappedRangeSucceeds, "CUDA_ERROR_INVALID_VALUE, stil
   return absl::StrCat(CodeOf(unmapped), still ? ", still mapped" : ", no longer mapped");
 }
 
+DEVIATION_PROGRAM(kUnmapOfTheLastAddressTakesAllBelow, "CUDA_ERROR_INVALID_VALUE, still mapped",
+                  "CUDA_SUCCESS, no longer mapped") {
+  const AddressRange range = vmm.AddressReserve(granule).value();
+  MapNew(vmm, range);
+  const DeviceAddress last(~uint64_t{0});
+  const absl::Status unmapped = vmm.Unmap({last, range.end() - last, Bytes(0)});
+  const bool still = vmm.GetAccess(kHere, range.base).ok();
+  return absl::StrCat(CodeOf(unmapped), still ? ", still mapped" : ", no longer mapped");
+}
+
 }  // namespace twinmmu::conformance

@@ -35,4 +35,27 @@ DEVIATION_PROGRAM(kRacingCallsAreNotOrdered, "one of two succeeds", "both succee
   return "one of two succeeds";
 }
 
+DEVIATION_PROGRAM(kAddressRangeOfHostMemoryBeginsAtZero, "the mapping", "the base is 0") {
+  const AddressRange range = vmm.AddressReserve(granule).value();
+  AllocationProperties of_host;
+  of_host.location = Location::HostNuma(0);
+  Must(vmm.Map(range, vmm.Create(granule, of_host).value()));
+  Must(vmm.SetAccess(range, {{kHere, Access::kRead}}));
+  const AddressRange found = vmm.GetAddressRange(kDevice, range.base).value();
+  if (found.base == range.base) return "the mapping";
+  return found.base == DeviceAddress(0) ? "the base is 0" : "the base is another";
+}
+
+DEVIATION_PROGRAM(kFillRefusesWhatTheHostSeesBehindABorder, "CUDA_SUCCESS",
+                  "CUDA_ERROR_INVALID_VALUE") {
+  const AddressRange range = vmm.AddressReserve(2 * granule).value();
+  const AddressRange last = range.subrange(granule, granule);
+  AllocationProperties of_host;
+  of_host.location = Location::HostNuma(0);
+  MapNew(vmm, range.subrange(Bytes(0), granule));
+  Must(vmm.Map(last, vmm.Create(granule, of_host).value()));
+  Must(vmm.SetAccess(last, {{kHere, Access::kReadWrite}, {Location::Host(), Access::kRead}}));
+  return CodeOf(executor.Fill(kDevice, range.base, FillPattern(), 2 * granule.value()));
+}
+
 }  // namespace twinmmu::conformance

@@ -103,35 +103,24 @@ bool Checker::IsLeftOut(const Call& call) const {
                            ReachesOthers(call) || MayEndTheProcess(call) || IsUnsettled(call));
 }
 
-// What is not settled: memory for GPUDirect RDMA, which peers cannot always be granted when it was
-// mapped twice, and an attribute of which it is not known when it is set.
+// Memory for GPUDirect RDMA, of which a peer cannot always be granted what is mapped twice.
 bool Checker::IsUnsettled(const Call& call) const {
-  switch (call.kind) {
-    case CallKind::kCreate:
-      return call.properties.gpu_direct_rdma != 0;
-    case CallKind::kGetPointerAttribute:
-      return call.attribute == PointerAttribute::kSyncMemops;
-    case CallKind::kFill:  // of which the CPU sees a part
-      return model_.CpuSeesAPart(
-          AddressRange{Value(call.address), call.pattern.width * call.count, Bytes(0)});
-    default:
-      return false;
-  }
+  return call.kind == CallKind::kCreate && call.properties.gpu_direct_rdma != 0;
 }
 
 // Copies that the CPU does where it may not touch the memory.
 bool Checker::MayEndTheProcess(const Call& call) const {
-  const auto may = [&](const Place& place, Access access) {
-    const AddressRange range{Value(place), Value(call.size), Bytes(0)};
-    return model_.MayEndTheProcess(call.device, range, access);
-  };
+  const AddressRange range = RangeOf(call);
+  const AddressRange source{Value(call.source), range.size, Bytes(0)};
   switch (call.kind) {
     case CallKind::kCopyHostToDevice:
-      return may(call.address, Access::kReadWrite);
+      return model_.MayEndTheProcess(call.device, range, Access::kReadWrite, true);
     case CallKind::kCopyDeviceToHost:
-      return may(call.address, Access::kRead);
-    case CallKind::kCopyDeviceToDevice:
-      return may(call.address, Access::kReadWrite) || may(call.source, Access::kRead);
+      return model_.MayEndTheProcess(call.device, range, Access::kRead, true);
+    case CallKind::kCopyDeviceToDevice:  // a short one of what the CPU sees in part may be its work
+      return model_.MayEndTheProcess(call.device, range, Access::kReadWrite,
+                                     model_.CpuSeesSome(source)) ||
+             model_.MayEndTheProcess(call.device, source, Access::kRead, true);
     default:
       return false;
   }

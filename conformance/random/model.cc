@@ -513,8 +513,6 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
   const bool on_device = properties.location.type == LocationType::kDevice;
   const AddressRange* reservation = ReservationAt(address);
   switch (attribute) {
-    case PointerAttribute::kSyncMemops:
-      return Number(on_device ? 1 : 0);
     case PointerAttribute::kMemoryType:
       return Number(on_device ? 2 : 1);
     case PointerAttribute::kDevicePointer:
@@ -538,6 +536,7 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
     case PointerAttribute::kMappingBaseAddress:
       return Number(granule->mapping.base.value());
     case PointerAttribute::kContext:
+    case PointerAttribute::kSyncMemops:
     case PointerAttribute::kIsManaged:
     case PointerAttribute::kIsLegacyCudaIpcCapable:
     case PointerAttribute::kMempoolHandle:
@@ -590,45 +589,38 @@ bool Model::CanAccess(DeviceOrdinal device, const AddressRange& range, Access ac
   });
 }
 
-// A copy of memory of the host to which the device has no right goes by the host's.
+// A copy that begins in memory of the host to which the device has no right is done by the CPU.
+bool Model::IsCopiedByCpu(DeviceOrdinal device, DeviceAddress first) const {
+  const Granule* granule = GranuleAt(first);
+  return granule != nullptr && !MemoryOf(*granule).on_device() &&
+         granule->rights[static_cast<size_t>(device.value())] == Access::kNone;
+}
+
+bool Model::CpuCanAccess(const AddressRange& range, Access access) const {
+  return EveryGranule(
+      range, [&](const Granule& granule) { return Covers(granule.rights.back(), access); });
+}
+
 bool Model::CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const {
-  return EveryGranule(range, [&](const Granule& granule) {
-    const Access own = granule.rights[static_cast<size_t>(device.value())];
-    const bool as_host = own == Access::kNone && !MemoryOf(granule).on_device();
-    return Covers(as_host ? granule.rights.back() : own, access);
+  return IsCopiedByCpu(device, range.base) ? CpuCanAccess(range, access)
+                                           : CanAccess(device, range, access);
+}
+
+bool Model::CpuSeesSome(const AddressRange& range) const {
+  const std::vector<AddressRange> mappings = MappingsIn(range);
+  return std::any_of(mappings.begin(), mappings.end(), [this](const AddressRange& mapping) {
+    return granules_.at(mapping.base.value()).rights.back() != Access::kNone;
   });
 }
 
-// The CPU does what it can of a copy, without asking what it may.
-bool Model::MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access) const {
+// Where the CPU sees memory it also copies for a device that has a right, but nobody looks whether
+// it may.
+bool Model::MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access,
+                             bool with_host) const {
   if (!HasDevice(device) || range.empty() || Wraps(range)) return false;
-  const auto own = [&](const Granule& granule) {
-    return granule.rights[static_cast<size_t>(device.value())];
-  };
-  const auto seen = [](const Granule& granule) { return granule.rights.back() != Access::kNone; };
-  bool some_seen = false;
-  for (const AddressRange& mapping : MappingsIn(range)) {
-    some_seen = some_seen || seen(granules_.at(mapping.base.value()));
-  }
-  const Granule* first = GranuleAt(range.base);
-  if (first == nullptr) return false;
-  const bool by_cpu = own(*first) == Access::kNone && !MemoryOf(*first).on_device();
-  if (!some_seen) return by_cpu;
-  return !EveryGranule(range, [&](const Granule& granule) {
-    const Access of_cpu = granule.rights.back();
-    if (by_cpu) return own(granule) == Access::kNone && Covers(of_cpu, access);
-    return own(granule) != Access::kNone &&
-           (Covers(of_cpu, access) || !Covers(own(granule), access));
-  });
-}
-
-bool Model::CpuSeesAPart(const AddressRange& range) const {
-  bool seen = false, unseen = false;
-  for (const AddressRange& mapping : MappingsIn(range)) {
-    const bool by_cpu = granules_.at(mapping.base.value()).rights.back() != Access::kNone;
-    (by_cpu ? seen : unseen) = true;
-  }
-  return seen && unseen;
+  if (IsCopiedByCpu(device, range.base)) return !CpuCanAccess(range, access);
+  if (!CanAccess(device, range, access)) return false;  // it is refused
+  return with_host && CpuSeesSome(range) && !CpuCanAccess(range, access);
 }
 
 // Null where nothing is mapped, or the byte is not watched.
@@ -725,6 +717,12 @@ Answer Model::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination
   return kSuccess;
 }
 
+// The part of `range`, which is mapped, behind its first mapping.
+AddressRange Model::BehindTheFirstMapping(const AddressRange& range) const {
+  const DeviceAddress border = std::min(MappingAt(range.base).end(), range.end());
+  return {border, range.end() - border, Bytes(0)};
+}
+
 Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPattern& pattern,
                    uint64_t count) {
   if (!HasDevice(device)) return kInvalidDevice;
@@ -739,6 +737,11 @@ Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPa
   const AddressRange range{destination, size, Bytes(0)};
   const AddressRange needed{destination, std::max(size, width), Bytes(0)};
   if (!CanAccess(device, needed, Access::kReadWrite)) return kInvalidValue;
+  const AddressRange behind = BehindTheFirstMapping(range);
+  if (device == DeviceOrdinal(0) && CpuSeesSome(behind) &&
+      Deviates(Deviation::kFillRefusesWhatTheHostSeesBehindABorder)) {
+    return kInvalidValue;
+  }
   Write(range, [&](uint64_t offset) {
     return static_cast<uint8_t>(pattern.value >> 8 * (offset % width.value()));
   });

@@ -127,11 +127,12 @@ class Model {
   const AddressRange* ReservationAt(DeviceAddress address) const;
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
   bool CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const;
-  // Whether a copy there may end the process on hardware: memory of the host is in `range`, and the
-  // CPU would copy what it may not touch.
-  bool MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access) const;
-  // Whether the CPU sees one part of `range`, and not another.
-  bool CpuSeesAPart(const AddressRange& range) const;
+  // Whether a copy that reads or writes there may end the process on hardware. `with_host`: what is
+  // on the other side is memory of the program, or such that the CPU sees some of it.
+  bool MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access,
+                        bool with_host) const;
+  // Whether the host has a right to memory in `range`.
+  bool CpuSeesSome(const AddressRange& range) const;
   // All mappings of which some part is in `range`.
   std::vector<AddressRange> MappingsIn(const AddressRange& range) const;
 
@@ -180,6 +181,9 @@ class Model {
   DriverCode CheckReach(const Granule& granule, const AccessGrant& grant) const;
   std::optional<size_t> RightOf(const Location& location) const;
   const Granule* GranuleAt(DeviceAddress address) const;
+  bool IsCopiedByCpu(DeviceOrdinal device, DeviceAddress first) const;
+  bool CpuCanAccess(const AddressRange& range, Access access) const;
+  AddressRange BehindTheFirstMapping(const AddressRange& range) const;
   bool Cuts(DeviceAddress address) const;
   void Forget(const AddressRange& mapping);
   template <typename Can>  // bool(const Granule&)
