@@ -161,7 +161,7 @@ class Vmm {
   // Makes `range.size` bytes of the allocation, from `offset` on, visible at `range`: reserved and
   // wholly unmapped addresses of one reservation. Base, size and offset are multiples of the
   // granularity. One allocation may be mapped many times. Nobody has access yet. Does not wait for
-  // work of a device. flags: must be 0. [MAP-1 .. MAP-22]
+  // work of a device. flags: must be 0. [MAP-1 .. MAP-23]
   // InvalidArgument: not reserved, already mapped (also in part), beyond the end of the
   // reservation, size 0, misaligned, flags not 0, handle 0. Unimplemented (NOT_SUPPORTED): an
   // offset other than 0, more than the allocation holds; today's drivers: any part of an

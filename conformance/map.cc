@@ -245,4 +245,30 @@ CONFORMANCE_TEST(ReservedTest, MAP_22, RefusesATilePool) {
   }
 }
 
+CONFORMANCE_TEST(ReservedTest, MAP_23, MapsRdmaMemoryAfterItsFirstMapping) {
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  const auto handle = vmm().Create(2 * granule(), rdma);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
+  if (supported == 0) return ExpectUnsupported(handle.status());
+  ASSERT_THAT(handle, IsOk());
+  const AddressRange first = Granules(0, 2);
+  const AddressRange second = Granules(2, 2);
+  const AddressRange third = Granules(4, 2);
+  ASSERT_THAT(vmm().Map(first, *handle), IsOk());
+  ASSERT_THAT(vmm().Map(second, *handle), IsOk());
+  ASSERT_THAT(vmm().Unmap(first), IsOk());
+  ASSERT_THAT(Grant(second, Access::kReadWrite), IsOk());
+  if (Deviates(Deviation::kRdmaMemoryHangsOnItsFirstMapping)) {
+    ExpectRefused(DriverCode::kUnknown, reservation(), [&] { return vmm().Map(third, *handle); });
+    ASSERT_THAT(Grant(second, Access::kNone), IsOk());
+  }
+  EXPECT_THAT(vmm().Map(third, *handle), IsOk());
+  EXPECT_THAT(vmm().RetainAllocationHandle(third.base), IsOkAndHolds(*handle));
+  ASSERT_THAT(Grant(second, Access::kReadWrite), IsOk());
+  EXPECT_THAT(vmm().Map(first, *handle), IsOk()) << "it hangs on the third by now";
+}
+
 }  // namespace twinmmu::conformance

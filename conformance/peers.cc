@@ -21,6 +21,37 @@ CONFORMANCE_TEST(PeerTest, PEER_1, AGrantLeavesTheOtherDevice) {
   ExpectAccess(own_memory(), Access::kRead, Access::kNone);
 }
 
+CONFORMANCE_TEST(PeerTest, PEER_19, APeerIsGrantedAnyMappingOfRdmaMemory) {
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  const auto handle = vmm().Create(2 * granule(), rdma);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const int supported,
+      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
+  if (supported == 0) return ExpectUnsupported(handle.status());
+  ASSERT_THAT(handle, IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange space, vmm().AddressReserve(4 * granule()));
+  const AddressRange first = space.subrange(Bytes(0), 2 * granule());
+  const AddressRange second = space.subrange(2 * granule(), 2 * granule());
+  ASSERT_THAT(vmm().Map(first, *handle), IsOk());
+  ASSERT_THAT(vmm().Map(second, *handle), IsOk());
+  ASSERT_THAT(Grant(second, Access::kReadWrite, there()), IsOk());
+  ASSERT_THAT(vmm().Unmap(first), IsOk());
+  ExpectAccess(second, Access::kNone, Access::kReadWrite);
+  const absl::Status granted = Grant(second, Access::kRead, there());
+  if (Deviates(Deviation::kRdmaPeersHangOnTheFirstMapping)) {
+    EXPECT_THAT(granted, HasDriverCode(DriverCode::kInvalidValue));
+    ExpectAccess(second, Access::kNone, Access::kNone);
+  } else {
+    EXPECT_THAT(granted, IsOk());
+    ExpectAccess(second, Access::kNone, Access::kRead);
+  }
+  ASSERT_THAT(vmm().Map(first, *handle), IsOk());
+  EXPECT_THAT(Grant(first, Access::kRead, there()), IsOk()) << "it hangs on this one by now";
+  ExpectAccess(first, Access::kNone, Access::kRead);
+  EXPECT_THAT(Grant(second, Access::kRead, there()), IsOk());
+}
+
 CONFORMANCE_TEST(PeerTest, PEER_2, OneCallGrantsToBoth) {
   const AccessGrant own{here(), Access::kReadWrite};
   const AccessGrant peers{there(), Access::kRead};

@@ -42,7 +42,7 @@ struct World {
   Vmm& vmm;
   Executor& executor;
   AddressRange space;  // three reservations side by side: 8, 4 and 4 granules
-  AllocationHandle plain, shared, host, overhanging, by_file, by_fabric;
+  AllocationHandle plain, shared, host, overhanging, by_file, by_fabric, rdma;
   ShareableHandle fabric;
   int file = -1;
   Stream stream;
@@ -194,6 +194,23 @@ std::vector<Step> Using() {
       {"ask the stream", [](World& w) { return w.executor.QueryStream(w.stream).status(); }},
       {"synchronise", [](World& w) { return w.executor.SynchronizeStream(w.stream); }},
       {"synchronise the device", [](World& w) { return w.executor.SynchronizeDevice(kDevice0); }},
+      {"create for RDMA",
+       [](World& w) {
+         AllocationProperties properties;
+         properties.gpu_direct_rdma = 1;
+         return Store(w.vmm.Create(kGranule, properties), w.rdma);
+       }},
+      {"map for RDMA", [](World& w) { return w.vmm.Map(w.Granules(14, 1), w.rdma); }},
+      {"map for RDMA again", [](World& w) { return w.vmm.Map(w.Granules(15, 1), w.rdma); }},
+      {"unmap the first for RDMA", [](World& w) { return w.vmm.Unmap(w.Granules(14, 1)); }},
+      {"grant the second for RDMA",
+       [](World& w) {
+         return GrantTo(w, w.Granules(15, 1), Location::Device(kDevice0), Access::kRead);
+       }},
+      {"map for RDMA in vain", [](World& w) { return w.vmm.Map(w.Granules(14, 1), w.rdma); },
+       DriverCode::kUnknown},
+      {"unmap the second for RDMA", [](World& w) { return w.vmm.Unmap(w.Granules(15, 1)); }},
+      {"release for RDMA", [](World& w) { return w.vmm.Release(w.rdma); }},
       {"destroy event", [](World& w) { return w.executor.DestroyEvent(w.event); }},
       {"destroy stream", [](World& w) { return w.executor.DestroyStream(w.stream); }},
   };

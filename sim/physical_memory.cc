@@ -67,7 +67,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   Capacity& capacity = CapacityOf(properties.location);
   capacity.used = capacity.used + size;
   return AllocationHandle(
-      table_.Insert(Allocation{properties, std::move(pages), 1, 0, call, false}));
+      table_.Insert(Allocation{properties, std::move(pages), 1, 0, call, false, {}}));
 }
 
 AllocationHandle PhysicalMemory::Retain(uint32_t number) {
@@ -148,7 +148,7 @@ AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPage
   AllocationProperties properties = pages->properties;
   properties.requested_handle_types = HandleType::kNone;
   properties.gpu_direct_rdma = 0;
-  return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0, call, true}));
+  return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0, call, true, {}}));
 }
 
 // Pages that only descriptors kept are about to be used again.

@@ -36,6 +36,12 @@ struct PhysicalPages {
   std::shared_ptr<PhysicalPages> next_unfreed;
 };
 
+// Of memory for GPUDirect RDMA: mappings by their numbers, 0 for none.
+struct RdmaMappings {
+  uint32_t first = 0;   // that it hangs on: the first, or the first after that was gone
+  uint32_t holder = 0;  // where there is no such: another, which its device was granted since
+};
+
 // What one handle names.
 struct Allocation {
   AllocationProperties properties;
@@ -44,6 +50,7 @@ struct Allocation {
   uint64_t mappings = 0;
   uint64_t made_by = 0;  // the number of the call that created or imported it
   bool imported = false;
+  RdmaMappings rdma;
 
   bool on_device() const { return pages->location.type == LocationType::kDevice; }
 };
@@ -86,6 +93,7 @@ class PhysicalMemory {
   void Release(uint32_t number);
   void AddMapping(uint32_t number) { ++table_[number].mappings; }
   void RemoveMapping(uint32_t number);
+  void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
 
   // A new descriptor of the pages. ResourceExhausted: the process can have no more.
   absl::StatusOr<int> Export(uint32_t number, uint64_t call);

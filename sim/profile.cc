@@ -195,6 +195,7 @@ absl::Span<const QuirkInfo> AllQuirks() {
       TWINMMU_QUIRK(host_access_falls_back_to_device),
       TWINMMU_QUIRK(address_range_of_host_memory_begins_at_zero),
       TWINMMU_QUIRK(unmap_at_last_address_begins_at_zero),
+      TWINMMU_QUIRK(rdma_memory_hangs_on_first_mapping),
       TWINMMU_QUIRK(import_of_foreign_descriptor_is_unknown),
       TWINMMU_QUIRK(no_attributes_where_unmapped),
       TWINMMU_QUIRK(fill_refuses_what_host_sees_behind_border),

@@ -80,6 +80,10 @@ struct Quirks {
   // Unmap takes the last address, 2^64 - 1, for the one before 0: it unmaps all that lies below the
   // end of the range, whoever mapped it.
   bool unmap_at_last_address_begins_at_zero = true;
+  // Memory for GPUDirect RDMA hangs on the first of its mappings. When that is unmapped, no peer
+  // can be granted another one; and once its own device is granted one, it is not mapped anywhere
+  // else.
+  bool rdma_memory_hangs_on_first_mapping = true;
   // Import of a descriptor that is no exported memory, or not open, is UNKNOWN.
   bool import_of_foreign_descriptor_is_unknown = true;
   // GetPointerAttribute knows nothing of a reserved address where nothing is mapped: MAPPED is an

@@ -85,14 +85,17 @@ class SimulatedVmm : public Vmm {
   absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
                                                DeviceAddress address) const;
   absl::Status CheckReach(const MappingRecord& mapping, const AccessGrant& grant) const;
-  // How far a list of grants comes: all of it on `whole`, the first `grants_of_part` of them on the
-  // mapping behind that, `part`, where the next one is refused.
+  // How far a list of grants comes: all of it on `whole`. On the mapping behind that, `part`, a
+  // grant is refused; `edit` is what is done there.
   struct Reach {
     AddressRange whole;
     AddressRange part;
-    size_t grants_of_part = 0;
+    PageEdit edit = PageEdit::Rights();
     absl::Status refused;
+    std::map<uint32_t, uint32_t> holders;  // of allocations for GPUDirect RDMA, by number
   };
+  absl::Status CheckRdma(const MappingRecord& mapping, const AccessGrant& grant, PageEdit& edit,
+                         uint32_t& holder) const;
   Reach ReachOf(const AddressRange& range, absl::Span<const AccessGrant> grants) const;
   PageEdit EditOf(absl::Span<const AccessGrant> grants) const;
   void ApplyRights(const AddressRange& range, const PageEdit& edit);

@@ -87,20 +87,56 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
   return absl::OkStatus();
 }
 
+// Memory for GPUDirect RDMA whose first mapping is gone. `edit` is what is done at this mapping so
+// far.
+absl::Status SimulatedVmm::CheckRdma(const MappingRecord& mapping, const AccessGrant& grant,
+                                     PageEdit& edit, uint32_t& holder) const {
+  static constexpr char kCall[] = "cuMemSetAccess";
+  const Allocation& allocation = mmu_.AllocationOf(mapping);
+  const int number = mmu_.IndexOf(grant.location);
+  const bool of_owner = number == allocation.properties.location.id;
+  if (grant.access == Access::kNone) {
+    if (of_owner && holder == mapping.number) holder = 0;
+    return absl::OkStatus();
+  }
+  const uint64_t bits = mmu_.At(mmu_.AddressOf(mapping.first_page)).bits();
+  const Access present = PageEntry((bits & edit.keep) | edit.set).access(number);
+  if (present == grant.access || allocation.rdma.first != 0) return absl::OkStatus();
+  if (of_owner && holder == 0) holder = mapping.number;
+  if (of_owner && holder == mapping.number) return absl::OkStatus();
+  edit.Grant(number, Access::kNone);  // what there was is lost
+  return Fail(of_owner ? DriverCode::kUnknown : DriverCode::kInvalidValue, kCall,
+              "the memory is for GPUDirect RDMA, and its first mapping is gone");
+}
+
 // The driver goes from mapping to mapping, and at each of them through all grants.
 SimulatedVmm::Reach SimulatedVmm::ReachOf(const AddressRange& range,
                                           absl::Span<const AccessGrant> grants) const {
+  const bool rdma_hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping;
+  Reach reach;
   for (DeviceAddress address = range.base; address < range.end();) {
     const MappingRecord& mapping = *mmu_.MappingAt(address);
-    for (size_t i = 0; i < grants.size(); ++i) {
-      absl::Status refused = CheckReach(mapping, grants[i]);
-      if (refused.ok()) continue;
-      const AddressRange before{range.base, address - range.base, Bytes(0)};
-      return Reach{before, mmu_.RangeOf(mapping), i, std::move(refused)};
+    const Allocation& allocation = mmu_.AllocationOf(mapping);
+    const bool hangs = rdma_hangs && allocation.properties.gpu_direct_rdma != 0;
+    PageEdit edit = PageEdit::Rights();
+    for (const AccessGrant& grant : grants) {
+      reach.refused = CheckReach(mapping, grant);
+      if (reach.refused.ok() && hangs) {
+        const auto holder = reach.holders.emplace(mapping.allocation, allocation.rdma.holder).first;
+        reach.refused = CheckRdma(mapping, grant, edit, holder->second);
+      }
+      if (!reach.refused.ok()) {
+        reach.whole = AddressRange{range.base, address - range.base, Bytes(0)};
+        reach.part = mmu_.RangeOf(mapping);
+        reach.edit = edit;
+        return reach;
+      }
+      edit.Grant(mmu_.IndexOf(grant.location), grant.access);
     }
     address = mmu_.RangeOf(mapping).end();
   }
-  return Reach{range, AddressRange(), 0, absl::OkStatus()};
+  reach.whole = range;
+  return reach;
 }
 
 PageEdit SimulatedVmm::EditOf(absl::Span<const AccessGrant> grants) const {
@@ -143,7 +179,7 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
   const bool keeps = mmu_.profile.quirks.set_access_keeps_grants_before_refusal;
   if (!reach.refused.ok() && !keeps) return reach.refused;
   const PageEdit edit = EditOf(grants);
-  const PageEdit edit_of_part = EditOf(grants.subspan(0, reach.grants_of_part));
+  const bool in_part = reach.edit.keep != PageEdit::Rights().keep;
   // What can fail comes first; then the rights change.
   mmu_.table.Prepare();
   const bool names_host = std::any_of(grants.begin(), grants.end(), [&](const AccessGrant& grant) {
@@ -154,15 +190,18 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
     if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, kCall, shown.message());
   }
   if (!reach.whole.empty()) ApplyRights(reach.whole, edit);
-  if (reach.grants_of_part != 0) ApplyRights(reach.part, edit_of_part);
+  if (in_part) ApplyRights(reach.part, reach.edit);
+  for (const auto& [number, holder] : reach.holders) {
+    mmu_.memory.SetRdma(number, {mmu_.memory[number].rdma.first, holder});
+  }
   if (granted->size != range.size) WarnOfHole(call, range, *granted);
   CheckPendingWork(call, DiagnosticKind::kAccessLoweredUnderPendingWork, *granted);
   if (!reach.whole.empty()) {
     if (!reach.refused.ok()) WarnOfRefusal(call, range, reach.refused);
     call.Done(reach.whole, RightsOf(edit));
-  } else if (reach.grants_of_part != 0) {
+  } else if (in_part) {
     WarnOfRefusal(call, range, reach.refused);
-    call.Done(reach.part, RightsOf(edit_of_part));
+    call.Done(reach.part, RightsOf(reach.edit));
   }
   return reach.refused;
 }

@@ -91,6 +91,11 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   }
   const absl::Status target = CheckMapTarget(call, range);
   if (!target.ok()) return target;
+  const RdmaMappings rdma = allocation->rdma;
+  if (rdma.first == 0 && rdma.holder != 0) {
+    return Fail(DriverCode::kUnknown, kCall, "handle ", ToString(handle),
+                " is for GPUDirect RDMA, ", "and its first mapping is gone");
+  }
 
   MappingRecord mapping;
   mapping.first_page = static_cast<uint32_t>(mmu_.PageOf(range.base));
@@ -106,6 +111,9 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mmu_.mappings_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.memory.AddMapping(mapping.allocation);
+  const bool hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping &&
+                     allocation->properties.gpu_direct_rdma != 0;
+  if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.number, 0});
   if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
   if (mapping.overhangs) {
     call.Warn({DiagnosticKind::kMapBeyondReservation, range.base}, "range ", range,
@@ -148,6 +156,11 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
     mmu_.table.Apply(mapping.first_page, mapping.pages,
                      PageEdit::Replace(PageEntry::Reserved(mapping.reservation)));
   }
+  RdmaMappings rdma = mmu_.memory[mapping.allocation].rdma;
+  for (uint32_t* number : {&rdma.first, &rdma.holder}) {
+    if (*number == mapping.number) *number = 0;
+  }
+  mmu_.memory.SetRdma(mapping.allocation, rdma);
   mmu_.memory.RemoveMapping(mapping.allocation);
   mmu_.mappings.Remove(id);
 }

@@ -16,7 +16,7 @@
 namespace twinmmu::conformance {
 namespace {
 
-// A machine for each program, which cleans nothing up.
+// A machine of two devices for each program, which cleans nothing up.
 void ExpectAsDeclared(const Profile& profile) {
   const Traits traits = TraitsOf(profile);
   for (const DeviationProgram& program : AllPrograms()) {
@@ -29,7 +29,7 @@ void ExpectAsDeclared(const Profile& profile) {
   }
 }
 
-TEST(ProgramsSimTest, EachDeviatesOnTheReference) { ExpectAsDeclared(Profile::ReferenceH200()); }
+TEST(ProgramsSimTest, EachDeviatesOnTheReference) { ExpectAsDeclared(Profile::ReferenceH200(2)); }
 
 TEST(ProgramsSimTest, EachKeepsTheRuleWhereNoQuirkIsOn) {
   ExpectAsDeclared(*Profile::Named("strict"));
@@ -38,7 +38,7 @@ TEST(ProgramsSimTest, EachKeepsTheRuleWhereNoQuirkIsOn) {
 TEST(ProgramsSimTest, EachKeepsTheRuleWithoutItsQuirkAlone) {
   for (const QuirkInfo& quirk : AllQuirks()) {
     SCOPED_TRACE(quirk.name);
-    Profile profile = Profile::ReferenceH200();
+    Profile profile = Profile::ReferenceH200(2);
     profile.quirks.*quirk.field = false;
     ExpectAsDeclared(profile);
   }
@@ -46,7 +46,7 @@ TEST(ProgramsSimTest, EachKeepsTheRuleWithoutItsQuirkAlone) {
 
 // A call that fails for a reason of its own is not taken for an answer.
 TEST(ProgramsSimTest, SaysWhatWentWrongOtherwise) {
-  Profile profile = Profile::ReferenceH200();
+  Profile profile = Profile::ReferenceH200(2);
   DeviceProfile& device = profile.devices[0];
   device.memory_in_use = device.memory - device.memory_kept_back;
   TWINMMU_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Simulator> simulator,

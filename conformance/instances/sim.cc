@@ -30,6 +30,8 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
      Deviation::kAddressRangeOfHostMemoryBeginsAtZero},
     {&Quirks::fill_refuses_what_host_sees_behind_border,
      Deviation::kFillRefusesWhatTheHostSeesBehindABorder},
+    {&Quirks::rdma_memory_hangs_on_first_mapping, Deviation::kRdmaMemoryHangsOnItsFirstMapping},
+    {&Quirks::rdma_memory_hangs_on_first_mapping, Deviation::kRdmaPeersHangOnTheFirstMapping},
     {&Quirks::fill_size_wraps, Deviation::kFillSizeWraps},
     {&Quirks::no_attributes_where_unmapped, Deviation::kNoAttributesWhereNothingIsMapped},
     {&Quirks::import_of_foreign_descriptor_is_unknown,

@@ -352,5 +352,32 @@ MUTANT(MAP_22, Map, "A part of a tile pool is NOT_SUPPORTED.") {
   if (range.size < SizeOf(handle)) return Refuse(DriverCode::kNotSupported);
   return Real::Map(range, handle, offset, flags);
 }
+MUTANT(MAP_23, Map, "Memory for GPUDirect RDMA is mapped after its first mapping, as documented.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (GetDriverCode(status) != DriverCode::kUnknown) return status;
+  const auto others = MappingsOf(handle);
+  for (const AddressRange& other : others) Grant(other, Access::kNone);
+  const absl::Status again = Real::Map(range, handle, offset, flags);
+  for (const AddressRange& other : others) Grant(other, Access::kReadWrite);
+  return again;
+}
+MUTANT(MAP_23, Map, "Memory for GPUDirect RDMA after its first mapping is INVALID_VALUE.") {
+  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
+}
+MUTANT(MAP_23, Map,
+       "Memory for GPUDirect RDMA after its first mapping is reported and not mapped.") {
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  return GetDriverCode(status) == DriverCode::kUnknown ? Ok() : status;
+}
+MUTANT(MAP_23, Map, "Once its first mapping is gone, no memory is mapped a second time.") {
+  const auto others = MappingsOf(handle);
+  const bool second = !others.empty() && others.front().base > range.base;
+  return second ? Refuse(DriverCode::kUnknown) : Real::Map(range, handle, offset, flags);
+}
+MUTANT_ON("strict", MAP_23, Map, "Behind memory that is mapped it is not mapped again.") {
+  const auto others = MappingsOf(handle);
+  const bool again = others.size() == 1 && AccessAt(others.front().base) != Access::kNone;
+  return again ? Refuse(DriverCode::kUnknown) : Real::Map(range, handle, offset, flags);
+}
 
 }  // namespace twinmmu::conformance

@@ -175,6 +175,49 @@ MUTANT(PEER_11, WaitEvent, "A stream cannot wait for an event of another device.
 MUTANT(PEER_11, WaitEvent, "A wait for an event of another device does nothing.") {
   return event.device() != stream.device() ? Ok() : Real::WaitEvent(stream, event);
 }
+MUTANT(PEER_19, SetAccess,
+       "A grant of memory for GPUDirect RDMA to a peer is reported, not made.") {
+  const absl::Status status = Real::SetAccess(range, grants);
+  return GetDriverCode(status) == DriverCode::kInvalidValue ? Ok() : status;
+}
+MUTANT(PEER_19, SetAccess, "A grant to a peer that is not possible is NOT_SUPPORTED.") {
+  return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
+}
+namespace {
+
+// A right that is refused stays as it reads.
+class RemembersRights : public Real {
+ public:
+  using Real::Real;
+  CALL_SetAccess() override {
+    const Access before = AccessAt(range.base, 1);
+    const absl::Status status = Real::SetAccess(range, grants);
+    if (!status.ok()) kept_ = {range.base, before};
+    return status;
+  }
+  CALL_GetAccess() override {
+    const bool refused = location == Location::Device(kSecond) && address == kept_.first;
+    return refused ? kept_.second : Real::GetAccess(location, address);
+  }
+
+ private:
+  std::pair<DeviceAddress, Access> kept_;
+};
+MUTANT_CLASS(PEER_19, RemembersRights, "A grant to a peer that is refused changes nothing.")
+
+}  // namespace
+MUTANT(PEER_19, Map, "Once the first mapping is gone, a new one cannot be granted to a peer.") {
+  const bool second = !MappingsOf(handle).empty();
+  const absl::Status status = Real::Map(range, handle, offset, flags);
+  if (second && status.ok()) Remove({range.base, Bytes(1), Bytes(0)});
+  return status;
+}
+MUTANT_ON("strict", PEER_19, SetAccess, "A peer's right to memory for RDMA is not changed.") {
+  const auto rdma =
+      Real::GetPointerAttribute(kFirst, PointerAttribute::kIsGpuDirectRdmaCapable, range.base);
+  const bool changes = AccessAt(range.base, 1) != Access::kNone;
+  return rdma.ok() && *rdma == 1 && changes ? Refuse() : Real::SetAccess(range, grants);
+}
 
 namespace {
 

@@ -34,4 +34,17 @@ DEVIATION_PROGRAM(kHostIsAnsweredWithTheRightOfDevice0, "none", "read-write") {
   return ToString(vmm.GetAccess(Location::Host(), range.base).value());
 }
 
+DEVIATION_PROGRAM(kRdmaPeersHangOnTheFirstMapping, "CUDA_SUCCESS", "CUDA_ERROR_INVALID_VALUE") {
+  const AddressRange first = vmm.AddressReserve(granule).value();
+  const AddressRange second = vmm.AddressReserve(granule).value();
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  const AllocationHandle handle = vmm.Create(granule, rdma).value();
+  Must(vmm.Map(first, handle));
+  Must(vmm.Map(second, handle));
+  Must(vmm.Unmap(first));
+  const Location peer = Location::Device(DeviceOrdinal(1));
+  return CodeOf(vmm.SetAccess(second, {{peer, Access::kReadWrite}}));
+}
+
 }  // namespace twinmmu::conformance

@@ -74,4 +74,17 @@ DEVIATION_PROGRAM(kUnmapOfTheLastAddressTakesAllBelow, "CUDA_ERROR_INVALID_VALUE
   return absl::StrCat(CodeOf(unmapped), still ? ", still mapped" : ", no longer mapped");
 }
 
+DEVIATION_PROGRAM(kRdmaMemoryHangsOnItsFirstMapping, "CUDA_SUCCESS", "CUDA_ERROR_UNKNOWN") {
+  const AddressRange first = vmm.AddressReserve(granule).value();
+  const AddressRange second = vmm.AddressReserve(granule).value();
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  const AllocationHandle handle = vmm.Create(granule, rdma).value();
+  Must(vmm.Map(first, handle));
+  Must(vmm.Map(second, handle));
+  Must(vmm.Unmap(first));
+  Must(vmm.SetAccess(second, {{kHere, Access::kReadWrite}}));
+  return CodeOf(vmm.Map(first, handle));
+}
+
 }  // namespace twinmmu::conformance

@@ -100,12 +100,7 @@ bool Checker::IsLeftOut(const Call& call) const {
       call.kind == CallKind::kCopyHostToDevice || call.kind == CallKind::kCopyDeviceToHost;
   if (between_host && Value(call.size) > kMostHostBytes) return true;
   return defined_only_ && (!model_.IsDefined(handle) || call.stream == StreamOperand::kInvented ||
-                           ReachesOthers(call) || MayEndTheProcess(call) || IsUnsettled(call));
-}
-
-// Memory for GPUDirect RDMA, of which a peer cannot always be granted what is mapped twice.
-bool Checker::IsUnsettled(const Call& call) const {
-  return call.kind == CallKind::kCreate && call.properties.gpu_direct_rdma != 0;
+                           ReachesOthers(call) || MayEndTheProcess(call));
 }
 
 // Copies that the CPU does where it may not touch the memory.
@@ -140,10 +135,10 @@ bool Checker::ReachesOthers(const Call& call) const {
   switch (call.kind) {
     case CallKind::kUnmap: {  // one that wraps unmaps nothing, but may not end inside a mapping
       const AddressRange range = RangeOf(call);
-      const bool wraps = !range.empty() && range.end() <= range.base;
-      if (!wraps) return reaches(range);
-      return model_.ReservationAt(range.base) == nullptr ||
-             (range.end() != DeviceAddress(0) && model_.ReservationAt(range.end()) == nullptr);
+      const DeviceAddress end = range.base + range.size;
+      if (range.empty() || end > range.base) return reaches(range);
+      const bool ends_in_own = end == DeviceAddress(0) || model_.ReservationAt(end) != nullptr;
+      return model_.ReservationAt(range.base) == nullptr || !ends_in_own;
     }
     case CallKind::kMap:
     case CallKind::kSetAccess:

@@ -53,7 +53,6 @@ class Checker {
   bool IsLeftOut(const Call& call) const;
   bool ReachesOthers(const Call& call) const;
   bool MayEndTheProcess(const Call& call) const;
-  bool IsUnsettled(const Call& call) const;
   AddressRange RangeOf(const Call& call) const;
 
   Step AddressReserve(const Call& call);

@@ -163,7 +163,7 @@ AllocationProperties Generator::AnyProperties() {
   if (Bad() || Bad()) properties.requested_handle_types = OneOf(types);
   if (Bad()) properties.type = static_cast<AllocationType>(choices_.Below(4));
   if (Bad()) properties.compression = static_cast<CompressionType>(choices_.Below(3));
-  if (Bad()) properties.gpu_direct_rdma = static_cast<uint8_t>(choices_.Below(9));
+  if (choices_.OneIn(10)) properties.gpu_direct_rdma = static_cast<uint8_t>(choices_.Below(9));
   if (Bad()) properties.usage = static_cast<uint16_t>(choices_.Below(5));
   return properties;
 }

@@ -1,6 +1,7 @@
 #include "conformance/random/model.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -298,7 +299,12 @@ Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offs
   if (!reservation->contains(range) && !Deviates(Deviation::kMapReachesBeyondTheReservation)) {
     return kInvalidValue;
   }
-  ++allocations_.at(handle.value()).mappings;
+  Allocation& mapped = allocations_.at(handle.value());
+  if (mapped.first == DeviceAddress(0) && mapped.holder != DeviceAddress(0)) {
+    return DriverCode::kUnknown;
+  }
+  if (HangsOnItsFirstMapping(mapped) && mapped.first == DeviceAddress(0)) mapped.first = range.base;
+  ++mapped.mappings;
   for (uint64_t i = 0; i < range.size / machine_.granularity; ++i) {
     const std::vector<Access> nobody(machine_.devices.size() + 1, Access::kNone);
     granules_[(range.base + i * machine_.granularity).value()] =
@@ -326,7 +332,7 @@ Answer Model::Unmap(const AddressRange& range) {
   const AddressRange* reservation = ReservationAt(range.base);
   if (reservation == nullptr) return kInvalidValue;
   if (Wraps(range)) {
-    const bool cuts = Cuts(range.base) || Cuts(range.end());
+    const bool cuts = Cuts(range.base) || Cuts(range.base + range.size);
     return Deviates(Deviation::kUnmapOfAWrappedRangeSucceeds) && !cuts ? kSuccess : kInvalidValue;
   }
   if (!reservation->contains(range) && !Deviates(Deviation::kUnmapReachesBeyondTheReservation)) {
@@ -345,7 +351,10 @@ Answer Model::Unmap(const AddressRange& range) {
 }
 
 void Model::Forget(const AddressRange& mapping) {
-  --allocations_.at(granules_.at(mapping.base.value()).handle).mappings;
+  Allocation& allocation = allocations_.at(granules_.at(mapping.base.value()).handle);
+  --allocation.mappings;
+  if (allocation.first == mapping.base) allocation.first = DeviceAddress(0);
+  if (allocation.holder == mapping.base) allocation.holder = DeviceAddress(0);
   for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
     granules_.erase((mapping.base + at).value());
   }
@@ -379,6 +388,35 @@ DriverCode Model::CheckReach(const Granule& granule, const AccessGrant& grant) c
   return reaches ? kSuccess : kInvalidDevice;
 }
 
+void Model::SetRight(const AddressRange& mapping, const AccessGrant& grant) {
+  for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
+    granules_.at((mapping.base + at).value()).rights[*RightOf(grant.location)] = grant.access;
+  }
+}
+
+bool Model::HangsOnItsFirstMapping(const Allocation& allocation) const {
+  return allocation.properties.gpu_direct_rdma != 0 &&
+         Deviates(Deviation::kRdmaMemoryHangsOnItsFirstMapping);
+}
+
+// What memory for GPUDirect RDMA, whose first mapping is gone, says to a grant of another one.
+DriverCode Model::CheckRdma(const AddressRange& mapping, const AccessGrant& grant) {
+  const Granule& granule = granules_.at(mapping.base.value());
+  Allocation& allocation = allocations_.at(granule.handle);
+  if (!HangsOnItsFirstMapping(allocation)) return kSuccess;
+  const bool of_owner = grant.location == allocation.properties.location;
+  if (grant.access == Access::kNone) {
+    if (of_owner && allocation.holder == mapping.base) allocation.holder = DeviceAddress(0);
+    return kSuccess;
+  }
+  const bool changes = granule.rights[*RightOf(grant.location)] != grant.access;
+  if (!changes || allocation.first != DeviceAddress(0)) return kSuccess;
+  if (of_owner && allocation.holder == DeviceAddress(0)) allocation.holder = mapping.base;
+  if (of_owner && allocation.holder == mapping.base) return kSuccess;
+  SetRight(mapping, {grant.location, Access::kNone});  // what there was is lost
+  return of_owner ? DriverCode::kUnknown : kInvalidValue;
+}
+
 Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) {
   if (grants.empty()) return kInvalidValue;
   for (const AccessGrant& grant : grants) {
@@ -399,19 +437,18 @@ Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant>
 
   // Mapping by mapping, and at each of them grant by grant, until one is refused.
   DriverCode refused = kSuccess;
-  const std::map<uint64_t, Granule> before = granules_;
+  const auto before = std::pair(granules_, allocations_);
   for (const AddressRange& mapping : MappingsIn(granted)) {
     for (const AccessGrant& grant : grants) {
       refused = CheckReach(granules_.at(mapping.base.value()), grant);
+      if (refused == kSuccess) refused = CheckRdma(mapping, grant);
       if (refused != kSuccess) break;
-      for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
-        granules_.at((mapping.base + at).value()).rights[*RightOf(grant.location)] = grant.access;
-      }
+      SetRight(mapping, grant);
     }
     if (refused != kSuccess) break;
   }
   const bool keeps = Deviates(Deviation::kSetAccessAppliesWhatPrecedesAnUnsupportedGrant);
-  if (refused != kSuccess && !keeps) granules_ = before;
+  if (refused != kSuccess && !keeps) std::tie(granules_, allocations_) = before;
   return refused;
 }
 

@@ -154,6 +154,10 @@ class Model {
     AllocationProperties properties;
     int references = 0;
     int mappings = 0;
+    // Of memory for GPUDirect RDMA, 0 for none: the mapping that it hangs on; where there is no
+    // such, another one that its device was granted since.
+    DeviceAddress first;
+    DeviceAddress holder;
   };
   // A granule of addresses that is mapped.
   struct Granule {
@@ -179,6 +183,9 @@ class Model {
   }
   DriverCode CheckProperties(const AllocationProperties& properties) const;
   DriverCode CheckReach(const Granule& granule, const AccessGrant& grant) const;
+  bool HangsOnItsFirstMapping(const Allocation& allocation) const;
+  DriverCode CheckRdma(const AddressRange& mapping, const AccessGrant& grant);
+  void SetRight(const AddressRange& mapping, const AccessGrant& grant);
   std::optional<size_t> RightOf(const Location& location) const;
   const Granule* GranuleAt(DeviceAddress address) const;
   bool IsCopiedByCpu(DeviceOrdinal device, DeviceAddress first) const;
