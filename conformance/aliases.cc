@@ -35,26 +35,28 @@ class AliasTest : public KernelTest {
     ExpectCoherence(kRounds, fence,
                     [&](bool warm) { return WriteThenReadThroughAlias(kRounds, warm, fence); });
   }
-  void ExpectCoherenceInBlock(bool fence) {
-    ExpectCoherence(kRounds, fence, [&](bool warm) -> absl::StatusOr<AliasResult> {
-      const absl::Status status = kernels().AliasWriteThenReadInBlock(
-          Stream(device()), work().base, alias().base, kRounds, warm, fence, result());
-      if (!status.ok()) return status;
-      return ReadResult<AliasResult>();
-    });
+  void ExpectCoherenceInBlock(AliasFence fence) {
+    ExpectCoherence(
+        kRounds, fence != AliasFence::kNone, [&](bool warm) -> absl::StatusOr<AliasResult> {
+          const absl::Status status = kernels().AliasWriteThenReadInBlock(
+              Stream(device()), work().base, alias().base, kRounds, warm, fence, result());
+          if (!status.ok()) return status;
+          return ReadResult<AliasResult>();
+        });
   }
-  void ExpectCoherenceInGrid(bool fence) {
+  void ExpectCoherenceInGrid(AliasFence fence) {
     constexpr uint64_t kTurns = kRounds / 2;
-    ExpectCoherence(kTurns, fence, [&](bool warm) -> absl::StatusOr<AliasResult> {
-      const Stream stream(device());
-      const DeviceAddress turn = result() + Bytes(64);
-      absl::Status status = kernels().Store32(stream, turn, 0);
-      status.Update(kernels().AliasWriteThenReadInTurns(stream, Kernels::AliasRole::kBoth,
-                                                        work().base, alias().base, turn, kTurns,
-                                                        warm, fence, result()));
-      if (!status.ok()) return status;
-      return ReadResult<AliasResult>();
-    });
+    ExpectCoherence(
+        kTurns, fence != AliasFence::kNone, [&](bool warm) -> absl::StatusOr<AliasResult> {
+          const Stream stream(device());
+          const DeviceAddress turn = result() + Bytes(64);
+          absl::Status status = kernels().Store32(stream, turn, 0);
+          status.Update(kernels().AliasWriteThenReadInTurns(stream, Kernels::AliasRole::kBoth,
+                                                            work().base, alias().base, turn, kTurns,
+                                                            warm, fence, result()));
+          if (!status.ok()) return status;
+          return ReadResult<AliasResult>();
+        });
   }
 };
 
@@ -89,25 +91,25 @@ CONFORMANCE_TEST(AliasTest, ALIAS_3, ALaunchMakesAliasesCoherent) {
 CONFORMANCE_TEST(AliasTest, ALIAS_4, TheFenceAndABarrierMakeABlockCoherent) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());
-  ExpectCoherenceInBlock(/*fence=*/true);
+  ExpectCoherenceInBlock(AliasFence::kWriter);
 }
 
 CONFORMANCE_TEST(AliasTest, ALIAS_5, ABarrierWithoutTheFenceOldOrNew) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());
-  ExpectCoherenceInBlock(/*fence=*/false);
+  ExpectCoherenceInBlock(AliasFence::kNone);
 }
 
 CONFORMANCE_TEST(AliasTest, ALIAS_6, TheFenceMakesBlocksCoherent) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());
-  ExpectCoherenceInGrid(/*fence=*/true);
+  ExpectCoherenceInGrid(AliasFence::kWriter);
 }
 
 CONFORMANCE_TEST(AliasTest, ALIAS_7, BlocksWithoutTheFenceOldOrNew) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());
-  ExpectCoherenceInGrid(/*fence=*/false);
+  ExpectCoherenceInGrid(AliasFence::kNone);
 }
 
 CONFORMANCE_TEST(AliasTest, ALIAS_8, AnEventMakesAliasesCoherent) {
@@ -154,6 +156,13 @@ CONFORMANCE_TEST(AliasTest, ALIAS_10, NoAtomicAdditionThroughAliasesIsLost) {
     ASSERT_THAT(kernels().Load32(stream, word, result()), IsOk());
     EXPECT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(7u + 64 * Kernels::kThreadsPerBlock * 64));
   }
+}
+
+CONFORMANCE_TEST(AliasTest, ALIAS_11, TheReaderMayExecuteTheFence) {
+  if (!LoadKernels()) return;
+  ASSERT_NO_FATAL_FAILURE(MapAlias());
+  ExpectCoherenceInBlock(AliasFence::kReader);
+  ExpectCoherenceInGrid(AliasFence::kReader);
 }
 
 }  // namespace twinmmu::conformance

@@ -66,7 +66,7 @@ class PeerKernelTest : public PeerTest {
 
   // The writer is device 0 through `memory`, the reader device 1 through the alias.
   absl::StatusOr<AliasResult> WriteThenReadInTurns(DeviceAddress memory, uint64_t rounds, bool warm,
-                                                   bool fence) {
+                                                   AliasFence fence) {
     const DeviceAddress turn = result(device()) + Bytes(64);
     absl::Status status = kernels(device()).Store32(Stream(device()), turn, 0);
     status.Update(executor().SynchronizeDevice(device()));
@@ -80,7 +80,7 @@ class PeerKernelTest : public PeerTest {
     return ReadResult<AliasResult>(peer());
   }
   // As AliasTest's, with memory of each device.
-  void ExpectCoherence(bool fence) {
+  void ExpectCoherence(AliasFence fence) {
     constexpr uint64_t kRounds = 20'000;
     for (const AddressRange& memory : {own_memory(), peer_memory()}) {
       ASSERT_NO_FATAL_FAILURE(MapAlias(memory));
@@ -89,7 +89,7 @@ class PeerKernelTest : public PeerTest {
                                      WriteThenReadInTurns(memory.base, kRounds, warm, fence));
         EXPECT_EQ(seen.rounds, kRounds);
         EXPECT_EQ(seen.wrong, 0u);
-        if (fence) {
+        if (fence != AliasFence::kNone) {
           EXPECT_EQ(seen.stale, 0u);
         } else {
           RecordProperty(absl::StrCat(memory == own_memory() ? "own" : "peers", "_stale_of_",
@@ -179,12 +179,12 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_13, EveryAccessNeedsAGrant) {
 
 CONFORMANCE_TEST(PeerKernelTest, PEER_14, TheFenceMakesDevicesCoherent) {
   if (!LoadKernels()) return;
-  ExpectCoherence(/*fence=*/true);
+  ExpectCoherence(AliasFence::kWriter);
 }
 
 CONFORMANCE_TEST(PeerKernelTest, PEER_15, DevicesWithoutTheFenceOldOrNew) {
   if (!LoadKernels()) return;
-  ExpectCoherence(/*fence=*/false);
+  ExpectCoherence(AliasFence::kNone);
 }
 
 CONFORMANCE_TEST(PeerKernelTest, PEER_16, NoAtomicAdditionOfTwoDevicesIsLost) {

@@ -3,8 +3,9 @@
 //
 // The turns are handed over as the memory model wants it: by a barrier inside a block, by a release
 // and an acquire of a word of its own, at one address, otherwise. That orders accesses through one
-// address. Through two, the model asks for an alias proxy fence on the way as well: with `fence`
-// the writer executes one after its store. In the rest the two variants are the same.
+// address. Through two, the model asks for an alias proxy fence on the way as well: `fence` says
+// whether the writer executes one after its store, the reader before its load, or nobody. In the
+// rest the variants are the same.
 
 #include <cstdint>
 
@@ -12,6 +13,7 @@
 
 namespace {
 
+using twinmmu::AliasFence;
 using twinmmu::AliasResult;
 
 // .ca is a weak load that may be served from L1: the one that can be stale.
@@ -70,7 +72,7 @@ __device__ __forceinline__ bool AwaitTurn(const uint32_t* turn, uint32_t value) 
 }
 
 __device__ __forceinline__ void Write(uint32_t* a, uint32_t* turn, uint64_t rounds,
-                                      uint32_t fence) {
+                                      AliasFence fence) {
   uint32_t current = LoadCached(a);
 #pragma unroll 1
   for (uint64_t round = 0; round < rounds; ++round) {
@@ -78,13 +80,13 @@ __device__ __forceinline__ void Write(uint32_t* a, uint32_t* turn, uint64_t roun
     if (!AwaitTurn(turn, mine)) return;
     FenceAliases();  // what the partner has read through `b` comes before this store
     Store(a, ++current);
-    if (fence != 0) FenceAliases();
+    if (fence == AliasFence::kWriter) FenceAliases();
     StoreRelease(turn, mine + 1);
   }
 }
 
 __device__ __forceinline__ void Read(const uint32_t* b, uint32_t* turn, uint64_t rounds,
-                                     uint32_t warm, AliasResult* result) {
+                                     uint32_t warm, AliasFence fence, AliasResult* result) {
   Tally tally;
   uint32_t current = LoadCached(b);
   uint64_t round = 0;
@@ -95,6 +97,7 @@ __device__ __forceinline__ void Read(const uint32_t* b, uint32_t* turn, uint64_t
     const uint32_t theirs = 2 * static_cast<uint32_t>(round) + 1;
     StoreRelease(turn, theirs);
     if (!AwaitTurn(turn, theirs + 1)) break;
+    if (fence == AliasFence::kReader) FenceAliases();
     tally.Check(LoadCached(b), current);
     ++current;
   }
@@ -104,10 +107,11 @@ __device__ __forceinline__ void Read(const uint32_t* b, uint32_t* turn, uint64_t
 }  // namespace
 
 // One block of two warps. `rounds` times: the last thread loads through `b` (if `warm` is not 0);
-// the first stores one more than before through `a`, and executes the fence (if `fence` is not 0);
-// the last loads through `b`. A barrier of the block stands between.
+// the first stores one more than before through `a`; the last loads through `b`. A barrier of the
+// block stands between, and the fence on the side of it that an AliasFence says.
 extern "C" __global__ void twinmmu_alias_block(uint32_t* a, const uint32_t* b, uint64_t rounds,
-                                               uint32_t warm, uint32_t fence, AliasResult* result) {
+                                               uint32_t warm, AliasFence fence,
+                                               AliasResult* result) {
   __shared__ uint32_t seen;
   const bool writes = threadIdx.x == 0;
   const bool reads = threadIdx.x == blockDim.x - 1;
@@ -125,10 +129,13 @@ extern "C" __global__ void twinmmu_alias_block(uint32_t* a, const uint32_t* b, u
     __syncthreads();
     if (writes) {
       Store(a, seen + 1);
-      if (fence != 0) FenceAliases();
+      if (fence == AliasFence::kWriter) FenceAliases();
     }
     __syncthreads();
-    if (reads) tally.Check(LoadCached(b), current);
+    if (reads) {
+      if (fence == AliasFence::kReader) FenceAliases();
+      tally.Check(LoadCached(b), current);
+    }
     ++current;
     __syncthreads();
   }
@@ -139,11 +146,11 @@ extern "C" __global__ void twinmmu_alias_block(uint32_t* a, const uint32_t* b, u
 // writes and the second reads; 1, this launch writes; 2, it reads. *turn is 0 before the first of
 // them. The reader leaves the result; both give up when the partner does not come.
 extern "C" __global__ void twinmmu_alias_pair(uint32_t* a, const uint32_t* b, uint32_t* turn,
-                                              uint64_t rounds, uint32_t warm, uint32_t fence,
+                                              uint64_t rounds, uint32_t warm, AliasFence fence,
                                               uint32_t role, AliasResult* result) {
   if (role == 1 || (role == 0 && blockIdx.x == 0)) {
     Write(a, turn, rounds, fence);
   } else {
-    Read(b, turn, rounds, warm, result);
+    Read(b, turn, rounds, warm, fence, result);
   }
 }

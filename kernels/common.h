@@ -60,6 +60,13 @@ struct AliasResult {
   uint64_t wrong;   // reads, warming ones too, that gave a value that could not have been there
 };
 
+// Who executes the fence between a store through one address and a load through another.
+enum class AliasFence : uint32_t {
+  kNone,
+  kWriter,  // after its store
+  kReader,  // before its load
+};
+
 // What a kernel that runs is told to do next, until it is told something else.
 enum class Order : uint32_t {
   kWait,

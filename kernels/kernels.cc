@@ -204,7 +204,7 @@ absl::Status Kernels::AliasWriteThenRead(Stream stream, DeviceAddress a, DeviceA
 }
 
 absl::Status Kernels::AliasWriteThenReadInBlock(Stream stream, DeviceAddress a, DeviceAddress b,
-                                                uint64_t rounds, bool warm, bool fence,
+                                                uint64_t rounds, bool warm, AliasFence fence,
                                                 DeviceAddress result) const {
   const absl::Status valid = RequireAliases("Kernels::AliasWriteThenReadInBlock", a, b, result);
   if (!valid.ok()) return valid;
@@ -215,7 +215,7 @@ absl::Status Kernels::AliasWriteThenReadInBlock(Stream stream, DeviceAddress a, 
 
 absl::Status Kernels::AliasWriteThenReadInTurns(Stream stream, AliasRole role, DeviceAddress a,
                                                 DeviceAddress b, DeviceAddress turn,
-                                                uint64_t rounds, bool warm, bool fence,
+                                                uint64_t rounds, bool warm, AliasFence fence,
                                                 DeviceAddress result) const {
   constexpr absl::string_view kCall = "Kernels::AliasWriteThenReadInTurns";
   absl::Status valid = RequireAliases(kCall, a, b, result);

@@ -102,9 +102,10 @@ class Kernels {
                                   bool warm, bool fence, DeviceAddress result) const;
 
   // The same by two threads of one block, with a barrier of the block between each two of load,
-  // store and load: the last thread loads, the first one stores, and executes the fence after it.
+  // store and load: the last thread loads, the first one stores, and `fence` says whose the fence
+  // is.
   absl::Status AliasWriteThenReadInBlock(Stream stream, DeviceAddress a, DeviceAddress b,
-                                         uint64_t rounds, bool warm, bool fence,
+                                         uint64_t rounds, bool warm, AliasFence fence,
                                          DeviceAddress result) const;
 
   // The same by two threads that take turns by a release and an acquire, of the scope of the
@@ -116,7 +117,7 @@ class Kernels {
   enum class AliasRole : uint32_t { kBoth, kWriter, kReader };
   absl::Status AliasWriteThenReadInTurns(Stream stream, AliasRole role, DeviceAddress a,
                                          DeviceAddress b, DeviceAddress turn, uint64_t rounds,
-                                         bool warm, bool fence, DeviceAddress result) const;
+                                         bool warm, AliasFence fence, DeviceAddress result) const;
 
   // Runs one thread until the OrderBoard at `board` says Order::kStop, for `rounds` rounds at most;
   // meanwhile it does to `word` what the board says, and tells there what it did.

@@ -354,10 +354,11 @@ TEST_F(KernelsTest, AliasPicksKernelByFence) {
 TEST_F(KernelsTest, AliasInBlockPassesAllToTwoWarps) {
   Kernels kernels = LoadOrDie();
   const DeviceAddress a(0x1000), b(0x2000), result(0x3000);
-  ASSERT_TRUE(kernels.AliasWriteThenReadInBlock(kStream, a, b, 9, true, false, result).ok());
+  ASSERT_TRUE(
+      kernels.AliasWriteThenReadInBlock(kStream, a, b, 9, true, AliasFence::kReader, result).ok());
   ASSERT_THAT(launched_, SizeIs(1));
   EXPECT_EQ(launched_[0].name, "twinmmu_alias_block");
-  EXPECT_THAT(launched_[0].arguments, ElementsAre(0x1000, 0x2000, 9, 1, 0, 0x3000));
+  EXPECT_THAT(launched_[0].arguments, ElementsAre(0x1000, 0x2000, 9, 1, 2, 0x3000));
   EXPECT_EQ(launched_[0].config.grid.x, 1u);
   EXPECT_EQ(launched_[0].config.block.x, 64u);
 }
@@ -368,8 +369,10 @@ TEST_F(KernelsTest, AliasInTurnsHasABlockForEachRole) {
   const DeviceAddress a(0x1000), b(0x2000), turn(0x4004), result(0x3000);
   using Role = Kernels::AliasRole;
   for (const Role role : {Role::kBoth, Role::kWriter, Role::kReader}) {
-    ASSERT_TRUE(
-        kernels.AliasWriteThenReadInTurns(kStream, role, a, b, turn, 9, false, true, result).ok());
+    ASSERT_TRUE(kernels
+                    .AliasWriteThenReadInTurns(kStream, role, a, b, turn, 9, false,
+                                               AliasFence::kWriter, result)
+                    .ok());
   }
   ASSERT_THAT(launched_, SizeIs(3));
   const uint32_t blocks[] = {2, 1, 1};
@@ -507,10 +510,11 @@ TEST_F(KernelsTest, MisalignedArgumentsOfTrialsAreInvalid) {
   const DeviceAddress bad(0x1003), word(0x1000), result(0x2000);
   const auto in_turns = [&](DeviceAddress a, DeviceAddress turn) {
     return kernels.AliasWriteThenReadInTurns(kStream, Kernels::AliasRole::kBoth, a, word, turn, 1,
-                                             true, true, result);
+                                             true, AliasFence::kNone, result);
   };
-  EXPECT_THAT(kernels.AliasWriteThenReadInBlock(kStream, word, bad, 1, true, true, result),
-              IsInvalid(": b is", "0x1003"));
+  EXPECT_THAT(
+      kernels.AliasWriteThenReadInBlock(kStream, word, bad, 1, true, AliasFence::kNone, result),
+      IsInvalid(": b is", "0x1003"));
   EXPECT_THAT(in_turns(bad, word), IsInvalid(": a is", "0x1003"));
   EXPECT_THAT(in_turns(word, bad), IsInvalid(": turn is", "0x1003"));
   EXPECT_THAT(kernels.Obey(kStream, word, bad, 1), IsInvalid(": board is", "0x1003"));
@@ -574,23 +578,25 @@ TEST(PtxTest, FencedAliasKernelHasTheFenceAfterTheStore) {
                           "st.global.u32", "fence.proxy.alias", "ld.global.ca.u32"));
 }
 
-// A thread of a block closes the round, warms, stores and fences, and reads: in this order.
+// A thread of a block closes the round, warms, stores and fences, fences and reads: in this order.
 TEST(PtxTest, BlockKernelKeepsItsAccesses) {
   const std::vector<std::string> found = InlineInstructions("twinmmu_alias_block");
-  const std::vector<std::string> round(found.end() - 5, found.end());
+  const std::vector<std::string> round(found.end() - 6, found.end());
   EXPECT_THAT(round, ElementsAre("fence.proxy.alias", "ld.global.ca.u32", "st.global.u32",
-                                 "fence.proxy.alias", "ld.global.ca.u32"));
+                                 "fence.proxy.alias", "fence.proxy.alias", "ld.global.ca.u32"));
 }
 
-// Turns are handed over with the scope of the system, and the writer's fence is before its release.
-TEST(PtxTest, PairKernelFencesBeforeTheRelease) {
-  EXPECT_THAT(InlineInstructions("twinmmu_alias_pair"),
-              ElementsAre(  // the reader
-                  "ld.global.ca.u32", "fence.proxy.alias", "ld.global.ca.u32",
-                  "st.release.sys.global.u32", "ld.acquire.sys.global.u32", "ld.global.ca.u32",
-                  // the writer
-                  "ld.global.ca.u32", "ld.acquire.sys.global.u32", "fence.proxy.alias",
-                  "st.global.u32", "fence.proxy.alias", "st.release.sys.global.u32"));
+// Turns are handed over with the scope of the system; the writer's fence is before its
+// release, and the reader's after its acquire.
+TEST(PtxTest, PairKernelFencesOutsideTheTurns) {
+  EXPECT_THAT(
+      InlineInstructions("twinmmu_alias_pair"),
+      ElementsAre(  // the reader
+          "ld.global.ca.u32", "fence.proxy.alias", "ld.global.ca.u32", "st.release.sys.global.u32",
+          "ld.acquire.sys.global.u32", "fence.proxy.alias", "ld.global.ca.u32",
+          // the writer
+          "ld.global.ca.u32", "ld.acquire.sys.global.u32", "fence.proxy.alias", "st.global.u32",
+          "fence.proxy.alias", "st.release.sys.global.u32"));
 }
 
 // The order, the word and the board are read and written in memory in each round.

@@ -50,12 +50,12 @@ class TrialMutant : public KernelMutant {
   using KernelMutant::KernelMutant;
 
  protected:
-  absl::Status LaunchWith(const Trial& trial, bool fence, uint64_t stale, uint64_t wrong,
+  absl::Status LaunchWith(const Trial& trial, AliasFence fence, uint64_t stale, uint64_t wrong,
                           Stream stream, Kernel kernel, const LaunchConfig& config,
                           absl::Span<const void* const> arguments) {
     const absl::Status status = Real::Launch(stream, kernel, config, arguments);
     if (!Is(kernel, trial.kernel)) return status;
-    if ((Argument<uint32_t>(arguments, trial.fence) != 0) != fence) return status;
+    if (Argument<AliasFence>(arguments, trial.fence) != fence) return status;
     const DeviceAddress at = AddressIn(arguments, trial.result);
     AliasResult result = Find<AliasResult>(stream.device(), at);
     result.stale += stale;
@@ -75,18 +75,23 @@ class TrialMutant : public KernelMutant {
   };                                                                                    \
   MUTANT_CLASS(rule_id, Name, sentence)
 
-TRIAL_MUTANT(ALIAS_4, StaleInABlock, kInBlock, true, 1, 0,
+TRIAL_MUTANT(ALIAS_4, StaleInABlock, kInBlock, AliasFence::kWriter, 1, 0,
              "After the fence and a barrier one read is stale.")
-TRIAL_MUTANT(ALIAS_5, TearsInABlock, kInBlock, false, 0, 1,
+TRIAL_MUTANT(ALIAS_5, TearsInABlock, kInBlock, AliasFence::kNone, 0, 1,
              "After a barrier without the fence a read gives neither value.")
-TRIAL_MUTANT(ALIAS_6, StaleBetweenBlocks, kInTurns, true, 1, 0,
+TRIAL_MUTANT(ALIAS_6, StaleBetweenBlocks, kInTurns, AliasFence::kWriter, 1, 0,
              "After the fence a read of another block is stale.")
-TRIAL_MUTANT(ALIAS_7, TearsBetweenBlocks, kInTurns, false, 0, 1,
+TRIAL_MUTANT(ALIAS_7, TearsBetweenBlocks, kInTurns, AliasFence::kNone, 0, 1,
              "Without the fence a read of another block gives neither value.")
-TRIAL_MUTANT(PEER_14, StaleBetweenDevices, kInTurns, true, 1, 0,
+TRIAL_MUTANT(PEER_14, StaleBetweenDevices, kInTurns, AliasFence::kWriter, 1, 0,
              "After the fence a read of another device is stale.")
-TRIAL_MUTANT(PEER_15, TearsBetweenDevices, kInTurns, false, 0, 1,
+TRIAL_MUTANT(PEER_15, TearsBetweenDevices, kInTurns, AliasFence::kNone, 0, 1,
              "Without the fence a read of another device gives neither value.")
+
+TRIAL_MUTANT(ALIAS_11, StaleInABlockForTheReader, kInBlock, AliasFence::kReader, 1, 0,
+             "In a block the reader's fence is not enough.")
+TRIAL_MUTANT(ALIAS_11, StaleBetweenBlocksForTheReader, kInTurns, AliasFence::kReader, 1, 0,
+             "Between blocks the reader's fence is not enough.")
 
 KERNEL_MUTANT(PEER_14, NeverMeets, "Kernels of two devices never run at once.") {
   const bool writes = Is(kernel, "alias_pair") && Argument<uint32_t>(arguments, 6) == 1;

@@ -85,12 +85,33 @@ RUNNING_MUTANT(RUN_7, TakesTheNeighbour, Unmap, "An unmapping takes the neighbou
   return Real::Unmap(range);
 }
 
-// The memory is given back and wiped while the kernel still reads it.
-RUNNING_MUTANT(RUN_8, Wipes, Unmap,
-               "What a kernel still sees of unmapped memory is not the data.") {
-  Scribble(range);
-  return Ok();
+// Copies through the second address reach the kernel when it has ended.
+RUNNING_MUTANT(RUN_10, CopiesLate, Write, "A kernel that runs does not see what is copied.") {
+  const auto mappings = MappingsOf(HandleAt(destination));
+  const bool second = mappings.size() == 2 && runs();
+  return second ? Ok() : Real::Write(work, destination, source, size);
 }
+
+class SeesZeros : public RunningMutant {
+ public:
+  using RunningMutant::RunningMutant;
+  CALL_Unmap() override {
+    unmapped_ = runs();
+    return Real::Unmap(range);
+  }
+  CALL_Read() override {
+    const absl::Status status = Real::Read(work, destination, source, size);
+    if (!unmapped_ || size != Bytes(sizeof(OrderBoard)) || !work.stream.has_value()) return status;
+    Real::SynchronizeStream(*work.stream).IgnoreError();
+    static_cast<OrderBoard*>(destination)->seen = 0;
+    return status;
+  }
+
+ private:
+  bool unmapped_ = false;
+};
+MUTANT_CLASS(RUN_8, SeesZeros, "What a kernel still sees of unmapped memory is zeros.")
+
 RUNNING_MUTANT(RUN_9, MapsWipedMemory, Map, "A kernel sees neither allocation at a new mapping.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok() && runs()) Scribble(range);
