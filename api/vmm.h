@@ -187,7 +187,7 @@ class Vmm {
                                  absl::Span<const AccessGrant> grants) = 0;
 
   // The right of `location` at `address`, which may be any address inside a mapping.
-  // [GETACC-1 .. GETACC-5] InvalidArgument: nothing is mapped there. NotFound (INVALID_DEVICE): a
+  // [GETACC-1 .. GETACC-6] InvalidArgument: nothing is mapped there. NotFound (INVALID_DEVICE): a
   // location that does not exist.
   virtual absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) = 0;
 

@@ -110,6 +110,29 @@ CONFORMANCE_TEST(HostMemoryTest, ACC_16, MappingByMappingUpToTheUnsupportedGrant
   }
 }
 
+CONFORMANCE_TEST(HostMemoryTest, GETACC_6, TheHostIsAnsweredItsOwnRight) {
+  const bool confused = Deviates(Deviation::kHostIsNotToldFromDevice0);
+  const auto expect = [&](Access own, Access last) {
+    EXPECT_THAT(vmm().GetAccess(kHost, range().base), IsOkAndHolds(own));
+    EXPECT_THAT(vmm().GetAccess(Location::Host(), range().base),
+                IsOkAndHolds(confused ? last : own));
+  };
+  ASSERT_THAT(Grant(range(), Access::kRead, kHost), IsOk());
+  expect(Access::kRead, Access::kRead);
+  ASSERT_THAT(Grant(range(), Access::kReadWrite), IsOk());
+  expect(Access::kRead, Access::kReadWrite);
+  ASSERT_THAT(Grant(range(), Access::kRead, kHost), IsOk()) << "which is no change";
+  expect(Access::kRead, Access::kReadWrite);
+  ASSERT_THAT(Grant(range(), Access::kReadWrite, kHost), IsOk());
+  ASSERT_THAT(Grant(range(), Access::kRead), IsOk());
+  expect(Access::kReadWrite, Access::kRead);
+  const AccessGrant grants[] = {{here(), Access::kReadWrite}, {kHost, Access::kRead}};
+  ASSERT_THAT(vmm().SetAccess(range(), grants), IsOk());
+  expect(Access::kRead, Access::kRead);
+  ASSERT_THAT(Grant(range(), Access::kNone), IsOk());
+  expect(Access::kRead, Access::kRead);
+}
+
 CONFORMANCE_TEST(HostMemoryTest, RANGE_4, HostMemoryHasARange) {
   ASSERT_THAT(Grant(range(), Access::kRead), IsOk());
   const auto found = vmm().GetAddressRange(device(), range().base + granule() + Bytes(5));

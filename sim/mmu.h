@@ -37,11 +37,12 @@ struct MappingRecord {
   uint32_t allocation = 0;
   uint32_t reservation = 0;  // that it begins in
   uint32_t number = 0;       // not 0; counts the mappings ever made
-  uint64_t call : 62;        // the number of the call that made it
+  uint64_t call : 61;        // the number of the call that made it
   uint64_t overhangs : 1;    // its end is not in that reservation
   uint64_t shown : 1;        // the CPU sees it, or a part of it, in the window
+  uint64_t device_last : 1;  // of the rights of the host and device 0, the latter changed last
 
-  MappingRecord() : call(0), overhangs(false), shown(false) {}
+  MappingRecord() : call(0), overhangs(false), shown(false), device_last(false) {}
   uint64_t end() const { return uint64_t{first_page} + pages; }
 };
 

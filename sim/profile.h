@@ -73,7 +73,9 @@ struct Quirks {
   // SetAccess goes from mapping to mapping, and at each through the list of grants. Where it
   // refuses one, such as the host for memory of a device, what came before has been applied.
   bool set_access_keeps_grants_before_refusal = true;
-  // GetAccess for the host answers with the right of device 0 if the host has none of its own.
+  // GetAccess for the host, unless it is asked for by a NUMA node, does not tell it from device 0:
+  // if both have a right, it answers with the one that changed last, else with the one that there
+  // is.
   bool host_access_falls_back_to_device = true;
   // GetAddressRange of memory of the host gives its size, and 0 for its base.
   bool address_range_of_host_memory_begins_at_zero = true;

@@ -98,6 +98,7 @@ class SimulatedVmm : public Vmm {
                          uint32_t& holder) const;
   Reach ReachOf(const AddressRange& range, absl::Span<const AccessGrant> grants) const;
   PageEdit EditOf(absl::Span<const AccessGrant> grants) const;
+  void NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants);
   void ApplyRights(const AddressRange& range, const PageEdit& edit);
   void WarnOfRefusal(CallRecord& call, const AddressRange& range,
                      const absl::Status& refused) const;

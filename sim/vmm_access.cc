@@ -145,6 +145,25 @@ PageEdit SimulatedVmm::EditOf(absl::Span<const AccessGrant> grants) const {
   return edit;
 }
 
+// Before the rights change: notes for memory of the host in `range` which of two changes last.
+void SimulatedVmm::NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants) {
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const PageEntry entry = mmu_.At(address);
+    MappingRecord& mapping = mmu_.mappings[entry.index()];
+    address = mmu_.RangeOf(mapping).end();
+    if (mmu_.AllocationOf(mapping).on_device()) continue;
+    PageEntry now = entry;
+    for (const AccessGrant& grant : grants) {
+      const int number = mmu_.IndexOf(grant.location);
+      const bool changes = now.access(number) != grant.access;
+      if (changes && (number == 0 || number == mmu_.host)) mapping.device_last = number == 0;
+      PageEdit edit = PageEdit::Rights();
+      edit.Grant(number, grant.access);
+      now = PageEntry((now.bits() & edit.keep) | edit.set);
+    }
+  }
+}
+
 void SimulatedVmm::ApplyRights(const AddressRange& range, const PageEdit& edit) {
   mmu_.table.Apply(mmu_.PageOf(range.base), mmu_.PagesIn(range.size), edit);
 }
@@ -189,7 +208,10 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
     const absl::Status shown = ShowToCpu(reach.whole, PageEntry(edit.set).access(mmu_.host));
     if (!shown.ok()) return Fail(DriverCode::kOutOfMemory, kCall, shown.message());
   }
-  if (!reach.whole.empty()) ApplyRights(reach.whole, edit);
+  if (!reach.whole.empty()) {
+    NoteLastChange(reach.whole, grants);
+    ApplyRights(reach.whole, edit);
+  }
   if (in_part) ApplyRights(reach.part, reach.edit);
   for (const auto& [number, holder] : reach.holders) {
     mmu_.memory.SetRdma(number, {mmu_.memory[number].rdma.first, holder});
@@ -254,15 +276,19 @@ absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceA
   const PageEntry entry = mmu_.At(address);
   if (!entry.mapped()) return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
   const Access own = entry.access(number);
-  const bool falls_back = mmu_.profile.quirks.host_access_falls_back_to_device &&
-                          location.type == LocationType::kHost && own == Access::kNone &&
-                          mmu_.profile.device_count() != 0;
-  if (falls_back && entry.access(0) != Access::kNone) {
+  const bool confused = mmu_.profile.quirks.host_access_falls_back_to_device &&
+                        location.type == LocationType::kHost && mmu_.profile.device_count() != 0;
+  if (!confused) return own;
+  const Access of_device = entry.access(0);
+  const bool device_last = mmu_.mappings[entry.index()].device_last;
+  const Access answer =
+      of_device != Access::kNone && (own == Access::kNone || device_last) ? of_device : own;
+  if (answer != own) {
     WarnOfCall(mmu_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
-               {DiagnosticKind::kAccessOfHostMisreported, address}, "the answer is ",
-               entry.access(0), ", which is the right of device 0");
+               {DiagnosticKind::kAccessOfHostMisreported, address}, "the answer is ", answer,
+               ", which is the right of device 0");
   }
-  return falls_back ? entry.access(0) : own;
+  return answer;
 }
 
 }  // namespace twinmmu

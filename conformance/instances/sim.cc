@@ -25,6 +25,7 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
     {&Quirks::set_access_keeps_grants_before_refusal,
      Deviation::kSetAccessAppliesWhatPrecedesAnUnsupportedGrant},
     {&Quirks::host_access_falls_back_to_device, Deviation::kHostIsAnsweredWithTheRightOfDevice0},
+    {&Quirks::host_access_falls_back_to_device, Deviation::kHostIsNotToldFromDevice0},
     {&Quirks::unmap_at_last_address_begins_at_zero, Deviation::kUnmapOfTheLastAddressTakesAllBelow},
     {&Quirks::address_range_of_host_memory_begins_at_zero,
      Deviation::kAddressRangeOfHostMemoryBeginsAtZero},

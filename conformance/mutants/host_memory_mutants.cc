@@ -255,5 +255,41 @@ MUTANT(DATA_18, Write, "A copy from the host needs a right wherever the device h
   }
   return Real::Write(work, destination, source, size);
 }
+MUTANT(GETACC_6, GetAccess, "The host is answered its own right, as documented.") {
+  return Real::GetAccess(location.type == LocationType::kHost ? kHost : location, address);
+}
+MUTANT(GETACC_6, GetAccess, "A node of the host is not told from device 0 either.") {
+  return Real::GetAccess(location.type == LocationType::kHostNuma ? Location::Host() : location,
+                         address);
+}
+MUTANT(GETACC_6, GetAccess, "The host is answered the right of device 0.") {
+  return location.type == LocationType::kHost ? AccessAt(address)
+                                              : Real::GetAccess(location, address);
+}
+namespace {
+
+class CountsEveryGrant : public Real {
+ public:
+  using Real::Real;
+  CALL_SetAccess() override {
+    last_ = grants.back().access;
+    return Real::SetAccess(range, grants);
+  }
+  CALL_GetAccess() override {
+    const auto access = Real::GetAccess(location, address);
+    const bool both = AccessAt(address) != Access::kNone && access.ok();
+    return both && location.type == LocationType::kHost ? last_ : access;
+  }
+
+ private:
+  Access last_ = Access::kNone;
+};
+MUTANT_CLASS(GETACC_6, CountsEveryGrant, "A grant that changes nothing counts as the last change.")
+
+}  // namespace
+MUTANT_ON("strict", GETACC_6, GetAccess, "The host is answered the right of device 0.") {
+  return location.type == LocationType::kHost ? AccessAt(address)
+                                              : Real::GetAccess(location, address);
+}
 
 }  // namespace twinmmu::conformance

@@ -47,4 +47,14 @@ DEVIATION_PROGRAM(kRdmaPeersHangOnTheFirstMapping, "CUDA_SUCCESS", "CUDA_ERROR_I
   return CodeOf(vmm.SetAccess(second, {{peer, Access::kReadWrite}}));
 }
 
+DEVIATION_PROGRAM(kHostIsNotToldFromDevice0, "read-write", "read") {
+  const AddressRange range = vmm.AddressReserve(granule).value();
+  AllocationProperties of_host;
+  of_host.location = Location::HostNuma(0);
+  Must(vmm.Map(range, vmm.Create(granule, of_host).value()));
+  Must(vmm.SetAccess(range, {{Location::Host(), Access::kReadWrite}}));
+  Must(vmm.SetAccess(range, {{kHere, Access::kRead}}));
+  return ToString(vmm.GetAccess(Location::Host(), range.base).value());
+}
+
 }  // namespace twinmmu::conformance

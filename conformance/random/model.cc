@@ -168,7 +168,11 @@ Answer Model::Create(Bytes size, const AllocationProperties& properties, uint64_
   }
   const Bytes free = FreeOn(properties.location.id);
   const Bytes total = machine_.devices[static_cast<size_t>(properties.location.id)].total;
-  if (size > total || (machine_.sole_user && size > free)) return kOutOfMemory;
+  if (size > total || (machine_.sole_user && size > free)) {
+    // Of a tile pool that is too large a driver was seen to say INVALID_VALUE.
+    const bool tile_pool = (properties.usage & kUsageTilePool) != 0;
+    return {kOutOfMemory, tile_pool ? kInvalidValue : kOutOfMemory};
+  }
   const bool certain = machine_.sole_user && size + kKeptBack <= free;
   return certain ? Answer(fits) : Answer(fits, kOutOfMemory);
 }
@@ -308,7 +312,7 @@ Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offs
   for (uint64_t i = 0; i < range.size / machine_.granularity; ++i) {
     const std::vector<Access> nobody(machine_.devices.size() + 1, Access::kNone);
     granules_[(range.base + i * machine_.granularity).value()] =
-        Granule{range, handle.value(), i, nobody};
+        Granule{range, handle.value(), i, nobody, false};
   }
   return kSuccess;
 }
@@ -389,8 +393,12 @@ DriverCode Model::CheckReach(const Granule& granule, const AccessGrant& grant) c
 }
 
 void Model::SetRight(const AddressRange& mapping, const AccessGrant& grant) {
+  const size_t number = *RightOf(grant.location);
   for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
-    granules_.at((mapping.base + at).value()).rights[*RightOf(grant.location)] = grant.access;
+    Granule& granule = granules_.at((mapping.base + at).value());
+    const bool one_of_two = number == 0 || number == machine_.devices.size();
+    if (one_of_two && granule.rights[number] != grant.access) granule.device_last = number == 0;
+    granule.rights[number] = grant.access;
   }
 }
 
@@ -459,9 +467,11 @@ Answer Model::GetAccess(const Location& location, DeviceAddress address) const {
   const Granule* granule = GranuleAt(address);
   if (granule == nullptr) return kInvalidValue;
   Access access = granule->rights[*right];
-  if (access == Access::kNone && location.type == LocationType::kHost && device_count() != 0 &&
+  if (location.type == LocationType::kHost && device_count() != 0 &&
       Deviates(Deviation::kHostIsAnsweredWithTheRightOfDevice0)) {
-    access = granule->rights[0];
+    const Access of_device = granule->rights[0];
+    const bool instead = access == Access::kNone || granule->device_last;
+    if (of_device != Access::kNone && instead) access = of_device;
   }
   return Number(static_cast<uint64_t>(access));
 }

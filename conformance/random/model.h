@@ -165,6 +165,7 @@ class Model {
     uint64_t handle = 0;
     uint64_t number = 0;         // of the granule in its memory
     std::vector<Access> rights;  // of each device, and last of the host
+    bool device_last = false;    // of the rights of the host and device 0, the latter changed last
   };
 
   // Bytes [first, end) of a memory.
