@@ -81,6 +81,16 @@ TEST_F(PhysicalTest, CreateCostsExactlyItsSize) {
   EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, before.free);
 }
 
+// A tile pool that is too large is INVALID_VALUE, but for absurd sizes.
+TEST_F(PhysicalTest, CreateRefusesALargeTilePool) {
+  AllocationProperties tiles;
+  tiles.usage = kUsageTilePool;
+  EXPECT_THAT(vmm().Create(MiB(128), tiles), IsOk());
+  EXPECT_THAT(vmm().Create(GiB(2), tiles), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm().Create(TiB(1), tiles), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm().Create(TiB(128), tiles), HasDriverCode(DriverCode::kOutOfMemory));
+}
+
 // A device gives no more than it has, less what is kept back, and an attempt leaves no trace.
 TEST_F(PhysicalTest, CreateRunsOutOfMemory) {
   const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;

@@ -168,13 +168,24 @@ Answer Model::Create(Bytes size, const AllocationProperties& properties, uint64_
   }
   const Bytes free = FreeOn(properties.location.id);
   const Bytes total = machine_.devices[static_cast<size_t>(properties.location.id)].total;
-  if (size > total || (machine_.sole_user && size > free)) {
-    // Of a tile pool that is too large a driver was seen to say INVALID_VALUE.
-    const bool tile_pool = (properties.usage & kUsageTilePool) != 0;
-    return {kOutOfMemory, tile_pool ? kInvalidValue : kOutOfMemory};
+  const bool lacks = size > total || (machine_.sole_user && size > free);
+  if ((properties.usage & kUsageTilePool) != 0) {
+    return CreateTilePool(size, lacks, size + kKeptBack > free);
   }
+  if (lacks) return kOutOfMemory;
   const bool certain = machine_.sole_user && size + kKeptBack <= free;
   return certain ? Answer(fits) : Answer(fits, kOutOfMemory);
+}
+
+// Of a device. Between the sizes that were seen to be INVALID_VALUE and to be OUT_OF_MEMORY it is
+// not known which it is, nor up to which one a pool is made.
+Answer Model::CreateTilePool(Bytes size, bool lacks, bool near_the_end) const {
+  if (size >= Bytes(uint64_t{1} << 47)) return kOutOfMemory;
+  if (size > TiB(1)) return {kInvalidValue, kOutOfMemory};
+  if (lacks || size >= GiB(2)) return kInvalidValue;
+  const bool certain = machine_.sole_user && size <= MiB(128);
+  if (certain && !near_the_end) return kSuccess;
+  return {kSuccess, kInvalidValue};
 }
 
 std::string Model::Created(AllocationHandle handle, Bytes size,

@@ -182,6 +182,7 @@ class Model {
   uint64_t Floor(DeviceAddress address) const {
     return address.value() - address.value() % machine_.granularity.value();
   }
+  Answer CreateTilePool(Bytes size, bool lacks, bool near_the_end) const;
   DriverCode CheckProperties(const AllocationProperties& properties) const;
   DriverCode CheckReach(const Granule& granule, const AccessGrant& grant) const;
   bool HangsOnItsFirstMapping(const Allocation& allocation) const;
