@@ -22,14 +22,15 @@ class FairSharedMutex {
   FairSharedMutex& operator=(const FairSharedMutex&) = delete;
 
   void lock() {
-    entrance_.lock();
+    Enter();
     if (readers_.load(std::memory_order_acquire) != 0) WaitForReaders();
   }
   void unlock() { entrance_.unlock(); }
 
   void lock_shared() {
-    const std::lock_guard enter(entrance_);
+    Enter();
     readers_.fetch_add(1, std::memory_order_relaxed);
+    entrance_.unlock();
   }
   void unlock_shared() {
     // Either this reader sees the writer that waits, or that writer sees it gone.
@@ -37,6 +38,19 @@ class FairSharedMutex {
   }
 
  private:
+  void Enter() {
+    if (!entrance_.try_lock()) EnterLater();
+  }
+  // Who is inside leaves within a microsecond, most often; to sleep and be woken takes several. The
+  // pauses grow, so that many who wait do not keep the one inside from leaving.
+  [[gnu::cold, gnu::noinline]] void EnterLater() {
+    constexpr int kLongestPause = 1 << 7;
+    for (int pause = 1; pause <= kLongestPause; pause *= 2) {
+      for (int i = 0; i < pause; ++i) __builtin_ia32_pause();
+      if (entrance_.try_lock()) return;
+    }
+    entrance_.lock();
+  }
   [[gnu::cold, gnu::noinline]] void WaitForReaders() {
     std::unique_lock lock(waiting_);
     writer_waits_.store(true);
