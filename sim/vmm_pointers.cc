@@ -72,8 +72,9 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
       return mmu_.RangeOf(*mapping).size.value();
     case PointerAttribute::kMappingBaseAddress:
       return mmu_.RangeOf(*mapping).base.value();
-    case PointerAttribute::kMemoryBlockId:
-      return allocation.pages->number;
+    case PointerAttribute::kMemoryBlockId:  // an import is a block of its own; no handle comes
+                                            // again
+      return mmu_.memory.HandleOf(mapping->allocation).value();
     case PointerAttribute::kContext:
     case PointerAttribute::kSyncMemops:
     case PointerAttribute::kIsManaged:

@@ -63,6 +63,10 @@ TEST_F(SharingTest, ImportsTheSameMemory) {
   Grant(range, For(kDevice0, Access::kReadWrite));
   EXPECT_THAT(Write(kDevice0, range.base, 77), IsOk());
   EXPECT_THAT(Read(kDevice0, alias), IsOkAndHolds(77u));
+  const auto block = [&](DeviceAddress address) {
+    return *vmm().GetPointerAttribute(kDevice0, PointerAttribute::kMemoryBlockId, address);
+  };
+  EXPECT_NE(block(alias), block(range.base)) << "and a block of its own";
 }
 
 // An open descriptor keeps memory, data and all, through a copy of it too; closing it frees.
