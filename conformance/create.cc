@@ -295,6 +295,15 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_25, RdmaIsNotCompressed) {
   EXPECT_EQ(granted.gpu_direct_rdma, 1);
 }
 
+CONFORMANCE_TEST(ConformanceTest, CREATE_26, MemoryForDecompressionIsNotCompressed) {
+  AllocationProperties asked;
+  asked.usage = kUsageHardwareDecompress;
+  asked.compression = CompressionType::kGeneric;
+  EXPECT_THAT(vmm().Create(granule(), asked), HasDriverCode(DriverCode::kInvalidValue));
+  asked.compression = CompressionType::kNone;
+  EXPECT_THAT(vmm().Create(granule(), asked), IsOk());
+}
+
 CONFORMANCE_TEST(ConformanceTest, CREATE_15, RefusesTheCurrentHostNumaNode) {
   EXPECT_THAT(vmm().Create(granule(), properties(Location::HostNumaCurrent())),
               HasDriverCode(DriverCode::kInvalidValue));

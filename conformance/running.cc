@@ -3,6 +3,7 @@
 // the board by copies on another stream. All in child processes, since a fault may be the answer.
 
 #include <array>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -230,6 +231,7 @@ CONFORMANCE_TEST(RunningTest, RUN_4, UsesARightThatWasRaised) {
 
 CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
   if (!LoadKernels()) return;
+  constexpr int kFaulted = 43;
   for (const Order use : {Order::kStore, Order::kAdd}) {
     const auto child = [this, use] {
       ChildChecks checks;
@@ -237,13 +239,25 @@ CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
       checks.Expect("start", Start(mapping().base), kFine);
       checks.ExpectValue("load", Ask(Order::kLoad), 5u);
       checks.Expect("lower", Grant(mapping(), Access::kRead), kFine);
-      checks.ExpectValue("goes on", Ask(Order::kLoad), 5u);
+      // A load of just that moment may find no right at all.
+      const absl::StatusOr<uint32_t> after = Ask(Order::kLoad);
+      if (GetDriverCode(after.status()) == kFault) std::_Exit(kFaulted);
+      checks.ExpectValue("goes on", after, 5u);
       ExpectRunning(checks);
       checks.Expect("use", Tell(use), kFault);
       checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
       checks.Exit();
     };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << static_cast<uint32_t>(use);
+    int went_on = 0;
+    const auto is_legal = [&](int status) {
+      const bool passed = ChildChecks::Passed()(status);
+      if (passed) ++went_on;
+      return passed || ::testing::ExitedWithCode(kFaulted)(status);
+    };
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EXIT(child(), is_legal, "") << static_cast<uint32_t>(use);
+    }
+    EXPECT_GT(went_on, 0) << "out of three";
   }
 }
 

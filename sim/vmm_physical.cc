@@ -121,6 +121,10 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   if (IsTilePool(properties) && !plain) {
     return InvalidValue(call, "memory for a tile pool is not shared, for RDMA, or compressed");
   }
+  if ((properties.usage & kUsageHardwareDecompress) != 0 &&
+      properties.compression != CompressionType::kNone) {
+    return InvalidValue(call, "memory that is compressed is not for hardware decompression");
+  }
   if (location.type == LocationType::kHost && types != HandleType::kNone) {
     return InvalidValue(call, "memory of the host without a NUMA node cannot be shared by ",
                         ToString(types));

@@ -408,4 +408,10 @@ MUTANT(CREATE_25, Create, "GPUDirect RDMA and compression exclude each other: re
   return both ? Refuse() : Real::Create(size, properties, flags);
 }
 
+MUTANT(CREATE_26, Create, "The wish for compression counts for nothing with decompression.") {
+  AllocationProperties others = properties;
+  if (properties.usage == kUsageHardwareDecompress) others.compression = CompressionType::kNone;
+  return Real::Create(size, others, flags);
+}
+
 }  // namespace twinmmu::conformance
