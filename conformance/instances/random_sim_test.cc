@@ -21,6 +21,18 @@ TEST_P(RandomSimTest, AnswersAsTheModel) {
   EXPECT_EQ(report->calls, 3u * 300u);
 }
 
+// As on a device: calls that no driver defines are not made.
+TEST(RandomDefinedTest, TheSimulatorAnswersAsTheModel) {
+  const OpenSubject open = [] {
+    absl::StatusOr<Subject> subject = SimSubject(*Profile::Named("reference"))();
+    if (subject.ok()) subject->defined_only = true;
+    return subject;
+  };
+  const absl::StatusOr<Report> report = RunSeeds(open, {1, 5, 500});
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->difference, "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Profiles, RandomSimTest,
                          testing::Values("reference", "strict", "small-address-space",
                                          "full-address-space", "granularities", "fabric-permitted",

@@ -100,7 +100,17 @@ bool Checker::IsLeftOut(const Call& call) const {
       call.kind == CallKind::kCopyHostToDevice || call.kind == CallKind::kCopyDeviceToHost;
   if (between_host && Value(call.size) > kMostHostBytes) return true;
   return defined_only_ && (!model_.IsDefined(handle) || call.stream == StreamOperand::kInvented ||
-                           ReachesOthers(call) || MayEndTheProcess(call));
+                           ReachesOthers(call) || MayEndTheProcess(call) || Overlaps(call));
+}
+
+// A copy within one memory: what the destination then holds is not defined. The ranges, where they
+// are not at 0, lie in reservations.
+bool Checker::Overlaps(const Call& call) const {
+  const AddressRange destination = RangeOf(call);
+  const AddressRange source{Value(call.source), destination.size, Bytes(0)};
+  const bool in_memory = destination.base != DeviceAddress() && source.base != DeviceAddress();
+  return call.kind == CallKind::kCopyDeviceToDevice && in_memory &&
+         model_.Overlap(destination, source);
 }
 
 // Copies that the CPU does where it may not touch the memory.

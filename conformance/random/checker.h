@@ -53,6 +53,7 @@ class Checker {
   bool IsLeftOut(const Call& call) const;
   bool ReachesOthers(const Call& call) const;
   bool MayEndTheProcess(const Call& call) const;
+  bool Overlaps(const Call& call) const;
   AddressRange RangeOf(const Call& call) const;
 
   Step AddressReserve(const Call& call);

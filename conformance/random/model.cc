@@ -133,6 +133,10 @@ DriverCode Model::CheckProperties(const AllocationProperties& properties) const 
   const bool plain =
       types == HandleType::kNone && !rdma && properties.compression == CompressionType::kNone;
   if ((properties.usage & kUsageTilePool) != 0 && !plain) return kInvalidValue;
+  if ((properties.usage & kUsageHardwareDecompress) != 0 &&
+      properties.compression != CompressionType::kNone) {
+    return kInvalidValue;
+  }
   return kSuccess;
 }
 
@@ -737,7 +741,9 @@ std::vector<Model::Piece> Model::PiecesOf(const AddressRange& range) const {
   std::vector<Piece> pieces;
   const uint64_t granularity = machine_.granularity.value();
   for (uint64_t at = Floor(range.base); at < range.end().value(); at += granularity) {
-    const Granule& granule = granules_.at(at);
+    const auto found = granules_.find(at);
+    if (found == granules_.end()) continue;
+    const Granule& granule = found->second;
     const uint64_t begin = granule.number * granularity;
     const uint64_t first = std::max(at, range.base.value()) - at;
     const uint64_t end = std::min(at + granularity, range.end().value()) - at;

@@ -133,6 +133,9 @@ class Model {
                         bool with_host) const;
   // Whether the host has a right to memory in `range`.
   bool CpuSeesSome(const AddressRange& range) const;
+  // Whether the two, which lie in reservations, have bytes of memory in common, under whatever
+  // addresses.
+  bool Overlap(const AddressRange& destination, const AddressRange& source) const;
   // All mappings of which some part is in `range`.
   std::vector<AddressRange> MappingsIn(const AddressRange& range) const;
 
@@ -205,7 +208,6 @@ class Model {
   void DropUnused();
 
   std::vector<Piece> PiecesOf(const AddressRange& range) const;
-  bool Overlap(const AddressRange& destination, const AddressRange& source) const;
   Byte* Watched(DeviceAddress address);
   Byte Read(DeviceAddress address) const;
   template <typename Value>  // Byte(uint64_t offset)
