@@ -22,14 +22,10 @@ bool IsDeviceCode(const Section&, const Json& recorded, const Json& seen, const 
   return needs_it && TextOf(seen, "code") != "CUDA_SUCCESS";
 }
 
-bool IsProgress(const Section&, const Json& recorded, const Json& seen, const std::string& key) {
-  const std::string call = TextOf(recorded, "call");
-  const bool asks = call == "QueryStream" || call == "QueryEvent";
-  return asks && key == "value" && TextOf(recorded, "code") == TextOf(seen, "code");
-}
-
-bool IsUndefined(const Section& section, const Json&, const Json& seen, const std::string&) {
-  return section.begin.contains("undefined") && TextOf(seen, "code") != "CUDA_SUCCESS";
+bool IsUndefined(const Section& section, const Json& recorded, const Json& seen,
+                 const std::string&) {
+  const bool ended = TextOf(recorded, "code") == "the process ended";
+  return ended || (section.begin.contains("undefined") && TextOf(seen, "code") != "CUDA_SUCCESS");
 }
 
 bool IsRace(const Section& section, const Json&, const Json&, const std::string&) {
@@ -38,8 +34,11 @@ bool IsRace(const Section& section, const Json&, const Json&, const std::string&
                      [](const Json& line) { return line.contains("thread"); });
 }
 
-bool IsStoreOfTheCpu(const Section& section, const Json&, const Json&, const std::string& key) {
-  return absl::StartsWith(RuleOf(section), "HOST-") && key == "data";
+bool IsViewOfTheCpu(const Section& section, const Json& recorded, const Json&,
+                    const std::string& key) {
+  const bool stored = absl::StartsWith(RuleOf(section), "HOST-") && key == "data";
+  return stored || (TextOf(recorded, "attribute") == "HOST_POINTER" &&
+                    TextOf(recorded, "code") == "CUDA_SUCCESS");
 }
 
 // Descriptors of recorded calls have names.
@@ -62,21 +61,17 @@ absl::Span<const Mask> SimulatorMasks() {
        "The simulator loads no modules and runs no kernels; what follows in that test depends on "
        "them.",
        IsDeviceCode, true},
-      {"progress",
-       "Whether queued work is done when somebody asks is a matter of time; both answers are "
-       "legal.",
-       IsProgress, false},
       {"undefined",
-       "No driver promises anything of the call: this one answered somehow, or the process ended. "
-       "The simulator refuses it and says why.",
+       "The process ended in the call, or no driver promises anything of it and this one answered "
+       "somehow. The simulator refuses it and says why, or does what the rule allows.",
        IsUndefined, true},
       {"race",
        "Threads worked on one range at once; which of them comes first is a matter of time.",
        IsRace, true},
-      {"store of the CPU",
-       "The program wrote to memory of the host itself, without a call, so that the recording does "
-       "not have it.",
-       IsStoreOfTheCpu, false},
+      {"view of the CPU",
+       "The addresses of a replay are numbers, which the CPU cannot see; and what a program stores "
+       "to memory of the host itself, without a call, is not in the recording.",
+       IsViewOfTheCpu, false},
       {"foreign descriptor",
        "The program imported a descriptor that no recorded call gave, such as a duplicate; it is "
        "not in the recording.",
