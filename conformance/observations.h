@@ -5,6 +5,7 @@
 #define TWINMMU_CONFORMANCE_OBSERVATIONS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -12,8 +13,15 @@
 namespace twinmmu::conformance {
 
 // `document` with its sections as they are now. "deviations": their number, each in a sentence, and
-// then each with its rule and the program that shows it. InvalidArgument: a section has no place.
-absl::StatusOr<std::string> UpdateObservations(absl::string_view document);
+// then each with its rule and the program that shows it. "rules": each rule, who says it, and what
+// was seen by the recordings in these files, on which machines, since when. InvalidArgument: a
+// section has no place, or a file is no recording.
+absl::StatusOr<std::string> UpdateObservations(absl::string_view document,
+                                               const std::vector<std::string>& recordings);
+
+// The recordings of the suite in that folder, in order of names. Those of random calls say nothing
+// of a rule.
+std::vector<std::string> SuiteRecordings(const std::string& folder);
 
 }  // namespace twinmmu::conformance
 

@@ -1,9 +1,17 @@
 // Writes the sections of docs/observations.md: tools/bazel run //conformance:update_observations
 
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "conformance/document.h"
 #include "conformance/observations.h"
 
 int main() {
-  using twinmmu::conformance::UpdateObservations;
-  return twinmmu::conformance::UpdateFile("docs/observations.md", UpdateObservations);
+  namespace conformance = twinmmu::conformance;
+  const char* const tree = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  const std::string folder = absl::StrCat(tree == nullptr ? "." : tree, "/conformance/recordings");
+  return conformance::UpdateFile("docs/observations.md", [&](absl::string_view document) {
+    return conformance::UpdateObservations(document, conformance::SuiteRecordings(folder));
+  });
 }
