@@ -61,7 +61,7 @@ TEST_F(PhysicalTest, CreateReportsTheFirstMistake) {
 TEST_F(PhysicalTest, PropertiesAreWhatWasGranted) {
   AllocationProperties asked = WithTypes(16 | 1);
   asked.gpu_direct_rdma = 7;
-  asked.usage = 4;  // which means nothing
+  asked.usage = 4;                                // which means nothing
   asked.compression = CompressionType::kGeneric;  // which memory for RDMA does not have
   AllocationProperties granted = Shareable();
   granted.gpu_direct_rdma = 1;
