@@ -16,8 +16,8 @@ void Adopt(const Json& header, Profile& profile) {
   const Json& devices = header.at("devices");
   profile.SetDeviceCount(static_cast<int>(devices.size()));
   for (size_t i = 0; i < devices.size(); ++i) {
-    const Bytes memory(devices.at(i).at("memory").get<uint64_t>());
-    const Bytes free(devices.at(i).at("free").get<uint64_t>());
+    const Bytes memory(Whole(devices.at(i).at("memory")).get<uint64_t>());
+    const Bytes free(Whole(devices.at(i).at("free")).get<uint64_t>());
     profile.devices[i].memory = memory;
     profile.devices[i].memory_in_use = memory - free;
   }

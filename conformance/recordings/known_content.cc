@@ -38,7 +38,7 @@ std::optional<Json> Describe(absl::Span<const uint8_t> bytes) {
 KnownContent SuiteContent() {
   return {Describe, [](const Json& json, size_t size) -> std::optional<std::vector<uint8_t>> {
             if (!json.contains("words")) return std::nullopt;
-            return Make(json.at("words").get<uint64_t>(), size);
+            return Make(Whole(json.at("words")).get<uint64_t>(), size);
           }};
 }
 

@@ -55,7 +55,7 @@ Json Encode(Attribute attribute, absl::Span<const Attribute> known) {
 
 template <typename Attribute>
 Attribute Decode(const Json& json, absl::Span<const Attribute> known) {
-  if (json.is_number()) return static_cast<Attribute>(json.get<int>());
+  if (json.is_number()) return static_cast<Attribute>(Whole(json).get<int>());
   const std::string name = json.get<std::string>();
   const auto found = std::find_if(known.begin(), known.end(),
                                   [&](Attribute attribute) { return ToString(attribute) == name; });
@@ -97,6 +97,11 @@ std::optional<Json> Describe(absl::Span<const uint8_t> bytes, const KnownContent
 
 }  // namespace
 
+const Json& Whole(const Json& json) {
+  if (!json.is_number_integer()) Refuse(json.dump(), "whole number");
+  return json;
+}
+
 std::string EncodeLocation(const Location& location) {
   const std::string type = NameOf(kLocations, location.type);
   const bool has_id =
@@ -137,7 +142,7 @@ AllocationProperties DecodeProperties(const Json& json) {
   properties.location = DecodeLocation(json.at("location"));
   const auto take = [&](const char* key, auto& field) {
     using Field = std::remove_reference_t<decltype(field)>;
-    if (json.contains(key)) field = static_cast<Field>(json.at(key).get<uint32_t>());
+    if (json.contains(key)) field = static_cast<Field>(Whole(json.at(key)).get<uint32_t>());
   };
   take("type", properties.type);
   take("handle_types", properties.requested_handle_types);
@@ -193,9 +198,9 @@ std::vector<uint8_t> DecodeWritten(const Json& json, size_t size, const KnownCon
   if (json.is_string()) {
     bytes = FromHex(json.get<std::string>());
   } else if (json.contains("repeat")) {
-    std::fill(bytes.begin(), bytes.end(), json.at("repeat").get<uint8_t>());
+    std::fill(bytes.begin(), bytes.end(), Whole(json.at("repeat")).get<uint8_t>());
   } else if (json.contains("ramp")) {
-    uint8_t next = json.at("ramp").get<uint8_t>();
+    uint8_t next = Whole(json.at("ramp")).get<uint8_t>();
     for (uint8_t& byte : bytes) byte = next++;
   } else {
     const auto made = known.make ? known.make(json, size) : std::nullopt;

@@ -32,6 +32,10 @@ std::string EncodeFabric(const std::array<uint8_t, 64>& fabric);
 Json EncodeAttribute(DeviceAttribute attribute);
 Json EncodeAttribute(PointerAttribute attribute);
 
+// `json` itself, where it is a whole number; for what is read as an integer. Throws a
+// std::exception otherwise.
+const Json& Whole(const Json& json);
+
 // The reverse. They throw a std::exception where the text is not such a value; Player catches it.
 Location DecodeLocation(const std::string& text);
 Access DecodeAccess(const std::string& text);

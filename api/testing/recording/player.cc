@@ -21,8 +21,12 @@ namespace {
 // Nothing of more bytes is kept: such a call was refused, and will be.
 constexpr Bytes kMostBytes = GiB(4);
 
-uint64_t Number(const Json& line, const char* key) { return line.value(key, uint64_t{0}); }
-DeviceOrdinal Device(const Json& line) { return DeviceOrdinal(line.at("device").get<int>()); }
+uint64_t Number(const Json& line, const char* key) {
+  return line.contains(key) ? Whole(line.at(key)).get<uint64_t>() : 0;
+}
+DeviceOrdinal Device(const Json& line) {
+  return DeviceOrdinal(Whole(line.at("device")).get<int>());
+}
 
 // An absent result is not an error of the one who asks.
 template <typename T>
@@ -92,7 +96,7 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
   } else if (call == "GetDeviceAttribute") {
     (void)vmm.GetDeviceAttribute(DecodeDeviceAttribute(line.at("attribute")), Device(line));
   } else if (call == "CanAccessPeer") {
-    (void)vmm.CanAccessPeer(Device(line), DeviceOrdinal(line.at("peer").get<int>()));
+    (void)vmm.CanAccessPeer(Device(line), DeviceOrdinal(Whole(line.at("peer")).get<int>()));
   } else if (call == "GetMemoryInfo") {
     (void)vmm.GetMemoryInfo(Device(line));
   } else if (call == "AddressReserve") {
@@ -100,7 +104,7 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
   } else if (call == "AddressFree") {
     (void)vmm.AddressFree(Range(line));
   } else if (call == "GetAllocationGranularity") {
-    const auto option = static_cast<Granularity>(line.at("option").get<uint32_t>());
+    const auto option = static_cast<Granularity>(Whole(line.at("option")).get<uint32_t>());
     (void)vmm.GetAllocationGranularity(properties(), option);
   } else if (call == "Create") {
     (void)vmm.Create(Bytes(Number(line, "size")), properties(), Number(line, "flags"));
@@ -119,7 +123,7 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
   } else if (call == "GetAccess") {
     (void)vmm.GetAccess(DecodeLocation(line.at("location")), Address(line, "address"));
   } else if (call == "ExportShareableHandle") {
-    const auto type = static_cast<HandleType>(line.at("type").get<uint32_t>());
+    const auto type = static_cast<HandleType>(Whole(line.at("type")).get<uint32_t>());
     const auto shareable = vmm.ExportShareableHandle(Handle(line), type, Number(line, "flags"));
     const bool opened = shareable.ok() && type == HandleType::kPosixFileDescriptor;
     if (opened) descriptors_.push_back(shareable->file_descriptor);
@@ -139,7 +143,8 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
 absl::Status Player::MakeOnExecutor(Executor& executor, const std::string& call, const Json& line) {
   const auto stream = [&] { return Stream(Device(line), Value(Names::kStream, line, "stream")); };
   const auto event = [&] {
-    const int device = line.value("event_device", line.at("device").get<int>());
+    const char* const key = line.contains("event_device") ? "event_device" : "device";
+    const int device = Whole(line.at(key)).get<int>();
     return Event(DeviceOrdinal(device), Value(Names::kEvent, line, "event"));
   };
   const auto module = [&] { return Module(Device(line), Value(Names::kModule, line, "module")); };
@@ -194,7 +199,8 @@ template <typename Where>
 void Player::Transfer(Executor& executor, const std::string& call, const Json& line, Where where) {
   const Bytes size(Number(line, "size"));
   if (call == "Fill") {
-    const FillPattern pattern{line.at("value").get<uint32_t>(), Bytes(Number(line, "width"))};
+    const FillPattern pattern{Whole(line.at("value")).get<uint32_t>(),
+                              Bytes(Number(line, "width"))};
     (void)executor.Fill(where, Address(line, "destination"), pattern, Number(line, "count"));
     return;
   }
@@ -240,7 +246,7 @@ void Player::Reserve(Vmm& vmm, const Json& line) {
 
 void Player::Import(Vmm& vmm, const Json& line) {
   ShareableHandle shareable;
-  shareable.type = static_cast<HandleType>(line.at("type").get<uint32_t>());
+  shareable.type = static_cast<HandleType>(Whole(line.at("type")).get<uint32_t>());
   if (line.contains("fabric")) {
     shareable.fabric = DecodeFabric(line.at("fabric"));
   } else {
