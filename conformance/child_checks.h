@@ -3,6 +3,8 @@
 #ifndef TWINMMU_CONFORMANCE_CHILD_CHECKS_H_
 #define TWINMMU_CONFORMANCE_CHILD_CHECKS_H_
 
+#include <sys/wait.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -22,6 +24,9 @@ class ChildChecks {
   // A code that a child has only from Exit(): one that was skipped, or never came so far, exits
   // with 0 or 1.
   static ::testing::ExitedWithCode Passed() { return ::testing::ExitedWithCode(kPassed); }
+
+  // The same, or a signal: for what may end the process.
+  static bool PassedOrEnded(int status) { return WIFSIGNALED(status) || Passed()(status); }
 
   void Expect(const std::string& step, const absl::Status& status, DriverCode expected) {
     const DriverCode seen = GetDriverCode(status);

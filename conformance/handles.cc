@@ -1,7 +1,5 @@
 // cuMemGetAllocationPropertiesFromHandle, cuMemRelease, cuMemRetainAllocationHandle.
 
-#include <sys/wait.h>
-
 #include <functional>
 #include <iostream>
 #include <sstream>
@@ -16,9 +14,6 @@ namespace twinmmu::conformance {
 namespace {
 
 constexpr char kLegalPartDone[] = "the legal part is done";
-
-// For EXPECT_EXIT, with kLegalPartDone as what the child has said.
-bool PassedOrCrashed(int status) { return WIFSIGNALED(status) || ChildChecks::Passed()(status); }
 
 }  // namespace
 
@@ -72,7 +67,7 @@ CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
     checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
     checks.Exit();
   };
-  EXPECT_EXIT(release_twice(), PassedOrCrashed, kLegalPartDone);
+  EXPECT_EXIT(release_twice(), ChildChecks::PassedOrEnded, kLegalPartDone);
 }
 
 CONFORMANCE_TEST(MappedTest, REL_5, ADeadHandleIsNeitherMappedNorExported) {
@@ -97,7 +92,7 @@ CONFORMANCE_TEST(MappedTest, REL_5, ADeadHandleIsNeitherMappedNorExported) {
       checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
       checks.Exit();
     };
-    EXPECT_EXIT(use_dead(), PassedOrCrashed, kLegalPartDone) << (map ? "map" : "export");
+    EXPECT_EXIT(use_dead(), ChildChecks::PassedOrEnded, kLegalPartDone) << (map ? "map" : "export");
   }
 }
 
@@ -228,7 +223,8 @@ CONFORMANCE_TEST(MappedTest, REL_8, AnInventedHandleIsRefusedOrEndsTheProcess) {
         checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
         checks.Exit();
       };
-      EXPECT_EXIT(use_invented(), PassedOrCrashed, kLegalPartDone) << name << " " << value;
+      EXPECT_EXIT(use_invented(), ChildChecks::PassedOrEnded, kLegalPartDone)
+          << name << " " << value;
     }
   }
 }

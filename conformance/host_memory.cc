@@ -1,7 +1,5 @@
 // Memory of the host: who may do what with it. What the CPU sees of it is in host.cc.
 
-#include <sys/wait.h>
-
 #include <functional>
 #include <iostream>
 #include <vector>
@@ -14,8 +12,6 @@ namespace {
 
 constexpr Location kHost = Location::HostNuma(0);
 constexpr char kAboutToCopy[] = "about to copy";
-
-bool PassedOrEnded(int status) { return WIFSIGNALED(status) || ChildChecks::Passed()(status); }
 
 // Two granules of host NUMA node 0 are mapped, and two of device 0. Nobody has a right to the
 // former; device 0 may read and write the latter.
@@ -254,7 +250,7 @@ CONFORMANCE_TEST(HostMemoryTest, DATA_21, ACopyWithoutAnyRightIsNoSuccess) {
       checks.Expect("copy", calls[i](), DriverCode::kInvalidValue);
       checks.Exit();
     };
-    EXPECT_EXIT(child(), PassedOrEnded, kAboutToCopy);
+    EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, kAboutToCopy);
   }
 }
 
@@ -274,7 +270,7 @@ CONFORMANCE_TEST(HostMemoryTest, DATA_22, ACopyToWhatTheHostMayOnlyReadIsDoneOrE
     if (received != sent) checks.Expect("data", absl::DataLossError("lost"), DriverCode::kSuccess);
     checks.Exit();
   };
-  EXPECT_EXIT(child(), PassedOrEnded, kAboutToCopy);
+  EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, kAboutToCopy);
 }
 
 }  // namespace twinmmu::conformance

@@ -1,7 +1,5 @@
 // Two threads at one range. Those at ranges of their own are in streams.cc.
 
-#include <sys/wait.h>
-
 #include <array>
 #include <atomic>
 #include <iostream>
@@ -155,9 +153,7 @@ CONFORMANCE_TEST(RaceTest, THREAD_5, OfTwoThatMapOneWins) {
     }
     checks.Exit();
   };
-  EXPECT_EXIT(
-      child(), [](int status) { return WIFSIGNALED(status) || ChildChecks::Passed()(status); },
-      "about to race");
+  EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, "about to race");
 }
 
 }  // namespace twinmmu::conformance
