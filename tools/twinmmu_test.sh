@@ -74,6 +74,13 @@ expect 1 "MAP-10 (cuMemMap): " compare "$map" "$TEST_TMPDIR/strict.jsonl"
 sed 's/"code":"CUDA_ERROR_NOT_SUPPORTED"/"code":"CUDA_SUCCESS"/' "$map" > "$TEST_TMPDIR/edited.jsonl"
 expect 1 "code differs" replay "$TEST_TMPDIR/edited.jsonl"
 expect 2 "record needs --out=FILE" record
+# A file of calls may be recorded onto itself, and what cannot be recorded leaves the old one alone.
+cp "$map" "$TEST_TMPDIR/own.jsonl"
+expect 0 "" record --program="$TEST_TMPDIR/own.jsonl" --out="$TEST_TMPDIR/own.jsonl" --profile=full-address-space
+expect 0 "0 sections differ" compare "$map" "$TEST_TMPDIR/own.jsonl"
+expect 1 "" record --backend=cuda --driver=/nonexistent.so --out="$TEST_TMPDIR/own.jsonl"
+expect 1 "" record --backend=cuda --driver=/nonexistent.so --program=random --out="$TEST_TMPDIR/own.jsonl"
+expect 0 "0 sections differ" compare "$map" "$TEST_TMPDIR/own.jsonl"
 expect 1 "cannot write /proc/nope" record --out=/proc/nope/x.jsonl
 expect 2 "record takes one --backend" record --backend=sim,cuda --out="$TEST_TMPDIR/x.jsonl"
 expect 1 "cannot read /nonexistent" record --program=/nonexistent --out="$TEST_TMPDIR/x.jsonl"

@@ -24,7 +24,7 @@ bool IsDeviceCode(const Section&, const Json& recorded, const Json& seen, const 
 
 bool IsUndefined(const Section& section, const Json& recorded, const Json& seen,
                  const std::string&) {
-  const bool ended = TextOf(recorded, "code") == "the process ended";
+  const bool ended = TextOf(recorded, "code") == kProcessEnded;
   return ended || (section.begin.contains("undefined") && TextOf(seen, "code") != "CUDA_SUCCESS");
 }
 

@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +21,6 @@
 
 namespace twinmmu::conformance {
 namespace {
-
-// The code of a call that did not return, because the process ended in it.
-constexpr char kEnded[] = "the process ended";
 
 bool HasArgument(int argc, char** argv, const char* part) {
   return std::any_of(argv + 1, argv + argc,
@@ -73,7 +70,7 @@ std::vector<Json> ReadChild(const std::string& path) {
     lines.push_back(std::move(line));
   }
   for (auto& [thread, line] : begun) {
-    line["code"] = kEnded;
+    line["code"] = kProcessEnded;
     lines.push_back(line);
   }
   return lines;
@@ -117,12 +114,14 @@ class SuiteRecorder : public ::testing::EmptyTestEventListener {
       const ::testing::TestProperty& property = result.GetTestProperty(i);
       section_.end[property.key()] = property.value();
     }
+    if (!has_header_) return;
     Note(writer_->Write(section_));
     WriteChildren();
   }
 
-  // What went wrong with the file; OK: nothing.
+  // What went wrong with the file; OK: nothing. Where no target was opened there is none.
   absl::Status Close() {
+    if (!has_header_) return absl::OkStatus();
     Note(writer_->Close());
     return status_;
   }

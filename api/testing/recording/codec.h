@@ -20,6 +20,9 @@ namespace twinmmu {
 // Keys stay in the order in which they were put in, so that a line reads like a call.
 using Json = nlohmann::ordered_json;
 
+// The code of a call that did not return, because the process ended in it.
+inline constexpr char kProcessEnded[] = "the process ended";
+
 // "device:0", "host", "host_numa:0"; a type without a name is its number, "9:0".
 std::string EncodeLocation(const Location& location);
 // "none", "read", "read-write", or the number.

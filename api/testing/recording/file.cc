@@ -3,7 +3,11 @@
 #include <zstd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -23,29 +27,63 @@ absl::Status CannotWrite(const std::string& path) {
   return absl::InternalError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
-class PlainWriter : public RecordingWriter {
+// What is written takes the place of the file at `path` only when it is whole. Devices and pipes
+// are written to at once.
+class Replacement {
  public:
-  explicit PlainWriter(const std::string& path) : path_(path), file_(path, std::ios::binary) {}
-
-  using RecordingWriter::Write;
-  absl::Status Write(const Json& line) override {
-    file_ << line.dump() << '\n';
-    return file_ ? absl::OkStatus() : CannotWrite(path_);
+  explicit Replacement(const std::string& path)
+      : path_(path), part_(IsReplaced(path) ? path + ".part" : path), file_(part_, kMode) {}
+  ~Replacement() {
+    if (!done_ && part_ != path_) std::remove(part_.c_str());
   }
-  absl::Status Close() override {
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+
+  const std::string& path() const { return path_; }
+  absl::Status Check() const { return file_ ? absl::OkStatus() : CannotWrite(path_); }
+  absl::Status Write(absl::string_view text) {
+    file_.write(text.data(), static_cast<std::streamsize>(text.size()));
+    return Check();
+  }
+  absl::Status Finish() {
     file_.close();
-    return file_ ? absl::OkStatus() : CannotWrite(path_);
+    if (!file_) return CannotWrite(path_);
+    if (part_ != path_ && std::rename(part_.c_str(), path_.c_str()) != 0) return CannotWrite(path_);
+    done_ = true;
+    return absl::OkStatus();
   }
 
  private:
+  static constexpr std::ios::openmode kMode = std::ios::out | std::ios::binary;
+
+  static bool IsReplaced(const std::string& path) {
+    std::error_code none;
+    const std::filesystem::file_status status = std::filesystem::status(path, none);
+    return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  }
+
   const std::string path_;
+  const std::string part_;
   std::ofstream file_;
+  bool done_ = false;
+};
+
+class PlainWriter : public RecordingWriter {
+ public:
+  explicit PlainWriter(std::unique_ptr<Replacement> file) : file_(std::move(file)) {}
+
+  using RecordingWriter::Write;
+  absl::Status Write(const Json& line) override { return file_->Write(line.dump() + '\n'); }
+  absl::Status Close() override { return file_->Finish(); }
+
+ private:
+  const std::unique_ptr<Replacement> file_;
 };
 
 class PackedWriter : public RecordingWriter {
  public:
-  explicit PackedWriter(const std::string& path)
-      : path_(path), file_(path, std::ios::binary), context_(ZSTD_createCCtx()) {
+  explicit PackedWriter(std::unique_ptr<Replacement> file)
+      : file_(std::move(file)), context_(ZSTD_createCCtx()) {
     ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, kLevel);
     ZSTD_CCtx_setParameter(context_, ZSTD_c_windowLog, kWindowLog);
     ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
@@ -58,30 +96,28 @@ class PackedWriter : public RecordingWriter {
   }
   absl::Status Close() override {
     const absl::Status packed = Pack("", ZSTD_e_end);
-    if (!packed.ok()) return packed;
-    file_.close();
-    return file_ ? absl::OkStatus() : CannotWrite(path_);
+    return packed.ok() ? file_->Finish() : packed;
   }
 
  private:
   absl::Status Pack(const std::string& text, ZSTD_EndDirective directive) {
     ZSTD_inBuffer in = {text.data(), text.size(), 0};
     std::string packed(ZSTD_CStreamOutSize(), '\0');
+    absl::Status written = file_->Check();
     size_t left = 1;
-    while (in.pos != in.size || (directive == ZSTD_e_end && left != 0)) {
+    while (written.ok() && (in.pos != in.size || (directive == ZSTD_e_end && left != 0))) {
       ZSTD_outBuffer out = {packed.data(), packed.size(), 0};
       left = ZSTD_compressStream2(context_, &out, &in, directive);
       if (ZSTD_isError(left)) {
         return absl::InternalError(
-            absl::StrCat("cannot pack ", path_, ": ", ZSTD_getErrorName(left)));
+            absl::StrCat("cannot pack ", file_->path(), ": ", ZSTD_getErrorName(left)));
       }
-      file_.write(packed.data(), static_cast<std::streamsize>(out.pos));
+      written = file_->Write(absl::string_view(packed.data(), out.pos));
     }
-    return file_ ? absl::OkStatus() : CannotWrite(path_);
+    return written;
   }
 
-  const std::string path_;
-  std::ofstream file_;
+  const std::unique_ptr<Replacement> file_;
   ZSTD_CCtx* const context_;
 };
 
@@ -141,9 +177,11 @@ Json DescribeMachine(Driver& driver, const std::string& backend, const std::stri
 }
 
 absl::StatusOr<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::string& path) {
-  if (!std::ofstream(path, std::ios::app)) return CannotWrite(path);
-  if (absl::EndsWith(path, ".zst")) return std::make_unique<PackedWriter>(path);
-  return std::make_unique<PlainWriter>(path);
+  auto file = std::make_unique<Replacement>(path);
+  const absl::Status opened = file->Check();
+  if (!opened.ok()) return opened;
+  if (absl::EndsWith(path, ".zst")) return std::make_unique<PackedWriter>(std::move(file));
+  return std::make_unique<PlainWriter>(std::move(file));
 }
 
 absl::Status RecordingWriter::Write(const Section& section) {

@@ -3,7 +3,6 @@
 #ifndef TWINMMU_API_TESTING_RECORDING_FILE_H_
 #define TWINMMU_API_TESTING_RECORDING_FILE_H_
 
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "api/driver.h"
 #include "api/testing/recording/codec.h"
 
@@ -33,13 +31,13 @@ Json DescribeMachine(Driver& driver, const std::string& backend, const std::stri
 // For one thread.
 class RecordingWriter {
  public:
-  // Replaces the file.
+  // What is at `path` stays until Close: nothing is lost where a recording fails half-way.
   static absl::StatusOr<std::unique_ptr<RecordingWriter>> Create(const std::string& path);
   virtual ~RecordingWriter() = default;
 
   virtual absl::Status Write(const Json& line) = 0;
   absl::Status Write(const Section& section);
-  // Without it the file is not whole.
+  // Without it nothing was written.
   virtual absl::Status Close() = 0;
 };
 

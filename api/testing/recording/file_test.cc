@@ -68,6 +68,28 @@ TEST(RecordingFileTest, PackedSectionsComeBackAndAreSmall) {
   EXPECT_LT(20 * ReadText(Path("packed.jsonl.zst")).size(), ReadText(Path("plain2.jsonl")).size());
 }
 
+TEST(RecordingFileTest, AnOldFileStaysUntilTheNewOneIsWhole) {
+  const std::string path = Path("old.jsonl");
+  WriteText(path, "old");
+  {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const auto given_up, RecordingWriter::Create(path));
+    ASSERT_THAT(given_up->Write(Json{{"recording", 1}}), IsOk());
+  }
+  EXPECT_EQ(ReadText(path), "old");
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto writer, RecordingWriter::Create(path));
+  ASSERT_THAT(writer->Write(Json{{"recording", 1}}), IsOk());
+  EXPECT_EQ(ReadText(path), "old");
+  ASSERT_THAT(writer->Close(), IsOk());
+  EXPECT_EQ(ReadText(path), "{\"recording\":1}\n");
+  EXPECT_FALSE(std::ifstream(path + ".part").is_open());
+}
+
+TEST(RecordingFileTest, AFullDiskIsAnError) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto writer, RecordingWriter::Create("/dev/full"));
+  writer->Write(Json{{"recording", 1}}).IgnoreError();  // may be kept in memory
+  EXPECT_THAT(std::string(writer->Close().message()), HasSubstr("cannot write /dev/full"));
+}
+
 TEST(RecordingFileTest, ACutFileSaysSo) {
   WriteSections(Path("whole.jsonl.zst"));
   const std::string text = ReadText(Path("whole.jsonl.zst"));
