@@ -15,31 +15,22 @@ namespace {
 
 using Observations = std::map<std::string, std::vector<Observation>>;
 
-std::string MachineOf(const Json& header) {
-  const Json devices = header.value("devices", Json::array());
-  std::string text = devices.empty() ? "no device" : devices.front().value("name", "a device");
-  if (devices.size() > 1) text = absl::StrCat(devices.size(), " x ", text);
-  const int version = header.value("driver_version", 0);
-  return absl::StrCat(text, ", driver ", header.value("driver_release", std::string("?")),
-                      " (CUDA ", version / 1000, ".", version % 1000 / 10, ")");
-}
-
 // Nothing where the test did not run to its end.
 std::string VerdictOf(const Json& end) {
-  const std::string verdict = end.value("verdict", std::string());
+  const std::string verdict = TextOr(end, "verdict");
   if (verdict == "failed") return "does not hold";
   if (verdict != "passed") return "";
   if (end.contains(kUnsupportedProperty)) return "not supported, and refused as such";
   if (!end.contains(kDeviationProperty)) return "holds";
   for (const DeviationInfo& deviation : AllDeviations()) {
-    if (deviation.name == end.at(kDeviationProperty)) return deviation.sentence;
+    if (deviation.name == TextOr(end, kDeviationProperty)) return deviation.sentence;
   }
-  return absl::StrCat("deviates: ", end.at(kDeviationProperty).get<std::string>());
+  return absl::StrCat("deviates: ", TextOr(end, kDeviationProperty));
 }
 
 void AddSection(const Section& section, const std::string& machine, const std::string& date,
                 Observations& all) {
-  const std::string rule = section.begin.value("rule", std::string());
+  const std::string rule = TextOr(section.begin, "rule");
   if (rule.empty() || !section.end.is_object()) return;
   const std::string verdict = VerdictOf(section.end);
   if (verdict.empty()) return;
@@ -65,7 +56,7 @@ absl::StatusOr<Observations> ReadObservations(const std::vector<std::string>& re
     absl::StatusOr<std::unique_ptr<RecordingReader>> reader = RecordingReader::Open(path);
     if (!reader.ok()) return reader.status();
     const std::string machine = MachineOf((*reader)->header());
-    const std::string date = (*reader)->header().value("date", std::string("?"));
+    const std::string date = TextOr((*reader)->header(), "date", "?");
     for (;;) {
       const absl::StatusOr<std::optional<Section>> section = (*reader)->Next();
       if (!section.ok()) return section.status();

@@ -20,17 +20,10 @@ std::string Text(const Json& json) {
   return json.is_string() ? json.get<std::string>() : json.dump();
 }
 
-// "2 x NVIDIA H200, driver 580.159.04 (13000), cuda, 2026-11-21"
-std::string DescribeMachine(const Json& header) {
-  std::string text;
-  const Json devices = header.value("devices", Json::array());
-  absl::StrAppend(&text, devices.size(), devices.size() == 1 ? " device" : " devices");
-  if (!devices.empty())
-    absl::StrAppend(&text, ", ", Text(devices.front().value("name", Json("?"))));
-  for (const char* key : {"driver_release", "driver_version", "backend", "date"}) {
-    if (header.contains(key)) absl::StrAppend(&text, ", ", key, " ", Text(header.at(key)));
-  }
-  return text;
+// "2 x NVIDIA H200, driver 580.159.04 (CUDA 13.0), cuda, 2026-11-21"
+std::string Describe(const Json& header) {
+  return absl::StrCat(MachineOf(header), ", ", TextOr(header, "backend", "?"), ", ",
+                      TextOr(header, "date", "?"));
 }
 
 // The heading that a difference stands under: a rule with its sentence, or what else it is about.
@@ -78,8 +71,8 @@ void PrintNames(const char* what, const std::vector<std::string>& names, std::os
 }
 
 void PrintComparison(const Comparison& comparison, std::ostream& out) {
-  out << "here:  " << DescribeMachine(comparison.machine)
-      << "\nthere: " << DescribeMachine(comparison.other_machine) << "\n"
+  out << "here:  " << Describe(comparison.machine)
+      << "\nthere: " << Describe(comparison.other_machine) << "\n"
       << comparison.sections << " sections and " << comparison.calls << " calls compared, "
       << comparison.differences.size() << " sections differ\n";
   PrintNames("here", comparison.only_here, out);

@@ -95,6 +95,7 @@ int ReplayFiles(const std::vector<std::string>& paths, std::ostream& out) {
     const absl::StatusOr<ReplayReport> report = Replay(path, conformance::SimReplayOptions());
     if (!report.ok()) return Fail(report.status());
     PrintReport(path, *report, out);
+    if (report->sections == 0) return Fail(absl::NotFoundError(path + ": there is nothing in it"));
     differs = differs || !report->differences.empty();
   }
   return differs ? 1 : 0;

@@ -86,6 +86,11 @@ expect 2 "record takes one --backend" record --backend=sim,cuda --out="$TEST_TMP
 expect 1 "cannot read /nonexistent" record --program=/nonexistent --out="$TEST_TMPDIR/x.jsonl"
 expect 2 "replay needs the name" replay
 expect 1 "cannot read /nonexistent" replay /nonexistent
+printf '{"recording":1,"devices":[{"name":5}],"driver_version":"x"}\n{"section":7,"rule":3}\n{"end":1,"verdict":2}\n' > "$TEST_TMPDIR/odd.jsonl"
+expect 0 "0 sections differ" compare "$TEST_TMPDIR/odd.jsonl" "$TEST_TMPDIR/odd.jsonl"
+expect 1 "does not tell the machine" replay "$TEST_TMPDIR/odd.jsonl"
+echo '{"recording":1}' > "$TEST_TMPDIR/empty.jsonl"
+expect 1 "there is nothing in it" replay "$TEST_TMPDIR/empty.jsonl"
 expect 2 "compare needs the names of two" compare "$map"
 expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
 expect 2 'conformance does not know what "now" is' conformance now

@@ -8,24 +8,19 @@
 namespace twinmmu::conformance {
 namespace {
 
-std::string TextOf(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 // The rule that the test is about: "MAP-5".
-std::string RuleOf(const Section& section) { return TextOf(section.begin, "rule"); }
+std::string RuleOf(const Section& section) { return TextOr(section.begin, "rule"); }
 
 bool IsDeviceCode(const Section&, const Json& recorded, const Json& seen, const std::string&) {
-  const std::string call = TextOf(recorded, "call");
+  const std::string call = TextOr(recorded, "call");
   const bool needs_it = call == "LoadModule" || call == "Launch";
-  return needs_it && TextOf(seen, "code") != "CUDA_SUCCESS";
+  return needs_it && TextOr(seen, "code") != "CUDA_SUCCESS";
 }
 
 bool IsUndefined(const Section& section, const Json& recorded, const Json& seen,
                  const std::string&) {
-  const bool ended = TextOf(recorded, "code") == kProcessEnded;
-  return ended || (section.begin.contains("undefined") && TextOf(seen, "code") != "CUDA_SUCCESS");
+  const bool ended = TextOr(recorded, "code") == kProcessEnded;
+  return ended || (section.begin.contains("undefined") && TextOr(seen, "code") != "CUDA_SUCCESS");
 }
 
 bool IsRace(const Section& section, const Json&, const Json&, const std::string&) {
@@ -37,20 +32,20 @@ bool IsRace(const Section& section, const Json&, const Json&, const std::string&
 bool IsViewOfTheCpu(const Section& section, const Json& recorded, const Json&,
                     const std::string& key) {
   const bool stored = absl::StartsWith(RuleOf(section), "HOST-") && key == "data";
-  return stored || (TextOf(recorded, "attribute") == "HOST_POINTER" &&
-                    TextOf(recorded, "code") == "CUDA_SUCCESS");
+  return stored || (TextOr(recorded, "attribute") == "HOST_POINTER" &&
+                    TextOr(recorded, "code") == "CUDA_SUCCESS");
 }
 
 // Descriptors of recorded calls have names.
 bool IsForeignDescriptor(const Section&, const Json& recorded, const Json&, const std::string&) {
-  return TextOf(recorded, "call") == "ImportShareableHandle" &&
-         TextOf(recorded, "code") == "CUDA_SUCCESS" &&
-         TextOf(recorded, "descriptor").substr(0, 2) == "0x";
+  return TextOr(recorded, "call") == "ImportShareableHandle" &&
+         TextOr(recorded, "code") == "CUDA_SUCCESS" &&
+         TextOr(recorded, "descriptor").substr(0, 2) == "0x";
 }
 
 bool IsLimitOfTheProcess(const Section&, const Json& recorded, const Json&, const std::string&) {
-  return TextOf(recorded, "call") == "ExportShareableHandle" &&
-         TextOf(recorded, "code") == "CUDA_ERROR_OPERATING_SYSTEM";
+  return TextOr(recorded, "call") == "ExportShareableHandle" &&
+         TextOr(recorded, "code") == "CUDA_ERROR_OPERATING_SYSTEM";
 }
 
 }  // namespace

@@ -97,6 +97,11 @@ std::optional<Json> Describe(absl::Span<const uint8_t> bytes, const KnownContent
 
 }  // namespace
 
+std::string TextOr(const Json& object, const char* key, const char* other) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : other;
+}
+
 const Json& Whole(const Json& json) {
   if (!json.is_number_integer()) Refuse(json.dump(), "whole number");
   return json;

@@ -35,6 +35,8 @@ std::string EncodeFabric(const std::array<uint8_t, 64>& fabric);
 Json EncodeAttribute(DeviceAttribute attribute);
 Json EncodeAttribute(PointerAttribute attribute);
 
+// The text under a key of an object; `other` where there is none.
+std::string TextOr(const Json& object, const char* key, const char* other = "");
 // `json` itself, where it is a whole number; for what is read as an integer. Throws a
 // std::exception otherwise.
 const Json& Whole(const Json& json);

@@ -68,7 +68,7 @@ bool IsProgress(const Json& line) {
 
 std::string VerdictOf(const Section& section) {
   if (!section.end.is_object()) return "ended early";
-  std::string verdict = section.end.value("verdict", std::string());
+  std::string verdict = TextOr(section.end, "verdict");
   for (const char* key : {"deviation", "unsupported", "model"}) {
     if (section.end.contains(key)) {
       absl::StrAppend(&verdict, verdict.empty() ? "" : ", ", key, ": ",
@@ -83,7 +83,7 @@ SectionDifference CompareSections(const Section& here, const Section& there,
                                   Comparison& comparison) {
   SectionDifference difference;
   difference.section = here.name();
-  difference.rule = here.begin.value("rule", std::string());
+  difference.rule = TextOr(here.begin, "rule");
   const std::string verdict = VerdictOf(here);
   const std::string other = VerdictOf(there);
   if (verdict != other) {

@@ -176,6 +176,18 @@ Json DescribeMachine(Driver& driver, const std::string& backend, const std::stri
   return json;
 }
 
+std::string MachineOf(const Json& header) {
+  const auto devices = header.find("devices");
+  const bool has_devices = devices != header.end() && devices->is_array() && !devices->empty();
+  std::string text = has_devices ? TextOr(devices->front(), "name", "a device") : "no device";
+  if (has_devices && devices->size() > 1) text = absl::StrCat(devices->size(), " x ", text);
+  const auto found = header.find("driver_version");
+  const bool has_version = found != header.end() && found->is_number_integer();
+  const int version = has_version ? found->get<int>() : 0;
+  return absl::StrCat(text, ", driver ", TextOr(header, "driver_release", "?"), " (CUDA ",
+                      version / 1000, ".", version % 1000 / 10, ")");
+}
+
 absl::StatusOr<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::string& path) {
   auto file = std::make_unique<Replacement>(path);
   const absl::Status opened = file->Check();

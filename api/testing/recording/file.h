@@ -21,12 +21,15 @@ struct Section {
   std::vector<Json> lines;  // calls, and closed descriptors
   Json end;                 // {"end": name, ...}; null: the process ended in it
 
-  std::string name() const { return begin.value("section", std::string()); }
+  std::string name() const { return TextOr(begin, "section"); }
 };
 
 // The first line of a recording: the machine that it was made on. `date`: "2026-11-21". `driver`
 // is asked; what it does not answer is left out.
 Json DescribeMachine(Driver& driver, const std::string& backend, const std::string& date);
+
+// The same in words: "2 x NVIDIA H200, driver 580.159.04 (CUDA 13.0)".
+std::string MachineOf(const Json& header);
 
 // For one thread.
 class RecordingWriter {
