@@ -69,11 +69,11 @@ class CallRecord {
   }
   template <typename... Parts>
   void Report(Severity severity, const Misuse& misuse, const Parts&... parts) {
-    if (!mmu_.log.Count(misuse.kind)) return;
+    if (!mmu_.log.Count(misuse.kind)) return mmu_.log.Drop(misuse.kind);
     try {
       Keep(severity, misuse, absl::StrCat(Words(parts)...));
     } catch (const std::bad_alloc&) {
-      // It has been counted.
+      mmu_.log.Drop(misuse.kind);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -14,11 +15,18 @@
 
 namespace twinmmu {
 
-// Keeps the first diagnostics in full, and counts all, by kind. Thread-safe.
+// Told of each diagnostic as it is noticed: its kind, and all of it, or null if it is only counted.
+using DiagnosticObserver = std::function<void(DiagnosticKind, const Diagnostic*)>;
+
+// Keeps the first diagnostics in full, and counts all, by kind. Thread-safe. Each that is counted
+// is then kept or dropped, by the same caller.
 class DiagnosticLog {
  public:
-  explicit DiagnosticLog(size_t kept)
-      : kept_(kept), full_(kept == 0), counts_(AllDiagnostics().size()) {
+  explicit DiagnosticLog(size_t kept, DiagnosticObserver observer = nullptr)
+      : kept_(kept),
+        observer_(std::move(observer)),
+        full_(kept == 0),
+        counts_(AllDiagnostics().size()) {
     diagnostics_.reserve(kept);
   }
 
@@ -30,8 +38,13 @@ class DiagnosticLog {
   }
   // Whether no more are kept.
   bool IsFull() const { return full_.load(std::memory_order_relaxed); }
+  // One that was counted, and for which there are no words.
+  void Drop(DiagnosticKind kind) {
+    if (observer_) observer_(kind, nullptr);
+  }
   // Keeps one that was counted, if there still is room. Cannot fail.
   void Keep(Diagnostic diagnostic) {
+    if (observer_) observer_(diagnostic.kind, &diagnostic);
     const std::lock_guard lock(mutex_);
     if (diagnostics_.size() < kept_) diagnostics_.push_back(std::move(diagnostic));
     if (diagnostics_.size() == kept_) full_.store(true, std::memory_order_relaxed);
@@ -49,6 +62,7 @@ class DiagnosticLog {
 
  private:
   const size_t kept_;
+  const DiagnosticObserver observer_;
   std::atomic<bool> full_;
   mutable std::mutex mutex_;  // a leaf: nothing else is locked while it is held
   std::vector<Diagnostic> diagnostics_;

@@ -26,6 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 class DiagnosticsTest : public MachineTest {
@@ -577,9 +578,11 @@ TEST_F(DiagnosticsTest, TellOfAWriteToReadOnlyMemory) {
 TEST_F(DiagnosticsTest, TellOfDeviceMemoryPassedAsTheHosts) {
   if (!profile().window.claimed) GTEST_SKIP() << "device addresses are mere numbers here";
   const AddressRange range = Ready(1);
+  const AddressRange closed = Reserve(1);
+  MapNew(closed.base, 1);
   EXPECT_THAT(
       executor().CopyHostToDevice(kDevice0, range.base,
-                                  reinterpret_cast<const void*>(range.base.value()), Bytes(4)),
+                                  reinterpret_cast<const void*>(closed.base.value()), Bytes(4)),
       HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kHostUseOfDeviceMemory), DiagnosticRuleIs("HOST-3"),
                             DiagnosticCallIs("cuMemcpyHtoD")));
@@ -803,6 +806,22 @@ TEST_F(DiagnosticsTest, AreCountedWhenThereIsNoRoom) {
   EXPECT_THAT(Noticed(), ElementsAre(nothing, nothing));
   EXPECT_EQ(simulator_->CountOf(Kind::kUnmapOfNothing), 3u);
   EXPECT_EQ(simulator_->CountOf(Kind::kDoubleUnmap), 0u);
+}
+
+// Whoever asks is told at once, inside the call: all of what is kept, the kind of what is not.
+TEST_F(DiagnosticsTest, AreToldAtOnce) {
+  std::vector<std::pair<Kind, std::string>> told;
+  SimulatorOptions options;
+  options.diagnostics_kept = 1;
+  options.at_once = [&](Kind kind, const Diagnostic* diagnostic) {
+    told.emplace_back(kind, diagnostic == nullptr ? "" : diagnostic->message);
+  };
+  simulator_ = *Simulator::Create(profile(), options);
+  const AddressRange range = Reserve(1);
+  EXPECT_THAT(vmm().Unmap(range), IsOk());
+  EXPECT_THAT(told, ElementsAre(Pair(Kind::kUnmapOfNothing, HasSubstr("nothing is mapped"))));
+  EXPECT_THAT(vmm().Release(AllocationHandle(77)), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(told, ElementsAre(_, Pair(Kind::kUseOfUnknownHandle, IsEmpty())));
 }
 
 // Calls that the ring has forgotten are not told of, but for those that made what is there.

@@ -19,67 +19,71 @@ void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
   for (uint64_t done = 0; done < size; done += width) std::memcpy(memory + done, &value, width);
 }
 
+AddressRange Span(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
+AddressRange Span(const void* base, Bytes size) {
+  return Span(DeviceAddress(reinterpret_cast<uint64_t>(base)), size);
+}
+
 }  // namespace
 
+SimulatedExecutor::Side::Kind SimulatedExecutor::KindOf(const Side& side) const {
+  if (side.kind != Side::kHost && side.kind != Side::kAnywhere) return side.kind;
+  const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(side.range)) ||
+                          mmu_.plain.OverlapsDevices(side.range);
+  if (side.kind == Side::kHost) return of_devices ? Side::kHostMemory : Side::kHostPointer;
+  // Addresses that are mere numbers may be pointers too: memory first.
+  return of_devices || !mmu_.At(side.range.base).hole() ? Side::kMemory : Side::kHostPointer;
+}
+
+bool SimulatedExecutor::IsSynchronous(const Side& side) const {
+  if (side.kind == Side::kHostPointer) return true;
+  const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
+  return plain != nullptr && plain->sync_memops;
+}
+
+bool SimulatedExecutor::CanUse(const Operation& operation, const Side& side, Access access,
+                               Fault* fault) const {
+  if (side.kind == Side::kNothing || side.kind == Side::kHostPointer) return true;
+  const bool fill = operation.kind == Operation::kFill;
+  const bool can = fill ? mmu_.CanAccess(side.device, side.range, access)
+                        : mmu_.CanCopy(side.device, side.range, access);
+  if (can) return true;
+  const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
+  if (plain != nullptr && (!fill || mmu_.plain.CanReach(side.device, *plain))) return true;
+  const bool by_host = side.kind == Side::kHostMemory;
+  if (by_host && mmu_.CpuCanAccess(side.range, access)) return true;
+  *fault = Fault{operation.call, side.range, access,
+                 by_host ? Location::Host() : Location::Device(side.device)};
+  return false;
+}
+
 bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) const {
-  const auto host_can = [&](const void* memory, Bytes size, Access access) {
-    const AddressRange range{DeviceAddress(reinterpret_cast<uint64_t>(memory)), size, Bytes(0)};
-    const bool in_window = mmu_.window.claimed() && mmu_.window.range().overlaps(range);
-    if (!in_window || mmu_.CpuCanAccess(range, access)) return true;
-    *fault = Fault{operation.call, range, access, Location::Host()};
-    return false;
-  };
-  const DeviceOrdinal device = operation.stream.device();
-  const auto device_can = [&](const AddressRange& range, Access access) {
-    if (range.empty()) return true;
-    const bool can = operation.kind == Operation::kFill ? mmu_.CanAccess(device, range, access)
-                                                        : mmu_.CanCopy(device, range, access);
-    if (can) return true;
-    *fault = Fault{operation.call, range, access, Location::Device(device)};
-    return false;
-  };
-  const bool from_host = operation.kind == Operation::kHostToDevice;
-  const bool to_host = operation.kind == Operation::kDeviceToHost;
-  return (!from_host || host_can(operation.source, operation.written.size, Access::kRead)) &&
-         (!to_host || host_can(operation.destination, operation.read.size, Access::kReadWrite)) &&
-         device_can(operation.written, Access::kReadWrite) &&
-         device_can(operation.read, Access::kRead);
+  return CanUse(operation, operation.written, Access::kReadWrite, fault) &&
+         CanUse(operation, operation.read, Access::kRead, fault);
+}
+
+template <typename Visit>
+void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const {
+  if (side.kind != Side::kHostPointer) return mmu_.ForEachPiece(side.range, visit);
+  visit(reinterpret_cast<char*>(side.range.base.value()), side.range.size.value());
 }
 
 void SimulatedExecutor::Perform(const Operation& operation) const {
-  switch (operation.kind) {
-    case Operation::kHostToDevice: {
-      const char* from = static_cast<const char*>(operation.source);
-      return mmu_.ForEachPiece(operation.written, [&](char* to, uint64_t length) {
-        std::memcpy(to, from, length);
-        from += length;
-      });
-    }
-    case Operation::kDeviceToHost: {
-      char* to = static_cast<char*>(operation.destination);
-      return mmu_.ForEachPiece(operation.read, [&](const char* from, uint64_t length) {
-        std::memcpy(to, from, length);
-        to += length;
-      });
-    }
-    case Operation::kDeviceToDevice: {
-      Bytes done;
-      return mmu_.ForEachPiece(operation.written, [&](char* to, uint64_t length) {
-        const AddressRange part = operation.read.subrange(done, Bytes(length));
-        mmu_.ForEachPiece(part, [&](const char* from, uint64_t n) {
-          std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
-          to += n;
-        });
-        done = done + Bytes(length);
-      });
-    }
-    case Operation::kFill: {
-      const FillPattern& pattern = operation.pattern;
-      return mmu_.ForEachPiece(operation.written, [&](char* to, uint64_t length) {
-        Repeat(to, length, pattern.value, pattern.width.value());
-      });
-    }
+  if (operation.kind == Operation::kFill) {
+    const FillPattern& pattern = operation.pattern;
+    return ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+      Repeat(to, length, pattern.value, pattern.width.value());
+    });
   }
+  Side rest = operation.read;
+  ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+    rest.range.size = Bytes(length);
+    ForEachPiece(rest, [&](const char* from, uint64_t n) {
+      std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
+      to += n;
+    });
+    rest.range.base = rest.range.base + Bytes(length);
+  });
 }
 
 void SimulatedExecutor::Run(const Operation& operation) const {
@@ -93,16 +97,18 @@ void SimulatedExecutor::Run(const Operation& operation) const {
   Perform(operation);
 }
 
-absl::Status SimulatedExecutor::Submit(const Queue& queue, const Operation& operation,
-                                       Returns returns) {
+absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation, Returns returns) {
   {
     const std::shared_lock lock(mmu_.mutex);
+    operation.written.kind = KindOf(operation.written);
+    operation.read.kind = KindOf(operation.read);
     Fault fault;
     if (!CanPerform(operation, &fault)) return RefuseFault(mmu_, fault);
     if (mmu_.scheduler.eager()) {
       Perform(operation);
       return absl::OkStatus();
     }
+    operation.synchronous = IsSynchronous(operation.written) || IsSynchronous(operation.read);
   }
   return Enqueue(queue, operation, returns);
 }
@@ -113,7 +119,7 @@ absl::Status SimulatedExecutor::CheckWrappedFill(const char* call, DeviceOrdinal
                                                  const AddressRange& range, Bytes width) const {
   const AddressRange first{range.base, width, Bytes(0)};
   const std::shared_lock lock(mmu_.mutex);
-  if (!mmu_.CanAccess(device, first, Access::kReadWrite)) {
+  if (!mmu_.CanAccess(device, first, Access::kReadWrite) && mmu_.plain.FindAll(first) == nullptr) {
     return RefuseFault(mmu_, Fault{call, first, Access::kReadWrite, Location::Device(device)});
   }
   WarnOfCall(mmu_, call, range, {DiagnosticKind::kFillWraps, range.base}, "the size wraps to ",
@@ -140,68 +146,43 @@ absl::Status SimulatedExecutor::CheckFillBorders(const char* call, DeviceOrdinal
 absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& operation,
                                         Returns returns) {
   Operation numbered = operation;
-  numbered.call_number =
-      NumberOf(operation.call, operation.written.empty() ? operation.read : operation.written);
+  const AddressRange written = operation.written.used();
+  const AddressRange read = operation.read.used();
+  numbered.call_number = NumberOf(operation.call, written.empty() ? read : written);
   const StreamScheduler::Point done =
       mmu_.scheduler.Submit(queue, {[this, numbered] { Run(numbered); },
                                     operation.stream,
                                     operation.call,
-                                    {operation.written, operation.read},
+                                    {written, read},
                                     numbered.call_number});
-  if (returns == Returns::kWhenQueued) return absl::OkStatus();
+  const bool waits =
+      returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
+  if (!waits) return absl::OkStatus();
   mmu_.scheduler.Finish(done);
   return mmu_.contexts.Check(operation.call);
 }
 
-absl::Status SimulatedExecutor::WriteFromHost(const char* call, Stream stream,
-                                              DeviceAddress destination, const void* source,
-                                              Bytes size, Returns returns) {
+absl::Status SimulatedExecutor::CopySides(const char* call, Stream stream, const Side& written,
+                                          const Side& read, Returns returns) {
   Queue queue;
   const absl::Status known = CheckStream(call, stream, &queue);
-  if (!known.ok() || size == Bytes(0)) return known;
-  if (source == nullptr) return InvalidValue(call, "the host pointer is null");
+  if (!known.ok() || written.range.empty()) return known;
+  for (const Side* side : {&written, &read}) {
+    if (!mmu_.HasDevice(side->device)) return NoSuchDevice(call, side->device);
+    const bool is_null = side->kind != Side::kMemory && side->range.base == DeviceAddress(0);
+    if (is_null) return InvalidValue(call, "the host pointer is null");
+  }
   Operation operation;
-  operation.kind = Operation::kHostToDevice;
   operation.call = call;
   operation.stream = stream;
-  operation.written = AddressRange{destination, size, Bytes(0)};
-  operation.source = source;
+  operation.written = written;
+  operation.read = read;
   return Submit(queue, operation, returns);
-}
-
-absl::Status SimulatedExecutor::ReadToHost(const char* call, Stream stream, void* destination,
-                                           DeviceAddress source, Bytes size, Returns returns) {
-  Queue queue;
-  const absl::Status known = CheckStream(call, stream, &queue);
-  if (!known.ok() || size == Bytes(0)) return known;
-  if (destination == nullptr) return InvalidValue(call, "the host pointer is null");
-  Operation operation;
-  operation.kind = Operation::kDeviceToHost;
-  operation.call = call;
-  operation.stream = stream;
-  operation.read = AddressRange{source, size, Bytes(0)};
-  operation.destination = destination;
-  return Submit(queue, operation, returns);
-}
-
-absl::Status SimulatedExecutor::CopyOnDevice(const char* call, Stream stream,
-                                             DeviceAddress destination, DeviceAddress source,
-                                             Bytes size) {
-  Queue queue;
-  const absl::Status known = CheckStream(call, stream, &queue);
-  if (!known.ok() || size == Bytes(0)) return known;
-  Operation operation;
-  operation.kind = Operation::kDeviceToDevice;
-  operation.call = call;
-  operation.stream = stream;
-  operation.written = AddressRange{destination, size, Bytes(0)};
-  operation.read = AddressRange{source, size, Bytes(0)};
-  return Submit(queue, operation, Returns::kWhenQueued);
 }
 
 absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
                                              DeviceAddress destination, const FillPattern& pattern,
-                                             uint64_t count) {
+                                             uint64_t count, Returns returns) {
   Queue queue;
   const absl::Status known = CheckStream(call, stream, &queue);
   if (!known.ok()) return known;
@@ -232,53 +213,89 @@ absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
   operation.kind = Operation::kFill;
   operation.call = call;
   operation.stream = stream;
-  operation.written = range;
+  operation.written = Side{Side::kMemory, stream.device(), range};
   operation.pattern = pattern;
-  return Submit(queue, operation, Returns::kWhenQueued);
+  return Submit(queue, operation, returns);
 }
 
 // Without a stream: on the default stream, and the host's memory is not needed afterwards.
 
 absl::Status SimulatedExecutor::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
                                                  const void* source, Bytes size) {
-  return WriteFromHost("cuMemcpyHtoD", Stream(device), destination, source, size,
-                       Returns::kWhenDone);
+  return CopySides("cuMemcpyHtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
+                   {Side::kHost, device, Span(source, size)}, Returns::kWhenDone);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToHost(DeviceOrdinal device, void* destination,
                                                  DeviceAddress source, Bytes size) {
-  return ReadToHost("cuMemcpyDtoH", Stream(device), destination, source, size, Returns::kWhenDone);
+  return CopySides("cuMemcpyDtoH", Stream(device), {Side::kHost, device, Span(destination, size)},
+                   {Side::kMemory, device, Span(source, size)}, Returns::kWhenDone);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
                                                    DeviceAddress source, Bytes size) {
-  return CopyOnDevice("cuMemcpyDtoD", Stream(device), destination, source, size);
+  return CopySides("cuMemcpyDtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
+                   {Side::kMemory, device, Span(source, size)}, Returns::kWhenItMay);
 }
 
 absl::Status SimulatedExecutor::Fill(DeviceOrdinal device, DeviceAddress destination,
                                      const FillPattern& pattern, uint64_t count) {
-  return FillOnDevice("cuMemset", Stream(device), destination, pattern, count);
+  return FillOnDevice("cuMemset", Stream(device), destination, pattern, count, Returns::kWhenItMay);
+}
+
+absl::Status SimulatedExecutor::Copy(DeviceOrdinal device, DeviceAddress destination,
+                                     DeviceAddress source, Bytes size) {
+  return CopySides("cuMemcpy", Stream(device), {Side::kAnywhere, device, Span(destination, size)},
+                   {Side::kAnywhere, device, Span(source, size)}, Returns::kWhenItMay);
+}
+
+absl::Status SimulatedExecutor::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                                         const PeerAddress& source, Bytes size) {
+  return CopySides("cuMemcpyPeer", Stream(device),
+                   {Side::kAnywhere, destination.device, Span(destination.address, size)},
+                   {Side::kAnywhere, source.device, Span(source.address, size)},
+                   Returns::kWhenItMay);
 }
 
 absl::Status SimulatedExecutor::CopyHostToDevice(Stream stream, DeviceAddress destination,
                                                  const void* source, Bytes size) {
-  return WriteFromHost("cuMemcpyHtoDAsync", stream, destination, source, size,
-                       Returns::kWhenQueued);
+  return CopySides("cuMemcpyHtoDAsync", stream,
+                   {Side::kMemory, stream.device(), Span(destination, size)},
+                   {Side::kHost, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToHost(Stream stream, void* destination,
                                                  DeviceAddress source, Bytes size) {
-  return ReadToHost("cuMemcpyDtoHAsync", stream, destination, source, size, Returns::kWhenQueued);
+  return CopySides("cuMemcpyDtoHAsync", stream,
+                   {Side::kHost, stream.device(), Span(destination, size)},
+                   {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
 absl::Status SimulatedExecutor::CopyDeviceToDevice(Stream stream, DeviceAddress destination,
                                                    DeviceAddress source, Bytes size) {
-  return CopyOnDevice("cuMemcpyDtoDAsync", stream, destination, source, size);
+  return CopySides("cuMemcpyDtoDAsync", stream,
+                   {Side::kMemory, stream.device(), Span(destination, size)},
+                   {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
 absl::Status SimulatedExecutor::Fill(Stream stream, DeviceAddress destination,
                                      const FillPattern& pattern, uint64_t count) {
-  return FillOnDevice("cuMemsetAsync", stream, destination, pattern, count);
+  return FillOnDevice("cuMemsetAsync", stream, destination, pattern, count, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
+                                     Bytes size) {
+  return CopySides("cuMemcpyAsync", stream,
+                   {Side::kAnywhere, stream.device(), Span(destination, size)},
+                   {Side::kAnywhere, stream.device(), Span(source, size)}, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::CopyPeer(Stream stream, const PeerAddress& destination,
+                                         const PeerAddress& source, Bytes size) {
+  return CopySides("cuMemcpyPeerAsync", stream,
+                   {Side::kAnywhere, destination.device, Span(destination.address, size)},
+                   {Side::kAnywhere, source.device, Span(source.address, size)},
+                   Returns::kWhenQueued);
 }
 
 }  // namespace twinmmu

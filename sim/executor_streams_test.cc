@@ -199,7 +199,8 @@ TEST_F(DeferredTest, TranslatesWhenItRuns) {
 // A host pointer into the window that the CPU may no longer use is a fault, not a crash.
 TEST_F(DeferredTest, FaultsWhereTheHostLostItsRight) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
-  const AddressRange host = Ready(1, On(Location::Host()));
+  const AddressRange host = Reserve(1);
+  MapNew(host.base, 1, On(Location::Host()));
   Grant(host, ForHost(Access::kReadWrite));
   EXPECT_THAT(executor().CopyDeviceToHost(stream_, reinterpret_cast<void*>(host.base.value()),
                                           range_.base, Bytes(4)),

@@ -67,16 +67,22 @@ TEST_F(ExecutorTest, RefusesImpossibleRanges) {
   EXPECT_THAT(executor().Fill(kDevice0, DeviceAddress(0), {}, 0), IsOk());
 }
 
-// A host pointer into the window is device memory, and needs the right of the host.
+// A host pointer into the window is memory of the machine: it needs the right of the device, or
+// that of the host.
 TEST_F(ExecutorTest, ProtectsTheWindowFromHostPointers) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
   const AddressRange device = Ready(1);
-  const AddressRange host = Ready(1, On(Location::Host()));
+  const AddressRange closed = Reserve(1);
+  MapNew(closed.base, 1);
+  const AddressRange host = Reserve(1);
+  MapNew(host.base, 1, On(Location::Host()));
   const auto from = [&](DeviceAddress source) {
     return executor().CopyHostToDevice(kDevice0, device.base + KiB(4),
                                        reinterpret_cast<const void*>(source.value()), Bytes(4));
   };
-  EXPECT_THAT(from(device.base), HasDriverCode(kInvalid));
+  EXPECT_THAT(from(device.base), IsOk());
+  EXPECT_THAT(from(closed.base), HasDriverCode(kInvalid));
+  EXPECT_THAT(from(device.end()), HasDriverCode(kInvalid));
   EXPECT_THAT(from(host.base), HasDriverCode(kInvalid));
   Grant(host, ForHost(Access::kRead));
   EXPECT_THAT(from(host.base), IsOk());

@@ -59,6 +59,36 @@ uint64_t ReleaseOf(const Mmu& mmu, AllocationHandle handle) {
       [](const CallEvent&) { return false; }));
 }
 
+bool FreesPlain(Call call) {
+  return call == Call::kFreeMemory || call == Call::kFreeHost || call == Call::kUnregisterHost ||
+         call == Call::kDestroyContext;
+}
+
+// The call that freed the plain memory that was last at `address`, if there is none now.
+uint64_t PlainFreeOf(const Mmu& mmu, DeviceAddress address) {
+  return NumberOf(Newest(
+      mmu,
+      [&](const CallEvent& event) {
+        return FreesPlain(event.call) && event.range.contains(address);
+      },
+      [](const CallEvent&) { return false; }));
+}
+
+// `range` is not all in one plain allocation: nullopt if it has nothing to do with any.
+std::optional<Misuse> WhyNotPlain(const Mmu& mmu, std::optional<DeviceOrdinal> device,
+                                  const AddressRange& range) {
+  if (mmu.MappingAt(range.base) != nullptr) return std::nullopt;
+  const PlainAllocation* const allocation = mmu.plain.Find(range.base);
+  if (allocation != nullptr) {
+    const bool beyond = !allocation->range.contains(range);
+    return Misuse{beyond ? Kind::kUseBeyondMemory : Kind::kUseWithoutPeerAccess,
+                  allocation->range.base, std::nullopt, device, allocation->made_by};
+  }
+  const uint64_t freed_by = PlainFreeOf(mmu, range.base);
+  if (freed_by == 0) return std::nullopt;
+  return Misuse{Kind::kUseAfterFreeOfMemory, range.base, std::nullopt, device, freed_by};
+}
+
 // The first address of `range` where not even a copy by `device` may access memory; or if that can,
 // where it may not access it itself.
 DeviceAddress FirstFault(const Mmu& mmu, DeviceOrdinal device, const AddressRange& range,
@@ -106,6 +136,18 @@ Misuse WhyNoRight(const Mmu& mmu, DeviceOrdinal device, DeviceAddress address) {
 
 }  // namespace
 
+Call MakerOf(PlainKind kind) {
+  switch (kind) {
+    case PlainKind::kDevice:
+      return Call::kAllocate;
+    case PlainKind::kPinned:
+      return Call::kAllocateHost;
+    case PlainKind::kRegistered:
+      return Call::kRegisterHost;
+  }
+  return Call::kOther;
+}
+
 std::string CauseOf(const Misuse& misuse) {
   const std::string by = absl::StrCat(" by call ", misuse.cause);
   const std::string at = misuse.address.has_value() ? ToString(*misuse.address) : "";
@@ -133,7 +175,15 @@ std::string CauseOf(const Misuse& misuse) {
     case Kind::kMapOverMapped:
       return absl::StrCat(at, " was mapped", by);
     case Kind::kDoubleFree:
+    case Kind::kUseAfterFreeOfMemory:
+    case Kind::kDoubleFreeOfMemory:
       return absl::StrCat(at, " was freed", by);
+    case Kind::kUseWithoutPeerAccess:
+      return absl::StrCat("what was made at ", at, by, " is on another device");
+    case Kind::kDoubleRegistration:
+      return absl::StrCat(at, " was registered", by);
+    case Kind::kUseBeyondMemory:
+      return absl::StrCat("it goes beyond the end of what was made at ", at, by);
     case Kind::kDoubleRelease:
     case Kind::kUseOfDeadHandle:
     case Kind::kUseOfReleasedHandle:
@@ -154,6 +204,7 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
   // What made the present state is told even if the ring has forgotten it.
   const MappingRecord* mapping = mmu.MappingAt(address);
   const std::optional<uint32_t> reserved = mmu.space.Find(address);
+  const PlainAllocation* plain = mmu.plain.Find(address);
   const auto add = [&](uint64_t call, const std::string& sentence) {
     if (entries.empty() || call < entries.back().call) entries.push_back({call, sentence});
   };
@@ -163,6 +214,11 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
   if (reserved.has_value()) {
     add(mmu.space.MadeBy(*reserved),
         absl::StrCat("cuMemAddressReserve reserved ", InWords(mmu.space[*reserved])));
+  }
+  if (plain != nullptr) {
+    const Call made = MakerOf(plain->kind);
+    add(plain->made_by,
+        SentenceOf(CallEvent{plain->made_by, made, false, plain->range, 0}, mmu.host));
   }
   std::reverse(entries.begin(), entries.end());
   return entries;
@@ -187,6 +243,8 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, AllocationHandle handle) {
 }
 
 Misuse WhyNoAccess(const Mmu& mmu, DeviceOrdinal device, const AddressRange& range, Access access) {
+  const std::optional<Misuse> plain = WhyNotPlain(mmu, device, range);
+  if (plain.has_value()) return *plain;
   const DeviceAddress address = FirstFault(mmu, device, range, access);
   const PageEntry entry = mmu.At(address);
   if (!entry.mapped()) {
@@ -204,7 +262,8 @@ Misuse WhyFault(const Mmu& mmu, const Fault& fault) {
   if (fault.location.type == LocationType::kDevice) {
     return WhyNoAccess(mmu, DeviceOrdinal(fault.location.id), fault.range, fault.access);
   }
-  return {Kind::kHostUseOfDeviceMemory, fault.range.base};
+  const std::optional<Misuse> plain = WhyNotPlain(mmu, std::nullopt, fault.range);
+  return plain.value_or(Misuse{Kind::kHostUseOfDeviceMemory, fault.range.base});
 }
 
 std::optional<Misuse> WhyPendingWorkFails(const Mmu& mmu, DiagnosticKind kind,
@@ -237,6 +296,14 @@ Misuse WhyNotFreed(const Mmu& mmu, DeviceAddress address) {
   const uint64_t freed_by = NumberOf(Newest(mmu, Call::kFree, address));
   return {freed_by == 0 ? Kind::kFreeOfUnreserved : Kind::kDoubleFree, address, std::nullopt,
           std::nullopt, freed_by};
+}
+
+Misuse WhyPlainNotFreed(const Mmu& mmu, DeviceAddress address) {
+  Misuse misuse{Kind::kFreeOfUnknownMemory, address};
+  if (mmu.plain.Find(address) != nullptr) return misuse;
+  misuse.cause = PlainFreeOf(mmu, address);
+  if (misuse.cause != 0) misuse.kind = Kind::kDoubleFreeOfMemory;
+  return misuse;
 }
 
 Misuse WhyNotUnmapped(const Mmu& mmu, const AddressRange& range, DeviceAddress hole) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "api/diagnostics.h"
+#include "sim/history.h"
 #include "sim/mmu.h"
+#include "sim/plain_allocation.h"
 
 namespace twinmmu {
 
@@ -24,6 +26,9 @@ struct Misuse {
 
 // "unmapped by call 31", if the cause is known; what the call itself says is not repeated.
 std::string CauseOf(const Misuse& misuse);
+
+// The call that makes plain memory of that kind.
+Call MakerOf(PlainKind kind);
 
 // Of all these: with mmu.mutex held, if only shared. They look only as far back as the history
 // reaches; what is older is taken for never having been.
@@ -46,6 +51,8 @@ std::optional<Misuse> WhyPendingWorkFails(const Mmu& mmu, DiagnosticKind kind,
 Misuse WhyNotReleased(const Mmu& mmu, AllocationHandle handle);
 // Nothing is reserved at `address`, which is to be freed.
 Misuse WhyNotFreed(const Mmu& mmu, DeviceAddress address);
+// No plain allocation that could be freed begins at `address`.
+Misuse WhyPlainNotFreed(const Mmu& mmu, DeviceAddress address);
 // Nothing is mapped at `hole` of `range`, which is to be unmapped.
 Misuse WhyNotUnmapped(const Mmu& mmu, const AddressRange& range, DeviceAddress hole);
 

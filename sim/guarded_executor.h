@@ -51,6 +51,8 @@ class GuardedExecutor : public Executor {
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments) override;
 
+  // For who has a guard of its own.
+  SimulatedExecutor& unguarded() { return executor_; }
   std::vector<Diagnostic> Leaks() const { return executor_.Leaks(); }
 
  private:

@@ -55,7 +55,17 @@ std::string SentenceOf(const CallEvent& event, int host) {
   switch (event.call) {
     case Call::kReserve:
       return absl::StrCat(name, " reserved ", range);
+    case Call::kAllocate:
+    case Call::kAllocateHost:
+      return absl::StrCat(name, " made ", range);
+    case Call::kRegisterHost:
+      return absl::StrCat(name, " registered ", range);
+    case Call::kUnregisterHost:
+      return absl::StrCat(name, " unregistered ", range);
     case Call::kFree:
+    case Call::kFreeMemory:
+    case Call::kFreeHost:
+    case Call::kDestroyContext:
       return absl::StrCat(name, " freed ", range);
     case Call::kCreate:
       return absl::StrCat(name, " created ", ToString(event.range.size), " under handle ",

@@ -32,6 +32,17 @@ namespace twinmmu {
   CALL(kGetAccess, "cuMemGetAccess")                             \
   CALL(kExport, "cuMemExportToShareableHandle")                  \
   CALL(kImport, "cuMemImportFromShareableHandle")                \
+  CALL(kAllocate, "cuMemAlloc")                                  \
+  CALL(kFreeMemory, "cuMemFree")                                 \
+  CALL(kAllocateHost, "cuMemHostAlloc")                          \
+  CALL(kFreeHost, "cuMemFreeHost")                               \
+  CALL(kRegisterHost, "cuMemHostRegister")                       \
+  CALL(kUnregisterHost, "cuMemHostUnregister")                   \
+  CALL(kDestroyContext, "cuCtxDestroy")                          \
+  CALL(kCopy, "cuMemcpy")                                        \
+  CALL(kCopyPeer, "cuMemcpyPeer")                                \
+  CALL(kCopyAsync, "cuMemcpyAsync")                              \
+  CALL(kCopyPeerAsync, "cuMemcpyPeerAsync")                      \
   CALL(kCopyHostToDevice, "cuMemcpyHtoD")                        \
   CALL(kCopyDeviceToHost, "cuMemcpyDtoH")                        \
   CALL(kCopyDeviceToDevice, "cuMemcpyDtoD")                      \

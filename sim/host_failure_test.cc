@@ -43,6 +43,8 @@ struct World {
   Executor& executor;
   AddressRange space;  // three reservations side by side: 8, 4 and 4 granules
   AllocationHandle plain, shared, host, overhanging, by_file, by_fabric, rdma;
+  DeviceAddress small, large;  // plain memory
+  void* pinned = nullptr;
   ShareableHandle fabric;
   int file = -1;
   Stream stream;
@@ -194,6 +196,11 @@ std::vector<Step> Using() {
       {"ask the stream", [](World& w) { return w.executor.QueryStream(w.stream).status(); }},
       {"synchronise", [](World& w) { return w.executor.SynchronizeStream(w.stream); }},
       {"synchronise the device", [](World& w) { return w.executor.SynchronizeDevice(kDevice0); }},
+  };
+}
+
+std::vector<Step> UsingRdma() {
+  return {
       {"create for RDMA",
        [](World& w) {
          AllocationProperties properties;
@@ -213,6 +220,63 @@ std::vector<Step> Using() {
       {"release for RDMA", [](World& w) { return w.vmm.Release(w.rdma); }},
       {"destroy event", [](World& w) { return w.executor.DestroyEvent(w.event); }},
       {"destroy stream", [](World& w) { return w.executor.DestroyStream(w.stream); }},
+  };
+}
+
+constexpr PlainCalls::Context kContext{kDevice0, 7};
+
+DeviceAddress AddressOf(const void* memory) {
+  return DeviceAddress(reinterpret_cast<uint64_t>(memory));
+}
+
+// Of memory that has its address from the start.
+std::vector<Step> UsingPlain() {
+  return {
+      {"allocate",
+       [](World& w) {
+         return Store(w.simulator->plain().Allocate(kContext, 2 * kGranule), w.large);
+       }},
+      {"allocate little",
+       [](World& w) { return Store(w.simulator->plain().Allocate(kContext, Bytes(64)), w.small); }},
+      {"allocate in a context",
+       [](World& w) {
+         return w.simulator->plain().Allocate({kDevice1, 8}, Bytes(64)).status();
+       }},
+      {"pin",
+       [](World& w) {
+         return Store(w.simulator->plain().AllocateHost(kContext, Bytes(64), 0), w.pinned);
+       }},
+      {"register",
+       [](World& w) {
+         return w.simulator->plain().RegisterHost(kContext, w.bytes.data(), Bytes(64), 0);
+       }},
+      {"copy plain",
+       [](World& w) {
+         return w.executor.CopyDeviceToDevice(kDevice0, w.large, w.small, Bytes(64));
+       }},
+      {"copy from anywhere",
+       [](World& w) {
+         return w.simulator->plain().Copy(w.stream, AddressOf(w.pinned), w.space.base, Bytes(64));
+       }},
+      {"copy beyond the end",
+       [](World& w) {
+         return w.executor.CopyDeviceToDevice(kDevice0, w.large, w.small, Bytes(65));
+       },
+       DriverCode::kInvalidValue},
+      {"enable peer access",
+       [](World& w) { return w.simulator->plain().EnablePeerAccess(kContext, kDevice1); }},
+      {"disable peer access",
+       [](World& w) { return w.simulator->plain().DisablePeerAccess(kContext, kDevice1); }},
+      {"free the inside", [](World& w) { return w.simulator->plain().Free(w.large + Bytes(1)); },
+       DriverCode::kInvalidValue},
+      {"free large", [](World& w) { return w.simulator->plain().Free(w.large); }},
+      {"free little", [](World& w) { return w.simulator->plain().Free(w.small); }},
+      {"allocate again",
+       [](World& w) { return Store(w.simulator->plain().Allocate(kContext, kGranule), w.large); }},
+      {"unregister", [](World& w) { return w.simulator->plain().UnregisterHost(w.bytes.data()); }},
+      {"free pinned", [](World& w) { return w.simulator->plain().FreeHost(w.pinned); }},
+      {"end the context", [](World& w) { return w.simulator->plain().FreeOwnedBy(7).status(); }},
+      {"end the other", [](World& w) { return w.simulator->plain().FreeOwnedBy(8).status(); }},
   };
 }
 
@@ -282,7 +346,8 @@ std::vector<Step> Ending() {
 
 std::vector<Step> Script() {
   std::vector<Step> script = Asking();
-  for (const std::vector<Step>& part : {Building(), Using(), Misusing(), Ending()}) {
+  for (const std::vector<Step>& part :
+       {Building(), Using(), UsingPlain(), UsingRdma(), Misusing(), Ending()}) {
     script.insert(script.end(), part.begin(), part.end());
   }
   return script;
@@ -313,6 +378,10 @@ std::string StateOf(World& w, bool what_the_cpu_sees) {
   for (const AllocationHandle handle : {w.plain, w.shared, w.host, w.by_file, w.by_fabric}) {
     const auto properties = w.vmm.GetAllocationProperties(handle);
     out << (properties.ok() ? ToString(*properties) : "gone") << "\n";
+  }
+  for (const DeviceAddress address :
+       {w.small, w.large, AddressOf(w.pinned), AddressOf(w.bytes.data())}) {
+    out << (w.simulator->plain().Find(address).ok() ? "plain" : "nothing") << "\n";
   }
   for (uint64_t i = 0; i < 18 && w.space.base != DeviceAddress(0); ++i) {
     const DeviceAddress at = w.Granules(i, 1).base;
@@ -376,7 +445,7 @@ std::unique_ptr<Simulator> MakeSimulator(StreamPolicy policy) {
   Profile profile = *Profile::Named("fabric-permitted");
   profile.stream_policy = policy;
   SimulatorOptions options;
-  options.diagnostics_kept = 15;  // as many as the script raises: StateOf raises many more
+  options.diagnostics_kept = 17;  // as many as the script raises: StateOf raises many more
   absl::StatusOr<std::unique_ptr<Simulator>> simulator;
   bool failed = false;
   {

@@ -55,6 +55,18 @@ void AddDescriptors(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   });
 }
 
+void AddPlain(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
+  mmu.plain.ForEach([&](const PlainAllocation& allocation) {
+    Diagnostic leak = LeakOf(
+        allocation.on_device() ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
+        MakerOf(allocation.kind), allocation.made_by);
+    leak.range = allocation.range;
+    leak.device = allocation.device;
+    leak.history = HistoryOf(mmu, leak.range->base);
+    leaks.push_back(std::move(leak));
+  });
+}
+
 }  // namespace
 
 Diagnostic LeakOf(DiagnosticKind kind, Call call, uint64_t number) {
@@ -72,6 +84,7 @@ std::vector<Diagnostic> LeaksOf(const Mmu& mmu) {
   AddReservations(mmu, leaks);
   AddAllocations(mmu, leaks);
   AddDescriptors(mmu, leaks);
+  AddPlain(mmu, leaks);
   return leaks;
 }
 

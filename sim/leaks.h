@@ -15,8 +15,8 @@ namespace twinmmu {
 // What `call`, of that number, has made and is left.
 Diagnostic LeakOf(DiagnosticKind kind, Call call, uint64_t number);
 
-// Mappings, reservations, references and open descriptors, each with the call that made it. With
-// mmu.mutex held alone.
+// Mappings, reservations, references, open descriptors and plain memory, each with the call that
+// made it. With mmu.mutex held alone.
 std::vector<Diagnostic> LeaksOf(const Mmu& mmu);
 
 }  // namespace twinmmu

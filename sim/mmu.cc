@@ -10,17 +10,19 @@ int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
 
 }  // namespace
 
-Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size_t diagnostics_kept)
+Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size_t diagnostics_kept,
+         DiagnosticObserver observer)
     : profile(machine),
       window(std::move(addresses)),
       page_shift(Log2(machine.page_size())),
       host(machine.device_count()),
       memory(machine),
+      plain(machine, window.plain(), &memory),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
       scheduler(machine.stream_policy, machine.stream_seed),
       history(calls_remembered),
-      log(diagnostics_kept) {}
+      log(diagnostics_kept, std::move(observer)) {}
 
 const AddressRange* Mmu::ReservationAt(DeviceAddress address) const {
   const PageEntry entry = At(address);

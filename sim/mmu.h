@@ -16,6 +16,7 @@
 #include "sim/history.h"
 #include "sim/page_table.h"
 #include "sim/physical_memory.h"
+#include "sim/plain_memory.h"
 #include "sim/pool.h"
 #include "sim/profile.h"
 #include "sim/stream_scheduler.h"
@@ -56,7 +57,7 @@ struct MappingRecord {
 // it.
 struct Mmu {
   Mmu(const Profile& machine, Window addresses, size_t calls_remembered = 0,
-      size_t diagnostics_kept = 0);
+      size_t diagnostics_kept = 0, DiagnosticObserver observer = nullptr);
 
   const Profile profile;
   const Window window;
@@ -65,10 +66,11 @@ struct Mmu {
 
   FairSharedMutex mutex;
   PhysicalMemory memory;
+  PlainMemory plain;
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;
-  uint32_t mappings_made = 0;
+  uint32_t buffers_made = 0;  // the last number of a mapping or a plain allocation
   Contexts contexts;
   StreamScheduler scheduler;
   History history;
@@ -88,6 +90,9 @@ struct Mmu {
         location.type == LocationType::kHost || location.type == LocationType::kHostNuma;
     return of_host ? host : kNowhere;
   }
+
+  // The number for the next mapping or plain allocation; not 0.
+  uint32_t NextBuffer() const { return std::max(buffers_made + 1, 1u); }
 
   // Whether `value` is a multiple of the minimum granularity.
   bool IsGranular(uint64_t value) const {
@@ -129,17 +134,22 @@ struct Mmu {
   char* MemoryOf(const MappingRecord& mapping) const {
     return AllocationOf(mapping).pages->backing.data() + SizeOf(mapping.offset).value();
   }
+  static char* MemoryOf(const PlainAllocation& allocation, DeviceAddress address) {
+    return allocation.memory + (address - allocation.range.base).value();
+  }
   // Calls visit(char* host_memory, uint64_t size) for each piece of `range` that is contiguous in
-  // host memory, in order of addresses. All of `range` must be mapped.
+  // host memory, in order of addresses. All of `range` must be mapped, or in one plain allocation.
   template <typename Visit>
   void ForEachPiece(const AddressRange& range, const Visit& visit) const {
     for (uint64_t done = 0; done < range.size.value();) {
       const DeviceAddress address = range.base + Bytes(done);
-      const MappingRecord& mapping = *MappingAt(address);
-      const uint64_t inside = (address - AddressOf(mapping.first_page)).value();
+      const MappingRecord* const mapping = MappingAt(address);
+      if (mapping == nullptr)
+        return visit(MemoryOf(*plain.Find(address), address), range.size.value());
+      const uint64_t inside = (address - AddressOf(mapping->first_page)).value();
       const uint64_t length =
-          std::min(range.size.value() - done, SizeOf(mapping.pages).value() - inside);
-      visit(MemoryOf(mapping) + inside, length);
+          std::min(range.size.value() - done, SizeOf(mapping->pages).value() - inside);
+      visit(MemoryOf(*mapping) + inside, length);
       done += length;
     }
   }

@@ -42,6 +42,16 @@ absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
                    ", of which ", ToString(capacity.kept_back), " are kept back"));
 }
 
+void PhysicalMemory::Occupy(Bytes size, const Location& location) {
+  Capacity& capacity = CapacityOf(location);
+  capacity.used = capacity.used + size;
+}
+
+void PhysicalMemory::Vacate(Bytes size, const Location& location) {
+  Capacity& capacity = CapacityOf(location);
+  capacity.used = capacity.used - size;
+}
+
 absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
                                                         const AllocationProperties& properties,
                                                         uint64_t call) {
@@ -64,8 +74,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->number] = pages;
   if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
   ++next_number_;
-  Capacity& capacity = CapacityOf(properties.location);
-  capacity.used = capacity.used + size;
+  Occupy(size, properties.location);
   return AllocationHandle(
       table_.Insert(Allocation{properties, std::move(pages), 1, 0, call, false, {}}));
 }
@@ -103,8 +112,7 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
 }
 
 void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
-  Capacity& capacity = CapacityOf(pages->location);
-  capacity.used = capacity.used - pages->size;
+  Vacate(pages->size, pages->location);
   fabric_.erase(pages->number);
   if (pages->backing.Free()) return;
   pages->next_unfreed = std::move(unfreed_);

@@ -105,6 +105,10 @@ class PhysicalMemory {
   std::optional<AllocationHandle> Import(const FileIdentity& identity, uint64_t call);
   std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
 
+  // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
+  void Occupy(Bytes size, const Location& location);
+  void Vacate(Bytes size, const Location& location);
+
   MemoryInfo Info(DeviceOrdinal device);
   size_t size() const { return table_.size(); }
 

@@ -5,7 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "sim/page_table.h"
 
 namespace twinmmu {
@@ -119,8 +121,9 @@ absl::Status ValidateWindow(const Profile& profile) {
 absl::Status ValidateDevices(const Profile& profile) {
   const size_t count = profile.devices.size();
   // One location is the host.
-  if (count > PageEntry::kMaxLocations - 1) {
-    return Wrong("devices", count, " devices are more than ", PageEntry::kMaxLocations - 1);
+  static_assert(Profile::kMaxDevices == PageEntry::kMaxLocations - 1);
+  if (count > Profile::kMaxDevices) {
+    return Wrong("devices", count, " devices are more than ", Profile::kMaxDevices);
   }
   for (size_t i = 0; i < count; ++i) {
     const DeviceProfile& device = profile.devices[i];
@@ -228,6 +231,21 @@ void Profile::SetDeviceCount(int count) {
   devices.resize(size, copied);
   peers.resize(size);
   for (std::vector<bool>& row : peers) row.resize(size, reach);
+}
+
+absl::Status Profile::SetStreamPolicy(absl::string_view policy) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(policy, absl::MaxSplits(':', 1));
+  const bool with_seed = parts.first.size() != policy.size();
+  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+    if (parts.first != known.name || (with_seed && known.policy != StreamPolicy::kSeeded)) continue;
+    uint64_t seed = stream_seed;
+    if (with_seed && !absl::SimpleAtoi(parts.second, &seed)) continue;
+    stream_policy = known.policy;
+    stream_seed = seed;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("it is eager, deferred, seeded or seeded:NUMBER");
 }
 
 bool Profile::Supports(DeviceAttribute capability, int device) const {

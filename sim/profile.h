@@ -145,9 +145,14 @@ struct Profile {
   // OK, or InvalidArgument saying which value is wrong, and why.
   absl::Status Validate() const;
 
+  static constexpr int kMaxDevices = 15;
   // Makes it a machine of `count` devices: further ones are copies of the first, and are its peers
   // as the second is, or if there was none.
   void SetDeviceCount(int count);
+
+  // "eager", "deferred", "seeded" or "seeded:7", where 7 is the seed. InvalidArgument: none of
+  // them.
+  absl::Status SetStreamPolicy(absl::string_view policy);
 
   int device_count() const { return static_cast<int>(devices.size()); }
   // Whether `device`, which exists, has this capability.

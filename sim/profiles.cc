@@ -1,5 +1,6 @@
 // The machines that have a name.
 
+#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -81,6 +82,34 @@ Profile FabricPermitted() {
   return profile;
 }
 
+// The attributes that the driver of a CUDA version knows: those up to a number, and some of the
+// next ones. Source: CUdevice_attribute in the cuda.h of each version.
+struct DriverLevel {
+  int version;
+  int last_attribute;
+  int also;  // 0: none
+};
+
+// The reference as an older driver sees it.
+Profile AtLevel(const DriverLevel& level) {
+  Profile profile = Reference();
+  profile.driver_version = level.version;
+  for (DeviceProfile& device : profile.devices) {
+    for (auto at = device.attributes.begin(); at != device.attributes.end();) {
+      const int attribute = static_cast<int>(at->first);
+      const bool known = attribute <= level.last_attribute || attribute == level.also;
+      at = known ? std::next(at) : device.attributes.erase(at);
+    }
+  }
+  return profile;
+}
+
+Profile Driver101() { return AtLevel({10010, 101, 0}); }
+Profile Driver102() { return AtLevel({10020, 105, 0}); }
+Profile Driver110() { return AtLevel({11000, 111, 0}); }
+Profile Driver120() { return AtLevel({12000, 127, 129}); }
+Profile Driver124() { return AtLevel({12040, 134, 0}); }
+
 }  // namespace
 
 absl::Span<const NamedProfile> NamedProfiles() {
@@ -98,6 +127,13 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"one-device", "one device of the reference", OneDevice},
       {"eight-devices", "eight devices, each a peer of every other", EightDevices},
       {"no-peers", "two devices that cannot reach each other's memory", NoPeers},
+      {"driver-10.1", "the reference under the last driver without virtual memory management",
+       Driver101},
+      {"driver-10.2", "under the first driver with it", Driver102},
+      {"driver-11.0", "under the first one that retains a handle by its address", Driver110},
+      {"driver-12.0", "under a driver of CUDA 12.0", Driver120},
+      {"driver-12.4", "under the first one with fabric handles", Driver124},
+      {"driver-13.0", "under a driver of CUDA 13.0: the reference", Reference},
   };
   return kProfiles;
 }

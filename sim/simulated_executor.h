@@ -12,6 +12,7 @@
 #include "sim/contexts.h"
 #include "sim/handle_table.h"
 #include "sim/mmu.h"
+#include "sim/plain_allocation.h"
 #include "sim/stream_scheduler.h"
 
 namespace twinmmu {
@@ -62,47 +63,80 @@ class SimulatedExecutor : public Executor {
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments) override;
 
+  // What Executor does not have: see sim/plain_calls.h.
+  absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
+                    Bytes size);
+  absl::Status Copy(Stream stream, DeviceAddress destination, DeviceAddress source, Bytes size);
+  absl::Status CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                        const PeerAddress& source, Bytes size);
+  absl::Status CopyPeer(Stream stream, const PeerAddress& destination, const PeerAddress& source,
+                        Bytes size);
+
   // The streams and events that were not destroyed.
   std::vector<Diagnostic> Leaks() const;
 
  private:
   using Queue = StreamScheduler::Queue;
 
+  // What an operation writes or reads.
+  struct Side {
+    enum Kind {
+      kNothing,
+      // As it is passed:
+      kMemory,    // mapped or plain
+      kHost,      // a pointer of the host, which may lead to memory of devices
+      kAnywhere,  // one or the other
+      // What kHost can turn out to be:
+      kHostMemory,   // mapped or plain
+      kHostPointer,  // of the process, taken at its word
+    };
+    Kind kind = kNothing;
+    DeviceOrdinal device;  // whose right counts
+    AddressRange range;
+
+    // What must not go away until the operation is done.
+    AddressRange used() const { return kind == kHostPointer ? AddressRange() : range; }
+  };
   // A copy or a fill of at least one byte.
   struct Operation {
-    enum Kind { kHostToDevice, kDeviceToHost, kDeviceToDevice, kFill };
-    Kind kind = kFill;
+    enum Kind { kCopy, kFill };
+    Kind kind = kCopy;
     const char* call = "";  // the driver's name of the one that was asked for
     Stream stream;
-    AddressRange written;  // of the device; empty: nothing
-    AddressRange read;     // of the device; empty: nothing
-    const void* source = nullptr;
-    void* destination = nullptr;
+    Side written;
+    Side read;
     FillPattern pattern;
-    uint64_t call_number = 0;  // once it is queued
+    // Once it is queued:
+    bool synchronous = false;  // its memory wants to be done with when a call returns
+    uint64_t call_number = 0;
   };
-  enum class Returns { kWhenQueued, kWhenDone };
+  enum class Returns {
+    kWhenQueued,
+    kWhenItMay,  // when it is queued, unless it is synchronous
+    kWhenDone,
+  };
 
-  absl::Status WriteFromHost(const char* call, Stream stream, DeviceAddress destination,
-                             const void* source, Bytes size, Returns returns);
-  absl::Status ReadToHost(const char* call, Stream stream, void* destination, DeviceAddress source,
-                          Bytes size, Returns returns);
-  absl::Status CopyOnDevice(const char* call, Stream stream, DeviceAddress destination,
-                            DeviceAddress source, Bytes size);
+  absl::Status CopySides(const char* call, Stream stream, const Side& written, const Side& read,
+                         Returns returns);
   absl::Status FillOnDevice(const char* call, Stream stream, DeviceAddress destination,
-                            const FillPattern& pattern, uint64_t count);
+                            const FillPattern& pattern, uint64_t count, Returns returns);
 
   // The way of every operation, its stream being checked: checked, then run or queued.
-  absl::Status Submit(const Queue& queue, const Operation& operation, Returns returns);
+  absl::Status Submit(const Queue& queue, Operation& operation, Returns returns);
   absl::Status Enqueue(const Queue& queue, const Operation& operation, Returns returns);
   absl::Status CheckFillBorders(const char* call, DeviceOrdinal device,
                                 const AddressRange& range) const;
   absl::Status CheckWrappedFill(const char* call, DeviceOrdinal device, const AddressRange& range,
                                 Bytes width) const;
-  // Whether all that it uses is accessible; if not, `fault` says what. With mmu_.mutex held, as
-  // Perform.
+  // What the side turns out to be. With mmu_.mutex held, as what follows.
+  Side::Kind KindOf(const Side& side) const;
+  bool IsSynchronous(const Side& side) const;
+  // Whether all that it uses is accessible; if not, `fault` says what.
+  bool CanUse(const Operation& operation, const Side& side, Access access, Fault* fault) const;
   bool CanPerform(const Operation& operation, Fault* fault) const;
   void Perform(const Operation& operation) const;
+  template <typename Visit>
+  void ForEachPiece(const Side& side, const Visit& visit) const;
   // Queued work: does what was asked for, or raises a fault and writes nothing.
   void Run(const Operation& operation) const;
 

@@ -10,6 +10,7 @@
 #include "sim/guarded_vmm.h"
 #include "sim/leaks.h"
 #include "sim/mmu.h"
+#include "sim/plain_memory.h"
 #include "sim/window.h"
 
 namespace twinmmu {
@@ -17,14 +18,17 @@ namespace twinmmu {
 struct Simulator::Parts {
   Parts(const Profile& profile, Window window, SimulatorOptions how)
       : options(std::move(how)),
-        mmu(profile, std::move(window), options.calls_remembered, options.diagnostics_kept),
+        mmu(profile, std::move(window), options.calls_remembered, options.diagnostics_kept,
+            options.at_once),
         vmm(&mmu),
-        executor(&mmu) {}
+        executor(&mmu),
+        plain(&mmu, &executor.unguarded()) {}
 
   const SimulatorOptions options;
   Mmu mmu;
   GuardedVmm vmm;
   GuardedExecutor executor;
+  PlainCalls plain;
 };
 
 namespace {
@@ -44,7 +48,8 @@ absl::StatusOr<std::unique_ptr<Simulator>> Simulator::Create(const Profile& prof
   try {
     const absl::Status valid = profile.Validate();
     if (!valid.ok()) return valid;
-    absl::StatusOr<Window> window = Window::Make(profile.window, profile.default_alignment());
+    absl::StatusOr<Window> window = Window::Make(profile.window, profile.default_alignment(),
+                                                 PlainMemory::AddressesFor(profile));
     if (!window.ok()) return window.status();
     // Not make_unique: the constructor is private.
     return std::unique_ptr<Simulator>(
@@ -71,6 +76,8 @@ Simulator::~Simulator() {
 absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
 
+PlainCalls& Simulator::plain() { return parts_->plain; }
+
 void Simulator::PlaceNextReservation(DeviceAddress base) {
   const std::unique_lock lock(parts_->mmu.mutex);
   parts_->mmu.space.PlaceNext(base);
@@ -92,6 +99,14 @@ std::vector<HistoryEntry> Simulator::HistoryOf(DeviceAddress address) const {
   return twinmmu::HistoryOf(parts_->mmu, address);
 }
 
+std::optional<AddressRange> Simulator::ReservationAt(DeviceAddress address) const {
+  const std::shared_lock lock(parts_->mmu.mutex);
+  const std::optional<uint32_t> reserved = parts_->mmu.space.Find(address);
+  if (!reserved.has_value()) return std::nullopt;
+  return parts_->mmu.space[*reserved];
+}
+
 const Profile& Simulator::profile() const { return parts_->mmu.profile; }
+const AddressRange& Simulator::window() const { return parts_->mmu.window.range(); }
 
 }  // namespace twinmmu

@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
+#include "sim/plain_calls.h"
 #include "sim/profile.h"
 
 namespace twinmmu {
@@ -27,6 +29,10 @@ struct SimulatorOptions {
   size_t calls_remembered = 4096;
   // How many diagnostics are kept in full; all are counted.
   size_t diagnostics_kept = 256;
+  // Called with each diagnostic as it is noticed, so that it is known even if the process ends at
+  // once: its kind, and all of it, or null if it is only counted. By the thread whose call it is
+  // about, inside that call: it must not call the simulator, nor throw.
+  std::function<void(DiagnosticKind, const Diagnostic*)> at_once;
   // Called by the destructor with the diagnostics that were kept, and the leaks. For tests:
   //   [](const std::vector<Diagnostic>& all) { EXPECT_THAT(all, IsEmpty()); }
   std::function<void(const std::vector<Diagnostic>&)> at_end;
@@ -47,7 +53,14 @@ class Simulator : public Driver {
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
 
+  // Calls of the driver beyond those of api/.
+  PlainCalls& plain();
+
   const Profile& profile() const;
+  // Where reservations are.
+  const AddressRange& window() const;
+  // The reservation that contains `address`; nothing: there is none.
+  std::optional<AddressRange> ReservationAt(DeviceAddress address) const;
 
   // The next reservation begins at `base`, whatever the caller hints, if that is free then: for who
   // plays what happened elsewhere, where neighbours matter.
@@ -60,8 +73,8 @@ class Simulator : public Driver {
   // How many of a kind were noticed, kept or not.
   uint64_t CountOf(DiagnosticKind kind) const;
   // What is there now and would be lost if this were the end: streams, events, mappings,
-  // reservations, references to allocations, and descriptors of exported memory as far as the host
-  // tells.
+  // reservations, references to allocations, plain memory, and descriptors of exported memory as
+  // far as the host tells.
   std::vector<Diagnostic> leaks() const;
   // The remembered calls that had to do with an address, oldest first.
   std::vector<HistoryEntry> HistoryOf(DeviceAddress address) const;

@@ -11,6 +11,7 @@
 #include "api/vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/plain_calls.h"
 #include "sim/simulator.h"
 
 namespace twinmmu {
@@ -46,6 +47,7 @@ class MachineTest : public testing::Test {
 
   Vmm& vmm() { return **simulator_->vmm(); }
   Executor& executor() { return **simulator_->executor(); }
+  PlainCalls& plain() { return simulator_->plain(); }
   const Profile& profile() const { return simulator_->profile(); }
 
   AddressRange Reserve(uint64_t granules, DeviceAddress hint = DeviceAddress(0)) {

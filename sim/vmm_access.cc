@@ -274,7 +274,11 @@ absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceA
   }
   const std::shared_lock lock(mmu_.mutex);
   const PageEntry entry = mmu_.At(address);
-  if (!entry.mapped()) return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
+  if (!entry.mapped()) {
+    // Plain memory is there, but not by a right.
+    if (mmu_.plain.Find(address) != nullptr) return Access::kNone;
+    return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
+  }
   const Access own = entry.access(number);
   const bool confused = mmu_.profile.quirks.host_access_falls_back_to_device &&
                         location.type == LocationType::kHost && mmu_.profile.device_count() != 0;

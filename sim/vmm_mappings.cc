@@ -103,12 +103,12 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mapping.offset = static_cast<uint32_t>(mmu_.PagesIn(offset));
   mapping.allocation = PhysicalMemory::NumberOf(handle);
   mapping.reservation = mmu_.At(range.base).index();
-  mapping.number = std::max(mmu_.mappings_made + 1, 1u);
+  mapping.number = mmu_.NextBuffer();
   mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
   mapping.call = call.number();
   mmu_.table.Prepare();  // what can fail comes first
   const uint32_t id = mmu_.mappings.Add(mapping);
-  mmu_.mappings_made = mapping.number;
+  mmu_.buffers_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.memory.AddMapping(mapping.allocation);
   const bool hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping &&
@@ -260,6 +260,7 @@ void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
     if (misuse.has_value()) call.Report(Severity::kError, *misuse);
   } catch (const std::bad_alloc&) {
     mmu_.log.Count(kind);
+    mmu_.log.Drop(kind);
   }
 }
 

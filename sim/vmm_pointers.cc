@@ -13,6 +13,58 @@ namespace {
 constexpr uint64_t kHostMemory = 1;    // CU_MEMORYTYPE_HOST
 constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
 
+// Numbers that have no name in api/attributes.h.
+constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
+constexpr auto kHardwareDecompressCapable = static_cast<PointerAttribute>(21);
+
+// `reachable`: for the device that asks.
+absl::StatusOr<uint64_t> AttributeOfPlain(const PlainAllocation& plain, PointerAttribute attribute,
+                                          DeviceAddress address, bool reachable) {
+  const bool on_device = plain.on_device();
+  if (attribute == kHardwareDecompressCapable) return on_device ? 1 : 0;
+  if (attribute == kP2pTokens && on_device) return 0;
+  switch (attribute) {
+    case PointerAttribute::kContext:
+      return plain.owner;
+    case PointerAttribute::kMemoryType:
+      return on_device ? kDeviceMemory : kHostMemory;
+    case PointerAttribute::kDevicePointer:
+      if (reachable) return address.value();
+      break;
+    case PointerAttribute::kHostPointer:
+      if (!on_device) return address.value();
+      break;
+    case PointerAttribute::kSyncMemops:
+      return plain.sync_memops ? 1 : 0;
+    case PointerAttribute::kBufferId:
+      return plain.buffer_id;
+    case PointerAttribute::kDeviceOrdinal:
+      return plain.device.value();
+    case PointerAttribute::kRangeStartAddress:
+      return plain.range.base.value();
+    case PointerAttribute::kRangeSize:
+      return plain.range.size.value();
+    case PointerAttribute::kIsLegacyCudaIpcCapable:
+    case PointerAttribute::kIsGpuDirectRdmaCapable:
+      return on_device ? 1 : 0;
+    case PointerAttribute::kMapped:
+      return 1;
+    case PointerAttribute::kAccessFlags:
+      return static_cast<uint64_t>(Access::kReadWrite);
+    case PointerAttribute::kMappingSize:
+      return plain.block.size.value();
+    case PointerAttribute::kMappingBaseAddress:
+      return plain.block.base.value();
+    case PointerAttribute::kMemoryBlockId:
+      return plain.block_id;
+    case PointerAttribute::kIsManaged:
+    case PointerAttribute::kAllowedHandleTypes:
+    case PointerAttribute::kMempoolHandle:
+      return 0;
+  }
+  return InvalidValue("cuPointerGetAttribute", ToString(address), " has no ", ToString(attribute));
+}
+
 }  // namespace
 
 // Of an address where nothing is mapped.
@@ -36,7 +88,11 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
   if (!known.ok()) return known;
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
-  if (mapping == nullptr) return AttributeOfReserved(attribute, address);
+  if (mapping == nullptr) {
+    const PlainAllocation* const plain = mmu_.plain.Find(address);
+    if (plain == nullptr) return AttributeOfReserved(attribute, address);
+    return AttributeOfPlain(*plain, attribute, address, mmu_.plain.CanReach(device, *plain));
+  }
   const PageEntry entry = mmu_.At(address);
   const Allocation& allocation = mmu_.AllocationOf(*mapping);
   const bool on_device = allocation.on_device();
@@ -94,6 +150,8 @@ absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
   if (!usable.ok()) return usable;
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
+  const PlainAllocation* const plain = mapping == nullptr ? mmu_.plain.Find(address) : nullptr;
+  if (plain != nullptr && mmu_.plain.CanReach(device, *plain)) return plain->range;
   if (mapping == nullptr || mmu_.At(address).access(device.value()) == Access::kNone) {
     return Fail(DriverCode::kNotFound, kCall, "nothing is mapped at ", ToString(address), " that ",
                 ToString(device), " can access");

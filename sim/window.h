@@ -14,17 +14,21 @@
 namespace twinmmu {
 
 // While it lives, nothing else of the process is placed there, and a CPU access to it faults,
-// except where Show put memory. Without a claim (WindowProfile::claimed) it is only numbers. Not
+// except where Show put memory. Without a claim (WindowProfile::claimed) it is only numbers. One
+// part is for what is mapped, one behind it for memory that has its address from the start. Not
 // thread-safe for overlapping ranges.
 class Window {
  public:
-  // `alignment`: a power of two. ResourceExhausted: the host has no such span left.
-  static absl::StatusOr<Window> Make(const WindowProfile& profile, Bytes alignment);
+  // `alignment`: a power of two. `plain`: the second part; if the window is claimed, only its size
+  // counts. ResourceExhausted: the host has no such span left.
+  static absl::StatusOr<Window> Make(const WindowProfile& profile, Bytes alignment,
+                                     const AddressRange& plain = {});
   Window(Window&& other) noexcept;
   Window& operator=(Window&&) = delete;
   ~Window();
 
   const AddressRange& range() const { return range_; }
+  const AddressRange& plain() const { return plain_; }
   bool claimed() const { return claim_ != nullptr; }
 
   // These are for a window that is claimed, and ResourceExhausted where the host refused.
@@ -38,10 +42,11 @@ class Window {
   absl::Status Hide(const AddressRange& range) const;
 
  private:
-  Window(const AddressRange& range, char* claim, size_t claim_size)
-      : range_(range), claim_(claim), claim_size_(claim_size) {}
+  Window(const AddressRange& range, const AddressRange& plain, char* claim, size_t claim_size)
+      : range_(range), plain_(plain), claim_(claim), claim_size_(claim_size) {}
 
   AddressRange range_;
+  AddressRange plain_;
   char* claim_;  // null: not claimed
   size_t claim_size_;
 };

@@ -66,6 +66,25 @@ struct CUmemFabricHandle {
   unsigned char data[64];
 };
 
+struct CUuuid {
+  char bytes[16];
+};
+
+// What cuDeviceGetProperties tells: the device attributes 1 to 10, sizes and blocks by their three
+// dimensions.
+struct CUdevprop {
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int sharedMemPerBlock;
+  int totalConstantMemory;
+  int SIMDWidth;
+  int memPitch;
+  int regsPerBlock;
+  int clockRate;
+  int textureAlign;
+};
+
 inline constexpr CUresult CUDA_SUCCESS = 0;
 inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 
@@ -74,7 +93,28 @@ inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_FABRIC = 8;
 
 inline constexpr unsigned int CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned int CU_EVENT_DEFAULT = 0;
+inline constexpr unsigned int CU_EVENT_BLOCKING_SYNC = 1;
+inline constexpr unsigned int CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr unsigned int CU_EVENT_INTERPROCESS = 4;
 inline constexpr unsigned int CU_EVENT_WAIT_DEFAULT = 0;
+inline constexpr unsigned int CU_EVENT_WAIT_EXTERNAL = 1;
+
+// Of contexts.
+using CUlimit = int;
+using CUfunc_cache = int;
+using CUdevice_P2PAttribute = int;
+inline constexpr unsigned int CU_CTX_SCHED_MASK = 7;
+inline constexpr unsigned int CU_CTX_MAP_HOST = 8;
+inline constexpr unsigned int CU_CTX_FLAGS_MASK = 255;
+inline constexpr CUlimit CU_LIMIT_STACK_SIZE = 0;
+inline constexpr CUlimit CU_LIMIT_MALLOC_HEAP_SIZE = 2;
+inline constexpr CUfunc_cache CU_FUNC_CACHE_PREFER_EQUAL = 3;
+inline constexpr CUdevice_P2PAttribute CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1;
+inline constexpr CUdevice_P2PAttribute CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2;
+inline constexpr CUdevice_P2PAttribute CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3;
+inline constexpr CUdevice_P2PAttribute CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4;
+inline constexpr CUdevice_P2PAttribute
+    CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5;
 
 using CUjit_option = int;
 inline constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;
@@ -85,6 +125,8 @@ inline constexpr CUdriverProcAddressQueryResult CU_GET_PROC_ADDRESS_SUCCESS = 0;
 inline constexpr CUdriverProcAddressQueryResult CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1;
 inline constexpr CUdriverProcAddressQueryResult CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2;
 inline constexpr uint64_t CU_GET_PROC_ADDRESS_DEFAULT = 0;
+inline constexpr uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
+inline constexpr uint64_t CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2;
 
 // Exported as "cuGetProcAddress" (CUDA 11.3) and "cuGetProcAddress_v2" (CUDA 12.0).
 using cuGetProcAddress_v11030_t = CUresult(const char* symbol, void** function, int version,

@@ -1,0 +1,537 @@
+/* The part of the CUDA driver API that programs need which manage virtual memory: written down from
+ * its documentation, for C and C++, so that such programs build without the toolkit. They run on
+ * any libcuda.so.1. Names, values and layouts are the driver's, as a header of CUDA 12.4 has them;
+ * cuda_header_test.cc compares all of it with the toolkit's own header where that is found.
+ *
+ * As there, a function is called by its plain name, and a macro makes of it the exported symbol:
+ * cuMemAlloc is cuMemAlloc_v2. With CUDA_API_PER_THREAD_DEFAULT_STREAM, copies and fills are those
+ * of the calling thread's own default stream.
+ */
+
+#ifndef TWINMMU_THIRD_PARTY_CUDA_ABI_INCLUDE_CUDA_H_
+#define TWINMMU_THIRD_PARTY_CUDA_ABI_INCLUDE_CUDA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUDA_VERSION 12040
+
+typedef uint64_t cuuint64_t;
+
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef struct CUctx_st* CUcontext;
+typedef struct CUstream_st* CUstream;
+typedef struct CUevent_st* CUevent;
+
+typedef enum cudaError_enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_STUB_LIBRARY = 34,
+  CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER = 36,
+  CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_MAP_FAILED = 205,
+  CUDA_ERROR_UNMAP_FAILED = 206,
+  CUDA_ERROR_ALREADY_MAPPED = 208,
+  CUDA_ERROR_NOT_MAPPED = 211,
+  CUDA_ERROR_ECC_UNCORRECTABLE = 214,
+  CUDA_ERROR_UNSUPPORTED_LIMIT = 215,
+  CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_FILE_NOT_FOUND = 301,
+  CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND = 302,
+  CUDA_ERROR_OPERATING_SYSTEM = 304,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_ILLEGAL_STATE = 401,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+  CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+  CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
+  CUDA_ERROR_PEER_ACCESS_NOT_ENABLED = 705,
+  CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE = 708,
+  CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+  CUDA_ERROR_TOO_MANY_PEERS = 711,
+  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
+  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
+  CUDA_ERROR_MISALIGNED_ADDRESS = 716,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_NOT_PERMITTED = 800,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+  CUDA_ERROR_SYSTEM_NOT_READY = 802,
+  CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+  CUDA_ERROR_TIMEOUT = 909,
+  CUDA_ERROR_UNKNOWN = 999
+} CUresult;
+
+/* Devices */
+
+typedef enum CUdevice_attribute_enum {
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+  CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY = 9,
+  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
+  CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
+  CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS = 31,
+  CU_DEVICE_ATTRIBUTE_ECC_ENABLED = 32,
+  CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
+  CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
+  CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
+  CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
+  CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
+  CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
+  CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
+  CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
+  CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD = 84,
+  CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
+  CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+  CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 91,
+  CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+  CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
+  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED = 104,
+  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED = 105,
+  CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED = 107,
+  CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 110,
+  CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
+  CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED = 116,
+  CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
+  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128,
+  CU_DEVICE_ATTRIBUTE_NUMA_ID = 131,
+  CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132,
+  CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID = 134,
+  CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 141,
+  CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED = 143,
+  CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 145
+} CUdevice_attribute;
+
+typedef enum CUdevice_P2PAttribute_enum {
+  CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
+  CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
+  CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
+  CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4
+} CUdevice_P2PAttribute;
+
+typedef struct CUuuid_st {
+  char bytes[16];
+} CUuuid;
+
+/* Contexts, streams and events */
+
+typedef enum CUctx_flags_enum {
+  CU_CTX_SCHED_AUTO = 0,
+  CU_CTX_SCHED_SPIN = 1,
+  CU_CTX_SCHED_YIELD = 2,
+  CU_CTX_SCHED_BLOCKING_SYNC = 4,
+  CU_CTX_MAP_HOST = 8,
+  CU_CTX_LMEM_RESIZE_TO_MAX = 16
+} CUctx_flags;
+
+typedef enum CUlimit_enum {
+  CU_LIMIT_STACK_SIZE = 0,
+  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+  CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+  CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3,
+  CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
+  CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5,
+  CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6
+} CUlimit;
+
+typedef enum CUfunc_cache_enum {
+  CU_FUNC_CACHE_PREFER_NONE = 0,
+  CU_FUNC_CACHE_PREFER_SHARED = 1,
+  CU_FUNC_CACHE_PREFER_L1 = 2,
+  CU_FUNC_CACHE_PREFER_EQUAL = 3
+} CUfunc_cache;
+
+typedef enum CUstream_flags_enum {
+  CU_STREAM_DEFAULT = 0,
+  CU_STREAM_NON_BLOCKING = 1
+} CUstream_flags;
+
+#define CU_STREAM_LEGACY ((CUstream)0x1)
+#define CU_STREAM_PER_THREAD ((CUstream)0x2)
+
+typedef enum CUstreamCaptureStatus_enum {
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
+  CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+  CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
+} CUstreamCaptureStatus;
+
+/* What a stream calls on the host */
+typedef void (*CUhostFn)(void* argument);
+typedef void (*CUstreamCallback)(CUstream stream, CUresult result, void* argument);
+
+typedef enum CUevent_flags_enum {
+  CU_EVENT_DEFAULT = 0,
+  CU_EVENT_BLOCKING_SYNC = 1,
+  CU_EVENT_DISABLE_TIMING = 2,
+  CU_EVENT_INTERPROCESS = 4
+} CUevent_flags;
+
+typedef enum CUevent_wait_flags_enum {
+  CU_EVENT_WAIT_DEFAULT = 0,
+  CU_EVENT_WAIT_EXTERNAL = 1
+} CUevent_wait_flags;
+
+/* Memory */
+
+#define CU_MEMHOSTALLOC_PORTABLE 0x1
+#define CU_MEMHOSTALLOC_DEVICEMAP 0x2
+#define CU_MEMHOSTALLOC_WRITECOMBINED 0x4
+#define CU_MEMHOSTREGISTER_PORTABLE 0x1
+#define CU_MEMHOSTREGISTER_DEVICEMAP 0x2
+
+typedef enum CUmemorytype_enum {
+  CU_MEMORYTYPE_HOST = 1,
+  CU_MEMORYTYPE_DEVICE = 2,
+  CU_MEMORYTYPE_ARRAY = 3,
+  CU_MEMORYTYPE_UNIFIED = 4
+} CUmemorytype;
+
+typedef enum CUpointer_attribute_enum {
+  CU_POINTER_ATTRIBUTE_CONTEXT = 1,
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+  CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+  CU_POINTER_ATTRIBUTE_P2P_TOKENS = 5,
+  CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
+  CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+  CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE = 10,
+  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+  CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
+  CU_POINTER_ATTRIBUTE_MAPPED = 13,
+  CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14,
+  CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE = 15,
+  CU_POINTER_ATTRIBUTE_ACCESS_FLAGS = 16,
+  CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
+  CU_POINTER_ATTRIBUTE_MAPPING_SIZE = 18,
+  CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
+  CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20
+} CUpointer_attribute;
+
+/* Virtual memory management */
+
+typedef enum CUmemLocationType_enum {
+  CU_MEM_LOCATION_TYPE_INVALID = 0,
+  CU_MEM_LOCATION_TYPE_DEVICE = 1,
+  CU_MEM_LOCATION_TYPE_HOST = 2,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
+  CU_MEM_LOCATION_TYPE_MAX = 0x7fffffff
+} CUmemLocationType;
+
+typedef struct CUmemLocation_st {
+  CUmemLocationType type;
+  int id; /* of the device, or of the node of the host */
+} CUmemLocation;
+
+typedef enum CUmemAccess_flags_enum {
+  CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
+  CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
+  CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
+  CU_MEM_ACCESS_FLAGS_PROT_MAX = 0x7fffffff
+} CUmemAccess_flags;
+
+typedef struct CUmemAccessDesc_st {
+  CUmemLocation location; /* who is granted the right */
+  CUmemAccess_flags flags;
+} CUmemAccessDesc;
+
+typedef enum CUmemAllocationType_enum {
+  CU_MEM_ALLOCATION_TYPE_INVALID = 0,
+  CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+  CU_MEM_ALLOCATION_TYPE_MAX = 0x7fffffff
+} CUmemAllocationType;
+
+typedef enum CUmemAllocationHandleType_enum {
+  CU_MEM_HANDLE_TYPE_NONE = 0,
+  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+  CU_MEM_HANDLE_TYPE_WIN32 = 2,
+  CU_MEM_HANDLE_TYPE_WIN32_KMT = 4,
+  CU_MEM_HANDLE_TYPE_FABRIC = 8,
+  CU_MEM_HANDLE_TYPE_MAX = 0x7fffffff
+} CUmemAllocationHandleType;
+
+typedef enum CUmemAllocationCompType_enum {
+  CU_MEM_ALLOCATION_COMP_NONE = 0,
+  CU_MEM_ALLOCATION_COMP_GENERIC = 1
+} CUmemAllocationCompType;
+
+#define CU_MEM_CREATE_USAGE_TILE_POOL 0x1
+
+typedef struct CUmemAllocationProp_st {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes; /* any of them, as bits */
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+} CUmemAllocationProp;
+
+typedef enum CUmemAllocationGranularity_flags_enum {
+  CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+  CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+} CUmemAllocationGranularity_flags;
+
+typedef struct CUmemFabricHandle_st {
+  unsigned char data[64];
+} CUmemFabricHandle;
+
+/* Looking functions up */
+
+typedef enum CUdriverProcAddress_flags_enum {
+  CU_GET_PROC_ADDRESS_DEFAULT = 0,
+  CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
+  CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2
+} CUdriverProcAddress_flags;
+
+typedef enum CUdriverProcAddressQueryResult_enum {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
+} CUdriverProcAddressQueryResult;
+
+/* Which symbol a name means */
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define TWINMMU_CUDA_PTDS(symbol) symbol##_ptds
+#define TWINMMU_CUDA_PTSZ(symbol) symbol##_ptsz
+#else
+#define TWINMMU_CUDA_PTDS(symbol) symbol
+#define TWINMMU_CUDA_PTSZ(symbol) symbol
+#endif
+
+#define cuGetProcAddress cuGetProcAddress_v2
+#define cuDeviceGetUuid cuDeviceGetUuid_v2
+#define cuDeviceTotalMem cuDeviceTotalMem_v2
+#define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
+#define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
+#define cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2
+#define cuCtxCreate cuCtxCreate_v2
+#define cuCtxDestroy cuCtxDestroy_v2
+#define cuCtxPushCurrent cuCtxPushCurrent_v2
+#define cuCtxPopCurrent cuCtxPopCurrent_v2
+#define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemAlloc cuMemAlloc_v2
+#define cuMemAllocPitch cuMemAllocPitch_v2
+#define cuMemFree cuMemFree_v2
+#define cuMemGetAddressRange cuMemGetAddressRange_v2
+#define cuMemAllocHost cuMemAllocHost_v2
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+#define cuMemHostRegister cuMemHostRegister_v2
+#define cuStreamDestroy cuStreamDestroy_v2
+#define cuEventDestroy cuEventDestroy_v2
+#define cuMemcpyHtoD TWINMMU_CUDA_PTDS(cuMemcpyHtoD_v2)
+#define cuMemcpyDtoH TWINMMU_CUDA_PTDS(cuMemcpyDtoH_v2)
+#define cuMemcpyDtoD TWINMMU_CUDA_PTDS(cuMemcpyDtoD_v2)
+#define cuMemsetD8 TWINMMU_CUDA_PTDS(cuMemsetD8_v2)
+#define cuMemsetD16 TWINMMU_CUDA_PTDS(cuMemsetD16_v2)
+#define cuMemsetD32 TWINMMU_CUDA_PTDS(cuMemsetD32_v2)
+#define cuMemcpyHtoDAsync TWINMMU_CUDA_PTSZ(cuMemcpyHtoDAsync_v2)
+#define cuMemcpyDtoHAsync TWINMMU_CUDA_PTSZ(cuMemcpyDtoHAsync_v2)
+#define cuMemcpyDtoDAsync TWINMMU_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define cuMemcpy TWINMMU_CUDA_PTDS(cuMemcpy)
+#define cuMemcpyAsync TWINMMU_CUDA_PTSZ(cuMemcpyAsync)
+#define cuMemcpyPeer TWINMMU_CUDA_PTDS(cuMemcpyPeer)
+#define cuMemcpyPeerAsync TWINMMU_CUDA_PTSZ(cuMemcpyPeerAsync)
+#define cuMemsetD8Async TWINMMU_CUDA_PTSZ(cuMemsetD8Async)
+#define cuMemsetD16Async TWINMMU_CUDA_PTSZ(cuMemsetD16Async)
+#define cuMemsetD32Async TWINMMU_CUDA_PTSZ(cuMemsetD32Async)
+#define cuStreamGetPriority TWINMMU_CUDA_PTSZ(cuStreamGetPriority)
+#define cuStreamGetFlags TWINMMU_CUDA_PTSZ(cuStreamGetFlags)
+#define cuStreamGetId TWINMMU_CUDA_PTSZ(cuStreamGetId)
+#define cuStreamGetCtx TWINMMU_CUDA_PTSZ(cuStreamGetCtx)
+#define cuStreamIsCapturing TWINMMU_CUDA_PTSZ(cuStreamIsCapturing)
+#define cuStreamAddCallback TWINMMU_CUDA_PTSZ(cuStreamAddCallback)
+#define cuLaunchHostFunc TWINMMU_CUDA_PTSZ(cuLaunchHostFunc)
+#define cuStreamQuery TWINMMU_CUDA_PTSZ(cuStreamQuery)
+#define cuStreamSynchronize TWINMMU_CUDA_PTSZ(cuStreamSynchronize)
+#define cuStreamWaitEvent TWINMMU_CUDA_PTSZ(cuStreamWaitEvent)
+#define cuEventRecord TWINMMU_CUDA_PTSZ(cuEventRecord)
+#define cuEventRecordWithFlags TWINMMU_CUDA_PTSZ(cuEventRecordWithFlags)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+CUresult cuInit(unsigned int flags);
+CUresult cuDriverGetVersion(int* version);
+CUresult cuGetErrorName(CUresult error, const char** name);
+CUresult cuGetErrorString(CUresult error, const char** text);
+CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult* found);
+CUresult cuGetExportTable(const void** table, const CUuuid* id);
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal);
+CUresult cuDeviceGetCount(int* count);
+CUresult cuDeviceGetName(char* name, int size, CUdevice device);
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device);
+CUresult cuDeviceGetLuid(char* luid, unsigned int* nodes, CUdevice device);
+CUresult cuDeviceGetPCIBusId(char* bus_id, int size, CUdevice device);
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id);
+CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device);
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device);
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer);
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device,
+                                 CUdevice peer);
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device);
+CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+CUresult cuDevicePrimaryCtxReset(CUdevice device);
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags);
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active);
+CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device);
+CUresult cuCtxDestroy(CUcontext context);
+CUresult cuCtxPushCurrent(CUcontext context);
+CUresult cuCtxPopCurrent(CUcontext* context);
+CUresult cuCtxSetCurrent(CUcontext context);
+CUresult cuCtxGetCurrent(CUcontext* context);
+CUresult cuCtxGetDevice(CUdevice* device);
+CUresult cuCtxSynchronize(void);
+CUresult cuCtxGetFlags(unsigned int* flags);
+CUresult cuCtxSetFlags(unsigned int flags);
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id);
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version);
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit);
+CUresult cuCtxSetLimit(CUlimit limit, size_t value);
+CUresult cuCtxGetCacheConfig(CUfunc_cache* config);
+CUresult cuCtxSetCacheConfig(CUfunc_cache config);
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
+CUresult cuCtxDisablePeerAccess(CUcontext peer);
+
+CUresult cuMemGetInfo(size_t* free_bytes, size_t* total_bytes);
+CUresult cuMemAlloc(CUdeviceptr* address, size_t size);
+CUresult cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
+                         unsigned int element);
+CUresult cuMemFree(CUdeviceptr address);
+CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* size, CUdeviceptr address);
+CUresult cuMemAllocHost(void** memory, size_t size);
+CUresult cuMemHostAlloc(void** memory, size_t size, unsigned int flags);
+CUresult cuMemFreeHost(void* memory);
+CUresult cuMemHostRegister(void* memory, size_t size, unsigned int flags);
+CUresult cuMemHostUnregister(void* memory);
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* address, void* memory, unsigned int flags);
+CUresult cuMemHostGetFlags(unsigned int* flags, void* memory);
+
+CUresult cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t size);
+CUresult cuMemcpyHtoD(CUdeviceptr destination, const void* source, size_t size);
+CUresult cuMemcpyDtoH(void* destination, CUdeviceptr source, size_t size);
+CUresult cuMemcpyDtoD(CUdeviceptr destination, CUdeviceptr source, size_t size);
+CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source,
+                      CUcontext source_context, size_t size);
+CUresult cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t size, CUstream stream);
+CUresult cuMemcpyHtoDAsync(CUdeviceptr destination, const void* source, size_t size,
+                           CUstream stream);
+CUresult cuMemcpyDtoHAsync(void* destination, CUdeviceptr source, size_t size, CUstream stream);
+CUresult cuMemcpyDtoDAsync(CUdeviceptr destination, CUdeviceptr source, size_t size,
+                           CUstream stream);
+CUresult cuMemcpyPeerAsync(CUdeviceptr destination, CUcontext destination_context,
+                           CUdeviceptr source, CUcontext source_context, size_t size,
+                           CUstream stream);
+CUresult cuMemsetD8(CUdeviceptr destination, unsigned char value, size_t count);
+CUresult cuMemsetD16(CUdeviceptr destination, unsigned short value, size_t count);
+CUresult cuMemsetD32(CUdeviceptr destination, unsigned int value, size_t count);
+CUresult cuMemsetD8Async(CUdeviceptr destination, unsigned char value, size_t count,
+                         CUstream stream);
+CUresult cuMemsetD16Async(CUdeviceptr destination, unsigned short value, size_t count,
+                          CUstream stream);
+CUresult cuMemsetD32Async(CUdeviceptr destination, unsigned int value, size_t count,
+                          CUstream stream);
+
+CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size, size_t alignment, CUdeviceptr hint,
+                             unsigned long long flags);
+CUresult cuMemAddressFree(CUdeviceptr address, size_t size);
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
+                     const CUmemAllocationProp* properties, unsigned long long flags);
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags);
+CUresult cuMemUnmap(CUdeviceptr address, size_t size);
+CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc* grants,
+                        size_t count);
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
+                        CUdeviceptr address);
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                        CUmemAllocationHandleType type);
+CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* properties,
+                                       CUmemAllocationGranularity_flags option);
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
+                                                CUmemGenericAllocationHandle handle);
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address);
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address);
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** values,
+                                CUdeviceptr address);
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                               CUdeviceptr address);
+
+CUresult cuStreamCreate(CUstream* stream, unsigned int flags);
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority);
+CUresult cuStreamDestroy(CUstream stream);
+CUresult cuStreamGetPriority(CUstream stream, int* priority);
+CUresult cuStreamGetFlags(CUstream stream, unsigned int* flags);
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id);
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context);
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status);
+CUresult cuStreamQuery(CUstream stream);
+CUresult cuStreamSynchronize(CUstream stream);
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* argument,
+                             unsigned int flags);
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument);
+CUresult cuEventCreate(CUevent* event, unsigned int flags);
+CUresult cuEventDestroy(CUevent event);
+CUresult cuEventRecord(CUevent event, CUstream stream);
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags);
+CUresult cuEventQuery(CUevent event);
+CUresult cuEventSynchronize(CUevent event);
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+/* No symbol: who does not say which form of a function to look up means the per-thread one. */
+static inline CUresult cuGetProcAddress_v2_ptsz(const char* symbol, void** function, int version,
+                                                cuuint64_t flags,
+                                                CUdriverProcAddressQueryResult* found) {
+  const cuuint64_t either =
+      CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if ((flags & either) == 0) flags |= CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  return cuGetProcAddress_v2(symbol, function, version, flags, found);
+}
+#undef cuGetProcAddress
+#define cuGetProcAddress cuGetProcAddress_v2_ptsz
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TWINMMU_THIRD_PARTY_CUDA_ABI_INCLUDE_CUDA_H_ */
