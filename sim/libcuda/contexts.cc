@@ -1,0 +1,88 @@
+#include "sim/libcuda/contexts.h"
+
+#include <pthread.h>
+
+namespace twinmmu::libcuda {
+namespace {
+
+void DeleteStack(void* stack) { delete static_cast<StackOfContexts*>(stack); }
+
+// The stacks of threads that end. Not those of the thread that leaves main: it may still make calls
+// when all thread-local objects are gone.
+pthread_key_t EndOfThread() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made = 0;
+    pthread_key_create(&made, DeleteStack);
+    return made;
+  }();
+  return key;
+}
+
+}  // namespace
+
+thread_local StackOfContexts* context_stack = nullptr;
+
+StackOfContexts& MakeContextStack() {
+  context_stack = new StackOfContexts;
+  pthread_setspecific(EndOfThread(), context_stack);
+  return *context_stack;
+}
+
+Contexts::Contexts(int devices) {
+  for (int i = 0; i < devices; ++i) {
+    primary_.push_back(std::make_unique<Context>(DeviceOrdinal(i), true));
+    known_.insert(primary_.back().get());
+  }
+}
+
+Context* Contexts::Find(cuda_abi::CUcontext handle) const {
+  auto* const context = reinterpret_cast<Context*>(handle);
+  const std::shared_lock lock(mutex_);
+  return known_.count(context) != 0 ? context : nullptr;
+}
+
+void Contexts::Enliven(Context& context) {
+  const std::lock_guard lock(context.mutex);
+  context.limits.clear();
+  context.id = ++last_id_;
+  context.alive = true;
+}
+
+void Contexts::Retain(Context& primary) {
+  const std::unique_lock lock(mutex_);
+  ++primary.retained;
+  if (!primary.alive) Enliven(primary);  // the first time, or after a reset
+}
+
+bool Contexts::Release(Context& primary, bool* last) {
+  const std::unique_lock lock(mutex_);
+  if (primary.retained == 0) return false;
+  *last = --primary.retained == 0;
+  if (*last) {
+    primary.alive = false;
+    primary.flags = 0;
+  }
+  return true;
+}
+
+bool Contexts::Reset(Context& primary) {
+  const std::unique_lock lock(mutex_);
+  primary.flags = 0;
+  return primary.alive.exchange(false);
+}
+
+Context& Contexts::Create(DeviceOrdinal device, unsigned int flags) {
+  auto made = std::make_unique<Context>(device, false);
+  const std::unique_lock lock(mutex_);
+  created_.reserve(created_.size() + 1);
+  known_.insert(made.get());
+  created_.push_back(std::move(made));
+  Context& context = *created_.back();
+  context.flags = flags;
+  Enliven(context);
+  return context;
+}
+
+bool Contexts::Destroy(Context& created) { return created.alive.exchange(false); }
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,87 @@
+// Contexts: the contexts of the program, and which of them is current for a thread.
+
+#ifndef TWINMMU_SIM_LIBCUDA_CONTEXTS_H_
+#define TWINMMU_SIM_LIBCUDA_CONTEXTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "api/allocation.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::libcuda {
+
+// A context that was given out, primary or created. It is never freed, so that a dead one is told
+// from a live one; a primary one comes back to life when it is retained again.
+struct Context {
+  Context(DeviceOrdinal of_device, bool is_primary) : device(of_device), primary(is_primary) {}
+
+  const DeviceOrdinal device;
+  const bool primary;
+  std::atomic<bool> alive{false};
+  std::atomic<unsigned int> flags{0};
+  std::atomic<int> cache_config{0};
+  std::atomic<uint64_t> id{0};  // not 0 once it has lived
+  uint64_t retained = 0;        // primary; guarded by Contexts
+  std::mutex mutex;             // guards what follows
+  std::vector<size_t> limits;   // by CUlimit
+
+  cuda_abi::CUcontext handle() { return reinterpret_cast<cuda_abi::CUcontext>(this); }
+};
+
+// What stands on the stack of a thread: the number that the program gave, and the context of it, or
+// null if there never was one. The driver looks at neither before the context is used.
+struct StackedContext {
+  cuda_abi::CUcontext handle = nullptr;
+  Context* context = nullptr;
+};
+
+using StackOfContexts = std::vector<StackedContext>;
+
+// Null until the thread first uses it. Read without a call even in a shared library.
+[[gnu::tls_model("initial-exec")]] extern thread_local StackOfContexts* context_stack;
+StackOfContexts& MakeContextStack();
+
+// The calling thread's stack of current contexts. Works before and after main.
+inline StackOfContexts& ContextStack() {
+  return context_stack != nullptr ? *context_stack : MakeContextStack();
+}
+
+// Thread-safe.
+class Contexts {
+ public:
+  explicit Contexts(int devices);
+
+  // Which context a number names; null: none was ever given out under it.
+  Context* Find(cuda_abi::CUcontext handle) const;
+  StackedContext Stacked(cuda_abi::CUcontext handle) const { return {handle, Find(handle)}; }
+
+  Context& Primary(DeviceOrdinal device) { return *primary_[static_cast<size_t>(device.value())]; }
+  void Retain(Context& primary);
+  // False: nobody holds it. `last`: whether this was the last one, and the context is dead now.
+  bool Release(Context& primary, bool* last);
+  // Kills a primary context, whoever holds it. False: it was not alive.
+  bool Reset(Context& primary);
+
+  Context& Create(DeviceOrdinal device, unsigned int flags);
+  // False: it is not alive.
+  bool Destroy(Context& created);
+
+ private:
+  void Enliven(Context& context);
+
+  std::vector<std::unique_ptr<Context>> primary_;
+  mutable std::shared_mutex mutex_;  // guards what follows, and the counts of primary contexts
+  std::vector<std::unique_ptr<Context>> created_;
+  std::unordered_set<const Context*> known_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CONTEXTS_H_

@@ -1,0 +1,7 @@
+#include "sim/libcuda/process.h"
+
+namespace twinmmu::libcuda {
+
+int LibraryVersion() { return TWINMMU_LIBRARY_VERSION; }
+
+}  // namespace twinmmu::libcuda

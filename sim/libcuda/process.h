@@ -1,0 +1,90 @@
+// Process: what the library is to one process: the simulated machine and all that belongs to it.
+
+#ifndef TWINMMU_SIM_LIBCUDA_PROCESS_H_
+#define TWINMMU_SIM_LIBCUDA_PROCESS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "absl/status/statusor.h"
+#include "api/driver_error.h"
+#include "sim/libcuda/contexts.h"
+#include "sim/libcuda/exported_descriptors.h"
+#include "sim/libcuda/injector.h"
+#include "sim/libcuda/report.h"
+#include "sim/libcuda/settings.h"
+#include "sim/libcuda/streams.h"
+#include "sim/simulator.h"
+
+namespace twinmmu::libcuda {
+
+// The CUDA version that this build of the library is of: 13000 is 13.0.
+int LibraryVersion();
+
+// The machine, once the program has called cuInit.
+struct Machine {
+  Machine(std::unique_ptr<Simulator> simulator, Report* report);
+
+  Report& report;
+  std::unique_ptr<Simulator> simulator;
+  const bool eager;  // work is done when the call returns: nothing can wait for it
+  Vmm& vmm;
+  Executor& executor;
+  Contexts contexts;
+  Streams streams;
+  ExportedDescriptors exported;
+};
+
+// There is one, from the first call on, for good: programs make calls when static objects are
+// already gone. Thread-safe.
+class Process {
+ public:
+  static Process& Get() {
+    Process* const process = the_process_.load(std::memory_order_acquire);
+    return process != nullptr ? *process : Make();
+  }
+
+  // When the process ends by itself: the report is complete.
+  static void End();
+
+  // Makes the machine, if there is none. An error is told on stderr in words, too.
+  DriverCode Init(unsigned int flags);
+
+  Report& report() { return report_; }
+  Injector& injector() { return injector_; }
+
+  // Null before Init.
+  Machine* machine() const { return machine_.load(std::memory_order_acquire); }
+  // The version of the driver that is simulated; also before Init.
+  int driver_version() const { return driver_version_; }
+  // Whether this is a child made by fork of the process in which Init was called.
+  bool IsForked() const { return forked_.load(std::memory_order_relaxed); }
+
+  // For tests: the process gets another machine with this profile, as if it had just called
+  // Init. The calling thread must be the only one.
+  void Restart(const Profile& profile);
+
+ private:
+  Process();
+  static Process& Make();
+  static void FollowFork();
+  void ForgetClosedDescriptors();
+
+  static std::atomic<Process*> the_process_;
+
+  absl::StatusOr<Settings> settings_;
+  absl::Status rules_;  // what is wrong with those for failures
+  int driver_version_;
+  Report report_;
+  Injector injector_;
+  std::mutex mutex_;  // for Init
+  std::atomic<Machine*> machine_{nullptr};
+  std::unique_ptr<Machine> owned_;
+  std::atomic<bool> forked_{false};
+};
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_PROCESS_H_
