@@ -1,5 +1,5 @@
-// The recordings of real drivers, played on the simulator: every difference is one that a mask
-// explains. The arguments are the files.
+// The recordings of real drivers, played on the simulator, as it is and through the backend and the
+// driver's C interface: every difference is one that a mask explains. The arguments are the files.
 
 #include <fstream>
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/testing/matchers.h"
+#include "conformance/instances/replay_cuda_on_sim.h"
 #include "conformance/instances/replay_sim.h"
 #include "conformance/recordings/masks.h"
 #include "gmock/gmock.h"
@@ -22,11 +23,12 @@ namespace {
 
 class RecordingTest : public testing::Test {
  public:
-  explicit RecordingTest(std::string path) : path_(std::move(path)) {}
+  RecordingTest(std::string path, ReplayOptions options)
+      : path_(std::move(path)), options_(std::move(options)) {}
 
  private:
   void TestBody() override {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const ReplayReport report, Replay(path_, SimReplayOptions()));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const ReplayReport report, Replay(path_, options_));
     std::ostringstream text;
     for (const LineDifference& difference : report.differences) Print(difference, text);
     EXPECT_EQ(report.differences.size(), 0u) << text.str();
@@ -35,7 +37,14 @@ class RecordingTest : public testing::Test {
   }
 
   const std::string path_;
+  const ReplayOptions options_;
 };
+
+void Register(const std::string& suite, const std::string& path, const ReplayOptions& options) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [=]() -> testing::Test* { return new RecordingTest(path, options); });
+}
 
 // Words with one blank between them.
 std::string Words(const std::string& text) {
@@ -58,11 +67,9 @@ TEST(MasksTest, TheDocumentHasThemAllTenAtMost) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
-    const std::string path = argv[i];
-    std::string name = path.substr(path.rfind('/') + 1);
-    testing::RegisterTest(
-        "Recordings", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-        [path]() -> testing::Test* { return new twinmmu::conformance::RecordingTest(path); });
+    twinmmu::conformance::Register("Sim", argv[i], twinmmu::conformance::SimReplayOptions());
+    twinmmu::conformance::Register("CudaOnSim", argv[i],
+                                   twinmmu::conformance::CudaOnSimReplayOptions());
   }
   if (argc < 2) {
     std::cerr << "There are no recordings to play.\n";

@@ -48,6 +48,11 @@ bool IsLimitOfTheProcess(const Section&, const Json& recorded, const Json&, cons
          TextOr(recorded, "code") == "CUDA_ERROR_OPERATING_SYSTEM";
 }
 
+bool IsNameOfDevice(const Section&, const Json& recorded, const Json& seen, const std::string&) {
+  return TextOr(recorded, "call") == "GetDeviceName" &&
+         TextOr(seen, "value") == "TwinMMU simulated " + TextOr(recorded, "value");
+}
+
 }  // namespace
 
 absl::Span<const Mask> SimulatorMasks() {
@@ -74,6 +79,9 @@ absl::Span<const Mask> SimulatorMasks() {
       {"limit of the process",
        "The program had let itself have no more descriptors, which no call tells.",
        IsLimitOfTheProcess, true},
+      {"name of the device",
+       "The driver's functions on the simulator say of each device that it is simulated.",
+       IsNameOfDevice, false},
   };
   return kMasks;
 }

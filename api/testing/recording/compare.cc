@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/testing/recording/align.h"
 
 namespace twinmmu {
 namespace {
@@ -51,19 +52,16 @@ class Sections {
   std::vector<std::string> order_;
 };
 
-// The keys of a line up to its code are the call, those from there on what came of it.
-Json CallOf(const Json& line) {
-  Json call = Json::object();
-  for (const auto& [key, value] : line.items()) {
-    if (key == "code") break;
-    if (key != "thread") call[key] = value;
-  }
-  return call;
+size_t DevicesOf(const Json& header) {
+  const auto devices = header.find("devices");
+  return devices != header.end() && devices->is_array() ? devices->size() : 0;
 }
 
-bool IsProgress(const Json& line) {
-  const auto call = line.find("call");
-  return call != line.end() && (*call == "QueryStream" || *call == "QueryEvent");
+// Each machine has the number of devices that its first line tells.
+bool CountsItsDevices(const Json& line, const Json& header) {
+  const auto value = line.find("value");
+  return TextOr(line, "call") == "GetDeviceCount" && value != line.end() &&
+         *value == DevicesOf(header);
 }
 
 std::string VerdictOf(const Section& section) {
@@ -79,6 +77,52 @@ std::string VerdictOf(const Section& section) {
   return verdict;
 }
 
+// The call made here with what came of it there: numbers in it may be other ones.
+Json AnsweredBy(const Json& line, const Json& other) {
+  Json answered = Json::object();
+  for (const auto& [key, value] : line.items()) {
+    if (key == "code") break;
+    answered[key] = value;
+  }
+  for (auto item = other.find("code"); item != other.end(); ++item) {
+    answered[item.key()] = item.value();
+  }
+  return answered;
+}
+
+// A test that needs more devices than one of the machines has is skipped there.
+bool LacksDevices(const Section& section, const Json& header, const Section& other,
+                  const Json& other_header) {
+  return TextOr(section.end, "verdict") == "skipped" && TextOr(other.end, "verdict") != "failed" &&
+         DevicesOf(header) < DevicesOf(other_header);
+}
+
+void CompareCalls(const Section& here, const Section& there, Comparison& comparison,
+                  SectionDifference& difference) {
+  const Steps steps = StepsOf(here);
+  const Steps other_steps = StepsOf(there);
+  const Alignment alignment = Align(steps, other_steps);
+  comparison.polls += steps.polls + other_steps.polls;
+  comparison.of_threads += steps.of_threads + other_steps.of_threads;
+  comparison.calls_only_here += alignment.only_here;
+  comparison.calls_only_there += alignment.only_there;
+  comparison.calls += alignment.pairs.size();
+  for (const auto& [step, other] : alignment.pairs) {
+    if (CountsItsDevices(*step->call, comparison.machine) &&
+        CountsItsDevices(*other->call, comparison.other_machine)) {
+      continue;
+    }
+    Json answered = AnsweredBy(*step->call, *other->call);
+    const std::vector<std::string> keys = DifferingKeys(*step->call, answered);
+    if (keys.empty()) continue;
+    if (step->after_launch && std::find(keys.begin(), keys.end(), "code") == keys.end()) {
+      ++comparison.after_launch;
+      continue;
+    }
+    difference.lines.push_back({here.name(), step->line, *step->call, std::move(answered)});
+  }
+}
+
 SectionDifference CompareSections(const Section& here, const Section& there,
                                   Comparison& comparison) {
   SectionDifference difference;
@@ -86,17 +130,13 @@ SectionDifference CompareSections(const Section& here, const Section& there,
   difference.rule = TextOr(here.begin, "rule");
   const std::string verdict = VerdictOf(here);
   const std::string other = VerdictOf(there);
-  if (verdict != other) {
+  if (LacksDevices(here, comparison.machine, there, comparison.other_machine) ||
+      LacksDevices(there, comparison.other_machine, here, comparison.machine)) {
+    ++comparison.lacking_devices;
+  } else if (verdict != other) {
     difference.verdict = absl::StrCat("\"", verdict, "\", there \"", other, "\"");
   }
-  const size_t both = std::min(here.lines.size(), there.lines.size());
-  size_t i = 0;
-  for (; i < both && CallOf(here.lines[i]) == CallOf(there.lines[i]); ++i) {
-    ++comparison.calls;
-    if (IsProgress(here.lines[i]) || DifferingKeys(here.lines[i], there.lines[i]).empty()) continue;
-    difference.lines.push_back({here.name(), i + 1, here.lines[i], there.lines[i]});
-  }
-  if (i != here.lines.size() || i != there.lines.size()) ++comparison.parted;
+  CompareCalls(here, there, comparison, difference);
   return difference;
 }
 
