@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -70,6 +71,23 @@ void PrintNames(const char* what, const std::vector<std::string>& names, std::os
       << "\n";
 }
 
+void PrintLeftOut(const Comparison& comparison, std::ostream& out) {
+  const std::pair<uint64_t, const char*> counts[] = {
+      {comparison.polls, "calls that ask whether something has happened yet"},
+      {comparison.after_launch, "calls that read something else after device code was launched"},
+      {comparison.of_threads, "calls from where several threads worked at once"},
+      {comparison.lacking_devices, "verdicts of tests that one of them has too few devices for"},
+      {comparison.calls_only_here, "calls that only here were made, or come after such a call"},
+      {comparison.calls_only_there, "calls that only there were made, or come after such a call"},
+  };
+  const char* heading = "Left out, as time or the machine decides it, and not the driver:\n";
+  for (const auto& [count, what] : counts) {
+    if (count == 0) continue;
+    out << heading << "  " << count << " " << what << "\n";
+    heading = "";
+  }
+}
+
 void PrintComparison(const Comparison& comparison, std::ostream& out) {
   out << "here:  " << Describe(comparison.machine)
       << "\nthere: " << Describe(comparison.other_machine) << "\n"
@@ -77,11 +95,7 @@ void PrintComparison(const Comparison& comparison, std::ostream& out) {
       << comparison.differences.size() << " sections differ\n";
   PrintNames("here", comparison.only_here, out);
   PrintNames("there", comparison.only_there, out);
-  if (comparison.parted != 0) {
-    out << comparison.parted
-        << " sections are compared only in part: from some call on the two did other things, such "
-           "as look elsewhere for room\n";
-  }
+  PrintLeftOut(comparison, out);
   std::map<std::string, std::vector<const SectionDifference*>> by_heading;
   for (const SectionDifference& difference : comparison.differences) {
     by_heading[Heading(difference)].push_back(&difference);

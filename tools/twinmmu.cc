@@ -1,7 +1,7 @@
 // twinmmu: the command line tool.
 
-#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -16,33 +16,36 @@
 #include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "backend/cuda_driver.h"
 #include "backend/loader.h"
 #include "conformance/instances/cuda.h"
+#include "conformance/instances/cuda_on_sim.h"
 #include "conformance/instances/random_cuda.h"
 #include "conformance/instances/random_sim.h"
 #include "conformance/instances/sim.h"
 #include "conformance/runner.h"
 #include "sim/profile_json.h"
 #include "sim/simulator.h"
+#include "tools/arguments.h"
 #include "tools/compare.h"
 #include "tools/deviations.h"
+#include "tools/driver_library.h"
 #include "tools/info.h"
 #include "tools/random.h"
 #include "tools/record.h"
+#include "tools/run.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
-          "what to look at: sim, cuda, or both as sim,cuda. Default: cuda for info, sim for the "
+          "what to look at: sim, cuda, or both as sim,cuda; for conformance also cuda_on_sim, the "
+          "backend over the simulated driver. Default: cuda for info, sim for the "
           "others");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
-ABSL_FLAG(std::string, profile, "reference",
+ABSL_FLAG(std::string, profile, "",
           "the simulated machine: the name of a profile, or a file that ends in .json "
-          "(sim/profile_json.h)");
+          "(sim/profile_json.h); default: reference");
 ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile says");
 ABSL_FLAG(std::string, stream_policy, "",
           "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: as "
@@ -60,6 +63,16 @@ ABSL_FLAG(std::string, write_baseline, "", "conformance: write the verdicts to s
 ABSL_FLAG(std::string, filter, "",
           "conformance: only tests that match, as in GoogleTest: 'sim/cuMemMap.*:*.DATA_*'");
 ABSL_FLAG(std::string, xml, "", "conformance: write a JUnit report to this file");
+ABSL_FLAG(bool, strict, false, "run: the driver keeps to its documentation, without quirks");
+ABSL_FLAG(std::string, memory, "", "run: what is free of each device at the start: 512MiB");
+ABSL_FLAG(
+    std::string, fail, "",
+    "run: calls that fail, CALL:WHEN:CODE, as cuMemMap:3:OUT_OF_MEMORY (docs/libcuda.md); may "
+    "be given several times");
+ABSL_FLAG(std::string, report, "", "run: write the report to this file, as JSON Lines");
+ABSL_FLAG(std::string, error_exitcode, "",
+          "run: the exit code where the program is fine and the report has errors; without a "
+          "value: 99");
 ABSL_FLAG(std::string, markdown, "", "conformance: write the table as Markdown to this file");
 
 namespace twinmmu {
@@ -76,6 +89,8 @@ constexpr char kUsage[] =
     "                                             random ones, or those of a file (--program)\n"
     "  twinmmu replay FILE...                     play recordings on the simulator, compare\n"
     "  twinmmu compare FILE FILE                  what two machines do differently\n"
+    "  twinmmu run [--report=FILE] -- PROGRAM     a program on the simulated driver, and what it\n"
+    "                                             did wrong\n"
     "\n"
     "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
@@ -83,9 +98,6 @@ constexpr char kUsage[] =
 
 // 1: not as expected. 2: asked for what does not exist.
 constexpr int kUsageError = 2;
-
-// The page table of the simulator has room for the rights of that many, and of the host.
-constexpr int kMaxSimDevices = 15;
 
 CudaDriverOptions CudaOptions() {
   CudaDriverOptions options;
@@ -111,28 +123,31 @@ bool CanWrite(const std::string& path) {
   return false;
 }
 
-// "deferred", "seeded:7".
-absl::Status SetStreamPolicy(const std::string& policy, Profile& profile) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(policy, absl::MaxSplits(':', 1));
-  const bool seeded = parts.first.size() != policy.size();
-  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
-    if (parts.first != known.name || (seeded && known.policy != StreamPolicy::kSeeded)) continue;
-    profile.stream_policy = known.policy;
-    if (!seeded || absl::SimpleAtoi(parts.second, &profile.stream_seed)) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--stream-policy=", policy, ": it is eager, deferred, seeded or seeded:NUMBER."));
-}
-
 absl::StatusOr<Profile> SimulatedMachine() {
-  absl::StatusOr<Profile> profile = LoadProfile(absl::GetFlag(FLAGS_profile));
+  const std::string name = absl::GetFlag(FLAGS_profile);
+  absl::StatusOr<Profile> profile = LoadProfile(name.empty() ? "reference" : name);
   if (!profile.ok()) return profile;
   const int devices = absl::GetFlag(FLAGS_sim_devices);
   if (devices >= 0) profile->SetDeviceCount(devices);
   const std::string policy = absl::GetFlag(FLAGS_stream_policy);
-  const absl::Status known = policy.empty() ? absl::OkStatus() : SetStreamPolicy(policy, *profile);
-  if (!known.ok()) return known;
-  return profile;
+  const absl::Status known = policy.empty() ? absl::OkStatus() : profile->SetStreamPolicy(policy);
+  if (known.ok()) return profile;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--stream-policy=", policy, ": ", known.message(), "."));
+}
+
+// The same machine for the simulated driver; a flag that is not given leaves the environment as it
+// is.
+std::vector<std::pair<std::string, std::string>> MachineVariables() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  const auto set = [&](const char* variable, const std::string& value) {
+    if (!value.empty()) variables.emplace_back(variable, value);
+  };
+  const int devices = absl::GetFlag(FLAGS_sim_devices);
+  set("TWINMMU_PROFILE", absl::GetFlag(FLAGS_profile));
+  set("TWINMMU_DEVICES", devices < 0 ? "" : absl::StrCat(devices));
+  set("TWINMMU_STREAM_POLICY", absl::GetFlag(FLAGS_stream_policy));
+  return variables;
 }
 
 int WrongProfile(const absl::Status& status) {
@@ -162,6 +177,29 @@ conformance::RunOptions SuiteOptions() {
   return options;
 }
 
+// The simulated driver takes its machine from the environment.
+absl::StatusOr<conformance::TargetFactory> CudaOnSim() {
+  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  if (!profile.ok()) return profile.status();
+  for (const auto& [variable, value] : MachineVariables()) {
+    setenv(variable.c_str(), value.c_str(), 1);
+  }
+  const absl::StatusOr<std::string> library = LoadableDriverLibrary();
+  if (!library.ok()) return library.status();
+  return conformance::CudaOnSimTarget(*library, *profile);
+}
+
+// The driver of this machine, beside the simulated one in the same process: the dynamic linker
+// takes a library that is loaded for any of its name, so the genuine one must come first.
+conformance::TargetFactory CudaBesideSimulated() {
+  conformance::TargetFactory cuda = conformance::CudaTarget(CudaOptions());
+  const absl::Status loaded = LoadDriver(CudaOptions().library).status();
+  if (!loaded.ok()) {
+    cuda.open = [loaded]() -> absl::StatusOr<conformance::Target> { return loaded; };
+  }
+  return cuda;
+}
+
 int Conformance(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::vector<std::string> backends = Backends("sim");
@@ -175,10 +213,17 @@ int Conformance(int argc, char** argv) {
       const absl::StatusOr<Profile> profile = SimulatedMachine();
       if (!profile.ok()) return WrongProfile(profile.status());
       targets.push_back(conformance::SimTarget("sim", *profile));
+    } else if (name == "cuda_on_sim") {
+      const absl::StatusOr<conformance::TargetFactory> target = CudaOnSim();
+      if (!target.ok()) return WrongProfile(target.status());
+      targets.push_back(*target);
     } else if (name == "cuda") {
-      targets.push_back(conformance::CudaTarget(CudaOptions()));
+      const bool beside = std::count(backends.begin(), backends.end(), "cuda_on_sim") != 0;
+      targets.push_back(beside ? CudaBesideSimulated() : conformance::CudaTarget(CudaOptions()));
     } else {
-      return UnknownBackend(name);
+      std::cerr << "twinmmu: there is no backend \"" << name
+                << "\"; there are sim, cuda_on_sim and cuda.\n";
+      return kUsageError;
     }
   }
   if (absl::GetFlag(FLAGS_shared_devices)) {
@@ -293,40 +338,51 @@ int RecordBackend(int argc, char** argv) {
   return Record(argc, argv, target, SuiteOptions(), std::cout);
 }
 
-// The tool's own arguments: without those of GoogleTest, with which it starts this program anew for
-// a test that may end the process. Flags may be written with hyphens, "--require-hardware"; Abseil
-// knows them with underscores.
-std::vector<std::string> OwnArguments(int argc, char** argv) {
-  std::vector<std::string> own;
-  for (int i = 0; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (absl::StartsWith(argument, "--gtest_")) continue;
-    if (absl::StartsWith(argument, "--")) {
-      std::replace(argument.begin() + 2,
-                   argument.begin() + std::min(argument.find('='), argument.size()), '-', '_');
-    }
-    own.push_back(std::move(argument));
+// What follows "run", or "--"; a flag that is not given leaves the environment as it is.
+int RunOnSimulator(const std::vector<std::string>& program) {
+  if (program.empty()) {
+    std::cerr << "twinmmu: run which program? twinmmu run -- PROGRAM ARGUMENT...\n";
+    return kUsageError;
   }
-  return own;
+  RunOptions options;
+  options.variables = MachineVariables();
+  const auto set = [&](const char* variable, const std::string& value) {
+    if (!value.empty()) options.variables.emplace_back(variable, value);
+  };
+  set("TWINMMU_STRICT", absl::GetFlag(FLAGS_strict) ? "1" : "");
+  set("TWINMMU_MEMORY", absl::GetFlag(FLAGS_memory));
+  set("TWINMMU_FAIL", absl::GetFlag(FLAGS_fail));
+  options.report_file = absl::GetFlag(FLAGS_report);
+  const std::string exit_code = absl::GetFlag(FLAGS_error_exitcode);
+  int code = 0;
+  if (exit_code.empty()) return RunProgram(options, program);
+  if (!absl::SimpleAtoi(exit_code, &code) || code < 1 || code > 255) {
+    std::cerr << "twinmmu: --error-exitcode=" << exit_code << ": it is a number from 1 to 255.\n";
+    return kUsageError;
+  }
+  options.error_exit_code = code;
+  return RunProgram(options, program);
 }
 
 int Run(int argc, char** argv) {
-  std::vector<std::string> arguments = OwnArguments(argc, argv);
+  Arguments arguments = ReadArguments(argc, argv);
   std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  for (std::string& argument : arguments.own) pointers.push_back(argument.data());
   absl::SetProgramUsageMessage(kUsage);
   const std::vector<char*> words =
       absl::ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
   const std::string command = words.size() >= 2 ? words[1] : "";
-  const std::vector<std::string> operands(words.begin() + (words.size() < 2 ? 1 : 2), words.end());
+  std::vector<std::string> operands(words.begin() + (words.size() < 2 ? 1 : 2), words.end());
+  operands.insert(operands.end(), arguments.program.begin(), arguments.program.end());
   const int devices = absl::GetFlag(FLAGS_sim_devices);
-  if (devices < -1 || devices > kMaxSimDevices) {
+  if (devices < -1 || devices > Profile::kMaxDevices) {
     std::cerr << "twinmmu: --sim-devices=" << devices << ": a simulated machine has from 0 to "
-              << kMaxSimDevices << " devices.\n";
+              << Profile::kMaxDevices << " devices.\n";
     return kUsageError;
   }
   if (command == "replay") return ReplayFiles(operands, std::cout);
   if (command == "compare") return CompareFiles(operands, std::cout);
+  if (command == "run") return RunOnSimulator(operands);
   if (!operands.empty()) {
     std::cerr << "twinmmu: " << command << " does not know what \"" << operands.front()
               << "\" is.\n";

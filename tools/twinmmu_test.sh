@@ -19,6 +19,10 @@ expect() {
 }
 
 expect 0 "Every verdict is as expected." conformance
+expect 0 "cuda_on_sim: 290 rules: 212 holds" conformance --backend=sim,cuda_on_sim
+expect 0 "cuda_on_sim: " conformance --backend=cuda_on_sim --profile=strict --sim-devices=3 --filter='*/peers.*:*/cuMemUnmap.*'
+expect 2 'there is no profile "b200"' conformance --backend=cuda_on_sim --profile=b200
+expect 0 "cuda_on_sim: 290 rules: 6 holds" conformance --backend=cuda_on_sim,cuda --filter='*/devices.*'
 expect 0 "2 targets" conformance --backend=sim,cuda --driver=/nonexistent.so --filter='*/devices.*'
 expect 0 "no hardware for" conformance --backend=sim,cuda --driver=/nonexistent.so --filter='*/devices.*'
 expect 1 "hardware is required" conformance --backend=sim,cuda --driver=/nonexistent.so --require-hardware --filter='*/devices.*'
@@ -91,6 +95,9 @@ expect 0 "0 sections differ" compare "$TEST_TMPDIR/odd.jsonl" "$TEST_TMPDIR/odd.
 expect 1 "does not tell the machine" replay "$TEST_TMPDIR/odd.jsonl"
 echo '{"recording":1}' > "$TEST_TMPDIR/empty.jsonl"
 expect 1 "there is nothing in it" replay "$TEST_TMPDIR/empty.jsonl"
+# One driver answers alike on two machines, of one device and of two.
+recordings=conformance/recordings
+expect 0 " 0 sections differ" compare "$recordings/h200_suite.jsonl.zst" "$recordings/two_h200_suite.jsonl.zst"
 expect 2 "compare needs the names of two" compare "$map"
 expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
 expect 2 'conformance does not know what "now" is' conformance now

@@ -11,7 +11,7 @@ done
 
 # The example workspace is a project of its own, above all layers.
 find "${folders[@]}" -path tools/example_workspace -prune -o \
-    \( -name '*.h' -o -name '*.cc' -o -name '*.inc' -o -name '*.cu' \) -print | LC_ALL=C sort |
+    \( -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.inc' -o -name '*.cu' \) -print | LC_ALL=C sort |
 awk '
 function violation(message) {
   printf "%s:%d: %s\n", file, line, message
@@ -33,6 +33,8 @@ function set_layer() {
     allow("conformance|kernels|api|backend|sim", "conformance/, kernels/, api/, backend/ and sim/")
   else if (file ~ /^conformance\/mutants\//)
     allow("conformance|kernels|api|sim", "conformance/, kernels/, api/ and sim/")
+  else if (file ~ /^conformance\/abi\//)
+    allow("conformance/abi|third_party/cuda_abi", "conformance/abi/ and third_party/cuda_abi/")
   else if (file ~ /^conformance\//)
     allow("conformance|kernels|api", "conformance/, kernels/ and api/ (backend/ and sim/ only in conformance/instances/)")
   else if (file ~ /^tools\//) allow("[^/]+", "everything")
@@ -46,9 +48,11 @@ function check_include(path, quoted) {
       violation(layer "/ includes \"" path "\": it may include " allowed_words \
                 " only. Depend on an interface of a lower layer, or move this file up.")
   } else if (path ~ /(^|\/)(cuda[A-Za-z_]*|nvrtc|driver_types)\.h$/) {
-    if (file != "third_party/cuda_abi/cuda_h_test.cc")
+    if (file !~ /^third_party\/cuda_abi\/(cuda_h_test|cuda_header_facts)\.cc$/ &&
+        !(file ~ /^tools\/(examples|testdata)\// && path == "cuda.h"))
       violation("includes CUDA\047s " path ": the build does without the toolkit." \
-                " Use third_party/cuda_abi/; only cuda_h_test.cc there compares it with cuda.h.")
+                " Use third_party/cuda_abi/; only its own tests compare it with cuda.h," \
+                " and only programs in tools/examples/ and tools/testdata/ are clients of the C interface.")
   } else if (quoted && (path !~ /\// || path ~ /^\.\.?\//)) {
     violation("relative include \"" path "\". Write the path from the root of the repository.")
   }

@@ -46,9 +46,13 @@ allowed conformance/x.cc '"kernels/x.h"'
 allowed conformance/instances/x.cc '"backend/x.h"'
 allowed conformance/instances/x.cc '"sim/x.h"'
 allowed conformance/mutants/x.cc '"sim/x.h"'
+allowed conformance/abi/x.cc '"third_party/cuda_abi/x.h"'
 allowed tools/x.cc '"sim/x.h"'
 allowed third_party/cuda_abi/cuda_h_test.cc '"cuda.h"'
 allowed third_party/cuda_abi/cuda_h_test.cc '<cuda.h>'
+allowed third_party/cuda_abi/cuda_header_facts.cc '<cuda.h>'
+allowed tools/examples/x.c '<cuda.h>'
+allowed tools/testdata/x.c '<cuda.h>'
 allowed tools/example_workspace/x.cc '"x.h"'
 
 for folder in backend sim conformance kernels; do
@@ -68,6 +72,8 @@ caught kernels/x.cu '"conformance/x.h"' 'kernels/ includes'
 caught conformance/x.cc '"backend/x.h"' 'only in conformance/instances/'
 caught conformance/x.inc '"sim/x.h"' 'only in conformance/instances/'
 caught conformance/mutants/x.cc '"backend/x.h"' 'conformance/, kernels/, api/ and sim/'
+caught conformance/abi/x.cc '"sim/x.h"' 'conformance/abi/ and third_party/cuda_abi/ only'
+caught conformance/abi/x.cc '"conformance/x.h"' 'conformance/abi/ and third_party/cuda_abi/ only'
 for folder in api backend sim conformance conformance/instances kernels third_party/cuda_abi; do
   caught $folder/x.cc '"tools/x.h"' 'includes "tools/x.h"'
 done

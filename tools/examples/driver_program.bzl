@@ -1,0 +1,53 @@
+"""Programs that call the driver by its C interface, and what is tested of them."""
+
+_C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"]
+_LIBRARY = "//sim/libcuda:libcuda.so.1"
+_TOOL = "//tools:twinmmu"
+
+def _program(name, src, defines):
+    native.cc_binary(
+        name = name,
+        srcs = [src, "check.h"],
+        additional_linker_inputs = [_LIBRARY],
+        copts = _C_FLAGS if src.endswith(".c") else [],
+        # By its name alone, so that the machine's own driver is found where there is one.
+        linkopts = ["$(location %s)" % _LIBRARY],
+        local_defines = defines,
+        deps = ["//third_party/cuda_abi:cuda_header"],
+    )
+
+def driver_program(src, exit_code, bug, gpus = 1):
+    """The program of a source file, and <name>_wrong with its planted bug.
+
+    <name>_test: on the simulated driver the program prints what <name>.golden holds, and the report
+    has nothing to say. <name>_gpu_test: it prints the same on a machine with GPUs.
+    <name>_wrong_test: the report says `bug`; the program ends with `exit_code`, which is 99 where it
+    did not notice itself that anything is wrong.
+    """
+    name = src.rpartition(".")[0]
+    _program(name, src, [])
+    _program(name + "_wrong", src, ["PLANTED_BUG"])
+    native.sh_test(
+        name = name + "_test",
+        size = "small",
+        srcs = ["program_test.sh"],
+        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s)" % name, "$(rootpath %s.golden)" % name],
+        data = [_TOOL, ":" + name, name + ".golden"],
+        tags = ["one-thread"],
+    )
+    native.sh_test(
+        name = name + "_gpu_test",
+        size = "small",
+        srcs = ["gpu_program_test.sh"],
+        args = ["$(rootpath :%s)" % name, "$(rootpath %s.golden)" % name],
+        data = [":" + name, name + ".golden"],
+        tags = ["exclusive", "requires-gpu" if gpus == 1 else "requires-2-gpus"],
+    )
+    native.sh_test(
+        name = name + "_wrong_test",
+        size = "small",
+        srcs = ["wrong_program_test.sh"],
+        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug],
+        data = [_TOOL, ":" + name + "_wrong"],
+        tags = ["one-thread"],
+    )
