@@ -121,7 +121,7 @@ std::string ToString(const PhysicalAllocation& allocation) {
                       ToString(allocation.handle));
 }
 
-std::string ToString(const Mapping& mapping) {
+std::string ToString(const MappingInfo& mapping) {
   return absl::StrCat("+", ToString(mapping.offset), ": ", ToString(mapping.size), " of handle ",
                       ToString(mapping.allocation), ", access ", ToString(mapping.access));
 }
@@ -158,7 +158,7 @@ std::ostream& operator<<(std::ostream& out, const AllocationProperties& properti
 std::ostream& operator<<(std::ostream& out, const PhysicalAllocation& allocation) {
   return out << ToString(allocation);
 }
-std::ostream& operator<<(std::ostream& out, const Mapping& mapping) {
+std::ostream& operator<<(std::ostream& out, const MappingInfo& mapping) {
   return out << ToString(mapping);
 }
 std::ostream& operator<<(std::ostream& out, const ShareableHandle& shareable) {

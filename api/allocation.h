@@ -177,18 +177,18 @@ struct PhysicalAllocation {
 
 // One mapping of a reservation, as its owner keeps it: `size` bytes of `allocation` are visible at
 // `offset` from the base of the reservation, with `access` granted.
-struct Mapping {
+struct MappingInfo {
   Bytes offset;
   Bytes size;
   AllocationHandle allocation;
   Access access = Access::kNone;
 
-  friend constexpr bool operator==(const Mapping& a, const Mapping& b) {
+  friend constexpr bool operator==(const MappingInfo& a, const MappingInfo& b) {
     return a.offset == b.offset && a.size == b.size && a.allocation == b.allocation &&
            a.access == b.access;
   }
   template <typename H>
-  friend H AbslHashValue(H h, const Mapping& m) {
+  friend H AbslHashValue(H h, const MappingInfo& m) {
     return H::combine(std::move(h), m.offset, m.size, m.allocation, m.access);
   }
 };
@@ -215,7 +215,7 @@ std::string ToString(Granularity option);        // "minimum"
 std::string ToString(AllocationHandle handle);   // "0x55d0c0ffee00"
 std::string ToString(const AllocationProperties& properties);
 std::string ToString(const PhysicalAllocation& allocation);
-std::string ToString(const Mapping& mapping);
+std::string ToString(const MappingInfo& mapping);
 std::string ToString(const ShareableHandle& shareable);  // "POSIX file descriptor 7"
 
 std::ostream& operator<<(std::ostream& out, DeviceOrdinal device);
@@ -228,7 +228,7 @@ std::ostream& operator<<(std::ostream& out, Granularity option);
 std::ostream& operator<<(std::ostream& out, AllocationHandle handle);
 std::ostream& operator<<(std::ostream& out, const AllocationProperties& properties);
 std::ostream& operator<<(std::ostream& out, const PhysicalAllocation& allocation);
-std::ostream& operator<<(std::ostream& out, const Mapping& mapping);
+std::ostream& operator<<(std::ostream& out, const MappingInfo& mapping);
 std::ostream& operator<<(std::ostream& out, const ShareableHandle& shareable);
 
 }  // namespace twinmmu

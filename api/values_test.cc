@@ -110,7 +110,7 @@ TEST(AddressRangeTest, EqualityIgnoresTheAlignment) {
 // Nobody has access to anything by default.
 TEST(AccessTest, DefaultsToNone) {
   EXPECT_EQ(AccessGrant().access, Access::kNone);
-  EXPECT_EQ(Mapping().access, Access::kNone);
+  EXPECT_EQ(MappingInfo().access, Access::kNone);
 }
 
 // Every value prints in words, and a number without a name prints as that number.
@@ -158,7 +158,7 @@ TEST(PrintingTest, PrintsShareableHandles) {
 
 // A mapping and an allocation print what a person needs to find them.
 TEST(PrintingTest, PrintsMappingsAndAllocations) {
-  EXPECT_EQ(ToString(Mapping{MiB(2), MiB(4), AllocationHandle(0xabc), Access::kRead}),
+  EXPECT_EQ(ToString(MappingInfo{MiB(2), MiB(4), AllocationHandle(0xabc), Access::kRead}),
             "+2 MiB: 4 MiB of handle 0xabc, access read");
   EXPECT_EQ(ToString(PhysicalAllocation{AllocationHandle(16), MiB(2), Location::Host()}),
             "2 MiB on host, handle 0x10");
@@ -180,8 +180,8 @@ TEST(HashTest, AgreesWithEquality) {
       {PhysicalAllocation{AllocationHandle(1), MiB(2), Location::Host()},
        PhysicalAllocation{AllocationHandle(2), MiB(2), Location::Host()}, PhysicalAllocation()}));
   EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(
-      {Mapping{Bytes(0), MiB(2), AllocationHandle(1), Access::kRead},
-       Mapping{Bytes(0), MiB(2), AllocationHandle(1), Access::kReadWrite}, Mapping()}));
+      {MappingInfo{Bytes(0), MiB(2), AllocationHandle(1), Access::kRead},
+       MappingInfo{Bytes(0), MiB(2), AllocationHandle(1), Access::kReadWrite}, MappingInfo()}));
 }
 
 }  // namespace
