@@ -232,7 +232,7 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, AllocationHandle handle) {
     }
     return entries.size() < kMostEntries;
   });
-  const Allocation* allocation = mmu.memory.Find(handle);
+  const AllocationRecord* allocation = mmu.memory.Find(handle);
   if (allocation != nullptr && (entries.empty() || allocation->made_by < entries.back().call)) {
     entries.push_back({allocation->made_by,
                        absl::StrCat(NameOf(allocation->imported ? Call::kImport : Call::kCreate),

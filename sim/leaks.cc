@@ -33,7 +33,7 @@ void AddReservations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
 }
 
 void AddAllocations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
-  mmu.memory.ForEach([&](AllocationHandle handle, const Allocation& allocation) {
+  mmu.memory.ForEach([&](AllocationHandle handle, const AllocationRecord& allocation) {
     if (allocation.references == 0) return;
     Diagnostic leak =
         LeakOf(DiagnosticKind::kLeakedAllocation,

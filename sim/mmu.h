@@ -116,7 +116,7 @@ struct Mmu {
     const PageEntry entry = At(address);
     return entry.mapped() ? &mappings[entry.index()] : nullptr;
   }
-  const Allocation& AllocationOf(const MappingRecord& mapping) const {
+  const AllocationRecord& AllocationOf(const MappingRecord& mapping) const {
     return memory[mapping.allocation];
   }
   // The reservation that contains `address`, be it mapped or not; null if there is none.

@@ -76,7 +76,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   ++next_number_;
   Occupy(size, properties.location);
   return AllocationHandle(
-      table_.Insert(Allocation{properties, std::move(pages), 1, 0, call, false, {}}));
+      table_.Insert(AllocationRecord{properties, std::move(pages), 1, 0, call, false, {}}));
 }
 
 AllocationHandle PhysicalMemory::Retain(uint32_t number) {
@@ -95,7 +95,7 @@ void PhysicalMemory::RemoveMapping(uint32_t number) {
 }
 
 void PhysicalMemory::FreeIfUnused(uint32_t number) {
-  const Allocation& allocation = table_[number];
+  const AllocationRecord& allocation = table_[number];
   if (allocation.references != 0 || allocation.mappings != 0) return;
   std::shared_ptr<PhysicalPages> pages = allocation.pages;
   table_.Erase(number);
@@ -156,7 +156,7 @@ AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPage
   AllocationProperties properties = pages->properties;
   properties.requested_handle_types = HandleType::kNone;
   properties.gpu_direct_rdma = 0;
-  return AllocationHandle(table_.Insert(Allocation{properties, pages, 1, 0, call, true, {}}));
+  return AllocationHandle(table_.Insert(AllocationRecord{properties, pages, 1, 0, call, true, {}}));
 }
 
 // Pages that only descriptors kept are about to be used again.

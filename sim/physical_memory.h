@@ -43,7 +43,7 @@ struct RdmaMappings {
 };
 
 // What one handle names.
-struct Allocation {
+struct AllocationRecord {
   AllocationProperties properties;
   std::shared_ptr<PhysicalPages> pages;
   uint64_t references = 0;  // given out and not released
@@ -76,16 +76,18 @@ class PhysicalMemory {
 
   // The allocation of a handle, also one without references that is still mapped. Null for a handle
   // that is dead or was never given out.
-  const Allocation* Find(AllocationHandle handle) const { return table_.Find(handle.value()); }
+  const AllocationRecord* Find(AllocationHandle handle) const {
+    return table_.Find(handle.value());
+  }
   // Whether the handle was given out, and its allocation is gone.
   bool IsDead(AllocationHandle handle) const { return table_.IsDead(handle.value()); }
   static uint32_t NumberOf(AllocationHandle handle) {
-    return HandleTable<Allocation>::IndexOf(handle.value());
+    return HandleTable<AllocationRecord>::IndexOf(handle.value());
   }
   AllocationHandle HandleOf(uint32_t number) const {
     return AllocationHandle(table_.ValueOf(number));
   }
-  const Allocation& operator[](uint32_t number) const { return table_[number]; }
+  const AllocationRecord& operator[](uint32_t number) const { return table_[number]; }
 
   // One more reference. The handle is the one that Create or Import gave.
   AllocationHandle Retain(uint32_t number);
@@ -115,7 +117,7 @@ class PhysicalMemory {
   // Calls visit(handle, allocation) for each allocation.
   template <typename Visit>
   void ForEach(const Visit& visit) const {
-    table_.ForEach([&](uint64_t value, const Allocation& allocation) {
+    table_.ForEach([&](uint64_t value, const AllocationRecord& allocation) {
       visit(AllocationHandle(value), allocation);
     });
   }
@@ -151,7 +153,7 @@ class PhysicalMemory {
   std::vector<Capacity> devices_;
   std::map<int, Capacity> host_nodes_;
   uint64_t next_number_ = 1;
-  HandleTable<Allocation> table_;
+  HandleTable<AllocationRecord> table_;
   Files files_;
   Files orphans_;                                            // kept by descriptors only
   std::map<uint64_t, std::weak_ptr<PhysicalPages>> fabric_;  // by number

@@ -65,7 +65,7 @@ class SimulatedVmm : public Vmm {
   absl::Status CheckHandleTypes(const char* call, const AllocationProperties& properties) const;
   bool HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const;
   AllocationProperties Granted(const AllocationProperties& properties) const;
-  const Allocation* FindUsable(AllocationHandle handle) const;
+  const AllocationRecord* FindUsable(AllocationHandle handle) const;
   absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
 

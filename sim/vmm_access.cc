@@ -68,7 +68,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
 absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
                                       const AccessGrant& grant) const {
   static constexpr char kCall[] = "cuMemSetAccess";
-  const Allocation& allocation = mmu_.AllocationOf(mapping);
+  const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
   if (grant.access == Access::kNone || !allocation.on_device()) return absl::OkStatus();
   const int number = mmu_.IndexOf(grant.location);
   const int owner = allocation.properties.location.id;
@@ -92,7 +92,7 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
 absl::Status SimulatedVmm::CheckRdma(const MappingRecord& mapping, const AccessGrant& grant,
                                      PageEdit& edit, uint32_t& holder) const {
   static constexpr char kCall[] = "cuMemSetAccess";
-  const Allocation& allocation = mmu_.AllocationOf(mapping);
+  const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
   const int number = mmu_.IndexOf(grant.location);
   const bool of_owner = number == allocation.properties.location.id;
   if (grant.access == Access::kNone) {
@@ -116,7 +116,7 @@ SimulatedVmm::Reach SimulatedVmm::ReachOf(const AddressRange& range,
   Reach reach;
   for (DeviceAddress address = range.base; address < range.end();) {
     const MappingRecord& mapping = *mmu_.MappingAt(address);
-    const Allocation& allocation = mmu_.AllocationOf(mapping);
+    const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
     const bool hangs = rdma_hangs && allocation.properties.gpu_direct_rdma != 0;
     PageEdit edit = PageEdit::Rights();
     for (const AccessGrant& grant : grants) {

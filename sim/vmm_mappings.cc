@@ -68,7 +68,7 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
-  const Allocation* allocation = FindUsable(handle);
+  const AllocationRecord* allocation = FindUsable(handle);
   if (allocation == nullptr) return RefuseHandle(call, handle);
   if ((allocation->properties.usage & kUsageTilePool) != 0) {
     return InvalidValue(kCall, "handle ", ToString(handle), " is of a tile pool");

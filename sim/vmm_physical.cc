@@ -238,7 +238,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
 absl::Status SimulatedVmm::Release(AllocationHandle handle) {
   CallRecord call(mmu_, Call::kRelease, AddressRange(), handle.value());
   const std::unique_lock lock(mmu_.mutex);
-  const Allocation* allocation = mmu_.memory.Find(handle);
+  const AllocationRecord* allocation = mmu_.memory.Find(handle);
   if (allocation == nullptr || allocation->references == 0) {
     return call.Refuse(WhyNotReleased(mmu_, handle), "handle ", handle, " has no reference left");
   }
@@ -259,8 +259,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::RetainAllocationHandle(DeviceAddr
 }
 
 // Null for a handle that Map and Export do not take.
-const Allocation* SimulatedVmm::FindUsable(AllocationHandle handle) const {
-  const Allocation* allocation = mmu_.memory.Find(handle);
+const AllocationRecord* SimulatedVmm::FindUsable(AllocationHandle handle) const {
+  const AllocationRecord* allocation = mmu_.memory.Find(handle);
   const bool usable =
       allocation != nullptr &&
       (allocation->references != 0 || mmu_.profile.quirks.released_handle_usable_while_mapped);
@@ -279,7 +279,7 @@ absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
     AllocationHandle handle) {
   static constexpr char kCall[] = "cuMemGetAllocationPropertiesFromHandle";
   const std::shared_lock lock(mmu_.mutex);
-  const Allocation* allocation = FindUsable(handle);
+  const AllocationRecord* allocation = FindUsable(handle);
   if (allocation == nullptr || allocation->references == 0) {
     const Misuse misuse = WhyNotUsable(mmu_, handle);
     if (allocation == nullptr) {

@@ -94,7 +94,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
     return AttributeOfPlain(*plain, attribute, address, mmu_.plain.CanReach(device, *plain));
   }
   const PageEntry entry = mmu_.At(address);
-  const Allocation& allocation = mmu_.AllocationOf(*mapping);
+  const AllocationRecord& allocation = mmu_.AllocationOf(*mapping);
   const bool on_device = allocation.on_device();
   // Beyond the reservation that a mapping begins in there may be another one, or none.
   const std::optional<uint32_t> reserved = mmu_.space.Find(address);

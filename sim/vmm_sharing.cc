@@ -16,7 +16,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
   CallRecord call(mmu_, Call::kExport, AddressRange(), handle.value());
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
-  const Allocation* allocation = FindUsable(handle);
+  const AllocationRecord* allocation = FindUsable(handle);
   if (allocation == nullptr) return RefuseHandle(call, handle);
   const HandleType requested = allocation->properties.requested_handle_types;
   const bool exportable = type == HandleType::kPosixFileDescriptor || type == HandleType::kFabric;
