@@ -1,0 +1,46 @@
+// The tests of allocators on the simulator under each policy of streams, and on the backend over
+// the simulated library.
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/allocators/implementations.h"
+#include "conformance/instances/cuda_on_sim.h"
+#include "conformance/instances/sim.h"
+#include "sim/profile.h"
+#include "sim/simulator.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+// Of a driver that a SimTarget opened.
+std::vector<Diagnostic> DiagnosticsOf(Driver& driver) {
+  const auto& simulator = static_cast<const Simulator&>(driver);
+  std::vector<Diagnostic> all = simulator.diagnostics();
+  for (Diagnostic& leak : simulator.leaks()) all.push_back(std::move(leak));
+  return all;
+}
+
+std::string SimulatedLibrary() {
+  const char* const runfiles = std::getenv("TEST_SRCDIR");
+  const std::string folder =
+      runfiles != nullptr ? std::string(runfiles) + "/twinmmu/" : std::string("bazel-bin/");
+  return folder + "sim/libcuda/libcuda.so.1";
+}
+
+}  // namespace
+
+std::vector<Implementation> Implementations() {
+  std::vector<Implementation> all;
+  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+    Profile profile = Profile::ReferenceH200(2);
+    profile.stream_policy = known.policy;
+    all.push_back({SimTarget(std::string("sim_") + known.name, profile), DiagnosticsOf});
+  }
+  all.push_back({CudaOnSimTarget(SimulatedLibrary()), nullptr});
+  return all;
+}
+
+}  // namespace twinmmu::conformance
