@@ -155,6 +155,8 @@ absl::string_view ToString(ErrorOrigin origin) {
       return "loader";
     case ErrorOrigin::kSimulator:
       return "simulator";
+    case ErrorOrigin::kInjected:
+      return "injected";
   }
   return "unknown origin";
 }

@@ -60,9 +60,9 @@ std::ostream& operator<<(std::ostream& out, DriverCode code);
 absl::StatusCode CanonicalCode(DriverCode code);
 
 // Who raised an error: the driver itself, the loader (no library, or no function in it for this
-// call), or the simulator.
-enum class ErrorOrigin { kDriver, kLoader, kSimulator };
-absl::string_view ToString(ErrorOrigin origin);  // "driver", "loader", "simulator"
+// call), the simulator, or a test that makes a call fail on purpose (api/testing/fault_plan.h).
+enum class ErrorOrigin { kDriver, kLoader, kSimulator, kInjected };
+absl::string_view ToString(ErrorOrigin origin);  // "driver", "loader", "simulator", "injected"
 std::ostream& operator<<(std::ostream& out, ErrorOrigin origin);
 
 // What a status knows of the driver.

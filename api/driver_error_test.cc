@@ -57,5 +57,13 @@ TEST(DriverErrorTest, NamesCodes) {
   EXPECT_EQ(DriverCodeName(DriverCode::kUnknown), "CUDA_ERROR_UNKNOWN");
 }
 
+TEST(DriverErrorTest, NamesOrigins) {
+  EXPECT_EQ(ToString(ErrorOrigin::kDriver), "driver");
+  EXPECT_EQ(ToString(ErrorOrigin::kLoader), "loader");
+  EXPECT_EQ(ToString(ErrorOrigin::kSimulator), "simulator");
+  EXPECT_EQ(ToString(ErrorOrigin::kInjected), "injected");
+  EXPECT_EQ(ToString(static_cast<ErrorOrigin>(99)), "unknown origin");
+}
+
 }  // namespace
 }  // namespace twinmmu
