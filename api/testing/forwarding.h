@@ -19,6 +19,11 @@ class ForwardingVmm : public Vmm {
   // `target` must outlive this object.
   explicit ForwardingVmm(Vmm* target) : target_(target) {}
 
+  using Vmm::AddressReserve;
+  using Vmm::Create;
+  using Vmm::ExportShareableHandle;
+  using Vmm::Map;
+
   absl::StatusOr<int> GetDriverVersion() override { return target_->GetDriverVersion(); }
   absl::StatusOr<int> GetDeviceCount() override { return target_->GetDeviceCount(); }
   absl::StatusOr<std::string> GetDeviceName(DeviceOrdinal device) override {

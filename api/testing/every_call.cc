@@ -1,0 +1,92 @@
+#include "api/testing/every_call.h"
+
+#include "absl/status/statusor.h"
+
+namespace twinmmu::testing_internal {
+namespace {
+
+absl::Status StatusOf(absl::Status status) { return status; }
+template <typename T>
+absl::Status StatusOf(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
+}  // namespace
+
+std::vector<MadeCall> MakeEveryCall(Vmm& vmm) {
+  const DeviceOrdinal device(9);
+  const DeviceAddress address(0x10);
+  const AddressRange range{address, Bytes(3), Bytes(0)};
+  const AllocationHandle handle(0);
+  const AllocationProperties properties;
+  const ReserveOptions options;
+  const ShareableHandle shareable;
+  const Location location = Location::Device(device);
+  std::vector<MadeCall> made;
+#define TWINMMU_MAKE(method, ...) \
+  made.push_back({DriverCall::k##method, #method, StatusOf(vmm.method(__VA_ARGS__))})
+  TWINMMU_MAKE(GetDriverVersion);
+  TWINMMU_MAKE(GetDeviceCount);
+  TWINMMU_MAKE(GetDeviceName, device);
+  TWINMMU_MAKE(GetDeviceAttribute, DeviceAttribute::kUnifiedAddressing, device);
+  TWINMMU_MAKE(CanAccessPeer, device, device);
+  TWINMMU_MAKE(GetMemoryInfo, device);
+  TWINMMU_MAKE(AddressReserve, Bytes(3), options);
+  TWINMMU_MAKE(AddressFree, range);
+  TWINMMU_MAKE(GetAllocationGranularity, properties, static_cast<Granularity>(9));
+  TWINMMU_MAKE(Create, Bytes(3), properties, 0);
+  TWINMMU_MAKE(Release, handle);
+  TWINMMU_MAKE(RetainAllocationHandle, address);
+  TWINMMU_MAKE(GetAllocationProperties, handle);
+  TWINMMU_MAKE(Map, range, handle, Bytes(0), 0);
+  TWINMMU_MAKE(Unmap, range);
+  TWINMMU_MAKE(SetAccess, range, {});
+  TWINMMU_MAKE(GetAccess, location, address);
+  TWINMMU_MAKE(ExportShareableHandle, handle, HandleType::kNone, 0);
+  TWINMMU_MAKE(ImportShareableHandle, shareable);
+  TWINMMU_MAKE(GetPointerAttribute, device, PointerAttribute::kContext, address);
+  TWINMMU_MAKE(GetAddressRange, device, address);
+#undef TWINMMU_MAKE
+  return made;
+}
+
+std::vector<MadeCall> MakeEveryCall(Executor& executor) {
+  const DeviceOrdinal device(9);
+  const DeviceAddress address(0x10);
+  const Stream stream(device);
+  const Event event;
+  std::vector<MadeCall> made;
+#define TWINMMU_MAKE_KIND(kind, method, ...) \
+  made.push_back({DriverCall::kind, #method, StatusOf(executor.method(__VA_ARGS__))})
+#define TWINMMU_MAKE(method, ...) TWINMMU_MAKE_KIND(k##method, method, __VA_ARGS__)
+  char host = 0;
+  TWINMMU_MAKE(CopyHostToDevice, device, address, &host, Bytes(1));
+  TWINMMU_MAKE(CopyDeviceToHost, device, &host, address, Bytes(1));
+  TWINMMU_MAKE(CopyDeviceToDevice, device, address, address, Bytes(1));
+  TWINMMU_MAKE(Fill, device, address, FillPattern(), 1);
+  TWINMMU_MAKE_KIND(kCopyHostToDeviceAsync, CopyHostToDevice, stream, address, &host, Bytes(1));
+  TWINMMU_MAKE_KIND(kCopyDeviceToHostAsync, CopyDeviceToHost, stream, &host, address, Bytes(1));
+  TWINMMU_MAKE_KIND(kCopyDeviceToDeviceAsync, CopyDeviceToDevice, stream, address, address,
+                    Bytes(1));
+  TWINMMU_MAKE_KIND(kFillAsync, Fill, stream, address, FillPattern(), 1);
+  TWINMMU_MAKE(CreateStream, device);
+  TWINMMU_MAKE(DestroyStream, stream);
+  TWINMMU_MAKE(QueryStream, stream);
+  TWINMMU_MAKE(SynchronizeStream, stream);
+  TWINMMU_MAKE(CreateEvent, device);
+  TWINMMU_MAKE(DestroyEvent, event);
+  TWINMMU_MAKE(RecordEvent, event, stream);
+  TWINMMU_MAKE(WaitEvent, stream, event);
+  TWINMMU_MAKE(QueryEvent, event);
+  TWINMMU_MAKE(SynchronizeEvent, event);
+  TWINMMU_MAKE(SynchronizeDevice, device);
+  TWINMMU_MAKE(LoadModule, device, "");
+  TWINMMU_MAKE(UnloadModule, Module());
+  TWINMMU_MAKE(GetKernel, Module(), "");
+  TWINMMU_MAKE(Launch, stream, Kernel(), LaunchConfig(), {});
+#undef TWINMMU_MAKE
+#undef TWINMMU_MAKE_KIND
+  return made;
+}
+
+}  // namespace twinmmu::testing_internal

@@ -1,0 +1,28 @@
+// Makes every call of an interface once, for tests of wrappers: none is forgotten, none is mixed
+// up.
+
+#ifndef TWINMMU_API_TESTING_EVERY_CALL_H_
+#define TWINMMU_API_TESTING_EVERY_CALL_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "api/executor.h"
+#include "api/testing/driver_call.h"
+#include "api/vmm.h"
+
+namespace twinmmu::testing_internal {
+
+struct MadeCall {
+  DriverCall call;
+  const char* method;  // "Map"; the two that are named Fill are both "Fill"
+  absl::Status status;
+};
+
+// In the order of DriverCall. The arguments are valid on no machine.
+std::vector<MadeCall> MakeEveryCall(Vmm& vmm);
+std::vector<MadeCall> MakeEveryCall(Executor& executor);
+
+}  // namespace twinmmu::testing_internal
+
+#endif  // TWINMMU_API_TESTING_EVERY_CALL_H_

@@ -1,0 +1,75 @@
+// The wrappers make each call under its own name, and do not make the ones that are to fail.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "api/testing/every_call.h"
+#include "api/testing/fault_injecting_executor.h"
+#include "api/testing/fault_injecting_vmm.h"
+#include "api/testing/matchers.h"
+#include "api/testing/mock_executor.h"
+#include "api/testing/mock_vmm.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::NiceMock;
+using ::testing::StrictMock;
+using testing_internal::MadeCall;
+using testing_internal::MakeEveryCall;
+
+// Every call asks the plan under its own name, and its error comes back instead of the target's.
+TEST(FaultInjectingTest, FailsEveryCallWithoutMakingIt) {
+  StrictMock<MockVmm> target;
+  StrictMock<MockExecutor> target_executor;
+  FaultPlan faults;
+  FaultInjectingVmm vmm(&target, &faults);
+  FaultInjectingExecutor executor(&target_executor, &faults);
+  faults.FailEvery(1, DriverCode::kNotPermitted);
+  for (const MadeCall& made : MakeEveryCall(vmm)) {
+    EXPECT_EQ(GetDriverError(made.status),
+              (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
+                           std::string(DriverCallName(made.call))}));
+  }
+  for (const MadeCall& made : MakeEveryCall(executor)) {
+    EXPECT_EQ(GetDriverError(made.status),
+              (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
+                           std::string(DriverCallName(made.call))}));
+  }
+  EXPECT_EQ(faults.fired(), 21 + 23);
+}
+
+// A call that is not to fail reaches the call of the same name, and its answer comes back.
+TEST(FaultInjectingTest, PassesEveryOtherCallOn) {
+  NiceMock<MockVmm> target;
+  NiceMock<MockExecutor> target_executor;
+  FaultPlan faults;
+  FaultInjectingVmm vmm(&target, &faults);
+  FaultInjectingExecutor executor(&target_executor, &faults);
+  for (const MadeCall& made : MakeEveryCall(vmm)) {
+    EXPECT_THAT(std::string(made.status.message()),
+                HasSubstr(absl::StrCat("MockVmm has no answer to ", made.method, ":")));
+  }
+  for (const MadeCall& made : MakeEveryCall(executor)) {
+    EXPECT_THAT(std::string(made.status.message()),
+                HasSubstr(absl::StrCat("MockExecutor has no answer to ", made.method, ":")));
+  }
+}
+
+// The list of calls is whole, in the order in which they are declared.
+TEST(FaultInjectingTest, MakesEveryCallOfTheList) {
+  NiceMock<MockVmm> vmm;
+  NiceMock<MockExecutor> executor;
+  std::vector<MadeCall> all = MakeEveryCall(vmm);
+  for (MadeCall& made : MakeEveryCall(executor)) all.push_back(std::move(made));
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].call, static_cast<DriverCall>(i));
+  EXPECT_EQ(DriverCallName(static_cast<DriverCall>(all.size())), "unknown call");
+}
+
+}  // namespace
+}  // namespace twinmmu
