@@ -1,0 +1,98 @@
+// GrowableBuffer: device memory that grows and shrinks in place; its address never changes.
+//
+//   auto buffer = GrowableBuffer::Make(vmm, executor, GiB(64));  // how far it may ever grow
+//   auto status = (*buffer)->Resize(MiB(300));
+//   DeviceSpan<float> floats = (*buffer)->View<float>();
+//
+// Size and capacity are those of a vector: Resize to less keeps the memory, ShrinkToFit gives it
+// back. What is beyond the former size after Resize is undefined, not 0. Nothing is ever copied, so
+// capacity grows by what is needed, in whole pages.
+
+#ifndef TWINMMU_API_ALLOCATORS_GROWABLE_BUFFER_H_
+#define TWINMMU_API_ALLOCATORS_GROWABLE_BUFFER_H_
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/allocators/last_use.h"
+#include "api/allocators/memory_stats.h"
+#include "api/allocators/paged_reservation.h"
+#include "api/executor.h"
+#include "api/vmm.h"
+
+namespace twinmmu {
+
+// `size` elements in device memory. data() is a pointer for kernels; the host must not follow it.
+template <typename T>
+struct DeviceSpan {
+  static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain values");
+
+  DeviceAddress address;
+  uint64_t size = 0;
+
+  T* data() const { return reinterpret_cast<T*>(address.value()); }
+};
+
+// Every call fails with FailedPrecondition after Close. An error leaves address, size, capacity,
+// contents, rights and physical memory as they were. Errors of the driver keep its code as payload.
+// Thread safety: that of a vector; const calls may run concurrently.
+class GrowableBuffer {
+ public:
+  // Reserves `max_size` bytes of addresses, rounded up to pages, and no memory. `executor` is
+  // needed only to shrink after work, and may be null. Both must outlive the buffer. Errors: those
+  // of VirtualMemoryPool::Make.
+  static absl::StatusOr<std::unique_ptr<GrowableBuffer>> Make(
+      Vmm* vmm, Executor* executor, Bytes max_size, const PageOptions& options = PageOptions());
+  // As Close; an error goes to the hook of destructor_errors.h.
+  ~GrowableBuffer() = default;
+
+  // Makes size() `size`, and gets the memory that this takes.
+  // Driver calls: per new page one Create and one Map; then one SetAccess. None within capacity().
+  // OutOfRange: more than max_size(). ResourceExhausted: out of memory.
+  absl::Status Resize(Bytes size);
+
+  // Makes capacity() at least `capacity`, as Resize does; size() stays.
+  absl::Status Reserve(Bytes capacity);
+
+  // Gives back the pages beyond size(): with `after` when that work is done, in a later call of the
+  // buffer; else at once, and the caller knows that nothing uses them. Growing again before that
+  // keeps the pages, with their contents.
+  // Driver calls: one Unmap, one Release per page. FailedPrecondition: `after` without an executor.
+  absl::Status ShrinkToFit(absl::Span<const LastUse> after = {});
+
+  // As VirtualMemoryPool::Grant, Compact and Close.
+  absl::Status Grant(DeviceOrdinal device, Access access) { return pages_->Grant(device, access); }
+  absl::StatusOr<Bytes> Compact() { return pages_->Compact(); }
+  absl::Status Close();
+
+  DeviceAddress address() const { return pages_->range().base; }
+  Bytes size() const { return size_; }
+  Bytes capacity() const { return capacity_ * pages_->page_size(); }
+  Bytes max_size() const { return pages_->range().size; }
+  Bytes page_size() const { return pages_->page_size(); }
+  MemoryStats stats() const { return pages_->stats(); }
+
+  // The whole elements within size().
+  template <typename T>
+  DeviceSpan<T> View() const {
+    return DeviceSpan<T>{address(), size_.value() / sizeof(T)};
+  }
+
+ private:
+  explicit GrowableBuffer(std::unique_ptr<PagedReservation> pages) : pages_(std::move(pages)) {}
+
+  std::unique_ptr<PagedReservation> pages_;
+  Bytes size_;
+  uint64_t capacity_ = 0;  // pages
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_ALLOCATORS_GROWABLE_BUFFER_H_

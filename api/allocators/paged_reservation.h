@@ -1,0 +1,177 @@
+// PagedReservation: a reservation that gets physical memory page by page. The pool and the buffers
+// are made of it; each of them adds what its users may ask for.
+//
+// A page is free (no memory), in use, or leaving: given up, but still mapped because work is to be
+// done with it. Each page has an allocation and a mapping of its own, since a driver takes mappings
+// away only whole.
+
+#ifndef TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_
+#define TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/allocators/last_use.h"
+#include "api/allocators/memory_stats.h"
+#include "api/allocators/page_source.h"
+#include "api/allocators/work_tracker.h"
+#include "api/vmm.h"
+
+namespace twinmmu {
+
+// The pages of a pool or a buffer.
+struct PageOptions {
+  AllocationProperties properties;  // of each page; its location has read-write access
+  Bytes page_size = MiB(2);         // a power of two of at least 64 KiB
+  // How much memory without an address is kept for reuse. Unset: 1 GiB in a pool, none elsewhere.
+  std::optional<Bytes> cache_limit;
+};
+
+// Pages [first, first + count).
+struct PageRun {
+  uint64_t first = 0;
+  uint64_t count = 0;
+
+  constexpr uint64_t end() const { return first + count; }
+};
+
+enum class PageState { kFree, kInUse, kLeaving };
+
+// Runs passed must lie within the capacity; an empty one does nothing. No call waits for work but
+// Close. Calls of a driver: none but those named. Thread safety: one thread at a time.
+class PagedReservation {
+ public:
+  // Reserves `capacity`, rounded up to pages, which are rounded up to the granularity. `executor`
+  // may be null: then nothing can be given up after work.
+  // InvalidArgument: a page size that is not a power of two of at least 64 KiB, a capacity of 0 or
+  // that wraps. Errors of AddressReserve and GetAllocationGranularity.
+  static absl::StatusOr<std::unique_ptr<PagedReservation>> Make(Vmm* vmm, Executor* executor,
+                                                                Bytes capacity,
+                                                                const PageOptions& options);
+  ~PagedReservation();
+
+  // Gives all of `run` memory: free pages get it, leaving ones stay, with what is in them. Per free
+  // page one Create, unless it is cached, and one Map; per contiguous run of them one SetAccess.
+  // An error leaves everything as it was. Errors: those of these calls.
+  absl::Status Commit(const PageRun& run);
+
+  // Takes the memory of the pages of `run` that are in use: with `after`, when that is done; at
+  // once without. Per contiguous run of them one Unmap; per page that is not cached one Release.
+  // An error leaves everything as it was, unless the message says otherwise.
+  absl::Status Decommit(const PageRun& run, absl::Span<const LastUse> after);
+
+  // Takes what is leaving and whose work is done; what the driver refuses stays leaving. To be
+  // called before a question or a call that depends on it. Per run one Unmap.
+  void CollectFinished();
+
+  // Sets the right of `device` to all pages, now and later, by one SetAccess per contiguous run. An
+  // error leaves everything as it was. InvalidArgument: no such access. FailedPrecondition: the
+  // device cannot reach the memory. NotFound (INVALID_DEVICE): no such device.
+  absl::Status Grant(DeviceOrdinal device, Access access);
+
+  // Returns cached pages to the driver, and says how much that was. An error leaves the rest
+  // cached.
+  absl::StatusOr<Bytes> Compact();
+
+  // Waits for the work after which memory is to go, then returns everything. Where the driver
+  // refuses, what is left stays as it was, and Close can be called again. FailedPrecondition from
+  // every later call.
+  absl::Status Close();
+  // FailedPrecondition once closed.
+  absl::Status CheckOpen() const;
+
+  // The pages of [offset, offset + size), as users name them. InvalidArgument: size 0, or not
+  // multiples of the page size. OutOfRange: beyond the capacity. FailedPrecondition: closed.
+  absl::StatusOr<PageRun> PagesOf(Bytes offset, Bytes size) const;
+  // The pages that hold [offset, offset + size), or nothing where that is beyond the capacity.
+  std::optional<PageRun> PagesAround(Bytes offset, Bytes size) const;
+  // "offset 4 MiB, size 2 MiB".
+  std::string Describe(const PageRun& run) const;
+
+  // The first run of pages of this state within `run`.
+  std::optional<PageRun> FirstRun(const PageRun& run, PageState state) const;
+  std::vector<PageRun> Runs(const PageRun& run, PageState state) const;
+  // Whether every page of `run`, which has one, is in use.
+  bool AllInUse(const PageRun& run) const;
+
+  const AddressRange& range() const { return range_; }
+  AddressRange RangeOf(const PageRun& run) const;
+  Bytes page_size() const { return page_size_; }
+  PageRun all() const { return PageRun{0, range_.size / page_size_}; }
+  // What the device lacks for this object: in use, leaving or cached.
+  Bytes physical_memory() const;
+  MemoryStats stats() const;
+
+ private:
+  struct Page {
+    AllocationHandle handle;
+    uint64_t departure = 0;  // the number of the Departure that takes it; 0: it is in use
+  };
+  // Pages that go when work is over. Those of `run` that still have its number: the others were
+  // asked for again.
+  struct Departure {
+    uint64_t number;
+    PageRun run;
+    WorkTracker::Mark mark;
+    absl::Status refused;  // what the driver said when it was last asked to unmap them
+  };
+
+  PagedReservation(Vmm* vmm, Executor* executor, const AddressRange& range, Bytes page_size,
+                   const PageOptions& options);
+
+  // The driver's calls, counted.
+  absl::Status Map(uint64_t page, AllocationHandle handle);
+  absl::Status Unmap(const PageRun& run);
+  absl::Status SetAccess(const PageRun& run, absl::Span<const AccessGrant> grants);
+
+  PageState StateOf(const Page& page) const;
+  std::vector<PageRun> MappedRuns() const;
+  absl::Status CheckNoneRefused(const PageRun& run) const;
+  absl::Status CheckGrant(DeviceOrdinal device, Access access) const;
+  // Maps a run and grants access to it. After an error, `mapped` of its pages are mapped.
+  absl::Status MapRun(const PageRun& run, absl::Span<const AllocationHandle> handles,
+                      uint64_t& mapped);
+  // All or nothing; what the driver does not take back is taken out of `batch`, and leaving.
+  absl::Status MapRuns(absl::Span<const PageRun> runs, PageSource::Batch& batch);
+  void TakeBack(absl::Span<const PageRun> mapped, PageSource::Batch& batch);
+  // The pages of `run` that are leaving do not.
+  void StayInUse(const PageRun& run);
+  absl::Status UnmapRuns(absl::Span<const PageRun> runs);
+  absl::Status RestoreMappings(absl::Span<const PageRun> runs);
+  void Depart(const PageRun& run, WorkTracker::Mark mark, const absl::Status& refused);
+  // Unmaps what is left of it. True when nothing is.
+  bool Finish(Departure& departure);
+  // Takes pages that are no longer mapped out of the table.
+  void Forget(const PageRun& run);
+
+  Vmm* vmm_;
+  AddressRange range_;
+  Bytes page_size_;
+  Location owner_;
+  DriverCallCounts calls_;
+  PageSource source_;
+  WorkTracker tracker_;
+  absl::btree_map<uint64_t, Page> pages_;  // by page number; those that are mapped
+  std::deque<Departure> departures_;
+  uint64_t last_departure_ = 0;
+  std::vector<AccessGrant> grants_;
+  uint64_t in_use_ = 0;  // pages
+  uint64_t peak_ = 0;
+  uint64_t commits_ = 0;
+  uint64_t decommits_ = 0;
+  bool open_ = true;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_

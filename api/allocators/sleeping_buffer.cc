@@ -1,0 +1,127 @@
+#include "api/allocators/sleeping_buffer.h"
+
+#include <new>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "api/allocators/annotate.h"
+#include "api/allocators/destructor_errors.h"
+
+namespace twinmmu {
+
+absl::StatusOr<std::unique_ptr<SleepingBuffer>> SleepingBuffer::Make(Vmm* vmm, Executor* executor,
+                                                                     Bytes size,
+                                                                     const PageOptions& options) {
+  const Location location = options.properties.location;
+  if (executor == nullptr) {
+    return absl::InvalidArgumentError("executor is null: nothing to save the contents with");
+  }
+  if (location.type != LocationType::kDevice) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "location ", ToString(location), " is not a device: only its memory can be given back"));
+  }
+  PageOptions uncached = options;
+  uncached.cache_limit = Bytes(0);
+  absl::StatusOr<std::unique_ptr<PagedReservation>> pages =
+      PagedReservation::Make(vmm, executor, size, uncached);
+  if (!pages.ok()) return pages.status();
+  absl::Status status = (*pages)->Commit((*pages)->all());
+  if (!status.ok()) return status;
+  absl::StatusOr<Stream> stream = executor->CreateStream(DeviceOrdinal(location.id));
+  if (!stream.ok()) return Annotate(stream.status(), "no stream to save the contents with");
+  return std::unique_ptr<SleepingBuffer>(new SleepingBuffer(executor, *stream, *std::move(pages)));
+}
+
+SleepingBuffer::~SleepingBuffer() {
+  // Before what was saved goes, which a copy may still write. The pages report the error.
+  Close().IgnoreError();
+  ReportFromDestructor(executor_->DestroyStream(stream_));
+}
+
+absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> after) {
+  absl::Status status = pages_->CheckOpen();
+  if (!status.ok()) return status;
+  if (!awake_) return absl::FailedPreconditionError("the buffer already sleeps");
+  std::unique_ptr<std::byte[]> host;
+  if (contents == Contents::kSave) {
+    host.reset(new (std::nothrow) std::byte[size().value()]);
+    if (host == nullptr) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no ", ToString(size()), " of host memory to save the contents in"));
+    }
+    status = Save(host.get(), after);
+  }
+  if (status.ok()) {
+    // With contents to save, their copy is the last use: it waits for the others.
+    const LastUse copied = stream_;
+    const bool queued = contents == Contents::kSave && !after.empty();
+    status = pages_->Decommit(pages_->all(), queued ? absl::MakeConstSpan(&copied, 1) : after);
+  }
+  if (!status.ok()) {
+    // A copy that was queued still writes there. An error means that it never will.
+    if (host != nullptr) executor_->SynchronizeStream(stream_).IgnoreError();
+    return status;
+  }
+  saved_ = std::move(host);
+  awake_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status SleepingBuffer::Save(void* host, absl::Span<const LastUse> after) {
+  for (const LastUse& use : after) {
+    absl::Status status = WaitFor(use);
+    if (!status.ok()) return Annotate(status, "the work after which contents are to be saved");
+  }
+  absl::Status status = executor_->CopyDeviceToHost(stream_, host, address(), size());
+  if (status.ok() && after.empty()) status = executor_->SynchronizeStream(stream_);
+  if (status.ok()) return status;
+  return Annotate(status, "the contents could not be saved");
+}
+
+absl::Status SleepingBuffer::WaitFor(const LastUse& use) {
+  if (const Event* event = std::get_if<Event>(&use.work())) {
+    return executor_->WaitEvent(stream_, *event);
+  }
+  const Stream stream = std::get<Stream>(use.work());
+  absl::StatusOr<Event> event = executor_->CreateEvent(stream.device());
+  if (!event.ok()) return event.status();
+  absl::Status status = executor_->RecordEvent(*event, stream);
+  if (status.ok()) status = executor_->WaitEvent(stream_, *event);
+  status.Update(executor_->DestroyEvent(*event));
+  return status;
+}
+
+absl::Status SleepingBuffer::Wake() {
+  absl::Status status = pages_->CheckOpen();
+  if (!status.ok()) return status;
+  if (awake_) return absl::FailedPreconditionError("the buffer is already awake");
+  status = pages_->Commit(pages_->all());
+  if (!status.ok()) return Annotate(status, "the buffer sleeps on");
+  if (saved_ != nullptr) {
+    status = Restore();
+    if (!status.ok()) {
+      status = Annotate(status, "the buffer sleeps on: its contents could not be restored");
+      const absl::Status undone = pages_->Decommit(pages_->all(), {});
+      return undone.ok() ? status : Annotate(status, "its memory could not be given back again");
+    }
+    saved_.reset();
+  }
+  awake_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status SleepingBuffer::Restore() {
+  // On the stream that saved them, and thus after that.
+  absl::Status status = executor_->CopyHostToDevice(stream_, address(), saved_.get(), size());
+  if (status.ok()) status = executor_->SynchronizeStream(stream_);
+  return status;
+}
+
+absl::Status SleepingBuffer::Close() {
+  absl::Status status = pages_->Close();
+  // The copy that saves the contents is work after which memory goes: it is done.
+  if (status.ok()) saved_.reset();
+  return status;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,99 @@
+// SleepingBuffer: device memory that can be given back for a while. Its address stays, and so may
+// its contents, in host memory: the sleep and wake of inference servers.
+//
+//   auto weights = SleepingBuffer::Make(vmm, executor, GiB(14));  // awake
+//   auto status = (*weights)->Sleep(Contents::kSave, {stream});   // after what is in the stream
+//   ...                                                           // others use the memory
+//   status = (*weights)->Wake();                                  // same address, same contents
+//
+// A wake that finds no memory leaves the buffer asleep, with what was saved: it can be tried again.
+
+#ifndef TWINMMU_API_ALLOCATORS_SLEEPING_BUFFER_H_
+#define TWINMMU_API_ALLOCATORS_SLEEPING_BUFFER_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/allocators/last_use.h"
+#include "api/allocators/memory_stats.h"
+#include "api/allocators/paged_reservation.h"
+#include "api/executor.h"
+#include "api/vmm.h"
+
+namespace twinmmu {
+
+// What becomes of the contents while a buffer sleeps.
+enum class Contents {
+  kDiscard,  // they are undefined after it wakes
+  kSave,     // copied to host memory, and back when it wakes
+};
+
+// Every call fails with FailedPrecondition after Close. An error leaves the buffer awake or asleep
+// as it was, with its contents and what was saved. Errors of the driver keep its code as payload.
+// Thread safety: const calls may run concurrently.
+class SleepingBuffer {
+ public:
+  // Reserves and allocates `size` bytes, rounded up to pages, in memory of a device: the buffer is
+  // awake. The cache limit of `options` is not used: sleeping is for giving memory back. Both `vmm`
+  // and `executor` must outlive the buffer. Errors: those of VirtualMemoryPool::Make and Allocate;
+  // InvalidArgument: no executor, or memory that is not of a device.
+  static absl::StatusOr<std::unique_ptr<SleepingBuffer>> Make(
+      Vmm* vmm, Executor* executor, Bytes size, const PageOptions& options = PageOptions());
+  // As Close; an error goes to the hook of destructor_errors.h.
+  ~SleepingBuffer();
+
+  // Gives the memory back, and keeps the address. With `after`, contents are saved and memory goes
+  // when that work is done, the latter in a later call of this object (Collect does only that).
+  // Without, at once; the caller knows that nothing uses it, and saving waits for the copy.
+  // Driver calls: one Unmap, one Release per page.
+  // FailedPrecondition: it sleeps. ResourceExhausted: no host memory to save it in.
+  absl::Status Sleep(Contents contents, absl::Span<const LastUse> after = {});
+
+  // Gets memory at the same address, with the rights that were granted, and the contents if they
+  // were saved; returns when they are there. Memory that is still waiting for work is kept, with
+  // its contents.
+  // Driver calls: per page one Create and one Map; one SetAccess.
+  // FailedPrecondition: it is awake. ResourceExhausted: out of memory; it sleeps on.
+  absl::Status Wake();
+
+  // Gives back the memory of a sleeping buffer whose work is done by now. Driver calls: as Sleep.
+  void Collect() { pages_->CollectFinished(); }
+
+  // As VirtualMemoryPool::Grant. Also while it sleeps: rights hold when it wakes.
+  absl::Status Grant(DeviceOrdinal device, Access access) { return pages_->Grant(device, access); }
+  // As VirtualMemoryPool::Close.
+  absl::Status Close();
+
+  bool awake() const { return awake_; }
+  // Whether contents lie in host memory.
+  bool saved() const { return saved_ != nullptr; }
+  DeviceAddress address() const { return pages_->range().base; }
+  Bytes size() const { return pages_->range().size; }
+  MemoryStats stats() const { return pages_->stats(); }
+
+ private:
+  SleepingBuffer(Executor* executor, Stream stream, std::unique_ptr<PagedReservation> pages)
+      : executor_(executor), stream_(stream), pages_(std::move(pages)) {}
+
+  // Queues the copy to `host` behind `after`; without, also waits for it.
+  absl::Status Save(void* host, absl::Span<const LastUse> after);
+  // Makes the stream of the copies wait.
+  absl::Status WaitFor(const LastUse& use);
+  absl::Status Restore();
+
+  Executor* executor_;
+  Stream stream_;  // of the copies
+  std::unique_ptr<PagedReservation> pages_;
+  std::unique_ptr<std::byte[]> saved_;  // may be written by stream_ until that is done
+  bool awake_ = true;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_ALLOCATORS_SLEEPING_BUFFER_H_
