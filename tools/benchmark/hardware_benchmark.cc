@@ -63,8 +63,11 @@ std::vector<Table> MeasureAll(const Machines& machines) {
   measure("calls", [&] { return MeasureCalls(machines); });
   measure("growth", [&] { return MeasureGrowth(machines); });
   measure("threads", [&] { return MeasureThreads(machines); });
-  if (machines.cuda != nullptr)
-    measure("bandwidth", [&] { return MeasureBandwidth(*machines.cuda); });
+  measure("pool", [&] { return MeasurePool(machines); });
+  if (machines.cuda == nullptr) return tables;
+  measure("bandwidth", [&] { return MeasureBandwidth(*machines.cuda); });
+  measure("growth in place", [&] { return MeasureGrowthInPlace(machines); });
+  measure("sleep and wake", [&] { return MeasureWake(machines); });
   return tables;
 }
 

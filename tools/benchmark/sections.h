@@ -28,6 +28,17 @@ Table MeasureThreads(const Machines& machines);
 // The kernels fill and verify beside the driver's own copy and fill.
 Table MeasureBandwidth(Driver& cuda);
 
+// Allocating and freeing with VirtualMemoryPool, and without.
+Table MeasurePool(const Machines& machines);
+
+// The next two need a GPU.
+
+// Growing by GrowableBuffer, and by a copy.
+Table MeasureGrowthInPlace(const Machines& machines);
+
+// Giving memory back and getting it again, with SleepingBuffer and without.
+Table MeasureWake(const Machines& machines);
+
 }  // namespace twinmmu
 
 #endif  // TWINMMU_TOOLS_BENCHMARK_SECTIONS_H_
