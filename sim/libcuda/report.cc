@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -443,7 +444,10 @@ void Report::Finish() {
   try {
     WriteOut();
   } catch (const std::bad_alloc&) {
-    // The process ends without a report.
+    constexpr char kWords[] =
+        "TwinMMU: no report: the host has no memory for it. Run the program again with more, or "
+        "with fewer calls.\n";
+    std::fputs(kWords, stderr);
   }
 }
 
