@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "absl/types/span.h"
 #include "api/driver_error.h"
 #include "api/testing/forwarding.h"
 

@@ -76,11 +76,11 @@ absl::Status AllocatorTest::Fill(const AddressRange& range, uint8_t byte, Device
 }
 
 void AllocatorTest::ExpectFilled(const AddressRange& range, uint8_t byte, DeviceOrdinal by) {
+  const std::vector<uint8_t> expected(range.size.value(), byte);
   std::vector<uint8_t> bytes(range.size.value(), static_cast<uint8_t>(~byte));
   ASSERT_THAT(executor().CopyDeviceToHost(by, bytes.data(), range.base, range.size), IsOk());
-  const auto different =
-      std::find_if(bytes.begin(), bytes.end(), [&](uint8_t found) { return found != byte; });
-  if (different == bytes.end()) return;
+  if (bytes == expected) return;
+  const auto different = std::mismatch(bytes.begin(), bytes.end(), expected.begin()).first;
   ADD_FAILURE() << "byte " << different - bytes.begin() << " of " << range << " is "
                 << int{*different} << " for " << by << ", not " << int{byte};
 }

@@ -217,6 +217,38 @@ TEST_P(ReservationTest, RefusesEverythingOnceClosed) {
   EXPECT_EQ(failing().CountOf(Call::kMap), 0);
 }
 
+TEST_P(ReservationTest, HoldsNothingOnceMovedFrom) {
+  Reservation reservation = Reserve(2);
+  const AddressRange range = reservation.range();
+  Mapping mapping = MapOne(reservation);
+  Reservation moved = std::move(reservation);
+  EXPECT_EQ(moved.range(), range);
+  EXPECT_FALSE(reservation.is_open());
+  EXPECT_THAT(reservation.Close(), IsOk());
+  EXPECT_THAT(reservation.SetAccess(Bytes(0), granule(), {ReadWrite()}),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(mapping.MoveTo(moved, granule()), IsOk());
+}
+
+TEST_P(ReservationTest, IsAsItWasWhenMovedToItself) {
+  Reservation reservation = Reserve(2);
+  const AddressRange range = reservation.range();
+  Reservation& same = reservation;
+  reservation = std::move(same);
+  EXPECT_EQ(reservation.range(), range);
+  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 0);
+}
+
+TEST_P(ReservationTest, GivesTheErrorOfAnAssignmentToTheHook) {
+  Reservation reservation = Reserve(2);
+  const AddressRange lost = reservation.range();
+  failing().Fail(Call::kAddressFree);
+  reservation = Reservation();
+  EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
+  EXPECT_FALSE(reservation.is_open());
+  EXPECT_THAT(vmm().AddressFree(lost), IsOk());
+}
+
 TEST_P(ReservationTest, ClosesTheOldOneWhenAssignedTo) {
   Reservation reservation = Reserve(2);
   Reservation other = Reserve(4);
