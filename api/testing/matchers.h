@@ -3,6 +3,7 @@
 //   EXPECT_THAT(vmm.Release(handle), IsOk());
 //   EXPECT_THAT(vmm.GetAccess(location, address), IsOkAndHolds(Access::kRead));
 //   EXPECT_THAT(vmm.Unmap(hole), HasDriverCode(DriverCode::kInvalidValue));
+//   EXPECT_THAT(pool.Grow(size), HasDriverError(DriverCode::kOutOfMemory, "cuMemCreate"));
 //   EXPECT_THAT(pool.Allocate(...), StatusIs(absl::StatusCode::kResourceExhausted));
 //
 // Each takes a Status or a StatusOr. A failing match prints the whole status, payload included.
@@ -11,6 +12,7 @@
 #ifndef TWINMMU_API_TESTING_MATCHERS_H_
 #define TWINMMU_API_TESTING_MATCHERS_H_
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -56,6 +58,27 @@ MATCHER_P(HasDriverCode, code,
   // An error without a driver's code is not one with CUDA_ERROR_UNKNOWN.
   const bool has_code = status.ok() || GetDriverError(status).has_value();
   return has_code && GetDriverCode(status) == code;
+}
+
+// The code of a call: its driver's name, or a matcher for it.
+MATCHER_P2(HasDriverError, code, call,
+           std::string(negation ? "does not carry " : "carries ") + DriverCodeName(code) +
+               " of a call that " + testing::DescribeMatcher<const std::string&>(call)) {
+  const absl::Status& status = testing_internal::StatusOf(arg);
+  *result_listener << "which is " << testing_internal::Describe(status);
+  const std::optional<DriverError> error = GetDriverError(status);
+  return error.has_value() && error->code == code &&
+         testing::Matches(testing::SafeMatcherCast<const std::string&>(call))(error->call);
+}
+
+// Who raised the error: ErrorOrigin::kInjected for one that a FaultPlan made.
+MATCHER_P(HasErrorOrigin, origin,
+          std::string(negation ? "does not come from: " : "comes from: ") +
+              std::string(ToString(origin))) {
+  const absl::Status& status = testing_internal::StatusOf(arg);
+  *result_listener << "which is " << testing_internal::Describe(status);
+  const std::optional<DriverError> error = GetDriverError(status);
+  return error.has_value() && error->origin == origin;
 }
 
 MATCHER_P(IsOkAndHolds, value_matcher,

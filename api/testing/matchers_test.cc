@@ -32,6 +32,23 @@ TEST(MatchersTest, MatchStatusAndStatusOr) {
   EXPECT_THAT(absl::OkStatus(), HasDriverCode(DriverCode::kSuccess));
 }
 
+// The call is matched by its name or by another matcher, together with the code.
+TEST(MatchersTest, MatchCodeAndCall) {
+  EXPECT_THAT(InvalidValue(), HasDriverError(DriverCode::kInvalidValue, "cuMemMap"));
+  EXPECT_THAT(absl::StatusOr<int>(InvalidValue()),
+              HasDriverError(DriverCode::kInvalidValue, HasSubstr("Map")));
+  EXPECT_THAT(InvalidValue(), Not(HasDriverError(DriverCode::kInvalidValue, "cuMemUnmap")));
+  EXPECT_THAT(InvalidValue(), Not(HasDriverError(DriverCode::kOutOfMemory, "cuMemMap")));
+  EXPECT_THAT(absl::OkStatus(), Not(HasDriverError(DriverCode::kSuccess, "")));
+}
+
+// A status without a driver's error has no origin.
+TEST(MatchersTest, MatchTheOrigin) {
+  EXPECT_THAT(InvalidValue(), HasErrorOrigin(ErrorOrigin::kSimulator));
+  EXPECT_THAT(InvalidValue(), Not(HasErrorOrigin(ErrorOrigin::kDriver)));
+  EXPECT_THAT(absl::InternalError("x"), Not(HasErrorOrigin(ErrorOrigin::kDriver)));
+}
+
 // The value inside is matched by a value or by another matcher; an error holds nothing.
 TEST(MatchersTest, MatchTheValueInside) {
   EXPECT_THAT(absl::StatusOr<int>(7), IsOkAndHolds(7));
