@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "api/testing/every_call.h"
 #include "api/testing/fault_injecting_executor.h"
@@ -19,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::NiceMock;
+using ::testing::Return;
 using ::testing::StrictMock;
 using testing_internal::MadeCall;
 using testing_internal::MakeEveryCall;
@@ -58,6 +60,26 @@ TEST(FaultInjectingTest, PassesEveryOtherCallOn) {
   for (const MadeCall& made : MakeEveryCall(executor)) {
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockExecutor has no answer to ", made.method, ":")));
+  }
+}
+
+// A driver's descriptors may all be of one file: then only their numbers tell them apart.
+TEST(FaultInjectingTest, ANumberThatIsGivenOutAgainHasLeftTheFirstMemory) {
+  NiceMock<MockVmm> target;
+  FaultPlan faults;
+  FaultInjectingVmm vmm(&target, &faults);
+  vmm.SetMemoryBudget(DeviceOrdinal(0), MiB(8));
+  ON_CALL(target, GetMemoryInfo).WillByDefault(Return(MemoryInfo{GiB(1), GiB(1)}));
+  ON_CALL(target, Release).WillByDefault(Return(absl::OkStatus()));
+  const ShareableHandle standard_input = ShareableHandle::FileDescriptor(0);
+  ON_CALL(target, ExportShareableHandle).WillByDefault(Return(standard_input));
+  for (const uint64_t number : {1, 2}) {
+    const AllocationHandle handle(number);
+    EXPECT_CALL(target, Create).WillOnce(Return(handle));
+    EXPECT_THAT(vmm.Create(MiB(2), {}), IsOk());
+    EXPECT_THAT(vmm.ExportShareableHandle(handle, HandleType::kPosixFileDescriptor), IsOk());
+    EXPECT_THAT(vmm.Release(handle), IsOk());
+    EXPECT_EQ(vmm.GetMemoryInfo(DeviceOrdinal(0))->free, MiB(6));
   }
 }
 

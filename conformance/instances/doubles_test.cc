@@ -1,13 +1,14 @@
 // What api/testing has for tests of allocators, over a machine that keeps memory as a driver does.
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <memory>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "api/testing/driver_call.h"
+#include "api/testing/every_call.h"
 #include "api/testing/fault_injecting_executor.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
@@ -21,8 +22,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr DeviceOrdinal kDevice0(0);
 constexpr DeviceOrdinal kDevice1(1);
@@ -107,7 +106,8 @@ TEST_F(BudgetTest, RefusesWhatIsBeyond) {
 // Sizes that wrap when added are beyond too.
 TEST_F(BudgetTest, RefusesSizesThatWrap) {
   Create(1);
-  EXPECT_THAT(vmm().Create(Bytes(0) - kGranule, {}), HasDriverCode(DriverCode::kOutOfMemory));
+  EXPECT_EQ(GetDriverError(vmm().Create(Bytes(0) - kGranule, {}).status()),
+            (DriverError{DriverCode::kOutOfMemory, ErrorOrigin::kInjected, "cuMemCreate"}));
   EXPECT_EQ(GranulesInUse(), 1);
 }
 
@@ -178,10 +178,31 @@ TEST_F(BudgetTest, CountsOnlyWhatSucceeded) {
   const AllocationHandle handle = Create(2);
   EXPECT_THAT(vmm().Create(kGranule + Bytes(1), {}), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(vmm().Map(AddressRange(), handle), HasDriverCode(DriverCode::kInvalidValue));
-  faults().FailEvery(1, DriverCode::kUnknown, {DriverCall::kCreate, DriverCall::kRelease});
-  EXPECT_THAT(vmm().Create(kGranule, {}), HasDriverCode(DriverCode::kUnknown));
+  faults().FailNth(1, DriverCode::kUnknown, {DriverCall::kRelease});
   EXPECT_THAT(vmm().Release(handle), HasDriverCode(DriverCode::kUnknown));
   EXPECT_EQ(GranulesInUse(), 2);
+  EXPECT_THAT(vmm().Release(handle), IsOk());
+  EXPECT_EQ(GranulesInUse(), 0);
+}
+
+TEST_F(BudgetTest, MemoryStaysWhereTheMachineRefusesToTakeItBack) {
+  FaultPlan refusals;
+  FaultInjectingVmm refusing(machine().vmm().value(), &refusals);
+  FaultInjectingVmm vmm(&refusing, &faults());
+  vmm.SetMemoryBudget(kDevice0, kBudget);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle held, vmm.Create(kGranule, {}));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle mapped, vmm.Create(kGranule, {}));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm.AddressReserve(kGranule));
+  ASSERT_THAT(vmm.Map(range, mapped), IsOk());
+  ASSERT_THAT(vmm.Release(mapped), IsOk());
+  refusals.FailEvery(1, DriverCode::kUnknown, {DriverCall::kRelease, DriverCall::kUnmap});
+  EXPECT_THAT(vmm.Release(held), HasDriverCode(DriverCode::kUnknown));
+  EXPECT_THAT(vmm.Unmap(range), HasDriverCode(DriverCode::kUnknown));
+  EXPECT_THAT(vmm.GetMemoryInfo(kDevice0), IsMemory(6 * kGranule, kBudget));
+  refusals.Clear();
+  EXPECT_THAT(vmm.Release(held), IsOk());
+  EXPECT_THAT(vmm.Unmap(range), IsOk());
+  EXPECT_THAT(vmm.GetMemoryInfo(kDevice0), IsMemory(8 * kGranule, kBudget));
 }
 
 // An exported descriptor keeps memory until it is closed, which happens without a call.
@@ -212,6 +233,19 @@ TEST_F(BudgetTest, TellsDescriptorsOfOneNumberApart) {
   EXPECT_EQ(GranulesInUse(), 2);
   close(b.file_descriptor);
   EXPECT_EQ(GranulesInUse(), 0);
+}
+
+// Another file that has the number of a closed descriptor keeps no memory.
+TEST_F(BudgetTest, TellsADescriptorFromAnotherFile) {
+  const AllocationHandle handle = Create(1, Shareable());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const ShareableHandle a,
+                               vmm().ExportShareableHandle(handle, kPosix));
+  ASSERT_THAT(vmm().Release(handle), IsOk());
+  const int other = memfd_create("other", MFD_CLOEXEC);
+  ASSERT_EQ(dup2(other, a.file_descriptor), a.file_descriptor);
+  EXPECT_EQ(GranulesInUse(), 0);
+  close(a.file_descriptor);
+  close(other);
 }
 
 // Imported memory is the exported memory: it counts once, until both handles are gone.
@@ -273,6 +307,53 @@ TEST_F(BudgetTest, HoldsForSeveralThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(GranulesInUse(), 0);
+}
+
+// A copy that is to fail moves nothing, and the stream goes on. One plan counts the calls of both
+// interfaces.
+TEST(DoublesTest, ACopyThatIsToFailIsNotMade) {
+  const std::unique_ptr<Simulator> machine = *Simulator::Create(Profile::ReferenceH200());
+  FaultPlan faults;
+  FaultInjectingVmm vmm(machine->vmm().value(), &faults);
+  FaultInjectingExecutor executor(machine->executor().value(), &faults);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm.AddressReserve(kGranule));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, vmm.Create(kGranule, {}));
+  ASSERT_THAT(vmm.Map(range, handle), IsOk());
+  const AccessGrant grant{Location::Device(kDevice0), Access::kReadWrite};
+  ASSERT_THAT(vmm.SetAccess(range, {grant}), IsOk());
+  EXPECT_EQ(faults.asked(), 4);
+
+  const Stream stream(kDevice0);
+  const int sent = 42;
+  int received = 7;
+  ASSERT_THAT(executor.CopyHostToDevice(stream, range.base, &sent, Bytes(sizeof(sent))), IsOk());
+  faults.FailNth(1, DriverCode::kIllegalAddress, {DriverCall::kCopyDeviceToHostAsync});
+  EXPECT_THAT(executor.CopyDeviceToHost(stream, &received, range.base, Bytes(sizeof(sent))),
+              HasDriverError(DriverCode::kIllegalAddress, "cuMemcpyDtoHAsync"));
+  EXPECT_THAT(executor.SynchronizeStream(stream), IsOk());
+  EXPECT_EQ(received, 7);
+  ASSERT_THAT(executor.CopyDeviceToHost(stream, &received, range.base, Bytes(sizeof(sent))),
+              IsOk());
+  EXPECT_THAT(executor.SynchronizeStream(stream), IsOk());
+  EXPECT_EQ(received, 42);
+}
+
+// The names in the list of calls are those in the errors of a machine.
+TEST(DoublesTest, NamesCallsAsAMachineDoes) {
+  const std::unique_ptr<Simulator> machine = *Simulator::Create(Profile::ReferenceH200());
+  std::vector<testing_internal::MadeCall> all =
+      testing_internal::MakeEveryCall(*machine->vmm().value());
+  for (auto& made : testing_internal::MakeEveryCall(*machine->executor().value())) {
+    all.push_back(made);
+  }
+  int failed = 0;
+  for (const testing_internal::MadeCall& made : all) {
+    if (made.status.ok()) continue;
+    ++failed;
+    ASSERT_TRUE(GetDriverError(made.status).has_value()) << made.status;
+    EXPECT_EQ(GetDriverError(made.status)->call, DriverCallName(made.call));
+  }
+  EXPECT_EQ(failed, 42);  // all but two that ask about the machine as a whole
 }
 
 }  // namespace
