@@ -120,11 +120,11 @@ std::vector<std::string> SuiteRecordings(const std::string& folder) {
 
 absl::StatusOr<std::string> UpdateObservations(absl::string_view document,
                                                const std::vector<std::string>& recordings) {
-  const auto observed = ReadObservations(recordings);
-  if (!observed.ok()) return observed.status();
   const absl::StatusOr<std::string> with_deviations =
       ReplaceSection(document, "deviations", Deviations());
   if (!with_deviations.ok()) return with_deviations;
+  const auto observed = ReadObservations(recordings);
+  if (!observed.ok()) return observed.status();
   return ReplaceSection(*with_deviations, "rules", Rules(*observed));
 }
 

@@ -316,10 +316,10 @@ absl::StatusOr<std::optional<Json>> RecordingReader::NextLine() {
 absl::StatusOr<std::optional<Section>> RecordingReader::Next() {
   std::optional<Section> section;
   for (;;) {
-    const absl::StatusOr<std::optional<Json>> line = NextLine();
+    absl::StatusOr<std::optional<Json>> line = NextLine();
     if (!line.ok()) return line.status();
     if (!line->has_value()) return section;
-    const Json& json = **line;
+    Json& json = **line;
     if (json.contains("section") == section.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat(
           path_, ": line ", line_number_,
@@ -328,12 +328,12 @@ absl::StatusOr<std::optional<Section>> RecordingReader::Next() {
     }
     if (!section.has_value()) {
       section.emplace();
-      section->begin = json;
+      section->begin = std::move(json);
     } else if (json.contains("end")) {
-      section->end = json;
+      section->end = std::move(json);
       return section;
     } else {
-      section->lines.push_back(json);
+      section->lines.push_back(std::move(json));
     }
   }
 }
