@@ -28,7 +28,7 @@
 
 namespace twinmmu::conformance {
 
-// A target as the run keeps it: opened by the first test that needs it, and then kept open.
+// A target as the run keeps it: opened by the first test that needs it, and kept open until Close.
 class TargetUnderTest {
  public:
   explicit TargetUnderTest(TargetFactory factory) : factory_(std::move(factory)) {}

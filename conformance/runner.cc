@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "conformance/baseline.h"
 #include "conformance/catalogue.h"
@@ -36,10 +37,29 @@ bool IsPlainName(const std::string& name) {
   });
 }
 
-void ShowProgress() {
+using Targets = std::vector<std::unique_ptr<TargetUnderTest>>;
+
+// Closes a target when the tests of the next one begin: each simulator claims addresses of the
+// host, which has none left for a dozen at once.
+class OneTargetAtATime : public ::testing::EmptyTestEventListener {
+ public:
+  explicit OneTargetAtATime(const Targets& targets) : targets_(targets) {}
+
+ private:
+  void OnTestSuiteStart(const ::testing::TestSuite& suite) override {
+    for (const std::unique_ptr<TargetUnderTest>& target : targets_) {
+      if (!absl::StartsWith(suite.name(), target->name() + "/")) target->Close();
+    }
+  }
+
+  const Targets& targets_;
+};
+
+void Listen(const Targets& targets) {
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new ProgressPrinter(std::cout, isatty(STDOUT_FILENO) != 0));
+  listeners.Append(new OneTargetAtATime(targets));
 }
 
 // An empty path: nothing is asked for.
@@ -134,7 +154,7 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
               << "\" is not.\n";
     return 1;
   }
-  std::vector<std::unique_ptr<TargetUnderTest>> targets;
+  Targets targets;
   std::vector<std::string> names;
   for (TargetFactory& factory : factories) {
     names.push_back(factory.name);
@@ -143,7 +163,7 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
   }
   if (is_child) return RUN_ALL_TESTS();
 
-  ShowProgress();
+  Listen(targets);
   std::cout << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()
             << (names.size() == 1 ? " target\n" : " targets\n");
   const bool failed = RUN_ALL_TESTS() != 0;
