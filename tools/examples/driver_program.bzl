@@ -33,7 +33,6 @@ def driver_program(src, exit_code, bug, gpus = 1):
         srcs = ["program_test.sh"],
         args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s)" % name, "$(rootpath %s.golden)" % name],
         data = [_TOOL, ":" + name, name + ".golden"],
-        tags = ["one-thread"],
     )
     native.sh_test(
         name = name + "_gpu_test",
@@ -49,5 +48,4 @@ def driver_program(src, exit_code, bug, gpus = 1):
         srcs = ["wrong_program_test.sh"],
         args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug],
         data = [_TOOL, ":" + name + "_wrong"],
-        tags = ["one-thread"],
     )
