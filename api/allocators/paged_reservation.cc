@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/allocators/annotate.h"
 #include "api/allocators/destructor_errors.h"
+#include "api/driver_error.h"
 
 namespace twinmmu {
 
@@ -23,6 +24,10 @@ absl::Status CheckOptions(const Vmm* vmm, Bytes capacity, const PageOptions& opt
   }
   if (capacity == Bytes(0)) return absl::InvalidArgumentError("capacity is 0: nothing to reserve");
   return absl::OkStatus();
+}
+
+bool ContextsAreLost(const absl::Status& status) {
+  return absl::IsDataLoss(status) || GetDriverCode(status) == DriverCode::kContextIsDestroyed;
 }
 
 }  // namespace
@@ -142,9 +147,12 @@ absl::StatusOr<Bytes> PagedReservation::Compact() {
 
 absl::Status PagedReservation::Close() {
   if (!open_) return absl::OkStatus();
-  for (Departure& departure : departures_) {
-    // An error means that the contexts are lost, and with them the work.
-    tracker_.Wait(departure.mark).IgnoreError();
+  for (const Departure& departure : departures_) {
+    absl::Status status = tracker_.Wait(departure.mark);
+    // Memory in use must not go. With the contexts, the work is lost as well.
+    if (!status.ok() && !ContextsAreLost(status)) {
+      return Annotate(status, "the work after which memory is to go");
+    }
   }
   absl::Status first_error;
   for (const PageRun& run : MappedRuns()) {
