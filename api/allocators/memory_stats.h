@@ -20,6 +20,12 @@ struct DriverCallCounts {
 
   constexpr uint64_t total() const { return create + release + map + unmap + set_access; }
 
+  // What was counted since `b`.
+  friend constexpr DriverCallCounts operator-(const DriverCallCounts& a,
+                                              const DriverCallCounts& b) {
+    return {a.create - b.create, a.release - b.release, a.map - b.map, a.unmap - b.unmap,
+            a.set_access - b.set_access};
+  }
   friend constexpr bool operator==(const DriverCallCounts& a, const DriverCallCounts& b) {
     return a.create == b.create && a.release == b.release && a.map == b.map && a.unmap == b.unmap &&
            a.set_access == b.set_access;
