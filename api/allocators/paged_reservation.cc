@@ -98,9 +98,7 @@ absl::Status PagedReservation::Grant(DeviceOrdinal device, Access access) {
   status = CheckGrant(device, access);
   if (!status.ok()) return status;
   const Location location = Location::Device(device);
-  const auto same = [&](const AccessGrant& grant) { return grant.location == location; };
-  const auto found = std::find_if(grants_.begin(), grants_.end(), same);
-  const AccessGrant before = found == grants_.end() ? AccessGrant{location, Access::kNone} : *found;
+  const AccessGrant before{location, RightOf(device)};
   const AccessGrant now{location, access};
 
   const std::vector<PageRun> runs = MappedRuns();
@@ -114,9 +112,17 @@ absl::Status PagedReservation::Grant(DeviceOrdinal device, Access access) {
     }
     return status;
   }
+  const auto same = [&](const AccessGrant& grant) { return grant.location == location; };
   grants_.erase(std::remove_if(grants_.begin(), grants_.end(), same), grants_.end());
   if (access != Access::kNone) grants_.push_back(now);
   return absl::OkStatus();
+}
+
+Access PagedReservation::RightOf(DeviceOrdinal device) const {
+  for (const AccessGrant& grant : grants_) {
+    if (grant.location == Location::Device(device)) return grant.access;
+  }
+  return Access::kNone;
 }
 
 absl::Status PagedReservation::CheckGrant(DeviceOrdinal device, Access access) const {

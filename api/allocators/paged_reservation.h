@@ -70,6 +70,14 @@ class PagedReservation {
   // An error leaves everything as it was, unless the message says otherwise.
   absl::Status Decommit(const PageRun& run, absl::Span<const LastUse> after);
 
+  // As Decommit, of what a successful Commit gave that is not to count: neither call is counted.
+  absl::Status UndoCommit(const PageRun& run, absl::Span<const LastUse> after);
+
+  // Later work of `stream` waits for `work`. Errors: those of the executor.
+  absl::Status LetWait(Stream stream, absl::Span<const LastUse> work) {
+    return tracker_.LetWait(stream, work);
+  }
+
   // Takes what is leaving and whose work is done; what the driver refuses stays leaving. To be
   // called before a question or a call that depends on it. Per run one Unmap.
   void CollectFinished();
@@ -103,6 +111,9 @@ class PagedReservation {
   std::vector<PageRun> Runs(const PageRun& run, PageState state) const;
   // Whether every page of `run`, which has one, is in use.
   bool AllInUse(const PageRun& run) const;
+
+  // The right that was granted last.
+  Access RightOf(DeviceOrdinal device) const;
 
   const AddressRange& range() const { return range_; }
   AddressRange RangeOf(const PageRun& run) const;

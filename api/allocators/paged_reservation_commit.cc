@@ -16,6 +16,10 @@ absl::Status PagedReservation::Commit(const PageRun& run) {
   absl::Status status = CheckOpen();
   if (!status.ok()) return status;
   status = CheckNoneRefused(run);
+  if (!status.ok()) {
+    CollectFinished();  // asks once more
+    status = CheckNoneRefused(run);
+  }
   if (!status.ok()) return status;
 
   const std::vector<PageRun> free = Runs(run, PageState::kFree);
@@ -139,6 +143,14 @@ absl::Status PagedReservation::Decommit(const PageRun& run, absl::Span<const Las
     Depart(run, *std::move(mark), absl::OkStatus());
   }
   ++decommits_;
+  return absl::OkStatus();
+}
+
+absl::Status PagedReservation::UndoCommit(const PageRun& run, absl::Span<const LastUse> after) {
+  absl::Status status = Decommit(run, after);
+  if (!status.ok()) return status;
+  --commits_;
+  --decommits_;
   return absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "api/allocators/sleeping_buffer.h"
 
 #include <new>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "api/allocators/annotate.h"
@@ -42,8 +41,12 @@ absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> 
   absl::Status status = pages_->CheckOpen();
   if (!status.ok()) return status;
   if (!awake_) return absl::FailedPreconditionError("the buffer already sleeps");
+  // What is left of sleeps from which it was woken before the memory went.
+  pages_->CollectFinished();
   std::unique_ptr<std::byte[]> host;
   if (contents == Contents::kSave) {
+    status = CheckRight(Access::kRead, "save the contents");
+    if (!status.ok()) return status;
     host.reset(new (std::nothrow) std::byte[size().value()]);
     if (host == nullptr) {
       return absl::ResourceExhaustedError(
@@ -67,41 +70,41 @@ absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> 
   return absl::OkStatus();
 }
 
+absl::Status SleepingBuffer::CheckRight(Access needed, absl::string_view what) const {
+  const Access right = pages_->RightOf(stream_.device());
+  if (right == needed || right == Access::kReadWrite) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot ", what, ": that takes the right to ", ToString(needed), ", and ",
+                   ToString(stream_.device()), " has ", ToString(right),
+                   ". Grant it, and take it away afterwards"));
+}
+
 absl::Status SleepingBuffer::Save(void* host, absl::Span<const LastUse> after) {
-  for (const LastUse& use : after) {
-    absl::Status status = WaitFor(use);
-    if (!status.ok()) return Annotate(status, "the work after which contents are to be saved");
-  }
-  absl::Status status = executor_->CopyDeviceToHost(stream_, host, address(), size());
+  absl::Status status = pages_->LetWait(stream_, after);
+  if (!status.ok()) return Annotate(status, "the work after which contents are to be saved");
+  status = executor_->CopyDeviceToHost(stream_, host, address(), size());
   if (status.ok() && after.empty()) status = executor_->SynchronizeStream(stream_);
   if (status.ok()) return status;
   return Annotate(status, "the contents could not be saved");
-}
-
-absl::Status SleepingBuffer::WaitFor(const LastUse& use) {
-  if (const Event* event = std::get_if<Event>(&use.work())) {
-    return executor_->WaitEvent(stream_, *event);
-  }
-  const Stream stream = std::get<Stream>(use.work());
-  absl::StatusOr<Event> event = executor_->CreateEvent(stream.device());
-  if (!event.ok()) return event.status();
-  absl::Status status = executor_->RecordEvent(*event, stream);
-  if (status.ok()) status = executor_->WaitEvent(stream_, *event);
-  status.Update(executor_->DestroyEvent(*event));
-  return status;
 }
 
 absl::Status SleepingBuffer::Wake() {
   absl::Status status = pages_->CheckOpen();
   if (!status.ok()) return status;
   if (awake_) return absl::FailedPreconditionError("the buffer is already awake");
+  if (saved_ != nullptr) {
+    status = CheckRight(Access::kReadWrite, "copy the contents back");
+    if (!status.ok()) return status;
+  }
   status = pages_->Commit(pages_->all());
   if (!status.ok()) return Annotate(status, "the buffer sleeps on");
   if (saved_ != nullptr) {
     status = Restore();
     if (!status.ok()) {
       status = Annotate(status, "the buffer sleeps on: its contents could not be restored");
-      const absl::Status undone = pages_->Decommit(pages_->all(), {});
+      // After the copy, which may be on its way.
+      const absl::Status undone = pages_->UndoCommit(pages_->all(), {stream_});
+      pages_->CollectFinished();
       return undone.ok() ? status : Annotate(status, "its memory could not be given back again");
     }
     saved_.reset();
@@ -121,6 +124,7 @@ absl::Status SleepingBuffer::Close() {
   absl::Status status = pages_->Close();
   // The copy that saves the contents is work after which memory goes: it is done.
   if (status.ok()) saved_.reset();
+  awake_ = awake_ && pages_->AllInUse(pages_->all());
   return status;
 }
 

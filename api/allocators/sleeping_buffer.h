@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "api/address.h"
 #include "api/allocation.h"
@@ -52,14 +53,16 @@ class SleepingBuffer {
   // when that work is done, the latter in a later call of this object (Collect does only that).
   // Without, at once; the caller knows that nothing uses it, and saving waits for the copy.
   // Driver calls: one Unmap, one Release per page.
-  // FailedPrecondition: it sleeps. ResourceExhausted: no host memory to save it in.
+  // FailedPrecondition: it sleeps, or is to save what its own device has no right to read.
+  // ResourceExhausted: no host memory to save it in.
   absl::Status Sleep(Contents contents, absl::Span<const LastUse> after = {});
 
   // Gets memory at the same address, with the rights that were granted, and the contents if they
   // were saved; returns when they are there. Memory that is still waiting for work is kept, with
   // its contents.
   // Driver calls: per page one Create and one Map; one SetAccess.
-  // FailedPrecondition: it is awake. ResourceExhausted: out of memory; it sleeps on.
+  // FailedPrecondition: it is awake, or has saved contents and its own device no right to write.
+  // ResourceExhausted: out of memory; it sleeps on.
   absl::Status Wake();
 
   // Gives back the memory of a sleeping buffer whose work is done by now. Driver calls: as Sleep.
@@ -81,16 +84,17 @@ class SleepingBuffer {
   SleepingBuffer(Executor* executor, Stream stream, std::unique_ptr<PagedReservation> pages)
       : executor_(executor), stream_(stream), pages_(std::move(pages)) {}
 
+  // That the device of the buffer has the right.
+  absl::Status CheckRight(Access needed, absl::string_view what) const;
   // Queues the copy to `host` behind `after`; without, also waits for it.
   absl::Status Save(void* host, absl::Span<const LastUse> after);
-  // Makes the stream of the copies wait.
-  absl::Status WaitFor(const LastUse& use);
   absl::Status Restore();
 
   Executor* executor_;
   Stream stream_;  // of the copies
+  // May be written by stream_ until that is done; hence it outlives the pages, which wait for it.
+  std::unique_ptr<std::byte[]> saved_;
   std::unique_ptr<PagedReservation> pages_;
-  std::unique_ptr<std::byte[]> saved_;  // may be written by stream_ until that is done
   bool awake_ = true;
 };
 

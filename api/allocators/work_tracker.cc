@@ -93,6 +93,15 @@ absl::Status WorkTracker::Wait(const Mark& mark) {
   return absl::OkStatus();
 }
 
+absl::Status WorkTracker::LetWait(Stream stream, absl::Span<const LastUse> work) {
+  absl::StatusOr<Mark> mark = Set(work);
+  if (!mark.ok()) return mark.status();
+  absl::Status status;
+  for (const Event event : *mark) status.Update(executor_->WaitEvent(stream, event));
+  Drop(*mark);
+  return status;
+}
+
 void WorkTracker::Drop(Mark& mark) {
   spare_.insert(spare_.end(), mark.begin(), mark.end());
   mark.clear();

@@ -34,6 +34,9 @@ class WorkTracker {
   absl::StatusOr<bool> IsOver(const Mark& mark);
   absl::Status Wait(const Mark& mark);
 
+  // Later work of `stream` waits for `work`; the host does not. Errors: as Set.
+  absl::Status LetWait(Stream stream, absl::Span<const LastUse> work);
+
   // Takes the events of a mark back; it is empty then.
   void Drop(Mark& mark);
 
