@@ -36,10 +36,11 @@
 #include "tools/random.h"
 #include "tools/record.h"
 #include "tools/run.h"
+#include "tools/soak.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
-          "what to look at: sim, cuda, or both as sim,cuda; for conformance also cuda_on_sim, the "
-          "backend over the simulated driver. Default: cuda for info, sim for the "
+          "what to look at: sim, cuda, or both as sim,cuda; for conformance and soak also "
+          "cuda_on_sim, the backend over the simulated driver. Default: cuda for info, sim for the "
           "others");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
@@ -84,6 +85,7 @@ constexpr char kUsage[] =
     "  twinmmu conformance [--backend=sim,cuda]   run the conformance suite, print the verdicts\n"
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
     "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
+    "  twinmmu soak [--minutes=1 --seed=1]        random programs over the allocators of api/\n"
     "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/observations.md\n"
     "  twinmmu record --out=FILE                  record calls with their results: the suite's,\n"
     "                                             random ones, or those of a file (--program)\n"
@@ -296,6 +298,36 @@ int Random() {
   return exit_code;
 }
 
+std::vector<Diagnostic> DiagnosticsOf(Driver& driver) {
+  const auto& simulator = static_cast<const Simulator&>(driver);
+  std::vector<Diagnostic> all = simulator.diagnostics();
+  for (Diagnostic& leak : simulator.leaks()) all.push_back(std::move(leak));
+  return all;
+}
+
+int Soak() {
+  int exit_code = 0;
+  for (const std::string& name : Backends("sim")) {
+    const absl::StatusOr<Profile> profile = SimulatedMachine();
+    if (!profile.ok()) return WrongProfile(profile.status());
+    conformance::TargetFactory target;
+    if (name == "sim") {
+      target = conformance::SimTarget(name, *profile);
+    } else if (name == "cuda") {
+      target = conformance::CudaTarget(CudaOptions());
+    } else if (name == "cuda_on_sim") {
+      const absl::StatusOr<conformance::TargetFactory> on_sim = CudaOnSim();
+      if (!on_sim.ok()) return WrongProfile(on_sim.status());
+      target = *on_sim;
+    } else {
+      return UnknownBackend(name);
+    }
+    if (absl::GetFlag(FLAGS_shared_devices)) target = Shared(std::move(target));
+    exit_code |= RunSoak(target, name == "sim" ? DiagnosticsOf : nullptr, std::cout);
+  }
+  return exit_code;
+}
+
 // One after the other, each in child processes: this one opens no driver.
 int Deviations() {
   int exit_code = 0;
@@ -392,6 +424,7 @@ int Run(int argc, char** argv) {
   if (command == "conformance") return Conformance(argc, argv);
   if (command == "info") return Info();
   if (command == "random") return Random();
+  if (command == "soak") return Soak();
   if (command == "deviations") return Deviations();
   std::cerr << "twinmmu " << kUsage << "\n";
   return kUsageError;

@@ -57,6 +57,13 @@ expect 2 "--calls=0 would compare nothing" random --calls=0
 expect 2 "no virtual memory management" random --profile=no-vmm
 expect 2 'there is no backend "rocm"' random --backend=rocm
 expect 1 "twinmmu: " random --backend=cuda --driver=/nonexistent.so
+expect 0 "sim: seeds 7-8, 1500 steps, " soak --seed=7 --steps=1500
+expect 0 "memory returned to its start" soak --seed=2 --steps=500 --stream-policy=deferred
+expect 0 "cuda_on_sim: seeds 1-1, 300 steps, " soak --backend=cuda_on_sim --steps=300
+expect 0 "free memory was not compared" soak --steps=100 --shared-devices
+expect 2 "are no time" soak --minutes=-1
+expect 2 'there is no backend "rocm"' soak --backend=rocm
+expect 1 "twinmmu: " soak --backend=cuda --driver=/nonexistent.so
 expect 0 " deviate; 0 not as on record" deviations
 expect 0 "sim: 0 of " deviations --profile=strict
 expect 1 "cuda: no driver" deviations --backend=cuda --driver=/nonexistent.so
