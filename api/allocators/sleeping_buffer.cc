@@ -8,6 +8,12 @@
 
 namespace twinmmu {
 
+PageOptions SleepingBuffer::DefaultOptions() {
+  PageOptions options;
+  options.page_size = MiB(32);
+  return options;
+}
+
 absl::StatusOr<std::unique_ptr<SleepingBuffer>> SleepingBuffer::Make(Vmm* vmm, Executor* executor,
                                                                      Bytes size,
                                                                      const PageOptions& options) {

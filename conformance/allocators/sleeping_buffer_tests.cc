@@ -18,10 +18,17 @@ constexpr uint64_t kPages = 3;
 
 class SleepingBufferTest : public BufferTest {
  protected:
+  // Pages of a granule each.
+  PageOptions Granules() const {
+    PageOptions options;
+    options.page_size = granule();
+    return options;
+  }
   // Of kPages pages, page i filled with i + 1; the last of accessors() may read them.
   std::unique_ptr<SleepingBuffer> MakeFilled() {
     std::unique_ptr<SleepingBuffer> buffer =
-        SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule()).value();
+        SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule(), Granules())
+            .value();
     WriteAll(*buffer, 1);
     if (Peer() != device()) {
       EXPECT_THAT(buffer->Grant(Peer(), Access::kRead), IsOk());
@@ -62,15 +69,22 @@ class SleepingBufferTest : public BufferTest {
 };
 
 TEST_P(SleepingBufferTest, IsAwakeFromTheStart) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const auto buffer,
-      SleepingBuffer::Make(failing_vmm(), failing_executor(), 2 * granule() + Bytes(1)));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
+                               SleepingBuffer::Make(failing_vmm(), failing_executor(),
+                                                    2 * granule() + Bytes(1), Granules()));
   EXPECT_EQ(buffer->size(), kPages * granule());
   EXPECT_TRUE(buffer->awake());
   EXPECT_FALSE(buffer->saved());
   EXPECT_EQ(buffer->stats().calls, (DriverCallCounts{kPages, 0, kPages, 0, 1}));
   WriteAll(*buffer, 4);
   for (uint64_t i = 0; i < kPages; ++i) ExpectHolds(Page(buffer->address(), i), 4 + i);
+}
+
+TEST_P(SleepingBufferTest, TakesLargePagesUnlessToldOtherwise) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
+                               SleepingBuffer::Make(failing_vmm(), failing_executor(), Bytes(1)));
+  EXPECT_EQ(buffer->size(), MiB(32));
+  EXPECT_EQ(buffer->stats().calls, (DriverCallCounts{1, 0, 1, 0, 1}));
 }
 
 TEST_P(SleepingBufferTest, RefusesToBeMadeOfNothing) {
@@ -104,8 +118,9 @@ TEST_P(SleepingBufferTest, RefusesMemoryOfADeviceThatDoesNotExist) {
 
 TEST_P(SleepingBufferTest, OutOfMemoryInMakeLeavesNothing) {
   SetMemoryBudget((kPages - 1) * granule());
-  EXPECT_THAT(SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule()),
-              HasDriverError(DriverCode::kOutOfMemory, "cuMemCreate"));
+  EXPECT_THAT(
+      SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule(), Granules()),
+      HasDriverError(DriverCode::kOutOfMemory, "cuMemCreate"));
   ExpectTaken(Bytes(0));
 }
 
@@ -251,8 +266,8 @@ class CountingExecutor : public ForwardingExecutor {
 
 TEST_P(SleepingBufferTest, UsesItsEventsAgain) {
   CountingExecutor counting(&executor());
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
-                               SleepingBuffer::Make(failing_vmm(), &counting, granule()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(
+      const auto buffer, SleepingBuffer::Make(failing_vmm(), &counting, granule(), Granules()));
   for (int round = 0; round < 20; ++round) {
     Queue(Page(buffer->address(), 0), 1);
     ASSERT_THAT(buffer->Sleep(Contents::kSave, {stream()}), IsOk());
@@ -361,7 +376,7 @@ TEST_P(SleepingBufferTest, AFailureInMakeLeavesNothing) {
   FailEachCall([&] {
     absl::StatusOr<std::unique_ptr<SleepingBuffer>> made;
     const absl::Status status = WithFailure([&] {
-      made = SleepingBuffer::Make(failing_vmm(), failing_executor(), 2 * granule());
+      made = SleepingBuffer::Make(failing_vmm(), failing_executor(), 2 * granule(), Granules());
       return made.status();
     });
     if (!status.ok()) ExpectTaken(Bytes(0));

@@ -280,11 +280,11 @@ Table MeasureGrowthInPlace(const Machines& machines) {
 Table MeasureWake(const Machines& machines) {
   const std::vector<std::vector<Cell>> columns = {MeasureSleepByHand(RawCalls(*machines.table)),
                                                   MeasureSleep(*machines.cuda, kGranule),
-                                                  MeasureSleep(*machines.cuda, MiB(64))};
+                                                  MeasureSleep(*machines.cuda, MiB(32))};
   Table table{"Sleep and wake",
               "Of a SleepingBuffer of 4 GiB, per GiB: the median and the quartiles of 7 rounds. "
               "Contents are saved in memory of the host that is not pinned.",
-              {"per GiB", "driver, direct, pages of 2 MiB", "pages of 2 MiB", "pages of 64 MiB"},
+              {"per GiB", "driver, direct, pages of 2 MiB", "pages of 2 MiB", "pages of 32 MiB"},
               {}};
   const char* const names[] = {"sleep", "wake", "sleep, contents saved", "wake, contents restored"};
   for (size_t i = 0; i < std::size(names); ++i) {
