@@ -7,19 +7,8 @@ namespace twinmmu {
 
 void CallRecord::Keep(Severity severity, const Misuse& misuse, std::string message) {
   if (number_ == 0) number_ = mmu_.history.NextNumberShared();
-  const std::string cause = CauseOf(misuse);
-  Diagnostic diagnostic;
-  diagnostic.kind = misuse.kind;
-  diagnostic.severity = severity;
-  diagnostic.call = name();
-  diagnostic.number = number_;
-  if (range_.base != DeviceAddress(0)) diagnostic.range = range_;
-  diagnostic.handle = misuse.handle;
-  diagnostic.device = misuse.device;
-  diagnostic.message = std::move(message);
-  if (!cause.empty()) {
-    absl::StrAppend(&diagnostic.message, diagnostic.message.empty() ? "" : "; ", cause);
-  }
+  Diagnostic diagnostic =
+      DiagnosticOf(misuse, severity, name(), number_, range_, std::move(message));
   if (misuse.address.has_value()) diagnostic.history = HistoryOf(mmu_, *misuse.address);
   if (misuse.handle.has_value()) diagnostic.history = HistoryOf(mmu_, *misuse.handle);
   mmu_.log.Keep(std::move(diagnostic));

@@ -5,10 +5,12 @@
 
 #include <new>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "api/diagnostic_words.h"
 #include "sim/errors.h"
 #include "sim/explain.h"
 #include "sim/mmu.h"
@@ -50,7 +52,7 @@ class CallRecord {
   // nothing and was not refused.
   void DoneShared() { WriteShared(false); }
 
-  // An error that the client is to blame for. Parts that are no text become text here.
+  // An error that the client is to blame for. Phrases and parts that are no text become text here.
   template <typename... Parts>
   [[gnu::cold, gnu::noinline]] absl::Status Refuse(const Misuse& misuse, const Parts&... parts) {
     return RefuseWith(DriverCode::kInvalidValue, misuse, parts...);
@@ -71,28 +73,25 @@ class CallRecord {
   void Report(Severity severity, const Misuse& misuse, const Parts&... parts) {
     if (!mmu_.log.Count(misuse.kind)) return mmu_.log.Drop(misuse.kind);
     try {
-      Keep(severity, misuse, absl::StrCat(Words(parts)...));
+      Keep(severity, misuse, absl::StrCat(words::InWords(parts)...));
     } catch (const std::bad_alloc&) {
       mmu_.log.Drop(misuse.kind);
     }
   }
 
  private:
+  // For the status: ranges with their alignment.
   template <typename T>
   static decltype(auto) Text(const T& part) {
-    if constexpr (std::is_constructible_v<absl::AlphaNum, const T&> && !std::is_enum_v<T>) {
-      return (part);
-    } else {
+    if constexpr (std::is_same_v<T, AddressRange>) {
       return ToString(part);
+    } else {
+      return words::InWords(part);
     }
   }
-  template <typename T>
-  static decltype(auto) Words(const T& part) {
-    if constexpr (std::is_same_v<T, AddressRange>) {
-      return InWords(part);
-    } else {
-      return Text(part);
-    }
+  template <typename... Parts>
+  static std::string Text(const std::tuple<Parts...>& phrase) {
+    return std::apply([](const Parts&... parts) { return absl::StrCat(Text(parts)...); }, phrase);
   }
   void Keep(Severity severity, const Misuse& misuse, std::string message);
   void WriteShared(bool refused);

@@ -37,7 +37,7 @@ uint64_t SimulatedExecutor::NumberOf(const char* call, const AddressRange& range
 std::vector<Diagnostic> SimulatedExecutor::Leaks() const {
   std::vector<Diagnostic> leaks;
   const auto add = [&](DiagnosticKind kind, Call call, uint64_t number, DeviceOrdinal device) {
-    leaks.push_back(LeakOf(kind, call, number));
+    leaks.push_back(LeakOf(kind, NameOf(call), number));
     leaks.back().device = device;
   };
   const std::lock_guard lock(mutex_);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-
 namespace twinmmu {
 namespace {
 
@@ -148,51 +146,6 @@ Call MakerOf(PlainKind kind) {
   return Call::kOther;
 }
 
-std::string CauseOf(const Misuse& misuse) {
-  const std::string by = absl::StrCat(" by call ", misuse.cause);
-  const std::string at = misuse.address.has_value() ? ToString(*misuse.address) : "";
-  switch (misuse.why.value_or(misuse.kind)) {
-    case Kind::kUseAfterUnmap:
-      return absl::StrCat("nothing is mapped at ", at, ": it was unmapped", by);
-    case Kind::kDoubleUnmap:
-      return absl::StrCat(at, " was unmapped", by);
-    case Kind::kUseOfUnmapped:
-      return absl::StrCat("nothing is mapped at ", at);
-    case Kind::kUseWithoutAccess:
-      return absl::StrCat("at ", at, " nobody has a right");
-    case Kind::kUseWithoutPeerGrant:
-      return absl::StrCat("at ", at, " only others have a right");
-    case Kind::kAccessLostByRemap:
-      return absl::StrCat(at, " was mapped again", by, ", and access was not granted again");
-    case Kind::kUseAfterAccessTaken:
-      return absl::StrCat("the right at ", at, " was taken", by);
-    case Kind::kUnmapUnderPendingWork:
-    case Kind::kAccessLoweredUnderPendingWork:
-      return absl::StrCat(at, " is used by work queued", by);
-    case Kind::kWriteToReadOnly:
-      return absl::StrCat(at, " is read-only");
-    case Kind::kFreeWhileMapped:
-    case Kind::kMapOverMapped:
-      return absl::StrCat(at, " was mapped", by);
-    case Kind::kDoubleFree:
-    case Kind::kUseAfterFreeOfMemory:
-    case Kind::kDoubleFreeOfMemory:
-      return absl::StrCat(at, " was freed", by);
-    case Kind::kUseWithoutPeerAccess:
-      return absl::StrCat("what was made at ", at, by, " is on another device");
-    case Kind::kDoubleRegistration:
-      return absl::StrCat(at, " was registered", by);
-    case Kind::kUseBeyondMemory:
-      return absl::StrCat("it goes beyond the end of what was made at ", at, by);
-    case Kind::kDoubleRelease:
-    case Kind::kUseOfDeadHandle:
-    case Kind::kUseOfReleasedHandle:
-      return misuse.cause == 0 ? "" : absl::StrCat("its last reference was released", by);
-    default:
-      return "";
-  }
-}
-
 std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
   std::vector<HistoryEntry> entries;
   mmu.history.ForEachBackwards([&](const CallEvent& event) {
@@ -209,11 +162,11 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
     if (entries.empty() || call < entries.back().call) entries.push_back({call, sentence});
   };
   if (mapping != nullptr) {
-    add(mapping->call, absl::StrCat("cuMemMap mapped ", InWords(mmu.RangeOf(*mapping))));
+    add(mapping->call, words::Sentence("cuMemMap", words::Mapped(mmu.RangeOf(*mapping))));
   }
   if (reserved.has_value()) {
     add(mmu.space.MadeBy(*reserved),
-        absl::StrCat("cuMemAddressReserve reserved ", InWords(mmu.space[*reserved])));
+        words::Sentence("cuMemAddressReserve", words::Reserved(mmu.space[*reserved])));
   }
   if (plain != nullptr) {
     const Call made = MakerOf(plain->kind);
@@ -235,8 +188,8 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, AllocationHandle handle) {
   const AllocationRecord* allocation = mmu.memory.Find(handle);
   if (allocation != nullptr && (entries.empty() || allocation->made_by < entries.back().call)) {
     entries.push_back({allocation->made_by,
-                       absl::StrCat(NameOf(allocation->imported ? Call::kImport : Call::kCreate),
-                                    " made handle ", ToString(handle))});
+                       words::Sentence(NameOf(allocation->imported ? Call::kImport : Call::kCreate),
+                                       words::MadeHandle(handle))});
   }
   std::reverse(entries.begin(), entries.end());
   return entries;

@@ -4,28 +4,15 @@
 #define TWINMMU_SIM_EXPLAIN_H_
 
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "api/diagnostic_words.h"
 #include "api/diagnostics.h"
 #include "sim/history.h"
 #include "sim/mmu.h"
 #include "sim/plain_allocation.h"
 
 namespace twinmmu {
-
-// A kind of misuse, and what it is about.
-struct Misuse {
-  DiagnosticKind kind;
-  std::optional<DeviceAddress> address = std::nullopt;  // whose history explains it
-  std::optional<AllocationHandle> handle = std::nullopt;
-  std::optional<DeviceOrdinal> device = std::nullopt;
-  uint64_t cause = 0;                                // the call that made it one, if known
-  std::optional<DiagnosticKind> why = std::nullopt;  // what would be one by itself
-};
-
-// "unmapped by call 31", if the cause is known; what the call itself says is not repeated.
-std::string CauseOf(const Misuse& misuse);
 
 // The call that makes plain memory of that kind.
 Call MakerOf(PlainKind kind);

@@ -1,7 +1,9 @@
 #include "sim/history.h"
 
-#include "absl/strings/str_cat.h"
-#include "api/diagnostics.h"
+#include <tuple>
+#include <vector>
+
+#include "api/diagnostic_words.h"
 
 namespace twinmmu {
 namespace {
@@ -12,16 +14,17 @@ constexpr const char* kNames[] = {
 #undef TWINMMU_SIM_CALL
 };
 
-std::string RightsInWords(const CallEvent& event, int host) {
-  std::string words;
+// The rights that a SetAccess gave, in the order of devices, the host last.
+std::vector<AccessGrant> RightsIn(const CallEvent& event, int host) {
+  std::vector<AccessGrant> rights;
   for (int location = 0; location <= host; ++location) {
     const std::optional<Access> right = event.granted(location);
     if (!right.has_value()) continue;
     const Location named =
         location == host ? Location::Host() : Location::Device(DeviceOrdinal(location));
-    absl::StrAppend(&words, words.empty() ? "" : ", ", ToString(AccessGrant{named, *right}));
+    rights.push_back({named, *right});
   }
-  return words;
+  return rights;
 }
 
 }  // namespace
@@ -46,47 +49,44 @@ std::optional<Access> CallEvent::granted(int location) const {
 }
 
 std::string SentenceOf(const CallEvent& event, int host) {
-  const std::string name = NameOf(event.call);
-  const std::string range = InWords(event.range);
-  if (event.refused) {
-    return absl::StrCat(name, event.range.base == DeviceAddress(0) ? "" : " of " + range,
-                        " was refused");
-  }
+  const char* const name = NameOf(event.call);
+  const AddressRange& range = event.range;
+  const AllocationHandle handle = event.handle();
+  if (event.refused) return words::WasRefused(name, range);
   switch (event.call) {
     case Call::kReserve:
-      return absl::StrCat(name, " reserved ", range);
+      return words::Sentence(name, words::Reserved(range));
     case Call::kAllocate:
     case Call::kAllocateHost:
-      return absl::StrCat(name, " made ", range);
+      return words::Sentence(name, std::make_tuple("made ", range));
     case Call::kRegisterHost:
-      return absl::StrCat(name, " registered ", range);
+      return words::Sentence(name, std::make_tuple("registered ", range));
     case Call::kUnregisterHost:
-      return absl::StrCat(name, " unregistered ", range);
+      return words::Sentence(name, std::make_tuple("unregistered ", range));
     case Call::kFree:
     case Call::kFreeMemory:
     case Call::kFreeHost:
     case Call::kDestroyContext:
-      return absl::StrCat(name, " freed ", range);
+      return words::Sentence(name, words::Freed(range));
     case Call::kCreate:
-      return absl::StrCat(name, " created ", ToString(event.range.size), " under handle ",
-                          ToString(event.handle()));
+      return words::Sentence(name, words::Created(range.size, handle));
     case Call::kRelease:
-      return absl::StrCat(name, " released handle ", ToString(event.handle()));
+      return words::Sentence(name, words::Released(handle));
     case Call::kRetain:
-      return absl::StrCat(name, " retained handle ", ToString(event.handle()));
+      return words::Sentence(name, words::Retained(handle));
     case Call::kMap:
-      return absl::StrCat(name, " mapped handle ", ToString(event.handle()), " at ", range);
+      return words::Sentence(name, words::MappedHandle(handle, range));
     case Call::kUnmap:
-      return absl::StrCat(name, event.detail == 0 ? " found nothing to unmap in " : " unmapped ",
-                          range);
+      return event.detail == 0 ? words::Sentence(name, words::FoundNothing(range))
+                               : words::Sentence(name, words::Unmapped(range));
     case Call::kSetAccess:
-      return absl::StrCat(name, " set ", RightsInWords(event, host), " on ", range);
+      return words::SetRights(name, RightsIn(event, host), range);
     case Call::kExport:
-      return absl::StrCat(name, " exported handle ", ToString(event.handle()));
+      return words::Sentence(name, words::Exported(handle));
     case Call::kImport:
-      return absl::StrCat(name, " imported handle ", ToString(event.handle()));
+      return words::Sentence(name, words::Imported(handle));
     default:
-      return absl::StrCat(name, event.range.base == DeviceAddress(0) ? "" : " of " + range);
+      return words::TookPlace(name, range);
   }
 }
 

@@ -1,6 +1,6 @@
 #include "sim/leaks.h"
 
-#include "absl/strings/str_cat.h"
+#include "api/diagnostic_words.h"
 #include "sim/explain.h"
 
 namespace twinmmu {
@@ -14,7 +14,7 @@ void AddMappings(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
     if (!run.entry.mapped()) continue;
     const MappingRecord& mapping = mmu.mappings[run.entry.index()];
     page = mapping.end();
-    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedMapping, Call::kMap, mapping.call);
+    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedMapping, NameOf(Call::kMap), mapping.call);
     leak.range = mmu.RangeOf(mapping);
     leak.handle = mmu.memory.HandleOf(mapping.allocation);
     leak.history = HistoryOf(mmu, leak.range->base);
@@ -25,7 +25,7 @@ void AddMappings(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
 void AddReservations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.space.ForEach([&](uint32_t id) {
     Diagnostic leak =
-        LeakOf(DiagnosticKind::kLeakedReservation, Call::kReserve, mmu.space.MadeBy(id));
+        LeakOf(DiagnosticKind::kLeakedReservation, NameOf(Call::kReserve), mmu.space.MadeBy(id));
     leak.range = mmu.space[id];
     leak.history = HistoryOf(mmu, leak.range->base);
     leaks.push_back(std::move(leak));
@@ -37,11 +37,11 @@ void AddAllocations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
     if (allocation.references == 0) return;
     Diagnostic leak =
         LeakOf(DiagnosticKind::kLeakedAllocation,
-               allocation.imported ? Call::kImport : Call::kCreate, allocation.made_by);
+               NameOf(allocation.imported ? Call::kImport : Call::kCreate), allocation.made_by);
     leak.handle = handle;
+    const PhysicalPages& pages = *allocation.pages;
     leak.message =
-        absl::StrCat(allocation.references, " reference(s) to ", ToString(allocation.pages->size),
-                     " of ", ToString(allocation.pages->location));
+        words::InWords(words::ReferencesLeft(allocation.references, pages.size, pages.location));
     leak.history = HistoryOf(mmu, handle);
     leaks.push_back(std::move(leak));
   });
@@ -49,8 +49,9 @@ void AddAllocations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
 
 void AddDescriptors(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.memory.ForEachExported([&](const PhysicalPages& pages) {
-    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedDescriptor, Call::kExport, pages.exported_by);
-    leak.message = absl::StrCat("of ", ToString(pages.size), " of ", ToString(pages.location));
+    Diagnostic leak =
+        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kExport), pages.exported_by);
+    leak.message = words::InWords(words::DescriptorLeft(pages.size, pages.location));
     leaks.push_back(std::move(leak));
   });
 }
@@ -59,7 +60,7 @@ void AddPlain(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.plain.ForEach([&](const PlainAllocation& allocation) {
     Diagnostic leak = LeakOf(
         allocation.on_device() ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
-        MakerOf(allocation.kind), allocation.made_by);
+        NameOf(MakerOf(allocation.kind)), allocation.made_by);
     leak.range = allocation.range;
     leak.device = allocation.device;
     leak.history = HistoryOf(mmu, leak.range->base);
@@ -68,15 +69,6 @@ void AddPlain(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
 }
 
 }  // namespace
-
-Diagnostic LeakOf(DiagnosticKind kind, Call call, uint64_t number) {
-  Diagnostic leak;
-  leak.kind = kind;
-  leak.severity = Severity::kLeak;
-  leak.call = NameOf(call);
-  leak.number = number;
-  return leak;
-}
 
 std::vector<Diagnostic> LeaksOf(const Mmu& mmu) {
   std::vector<Diagnostic> leaks;

@@ -9,9 +9,9 @@
 
 #include "api/address.h"
 #include "api/allocation.h"
+#include "api/diagnostic_log.h"
 #include "sim/address_space.h"
 #include "sim/contexts.h"
-#include "sim/diagnostic_log.h"
 #include "sim/fair_shared_mutex.h"
 #include "sim/history.h"
 #include "sim/page_table.h"

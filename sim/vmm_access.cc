@@ -42,14 +42,14 @@ absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
     return call.Refuse(
         {first == nullptr ? DiagnosticKind::kAccessOfUnmapped : DiagnosticKind::kAccessOfPart,
          range.base},
-        "no mapping begins at ", range.base);
+        words::NoMappingBegins(range.base));
   }
   const MappingRecord* last = mmu_.MappingAt(end - Bytes(1));
   if (last == nullptr || mmu_.RangeOf(*last).end() != end) {
     return call.Refuse(
         {last == nullptr ? DiagnosticKind::kAccessOfUnmapped : DiagnosticKind::kAccessOfPart,
          end - Bytes(1)},
-        "no mapping ends at ", end);
+        words::NoMappingEnds(end));
   }
   DeviceAddress hole = mmu_.RangeOf(*first).end();
   while (hole < end) {
@@ -58,8 +58,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
     hole = mmu_.RangeOf(*next).end();
   }
   if (hole < end && !mmu_.profile.quirks.set_access_stops_at_hole) {
-    return call.Refuse({DiagnosticKind::kAccessStopsAtHole, hole}, "nothing is mapped at ", hole,
-                       " of range ", range);
+    return call.Refuse({DiagnosticKind::kAccessStopsAtHole, hole}, words::HoleInRange(hole, range));
   }
   return AddressRange{range.base, hole - range.base, Bytes(0)};
 }
@@ -178,8 +177,7 @@ void SimulatedVmm::WarnOfRefusal(CallRecord& call, const AddressRange& range,
 void SimulatedVmm::WarnOfHole(CallRecord& call, const AddressRange& range,
                               const AddressRange& granted) const {
   const AddressRange rest{granted.end(), range.end() - granted.end(), Bytes(0)};
-  call.Warn({DiagnosticKind::kAccessStopsAtHole, rest.base}, "the right was set on ", granted,
-            " and not on ", rest);
+  call.Warn({DiagnosticKind::kAccessStopsAtHole, rest.base}, words::SetInPart(granted, rest));
 }
 
 absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
@@ -289,8 +287,8 @@ absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceA
       of_device != Access::kNone && (own == Access::kNone || device_last) ? of_device : own;
   if (answer != own) {
     WarnOfCall(mmu_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
-               {DiagnosticKind::kAccessOfHostMisreported, address}, "the answer is ", answer,
-               ", which is the right of device 0");
+               {DiagnosticKind::kAccessOfHostMisreported, address},
+               words::AnsweredForDevice0(answer));
   }
   return answer;
 }

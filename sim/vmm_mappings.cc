@@ -34,12 +34,12 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
 // `range` begins in a reservation, nothing in it is mapped, and its end is where it may be.
 absl::Status SimulatedVmm::CheckMapTarget(CallRecord& call, const AddressRange& range) const {
   if (!mmu_.IsGranular(range.base.value() | range.size.value())) {
-    return call.Refuse({DiagnosticKind::kMapMisaligned, range.base}, "range ", range,
-                       " is no multiple of the granularity ", mmu_.profile.minimum_granularity);
+    return call.Refuse({DiagnosticKind::kMapMisaligned, range.base},
+                       words::NoMultipleOf(mmu_.profile.minimum_granularity, range));
   }
   if (!mmu_.window.range().contains(range) || !mmu_.IsReserved(range.base)) {
-    return call.Refuse({DiagnosticKind::kMapOfUnreserved, range.base}, "range ", range,
-                       " does not begin in a reservation");
+    return call.Refuse({DiagnosticKind::kMapOfUnreserved, range.base},
+                       words::BeginsInNoReservation(range));
   }
   const uint64_t end = mmu_.PageOf(range.base) + mmu_.PagesIn(range.size);
   for (uint64_t page = mmu_.PageOf(range.base); page < end;) {
@@ -48,14 +48,14 @@ absl::Status SimulatedVmm::CheckMapTarget(CallRecord& call, const AddressRange& 
       const MappingRecord& old = mmu_.mappings[run.entry.index()];
       const DeviceAddress at = mmu_.AddressOf(page);
       return call.Refuse({DiagnosticKind::kMapOverMapped, at, std::nullopt, std::nullopt, old.call},
-                         "address ", at, " is already mapped: ", mmu_.RangeOf(old));
+                         words::AlreadyMapped(at, mmu_.RangeOf(old)));
     }
     page = run.end;
   }
   const AddressRange reservation = mmu_.space[mmu_.At(range.base).index()];
   if (!mmu_.profile.quirks.map_reaches_beyond_reservation && !reservation.contains(range)) {
-    return call.Refuse({DiagnosticKind::kMapBeyondReservation, range.base}, "range ", range,
-                       " leaves its reservation ", reservation);
+    return call.Refuse({DiagnosticKind::kMapBeyondReservation, range.base},
+                       words::LeavesReservation(range, reservation));
   }
   return absl::OkStatus();
 }
@@ -76,9 +76,9 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   const Bytes whole = allocation->pages->size;
   const bool fits = offset <= whole && range.size <= whole - offset;
   if (!fits) {
-    return call.RefuseWith(
-        DriverCode::kNotSupported, {DiagnosticKind::kMapBeyondAllocation, std::nullopt, handle},
-        "offset ", offset, " and size ", range.size, " are more than the allocation of ", whole);
+    return call.RefuseWith(DriverCode::kNotSupported,
+                           {DiagnosticKind::kMapBeyondAllocation, std::nullopt, handle},
+                           words::MoreThanAllocation(offset, range.size, whole));
   }
   const bool part = range.size != whole && mmu_.profile.quirks.map_takes_whole_allocations_only;
   if (part || (offset != Bytes(0) && !mmu_.profile.map_takes_offsets)) {
@@ -116,8 +116,8 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.number, 0});
   if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
   if (mapping.overhangs) {
-    call.Warn({DiagnosticKind::kMapBeyondReservation, range.base}, "range ", range,
-              " leaves its reservation ", mmu_.space[mapping.reservation]);
+    call.Warn({DiagnosticKind::kMapBeyondReservation, range.base},
+              words::LeavesReservation(range, mmu_.space[mapping.reservation]));
   }
   call.Done(range, handle.value());
   return absl::OkStatus();
@@ -172,8 +172,7 @@ absl::Status SimulatedVmm::CheckBorder(CallRecord& call, const AddressRange& ran
   const MappingRecord* mapping = mmu_.MappingAt(border);
   if (mapping == nullptr || mmu_.RangeOf(*mapping).base == border) return absl::OkStatus();
   const AddressRange whole = mmu_.RangeOf(*mapping);
-  return call.Refuse({DiagnosticKind::kUnmapOfPart, whole.base}, "range ", range,
-                     " cuts the mapping ", whole);
+  return call.Refuse({DiagnosticKind::kUnmapOfPart, whole.base}, words::CutsMapping(range, whole));
 }
 
 // Every page of `range` may be unmapped, or passed over. `regular`: none need be passed over, and
@@ -183,14 +182,13 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
   const Quirks& quirks = mmu_.profile.quirks;
   const AddressRange* const reservation = mmu_.ReservationAt(range.base);
   if (reservation == nullptr) {
-    return call.Refuse({DiagnosticKind::kUnmapOfUnreserved, range.base}, "address ", range.base,
-                       " is not reserved");
+    return call.Refuse({DiagnosticKind::kUnmapOfUnreserved, range.base},
+                       words::NotReserved(range.base));
   }
   const DeviceAddress end = range.base + range.size;
   const bool wraps = end <= range.base;
   if (wraps && !(quirks.unmap_passes_over_holes && quirks.unmap_reaches_beyond_reservation)) {
-    return call.Refuse({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
-                       " wraps");
+    return call.Refuse({DiagnosticKind::kUnmapOfWrappedRange, range.base}, words::Wraps(range));
   }
   if (wraps) {
     *regular = false;
@@ -201,8 +199,8 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
   const bool refused = !quirks.unmap_reaches_beyond_reservation ||
                        (!quirks.unmap_passes_over_holes && end > mmu_.window.range().end());
   if (refused && !*regular) {
-    return call.Refuse({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
-                       " leaves its reservation ", *reservation);
+    return call.Refuse({DiagnosticKind::kUnmapBeyondReservation, range.base},
+                       words::LeavesReservation(range, *reservation));
   }
   const uint64_t stop = StopOf(mmu_, end);
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
@@ -210,7 +208,7 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     if (!run.entry.mapped()) {
       if (!quirks.unmap_passes_over_holes) {
         const DeviceAddress hole = mmu_.AddressOf(page);
-        return call.Refuse(WhyNotUnmapped(mmu_, range, hole), "nothing is mapped at ", hole);
+        return call.Refuse(WhyNotUnmapped(mmu_, range, hole), words::NothingMapped(hole));
       }
       *regular = false;
       page = run.end;
@@ -218,8 +216,8 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     }
     const AddressRange whole = mmu_.RangeOf(mmu_.mappings[run.entry.index()]);
     if (whole.base < range.base || whole.end() > end) {
-      return call.Refuse({DiagnosticKind::kUnmapOfPart, whole.base}, "range ", range,
-                         " cuts the mapping ", whole);
+      return call.Refuse({DiagnosticKind::kUnmapOfPart, whole.base},
+                         words::CutsMapping(range, whole));
     }
     page = mmu_.mappings[run.entry.index()].end();
   }
@@ -230,21 +228,20 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
 void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) const {
   const DeviceAddress end = range.base + range.size;
   if (end <= range.base) {
-    call.Warn({DiagnosticKind::kUnmapOfWrappedRange, range.base}, "range ", range,
-              " wraps: nothing is unmapped");
+    call.Warn({DiagnosticKind::kUnmapOfWrappedRange, range.base}, words::WrapsInVain(range));
     return;
   }
   const AddressRange reservation = *mmu_.ReservationAt(range.base);
   if (!reservation.contains(range)) {
-    call.Warn({DiagnosticKind::kUnmapBeyondReservation, range.base}, "range ", range,
-              " leaves its reservation ", reservation);
+    call.Warn({DiagnosticKind::kUnmapBeyondReservation, range.base},
+              words::LeavesReservation(range, reservation));
   }
   const uint64_t stop = StopOf(mmu_, std::min(end, reservation.end()));
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
       const DeviceAddress hole = mmu_.AddressOf(page);
-      call.Warn(WhyNotUnmapped(mmu_, range, hole), "nothing is mapped at ", hole);
+      call.Warn(WhyNotUnmapped(mmu_, range, hole), words::NothingMapped(hole));
       return;
     }
     page = mmu_.mappings[run.entry.index()].end();
@@ -289,7 +286,7 @@ absl::Status SimulatedVmm::UnmapBelow(CallRecord& call, DeviceAddress end) {
   const uint64_t stop = end <= mmu_.window.range().base ? 0 : StopOf(mmu_, end);
   const absl::Status prepared = PrepareUnmap(0, stop);
   if (!prepared.ok()) return prepared;
-  call.Warn({DiagnosticKind::kUnmapOfLastAddress, kLastAddress}, "all below ", end, " is unmapped");
+  call.Warn({DiagnosticKind::kUnmapOfLastAddress, kLastAddress}, words::AllBelowUnmapped(end));
   return UnmapPages(call, below, 0, stop);
 }
 

@@ -228,8 +228,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
   if (!handle.ok()) return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
   const HandleType unknown = UnknownTypes(properties.requested_handle_types);
   if (unknown != HandleType::kNone) {
-    call.Warn({DiagnosticKind::kUnknownHandleTypes, std::nullopt, *handle}, "handle types ",
-              unknown, " do not exist");
+    call.Warn({DiagnosticKind::kUnknownHandleTypes, std::nullopt, *handle},
+              words::NoSuchTypes(unknown));
   }
   call.Done(asked, handle->value());
   return handle;
@@ -240,7 +240,7 @@ absl::Status SimulatedVmm::Release(AllocationHandle handle) {
   const std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = mmu_.memory.Find(handle);
   if (allocation == nullptr || allocation->references == 0) {
-    return call.Refuse(WhyNotReleased(mmu_, handle), "handle ", handle, " has no reference left");
+    return call.Refuse(WhyNotReleased(mmu_, handle), words::HasNoReference(handle));
   }
   mmu_.memory.Release(PhysicalMemory::NumberOf(handle));
   call.Done(AddressRange(), handle.value());
@@ -268,11 +268,11 @@ const AllocationRecord* SimulatedVmm::FindUsable(AllocationHandle handle) const 
 }
 
 absl::Status SimulatedVmm::RefuseHandle(CallRecord& call, AllocationHandle handle) const {
-  return call.Refuse(WhyNotUsable(mmu_, handle), "handle ", handle, " names no allocation");
+  return call.Refuse(WhyNotUsable(mmu_, handle), words::NamesNoAllocation(handle));
 }
 
 void SimulatedVmm::WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const {
-  call.Warn(WhyNotUsable(mmu_, handle), "handle ", handle, " has no reference left");
+  call.Warn(WhyNotUsable(mmu_, handle), words::HasNoReference(handle));
 }
 
 absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
@@ -283,10 +283,9 @@ absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
   if (allocation == nullptr || allocation->references == 0) {
     const Misuse misuse = WhyNotUsable(mmu_, handle);
     if (allocation == nullptr) {
-      return RefuseCall(mmu_, kCall, AddressRange(), misuse, "handle ", handle,
-                        " names no allocation");
+      return RefuseCall(mmu_, kCall, AddressRange(), misuse, words::NamesNoAllocation(handle));
     }
-    WarnOfCall(mmu_, kCall, AddressRange(), misuse, "handle ", handle, " has no reference left");
+    WarnOfCall(mmu_, kCall, AddressRange(), misuse, words::HasNoReference(handle));
   }
   AllocationProperties properties = allocation->properties;
   properties.usage = 0;

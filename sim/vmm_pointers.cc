@@ -162,7 +162,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
     range.base = DeviceAddress(0);
     WarnOfCall(mmu_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
                {DiagnosticKind::kRangeOfHostMemoryMisreported, address},
-               "the answer begins at 0, and the mapping at ", mmu_.RangeOf(*mapping).base);
+               words::AnsweredFromZero(mmu_.RangeOf(*mapping).base));
   }
   return range;
 }

@@ -88,19 +88,19 @@ absl::Status SimulatedVmm::AddressFree(const AddressRange& range) {
   const std::unique_lock lock(mmu_.mutex);
   const std::optional<uint32_t> id = mmu_.space.Find(range.base);
   if (!id.has_value()) {
-    return call.Refuse(WhyNotFreed(mmu_, range.base), "address ", range.base, " is not reserved");
+    return call.Refuse(WhyNotFreed(mmu_, range.base), words::NotReserved(range.base));
   }
   const AddressRange reservation = mmu_.space[*id];
   if (range != reservation) {
-    return call.Refuse({DiagnosticKind::kFreeOfPart, range.base}, "range ", range,
-                       " is not the whole reservation ", reservation);
+    return call.Refuse({DiagnosticKind::kFreeOfPart, range.base},
+                       words::NotWholeReservation(range, reservation));
   }
   const MappingRecord* mapping = FirstMapping(mmu_, range);
   if (mapping != nullptr) {
     const AddressRange mapped = mmu_.RangeOf(*mapping);
     return call.Refuse(
         {DiagnosticKind::kFreeWhileMapped, mapped.base, std::nullopt, std::nullopt, mapping->call},
-        "in reservation ", range, " there is still mapped ", mapped);
+        words::StillMapped(range, mapped));
   }
   MarkUnmapped(mmu_, reservation, PageEntry());
   mmu_.space.Free(*id);

@@ -25,8 +25,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
   }
   if ((requested & type) != type) {
     return call.Refuse({DiagnosticKind::kExportOfUnrequestedType, std::nullopt, handle},
-                       "handle type ", type,
-                       " cannot be exported: requested at creation: ", requested);
+                       words::TypeNotRequested(type, requested));
   }
   const uint32_t number = PhysicalMemory::NumberOf(handle);
   if (type == HandleType::kFabric) {
@@ -84,8 +83,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
                                 ? DriverCode::kUnknown
                                 : DriverCode::kInvalidValue;
-    return call.RefuseWith(code, {DiagnosticKind::kImportOfForeignDescriptor}, "descriptor ",
-                           shareable.file_descriptor, " is not one of shared device memory");
+    return call.RefuseWith(code, {DiagnosticKind::kImportOfForeignDescriptor},
+                           words::ForeignDescriptor(shareable.file_descriptor));
   }
   call.Done(AddressRange(), handle->value());
   return *handle;

@@ -1,7 +1,7 @@
-// DiagnosticLog: what was noticed so far.
+// DiagnosticLog: what a reporter of misuse has noticed so far.
 
-#ifndef TWINMMU_SIM_DIAGNOSTIC_LOG_H_
-#define TWINMMU_SIM_DIAGNOSTIC_LOG_H_
+#ifndef TWINMMU_API_DIAGNOSTIC_LOG_H_
+#define TWINMMU_API_DIAGNOSTIC_LOG_H_
 
 #include <atomic>
 #include <cstddef>
@@ -71,4 +71,4 @@ class DiagnosticLog {
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_SIM_DIAGNOSTIC_LOG_H_
+#endif  // TWINMMU_API_DIAGNOSTIC_LOG_H_
