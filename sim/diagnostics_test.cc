@@ -318,6 +318,14 @@ TEST_F(DiagnosticsTest, TellOfAnUnmapOfNothing) {
                             DiagnosticSeverityIs(Severity::kWarning)));
 }
 
+// The address that is named is one of those that were to be unmapped.
+TEST_F(DiagnosticsTest, TellOfAnUnmapOfAPartOfAGranule) {
+  const DeviceAddress inside = Reserve(1).base + KiB(4);
+  EXPECT_THAT(vmm().Unmap(At(inside, KiB(4))), IsOk());
+  EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUnmapOfNothing),
+                            Says("nothing is mapped at " + ToString(inside))));
+}
+
 TEST_F(StrictDiagnosticsTest, RefuseAnUnmapOfNothing) {
   EXPECT_THAT(vmm().Unmap(Reserve(1)), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(Only(),
@@ -405,6 +413,16 @@ TEST_F(DiagnosticsTest, TellOfAccessThatStopsAtAHole) {
                             Says("not on " + InWords(At(range.base + kGranule, 2 * kGranule)))));
 }
 
+// Nothing is set, so nothing stops at the hole.
+TEST_F(DiagnosticsTest, SayNothingOfAHoleWhereAccessIsRefused) {
+  const AddressRange range = Reserve(3);
+  MapNew(range.base, 1);
+  MapNew(range.base + 2 * kGranule, 1);
+  EXPECT_THAT(vmm().SetAccess(range, std::array{ForHost(Access::kRead)}),
+              HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(Noticed(), IsEmpty());
+}
+
 TEST_F(StrictDiagnosticsTest, RefuseAccessOverAHole) {
   const AddressRange range = Reserve(3);
   MapNew(range.base, 1);
@@ -430,6 +448,16 @@ TEST_F(DiagnosticsTest, TellOfAccessAppliedInPart) {
   EXPECT_THAT(simulator_->HistoryOf(range.base), Contains(Entry(5u, "set read for device 0")));
 }
 
+// What is applied was so before.
+TEST_F(DiagnosticsTest, SayNothingOfAccessAppliedInVain) {
+  const AddressRange range = Ready(1);  // calls 1 to 4
+  EXPECT_THAT(
+      vmm().SetAccess(range, std::array{For(kDevice0, Access::kReadWrite), ForHost(Access::kRead)}),
+      HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(Noticed(), IsEmpty());
+  EXPECT_THAT(simulator_->HistoryOf(range.base), Contains(Entry(5u, "was refused")));
+}
+
 // With the quirk off nothing is applied, and there is nothing to tell.
 TEST_F(StrictDiagnosticsTest, SayNothingOfAccessThatIsNotApplied) {
   const AddressRange range = Reserve(1);
@@ -447,6 +475,7 @@ TEST_F(DiagnosticsTest, TellThatTheRangeOfHostMemoryIsMisreported) {
   EXPECT_THAT(vmm().GetAddressRange(kDevice0, range.base), IsOk());
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kRangeOfHostMemoryMisreported),
                             DiagnosticRuleIs("RANGE-4"), DiagnosticSeverityIs(Severity::kWarning),
+                            DiagnosticCallIs("cuMemGetAddressRange"),
                             Says("the mapping at " + ToString(range.base))));
 }
 
@@ -851,6 +880,12 @@ TEST_F(DiagnosticsTest, DoWithoutAHistory) {
   EXPECT_THAT(Read(kDevice0, range.base), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUseOfUnmapped), DiagnosticNumberIs(6u),
                             History(ElementsAre(Entry(1u, "reserved")))));
+}
+
+// What was created is a size, and at no address.
+TEST_F(DiagnosticsTest, TellNothingOfAnAddressThatNobodyUsed) {
+  Create(1);
+  EXPECT_THAT(simulator_->HistoryOf(DeviceAddress(4096)), IsEmpty());
 }
 
 // Refused calls have numbers too, and are part of the history.

@@ -149,7 +149,8 @@ Call MakerOf(PlainKind kind) {
 std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
   std::vector<HistoryEntry> entries;
   mmu.history.ForEachBackwards([&](const CallEvent& event) {
-    if (event.range.contains(address)) {
+    // The range of a Create is only a size.
+    if (event.call != Call::kCreate && event.range.contains(address)) {
       entries.push_back({event.number, SentenceOf(event, mmu.host)});
     }
     return entries.size() < kMostEntries;

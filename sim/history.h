@@ -30,6 +30,7 @@ namespace twinmmu {
   CALL(kUnmap, "cuMemUnmap")                                     \
   CALL(kSetAccess, "cuMemSetAccess")                             \
   CALL(kGetAccess, "cuMemGetAccess")                             \
+  CALL(kGetAddressRange, "cuMemGetAddressRange")                 \
   CALL(kExport, "cuMemExportToShareableHandle")                  \
   CALL(kImport, "cuMemImportFromShareableHandle")                \
   CALL(kAllocate, "cuMemAlloc")                                  \

@@ -99,6 +99,7 @@ class SimulatedVmm : public Vmm {
   Reach ReachOf(const AddressRange& range, absl::Span<const AccessGrant> grants) const;
   PageEdit EditOf(absl::Span<const AccessGrant> grants) const;
   void NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants);
+  bool Changes(const AddressRange& range, const PageEdit& edit) const;
   void ApplyRights(const AddressRange& range, const PageEdit& edit);
   void WarnOfRefusal(CallRecord& call, const AddressRange& range,
                      const absl::Status& refused) const;

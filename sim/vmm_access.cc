@@ -163,6 +163,16 @@ void SimulatedVmm::NoteLastChange(const AddressRange& range, absl::Span<const Ac
   }
 }
 
+// Whether `edit` makes any right in `range`, which is whole mappings, another one.
+bool SimulatedVmm::Changes(const AddressRange& range, const PageEdit& edit) const {
+  for (DeviceAddress address = range.base; address < range.end();) {
+    const PageEntry entry = mmu_.At(address);
+    if (((entry.bits() & edit.keep) | edit.set) != entry.bits()) return true;
+    address = mmu_.RangeOf(mmu_.mappings[entry.index()]).end();
+  }
+  return false;
+}
+
 void SimulatedVmm::ApplyRights(const AddressRange& range, const PageEdit& edit) {
   mmu_.table.Apply(mmu_.PageOf(range.base), mmu_.PagesIn(range.size), edit);
 }
@@ -197,6 +207,8 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
   if (!reach.refused.ok() && !keeps) return reach.refused;
   const PageEdit edit = EditOf(grants);
   const bool in_part = reach.edit.keep != PageEdit::Rights().keep;
+  const bool in_vain = !reach.refused.ok() && !Changes(reach.whole, edit) &&
+                       !(in_part && Changes(reach.part, reach.edit));
   // What can fail comes first; then the rights change.
   mmu_.table.Prepare();
   const bool names_host = std::any_of(grants.begin(), grants.end(), [&](const AccessGrant& grant) {
@@ -214,8 +226,9 @@ absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
   for (const auto& [number, holder] : reach.holders) {
     mmu_.memory.SetRdma(number, {mmu_.memory[number].rdma.first, holder});
   }
-  if (granted->size != range.size) WarnOfHole(call, range, *granted);
+  if (reach.refused.ok() && granted->size != range.size) WarnOfHole(call, range, *granted);
   CheckPendingWork(call, DiagnosticKind::kAccessLoweredUnderPendingWork, *granted);
+  if (in_vain) return reach.refused;
   if (!reach.whole.empty()) {
     if (!reach.refused.ok()) WarnOfRefusal(call, range, reach.refused);
     call.Done(reach.whole, RightsOf(edit));

@@ -207,7 +207,7 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     const PageRun run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
       if (!quirks.unmap_passes_over_holes) {
-        const DeviceAddress hole = mmu_.AddressOf(page);
+        const DeviceAddress hole = std::max(range.base, mmu_.AddressOf(page));
         return call.Refuse(WhyNotUnmapped(mmu_, range, hole), words::NothingMapped(hole));
       }
       *regular = false;
@@ -240,7 +240,7 @@ void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) cons
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
     const PageRun run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
-      const DeviceAddress hole = mmu_.AddressOf(page);
+      const DeviceAddress hole = std::max(range.base, mmu_.AddressOf(page));
       call.Warn(WhyNotUnmapped(mmu_, range, hole), words::NothingMapped(hole));
       return;
     }
