@@ -152,6 +152,9 @@ inline auto ForeignDescriptor(int descriptor) {
 inline auto ReferencesLeft(uint64_t references, Bytes size, const Location& location) {
   return std::make_tuple(references, " reference(s) to ", size, " of ", location);
 }
+inline auto ReferencesLeft(uint64_t references) {
+  return std::make_tuple(references, " reference(s) to memory that was made elsewhere");
+}
 inline auto DescriptorLeft(Bytes size, const Location& location) {
   return std::make_tuple("of ", size, " of ", location);
 }

@@ -157,6 +157,8 @@ absl::string_view ToString(ErrorOrigin origin) {
       return "simulator";
     case ErrorOrigin::kInjected:
       return "injected";
+    case ErrorOrigin::kChecker:
+      return "checker";
   }
   return "unknown origin";
 }

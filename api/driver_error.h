@@ -60,9 +60,11 @@ std::ostream& operator<<(std::ostream& out, DriverCode code);
 absl::StatusCode CanonicalCode(DriverCode code);
 
 // Who raised an error: the driver itself, the loader (no library, or no function in it for this
-// call), the simulator, or a test that makes a call fail on purpose (api/testing/fault_plan.h).
-enum class ErrorOrigin { kDriver, kLoader, kSimulator, kInjected };
-absl::string_view ToString(ErrorOrigin origin);  // "driver", "loader", "simulator", "injected"
+// call), the simulator, a test that makes a call fail on purpose (api/testing/fault_plan.h), or a
+// checker, which did not pass the call on (api/testing/checked_vmm.h).
+enum class ErrorOrigin { kDriver, kLoader, kSimulator, kInjected, kChecker };
+// "driver", "loader", "simulator", "injected", "checker"
+absl::string_view ToString(ErrorOrigin origin);
 std::ostream& operator<<(std::ostream& out, ErrorOrigin origin);
 
 // What a status knows of the driver.

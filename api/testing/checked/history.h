@@ -1,0 +1,80 @@
+// CallHistory: the last calls that changed something or were refused.
+
+#ifndef TWINMMU_API_TESTING_CHECKED_HISTORY_H_
+#define TWINMMU_API_TESTING_CHECKED_HISTORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/address.h"
+#include "api/allocation.h"
+
+namespace twinmmu::checked {
+
+// The calls that can have numbers.
+enum class CallName {
+  kAddressReserve,
+  kAddressFree,
+  kCreate,
+  kRelease,
+  kRetain,
+  kGetProperties,
+  kMap,
+  kUnmap,
+  kSetAccess,
+  kGetAccess,
+  kGetAddressRange,
+  kExport,
+  kImport,
+};
+const char* NameOf(CallName name);  // the driver's: "cuMemMap"
+
+// What became of a call.
+struct PastCall {
+  CallName name = CallName::kMap;
+  uint64_t number = 0;
+  bool refused = false;
+  AddressRange range;
+  AllocationHandle handle;
+  Bytes size;                       // of Create
+  bool found = false;               // of Unmap: something to unmap
+  std::vector<AccessGrant> rights;  // of SetAccess, one for each location
+};
+
+// "cuMemMap mapped handle 0x100000001 at [0x7f0000200000, +2 MiB]".
+std::string SentenceOf(const PastCall& call);
+
+// Numbers calls from 1 in the order in which they are written, and keeps the last ones. Not
+// thread-safe.
+class CallHistory {
+ public:
+  explicit CallHistory(size_t capacity) : capacity_(capacity) {}
+
+  // The number of the call that is written next.
+  uint64_t next() const { return next_; }
+  void Write(PastCall call) {
+    call.number = next_++;
+    if (capacity_ == 0) return;
+    if (calls_.size() == capacity_) calls_.pop_front();
+    calls_.push_back(std::move(call));
+  }
+
+  // Visits the calls from the newest to the oldest, until visit(call) is false.
+  template <typename Visit>
+  void ForEachBackwards(const Visit& visit) const {
+    for (auto call = calls_.rbegin(); call != calls_.rend() && visit(*call);) ++call;
+  }
+
+ private:
+  const size_t capacity_;
+  uint64_t next_ = 1;
+  std::deque<PastCall> calls_;
+};
+
+}  // namespace twinmmu::checked
+
+#endif  // TWINMMU_API_TESTING_CHECKED_HISTORY_H_
