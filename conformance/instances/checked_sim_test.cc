@@ -9,9 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "api/driver.h"
 #include "api/testing/checked_vmm.h"
-#include "api/testing/diagnostic_matchers.h"
 #include "api/testing/matchers.h"
 #include "conformance/instances/checked_words.h"
 #include "conformance/instances/cuda_on_sim.h"
@@ -22,7 +20,6 @@
 namespace twinmmu::conformance {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -352,20 +349,6 @@ TEST_P(CheckedCudaTest, SaysWhatTheSimulatorSays) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, CheckedCudaTest, testing::ValuesIn(kPrograms),
                          [](const auto& test) { return std::string(test.param.name); });
-
-// The example in api/testing/checked_vmm.h.
-TEST(CheckedExampleTest, TellsWhatAnAllocatorForgets) {
-  const std::unique_ptr<Driver> driver = *Simulator::Create(Profile::ReferenceH200());
-  CheckedVmm vmm(driver->vmm().value());
-  const AddressRange range = vmm.AddressReserve(MiB(2)).value();
-  const AllocationHandle handle = vmm.Create(MiB(2), {}).value();
-  EXPECT_THAT(vmm.Map(range, handle), IsOk());
-  EXPECT_THAT(vmm.Release(handle), IsOk());
-  EXPECT_THAT(vmm.AddressFree(range), HasDriverCode(DriverCode::kInvalidValue));
-  EXPECT_THAT(vmm.diagnostics(), ElementsAre(IsDiagnostic(DiagnosticKind::kFreeWhileMapped)));
-  EXPECT_THAT(vmm.leaks(), ElementsAre(IsDiagnostic(DiagnosticKind::kLeakedMapping),
-                                       IsDiagnostic(DiagnosticKind::kLeakedReservation)));
-}
 
 // What is exported is open until it is closed.
 TEST(CheckedDescriptorTest, IsALeakUntilItIsClosed) {

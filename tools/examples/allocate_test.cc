@@ -2,6 +2,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "api/testing/checked_vmm.h"
+#include "api/testing/diagnostic_matchers.h"
 #include "api/testing/driver_call.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/fault_plan.h"
@@ -94,4 +96,16 @@ TEST(AllocateTest, MakesFiveCalls) {
               ElementsAre(DriverCall::kAddressReserve, DriverCall::kCreate, DriverCall::kMap,
                           DriverCall::kRelease, DriverCall::kSetAccess))
       << vmm;
+}
+
+TEST(AllocateTest, IsWatchedOnAnyDriver) {
+  auto simulator = Simulator::Create(Profile::ReferenceH200()).value();
+  CheckedVmm vmm(simulator->vmm().value());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, Allocate(vmm, MiB(2)));
+  EXPECT_THAT(vmm.AddressFree(range), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(vmm.diagnostics(), ElementsAre(IsDiagnostic(DiagnosticKind::kFreeWhileMapped)));
+  EXPECT_THAT(vmm.leaks(), ElementsAre(IsDiagnostic(DiagnosticKind::kLeakedMapping),
+                                       IsDiagnostic(DiagnosticKind::kLeakedReservation)));
+  EXPECT_THAT(Free(vmm, range), IsOk());
+  EXPECT_THAT(vmm.leaks(), IsEmpty());
 }
