@@ -67,7 +67,8 @@ class GrowableBuffer {
 
   // Gives back the pages beyond size(): with `after` when that work is done, in a later call of the
   // buffer; else at once, and the caller knows that nothing uses them. Growing again before that
-  // keeps the pages, with their contents.
+  // keeps the pages, with their contents; when they are given back again, only what is named then
+  // counts.
   // Driver calls: one Unmap, one Release per page. FailedPrecondition: `after` without an executor.
   absl::Status ShrinkToFit(absl::Span<const LastUse> after = {});
 

@@ -153,12 +153,13 @@ absl::StatusOr<Bytes> PagedReservation::Compact() {
 
 absl::Status PagedReservation::Close() {
   if (!open_) return absl::OkStatus();
-  for (const Departure& departure : departures_) {
+  for (Departure& departure : departures_) {
     absl::Status status = tracker_.Wait(departure.mark);
     // Memory in use must not go. With the contexts, the work is lost as well.
     if (!status.ok() && !ContextsAreLost(status)) {
       return Annotate(status, "the work after which memory is to go");
     }
+    tracker_.Drop(departure.mark);
   }
   absl::Status first_error;
   for (const PageRun& run : MappedRuns()) {
@@ -169,10 +170,6 @@ absl::Status PagedReservation::Close() {
     Forget(run);
   }
   first_error.Update(source_.Compact());
-  if (pages_.empty()) {
-    for (Departure& departure : departures_) tracker_.Drop(departure.mark);
-    departures_.clear();
-  }
   if (first_error.ok()) first_error = vmm_->AddressFree(range_);
   open_ = !first_error.ok();
   return first_error;

@@ -214,8 +214,9 @@ void PagedReservation::Depart(const PageRun& run, WorkTracker::Mark mark,
 }
 
 void PagedReservation::CollectFinished() {
+  std::vector<Stream> busy;
   for (auto departure = departures_.begin(); departure != departures_.end();) {
-    const absl::StatusOr<bool> over = tracker_.IsOver(departure->mark);
+    const absl::StatusOr<bool> over = tracker_.IsOver(departure->mark, busy);
     // Where the executor cannot tell, Close will.
     if (over.ok() && *over && Finish(*departure)) {
       departure = departures_.erase(departure);

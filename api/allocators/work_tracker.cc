@@ -8,50 +8,51 @@ namespace twinmmu {
 
 namespace {
 
-DeviceOrdinal DeviceOf(const LastUse& use) {
-  return std::visit([](const auto& work) { return work.device(); }, use.work());
+// One that belongs to the device, taken out.
+template <typename T>
+std::optional<T> Take(std::vector<T>& spare, DeviceOrdinal device) {
+  const auto found = std::find_if(spare.rbegin(), spare.rend(),
+                                  [&](const T& object) { return object.device() == device; });
+  if (found == spare.rend()) return std::nullopt;
+  const T taken = *found;
+  *found = spare.back();
+  spare.pop_back();
+  return taken;
 }
 
 }  // namespace
 
 WorkTracker::~WorkTracker() {
   // Nobody is told of a failure: these are not the program's objects, and hold no memory.
-  for (const Event event : spare_) executor_->DestroyEvent(event).IgnoreError();
-  for (const auto& [device, stream] : helper_streams_) {
-    executor_->DestroyStream(stream).IgnoreError();
+  for (const Event event : spare_events_) executor_->DestroyEvent(event).IgnoreError();
+  for (const Stream stream : spare_streams_) executor_->DestroyStream(stream).IgnoreError();
+}
+
+absl::StatusOr<WorkTracker::Use> WorkTracker::Follow(Stream theirs) {
+  std::optional<Event> event = Take(spare_events_, theirs.device());
+  if (!event.has_value()) {
+    absl::StatusOr<Event> created = executor_->CreateEvent(theirs.device());
+    if (!created.ok()) return created.status();
+    event = *created;
   }
+  absl::Status status = executor_->RecordEvent(*event, theirs);
+  if (status.ok()) return Use{*event, theirs};
+  spare_events_.push_back(*event);
+  return status;
 }
 
-absl::StatusOr<Event> WorkTracker::TakeEvent(DeviceOrdinal device) {
-  const auto spare = std::find_if(spare_.rbegin(), spare_.rend(),
-                                  [&](const Event& event) { return event.device() == device; });
-  if (spare == spare_.rend()) return executor_->CreateEvent(device);
-  const Event event = *spare;
-  *spare = spare_.back();
-  spare_.pop_back();
-  return event;
-}
-
-absl::StatusOr<Stream> WorkTracker::HelperStream(DeviceOrdinal device) {
-  const auto found = helper_streams_.find(device);
-  if (found != helper_streams_.end()) return found->second;
-  absl::StatusOr<Stream> stream = executor_->CreateStream(device);
-  if (stream.ok()) helper_streams_.emplace(device, *stream);
-  return stream;
-}
-
-absl::Status WorkTracker::Record(Event event, const LastUse& use) {
-  if (const Stream* stream = std::get_if<Stream>(&use.work())) {
-    return executor_->RecordEvent(event, *stream);
+absl::StatusOr<WorkTracker::Use> WorkTracker::Follow(Event theirs) {
+  // A stream for each: in a common one, they would wait for each other.
+  std::optional<Stream> stream = Take(spare_streams_, theirs.device());
+  if (!stream.has_value()) {
+    absl::StatusOr<Stream> created = executor_->CreateStream(theirs.device());
+    if (!created.ok()) return created.status();
+    stream = *created;
   }
-  // The program may record its event anew, or destroy it. An event of ours, recorded behind it,
-  // stands for the same work and stays as it is.
-  const Event theirs = std::get<Event>(use.work());
-  absl::StatusOr<Stream> stream = HelperStream(theirs.device());
-  if (!stream.ok()) return stream.status();
   absl::Status status = executor_->WaitEvent(*stream, theirs);
-  if (!status.ok()) return status;
-  return executor_->RecordEvent(event, *stream);
+  if (status.ok()) return Use{*stream, std::nullopt};
+  spare_streams_.push_back(*stream);
+  return status;
 }
 
 absl::StatusOr<WorkTracker::Mark> WorkTracker::Set(absl::Span<const LastUse> work) {
@@ -63,47 +64,71 @@ absl::StatusOr<WorkTracker::Mark> WorkTracker::Set(absl::Span<const LastUse> wor
         "an executor. Pass one to Make, or wait for the work and free without it.");
   }
   for (const LastUse& use : work) {
-    absl::StatusOr<Event> event = TakeEvent(DeviceOf(use));
-    absl::Status status = event.status();
-    if (event.ok()) {
-      mark.push_back(*event);
-      status = Record(*event, use);
-    }
-    if (!status.ok()) {
+    absl::StatusOr<Use> followed =
+        std::visit([&](const auto& theirs) { return Follow(theirs); }, use.work());
+    if (!followed.ok()) {
       Drop(mark);
-      return status;
+      return followed.status();
     }
+    mark.push_back(*followed);
   }
   return mark;
 }
 
-absl::StatusOr<bool> WorkTracker::IsOver(const Mark& mark) {
-  for (const Event event : mark) {
-    absl::StatusOr<bool> over = executor_->QueryEvent(event);
+absl::StatusOr<bool> WorkTracker::IsOver(const Mark& mark, std::vector<Stream>& busy) {
+  const auto is_busy = [&](Stream stream) {
+    return std::find(busy.begin(), busy.end(), stream) != busy.end();
+  };
+  for (const Use& use : mark) {
+    if (use.stream.has_value() && is_busy(*use.stream)) return false;
+    const Event* event = std::get_if<Event>(&use.own.work());
+    absl::StatusOr<bool> over = event != nullptr
+                                    ? executor_->QueryEvent(*event)
+                                    : executor_->QueryStream(std::get<Stream>(use.own.work()));
+    if (over.ok() && !*over && use.stream.has_value()) busy.push_back(*use.stream);
     if (!over.ok() || !*over) return over;
   }
   return true;
 }
 
 absl::Status WorkTracker::Wait(const Mark& mark) {
-  for (const Event event : mark) {
-    absl::Status status = executor_->SynchronizeEvent(event);
+  for (const Use& use : mark) {
+    const Event* event = std::get_if<Event>(&use.own.work());
+    absl::Status status = event != nullptr
+                              ? executor_->SynchronizeEvent(*event)
+                              : executor_->SynchronizeStream(std::get<Stream>(use.own.work()));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status WorkTracker::LetWait(Stream stream, absl::Span<const LastUse> work) {
-  absl::StatusOr<Mark> mark = Set(work);
-  if (!mark.ok()) return mark.status();
-  absl::Status status;
-  for (const Event event : *mark) status.Update(executor_->WaitEvent(stream, event));
-  Drop(*mark);
-  return status;
+  for (const LastUse& use : work) {
+    Event event;
+    Mark mark;
+    if (const Event* theirs = std::get_if<Event>(&use.work())) {
+      event = *theirs;
+    } else {
+      absl::StatusOr<Mark> set = Set({use});
+      if (!set.ok()) return set.status();
+      mark = *std::move(set);
+      event = std::get<Event>(mark.front().own.work());
+    }
+    absl::Status status = executor_->WaitEvent(stream, event);
+    Drop(mark);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 void WorkTracker::Drop(Mark& mark) {
-  spare_.insert(spare_.end(), mark.begin(), mark.end());
+  for (const Use& use : mark) {
+    if (const Event* event = std::get_if<Event>(&use.own.work())) {
+      spare_events_.push_back(*event);
+    } else {
+      spare_streams_.push_back(std::get<Stream>(use.own.work()));
+    }
+  }
   mark.clear();
 }
 

@@ -3,9 +3,9 @@
 #ifndef TWINMMU_API_ALLOCATORS_WORK_TRACKER_H_
 #define TWINMMU_API_ALLOCATORS_WORK_TRACKER_H_
 
+#include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -14,12 +14,18 @@
 
 namespace twinmmu {
 
-// Marks work with events of its own, which it keeps for the next mark. Destroys them at its end.
-// Thread safety: one thread at a time.
+// Marks work with events and streams of its own, which it keeps for the next mark. Destroys them at
+// its end. Thread safety: one thread at a time.
 class WorkTracker {
  public:
+  // One use, as something stands for it that nobody else records anew or destroys: an event behind
+  // the work of a stream, or a stream behind an event.
+  struct Use {
+    LastUse own;
+    std::optional<Stream> stream;  // whose work it is, where that is known
+  };
   // Some work. Empty: no work, which is over.
-  using Mark = std::vector<Event>;
+  using Mark = std::vector<Use>;
 
   // `executor` must outlive this object; it may be null as long as no work is to be marked.
   explicit WorkTracker(Executor* executor) : executor_(executor) {}
@@ -30,25 +36,25 @@ class WorkTracker {
   // FailedPrecondition: there is work, and no executor. Errors of the executor.
   absl::StatusOr<Mark> Set(absl::Span<const LastUse> work);
 
-  // Never waits. After it was true or an error, `mark` stays valid.
-  absl::StatusOr<bool> IsOver(const Mark& mark);
+  // Never waits. After it was true or an error, `mark` stays valid. For who asks about many marks,
+  // in the order in which they were set: `busy` has the streams with work that is not over. Nor is
+  // then what was marked in them later, and the driver is not asked.
+  absl::StatusOr<bool> IsOver(const Mark& mark, std::vector<Stream>& busy);
   absl::Status Wait(const Mark& mark);
 
   // Later work of `stream` waits for `work`; the host does not. Errors: as Set.
   absl::Status LetWait(Stream stream, absl::Span<const LastUse> work);
 
-  // Takes the events of a mark back; it is empty then.
+  // Takes what a mark consists of back; it is empty then.
   void Drop(Mark& mark);
 
  private:
-  absl::StatusOr<Event> TakeEvent(DeviceOrdinal device);
-  absl::Status Record(Event event, const LastUse& use);
-  // A stream of this object that stands behind an event of somebody else.
-  absl::StatusOr<Stream> HelperStream(DeviceOrdinal device);
+  absl::StatusOr<Use> Follow(Stream theirs);
+  absl::StatusOr<Use> Follow(Event theirs);
 
   Executor* executor_;
-  std::vector<Event> spare_;
-  absl::flat_hash_map<DeviceOrdinal, Stream> helper_streams_;
+  std::vector<Event> spare_events_;
+  std::vector<Stream> spare_streams_;
 };
 
 }  // namespace twinmmu
