@@ -97,6 +97,8 @@ class PagedReservation {
   absl::Status Close();
   // FailedPrecondition once closed.
   absl::Status CheckOpen() const;
+  // The driver's error where a page of `run` is leaving only because the driver did not unmap it.
+  absl::Status CheckNoneRefused(const PageRun& run) const;
 
   // The pages of [offset, offset + size), as users name them. InvalidArgument: size 0, or not
   // multiples of the page size. OutOfRange: beyond the capacity. FailedPrecondition: closed.
@@ -147,7 +149,6 @@ class PagedReservation {
 
   PageState StateOf(const Page& page) const;
   std::vector<PageRun> MappedRuns() const;
-  absl::Status CheckNoneRefused(const PageRun& run) const;
   absl::Status CheckGrant(DeviceOrdinal device, Access access) const;
   // Maps a run and grants access to it. After an error, `mapped` of its pages are mapped.
   absl::Status MapRun(const PageRun& run, absl::Span<const AllocationHandle> handles,

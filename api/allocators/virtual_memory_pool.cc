@@ -32,12 +32,14 @@ absl::StatusOr<DeviceAddress> VirtualMemoryPool::Allocate(Bytes offset, Bytes si
                                                  pages_->Describe(*used),
                                                  " of it is already allocated"));
   }
+  absl::Status status = pages_->CheckNoneRefused(*run);
+  if (!status.ok()) return status;
   if (const std::optional<PageRun> leaving = pages_->FirstRun(*run, PageState::kLeaving)) {
     return absl::UnavailableError(absl::StrCat(
         "cannot allocate ", pages_->Describe(*run), ": ", pages_->Describe(*leaving),
         " of it was deallocated after work that is not done. Use another offset, or wait for it"));
   }
-  absl::Status status = pages_->Commit(*run);
+  status = pages_->Commit(*run);
   if (!status.ok()) return status;
   return BaseAddress() + offset;
 }

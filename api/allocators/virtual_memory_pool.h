@@ -47,8 +47,9 @@ class VirtualMemoryPool {
   // Driver calls: per page one Create, unless a cached one is there, and one Map; one SetAccess.
   // InvalidArgument: size 0, or not multiples of PageSize. OutOfRange: beyond the capacity.
   // AlreadyExists: part of it is allocated; the message names which. Unavailable: part of it was
-  // deallocated after work that is not done; use another offset, or wait for the work.
-  // ResourceExhausted: out of memory.
+  // deallocated after work that is not done; use another offset, or wait for the work. The error of
+  // Unmap: part of it was given up, and the driver still refuses to unmap it. ResourceExhausted:
+  // out of memory.
   absl::StatusOr<DeviceAddress> Allocate(Bytes offset, Bytes size);
 
   // Takes the memory of [offset, offset + size): what one call of Allocate gave, a part of that, or
@@ -60,7 +61,8 @@ class VirtualMemoryPool {
   absl::Status Deallocate(Bytes offset, Bytes size, absl::Span<const LastUse> after = {});
 
   // Gives `device` this right to all memory of the pool, now and later; kNone takes it. The device
-  // of the pool has read-write access from the start.
+  // of the pool has read-write access from the start. A right is taken at once, also from memory
+  // that goes after work: nothing may still need it.
   // Driver calls: one SetAccess per contiguous run of memory.
   // InvalidArgument: no such access. NotFound (INVALID_DEVICE): no such device.
   // FailedPrecondition: the device cannot reach the memory.
