@@ -41,13 +41,11 @@ void PageSource::Undo(const Batch& batch) {
   std::for_each(first_new, batch.handles.end(), [&](auto page) { ReleaseOrKeep(page); });
 }
 
-void PageSource::Put(absl::Span<const AllocationHandle> pages) {
-  for (const AllocationHandle page : pages) {
-    if (cache_.size() < limit_) {
-      cache_.push_back(page);
-    } else {
-      ReleaseOrKeep(page);
-    }
+void PageSource::Put(AllocationHandle page) {
+  if (cache_.size() < limit_) {
+    cache_.push_back(page);
+  } else {
+    ReleaseOrKeep(page);
   }
 }
 

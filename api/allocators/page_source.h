@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/allocators/memory_stats.h"
@@ -35,8 +34,8 @@ class PageSource {
   absl::StatusOr<Batch> Take(uint64_t count);
   // As if `batch` had not been taken: its new pages are released, the others are cached.
   void Undo(const Batch& batch);
-  // Keeps pages that are mapped nowhere, and releases what is beyond the limit.
-  void Put(absl::Span<const AllocationHandle> pages);
+  // Keeps a page that is mapped nowhere, or releases it where that is beyond the limit.
+  void Put(AllocationHandle page);
   // Releases all cached pages. After an error the rest is still cached.
   absl::Status Compact();
 

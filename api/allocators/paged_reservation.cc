@@ -101,7 +101,7 @@ absl::Status PagedReservation::Grant(DeviceOrdinal device, Access access) {
   const AccessGrant before{location, RightOf(device)};
   const AccessGrant now{location, access};
 
-  const std::vector<PageRun> runs = MappedRuns();
+  const PageRuns runs = MappedRuns();
   for (size_t i = 0; i < runs.size(); ++i) {
     status = SetAccess(runs[i], {now});
     if (status.ok()) continue;
@@ -243,18 +243,20 @@ std::optional<PageRun> PagedReservation::FirstRun(const PageRun& run, PageState 
   return PageRun{first, end - first};
 }
 
-std::vector<PageRun> PagedReservation::Runs(const PageRun& run, PageState state) const {
-  std::vector<PageRun> runs;
+PageRuns PagedReservation::Runs(const PageRun& run, PageState state) const {
+  PageRuns runs;
   PageRun rest = run;
-  while (const std::optional<PageRun> next = FirstRun(rest, state)) {
+  while (rest.count > 0) {
+    const std::optional<PageRun> next = FirstRun(rest, state);
+    if (!next.has_value()) break;
     runs.push_back(*next);
     rest = PageRun{next->end(), run.end() - next->end()};
   }
   return runs;
 }
 
-std::vector<PageRun> PagedReservation::MappedRuns() const {
-  std::vector<PageRun> runs;
+PageRuns PagedReservation::MappedRuns() const {
+  PageRuns runs;
   for (const auto& [number, page] : pages_) {
     if (runs.empty() || runs.back().end() != number) runs.push_back(PageRun{number, 0});
     ++runs.back().count;

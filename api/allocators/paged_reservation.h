@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -44,6 +45,9 @@ struct PageRun {
 
   constexpr uint64_t end() const { return first + count; }
 };
+
+// Mostly one, which then needs no memory of the host.
+using PageRuns = absl::InlinedVector<PageRun, 2>;
 
 enum class PageState { kFree, kInUse, kLeaving };
 
@@ -110,7 +114,7 @@ class PagedReservation {
 
   // The first run of pages of this state within `run`.
   std::optional<PageRun> FirstRun(const PageRun& run, PageState state) const;
-  std::vector<PageRun> Runs(const PageRun& run, PageState state) const;
+  PageRuns Runs(const PageRun& run, PageState state) const;
   // Whether every page of `run`, which has one, is in use.
   bool AllInUse(const PageRun& run) const;
 
@@ -148,7 +152,7 @@ class PagedReservation {
   absl::Status SetAccess(const PageRun& run, absl::Span<const AccessGrant> grants);
 
   PageState StateOf(const Page& page) const;
-  std::vector<PageRun> MappedRuns() const;
+  PageRuns MappedRuns() const;
   absl::Status CheckGrant(DeviceOrdinal device, Access access) const;
   // Maps a run and grants access to it. After an error, `mapped` of its pages are mapped.
   absl::Status MapRun(const PageRun& run, absl::Span<const AllocationHandle> handles,

@@ -22,7 +22,7 @@ absl::Status PagedReservation::Commit(const PageRun& run) {
   }
   if (!status.ok()) return status;
 
-  const std::vector<PageRun> free = Runs(run, PageState::kFree);
+  const PageRuns free = Runs(run, PageState::kFree);
   uint64_t wanted = 0;
   for (const PageRun& hole : free) wanted += hole.count;
   absl::StatusOr<PageSource::Batch> batch = source_.Take(wanted);
@@ -32,7 +32,7 @@ absl::Status PagedReservation::Commit(const PageRun& run) {
     source_.Undo(*batch);
     return status;
   }
-  StayInUse(run);
+  if (!departures_.empty()) StayInUse(run);
   peak_ = std::max(peak_, in_use_);
   ++commits_;
   return absl::OkStatus();
@@ -69,7 +69,7 @@ absl::Status PagedReservation::MapRun(const PageRun& run,
 }
 
 absl::Status PagedReservation::MapRuns(absl::Span<const PageRun> runs, PageSource::Batch& batch) {
-  std::vector<PageRun> done;
+  PageRuns done;
   absl::Span<const AllocationHandle> handles = batch.handles;
   for (const PageRun& run : runs) {
     uint64_t mapped = 0;
@@ -129,7 +129,7 @@ void PagedReservation::StayInUse(const PageRun& run) {
 absl::Status PagedReservation::Decommit(const PageRun& run, absl::Span<const LastUse> after) {
   absl::Status status = CheckOpen();
   if (!status.ok()) return status;
-  const std::vector<PageRun> runs = Runs(run, PageState::kInUse);
+  const PageRuns runs = Runs(run, PageState::kInUse);
   if (after.empty()) {
     status = UnmapRuns(runs);
     if (!status.ok()) return status;
@@ -194,12 +194,10 @@ absl::Status PagedReservation::RestoreMappings(absl::Span<const PageRun> runs) {
 void PagedReservation::Forget(const PageRun& run) {
   const auto first = pages_.lower_bound(run.first);
   auto last = first;
-  std::vector<AllocationHandle> handles;
   for (; last != pages_.end() && last->first < run.end(); ++last) {
-    handles.push_back(last->second.handle);
+    source_.Put(last->second.handle);
   }
   pages_.erase(first, last);
-  source_.Put(handles);
 }
 
 void PagedReservation::Depart(const PageRun& run, WorkTracker::Mark mark,
