@@ -1,4 +1,12 @@
-// WorkTracker: tells when the work is over after which memory may go.
+// WorkTracker: tells when the work is over after which memory may go, for allocators that wait for
+// it themselves: to give out a block again, say.
+//
+//   absl::StatusOr<WorkTracker::Mark> mark = tracker.Set({stream, event});
+//   ...
+//   if (tracker.IsOver(*mark).value_or(false)) {
+//     tracker.Drop(*mark);
+//     ...
+//   }
 
 #ifndef TWINMMU_API_ALLOCATORS_WORK_TRACKER_H_
 #define TWINMMU_API_ALLOCATORS_WORK_TRACKER_H_
@@ -15,7 +23,7 @@
 namespace twinmmu {
 
 // Marks work with events and streams of its own, which it keeps for the next mark. Destroys them at
-// its end. Thread safety: one thread at a time.
+// its end, when all marks must be dropped. Thread safety: one thread at a time.
 class WorkTracker {
  public:
   // One use, as something stands for it that nobody else records anew or destroys: an event behind
@@ -33,12 +41,18 @@ class WorkTracker {
   WorkTracker(const WorkTracker&) = delete;
   WorkTracker& operator=(const WorkTracker&) = delete;
 
-  // FailedPrecondition: there is work, and no executor. Errors of the executor.
+  // Stands for this work as it is now (last_use.h). FailedPrecondition: there is work, and no
+  // executor. Errors of the executor: of CreateEvent, RecordEvent, CreateStream, WaitEvent.
   absl::StatusOr<Mark> Set(absl::Span<const LastUse> work);
 
-  // Never waits. After it was true or an error, `mark` stays valid. For who asks about many marks,
-  // in the order in which they were set: `busy` has the streams with work that is not over. Nor is
-  // then what was marked in them later, and the driver is not asked.
+  // Whether all of it is done. IsOver never waits. Errors of queries and
+  // synchronisation: the contexts are lost, as a rule. `mark` stays valid in any case.
+  absl::StatusOr<bool> IsOver(const Mark& mark) {
+    std::vector<Stream> busy;
+    return IsOver(mark, busy);
+  }
+  // For who asks about many marks, in the order in which they were set: `busy` has the streams with
+  // work that is not over. Nor is then what was marked in them later, and the driver is not asked.
   absl::StatusOr<bool> IsOver(const Mark& mark, std::vector<Stream>& busy);
   absl::Status Wait(const Mark& mark);
 
