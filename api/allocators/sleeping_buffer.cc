@@ -58,13 +58,15 @@ absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> 
       return absl::ResourceExhaustedError(
           absl::StrCat("no ", ToString(size()), " of host memory to save the contents in"));
     }
-    status = Save(host.get(), after);
   }
+  status = pages_->LetWait(stream_, after);
+  if (!status.ok()) return Annotate(status, "the work after which the buffer is to sleep");
+  if (host != nullptr) status = Save(host.get(), after.empty());
   if (status.ok()) {
-    // With contents to save, their copy is the last use: it waits for the others.
-    const LastUse copied = stream_;
-    const bool queued = contents == Contents::kSave && !after.empty();
-    status = pages_->Decommit(pages_->all(), queued ? absl::MakeConstSpan(&copied, 1) : after);
+    // The stream of the copies stands for all of `after`, and for the copy behind it.
+    const LastUse behind_all = stream_;
+    status = pages_->Decommit(pages_->all(),
+                              after.empty() ? after : absl::MakeConstSpan(&behind_all, 1));
   }
   if (!status.ok()) {
     // A copy that was queued still writes there. An error means that it never will.
@@ -85,38 +87,60 @@ absl::Status SleepingBuffer::CheckRight(Access needed, absl::string_view what) c
                    ". Grant it, and take it away afterwards"));
 }
 
-absl::Status SleepingBuffer::Save(void* host, absl::Span<const LastUse> after) {
-  absl::Status status = pages_->LetWait(stream_, after);
-  if (!status.ok()) return Annotate(status, "the work after which contents are to be saved");
-  status = executor_->CopyDeviceToHost(stream_, host, address(), size());
-  if (status.ok() && after.empty()) status = executor_->SynchronizeStream(stream_);
+absl::Status SleepingBuffer::Save(void* host, bool wait) {
+  absl::Status status = executor_->CopyDeviceToHost(stream_, host, address(), size());
+  if (status.ok() && wait) status = executor_->SynchronizeStream(stream_);
   if (status.ok()) return status;
   return Annotate(status, "the contents could not be saved");
 }
 
 absl::Status SleepingBuffer::Wake() {
-  absl::Status status = pages_->CheckOpen();
+  absl::Status status = PrepareWake();
   if (!status.ok()) return status;
-  if (awake_) return absl::FailedPreconditionError("the buffer is already awake");
-  if (saved_ != nullptr) {
-    status = CheckRight(Access::kReadWrite, "copy the contents back");
-    if (!status.ok()) return status;
-  }
-  status = pages_->Commit(pages_->all());
-  if (!status.ok()) return Annotate(status, "the buffer sleeps on");
   if (saved_ != nullptr) {
     status = Restore();
     if (!status.ok()) {
       status = Annotate(status, "the buffer sleeps on: its contents could not be restored");
-      // After the copy, which may be on its way.
-      const absl::Status undone = pages_->UndoCommit(pages_->all(), {stream_});
-      pages_->CollectFinished();
-      return undone.ok() ? status : Annotate(status, "its memory could not be given back again");
+      return CancelWake().ok() ? status
+                               : Annotate(status, "its memory could not be given back again");
     }
     saved_.reset();
   }
+  prepared_ = false;
   awake_ = true;
   return absl::OkStatus();
+}
+
+absl::Status SleepingBuffer::PrepareWake() {
+  absl::Status status = CheckAsleep();
+  if (!status.ok()) return status;
+  if (saved_ != nullptr) {
+    status = CheckRight(Access::kReadWrite, "copy the contents back");
+    if (!status.ok()) return status;
+  }
+  if (prepared_) return absl::OkStatus();
+  status = pages_->Commit(pages_->all());
+  if (!status.ok()) return Annotate(status, "the buffer sleeps on");
+  prepared_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status SleepingBuffer::CancelWake() {
+  absl::Status status = CheckAsleep();
+  if (!status.ok() || !prepared_) return status;
+  // After the work for which memory was still waiting when it was taken for the wake, and after the
+  // copy of a wake that failed.
+  status = pages_->UndoCommit(pages_->all(), {stream_});
+  if (!status.ok()) return status;
+  prepared_ = false;
+  pages_->CollectFinished();
+  return absl::OkStatus();
+}
+
+absl::Status SleepingBuffer::CheckAsleep() const {
+  absl::Status status = pages_->CheckOpen();
+  if (!status.ok()) return status;
+  return awake_ ? absl::FailedPreconditionError("the buffer is already awake") : status;
 }
 
 absl::Status SleepingBuffer::Restore() {
@@ -127,6 +151,8 @@ absl::Status SleepingBuffer::Restore() {
 }
 
 absl::Status SleepingBuffer::Close() {
+  // What PrepareWake got may still be in use.
+  if (prepared_) CancelWake().IgnoreError();
   absl::Status status = pages_->Close();
   // The copy that saves the contents is work after which memory goes: it is done.
   if (status.ok()) saved_.reset();

@@ -69,6 +69,14 @@ class SleepingBuffer {
   // ResourceExhausted: out of memory; it sleeps on.
   absl::Status Wake();
 
+  // The first half of Wake, for whoever wakes several buffers or none of them: gets the memory. The
+  // buffer sleeps on, with what was saved; Wake then needs no more memory. Driver calls and errors:
+  // those of Wake. OK if it was called before.
+  absl::Status PrepareWake();
+  // Undoes PrepareWake: gives the memory back, as Sleep did. OK if there is nothing to undo.
+  // FailedPrecondition: it is awake.
+  absl::Status CancelWake();
+
   // Gives back the memory of a sleeping buffer whose work is done by now. Driver calls: as Sleep.
   void Collect() { pages_->CollectFinished(); }
 
@@ -90,16 +98,17 @@ class SleepingBuffer {
 
   // That the device of the buffer has the right.
   absl::Status CheckRight(Access needed, absl::string_view what) const;
-  // Queues the copy to `host` behind `after`; without, also waits for it.
-  absl::Status Save(void* host, absl::Span<const LastUse> after);
+  absl::Status CheckAsleep() const;
+  absl::Status Save(void* host, bool wait);
   absl::Status Restore();
 
   Executor* executor_;
-  Stream stream_;  // of the copies
+  Stream stream_;  // of the copies; waits for all work after which memory goes
   // May be written by stream_ until that is done; hence it outlives the pages, which wait for it.
   std::unique_ptr<std::byte[]> saved_;
   std::unique_ptr<PagedReservation> pages_;
   bool awake_ = true;
+  bool prepared_ = false;  // to wake
 };
 
 }  // namespace twinmmu
