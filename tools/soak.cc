@@ -24,6 +24,8 @@ constexpr int kUsageError = 2;
 constexpr uint64_t kStepsOfAProgram = 1000;
 constexpr double kFailures = 0.2;
 constexpr std::chrono::seconds kBetweenLines(10);
+// A driver takes memory for its streams and events when it needs more. A leak takes it every time.
+constexpr Bytes kDriverMayTake = MiB(32);
 
 // All programs so far.
 struct Total {
@@ -32,6 +34,7 @@ struct Total {
   uint64_t steps = 0;
   uint64_t driver_calls = 0;
   Bytes peak;
+  Bytes driver_took;  // for itself
 
   friend std::ostream& operator<<(std::ostream& out, const Total& total) {
     return out << "seeds " << total.first_seed << "-" << total.last_seed << ", " << total.steps
@@ -47,17 +50,13 @@ bool RunProgram(const conformance::RandomProgram& program, Vmm& vmm, Executor& e
   total.steps += report.steps;
   total.driver_calls += report.driver_calls;
   total.peak = std::max(total.peak, report.peak);
-  if (!report.difference.empty()) {
-    out << report.difference;
-    return false;
-  }
-  if (!program.sole_user || report.memory_returned) return true;
-  out << "seed " << program.seed << ": memory did not return to its start\n";
-  return false;
+  if (program.sole_user) total.driver_took = total.driver_took + report.driver_took;
+  out << report.difference;
+  return report.difference.empty();
 }
 
 bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor, bool sole_user,
-                 Total& total, std::ostream& out) {
+                 Bytes may_take, Total& total, std::ostream& out) {
   const Clock::time_point start = Clock::now();
   const std::chrono::duration<double, std::ratio<60>> limit(absl::GetFlag(FLAGS_minutes));
   const uint64_t steps = absl::GetFlag(FLAGS_steps);
@@ -68,6 +67,7 @@ bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor, bool sol
     program.steps = steps == 0 ? kStepsOfAProgram : std::min(kStepsOfAProgram, steps - total.steps);
     program.failures = seed % 2 == 0 ? kFailures : 0;
     program.sole_user = sole_user;
+    program.driver_may_take = may_take - total.driver_took;
     if (!RunProgram(program, vmm, executor, total, out)) return false;
     const Clock::time_point now = Clock::now();
     if (steps == 0 ? now - start >= limit : total.steps >= steps) return true;
@@ -95,7 +95,9 @@ int RunSoak(const conformance::TargetFactory& target,
   const bool sole_user = opened->traits.sole_user;
   Total total;
   total.first_seed = absl::GetFlag(FLAGS_seed);
-  bool good = RunPrograms(target.name, **vmm, **executor, sole_user, total, out);
+  // What reports its own leaks is a simulator, where memory moves by allocations alone.
+  const Bytes may_take = diagnostics == nullptr ? kDriverMayTake : Bytes(0);
+  bool good = RunPrograms(target.name, **vmm, **executor, sole_user, may_take, total, out);
   if (diagnostics != nullptr) {
     for (const Diagnostic& noticed : diagnostics(*opened->driver)) {
       out << noticed << "\n";
@@ -105,6 +107,7 @@ int RunSoak(const conformance::TargetFactory& target,
   out << target.name << ": " << total << "; " << (good ? 0 : 1) << " differences";
   if (good) {
     out << (sole_user ? ", memory returned to its start" : ", free memory was not compared");
+    if (total.driver_took != Bytes(0)) out << " but for " << total.driver_took << " of the driver";
   }
   out << "\n";
   return good ? 0 : 1;

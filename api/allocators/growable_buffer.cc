@@ -1,5 +1,8 @@
 #include "api/allocators/growable_buffer.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 
 namespace twinmmu {
@@ -54,9 +57,10 @@ absl::Status GrowableBuffer::ShrinkToFit(absl::Span<const LastUse> after) {
 
 absl::Status GrowableBuffer::Close() {
   absl::Status status = pages_->Close();
-  // What the driver left mapped is no longer anybody's.
-  size_ = Bytes(0);
-  capacity_ = 0;
+  // Where the driver refused, what is still there from the beginning on.
+  const std::optional<PageRun> rest = pages_->FirstRun(pages_->all(), PageState::kInUse);
+  capacity_ = rest.has_value() && rest->first == 0 ? rest->count : 0;
+  size_ = std::min(size_, capacity());
   return status;
 }
 

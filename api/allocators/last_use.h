@@ -9,7 +9,10 @@
 //   pool->Deallocate(offset, size);                   // at once: nothing uses it, the caller knows
 //
 // The memory is gone for its user at once, whichever form; only the driver's part comes later, in a
-// later call of the same object that finds the work done.
+// later call of the same object that finds the work done. Who asks for the same memory again before
+// that, and gives it up again, names all its last uses anew: the former are forgotten.
+//
+// Until the work is done, a stream costs an event of the driver, and an event costs a stream.
 
 #ifndef TWINMMU_API_ALLOCATORS_LAST_USE_H_
 #define TWINMMU_API_ALLOCATORS_LAST_USE_H_

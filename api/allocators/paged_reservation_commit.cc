@@ -137,7 +137,7 @@ absl::Status PagedReservation::Decommit(const PageRun& run, absl::Span<const Las
       in_use_ -= gone.count;
       Forget(gone);
     }
-  } else {
+  } else if (!runs.empty()) {
     absl::StatusOr<WorkTracker::Mark> mark = tracker_.Set(after);
     if (!mark.ok()) return Annotate(mark.status(), "the work after which memory is to go");
     Depart(run, *std::move(mark), absl::OkStatus());

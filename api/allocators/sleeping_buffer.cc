@@ -40,6 +40,10 @@ absl::StatusOr<std::unique_ptr<SleepingBuffer>> SleepingBuffer::Make(Vmm* vmm, E
 SleepingBuffer::~SleepingBuffer() {
   // Before what was saved goes, which a copy may still write. The pages report the error.
   Close().IgnoreError();
+  if (saved_ != nullptr && !executor_->SynchronizeStream(stream_).ok()) {
+    // Nobody knows whether a copy still writes there: it is lost, rather than somebody else's.
+    static_cast<void>(saved_.release());
+  }
   ReportFromDestructor(executor_->DestroyStream(stream_));
 }
 
@@ -129,8 +133,10 @@ absl::Status SleepingBuffer::CancelWake() {
   absl::Status status = CheckAsleep();
   if (!status.ok() || !prepared_) return status;
   // After the work for which memory was still waiting when it was taken for the wake, and after the
-  // copy of a wake that failed.
-  status = pages_->UndoCommit(pages_->all(), {stream_});
+  // copy of a wake that failed. Where that is done, at once: an event takes a moment to tell so.
+  const LastUse copies = stream_;
+  const bool done = executor_->QueryStream(stream_).value_or(false);
+  status = pages_->UndoCommit(pages_->all(), absl::MakeConstSpan(&copies, done ? 0 : 1));
   if (!status.ok()) return status;
   prepared_ = false;
   pages_->CollectFinished();
@@ -156,7 +162,9 @@ absl::Status SleepingBuffer::Close() {
   absl::Status status = pages_->Close();
   // The copy that saves the contents is work after which memory goes: it is done.
   if (status.ok()) saved_.reset();
-  awake_ = awake_ && pages_->AllInUse(pages_->all());
+  const bool whole = pages_->AllInUse(pages_->all());
+  awake_ = awake_ && whole;
+  prepared_ = prepared_ && whole;
   return status;
 }
 

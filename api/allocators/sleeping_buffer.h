@@ -55,7 +55,9 @@ class SleepingBuffer {
 
   // Gives the memory back, and keeps the address. With `after`, contents are saved and memory goes
   // when that work is done, the latter in a later call of this object (Collect does only that).
-  // Without, at once; the caller knows that nothing uses it, and saving waits for the copy.
+  // Without, at once; the caller knows that nothing uses it, and saving waits for the copy. With
+  // kSave the call may wait in any case: host memory that is not pinned is copied to at the call by
+  // some drivers, and the copy comes after the work.
   // Driver calls: one Unmap, one Release per page.
   // FailedPrecondition: it sleeps, or is to save what its own device has no right to read.
   // ResourceExhausted: no host memory to save it in.

@@ -36,7 +36,8 @@ class VirtualMemoryPool {
   // Reserves `capacity` bytes of addresses, rounded up to pages, and no memory. `executor` is
   // needed only to deallocate after work, and may be null. Both must outlive the pool.
   // InvalidArgument: capacity 0 or beyond 64 bits, a page size that is not a power of two of at
-  // least 64 KiB. ResourceExhausted: no such span of addresses. Errors of the properties.
+  // least 64 KiB. ResourceExhausted: no such span of addresses. Properties that no memory can have
+  // are noticed here or by Allocate, as the driver does.
   static absl::StatusOr<std::unique_ptr<VirtualMemoryPool>> Make(
       Vmm* vmm, Executor* executor, Bytes capacity, const PageOptions& options = PageOptions());
   // As Close; an error goes to the hook of destructor_errors.h.

@@ -173,6 +173,19 @@ TEST_P(GrowableBufferFailureTest, IsAsBeforeWhenMemoryRunsOut) {
   EXPECT_THAT(CloseChecked(*buffer), IsOk());
 }
 
+TEST_P(GrowableBufferFailureTest, KeepsSizeAndCapacityWhereCloseIsRefused) {
+  const Buffer buffer = MakeBuffer(Bytes(0));
+  const Bytes size = buffer->size();
+  const Bytes capacity = buffer->capacity();
+  faults().FailNth(1, DriverCode::kNotPermitted, {DriverCall::kUnmap});
+  EXPECT_THAT(buffer->Close(), HasDriverCode(DriverCode::kNotPermitted));
+  EXPECT_EQ(buffer->size(), size);
+  EXPECT_EQ(buffer->capacity(), capacity);
+  ASSERT_THAT(buffer->Close(), IsOk());
+  EXPECT_EQ(buffer->size(), Bytes(0));
+  EXPECT_EQ(buffer->capacity(), Bytes(0));
+}
+
 INSTANTIATE_TEST_SUITE_P(On, GrowableBufferFailureTest, testing::ValuesIn(Implementations()),
                          NameOfImplementation);
 

@@ -66,7 +66,7 @@ TEST_P(GrowableBufferTest, BeginsWithoutMemory) {
 TEST_P(GrowableBufferTest, RoundsItsMaximumUpToPages) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Buffer buffer,
                                GrowableBuffer::Make(&vmm(), nullptr, Bytes(1)));
-  EXPECT_EQ(buffer->max_size(), RoundUp(MiB(2), granule()));
+  EXPECT_EQ(buffer->max_size(), RoundUp(GrowableBuffer::DefaultOptions().page_size, granule()));
   EXPECT_THAT(buffer->Resize(buffer->max_size()), IsOk());
 }
 
@@ -305,12 +305,13 @@ TEST_P(GrowableBufferWorkTest, WaitsAtClose) {
 }
 
 TEST_P(GrowableBufferTest, NeedsAnExecutorToShrinkAfterWork) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const Buffer buffer, GrowableBuffer::Make(&vmm(), nullptr, MiB(8)));
-  ASSERT_THAT(buffer->Resize(MiB(4)), IsOk());
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                               GrowableBuffer::Make(&vmm(), nullptr, Pages(4), PageOptions()));
+  ASSERT_THAT(buffer->Resize(Pages(2)), IsOk());
   ASSERT_THAT(buffer->Resize(Bytes(0)), IsOk());
   EXPECT_THAT(buffer->ShrinkToFit({Stream(device())}),
               IsError(StatusCode::kFailedPrecondition, HasSubstr("without an executor")));
-  EXPECT_EQ(buffer->capacity(), RoundUp(MiB(4), granule()));
+  EXPECT_EQ(buffer->capacity(), Pages(2));
 }
 
 // --- Close -------------------------------------------------------------------------------------

@@ -24,13 +24,15 @@ struct RandomProgram {
   double failures = 0;
   // Nobody else uses the devices: free memory is compared.
   bool sole_user = true;
+  // How much memory a driver may take for its own streams and events while the program runs.
+  Bytes driver_may_take;
 };
 
 struct RandomReport {
   uint64_t steps = 0;
   uint64_t driver_calls = 0;  // made by the objects
   Bytes peak;                 // the most that they held
-  bool memory_returned = false;
+  Bytes driver_took;          // what was not returned at the end, though no object holds it
   // Empty, or what differs, and the last steps before.
   std::string difference;
 };
