@@ -443,6 +443,49 @@ TEST_P(SleepingBufferTest, AFailureInAnEarlyWakeLeavesItAsleepWithWhatWasSaved) 
   });
 }
 
+TEST_P(SleepingBufferTest, AFailureInPrepareWakeLeavesItAsleepWithWhatWasSaved) {
+  FailEachCall([&] {
+    const auto buffer = MakeAsleep(Contents::kSave);
+    const absl::Status status = WithFailure([&] { return buffer->PrepareWake(); });
+    if (!status.ok()) {
+      ExpectAsleep(*buffer, true);
+      ExpectTaken(Bytes(0));
+    }
+    ASSERT_THAT(buffer->Wake(), IsOk());
+    ExpectAwake(*buffer);
+  });
+}
+
+TEST_P(SleepingBufferTest, AFailureInCancelWakeIsMadeUpForByTheNextOne) {
+  FailEachCall([&] {
+    const auto buffer = MakeAsleep(Contents::kSave);
+    ASSERT_THAT(buffer->PrepareWake(), IsOk());
+    const absl::Status status = WithFailure([&] { return buffer->CancelWake(); });
+    if (!status.ok()) {
+      ASSERT_THAT(buffer->CancelWake(), IsOk());
+    }
+    ExpectAsleep(*buffer, true);
+    // A page whose release was refused is kept for the wake.
+    ExpectTaken(buffer->stats().cached);
+    ASSERT_THAT(buffer->Wake(), IsOk());
+    ExpectAwake(*buffer);
+  });
+}
+
+TEST_P(SleepingBufferTest, ACloseThatFailsWhileItIsPreparedToWakeForgetsNothing) {
+  FailEachCall([&] {
+    const auto buffer = MakeAsleep(Contents::kSave);
+    ASSERT_THAT(buffer->PrepareWake(), IsOk());
+    const absl::Status status = WithFailure([&] { return buffer->Close(); });
+    if (!status.ok()) {
+      ASSERT_THAT(buffer->Wake(), IsOk());
+      ExpectAwake(*buffer);
+      ASSERT_THAT(buffer->Close(), IsOk());
+    }
+    ExpectTaken(Bytes(0));
+  });
+}
+
 TEST_P(SleepingBufferTest, AFailureInCollectIsMadeUpForByTheNextOneOrByWake) {
   for (const bool wake : {false, true}) {
     FailEachCall([&] {
