@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "api/allocators/annotate.h"
 #include "api/allocators/destructor_errors.h"
-#include "api/driver_error.h"
 
 namespace twinmmu {
 
@@ -24,10 +23,6 @@ absl::Status CheckOptions(const Vmm* vmm, Bytes capacity, const PageOptions& opt
   }
   if (capacity == Bytes(0)) return absl::InvalidArgumentError("capacity is 0: nothing to reserve");
   return absl::OkStatus();
-}
-
-bool ContextsAreLost(const absl::Status& status) {
-  return absl::IsDataLoss(status) || GetDriverCode(status) == DriverCode::kContextIsDestroyed;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "api/driver_error.h"
+
 namespace twinmmu {
 
 namespace {
@@ -130,6 +132,10 @@ void WorkTracker::Drop(Mark& mark) {
     }
   }
   mark.clear();
+}
+
+bool ContextsAreLost(const absl::Status& status) {
+  return absl::IsDataLoss(status) || GetDriverCode(status) == DriverCode::kContextIsDestroyed;
 }
 
 }  // namespace twinmmu

@@ -45,8 +45,8 @@ class WorkTracker {
   // executor. Errors of the executor: of CreateEvent, RecordEvent, CreateStream, WaitEvent.
   absl::StatusOr<Mark> Set(absl::Span<const LastUse> work);
 
-  // Whether all of it is done. IsOver never waits. Errors of queries and
-  // synchronisation: the contexts are lost, as a rule. `mark` stays valid in any case.
+  // Whether all of it is done. IsOver never waits. Errors of queries and synchronisation: the
+  // contexts are lost, as a rule (ContextsAreLost tells). `mark` stays valid in any case.
   absl::StatusOr<bool> IsOver(const Mark& mark) {
     std::vector<Stream> busy;
     return IsOver(mark, busy);
@@ -70,6 +70,10 @@ class WorkTracker {
   std::vector<Event> spare_events_;
   std::vector<Stream> spare_streams_;
 };
+
+// Whether an error of waiting for work means that the contexts are lost, and the work with them, so
+// that nothing uses the memory any more.
+bool ContextsAreLost(const absl::Status& status);
 
 }  // namespace twinmmu
 

@@ -213,5 +213,15 @@ TEST(WorkTrackerWithoutExecutorTest, RefusesWork) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("Pass one to Make"));
 }
 
+TEST(ContextsAreLostTest, IsTrueOfWhatEndsAllWork) {
+  for (const DriverCode code : {DriverCode::kIllegalAddress, DriverCode::kContextIsDestroyed}) {
+    EXPECT_TRUE(ContextsAreLost(MakeDriverStatus({code, ErrorOrigin::kDriver, "any"}, "refused")));
+  }
+  for (const DriverCode code : {DriverCode::kOperatingSystem, DriverCode::kInvalidValue}) {
+    EXPECT_FALSE(ContextsAreLost(MakeDriverStatus({code, ErrorOrigin::kDriver, "any"}, "refused")));
+  }
+  EXPECT_FALSE(ContextsAreLost(absl::OkStatus()));
+}
+
 }  // namespace
 }  // namespace twinmmu

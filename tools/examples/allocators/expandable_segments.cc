@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/allocators/destructor_errors.h"
+#include "api/driver_error.h"
+#include "tools/examples/allocators/keep_forever.h"
 
 namespace twinmmu::examples {
 
 namespace {
 
 constexpr Bytes kBlockAlignment(512);
+constexpr Bytes kLeastSegment = GiB(1);
 
 }  // namespace
 
@@ -31,8 +35,15 @@ ExpandableSegments::ExpandableSegments(Vmm* vmm, Executor* executor, Options opt
     : vmm_(vmm), executor_(executor), options_(std::move(options)), tracker_(executor) {}
 
 ExpandableSegments::~ExpandableSegments() {
-  // What a segment cannot give back it reports itself.
-  Close().IgnoreError();
+  if (!open_) return;
+  const absl::Status waited = WaitForAll();
+  if (waited.ok()) {
+    // What a segment cannot give back it reports itself.
+    Close().IgnoreError();
+  } else {
+    ReportFromDestructor(waited);
+    for (Segment& segment : segments_) KeepForever(std::move(segment.memory));
+  }
 }
 
 absl::Status ExpandableSegments::CheckOpen() const {
@@ -51,27 +62,36 @@ absl::StatusOr<DeviceAddress> ExpandableSegments::Allocate(Bytes size, Stream st
   if (!segment.ok()) return segment.status();
   CollectWaiting(**segment);
 
-  Blocks& blocks = (*segment)->blocks;
-  // Checked before it is rounded up, which may wrap.
-  const bool too_large = size > (*segment)->memory->size();
+  absl::StatusOr<Blocks::iterator> found = FindAndCommit(**segment, size);
+  if (GetDriverCode(found.status()) == DriverCode::kOutOfMemory) {
+    Reclaim();
+    found = FindAndCommit(**segment, size);
+  }
+  if (!found.ok()) return found.status();
+  auto& [offset, block] = **found;
   const Bytes wanted = RoundUp(size, kBlockAlignment);
-  const auto block = too_large ? blocks.end() : FindFree(**segment, wanted);
-  if (block == blocks.end()) {
+  Blocks& blocks = (*segment)->blocks;
+  if (block.size > wanted) {
+    blocks[offset + wanted] = Block{block.size - wanted, State::kFree, {}};
+  }
+  block = Block{wanted, State::kInUse, {}};
+  return (*segment)->memory->address() + offset;
+}
+
+absl::StatusOr<ExpandableSegments::Blocks::iterator> ExpandableSegments::FindAndCommit(
+    Segment& segment, Bytes size) {
+  // Checked before it is rounded up, which may wrap.
+  const bool too_large = size > segment.memory->size();
+  const Bytes wanted = RoundUp(size, kBlockAlignment);
+  const auto block = too_large ? segment.blocks.end() : FindFree(segment, wanted);
+  if (block == segment.blocks.end()) {
     return absl::ResourceExhaustedError(absl::StrCat("no ", ToString(size),
                                                      " of addresses are left in the segment of ",
-                                                     ToString((*segment)->memory->size())));
+                                                     ToString(segment.memory->size())));
   }
-  status = CommitPages(**segment, block->first, wanted);
-  if (absl::IsResourceExhausted(status)) {
-    Reclaim();
-    status = CommitPages(**segment, block->first, wanted);
-  }
+  absl::Status status = CommitPages(segment, block->first, wanted);
   if (!status.ok()) return status;
-  if (block->second.size > wanted) {
-    blocks[block->first + wanted] = Block{block->second.size - wanted, State::kFree, {}};
-  }
-  block->second = Block{wanted, State::kInUse, {}};
-  return (*segment)->memory->address() + block->first;
+  return block;
 }
 
 absl::Status ExpandableSegments::Free(DeviceAddress address, absl::Span<const LastUse> other_uses) {
@@ -149,7 +169,7 @@ absl::StatusOr<ExpandableSegments::Segment*> ExpandableSegments::SegmentOf(Strea
   for (Segment& segment : segments_) {
     if (segment.stream == stream) return &segment;
   }
-  auto memory = SparseBuffer::Make(vmm_, executor_, options_.segment_size, options_.pages);
+  auto memory = MakeSegmentMemory();
   if (!memory.ok()) return memory.status();
   for (const DeviceOrdinal peer : options_.peers) {
     absl::Status status = (*memory)->Grant(peer, Access::kReadWrite);
@@ -159,6 +179,17 @@ absl::StatusOr<ExpandableSegments::Segment*> ExpandableSegments::SegmentOf(Strea
   segment.blocks[Bytes(0)] = Block{segment.memory->size(), State::kFree, {}};
   segments_.push_back(std::move(segment));
   return &segments_.back();
+}
+
+absl::StatusOr<std::unique_ptr<SparseBuffer>> ExpandableSegments::MakeSegmentMemory() {
+  const DeviceOrdinal device(options_.pages.properties.location.id);
+  const absl::StatusOr<MemoryInfo> info = vmm_->GetMemoryInfo(device);
+  if (!info.ok()) return info.status();
+  // More would take the addresses of other streams' segments where there are few.
+  for (Bytes size = std::min(options_.segment_size, 2 * info->total);; size = size / 2) {
+    auto memory = SparseBuffer::Make(vmm_, executor_, size, options_.pages);
+    if (!absl::IsResourceExhausted(memory.status()) || size / 2 < kLeastSegment) return memory;
+  }
 }
 
 ExpandableSegments::Segment* ExpandableSegments::SegmentAt(DeviceAddress address) {
@@ -175,7 +206,7 @@ absl::Status ExpandableSegments::CommitPages(Segment& segment, Bytes offset, Byt
   return segment.memory->Commit(first, RoundUp(offset + size, page) - first);
 }
 
-absl::Status ExpandableSegments::TrimSegment(Segment& segment) {
+absl::Status ExpandableSegments::TrimSegment(Segment& segment, absl::Span<const LastUse> after) {
   CollectWaiting(segment);
   const Bytes page = segment.memory->tile_size();
   absl::Status first_error;
@@ -184,7 +215,7 @@ absl::Status ExpandableSegments::TrimSegment(Segment& segment) {
     const Bytes first = RoundUp(offset, page);
     const Bytes end = offset + block.size - (offset + block.size) % page;
     if (first >= end) continue;
-    first_error.Update(segment.memory->Decommit(first, end - first, {segment.stream}));
+    first_error.Update(segment.memory->Decommit(first, end - first, after));
   }
   first_error.Update(segment.memory->Compact().status());
   return first_error;
@@ -194,33 +225,36 @@ absl::Status ExpandableSegments::Trim() {
   const std::lock_guard<std::mutex> lock(mutex_);
   absl::Status status = CheckOpen();
   if (!status.ok()) return status;
-  for (Segment& segment : segments_) status.Update(TrimSegment(segment));
+  for (Segment& segment : segments_) status.Update(TrimSegment(segment, {segment.stream}));
   return status;
 }
 
 void ExpandableSegments::Reclaim() {
-  WaitForAll();
+  // Whoever asked for memory hears that there is none; why there is not more does not help.
+  if (!WaitForAll().ok()) return;
   for (Segment& segment : segments_) {
-    // Whoever asked for memory hears that there is none; why there is not more does not help.
-    TrimSegment(segment).IgnoreError();
+    // At once: a new mark in the stream would not be over yet.
+    TrimSegment(segment, {}).IgnoreError();
   }
 }
 
-void ExpandableSegments::WaitForAll() {
-  for (Segment& segment : segments_) {
-    // An error means that the contexts are lost, and with them the work.
-    executor_->SynchronizeStream(segment.stream).IgnoreError();
-    for (auto& [offset, block] : segment.blocks) {
-      tracker_.Wait(block.other_uses).IgnoreError();
+absl::Status ExpandableSegments::WaitForAll() {
+  for (const Segment& segment : segments_) {
+    absl::Status status = executor_->SynchronizeStream(segment.stream);
+    if (!status.ok() && !ContextsAreLost(status)) return status;
+    for (const auto& [offset, block] : segment.blocks) {
+      status = tracker_.Wait(block.other_uses);
+      if (!status.ok() && !ContextsAreLost(status)) return status;
     }
   }
+  return absl::OkStatus();
 }
 
 absl::Status ExpandableSegments::Close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!open_) return absl::OkStatus();
-  WaitForAll();
-  absl::Status first_error;
+  absl::Status first_error = WaitForAll();
+  if (!first_error.ok()) return first_error;
   for (Segment& segment : segments_) {
     for (auto& [offset, block] : segment.blocks) tracker_.Drop(block.other_uses);
     first_error.Update(segment.memory->Close());

@@ -42,8 +42,10 @@ namespace twinmmu::examples {
 class ExpandableSegments {
  public:
   struct Options {
-    PageOptions pages;                 // their location is a device: that of all streams
-    Bytes segment_size = GiB(256);     // addresses of a segment: more than the device has memory
+    PageOptions pages;  // their location is a device: that of all streams
+    // Addresses of a segment, at most twice the device's memory. Where so many are not left, half
+    // of them, and again half, but no less than 1 GiB.
+    Bytes segment_size = GiB(256);
     std::vector<DeviceOrdinal> peers;  // devices that may use all blocks as well
   };
   struct Stats {
@@ -61,7 +63,8 @@ class ExpandableSegments {
   static absl::StatusOr<std::unique_ptr<ExpandableSegments>> Make(Vmm* vmm, Executor* executor) {
     return Make(vmm, executor, Options());
   }
-  // As Close; errors go to the hook of destructor_errors.h.
+  // As Close; errors go to the hook of destructor_errors.h. Where it cannot wait for the work, the
+  // memory stays for good.
   ~ExpandableSegments();
 
   // A block for the work of `stream`, aligned to 512 bytes, with undefined contents: the smallest
@@ -82,7 +85,8 @@ class ExpandableSegments {
   absl::Status Trim();
 
   // Waits for the streams and for all other uses, and returns memory and addresses. Where the
-  // driver refuses, Close can be called again. OK if closed.
+  // driver refuses, Close can be called again; where it cannot wait, nothing has gone. OK if
+  // closed.
   absl::Status Close();
 
   Stats GetStats() const;
@@ -107,15 +111,20 @@ class ExpandableSegments {
   absl::Status CheckOpen() const;
   absl::StatusOr<Segment*> SegmentOf(Stream stream);
   Segment* SegmentAt(DeviceAddress address);
+  absl::StatusOr<std::unique_ptr<SparseBuffer>> MakeSegmentMemory();
   // The end of `blocks` if there is none.
   static Blocks::iterator FindFree(Segment& segment, Bytes size);
+  // A free block whose first `size` bytes have memory.
+  static absl::StatusOr<Blocks::iterator> FindAndCommit(Segment& segment, Bytes size);
   static absl::Status CommitPages(Segment& segment, Bytes offset, Bytes size);
   static void MakeFree(Blocks& blocks, Blocks::iterator block);
   void CollectWaiting(Segment& segment);
-  absl::Status TrimSegment(Segment& segment);
-  // Waits for everything, then trims everything.
+  // Gives back the pages of free blocks after that work.
+  absl::Status TrimSegment(Segment& segment, absl::Span<const LastUse> after);
+  // Waits for everything, then trims everything: blocks may join.
   void Reclaim();
-  void WaitForAll();
+  // OK also where all work is lost. An error: some may still run.
+  absl::Status WaitForAll();
 
   Vmm* const vmm_;
   Executor* const executor_;

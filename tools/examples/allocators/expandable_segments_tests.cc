@@ -9,22 +9,22 @@
 #include <utility>
 #include <vector>
 
+#include "api/testing/fault_injecting_executor.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
-#include "conformance/allocators/fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/examples/allocators/design_test.h"
 #include "tools/examples/allocators/expandable_segments.h"
 #include "tools/examples/allocators/fail_each_call.h"
 
 namespace twinmmu::examples {
 namespace {
 
-using conformance::AllocatorTest;
 using conformance::Implementations;
 using conformance::NameOfImplementation;
 
-class ExpandableSegmentsTest : public AllocatorTest {
+class ExpandableSegmentsTest : public DesignTest {
  protected:
   // Pages of a granule, 32 of them in a segment.
   ExpandableSegments::Options Options() {
@@ -106,6 +106,9 @@ TEST_P(ExpandableSegmentsTest, TrimGivesBackEveryPageWithoutABlockAndNoOther) {
   ASSERT_THAT(Fill(RangeOf(kept, granule()), 7), IsOk());
   ASSERT_THAT(memory->Free(first), IsOk());
 
+  // The first one finds the stream busy.
+  ASSERT_THAT(memory->Trim(), IsOk());
+  ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
   ASSERT_THAT(memory->Trim(), IsOk());
   EXPECT_EQ(memory->GetStats().physical, 2 * granule());
   ExpectFilled(RangeOf(kept, granule()), 7);
@@ -200,6 +203,33 @@ TEST_P(ExpandableSegmentsTest, WhereMemoryRunsOutWhatOtherStreamsKeepIsUsed) {
     EXPECT_EQ(memory->GetStats().physical, 4 * granule());
   }
   EXPECT_THAT(executor().DestroyStream(other), IsOk());
+}
+
+TEST_P(ExpandableSegmentsTest, WhatIsNotWaitedForStaysAndCanBeClosedLater) {
+  FaultPlan faults;
+  FaultInjectingExecutor failing(&executor(), &faults);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
+                               ExpandableSegments::Make(&vmm(), &failing, Options()));
+  for (const DriverCall call : {DriverCall::kSynchronizeStream, DriverCall::kSynchronizeEvent}) {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const DeviceAddress block,
+                                 memory->Allocate(granule(), DefaultStream()));
+    ASSERT_THAT(memory->Free(block, {DefaultStream()}), IsOk());
+    faults.FailNth(1, DriverCode::kOperatingSystem, {call});
+    EXPECT_THAT(memory->Close(), HasDriverCode(DriverCode::kOperatingSystem));
+    EXPECT_EQ(memory->GetStats().physical, granule());
+  }
+  EXPECT_THAT(memory->Close(), IsOk());
+  EXPECT_EQ(memory->GetStats().physical, Bytes(0));
+}
+
+TEST_P(ExpandableSegmentsTest, WhereTheWorkIsLostNothingIsWaitedFor) {
+  FaultPlan faults;
+  FaultInjectingExecutor failing(&executor(), &faults);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
+                               ExpandableSegments::Make(&vmm(), &failing, Options()));
+  ASSERT_THAT(memory->Allocate(granule(), DefaultStream()), IsOk());
+  faults.FailNth(1, DriverCode::kIllegalAddress, {DriverCall::kSynchronizeStream});
+  EXPECT_THAT(memory->Close(), IsOk());
 }
 
 // ggml-org/llama.cpp#24489, openxla/xla#40852: what was mapped later, peers had no right to.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/allocators/destructor_errors.h"
+#include "tools/examples/allocators/keep_forever.h"
 
 namespace twinmmu::examples {
 
@@ -50,9 +51,13 @@ KvCache::KvCache(Vmm* vmm, Executor* executor, Options options, Reservation stag
 
 KvCache::~KvCache() {
   for (Pages& pages : removed_) {
-    // An error means that the contexts are lost, and with them the work.
-    tracker_.Wait(pages.last_use).IgnoreError();
-    tracker_.Drop(pages.last_use);
+    const absl::Status status = tracker_.Wait(pages.last_use);
+    if (status.ok() || ContextsAreLost(status)) {
+      tracker_.Drop(pages.last_use);
+    } else {
+      ReportFromDestructor(status);
+      KeepForever(std::move(pages));
+    }
   }
   ReportFromDestructor(executor_->DestroyStream(stream_));
 }
@@ -77,11 +82,13 @@ absl::StatusOr<KvCache::Sequence> KvCache::Fork(Sequence parent, Bytes prefix,
                                               ToString(shared.size() * options_.page_size),
                                               " of sequence ", parent));
   }
-  absl::Status status = Wait(after);
+  const uint64_t count = PageCount(prefix);
+  // SetAccess of the parent would stop at a hole, and leave what is behind it writable. [ACC-6]
+  absl::Status status = CheckMapped(**from, 0, count);
+  if (status.ok()) status = Wait(after);
   if (!status.ok()) return status;
   absl::StatusOr<Pages> child = NewPages();
   if (!child.ok()) return child.status();
-  const uint64_t count = PageCount(prefix);
   for (uint64_t i = 0; i < count; ++i) {
     absl::StatusOr<Page> page = MapPage(*child, i, shared[i].memory);
     if (!page.ok()) return page.status();
@@ -180,10 +187,8 @@ absl::Status KvCache::MakeWritable(Sequence sequence, Bytes offset, Bytes size,
     if (!status.ok()) return status;
     Page& page = pages.pages[i];
     if (page.writable) continue;
-    if (!page.mapping.is_open()) {
-      return absl::DataLossError(absl::StrCat("page ", i, " of sequence ", sequence,
-                                              " is not mapped since an earlier error: remove it"));
-    }
+    status = CheckMapped(pages, i, 1);
+    if (!status.ok()) return status;
     if (page.memory.use_count() == 1) {
       status = page.mapping.SetAccess(Grants(Access::kReadWrite));
       page.writable = status.ok();
@@ -251,6 +256,15 @@ absl::StatusOr<KvCache::Page> KvCache::MapPage(const Pages& pages, uint64_t numb
       Mapping::Make(pages.addresses, number * options_.page_size, *memory);
   if (!mapping.ok()) return mapping.status();
   return Page{std::move(memory), *std::move(mapping), false};
+}
+
+absl::Status KvCache::CheckMapped(const Pages& pages, uint64_t first, uint64_t count) {
+  for (uint64_t i = first; i < first + count; ++i) {
+    if (pages.pages[i].mapping.is_open()) continue;
+    return absl::DataLossError(
+        absl::StrCat("page ", i, " is not mapped since an earlier error: ", "remove the sequence"));
+  }
+  return absl::OkStatus();
 }
 
 std::vector<AccessGrant> KvCache::Grants(Access access) const {

@@ -62,7 +62,7 @@ class KvCache {
     return Make(vmm, executor, Options());
   }
   // Waits for the work that Remove was given; nothing else may use the sequences. Errors go to the
-  // hook of destructor_errors.h.
+  // hook of destructor_errors.h. What it cannot wait for stays for good.
   ~KvCache();
 
   // A sequence without memory.
@@ -70,7 +70,7 @@ class KvCache {
 
   // A sequence that begins with the first `prefix` bytes of `parent`, rounded up to pages: the same
   // memory. Waits for `after`, which is to be all work that writes there, since both can only read
-  // it from then on. OutOfRange: the parent is shorter.
+  // it from then on. OutOfRange: the parent is shorter. DataLoss: MakeWritable lost a page of it.
   absl::StatusOr<Sequence> Fork(Sequence parent, Bytes prefix,
                                 absl::Span<const LastUse> after = {});
 
@@ -114,6 +114,8 @@ class KvCache {
   absl::StatusOr<Pages> NewPages();
   Sequence Insert(Pages pages);
   absl::Status Wait(absl::Span<const LastUse> work);
+  // DataLoss: one of these pages is not mapped.
+  static absl::Status CheckMapped(const Pages& pages, uint64_t first, uint64_t count);
   absl::StatusOr<Page> MapPage(const Pages& pages, uint64_t number,
                                std::shared_ptr<Allocation> memory);
   absl::StatusOr<std::shared_ptr<Allocation>> NewMemory();

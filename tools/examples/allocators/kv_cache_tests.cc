@@ -11,20 +11,19 @@
 #include "api/testing/fault_injecting_executor.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
-#include "conformance/allocators/fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/examples/allocators/design_test.h"
 #include "tools/examples/allocators/fail_each_call.h"
 #include "tools/examples/allocators/kv_cache.h"
 
 namespace twinmmu::examples {
 namespace {
 
-using conformance::AllocatorTest;
 using conformance::Implementations;
 using conformance::NameOfImplementation;
 
-class KvCacheTest : public AllocatorTest {
+class KvCacheTest : public DesignTest {
  protected:
   // Pages of a granule, 16 of them in the longest sequence.
   KvCache::Options Options() {
@@ -213,6 +212,10 @@ TEST_P(KvCacheTest, APageThatCannotComeBackIsReportedAndCanBeRemoved) {
               StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_EQ(cache->GetStats().mapped, 3 * granule());
   ExpectFilled(PageOf(*cache, child, 1), 2);
+  // Nor can it be shared: rights stop at a hole, and what is behind it would stay writable.
+  ASSERT_THAT(cache->MakeWritable(child, granule(), granule()), IsOk());
+  EXPECT_THAT(cache->Fork(child, 2 * granule()), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(Fill(PageOf(*cache, child, 1), 3), IsOk());
   EXPECT_THAT(cache->Remove(child), IsOk());
   ExpectPages(*cache, parent, {1, 2});
 }

@@ -28,7 +28,7 @@ SleepMode::SleepMode(Vmm* vmm, Executor* executor, Options options)
 
 absl::StatusOr<DeviceAddress> SleepMode::Allocate(Bytes size, absl::string_view tag) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  CollectFreed();
+  Collect();
   auto memory = SleepingBuffer::Make(vmm_, executor_, size, options_.pages);
   if (!memory.ok()) return memory.status();
   for (const DeviceOrdinal peer : options_.peers) {
@@ -54,11 +54,12 @@ absl::Status SleepMode::Free(DeviceAddress address, absl::Span<const LastUse> af
   }
   freed_.push_back(std::move(block->second.memory));
   blocks_.erase(block);
-  CollectFreed();
+  Collect();
   return absl::OkStatus();
 }
 
-void SleepMode::CollectFreed() {
+void SleepMode::Collect() {
+  for (auto& [address, block] : blocks_) block.memory->Collect();
   const auto is_gone = [](const std::unique_ptr<SleepingBuffer>& memory) {
     memory->Collect();
     // To close it earlier would be to wait. What the driver refuses is tried again.
@@ -78,7 +79,7 @@ absl::Status SleepMode::CheckTags(Tags tags) const {
 
 absl::Status SleepMode::Sleep(Tags saved, absl::Span<const LastUse> after) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  CollectFreed();
+  Collect();
   absl::Status status = CheckTags(saved);
   if (!status.ok()) return status;
   for (auto& [address, block] : blocks_) {
@@ -94,12 +95,11 @@ absl::Status SleepMode::Sleep(Tags saved, absl::Span<const LastUse> after) {
 
 absl::Status SleepMode::Wake(Tags tags) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  CollectFreed();
+  Collect();
   absl::Status status = CheckTags(tags);
   if (!status.ok()) return status;
   std::vector<Sleeper> sleepers;
   for (auto& [address, block] : blocks_) {
-    block.memory->Collect();
     if (block.memory->awake() || !(tags.empty() || Contains(tags, block.tag))) continue;
     sleepers.push_back(
         {block.memory.get(), block.memory->saved() ? Contents::kSave : Contents::kDiscard});

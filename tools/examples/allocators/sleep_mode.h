@@ -77,7 +77,8 @@ class SleepMode {
   absl::Status Sleep(Tags saved, absl::Span<const LastUse> after = {});
 
   // Wakes the sleeping blocks with a tag of `tags`, or all: at their addresses, with what was
-  // saved. All of them or none. OK if none sleeps.
+  // saved. All of them or none: after an error, memory that was got goes at once or in a later
+  // call. OK if none sleeps.
   // NotFound: no block has that tag. ResourceExhausted: out of memory.
   absl::Status Wake(Tags tags = {});
 
@@ -97,8 +98,8 @@ class SleepMode {
 
   absl::Status CheckTags(Tags tags) const;
   static absl::Status WakeAll(const std::vector<Sleeper>& sleepers);
-  // Closes blocks that were freed and have no memory left.
-  void CollectFreed();
+  // Gives back memory whose work is done. Closes blocks that were freed and have none left.
+  void Collect();
 
   Vmm* const vmm_;
   Executor* const executor_;

@@ -11,7 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "api/allocators/destructor_errors.h"
 #include "api/diagnostics.h"
+#include "api/driver_error.h"
+#include "api/testing/fault_injecting_executor.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
@@ -30,9 +33,16 @@ using testing::IsEmpty;
 
 constexpr Bytes kPage = MiB(2);
 
+std::vector<absl::Status>& DestructorErrors() {
+  static auto& errors = *new std::vector<absl::Status>();
+  return errors;
+}
+
 class WorkInFlightTest : public testing::Test {
  protected:
   void SetUp() override {
+    DestructorErrors().clear();
+    SetDestructorErrorHook([](const absl::Status& error) { DestructorErrors().push_back(error); });
     Profile profile = Profile::ReferenceH200();
     profile.stream_policy = StreamPolicy::kDeferred;
     TWINMMU_ASSERT_OK_AND_ASSIGN(simulator_, Simulator::Create(profile));
@@ -72,6 +82,11 @@ class WorkInFlightTest : public testing::Test {
     ASSERT_FALSE(noticed.empty());
     EXPECT_EQ(noticed.front().kind, kind) << noticed.front();
   }
+  // A destructor of this test reported this, and nothing else was reported.
+  void ExpectDestructorError(DriverCode code) {
+    ASSERT_EQ(DestructorErrors().size(), 1);
+    EXPECT_THAT(DestructorErrors().front(), HasDriverCode(code));
+  }
   void ExpectNoMistake() { EXPECT_THAT(simulator_->diagnostics(), IsEmpty()); }
 
  private:
@@ -87,10 +102,15 @@ class ExpandableSegmentsInFlightTest : public WorkInFlightTest {
  protected:
   void SetUp() override {
     WorkInFlightTest::SetUp();
-    TWINMMU_ASSERT_OK_AND_ASSIGN(memory_, ExpandableSegments::Make(vmm(), executor()));
+    small_ = std::make_unique<FaultInjectingVmm>(vmm(), &faults_);
+    failing_ = std::make_unique<FaultInjectingExecutor>(executor(), &faults_);
+    TWINMMU_ASSERT_OK_AND_ASSIGN(memory_, ExpandableSegments::Make(small_.get(), failing_.get()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(block_, memory_->Allocate(kPage, stream()));
     ASSERT_THAT(Fill(block_, 7), IsOk());
   }
+  FaultPlan faults_;
+  std::unique_ptr<FaultInjectingVmm> small_;
+  std::unique_ptr<FaultInjectingExecutor> failing_;
   std::unique_ptr<ExpandableSegments> memory_;
   DeviceAddress block_;
 };
@@ -104,6 +124,17 @@ TEST_F(ExpandableSegmentsInFlightTest, ABlockThatAnotherStreamUsesIsNotGivenOutA
   ASSERT_THAT(memory_->Trim(), IsOk());
   ExpectRead(7);
   EXPECT_THAT(memory_->Allocate(kPage, stream()), IsOkAndHolds(block_));
+  ExpectNoMistake();
+}
+
+TEST_F(ExpandableSegmentsInFlightTest, WhereMemoryRunsOutWaitingBlocksAreWaitedFor) {
+  KeepReading(other(), block_);
+  ASSERT_THAT(memory_->Free(block_, {other()}), IsOk());
+  // For the tail there is none. When the block is free, both are one.
+  small_->SetMemoryBudget(DeviceOrdinal(0), kPage);
+  EXPECT_THAT(memory_->Allocate(kPage, stream()), IsOkAndHolds(block_));
+  EXPECT_EQ(memory_->GetStats().physical, kPage);
+  ExpectRead(7);
   ExpectNoMistake();
 }
 
@@ -127,6 +158,15 @@ TEST_F(ExpandableSegmentsInFlightTest, TheEndWaitsForAllStreams) {
   ExpectNoMistake();
 }
 
+TEST_F(ExpandableSegmentsInFlightTest, AnEndThatCannotWaitLeavesTheMemory) {
+  KeepReading(stream(), block_);
+  faults_.FailNth(1, DriverCode::kOperatingSystem, {DriverCall::kSynchronizeStream});
+  memory_.reset();
+  ExpectDestructorError(DriverCode::kOperatingSystem);
+  ExpectRead(7);
+  ExpectNoMistake();
+}
+
 TEST_F(ExpandableSegmentsInFlightTest, AUseThatNobodyNamedIsNoticedWhenThePagesGo) {
   KeepReading(other(), block_);
   ASSERT_THAT(memory_->Free(block_), IsOk());
@@ -138,12 +178,15 @@ class KvCacheInFlightTest : public WorkInFlightTest {
  protected:
   void SetUp() override {
     WorkInFlightTest::SetUp();
-    TWINMMU_ASSERT_OK_AND_ASSIGN(cache_, KvCache::Make(vmm(), executor()));
+    failing_ = std::make_unique<FaultInjectingExecutor>(executor(), &faults_);
+    TWINMMU_ASSERT_OK_AND_ASSIGN(cache_, KvCache::Make(vmm(), failing_.get()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(sequence_, cache_->Add());
     ASSERT_THAT(cache_->Grow(sequence_, kPage), IsOk());
     base_ = cache_->RangeOf(sequence_).value().base;
     ASSERT_THAT(Fill(base_, 7), IsOk());
   }
+  FaultPlan faults_;
+  std::unique_ptr<FaultInjectingExecutor> failing_;
   std::unique_ptr<KvCache> cache_;
   KvCache::Sequence sequence_ = 0;
   DeviceAddress base_;
@@ -163,6 +206,16 @@ TEST_F(KvCacheInFlightTest, TheEndWaitsForRemovedSequences) {
   KeepReading(stream(), base_);
   ASSERT_THAT(cache_->Remove(sequence_, {stream()}), IsOk());
   cache_.reset();
+  ExpectRead(7);
+  ExpectNoMistake();
+}
+
+TEST_F(KvCacheInFlightTest, AnEndThatCannotWaitLeavesTheMemory) {
+  KeepReading(stream(), base_);
+  ASSERT_THAT(cache_->Remove(sequence_, {stream()}), IsOk());
+  faults_.FailNth(1, DriverCode::kOperatingSystem, {DriverCall::kSynchronizeEvent});
+  cache_.reset();
+  ExpectDestructorError(DriverCode::kOperatingSystem);
   ExpectRead(7);
   ExpectNoMistake();
 }

@@ -1,0 +1,24 @@
+// KeepForever: for destructors of what work may still use.
+
+#ifndef TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_KEEP_FOREVER_H_
+#define TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_KEEP_FOREVER_H_
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace twinmmu::examples {
+
+// `object` is never destroyed: a leak is better than memory that goes under running work. Any
+// thread, at any time.
+template <typename T>
+void KeepForever(T object) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<T>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  kept.push_back(std::move(object));
+}
+
+}  // namespace twinmmu::examples
+
+#endif  // TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_KEEP_FOREVER_H_
