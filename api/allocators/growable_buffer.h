@@ -72,8 +72,8 @@ class GrowableBuffer {
   // Driver calls: one Unmap, one Release per page. FailedPrecondition: `after` without an executor.
   absl::Status ShrinkToFit(absl::Span<const LastUse> after = {});
 
-  // As VirtualMemoryPool::Grant, Compact and Close. After a Close that was refused, size and capacity
-  // are those of what is left from the beginning on.
+  // As VirtualMemoryPool::Grant, Compact and Close. After a Close that was refused, size and
+  // capacity are those of what is left from the beginning on.
   absl::Status Grant(DeviceOrdinal device, Access access) { return pages_->Grant(device, access); }
   absl::StatusOr<Bytes> Compact() { return pages_->Compact(); }
   absl::Status Close();

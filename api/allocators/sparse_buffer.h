@@ -51,10 +51,10 @@ class SparseBuffer {
 
   // Takes the memory of the tiles of [offset, offset + size) that have some: with `after` when that
   // work is done, in a later call of the buffer; else at once, and the caller knows that nothing
-  // uses them. They are no longer resident in either case. Of tiles that were committed again before
-  // their memory went, only what is named now counts.
-  // Driver calls: per contiguous run of them one Unmap; per tile that is not cached one Release.
-  // Errors: those of Commit. FailedPrecondition: `after` without an executor.
+  // uses them. They are no longer resident in either case. Of tiles that were committed again
+  // before their memory went, only what is named now counts. Driver calls: per contiguous run of
+  // them one Unmap; per tile that is not cached one Release. Errors: those of Commit.
+  // FailedPrecondition: `after` without an executor.
   absl::Status Decommit(Bytes offset, Bytes size, absl::Span<const LastUse> after = {});
 
   // As VirtualMemoryPool::Grant, Compact and Close.
