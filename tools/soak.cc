@@ -24,8 +24,6 @@ constexpr int kUsageError = 2;
 constexpr uint64_t kStepsOfAProgram = 1000;
 constexpr double kFailures = 0.2;
 constexpr std::chrono::seconds kBetweenLines(10);
-// A driver takes memory for its streams and events when it needs more. A leak takes it every time.
-constexpr Bytes kDriverMayTake = MiB(32);
 
 // All programs so far.
 struct Total {
@@ -55,8 +53,8 @@ bool RunProgram(const conformance::RandomProgram& program, Vmm& vmm, Executor& e
   return report.difference.empty();
 }
 
-bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor, bool sole_user,
-                 Bytes may_take, Total& total, std::ostream& out) {
+bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor,
+                 const conformance::Traits& traits, Total& total, std::ostream& out) {
   const Clock::time_point start = Clock::now();
   const std::chrono::duration<double, std::ratio<60>> limit(absl::GetFlag(FLAGS_minutes));
   const uint64_t steps = absl::GetFlag(FLAGS_steps);
@@ -66,8 +64,8 @@ bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor, bool sol
     program.seed = seed;
     program.steps = steps == 0 ? kStepsOfAProgram : std::min(kStepsOfAProgram, steps - total.steps);
     program.failures = seed % 2 == 0 ? kFailures : 0;
-    program.sole_user = sole_user;
-    program.driver_may_take = may_take - total.driver_took;
+    program.sole_user = traits.sole_user;
+    program.driver_may_take = traits.driver_may_take - total.driver_took;
     if (!RunProgram(program, vmm, executor, total, out)) return false;
     const Clock::time_point now = Clock::now();
     if (steps == 0 ? now - start >= limit : total.steps >= steps) return true;
@@ -92,12 +90,10 @@ int RunSoak(const conformance::TargetFactory& target,
     std::cerr << "twinmmu: " << executor.status().message() << "\n";
     return 1;
   }
-  const bool sole_user = opened->traits.sole_user;
+  const conformance::Traits& traits = opened->traits;
   Total total;
   total.first_seed = absl::GetFlag(FLAGS_seed);
-  // What reports its own leaks is a simulator, where memory moves by allocations alone.
-  const Bytes may_take = diagnostics == nullptr ? kDriverMayTake : Bytes(0);
-  bool good = RunPrograms(target.name, **vmm, **executor, sole_user, may_take, total, out);
+  bool good = RunPrograms(target.name, **vmm, **executor, traits, total, out);
   if (diagnostics != nullptr) {
     for (const Diagnostic& noticed : diagnostics(*opened->driver)) {
       out << noticed << "\n";
@@ -106,7 +102,7 @@ int RunSoak(const conformance::TargetFactory& target,
   }
   out << target.name << ": " << total << "; " << (good ? 0 : 1) << " differences";
   if (good) {
-    out << (sole_user ? ", memory returned to its start" : ", free memory was not compared");
+    out << (traits.sole_user ? ", memory returned to its start" : ", free memory was not compared");
     if (total.driver_took != Bytes(0)) out << " but for " << total.driver_took << " of the driver";
   }
   out << "\n";

@@ -7,12 +7,6 @@
 
 namespace twinmmu {
 
-PageOptions GrowableBuffer::DefaultOptions() {
-  PageOptions options;
-  options.page_size = MiB(32);
-  return options;
-}
-
 absl::StatusOr<std::unique_ptr<GrowableBuffer>> GrowableBuffer::Make(Vmm* vmm, Executor* executor,
                                                                      Bytes max_size,
                                                                      const PageOptions& options) {

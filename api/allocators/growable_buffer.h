@@ -45,15 +45,11 @@ struct DeviceSpan {
 // Thread safety: that of a vector; const calls may run concurrently.
 class GrowableBuffer {
  public:
-  // Pages of 32 MiB. The reference driver takes some 30 us to give a page, whatever its size, so
-  // smaller ones grow slower than a copy would take; larger ones leave more memory unused.
-  static PageOptions DefaultOptions();
-
   // Reserves `max_size` bytes of addresses, rounded up to pages, and no memory. `executor` is
   // needed only to shrink after work, and may be null. Both must outlive the buffer. Errors: those
   // of VirtualMemoryPool::Make.
   static absl::StatusOr<std::unique_ptr<GrowableBuffer>> Make(
-      Vmm* vmm, Executor* executor, Bytes max_size, const PageOptions& options = DefaultOptions());
+      Vmm* vmm, Executor* executor, Bytes max_size, const PageOptions& options = LargePages());
   // As Close; an error goes to the hook of destructor_errors.h.
   ~GrowableBuffer() = default;
 

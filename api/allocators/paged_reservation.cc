@@ -27,6 +27,12 @@ absl::Status CheckOptions(const Vmm* vmm, Bytes capacity, const PageOptions& opt
 
 }  // namespace
 
+PageOptions LargePages() {
+  PageOptions options;
+  options.page_size = MiB(32);
+  return options;
+}
+
 absl::StatusOr<std::unique_ptr<PagedReservation>> PagedReservation::Make(
     Vmm* vmm, Executor* executor, Bytes capacity, const PageOptions& options) {
   absl::Status status = CheckOptions(vmm, capacity, options);
@@ -160,9 +166,7 @@ absl::Status PagedReservation::Close() {
   for (const PageRun& run : MappedRuns()) {
     absl::Status status = Unmap(run);
     first_error.Update(status);
-    if (!status.ok()) continue;
-    for (const PageRun& used : Runs(run, PageState::kInUse)) in_use_ -= used.count;
-    Forget(run);
+    if (status.ok()) Forget(run);
   }
   first_error.Update(source_.Compact());
   if (first_error.ok()) first_error = vmm_->AddressFree(range_);
@@ -209,41 +213,23 @@ bool PagedReservation::AllInUse(const PageRun& run) const {
   return used.has_value() && used->count == run.count;
 }
 
-PageState PagedReservation::StateOf(const Page& page) const {
-  return page.departure == 0 ? PageState::kInUse : PageState::kLeaving;
-}
-
 std::optional<PageRun> PagedReservation::FirstRun(const PageRun& run, PageState state) const {
-  auto page = pages_.lower_bound(run.first);
-  const auto at = [&](uint64_t number) {
-    return page != pages_.end() && page->first == number ? StateOf(page->second) : PageState::kFree;
-  };
+  if (state != PageState::kFree) {
+    const bool in_use = state == PageState::kInUse;
+    return FirstMapped(run, [&](const Page& page) { return (page.departure == 0) == in_use; });
+  }
   uint64_t first = run.first;
-  while (first < run.end() && at(first) != state) {
-    if (at(first) == PageState::kFree) {
-      // To the next page that is not free.
-      first = page == pages_.end() ? run.end() : std::min(page->first, run.end());
-    } else {
-      ++first;
-      ++page;
-    }
-  }
+  auto page = pages_.lower_bound(first);
+  for (; page != pages_.end() && page->first == first && first < run.end(); ++page) ++first;
   if (first >= run.end()) return std::nullopt;
-  if (state == PageState::kFree) {
-    const uint64_t end = page == pages_.end() ? run.end() : std::min(page->first, run.end());
-    return PageRun{first, end - first};
-  }
-  uint64_t end = first;
-  for (; end < run.end() && at(end) == state; ++page) ++end;
+  const uint64_t end = page == pages_.end() ? run.end() : std::min(page->first, run.end());
   return PageRun{first, end - first};
 }
 
 PageRuns PagedReservation::Runs(const PageRun& run, PageState state) const {
   PageRuns runs;
   PageRun rest = run;
-  while (rest.count > 0) {
-    const std::optional<PageRun> next = FirstRun(rest, state);
-    if (!next.has_value()) break;
+  while (const std::optional<PageRun> next = FirstRun(rest, state)) {
     runs.push_back(*next);
     rest = PageRun{next->end(), run.end() - next->end()};
   }

@@ -41,13 +41,11 @@ absl::Status PagedReservation::Commit(const PageRun& run) {
 absl::Status PagedReservation::CheckNoneRefused(const PageRun& run) const {
   for (const Departure& departure : departures_) {
     if (departure.refused.ok()) continue;
-    for (auto page = pages_.lower_bound(std::max(run.first, departure.run.first));
-         page != pages_.end() && page->first < std::min(run.end(), departure.run.end()); ++page) {
-      if (page->second.departure != departure.number) continue;
-      return Annotate(departure.refused,
-                      absl::StrCat(InWords(RangeOf(departure.run)),
-                                   " is still mapped, since the driver refuses to unmap it"));
-    }
+    const auto is_left = [&](const Page& page) { return page.departure == departure.number; };
+    if (!FirstMapped(run, is_left).has_value()) continue;
+    return Annotate(departure.refused,
+                    absl::StrCat(InWords(RangeOf(departure.run)),
+                                 " is still mapped, since the driver refuses to unmap it"));
   }
   return absl::OkStatus();
 }
@@ -81,12 +79,10 @@ absl::Status PagedReservation::MapRuns(absl::Span<const PageRun> runs, PageSourc
     }
     handles.remove_prefix(run.count);
   }
-  auto handle = batch.handles.begin();
+  handles = batch.handles;
   for (const PageRun& run : runs) {
-    for (uint64_t page = run.first; page < run.end(); ++page) {
-      pages_.emplace(page, Page{*handle++, 0});
-    }
-    in_use_ += run.count;
+    Remember(run, handles);
+    handles.remove_prefix(run.count);
   }
   return absl::OkStatus();
 }
@@ -107,10 +103,8 @@ void PagedReservation::TakeBack(absl::Span<const PageRun> mapped, PageSource::Ba
       keep_up_to(next + run.count);
       continue;
     }
-    for (uint64_t page = run.first; page < run.end(); ++page) {
-      pages_.emplace(page, Page{batch.handles[next++], 0});
-    }
-    in_use_ += run.count;
+    Remember(run, absl::MakeConstSpan(batch.handles).subspan(next));
+    next += run.count;
     Depart(run, {}, status);
   }
   keep_up_to(batch.handles.size());
@@ -133,10 +127,7 @@ absl::Status PagedReservation::Decommit(const PageRun& run, absl::Span<const Las
   if (after.empty()) {
     status = UnmapRuns(runs);
     if (!status.ok()) return status;
-    for (const PageRun& gone : runs) {
-      in_use_ -= gone.count;
-      Forget(gone);
-    }
+    for (const PageRun& gone : runs) Forget(gone);
   } else if (!runs.empty()) {
     absl::StatusOr<WorkTracker::Mark> mark = tracker_.Set(after);
     if (!mark.ok()) return Annotate(mark.status(), "the work after which memory is to go");
@@ -179,16 +170,19 @@ absl::Status PagedReservation::RestoreMappings(absl::Span<const PageRun> runs) {
     absl::Status status = MapRun(run, handles, mapped);
     if (status.ok()) continue;
     first_error.Update(status);
-    in_use_ -= run.count;
     if (mapped > 0 && !(status = Unmap(PageRun{run.first, mapped})).ok()) {
-      in_use_ += mapped;
       Depart(PageRun{run.first, mapped}, {}, status);
-      Forget(PageRun{run.first + mapped, run.count - mapped});
     } else {
-      Forget(run);
+      mapped = 0;
     }
+    Forget(PageRun{run.first + mapped, run.count - mapped});
   }
   return first_error;
+}
+
+void PagedReservation::Remember(const PageRun& run, absl::Span<const AllocationHandle> handles) {
+  for (uint64_t i = 0; i < run.count; ++i) pages_.emplace(run.first + i, Page{handles[i], 0});
+  in_use_ += run.count;
 }
 
 void PagedReservation::Forget(const PageRun& run) {
@@ -196,6 +190,7 @@ void PagedReservation::Forget(const PageRun& run) {
   auto last = first;
   for (; last != pages_.end() && last->first < run.end(); ++last) {
     source_.Put(last->second.handle);
+    if (last->second.departure == 0) --in_use_;
   }
   pages_.erase(first, last);
 }
@@ -227,27 +222,16 @@ void PagedReservation::CollectFinished() {
 bool PagedReservation::Finish(Departure& departure) {
   tracker_.Drop(departure.mark);
   departure.refused = absl::OkStatus();
+  const auto is_left = [&](const Page& page) { return page.departure == departure.number; };
   PageRun rest = departure.run;
-  while (rest.count > 0) {
-    auto page = pages_.lower_bound(rest.first);
-    while (page != pages_.end() && page->first < rest.end() &&
-           page->second.departure != departure.number) {
-      ++page;
-    }
-    if (page == pages_.end() || page->first >= rest.end()) break;
-    PageRun run{page->first, 0};
-    while (page != pages_.end() && page->first == run.end() && run.end() < rest.end() &&
-           page->second.departure == departure.number) {
-      ++run.count;
-      ++page;
-    }
-    absl::Status status = Unmap(run);
+  while (const std::optional<PageRun> run = FirstMapped(rest, is_left)) {
+    absl::Status status = Unmap(*run);
     if (status.ok()) {
-      Forget(run);
+      Forget(*run);
     } else {
       departure.refused = status;
     }
-    rest = PageRun{run.end(), rest.end() - run.end()};
+    rest = PageRun{run->end(), rest.end() - run->end()};
   }
   return departure.refused.ok();
 }

@@ -5,14 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "api/allocators/annotate.h"
 #include "api/allocators/destructor_errors.h"
+#include "api/allocators/keep_forever.h"
+#include "api/allocators/work_tracker.h"
 
 namespace twinmmu {
-
-PageOptions SleepingBuffer::DefaultOptions() {
-  PageOptions options;
-  options.page_size = MiB(32);
-  return options;
-}
 
 absl::StatusOr<std::unique_ptr<SleepingBuffer>> SleepingBuffer::Make(Vmm* vmm, Executor* executor,
                                                                      Bytes size,
@@ -38,12 +34,9 @@ absl::StatusOr<std::unique_ptr<SleepingBuffer>> SleepingBuffer::Make(Vmm* vmm, E
 }
 
 SleepingBuffer::~SleepingBuffer() {
-  // Before what was saved goes, which a copy may still write. The pages report the error.
+  // The pages report the error.
   Close().IgnoreError();
-  if (saved_ != nullptr && !executor_->SynchronizeStream(stream_).ok()) {
-    // Nobody knows whether a copy still writes there: it is lost, rather than somebody else's.
-    static_cast<void>(saved_.release());
-  }
+  Discard(std::move(saved_));
   ReportFromDestructor(executor_->DestroyStream(stream_));
 }
 
@@ -73,8 +66,7 @@ absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> 
                               after.empty() ? after : absl::MakeConstSpan(&behind_all, 1));
   }
   if (!status.ok()) {
-    // A copy that was queued still writes there. An error means that it never will.
-    if (host != nullptr) executor_->SynchronizeStream(stream_).IgnoreError();
+    Discard(std::move(host));
     return status;
   }
   saved_ = std::move(host);
@@ -96,6 +88,10 @@ absl::Status SleepingBuffer::Save(void* host, bool wait) {
   if (status.ok() && wait) status = executor_->SynchronizeStream(stream_);
   if (status.ok()) return status;
   return Annotate(status, "the contents could not be saved");
+}
+
+void SleepingBuffer::Discard(std::unique_ptr<std::byte[]> host) {
+  if (host != nullptr && !WaitUntilOver(*executor_, stream_)) KeepForever(std::move(host));
 }
 
 absl::Status SleepingBuffer::Wake() {

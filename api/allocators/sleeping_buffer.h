@@ -40,16 +40,12 @@ enum class Contents {
 // Thread safety: const calls may run concurrently.
 class SleepingBuffer {
  public:
-  // Pages of 32 MiB. The reference driver takes some 30 us to give a page and to take it, whatever
-  // its size; with pages of 2 MiB a GiB takes 20 ms to wake.
-  static PageOptions DefaultOptions();
-
   // Reserves and allocates `size` bytes, rounded up to pages, in memory of a device: the buffer is
   // awake. The cache limit of `options` is not used: sleeping is for giving memory back. Both `vmm`
   // and `executor` must outlive the buffer. Errors: those of VirtualMemoryPool::Make and Allocate;
   // InvalidArgument: no executor, or memory that is not of a device.
   static absl::StatusOr<std::unique_ptr<SleepingBuffer>> Make(
-      Vmm* vmm, Executor* executor, Bytes size, const PageOptions& options = DefaultOptions());
+      Vmm* vmm, Executor* executor, Bytes size, const PageOptions& options = LargePages());
   // As Close; an error goes to the hook of destructor_errors.h.
   ~SleepingBuffer();
 
@@ -60,7 +56,8 @@ class SleepingBuffer {
   // some drivers, and the copy comes after the work.
   // Driver calls: one Unmap, one Release per page.
   // FailedPrecondition: it sleeps, or is to save what its own device has no right to read.
-  // ResourceExhausted: no host memory to save it in.
+  // ResourceExhausted: no host memory to save it in. After an error with which nobody knows whether
+  // a copy still writes there, this host memory is never freed.
   absl::Status Sleep(Contents contents, absl::Span<const LastUse> after = {});
 
   // Gets memory at the same address, with the rights that were granted, and the contents if they
@@ -103,6 +100,9 @@ class SleepingBuffer {
   absl::Status CheckAsleep() const;
   absl::Status Save(void* host, bool wait);
   absl::Status Restore();
+  // Frees what was to hold the contents, once no copy writes there any more. Where nobody can tell,
+  // never: it would be somebody else's.
+  void Discard(std::unique_ptr<std::byte[]> host);
 
   Executor* executor_;
   Stream stream_;  // of the copies; waits for all work after which memory goes

@@ -138,4 +138,9 @@ bool ContextsAreLost(const absl::Status& status) {
   return absl::IsDataLoss(status) || GetDriverCode(status) == DriverCode::kContextIsDestroyed;
 }
 
+bool WaitUntilOver(Executor& executor, Stream stream) {
+  const absl::Status status = executor.SynchronizeStream(stream);
+  return status.ok() || ContextsAreLost(status);
+}
+
 }  // namespace twinmmu

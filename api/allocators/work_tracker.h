@@ -75,6 +75,11 @@ class WorkTracker {
 // that nothing uses the memory any more.
 bool ContextsAreLost(const absl::Status& status);
 
+// Waits for all work of `stream`. True: nothing of it uses memory any more; it is done, or lost
+// with the contexts. False: nobody knows, since the executor could not wait; what it uses must
+// stay.
+bool WaitUntilOver(Executor& executor, Stream stream);
+
 }  // namespace twinmmu
 
 #endif  // TWINMMU_API_ALLOCATORS_WORK_TRACKER_H_

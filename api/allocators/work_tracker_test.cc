@@ -223,5 +223,21 @@ TEST(ContextsAreLostTest, IsTrueOfWhatEndsAllWork) {
   EXPECT_FALSE(ContextsAreLost(absl::OkStatus()));
 }
 
+TEST(WaitUntilOverTest, IsFalseOnlyWhereNobodyKnows) {
+  const auto error = [](DriverCode code) {
+    return MakeDriverStatus({code, ErrorOrigin::kDriver, "any"}, "refused");
+  };
+  MockExecutor executor;
+  EXPECT_CALL(executor, SynchronizeStream(kStream))
+      .WillOnce(Return(absl::OkStatus()))
+      .WillOnce(Return(error(DriverCode::kContextIsDestroyed)))
+      .WillOnce(Return(error(DriverCode::kIllegalAddress)))
+      .WillOnce(Return(error(DriverCode::kOperatingSystem)));
+  EXPECT_TRUE(WaitUntilOver(executor, kStream));
+  EXPECT_TRUE(WaitUntilOver(executor, kStream)) << "the contexts are lost";
+  EXPECT_TRUE(WaitUntilOver(executor, kStream)) << "the contexts are lost";
+  EXPECT_FALSE(WaitUntilOver(executor, kStream));
+}
+
 }  // namespace
 }  // namespace twinmmu

@@ -43,13 +43,13 @@ TEST_P(AllocationTest, IsReleasedOnceWhenClosedTwice) {
   EXPECT_EQ(allocation.handle(), AllocationHandle());
   EXPECT_EQ(allocation.size(), Bytes(0));
   EXPECT_THAT(allocation.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kRelease), 1);
+  EXPECT_EQ(CountOf(DriverCall::kRelease), 1);
 }
 
 TEST_P(AllocationTest, StaysOpenWhereTheDriverRefusesToReleaseIt) {
   Allocation allocation = Allocate();
   const AllocationHandle handle = allocation.handle();
-  failing().Fail(Call::kRelease);
+  Fail(DriverCall::kRelease);
   EXPECT_THAT(allocation.Close(), HasDriverCode(DriverCode::kUnknown));
   EXPECT_TRUE(allocation.is_open());
   EXPECT_EQ(allocation.handle(), handle);
@@ -62,7 +62,7 @@ TEST_P(AllocationTest, GivesTheErrorOfItsDestructorToTheHook) {
   {
     const Allocation allocation = Allocate();
     handle = allocation.handle();
-    failing().Fail(Call::kRelease);
+    Fail(DriverCall::kRelease);
   }
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_THAT(vmm().Release(handle), IsOk());
@@ -75,7 +75,7 @@ TEST_P(AllocationTest, IsReleasedAtOnceAndItsMappingGoesOnWorking) {
                                Mapping::Make(reservation, Bytes(0), memory, {ReadWrite()}));
   ASSERT_THAT(Fill(mapping.range(), 5), IsOk());
   EXPECT_THAT(memory.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kRelease), 1);
+  EXPECT_EQ(CountOf(DriverCall::kRelease), 1);
   ExpectFilled(mapping.range(), 5);
   EXPECT_THAT(Fill(mapping.range(), 6), IsOk());
   ExpectFilled(mapping.range(), 6);
@@ -84,7 +84,7 @@ TEST_P(AllocationTest, IsReleasedAtOnceAndItsMappingGoesOnWorking) {
 TEST_P(AllocationTest, IsDestroyedAndItsMappingGoesOnWorking) {
   const Reservation reservation = Reserve(1);
   const Mapping mapping = MapOne(reservation);
-  EXPECT_EQ(failing().CountOf(Call::kRelease), 1);
+  EXPECT_EQ(CountOf(DriverCall::kRelease), 1);
   EXPECT_THAT(Fill(mapping.range(), 7), IsOk());
   ExpectFilled(mapping.range(), 7);
 }
@@ -93,7 +93,7 @@ TEST_P(AllocationTest, TakesOverAReferenceThatTheCallerHas) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
                                vmm().Create(granule(), AllocationProperties()));
   const Reservation reservation = Reserve(1);
-  const Allocation adopted = Allocation::Adopt(&failing(), handle, granule());
+  const Allocation adopted = Allocation::Adopt(&watched(), handle, granule());
   EXPECT_TRUE(adopted.is_open());
   EXPECT_EQ(adopted.handle(), handle);
   EXPECT_EQ(adopted.size(), granule());
@@ -105,11 +105,11 @@ TEST_P(AllocationTest, ImportsTheMemoryThatWasExported) {
   AllocationProperties properties;
   properties.requested_handle_types = HandleType::kPosixFileDescriptor;
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Allocation memory,
-                               Allocation::Make(&failing(), granule(), properties));
+                               Allocation::Make(&watched(), granule(), properties));
   TWINMMU_ASSERT_OK_AND_ASSIGN(
       const ShareableHandle shareable,
       vmm().ExportShareableHandle(memory.handle(), HandleType::kPosixFileDescriptor));
-  const auto imported = Allocation::Import(&failing(), shareable, granule());
+  const auto imported = Allocation::Import(&watched(), shareable, granule());
   close(shareable.file_descriptor);
   ASSERT_THAT(imported, IsOk());
   EXPECT_EQ(imported->size(), granule());
@@ -131,7 +131,7 @@ TEST_P(AllocationTest, OfAWrongSizeIsRefusedWhenItIsMapped) {
   const Reservation reservation = Reserve(4);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
                                vmm().Create(granule(), AllocationProperties()));
-  const Allocation memory = Allocation::Adopt(&failing(), handle, 2 * granule());
+  const Allocation memory = Allocation::Adopt(&watched(), handle, 2 * granule());
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), memory),
               HasDriverCode(DriverCode::kNotSupported));
 }
@@ -145,7 +145,7 @@ TEST_P(AllocationTest, HoldsNothingOnceMovedFrom) {
   EXPECT_FALSE(allocation.is_open());
   EXPECT_EQ(allocation.handle(), AllocationHandle());
   EXPECT_THAT(allocation.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kRelease), 0);
+  EXPECT_EQ(CountOf(DriverCall::kRelease), 0);
 }
 
 TEST_P(AllocationTest, IsAsItWasWhenMovedToItself) {
@@ -154,7 +154,7 @@ TEST_P(AllocationTest, IsAsItWasWhenMovedToItself) {
   Allocation& same = allocation;
   allocation = std::move(same);
   EXPECT_EQ(allocation.handle(), handle);
-  EXPECT_EQ(failing().CountOf(Call::kRelease), 0);
+  EXPECT_EQ(CountOf(DriverCall::kRelease), 0);
 }
 
 TEST_P(AllocationTest, IsReleasedWhenAssignedTo) {
@@ -162,14 +162,14 @@ TEST_P(AllocationTest, IsReleasedWhenAssignedTo) {
   Allocation other = Allocate();
   const AllocationHandle handle = other.handle();
   allocation = std::move(other);
-  EXPECT_EQ(failing().CountOf(Call::kRelease), 1);
+  EXPECT_EQ(CountOf(DriverCall::kRelease), 1);
   EXPECT_EQ(allocation.handle(), handle);
 }
 
 TEST_P(AllocationTest, GivesTheErrorOfAnAssignmentToTheHook) {
   Allocation allocation = Allocate();
   const AllocationHandle lost = allocation.handle();
-  failing().Fail(Call::kRelease);
+  Fail(DriverCall::kRelease);
   allocation = Allocation();
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_FALSE(allocation.is_open());

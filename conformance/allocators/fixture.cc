@@ -1,20 +1,16 @@
 #include "conformance/allocators/fixture.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <mutex>
 #include <utility>
 
 #include "api/allocators/destructor_errors.h"
-#include "api/allocators/owners.h"
 #include "api/testing/matchers.h"
+#include "conformance/allocators/warm_up.h"
 #include "gmock/gmock.h"
 
 namespace twinmmu::conformance {
 namespace {
-
-// More than a test has at once.
-constexpr size_t kWarmUpStreams = 24;
 
 std::mutex errors_mutex;
 std::vector<absl::Status>& Errors() {
@@ -42,41 +38,8 @@ void AllocatorTest::SetUp() {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm_->CanAccessPeer(other, device()));
     if (other == device() || reaches) accessors_.push_back(other);
   }
-  ASSERT_THAT(WarmUp(), IsOk());
+  ASSERT_THAT(WarmUp(*vmm_, *executor_, accessors_), IsOk());
   memory_before_ = MemoryOfDevices();
-}
-
-absl::Status AllocatorTest::WarmUp() {
-  std::vector<AccessGrant> grants;
-  for (const DeviceOrdinal which : accessors_) grants.push_back(ReadWrite(which));
-  absl::StatusOr<Reservation> addresses = Reservation::Make(vmm_, granule());
-  if (!addresses.ok()) return addresses.status();
-  absl::StatusOr<Allocation> memory = Allocation::Make(vmm_, granule(), AllocationProperties());
-  if (!memory.ok()) return memory.status();
-  absl::StatusOr<Mapping> mapping = Mapping::Make(*addresses, Bytes(0), *memory, grants);
-  absl::Status status = mapping.status();
-  for (size_t i = 0; i < accessors_.size() && status.ok(); ++i) {
-    status = WarmUpStreams(accessors_[i], mapping->range());
-  }
-  return status;
-}
-
-absl::Status AllocatorTest::WarmUpStreams(DeviceOrdinal which, const AddressRange& memory) {
-  std::vector<std::byte> bytes(KiB(128).value());
-  const Bytes size(bytes.size());
-  absl::Status status;
-  std::vector<Stream> streams;
-  for (size_t i = 0; i < kWarmUpStreams && status.ok(); ++i) {
-    absl::StatusOr<Stream> stream = executor_->CreateStream(which);
-    if (!stream.ok()) return stream.status();
-    streams.push_back(*stream);
-    status.Update(executor_->CopyDeviceToHost(*stream, bytes.data(), memory.base, size));
-    status.Update(executor_->CopyHostToDevice(*stream, memory.base, bytes.data(), size));
-    status.Update(executor_->Fill(*stream, memory.base, FillPattern{}, size.value()));
-    status.Update(executor_->SynchronizeStream(*stream));
-  }
-  for (const Stream stream : streams) status.Update(executor_->DestroyStream(stream));
-  return status;
 }
 
 void AllocatorTest::TearDown() {

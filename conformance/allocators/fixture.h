@@ -61,9 +61,6 @@ class AllocatorTest : public testing::TestWithParam<Implementation> {
   void ExpectDiagnostics(std::vector<DiagnosticKind> kinds) { expected_ = std::move(kinds); }
 
  private:
-  // What a driver takes for itself when something is done for the first time, it takes here.
-  absl::Status WarmUp();
-  absl::Status WarmUpStreams(DeviceOrdinal which, const AddressRange& memory);
   std::vector<MemoryInfo> MemoryOfDevices();
   void CheckDiagnostics();
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/allocators/growable_buffer.h"
+#include "api/allocators/paged_reservation.h"
 #include "api/testing/matchers.h"
 #include "conformance/allocators/error_matchers.h"
 #include "conformance/allocators/fixture.h"
@@ -66,7 +67,7 @@ TEST_P(GrowableBufferTest, BeginsWithoutMemory) {
 TEST_P(GrowableBufferTest, RoundsItsMaximumUpToPages) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Buffer buffer,
                                GrowableBuffer::Make(&vmm(), nullptr, Bytes(1)));
-  EXPECT_EQ(buffer->max_size(), RoundUp(GrowableBuffer::DefaultOptions().page_size, granule()));
+  EXPECT_EQ(buffer->max_size(), RoundUp(LargePages().page_size, granule()));
   EXPECT_THAT(buffer->Resize(buffer->max_size()), IsOk());
 }
 

@@ -28,7 +28,7 @@ class MappingTest : public OwnersTest {
 TEST_P(MappingTest, MapsTheWholeAllocationAtTheOffset) {
   const Reservation reservation = Reserve(8);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Allocation memory,
-                               Allocation::Make(&failing(), 3 * granule(), AllocationProperties()));
+                               Allocation::Make(&watched(), 3 * granule(), AllocationProperties()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Mapping mapping,
                                Mapping::Make(reservation, 5 * granule(), memory, {ReadWrite()}));
   EXPECT_TRUE(mapping.is_open());
@@ -96,7 +96,7 @@ TEST_P(MappingTest, IsUnmappedAgainWhereAGrantIsRefused) {
 
 TEST_P(MappingTest, ReportsWhereARefusedGrantCannotBeUndone) {
   Reservation reservation = Reserve(1);
-  failing().Fail(Call::kUnmap);
+  Fail(DriverCall::kUnmap);
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), Allocate(), {NotSupported()}),
               HasDriverCode(DriverCode::kNotSupported));
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
@@ -107,10 +107,10 @@ TEST_P(MappingTest, ReportsWhereARefusedGrantCannotBeUndone) {
 
 TEST_P(MappingTest, LeavesThePlaceEmptyWhereTheDriverRefusesToMap) {
   Reservation reservation = Reserve(1);
-  failing().Fail(Call::kMap);
+  Fail(DriverCall::kMap);
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), Allocate(), {ReadWrite()}),
               HasDriverCode(DriverCode::kUnknown));
-  EXPECT_EQ(failing().CountOf(Call::kUnmap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kUnmap), 0);
   EXPECT_THAT(reservation.Close(), IsOk());
 }
 
@@ -145,16 +145,16 @@ TEST_P(MappingTest, RefusesAPlaceThatIsNotInsideTheReservation) {
                 AllOf(HasSubstr(absl::StrCat("at offset ", ToString(offset))),
                       HasSubstr(ToString(reservation.range().base))));
   }
-  EXPECT_EQ(failing().CountOf(Call::kMap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kMap), 0);
 }
 
 TEST_P(MappingTest, RefusesAnAllocationThatIsLargerThanTheReservation) {
   const Reservation reservation = Reserve(2);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Allocation memory,
-                               Allocation::Make(&failing(), 3 * granule(), AllocationProperties()));
+                               Allocation::Make(&watched(), 3 * granule(), AllocationProperties()));
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), memory),
               StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_EQ(failing().CountOf(Call::kMap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kMap), 0);
 }
 
 TEST_P(MappingTest, RefusesAnAllocationThatWasClosed) {
@@ -163,7 +163,7 @@ TEST_P(MappingTest, RefusesAnAllocationThatWasClosed) {
   ASSERT_THAT(memory.Close(), IsOk());
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), memory),
               StatusIs(absl::StatusCode::kFailedPrecondition));
-  EXPECT_EQ(failing().CountOf(Call::kMap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kMap), 0);
 }
 
 TEST_P(MappingTest, RefusesAnAllocationOfAnotherVmm) {
@@ -172,7 +172,7 @@ TEST_P(MappingTest, RefusesAnAllocationOfAnotherVmm) {
                                Allocation::Make(&vmm(), granule(), AllocationProperties()));
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), memory),
               StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_EQ(failing().CountOf(Call::kMap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kMap), 0);
 }
 
 TEST_P(MappingTest, LetsTheDriverRefuseAnEmptyListOfGrants) {
@@ -210,14 +210,14 @@ TEST_P(MappingTest, IsUnmappedOnceWhenClosedTwice) {
   EXPECT_EQ(mapping.range(), AddressRange());
   EXPECT_FALSE(IsMapped(range));
   EXPECT_THAT(mapping.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kUnmap), 1);
+  EXPECT_EQ(CountOf(DriverCall::kUnmap), 1);
 }
 
 TEST_P(MappingTest, StaysOpenWhereTheDriverRefusesToUnmapIt) {
   Reservation reservation = Reserve(1);
   Mapping mapping = MapOne(reservation);
   const AddressRange range = mapping.range();
-  failing().Fail(Call::kUnmap);
+  Fail(DriverCall::kUnmap);
   EXPECT_THAT(mapping.Close(), HasDriverCode(DriverCode::kUnknown));
   EXPECT_TRUE(mapping.is_open());
   EXPECT_EQ(mapping.range(), range);
@@ -230,7 +230,7 @@ TEST_P(MappingTest, GivesTheErrorOfItsDestructorToTheHook) {
   const Reservation reservation = Reserve(1);
   {
     const Mapping mapping = MapOne(reservation);
-    failing().Fail(Call::kUnmap);
+    Fail(DriverCall::kUnmap);
   }
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_TRUE(IsMapped(reservation.range()));
@@ -258,7 +258,7 @@ TEST_P(MappingTest, HoldsNothingOnceMovedFrom) {
   EXPECT_EQ(mapping.range(), AddressRange());
   EXPECT_THAT(mapping.Close(), IsOk());
   EXPECT_THAT(mapping.Retain(), StatusIs(absl::StatusCode::kFailedPrecondition));
-  EXPECT_EQ(failing().CountOf(Call::kUnmap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kUnmap), 0);
 }
 
 TEST_P(MappingTest, IsAsItWasWhenMovedToItself) {
@@ -267,13 +267,13 @@ TEST_P(MappingTest, IsAsItWasWhenMovedToItself) {
   Mapping& same = mapping;
   mapping = std::move(same);
   EXPECT_EQ(mapping.range(), reservation.range());
-  EXPECT_EQ(failing().CountOf(Call::kUnmap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kUnmap), 0);
 }
 
 TEST_P(MappingTest, GivesTheErrorOfAnAssignmentToTheHook) {
   const Reservation reservation = Reserve(1);
   Mapping mapping = MapOne(reservation);
-  failing().Fail(Call::kUnmap);
+  Fail(DriverCall::kUnmap);
   mapping = Mapping();
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_FALSE(mapping.is_open());

@@ -158,7 +158,7 @@ TEST_P(OwnersThreadsTest, FreeADestroyedReservationOnce) {
         EXPECT_THAT(mappings[static_cast<size_t>(i - 1)].Close(), IsOk());
       }
     });
-    EXPECT_EQ(failing().CountOf(Call::kAddressFree), round);
+    EXPECT_EQ(CountOf(DriverCall::kAddressFree), round);
   }
 }
 

@@ -10,39 +10,24 @@
 #include "api/allocators/virtual_memory_pool.h"
 #include "conformance/allocators/random_subject.h"
 #include "conformance/allocators/random_world.h"
+#include "conformance/allocators/warm_up.h"
 
 namespace twinmmu::conformance {
 namespace {
 
 constexpr size_t kMostSubjects = 6;
 
-// As many streams as the objects ever have, with work of every kind.
-void WarmUpStreams(RandomWorld& world, const AddressRange& page) {
-  std::vector<Stream> streams;
-  std::vector<std::byte> bytes(page.size.value());
-  for (size_t i = 0; i < 2 * kMostSubjects && !world.differs(); ++i) {
-    absl::StatusOr<Stream> stream = world.executor().CreateStream(RandomWorld::device());
-    if (!world.Must(stream.status(), "CreateStream")) break;
-    streams.push_back(*stream);
-    absl::Status status =
-        world.executor().CopyDeviceToHost(*stream, bytes.data(), page.base, page.size);
-    status.Update(world.executor().CopyHostToDevice(*stream, page.base, bytes.data(), page.size));
-    status.Update(world.executor().SynchronizeStream(*stream));
-    world.Must(status, "a copy");
-  }
-  for (const Stream stream : streams) {
-    world.Must(world.executor().DestroyStream(stream), "DestroyStream");
-  }
-}
-
-// What a driver takes for itself when something is done for the first time, it takes here.
-void WarmUp(RandomWorld& world) {
+// What a driver takes for itself when something is done for the first time, also by the streams of
+// the world, it takes here.
+void WarmUpWorld(RandomWorld& world) {
+  std::vector<DeviceOrdinal> devices = {RandomWorld::device()};
+  if (world.peer().has_value()) devices.push_back(*world.peer());
+  if (!world.Must(WarmUp(world.vmm(), world.executor(), devices), "the warm-up")) return;
   absl::StatusOr<std::unique_ptr<VirtualMemoryPool>> pool =
       VirtualMemoryPool::Make(&world.vmm(), &world.executor(), MiB(2));
   if (!world.Must(pool.status(), "Make")) return;
   const AddressRange page{(*pool)->BaseAddress(), (*pool)->PageSize(), Bytes(0)};
   if (!world.Must((*pool)->Allocate(Bytes(0), page.size).status(), "Allocate")) return;
-  WarmUpStreams(world, page);
   for (int i = 0; i < 32; ++i) {
     int writer = RandomWorld::kNoStream;
     const uint32_t pattern = world.Write(page, writer);
@@ -64,7 +49,7 @@ class Runner {
 
   RandomReport Run() {
     world_.Log("begin");
-    if (world_.Must(world_.Open(), "the beginning")) WarmUp(world_);
+    if (world_.Must(world_.Open(), "the beginning")) WarmUpWorld(world_);
     const Bytes free = Free();
     for (; report_.steps < program_.steps && !world_.differs(); ++report_.steps) {
       Step();

@@ -24,7 +24,7 @@ struct RandomProgram {
   double failures = 0;
   // Nobody else uses the devices: free memory is compared.
   bool sole_user = true;
-  // How much memory a driver may take for its own streams and events while the program runs.
+  // As in Traits (conformance/target.h), while the program runs.
   Bytes driver_may_take;
 };
 

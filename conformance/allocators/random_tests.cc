@@ -17,6 +17,7 @@ class RandomProgramTest : public AllocatorTest {
     program.steps = 400;
     program.failures = failures;
     program.sole_user = traits().sole_user;
+    program.driver_may_take = traits().driver_may_take;
     const RandomReport report = conformance::Run(program, vmm(), executor());
     EXPECT_TRUE(report.difference.empty()) << report.difference;
   }

@@ -77,13 +77,13 @@ TEST_P(RemappingTest, KeepsNoReferenceToTheMemory) {
 }
 
 TEST_P(RemappingTest, LeavesTheOldPlaceWhicheverStepFails) {
-  for (const Call step :
-       {Call::kRetain, Call::kMap, Call::kSetAccess, Call::kRelease, Call::kUnmap}) {
-    SCOPED_TRACE(static_cast<int>(step));
+  for (const DriverCall step : {DriverCall::kRetainAllocationHandle, DriverCall::kMap,
+                                DriverCall::kSetAccess, DriverCall::kRelease, DriverCall::kUnmap}) {
+    SCOPED_TRACE(DriverCallName(step));
     const Reservation reservation = Reserve(2);
     Mapping mapping = MapOne(reservation);
     ASSERT_THAT(Fill(mapping.range(), 3), IsOk());
-    failing().Fail(step);
+    Fail(step);
     EXPECT_THAT(mapping.MoveTo(reservation, granule(), {ReadWrite()}),
                 HasDriverCode(DriverCode::kUnknown));
     ExpectAt(mapping, reservation, 0, 3);
@@ -135,7 +135,7 @@ TEST_P(RemappingTest, FreesADestroyedReservationThatItLeaves) {
   Mapping mapping = MapOne(Reserve(1));
   ASSERT_THAT(Fill(mapping.range(), 8), IsOk());
   EXPECT_THAT(mapping.MoveTo(elsewhere, Bytes(0), {ReadWrite()}), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 1);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 1);
   ExpectAt(mapping, elsewhere, 0, 8);
 }
 
@@ -143,7 +143,7 @@ TEST_P(RemappingTest, ReportsThatADestroyedReservationIsNotFreed) {
   const Reservation elsewhere = Reserve(1);
   Mapping mapping = MapOne(Reserve(1));
   const AddressRange old = mapping.range();
-  failing().Fail(Call::kAddressFree);
+  Fail(DriverCall::kAddressFree);
   EXPECT_THAT(mapping.MoveTo(elsewhere, Bytes(0), {ReadWrite()}), IsOk());
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_EQ(mapping.range(), elsewhere.range());
@@ -155,7 +155,7 @@ TEST_P(RemappingTest, ReportsWhereTheNewPlaceCannotBeUndone) {
   const Reservation elsewhere = Reserve(1);
   Mapping mapping = MapOne(reservation);
   ASSERT_THAT(Fill(mapping.range(), 9), IsOk());
-  failing().Fail(Call::kUnmap, 2);
+  Fail(DriverCall::kUnmap, 2);
   EXPECT_THAT(mapping.MoveTo(elsewhere, Bytes(0), {ReadWrite()}),
               HasDriverCode(DriverCode::kUnknown));
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));

@@ -40,18 +40,18 @@ TEST_P(ReservationTest, IsFreedOnceWhenClosedTwice) {
   EXPECT_FALSE(reservation.is_open());
   EXPECT_EQ(reservation.range(), AddressRange());
   EXPECT_THAT(reservation.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 1);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 1);
 }
 
 TEST_P(ReservationTest, IsFreedWhenDestroyed) {
   { const Reservation reservation = Reserve(4); }
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 1);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 1);
 }
 
 TEST_P(ReservationTest, StaysOpenWhereTheDriverRefusesToFreeIt) {
   Reservation reservation = Reserve(4);
   const AddressRange range = reservation.range();
-  failing().Fail(Call::kAddressFree);
+  Fail(DriverCall::kAddressFree);
   EXPECT_THAT(reservation.Close(), HasDriverCode(DriverCode::kUnknown));
   EXPECT_TRUE(reservation.is_open());
   EXPECT_EQ(reservation.range(), range);
@@ -62,7 +62,7 @@ TEST_P(ReservationTest, StaysOpenWhereTheDriverRefusesToFreeIt) {
 TEST_P(ReservationTest, GivesTheErrorOfItsDestructorToTheHook) {
   Reservation reservation = Reserve(4);
   const AddressRange range = reservation.range();
-  failing().Fail(Call::kAddressFree);
+  Fail(DriverCall::kAddressFree);
   { const Reservation destroyed = std::move(reservation); }
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_THAT(vmm().AddressFree(range), IsOk());
@@ -79,7 +79,7 @@ TEST_P(ReservationTest, IsNotClosedWhileSomethingIsMapped) {
               AllOf(HasSubstr(base), HasSubstr("2 mappings, one of them"),
                     HasSubstr(ToString(first.range().base))));
   EXPECT_TRUE(reservation.is_open());
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 0);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 0);
   EXPECT_THAT(Fill(first.range(), 1), IsOk());
 
   EXPECT_THAT(second.Close(), IsOk());
@@ -102,32 +102,32 @@ TEST_P(ReservationTest, IsFreedWithItsLastMappingIfDestroyedBefore) {
     second = MapOne(reservation, 1);
   }
   EXPECT_THAT(first.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 0);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 0);
   EXPECT_THAT(Fill(second.range(), 2), IsOk());
   ExpectFilled(second.range(), 2);
   EXPECT_THAT(second.Close(), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 1);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 1);
 }
 
 TEST_P(ReservationTest, IsFreedByTheDestructorOfItsLastMapping) {
   {
     Mapping mapping;
     mapping = MapOne(Reserve(4));
-    EXPECT_EQ(failing().CountOf(Call::kAddressFree), 0);
+    EXPECT_EQ(CountOf(DriverCall::kAddressFree), 0);
   }
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 1);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 1);
 }
 
 TEST_P(ReservationTest, LetsItsLastMappingTryToFreeItAgain) {
   Mapping mapping = MapOne(Reserve(4));
-  failing().Fail(Call::kAddressFree);
+  Fail(DriverCall::kAddressFree);
   EXPECT_THAT(mapping.Close(), HasDriverCode(DriverCode::kUnknown));
   EXPECT_TRUE(mapping.is_open());
   EXPECT_EQ(mapping.range(), AddressRange());
   EXPECT_THAT(mapping.SetAccess({ReadWrite()}), StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(mapping.Close(), IsOk());
   EXPECT_FALSE(mapping.is_open());
-  EXPECT_EQ(failing().CountOf(Call::kUnmap), 1) << "what is unmapped is not unmapped again";
+  EXPECT_EQ(CountOf(DriverCall::kUnmap), 1) << "what is unmapped is not unmapped again";
 }
 
 TEST_P(ReservationTest, LetsTheDestructorOfItsLastMappingReportThatItIsNotFreed) {
@@ -137,7 +137,7 @@ TEST_P(ReservationTest, LetsTheDestructorOfItsLastMappingReportThatItIsNotFreed)
     range = reservation.range();
     const Mapping mapping = MapOne(reservation);
     { const Reservation destroyed = std::move(reservation); }
-    failing().Fail(Call::kAddressFree);
+    Fail(DriverCall::kAddressFree);
   }
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_THAT(vmm().AddressFree(range), IsOk());
@@ -151,7 +151,7 @@ TEST_P(ReservationTest, GrantsSeveralMappingsByOneCall) {
     mappings.push_back(Mapping::Make(reservation, i * granule(), memory).value());
   }
   EXPECT_THAT(reservation.SetAccess(granule(), 2 * granule(), {ReadWrite()}), IsOk());
-  EXPECT_EQ(failing().CountOf(Call::kSetAccess), 1);
+  EXPECT_EQ(CountOf(DriverCall::kSetAccess), 1);
   const Access expected[] = {Access::kNone, Access::kReadWrite, Access::kReadWrite, Access::kNone};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_THAT(vmm().GetAccess(Location::Device(device()), mappings[i].range().base),
@@ -203,7 +203,7 @@ TEST_P(ReservationTest, RefusesToGrantBeyondItsEnd) {
                 AllOf(HasSubstr(absl::StrCat(ToString(size), " at offset ", ToString(offset))),
                       HasSubstr(ToString(reservation.range().base))));
   }
-  EXPECT_EQ(failing().CountOf(Call::kSetAccess), 1) << "the one of MapOne";
+  EXPECT_EQ(CountOf(DriverCall::kSetAccess), 1) << "the one of MapOne";
 }
 
 TEST_P(ReservationTest, RefusesEverythingOnceClosed) {
@@ -214,7 +214,7 @@ TEST_P(ReservationTest, RefusesEverythingOnceClosed) {
               StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(Mapping::Make(reservation, Bytes(0), memory),
               StatusIs(absl::StatusCode::kFailedPrecondition));
-  EXPECT_EQ(failing().CountOf(Call::kMap), 0);
+  EXPECT_EQ(CountOf(DriverCall::kMap), 0);
 }
 
 TEST_P(ReservationTest, HoldsNothingOnceMovedFrom) {
@@ -236,13 +236,13 @@ TEST_P(ReservationTest, IsAsItWasWhenMovedToItself) {
   Reservation& same = reservation;
   reservation = std::move(same);
   EXPECT_EQ(reservation.range(), range);
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 0);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 0);
 }
 
 TEST_P(ReservationTest, GivesTheErrorOfAnAssignmentToTheHook) {
   Reservation reservation = Reserve(2);
   const AddressRange lost = reservation.range();
-  failing().Fail(Call::kAddressFree);
+  Fail(DriverCall::kAddressFree);
   reservation = Reservation();
   EXPECT_THAT(TakeDestructorErrors(), ElementsAre(HasDriverCode(DriverCode::kUnknown)));
   EXPECT_FALSE(reservation.is_open());
@@ -254,7 +254,7 @@ TEST_P(ReservationTest, ClosesTheOldOneWhenAssignedTo) {
   Reservation other = Reserve(4);
   const AddressRange range = other.range();
   reservation = std::move(other);
-  EXPECT_EQ(failing().CountOf(Call::kAddressFree), 1);
+  EXPECT_EQ(CountOf(DriverCall::kAddressFree), 1);
   EXPECT_EQ(reservation.range(), range);
 }
 

@@ -1,10 +1,12 @@
 // SleepingBuffer: memory that is given back for a while, at an address that stays.
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "api/allocators/sleeping_buffer.h"
+#include "api/testing/fault_injecting_executor.h"
 #include "api/testing/forwarding.h"
 #include "api/testing/matchers.h"
 #include "conformance/allocators/buffer_fixture.h"
@@ -27,7 +29,7 @@ class SleepingBufferTest : public BufferTest {
   // Of kPages pages, page i filled with i + 1; the last of accessors() may read them.
   std::unique_ptr<SleepingBuffer> MakeFilled() {
     std::unique_ptr<SleepingBuffer> buffer =
-        SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule(), Granules())
+        SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(), kPages * granule(), Granules())
             .value();
     WriteAll(*buffer, 1);
     if (Peer() != device()) {
@@ -70,7 +72,7 @@ class SleepingBufferTest : public BufferTest {
 
 TEST_P(SleepingBufferTest, IsAwakeFromTheStart) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
-                               SleepingBuffer::Make(failing_vmm(), failing_executor(),
+                               SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(),
                                                     2 * granule() + Bytes(1), Granules()));
   EXPECT_EQ(buffer->size(), kPages * granule());
   EXPECT_TRUE(buffer->awake());
@@ -82,28 +84,28 @@ TEST_P(SleepingBufferTest, IsAwakeFromTheStart) {
 
 TEST_P(SleepingBufferTest, TakesLargePagesUnlessToldOtherwise) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
-                               SleepingBuffer::Make(failing_vmm(), failing_executor(), Bytes(1)));
+                               SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(), Bytes(1)));
   EXPECT_EQ(buffer->size(), MiB(32));
   EXPECT_EQ(buffer->stats().calls, (DriverCallCounts{1, 0, 1, 0, 1}));
 }
 
 TEST_P(SleepingBufferTest, RefusesToBeMadeOfNothing) {
   const auto make = [&](Executor* with, Bytes size, const PageOptions& options) {
-    return SleepingBuffer::Make(failing_vmm(), with, size, options).status();
+    return SleepingBuffer::Make(&faulty_vmm(), with, size, options).status();
   };
   const PageOptions usual;
   EXPECT_THAT(make(nullptr, granule(), usual), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(make(failing_executor(), Bytes(0), usual),
+  EXPECT_THAT(make(&faulty_executor(), Bytes(0), usual),
               StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(make(failing_executor(), Bytes(std::numeric_limits<uint64_t>::max()), usual),
+  EXPECT_THAT(make(&faulty_executor(), Bytes(std::numeric_limits<uint64_t>::max()), usual),
               StatusIs(absl::StatusCode::kInvalidArgument));
   PageOptions on_host;
   on_host.properties.location = Location::Host();
-  EXPECT_THAT(make(failing_executor(), granule(), on_host),
+  EXPECT_THAT(make(&faulty_executor(), granule(), on_host),
               StatusIs(absl::StatusCode::kInvalidArgument));
   PageOptions odd;
   odd.page_size = MiB(3);
-  EXPECT_THAT(make(failing_executor(), granule(), odd),
+  EXPECT_THAT(make(&faulty_executor(), granule(), odd),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
@@ -112,14 +114,14 @@ TEST_P(SleepingBufferTest, RefusesMemoryOfADeviceThatDoesNotExist) {
   ExpectDiagnostics({DiagnosticKind::kGranularityOfImpossible});
   PageOptions nowhere;
   nowhere.properties.location = Location::Device(DeviceOrdinal(99));
-  EXPECT_THAT(SleepingBuffer::Make(failing_vmm(), failing_executor(), granule(), nowhere).status(),
+  EXPECT_THAT(SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(), granule(), nowhere).status(),
               HasDriverCode(DriverCode::kInvalidDevice));
 }
 
 TEST_P(SleepingBufferTest, OutOfMemoryInMakeLeavesNothing) {
   SetMemoryBudget((kPages - 1) * granule());
   EXPECT_THAT(
-      SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule(), Granules()),
+      SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(), kPages * granule(), Granules()),
       HasDriverError(DriverCode::kOutOfMemory, "cuMemCreate"));
   ExpectTaken(Bytes(0));
 }
@@ -129,7 +131,7 @@ TEST_P(SleepingBufferTest, SleepGivesTheMemoryBackWhateverTheCacheLimit) {
   options.cache_limit = GiB(1);
   TWINMMU_ASSERT_OK_AND_ASSIGN(
       const auto buffer,
-      SleepingBuffer::Make(failing_vmm(), failing_executor(), kPages * granule(), options));
+      SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(), kPages * granule(), options));
   const DeviceAddress address = buffer->address();
   const DriverCallCounts before = buffer->stats().calls;
   ASSERT_THAT(buffer->Sleep(Contents::kDiscard), IsOk());
@@ -267,7 +269,7 @@ class CountingExecutor : public ForwardingExecutor {
 TEST_P(SleepingBufferTest, UsesItsEventsAgain) {
   CountingExecutor counting(&executor());
   TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const auto buffer, SleepingBuffer::Make(failing_vmm(), &counting, granule(), Granules()));
+      const auto buffer, SleepingBuffer::Make(&faulty_vmm(), &counting, granule(), Granules()));
   for (int round = 0; round < 20; ++round) {
     Queue(Page(buffer->address(), 0), 1);
     ASSERT_THAT(buffer->Sleep(Contents::kSave, {stream()}), IsOk());
@@ -376,7 +378,7 @@ TEST_P(SleepingBufferTest, AFailureInMakeLeavesNothing) {
   FailEachCall([&] {
     absl::StatusOr<std::unique_ptr<SleepingBuffer>> made;
     const absl::Status status = WithFailure([&] {
-      made = SleepingBuffer::Make(failing_vmm(), failing_executor(), 2 * granule(), Granules());
+      made = SleepingBuffer::Make(&faulty_vmm(), &faulty_executor(), 2 * granule(), Granules());
       return made.status();
     });
     if (!status.ok()) ExpectTaken(Bytes(0));
@@ -549,6 +551,40 @@ TEST_P(SleepingBufferTest, ItCanBeUsedOnAfterACloseThatFailed) {
   ASSERT_THAT(buffer->Wake(), IsOk());
   WriteAll(*buffer, 5);
   ExpectAwake(*buffer, 5);
+}
+
+// Copies to host memory wait for Finish, as they do on a device that is busy.
+class LateCopyExecutor : public ForwardingExecutor {
+ public:
+  using ForwardingExecutor::CopyDeviceToHost;
+  using ForwardingExecutor::ForwardingExecutor;
+
+  absl::Status CopyDeviceToHost(Stream stream, void* destination, DeviceAddress source,
+                                Bytes size) override {
+    copy_ = [=] {
+      return ForwardingExecutor::CopyDeviceToHost(stream.device(), destination, source, size);
+    };
+    return absl::OkStatus();
+  }
+  absl::Status Finish() { return copy_(); }
+
+ private:
+  std::function<absl::Status()> copy_;
+};
+
+TEST_P(SleepingBufferTest, KeepsHostMemoryThatACopyMayStillWrite) {
+  LateCopyExecutor late(&executor());
+  FaultInjectingExecutor failing(&late, &faults());
+  // So much that malloc maps it, and unmaps it when it is freed: then the copy crashes.
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
+                               SleepingBuffer::Make(&faulty_vmm(), &failing, MiB(34), Granules()));
+  faults().FailEvery(1, DriverCode::kOperatingSystem, {DriverCall::kSynchronizeStream});
+  EXPECT_THAT(buffer->Sleep(Contents::kSave),
+              HasDriverError(DriverCode::kOperatingSystem, "cuStreamSynchronize"));
+  EXPECT_TRUE(buffer->awake());
+  EXPECT_FALSE(buffer->saved());
+  EXPECT_THAT(late.Finish(), IsOk());
+  faults().Clear();
 }
 
 INSTANTIATE_TEST_SUITE_P(On, SleepingBufferTest, testing::ValuesIn(Implementations()),

@@ -24,7 +24,7 @@ class SparseBufferTest : public BufferTest {
   std::unique_ptr<SparseBuffer> Make(Bytes cache_limit = Bytes(0)) {
     PageOptions options;
     options.cache_limit = cache_limit;
-    return SparseBuffer::Make(failing_vmm(), failing_executor(), kTiles * granule(), options)
+    return SparseBuffer::Make(&faulty_vmm(), &faulty_executor(), kTiles * granule(), options)
         .value();
   }
   absl::Status Commit(SparseBuffer& buffer, uint64_t first, uint64_t count) {
@@ -72,7 +72,7 @@ class SparseBufferTest : public BufferTest {
 TEST_P(SparseBufferTest, ReservesAddressesAndNoMemory) {
   PageOptions options;
   TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const auto buffer, SparseBuffer::Make(failing_vmm(), nullptr, TiB(1) + Bytes(1), options));
+      const auto buffer, SparseBuffer::Make(&faulty_vmm(), nullptr, TiB(1) + Bytes(1), options));
   EXPECT_EQ(buffer->tile_size(), granule());
   EXPECT_EQ(buffer->size(), TiB(1) + granule());
   EXPECT_EQ(buffer->resident_size(), Bytes(0));
@@ -84,7 +84,7 @@ TEST_P(SparseBufferTest, ReservesAddressesAndNoMemory) {
 TEST_P(SparseBufferTest, RefusesSizesThatNoAddressesHave) {
   const Bytes most(std::numeric_limits<uint64_t>::max());
   const auto make = [&](Bytes size) {
-    return SparseBuffer::Make(failing_vmm(), nullptr, size).status();
+    return SparseBuffer::Make(&faulty_vmm(), nullptr, size).status();
   };
   EXPECT_THAT(make(Bytes(0)), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(make(most), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -97,7 +97,7 @@ TEST_P(SparseBufferTest, RefusesTilesThatAreNoPowerOfTwoOrTooSmall) {
   for (const Bytes size : {Bytes(0), KiB(32), MiB(3)}) {
     PageOptions options;
     options.page_size = size;
-    EXPECT_THAT(SparseBuffer::Make(failing_vmm(), nullptr, granule(), options).status(),
+    EXPECT_THAT(SparseBuffer::Make(&faulty_vmm(), nullptr, granule(), options).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument))
         << size;
   }
@@ -279,7 +279,7 @@ TEST_P(SparseBufferTest, LeavingTilesThatAreCommittedAgainKeepTheirContents) {
 
 TEST_P(SparseBufferTest, DecommitsAfterWorkOnlyWithAnExecutor) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto buffer,
-                               SparseBuffer::Make(failing_vmm(), nullptr, 4 * granule()));
+                               SparseBuffer::Make(&faulty_vmm(), nullptr, 4 * granule()));
   ASSERT_THAT(Commit(*buffer, 0, 2), IsOk());
   Write(Tile(*buffer, 0), 7);
   EXPECT_THAT(Decommit(*buffer, 0, 1, {stream()}), StatusIs(absl::StatusCode::kFailedPrecondition));
@@ -385,7 +385,7 @@ TEST_P(SparseBufferTest, AFailureInMakeLeavesNothing) {
   FailEachCall([&] {
     absl::StatusOr<std::unique_ptr<SparseBuffer>> made;
     WithFailure([&] {
-      made = SparseBuffer::Make(failing_vmm(), failing_executor(), kTiles * granule());
+      made = SparseBuffer::Make(&faulty_vmm(), &faulty_executor(), kTiles * granule());
       return made.status();
     }).IgnoreError();
   });

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/allocators/destructor_errors.h"
+#include "api/allocators/keep_forever.h"
 #include "api/driver_error.h"
-#include "tools/examples/allocators/keep_forever.h"
 
 namespace twinmmu::examples {
 

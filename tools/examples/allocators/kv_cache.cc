@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/allocators/destructor_errors.h"
-#include "tools/examples/allocators/keep_forever.h"
+#include "api/allocators/keep_forever.h"
 
 namespace twinmmu::examples {
 
@@ -58,6 +58,10 @@ KvCache::~KvCache() {
       ReportFromDestructor(status);
       KeepForever(std::move(pages));
     }
+  }
+  if (!EndCopy()) {
+    KeepForever(std::move(copy_));
+    for (auto& [sequence, pages] : sequences_) KeepForever(std::move(pages));
   }
   ReportFromDestructor(executor_->DestroyStream(stream_));
 }
@@ -138,7 +142,9 @@ absl::Status KvCache::Grow(Sequence sequence, Bytes size) {
 absl::Status KvCache::Remove(Sequence sequence, absl::Span<const LastUse> after) {
   const absl::StatusOr<Pages*> found = Find(sequence);
   if (!found.ok()) return found.status();
-  absl::StatusOr<WorkTracker::Mark> mark = tracker_.Set(after);
+  std::vector<LastUse> uses(after.begin(), after.end());
+  if (!EndCopy()) uses.push_back(stream_);  // it may read there
+  absl::StatusOr<WorkTracker::Mark> mark = tracker_.Set(uses);
   if (!mark.ok()) return mark.status();
   (*found)->last_use = *std::move(mark);
   removed_.push_back(std::move(**found));
@@ -201,22 +207,28 @@ absl::Status KvCache::MakeWritable(Sequence sequence, Bytes offset, Bytes size,
 }
 
 absl::StatusOr<std::shared_ptr<Allocation>> KvCache::CopyOf(const Page& page) {
+  if (!EndCopy()) {
+    return absl::UnavailableError("an earlier copy failed, and nobody knows whether it is over");
+  }
   absl::StatusOr<std::shared_ptr<Allocation>> memory = NewMemory();
   if (!memory.ok()) return memory.status();
   const AccessGrant write{options_.properties.location, Access::kReadWrite};
   absl::StatusOr<Mapping> target = Mapping::Make(staging_, Bytes(0), **memory, {write});
   if (!target.ok()) return target.status();
+  copy_ = Copy{*memory, *std::move(target)};
   absl::Status status = executor_->CopyDeviceToDevice(
-      stream_, target->range().base, page.mapping.range().base, options_.page_size);
+      stream_, copy_.target.range().base, page.mapping.range().base, options_.page_size);
   if (status.ok()) status = executor_->SynchronizeStream(stream_);
-  if (!status.ok()) {
-    // A copy that was queued still uses both. Another error means that it never will.
-    executor_->SynchronizeStream(stream_).IgnoreError();
-    return status;
-  }
-  status = target->Close();
+  if (status.ok()) status = copy_.target.Close();
+  EndCopy();
   if (!status.ok()) return status;
   return memory;
+}
+
+bool KvCache::EndCopy() {
+  if (copy_.target.is_open() && !WaitUntilOver(*executor_, stream_)) return false;
+  copy_ = Copy();
+  return true;
 }
 
 absl::Status KvCache::Replace(Pages& pages, uint64_t number, std::shared_ptr<Allocation> memory) {
@@ -325,6 +337,7 @@ KvCache::Stats KvCache::GetStats() const {
   };
   for (const auto& [sequence, pages] : sequences_) count(*pages);
   for (const Pages& pages : removed_) count(pages);
+  if (copy_.memory != nullptr) memory.insert(copy_.memory.get());
   stats.physical = memory.size() * options_.page_size;
   return stats;
 }

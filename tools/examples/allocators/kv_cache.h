@@ -82,7 +82,8 @@ class KvCache {
   // Makes [offset, offset + size) writable: pages that are shared are copied, at the same
   // addresses. Waits for `after`, all work that uses this sequence there, if there is a page to
   // copy. After an error some pages may be writable already; the contents are what they were.
-  // OutOfRange: beyond what has memory. DataLoss: see its message.
+  // OutOfRange: beyond what has memory. DataLoss: see its message. Unavailable: an earlier copy
+  // failed, and nobody knows yet whether it is over.
   absl::Status MakeWritable(Sequence sequence, Bytes offset, Bytes size,
                             absl::Span<const LastUse> after = {});
 
@@ -105,6 +106,11 @@ class KvCache {
     std::vector<Page> pages;
     WorkTracker::Mark last_use;  // of what was removed
   };
+  // Of a page, on its way; nothing between two copies, unless nobody knows whether one is over.
+  struct Copy {
+    std::shared_ptr<Allocation> memory;
+    Mapping target;
+  };
 
   KvCache(Vmm* vmm, Executor* executor, Options options, Reservation staging, Stream stream);
 
@@ -120,6 +126,8 @@ class KvCache {
                                std::shared_ptr<Allocation> memory);
   absl::StatusOr<std::shared_ptr<Allocation>> NewMemory();
   absl::StatusOr<std::shared_ptr<Allocation>> CopyOf(const Page& page);
+  // Waits for the last copy and gives up its target. False: nobody knows whether it is over.
+  bool EndCopy();
   // Puts other memory behind the addresses of a page. An error restores it, or is DataLoss.
   absl::Status Replace(Pages& pages, uint64_t number, std::shared_ptr<Allocation> memory);
   static absl::Status Close(Pages& pages);
@@ -131,6 +139,7 @@ class KvCache {
   WorkTracker tracker_;
   Reservation staging_;  // one page, where copies are made
   Stream stream_;        // of the copies
+  Copy copy_;
   std::map<Sequence, std::unique_ptr<Pages>> sequences_;
   std::vector<Pages> removed_;
   Sequence last_sequence_ = 0;

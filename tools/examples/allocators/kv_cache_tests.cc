@@ -220,6 +220,29 @@ TEST_P(KvCacheTest, APageThatCannotComeBackIsReportedAndCanBeRemoved) {
   ExpectPages(*cache, parent, {1, 2});
 }
 
+// What was freed while nobody knew whether a copy still ran would be somebody else's.
+TEST_P(KvCacheTest, ACopyThatNobodyCanWaitForKeepsItsMemory) {
+  FaultPlan faults;
+  FaultInjectingVmm failing(&vmm(), &faults);
+  FaultInjectingExecutor failing_executor(&executor(), &faults);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
+                               KvCache::Make(&failing, &failing_executor, Options()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence parent, AddFilled(*cache, {1}));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence child, cache->Fork(parent, granule()));
+  faults.FailEvery(1, DriverCode::kOperatingSystem, {DriverCall::kSynchronizeStream});
+  faults.FailEvery(1, DriverCode::kNotPermitted, {DriverCall::kUnmap, DriverCall::kRelease});
+  EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()),
+              HasDriverCode(DriverCode::kOperatingSystem));
+  EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()),
+              StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(cache->GetStats().physical, 2 * granule());
+  ExpectPages(*cache, child, {1});
+  faults.Clear();
+  EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()), IsOk());
+  ExpectPages(*cache, child, {1});
+  EXPECT_EQ(cache->GetStats().physical, 2 * granule());
+}
+
 // ovg-project/kvcached#437: an unmap that was refused, and books that had taken it for done.
 TEST_P(KvCacheTest, WhatTheDriverRefusesToTakeIsStillCountedAndTriedAgain) {
   FaultPlan faults;

@@ -1,13 +1,13 @@
-// KeepForever: for destructors of what work may still use.
+// KeepForever: for what work may still use, and nobody can wait for.
 
-#ifndef TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_KEEP_FOREVER_H_
-#define TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_KEEP_FOREVER_H_
+#ifndef TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_
+#define TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_
 
 #include <mutex>
 #include <utility>
 #include <vector>
 
-namespace twinmmu::examples {
+namespace twinmmu {
 
 // `object` is never destroyed: a leak is better than memory that goes under running work. Any
 // thread, at any time.
@@ -19,6 +19,6 @@ void KeepForever(T object) {
   kept.push_back(std::move(object));
 }
 
-}  // namespace twinmmu::examples
+}  // namespace twinmmu
 
-#endif  // TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_KEEP_FOREVER_H_
+#endif  // TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_
