@@ -1,0 +1,240 @@
+// Instructions that access memory.
+
+#include "sim/ptx/decode.h"
+#include "sim/ptx/moves.h"
+#include "sim/ptx/steps.h"
+
+namespace twinmmu::ptx {
+
+Space Decoder::TakeSpace() {
+  if (Take("global")) return Space::kGlobal;
+  if (TakeOneOf({"shared", "shared::cta", "shared::cluster"}) >= 0) return Space::kShared;
+  if (Take("local")) return Space::kLocal;
+  if (Take("const")) return Space::kConst;
+  if (TakeOneOf({"param", "param::entry", "param::func"}) >= 0) return Space::kParam;
+  return Space::kGeneric;
+}
+
+// What says how caches are used, and changes no result.
+void Decoder::TakeCacheHints() {
+  while (TakeOneOf({"ca",
+                    "cg",
+                    "cs",
+                    "lu",
+                    "cv",
+                    "wb",
+                    "wt",
+                    "nc",
+                    "L1::evict_normal",
+                    "L1::evict_unchanged",
+                    "L1::evict_first",
+                    "L1::evict_last",
+                    "L1::no_allocate",
+                    "L2::evict_normal",
+                    "L2::evict_first",
+                    "L2::evict_last",
+                    "L2::cache_hint",
+                    "L2::64B",
+                    "L2::128B",
+                    "L2::256B",
+                    "unified"}) >= 0) {
+  }
+}
+
+// The order of an access, and its scope, which makes no difference here.
+Order Decoder::TakeOrder(Order unsaid) {
+  TakeOneOf({"cta", "cluster", "gpu", "sys"});
+  if (Take("weak")) return Order::kWeak;
+  if (Take("volatile") || Take("relaxed")) return Order::kRelaxed;
+  if (Take("mmio")) return Order::kRelaxed;
+  if (Take("acquire")) return Order::kAcquire;
+  if (Take("release")) return Order::kRelease;
+  if (Take("acq_rel")) return Order::kAcquireRelease;
+  if (Take("sc")) return Order::kSequential;
+  return unsaid;
+}
+
+uint32_t Decoder::Address(const Operand& operand, Space space, Step* step) {
+  step->memory.space = space;
+  if (operand.kind != Operand::kAddress || operand.parts.size() != 1) {
+    FailInvalid("an address [a] is missing");
+    return 0;
+  }
+  const Operand& base = operand.parts[0];
+  step->memory.offset = operand.bits;
+  if (base.kind == Operand::kRegister) {
+    const int width = WidthOf(TypeOfRegister(base.index));
+    if (width != 4 && width != 8) FailInvalid("'", base.name, "' is no address");
+    step->memory.wide = width == 8;
+    return RegisterSlot(base.index);
+  }
+  if (base.kind == Operand::kInteger) {
+    return Fixed(FixedSlot::kZero, 0, base.bits, 8);
+  }
+  Space of_variable = Space::kGeneric;
+  const uint32_t slot = AddressOf(base, &of_variable);
+  if (space != Space::kGeneric && of_variable != space) {
+    FailInvalid("'", base.name, "' lies in another space");
+  }
+  step->memory.space = of_variable;
+  return slot;
+}
+
+void Decoder::Load() {
+  const Type type = TakeType();
+  const bool polls = Take("volatile") || Take("cv");
+  const Order order = TakeOrder(polls ? Order::kRelaxed : Order::kWeak);
+  if (Take("mmio")) TakeOneOf({"sys"});
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
+  ExpectOperands(2, 3);
+  if (!status_.ok()) return;
+  const Operand& result = At(0);
+  const bool vector = result.kind == Operand::kVector;
+  if (vector != (count > 1) || (vector && static_cast<int>(result.parts.size()) != count)) {
+    return FailInvalid("the result is not a vector of ", count);
+  }
+  Step step;
+  step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
+  step.memory.count = static_cast<uint8_t>(count);
+  step.memory.order = order;
+  step.operands[0] = Address(At(1), space, &step);
+  int width = WidthOf(type);
+  bool predicate = type == Type::kPred;
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? result.parts[static_cast<size_t>(i)] : result;
+    if (part.kind == Operand::kRegister) {
+      width = WidthOf(TypeOfRegister(part.index));
+      predicate |= width == 0;
+    }
+  }
+  step.perform = predicate ? nullptr : FindLoad(type, width);
+  if (step.perform == nullptr) return FailInvalid("the register is too narrow for .", NameOf(type));
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? result.parts[static_cast<size_t>(i)] : result;
+    uint32_t slot = 0;
+    if (part.kind == Operand::kRegister) {
+      slot = RegisterSlot(part.index);
+      if (WidthOf(TypeOfRegister(part.index)) != width) {
+        FailInvalid("the registers have different widths");
+      }
+    } else {
+      slot = Destination(part, width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64);
+    }
+    step.operands[1 + static_cast<size_t>(i)] = slot;
+  }
+  Emit(step);
+}
+
+void Decoder::Store() {
+  const Type type = TakeType();
+  const Order order = TakeOrder(Order::kWeak);
+  Take("mmio");
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
+  ExpectOperands(2, 3);
+  if (!status_.ok()) return;
+  const Operand& value = At(1);
+  const bool vector = value.kind == Operand::kVector;
+  if (vector != (count > 1) || (vector && static_cast<int>(value.parts.size()) != count)) {
+    return FailInvalid("the value is not a vector of ", count);
+  }
+  Step step;
+  step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
+  step.memory.count = static_cast<uint8_t>(count);
+  step.memory.order = order;
+  step.memory.access = Access::kReadWrite;
+  step.operands[0] = Address(At(0), space, &step);
+  int width = WidthOf(type);
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? value.parts[static_cast<size_t>(i)] : value;
+    if (part.kind == Operand::kRegister) width = WidthOf(TypeOfRegister(part.index));
+  }
+  step.perform = type == Type::kPred || width == 0 ? nullptr : FindStore(type, width);
+  if (step.perform == nullptr) return FailInvalid("the register is too narrow for .", NameOf(type));
+  const Type of_constant = WidthOf(type) == width ? type : width == 4 ? Type::kB32 : Type::kB64;
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? value.parts[static_cast<size_t>(i)] : value;
+    if (part.kind == Operand::kRegister) {
+      if (WidthOf(TypeOfRegister(part.index)) != width) {
+        FailInvalid("the registers have different widths");
+      }
+      step.operands[1 + static_cast<size_t>(i)] = RegisterSlot(part.index);
+    } else {
+      step.operands[1 + static_cast<size_t>(i)] = Source(part, of_constant);
+    }
+  }
+  Emit(step);
+}
+
+void Decoder::Atom() { Atomic(/*gives_old=*/true); }
+void Decoder::Red() { Atomic(/*gives_old=*/false); }
+
+void Decoder::Atomic(bool gives_old) {
+  const Type type = TakeType();
+  const Order order = TakeOrder(Order::kRelaxed);
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  Take("noftz");
+  constexpr const char* kNames[] = {"add", "min", "max", "inc",  "dec",
+                                    "and", "or",  "xor", "exch", "cas"};
+  absl::string_view name;
+  for (const char* known : kNames) {
+    if (name.empty() && Take(known)) name = known;
+  }
+  const bool two = name == "cas";
+  const size_t first = gives_old ? 1 : 0;
+  ExpectOperands(first + (two ? 3 : 2), first + (two ? 4 : 3));
+  if (!status_.ok()) return;
+  Step step;
+  step.perform = FindAtomic(name, type);
+  if (step.perform == nullptr) {
+    return FailInvalid("there is no atomic '", name, "' of .", NameOf(type));
+  }
+  step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
+  step.memory.order = order;
+  step.memory.access = Access::kReadWrite;
+  // Registers of any type of that size will do.
+  const Type bits = WidthOf(type) == 2 ? Type::kB16 : WidthOf(type) == 4 ? Type::kB32 : Type::kB64;
+  step.operands[0] = gives_old ? Destination(At(0), bits) : NewSlot(WidthOf(type));
+  step.operands[1] = Address(At(first), space, &step);
+  const auto value = [&](const Operand& operand) {
+    return Source(operand, operand.kind == Operand::kRegister ? bits : type);
+  };
+  step.operands[2] = value(At(first + 1));
+  step.operands[3] = two ? value(At(first + 2)) : step.operands[2];
+  Emit(step);
+}
+
+void Decoder::Fence() {
+  ExpectOperands(0, 0);
+  Take("proxy");
+  TakeOneOf({"alias", "async", "async.global", "async.shared::cta", "generic"});
+  TakeOneOf({"sc", "acq_rel", "acquire", "release"});
+  TakeOneOf({"global", "shared::cta", "shared::cluster"});
+  TakeOneOf({"cta", "cluster", "gpu", "gl", "sys"});
+  Emit(PerformFence);
+}
+
+// What may be done without: nothing is seen of it.
+void Decoder::Ignored() {
+  modifiers_.clear();
+  Emit(PerformNothing);
+}
+
+// Its 128 bytes must be there to be written.
+void Decoder::Discard() {
+  const Space space = TakeSpace();
+  Take("L2");
+  ExpectOperands(2, 2);
+  Step step;
+  step.memory.bytes = 128;
+  step.memory.access = Access::kReadWrite;
+  step.perform = PerformCheck;
+  step.operands[0] = Address(At(0), space, &step);
+  Emit(step);
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,89 @@
+// Grid: one launch of a kernel, run a slice at a time.
+
+#ifndef TWINMMU_SIM_PTX_GRID_H_
+#define TWINMMU_SIM_PTX_GRID_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/executor.h"
+#include "sim/mmu.h"
+#include "sim/ptx/program.h"
+
+namespace twinmmu::ptx {
+
+struct Launch {
+  std::shared_ptr<const Program> program;
+  const KernelInfo* kernel = nullptr;  // of the program
+  DeviceOrdinal device;
+  LaunchConfig config;           // no dimension 0; within the limits of the device
+  std::vector<char> parameters;  // KernelInfo::parameter_bytes
+  DeviceAddress image;           // where the program's variables lie
+};
+
+// Why a grid ended before its end.
+struct GridFault {
+  enum Kind {
+    kNone,
+    kIllegalAddress,  // nothing is mapped there, or the device has not the right
+    kMisalignedAddress,
+    kIllegalInstruction,  // a construct that has no meaning when it is reached
+    kTrap,
+    kAssert,
+    kStackOverflow,  // calls nested too deeply
+    kDeadlock,       // every thread waits for another
+    kBudget,         // it ran for longer than the profile allows
+    kOutOfMemory,    // of the host that simulates it
+  };
+  Kind kind = kNone;
+  std::string kernel;
+  Position position;  // of the instruction in the PTX
+  SourceLine source;
+  std::string source_file;  // if known
+  std::string instruction;  // its opcode and modifiers, as written
+  Dim3 thread;
+  Dim3 block;
+  DeviceAddress address;  // of an access
+  Bytes size;
+  Access access = Access::kNone;
+  std::string words;  // what else there is to say
+};
+
+// Blocks run one after another, as many at once as the device holds if some of them wait for
+// others. Run may be called by one thread at a time; it uses the threads it was made with.
+class Grid {
+ public:
+  enum class State {
+    kRunning,  // there is more to do
+    kWaiting,  // the same, but no thread got anywhere in this slice: all of them poll or sleep
+    kDone,
+    kFaulted,
+  };
+
+  // `mmu` must outlive this object. `threads`: of the host, at least 1.
+  Grid(Mmu* mmu, Launch launch, int threads);
+  ~Grid();
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+
+  // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
+  // way, and lets go of it now and then so that calls that change memory get their turn: what they
+  // take away is not there for the next access. Does not throw.
+  State Run(uint64_t instructions);
+
+  // Once it is kFaulted.
+  const GridFault& fault() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_GRID_H_

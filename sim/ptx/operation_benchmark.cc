@@ -1,0 +1,72 @@
+// What an operation costs for a warp.
+//
+//   bazel run -c opt //sim/ptx:operation_benchmark
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "benchmark/benchmark.h"
+#include "sim/ptx/operation.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+Operation Find(absl::string_view form, int operands) {
+  Instruction instruction;
+  instruction.modifiers = absl::StrSplit(form, '.');
+  instruction.opcode = instruction.modifiers.front();
+  instruction.modifiers.erase(instruction.modifiers.begin());
+  Operand operand;
+  operand.kind = Operand::kRegister;
+  instruction.operands.assign(operands, operand);
+  const absl::StatusOr<Operation> operation = FindOperation(instruction);
+  if (!operation.ok()) std::abort();
+  return *operation;
+}
+
+void Run(benchmark::State& state, absl::string_view form, int operands, Lanes lanes) {
+  const Operation operation = Find(form, operands);
+  alignas(64) std::array<char, 256 * kMaxOperands> registers;
+  registers.fill(0x3f);
+  std::array<uint32_t, kMaxOperands> offsets;
+  for (uint32_t i = 0; i < kMaxOperands; ++i) offsets[i] = 256 * i;
+  for (auto _ : state) {
+    operation.compute(offsets.data(), registers.data(), lanes);
+    benchmark::ClobberMemory();
+  }
+}
+
+#define TWINMMU_BENCHMARK(form, operands)                   \
+  BENCHMARK_CAPTURE(Run, form, #form, operands, kAllLanes); \
+  BENCHMARK_CAPTURE(Run, form / half of the lanes, #form, operands, 0x55555555)
+
+TWINMMU_BENCHMARK(add.s32, 3);
+TWINMMU_BENCHMARK(add.s64, 3);
+TWINMMU_BENCHMARK(xor.b32, 3);
+TWINMMU_BENCHMARK(shl.b32, 3);
+TWINMMU_BENCHMARK(mad.lo.u32, 4);
+TWINMMU_BENCHMARK(mul.wide.u32, 3);
+TWINMMU_BENCHMARK(add.f32, 3);
+TWINMMU_BENCHMARK(mul.f32, 3);
+TWINMMU_BENCHMARK(fma.rn.f32, 4);
+TWINMMU_BENCHMARK(add.f64, 3);
+TWINMMU_BENCHMARK(fma.rn.f64, 4);
+TWINMMU_BENCHMARK(fma.rn.f16x2, 4);
+TWINMMU_BENCHMARK(setp.lt.s32, 3);
+TWINMMU_BENCHMARK(setp.lt.u64, 3);
+TWINMMU_BENCHMARK(setp.lt.f32, 3);
+TWINMMU_BENCHMARK(selp.b32, 4);
+TWINMMU_BENCHMARK(lop3.b32, 5);
+TWINMMU_BENCHMARK(cvt.rn.f32.s32, 2);
+TWINMMU_BENCHMARK(cvt.rzi.s32.f32, 2);
+TWINMMU_BENCHMARK(cvt.u64.u32, 2);
+TWINMMU_BENCHMARK(div.u32, 3);
+
+}  // namespace
+}  // namespace twinmmu::ptx
+
+BENCHMARK_MAIN();

@@ -1,0 +1,78 @@
+// Program: a module made ready to run.
+
+#ifndef TWINMMU_SIM_PTX_PROGRAM_H_
+#define TWINMMU_SIM_PTX_PROGRAM_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "api/address.h"
+#include "sim/ptx/module.h"
+
+namespace twinmmu::ptx {
+
+struct Code;  // sim/ptx/code.h: the intermediate form
+
+// What a launch has to know of a kernel.
+struct KernelInfo {
+  struct Parameter {
+    uint64_t offset = 0;  // into the parameters of a launch
+    uint64_t size = 0;
+  };
+  std::string name;
+  std::vector<Parameter> parameters;
+  uint64_t parameter_bytes = 0;
+  uint64_t shared_bytes = 0;  // static
+  uint64_t local_bytes = 0;   // of one thread
+  uint32_t registers = 0;     // of one thread, as declared (32-bit registers)
+  uint32_t max_threads = 1024;
+  std::array<uint32_t, 3> required_threads = {0, 0, 0};
+};
+
+// A variable of the module that lies in memory.
+struct GlobalInfo {
+  std::string name;
+  uint64_t offset = 0;  // into the image
+  uint64_t size = 0;
+};
+
+// Immutable once made, shared by all launches.
+class Program {
+ public:
+  // `parsed` decoded. Unimplemented: an instruction that is not covered, with its line and what is
+  // missing. InvalidArgument: one that PTX has not, or whose operands do not fit it.
+  static absl::StatusOr<std::shared_ptr<const Program>> Make(const Module& parsed);
+  ~Program();
+
+  // The kernel of that name, or null.
+  const KernelInfo* FindKernel(absl::string_view name) const;
+  const GlobalInfo* FindGlobal(absl::string_view name) const;
+  const std::vector<KernelInfo>& kernels() const { return kernels_; }
+  const std::vector<GlobalInfo>& globals() const { return globals_; }
+
+  // The memory of all variables of .global and .const: how much it is, and what it holds at first
+  // if it lies at `base`, which is a multiple of 256.
+  uint64_t image_bytes() const { return image_bytes_; }
+  std::vector<char> ImageAt(DeviceAddress base) const;
+
+  const Code& code() const { return *code_; }
+
+ private:
+  friend class ProgramBuilder;
+  Program();
+
+  std::vector<KernelInfo> kernels_;
+  std::vector<GlobalInfo> globals_;
+  uint64_t image_bytes_ = 0;
+  std::unique_ptr<const Code> code_;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_PROGRAM_H_

@@ -1,0 +1,177 @@
+// Atomic operations.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "sim/ptx/block.h"
+#include "sim/ptx/half.h"
+#include "sim/ptx/steps.h"
+#include "sim/ptx/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// Each gives the new value of a word from its old one. U is an unsigned word.
+template <typename U>
+struct Add {
+  static U Next(U old, U b, U) { return static_cast<U>(old + b); }
+};
+template <typename U>
+struct And {
+  static U Next(U old, U b, U) { return old & b; }
+};
+template <typename U>
+struct Or {
+  static U Next(U old, U b, U) { return old | b; }
+};
+template <typename U>
+struct Xor {
+  static U Next(U old, U b, U) { return old ^ b; }
+};
+template <typename U>
+struct Exchange {
+  static U Next(U, U b, U) { return b; }
+};
+template <typename U>
+struct Compare {
+  static U Next(U old, U b, U c) { return old == b ? c : old; }
+};
+template <typename U>
+struct Increment {
+  static U Next(U old, U b, U) { return old >= b ? 0 : old + 1; }
+};
+template <typename U>
+struct Decrement {
+  static U Next(U old, U b, U) { return old == 0 || old > b ? b : old - 1; }
+};
+template <typename U, typename As>
+struct Minimum {
+  static U Next(U old, U b, U) {
+    return static_cast<U>(std::min(static_cast<As>(old), static_cast<As>(b)));
+  }
+};
+template <typename U, typename As>
+struct Maximum {
+  static U Next(U old, U b, U) {
+    return static_cast<U>(std::max(static_cast<As>(old), static_cast<As>(b)));
+  }
+};
+
+template <typename U, typename F>
+struct FloatAdd {
+  static U Next(U old, U b, U) {
+    F x, y;
+    std::memcpy(&x, &old, sizeof(x));
+    std::memcpy(&y, &b, sizeof(y));
+    x += y;
+    U sum;
+    std::memcpy(&sum, &x, sizeof(sum));
+    return sum;
+  }
+};
+struct HalfAdd {
+  static uint16_t Next(uint16_t old, uint16_t b, uint16_t) {
+    return HalfOf(FloatOfHalf(old) + FloatOfHalf(b));
+  }
+};
+struct BfloatAdd {
+  static uint16_t Next(uint16_t old, uint16_t b, uint16_t) {
+    return BfloatOf(FloatOfBfloat(old) + FloatOfBfloat(b));
+  }
+};
+template <typename One>
+struct PairOf {
+  static uint32_t Next(uint32_t old, uint32_t b, uint32_t) {
+    const auto low = One::Next(static_cast<uint16_t>(old), static_cast<uint16_t>(b), 0);
+    const auto high =
+        One::Next(static_cast<uint16_t>(old >> 16), static_cast<uint16_t>(b >> 16), 0);
+    return uint32_t{high} << 16 | low;
+  }
+};
+
+template <typename U, typename Operation>
+Flow Atomic(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  if (!warp.Resolve(step.memory, step.operands[1], lanes, &memory)) return Flow::kFault;
+  ++warp.polls;
+  U* const results = warp.Slot<U>(step.operands[0]);
+  const U* const b = warp.Slot<U>(step.operands[2]);
+  const U* const c = warp.Slot<U>(step.operands[3]);
+  // The weaker orders are a part of this one, which costs no more here.
+  constexpr int kOrder = __ATOMIC_SEQ_CST;
+  ForEachLane(lanes, [&](int lane) {
+    U* const word = reinterpret_cast<U*>(memory[lane]);
+    U old = __atomic_load_n(word, __ATOMIC_RELAXED);
+    U next;
+    do {
+      next = Operation::Next(old, b[lane], c[lane]);
+    } while (!__atomic_compare_exchange_n(word, &old, next, /*weak=*/true, kOrder, kOrder));
+    warp.changes += next != old;
+    results[lane] = old;
+  });
+  return Flow::kNext;
+}
+
+template <typename U>
+Perform FindBitwise(absl::string_view operation) {
+  if (operation == "and") return Atomic<U, And<U>>;
+  if (operation == "or") return Atomic<U, Or<U>>;
+  if (operation == "xor") return Atomic<U, Xor<U>>;
+  if (operation == "exch") return Atomic<U, Exchange<U>>;
+  if (operation == "cas") return Atomic<U, Compare<U>>;
+  return nullptr;
+}
+
+template <typename U, typename As>
+Perform FindArithmetic(absl::string_view operation) {
+  if (operation == "add") return Atomic<U, Add<U>>;
+  if (operation == "min") return Atomic<U, Minimum<U, As>>;
+  if (operation == "max") return Atomic<U, Maximum<U, As>>;
+  return nullptr;
+}
+
+Perform FindUnsigned32(absl::string_view operation) {
+  if (operation == "inc") return Atomic<uint32_t, Increment<uint32_t>>;
+  if (operation == "dec") return Atomic<uint32_t, Decrement<uint32_t>>;
+  return FindArithmetic<uint32_t, uint32_t>(operation);
+}
+
+}  // namespace
+
+Perform FindAtomic(absl::string_view operation, Type type) {
+  const bool add = operation == "add";
+  switch (type) {
+    case Type::kB16:
+      return operation == "cas" || operation == "exch" ? FindBitwise<uint16_t>(operation) : nullptr;
+    case Type::kB32:
+      return FindBitwise<uint32_t>(operation);
+    case Type::kB64:
+      return FindBitwise<uint64_t>(operation);
+    case Type::kU32:
+      return FindUnsigned32(operation);
+    case Type::kS32:
+      return FindArithmetic<uint32_t, int32_t>(operation);
+    case Type::kU64:
+      return FindArithmetic<uint64_t, uint64_t>(operation);
+    case Type::kS64:
+      return FindArithmetic<uint64_t, int64_t>(operation);
+    case Type::kF16:
+      return add ? Atomic<uint16_t, HalfAdd> : nullptr;
+    case Type::kBf16:
+      return add ? Atomic<uint16_t, BfloatAdd> : nullptr;
+    case Type::kF16x2:
+      return add ? Atomic<uint32_t, PairOf<HalfAdd>> : nullptr;
+    case Type::kBf16x2:
+      return add ? Atomic<uint32_t, PairOf<BfloatAdd>> : nullptr;
+    case Type::kF32:
+      return add ? Atomic<uint32_t, FloatAdd<uint32_t, float>> : nullptr;
+    case Type::kF64:
+      return add ? Atomic<uint64_t, FloatAdd<uint64_t, double>> : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace twinmmu::ptx

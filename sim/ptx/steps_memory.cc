@@ -1,0 +1,126 @@
+// Loads, stores and fences.
+
+#include <atomic>
+#include <cstdint>
+
+#include "sim/ptx/block.h"
+#include "sim/ptx/steps.h"
+#include "sim/ptx/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+bool IsAcquire(Order order) { return order >= Order::kAcquire && order != Order::kRelease; }
+bool IsRelease(Order order) { return order >= Order::kRelease; }
+
+// M in memory, R in registers. Relaxed atomic accesses, so that blocks on several threads of the
+// host may do as the threads of a GPU do.
+template <typename M, typename R>
+Flow Load(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  if (!warp.Resolve(step.memory, step.operands[0], lanes, &memory)) return Flow::kFault;
+  const bool acquire = IsAcquire(step.memory.order);
+  if (step.memory.order != Order::kWeak) ++warp.polls;
+  for (int i = 0; i < step.memory.count; ++i) {
+    R* const to = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
+    if (acquire) {
+      ForEachLane(lanes, [&](int lane) {
+        const M* const from = reinterpret_cast<const M*>(memory[lane]) + i;
+        to[lane] = static_cast<R>(__atomic_load_n(from, __ATOMIC_ACQUIRE));
+      });
+      continue;
+    }
+    ForEachLane(lanes, [&](int lane) {
+      const M* const from = reinterpret_cast<const M*>(memory[lane]) + i;
+      to[lane] = static_cast<R>(__atomic_load_n(from, __ATOMIC_RELAXED));
+    });
+  }
+  return Flow::kNext;
+}
+
+template <typename M, typename R>
+Flow Store(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  if (!warp.Resolve(step.memory, step.operands[0], lanes, &memory)) return Flow::kFault;
+  const bool release = IsRelease(step.memory.order);
+  ++warp.changes;
+  for (int i = 0; i < step.memory.count; ++i) {
+    const R* const from = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
+    if (release) {
+      ForEachLane(lanes, [&](int lane) {
+        M* const to = reinterpret_cast<M*>(memory[lane]) + i;
+        __atomic_store_n(to, static_cast<M>(from[lane]), __ATOMIC_RELEASE);
+      });
+      continue;
+    }
+    ForEachLane(lanes, [&](int lane) {
+      M* const to = reinterpret_cast<M*>(memory[lane]) + i;
+      __atomic_store_n(to, static_cast<M>(from[lane]), __ATOMIC_RELAXED);
+    });
+  }
+  return Flow::kNext;
+}
+
+template <typename M>
+Perform LoadTo(int width) {
+  if (width == 2 && sizeof(M) <= 2) return Load<M, uint16_t>;
+  if (width == 4 && sizeof(M) <= 4) return Load<M, uint32_t>;
+  return width == 8 ? Load<M, uint64_t> : nullptr;
+}
+
+template <typename M>
+Perform StoreFrom(int width) {
+  if (width == 2 && sizeof(M) <= 2) return Store<M, uint16_t>;
+  if (width == 4 && sizeof(M) <= 4) return Store<M, uint32_t>;
+  return width == 8 ? Store<M, uint64_t> : nullptr;
+}
+
+}  // namespace
+
+Perform FindLoad(Type type, int width) {
+  const bool is_signed = IsSigned(type);
+  switch (BytesOf(type)) {
+    case 1:
+      return is_signed ? LoadTo<int8_t>(width) : LoadTo<uint8_t>(width);
+    case 2:
+      return is_signed ? LoadTo<int16_t>(width) : LoadTo<uint16_t>(width);
+    case 4:
+      return is_signed ? LoadTo<int32_t>(width) : LoadTo<uint32_t>(width);
+    case 8:
+      return LoadTo<uint64_t>(width);
+    default:
+      return nullptr;
+  }
+}
+
+Perform FindStore(Type type, int width) {
+  switch (BytesOf(type)) {
+    case 1:
+      return StoreFrom<uint8_t>(width);
+    case 2:
+      return StoreFrom<uint16_t>(width);
+    case 4:
+      return StoreFrom<uint32_t>(width);
+    case 8:
+      return StoreFrom<uint64_t>(width);
+    default:
+      return nullptr;
+  }
+}
+
+Flow PerformFence(Warp&, const Step&, Lanes lanes) {
+  if (lanes != 0) std::atomic_thread_fence(std::memory_order_seq_cst);
+  return Flow::kNext;
+}
+
+Flow PerformCheck(Warp& warp, const Step& step, Lanes lanes) {
+  LaneMemory memory;
+  if (lanes == 0 || warp.Resolve(step.memory, step.operands[0], lanes, &memory)) {
+    return Flow::kNext;
+  }
+  return Flow::kFault;
+}
+
+}  // namespace twinmmu::ptx
