@@ -166,7 +166,8 @@ class Executor {
   // --- Kernels ---------------------------------------------------------------------------------
 
   // Loads PTX text. InvalidArgument (INVALID_PTX, INVALID_IMAGE): it does not compile; the message
-  // holds the compiler's. Unimplemented: this implementation runs no kernels.
+  // holds the compiler's. Unimplemented: the text is for a newer driver, or has what this
+  // implementation lacks; the message names it.
   virtual absl::StatusOr<Module> LoadModule(DeviceOrdinal device, absl::string_view ptx) = 0;
   virtual absl::Status UnloadModule(Module module) = 0;
   // A kernel of a module, valid until the module is unloaded. NotFound (NOT_FOUND): no such name.

@@ -104,7 +104,7 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation,
     operation.read.kind = KindOf(operation.read);
     Fault fault;
     if (!CanPerform(operation, &fault)) return RefuseFault(mmu_, fault);
-    if (mmu_.scheduler.eager()) {
+    if (mmu_.scheduler.IsBypassed()) {
       Perform(operation);
       return absl::OkStatus();
     }
@@ -149,12 +149,14 @@ absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& ope
   const AddressRange written = operation.written.used();
   const AddressRange read = operation.read.used();
   numbered.call_number = NumberOf(operation.call, written.empty() ? read : written);
-  const StreamScheduler::Point done =
-      mmu_.scheduler.Submit(queue, {[this, numbered] { Run(numbered); },
-                                    operation.stream,
-                                    operation.call,
-                                    {written, read},
-                                    numbered.call_number});
+  const StreamScheduler::Point done = mmu_.scheduler.Submit(queue, {[this, numbered](Turn) {
+                                                                      Run(numbered);
+                                                                      return Progress::kDone;
+                                                                    },
+                                                                    operation.stream,
+                                                                    operation.call,
+                                                                    {written, read},
+                                                                    numbered.call_number});
   const bool waits =
       returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
   if (!waits) return absl::OkStatus();

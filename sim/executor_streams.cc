@@ -1,5 +1,5 @@
-// Streams and events. On an eager machine all work is done when the call that asked for it returns:
-// waiting is only a check of what is waited for.
+// Streams and events. Where the scheduler is bypassed all work is done: waiting is only a check of
+// what is waited for.
 
 #include <mutex>
 #include <shared_mutex>
@@ -20,8 +20,7 @@ constexpr uint64_t kLastDefaultStream = 2;
 
 SimulatedExecutor::SimulatedExecutor(Mmu* mmu) : mmu_(*mmu) {
   for (int i = 0; i < mmu_.profile.device_count(); ++i) {
-    default_queues_.push_back(mmu_.scheduler.eager() ? nullptr
-                                                     : mmu_.scheduler.MakeQueue(DeviceOrdinal(i)));
+    default_queues_.push_back(mmu_.scheduler.MakeQueue(DeviceOrdinal(i)));
   }
 }
 
@@ -102,8 +101,7 @@ absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event,
 absl::StatusOr<Stream> SimulatedExecutor::CreateStream(DeviceOrdinal device) {
   const absl::Status usable = CheckContext("cuStreamCreate", device);
   if (!usable.ok()) return usable;
-  StreamState state{device, mmu_.scheduler.eager() ? nullptr : mmu_.scheduler.MakeQueue(device),
-                    NumberOf("cuStreamCreate")};
+  StreamState state{device, mmu_.scheduler.MakeQueue(device), NumberOf("cuStreamCreate")};
   const std::lock_guard lock(mutex_);
   return Stream(device, streams_.Insert(std::move(state)));
 }
@@ -129,7 +127,7 @@ absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok()) return usable;
-  if (mmu_.scheduler.eager()) return true;
+  if (mmu_.scheduler.IsBypassed()) return true;
   return Query(kCall, mmu_.scheduler.Record(queue));
 }
 
@@ -137,7 +135,7 @@ absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamSynchronize";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
-  if (!usable.ok() || mmu_.scheduler.eager()) return usable;
+  if (!usable.ok() || mmu_.scheduler.IsBypassed()) return usable;
   mmu_.scheduler.Finish(mmu_.scheduler.Record(queue));
   return mmu_.contexts.Check(kCall);
 }
@@ -176,7 +174,7 @@ absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
     return Fail(DriverCode::kInvalidHandle, kCall, "the event is of ", ToString(event.device()),
                 ", the stream of ", ToString(stream.device()));
   }
-  if (mmu_.scheduler.eager()) return absl::OkStatus();
+  if (mmu_.scheduler.IsBypassed()) return absl::OkStatus();
   point = mmu_.scheduler.Record(queue);
   {
     const std::lock_guard lock(mutex_);
@@ -195,7 +193,7 @@ absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
   StreamScheduler::Point point;
   absl::Status usable = CheckStream(kCall, stream, &queue);
   if (usable.ok()) usable = CheckEvent(kCall, event, &point);
-  if (usable.ok() && !mmu_.scheduler.eager()) mmu_.scheduler.Wait(queue, point);
+  if (usable.ok() && !mmu_.scheduler.IsBypassed()) mmu_.scheduler.Wait(queue, point);
   return usable;
 }
 
@@ -204,14 +202,13 @@ absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
   StreamScheduler::Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
-  if (mmu_.scheduler.eager()) return true;
   return Query(kCall, point);
 }
 
 // A fault that shows meanwhile is an answer too.
 absl::StatusOr<bool> SimulatedExecutor::Query(const char* call,
                                               const StreamScheduler::Point& point) {
-  const bool done = mmu_.scheduler.Query(point);
+  const bool done = mmu_.scheduler.IsBypassed() || mmu_.scheduler.Query(point);
   const absl::Status usable = mmu_.contexts.Check(call);
   if (!usable.ok()) return usable;
   return done;
@@ -221,16 +218,16 @@ absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
   static constexpr char kCall[] = "cuEventSynchronize";
   StreamScheduler::Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
-  if (!known.ok() || mmu_.scheduler.eager()) return known;
-  mmu_.scheduler.Finish(point);
+  if (!known.ok()) return known;
+  if (!mmu_.scheduler.IsBypassed()) mmu_.scheduler.Finish(point);
   return mmu_.contexts.Check(kCall);
 }
 
 absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
   static constexpr char kCall[] = "cuCtxSynchronize";
   const absl::Status known = CheckDevice(kCall, device);
-  if (!known.ok() || mmu_.scheduler.eager()) return known;
-  mmu_.scheduler.FinishDevice(device);
+  if (!known.ok()) return known;
+  if (!mmu_.scheduler.IsBypassed()) mmu_.scheduler.FinishDevice(device);
   return mmu_.contexts.Check(kCall);
 }
 

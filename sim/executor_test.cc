@@ -169,15 +169,5 @@ TEST_F(ExecutorTest, KnowsItsDevices) {
   EXPECT_THAT(executor().SynchronizeDevice(none), HasDriverCode(kDevice));
 }
 
-// Kernels are not supported, and the simulator says that it is it who lacks them.
-TEST_F(ExecutorTest, RunsNoKernels) {
-  const auto module = executor().LoadModule(kDevice0, ".version 8.0");
-  EXPECT_THAT(module, HasDriverCode(DriverCode::kNotSupported));
-  EXPECT_EQ(GetDriverError(module.status())->origin, ErrorOrigin::kSimulator);
-  EXPECT_THAT(executor().GetKernel(Module(), "k"), StatusIs(absl::StatusCode::kUnimplemented));
-  EXPECT_THAT(executor().Launch(Stream(), Kernel(), {}, {}),
-              StatusIs(absl::StatusCode::kUnimplemented));
-}
-
 }  // namespace
 }  // namespace twinmmu

@@ -59,7 +59,7 @@ uint64_t ReleaseOf(const Mmu& mmu, AllocationHandle handle) {
 
 bool FreesPlain(Call call) {
   return call == Call::kFreeMemory || call == Call::kFreeHost || call == Call::kUnregisterHost ||
-         call == Call::kDestroyContext;
+         call == Call::kUnloadModule || call == Call::kDestroyContext;
 }
 
 // The call that freed the plain memory that was last at `address`, if there is none now.
@@ -138,6 +138,8 @@ Call MakerOf(PlainKind kind) {
   switch (kind) {
     case PlainKind::kDevice:
       return Call::kAllocate;
+    case PlainKind::kModule:
+      return Call::kLoadModule;
     case PlainKind::kPinned:
       return Call::kAllocateHost;
     case PlainKind::kRegistered:

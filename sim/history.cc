@@ -58,6 +58,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
       return words::Sentence(name, words::Reserved(range));
     case Call::kAllocate:
     case Call::kAllocateHost:
+    case Call::kLoadModule:
       return words::Sentence(name, std::make_tuple("made ", range));
     case Call::kRegisterHost:
       return words::Sentence(name, std::make_tuple("registered ", range));
@@ -67,6 +68,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
     case Call::kFreeMemory:
     case Call::kFreeHost:
     case Call::kDestroyContext:
+    case Call::kUnloadModule:
       return words::Sentence(name, words::Freed(range));
     case Call::kCreate:
       return words::Sentence(name, words::Created(range.size, handle));

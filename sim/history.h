@@ -62,6 +62,9 @@ namespace twinmmu {
   CALL(kWaitEvent, "cuStreamWaitEvent")                          \
   CALL(kQueryEvent, "cuEventQuery")                              \
   CALL(kSynchronizeEvent, "cuEventSynchronize")                  \
+  CALL(kLoadModule, "cuModuleLoadData")                          \
+  CALL(kUnloadModule, "cuModuleUnload")                          \
+  CALL(kGetKernel, "cuModuleGetFunction")                        \
   CALL(kLaunch, "cuLaunchKernel")                                \
   CALL(kOther, "a call")
 

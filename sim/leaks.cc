@@ -58,6 +58,7 @@ void AddDescriptors(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
 
 void AddPlain(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.plain.ForEach([&](const PlainAllocation& allocation) {
+    if (allocation.kind == PlainKind::kModule) return;  // it goes with the module
     Diagnostic leak = LeakOf(
         allocation.on_device() ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
         NameOf(MakerOf(allocation.kind)), allocation.made_by);

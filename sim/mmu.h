@@ -99,6 +99,9 @@ struct Mmu {
     return (value & (profile.minimum_granularity.value() - 1)) == 0;
   }
 
+  // Another one, larger, after each change that takes something away from a device. At least 2.
+  uint64_t generation() const { return table.generation() + plain.generation(); }
+
   // The page of an address; of one outside the window, a page that is a hole.
   uint64_t PageOf(DeviceAddress address) const {
     return (address - window.range().base).value() >> page_shift;

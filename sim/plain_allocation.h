@@ -12,6 +12,7 @@ namespace twinmmu {
 
 enum class PlainKind {
   kDevice,      // of cuMemAlloc
+  kModule,      // of a device: the variables of a module, as long as that is loaded
   kPinned,      // of the host, of cuMemHostAlloc
   kRegistered,  // of the host, the caller's own, known by cuMemHostRegister
 };
@@ -30,7 +31,7 @@ struct PlainAllocation {
   bool sync_memops = false;
   char* memory = nullptr;  // where its bytes lie
 
-  bool on_device() const { return kind == PlainKind::kDevice; }
+  bool on_device() const { return kind == PlainKind::kDevice || kind == PlainKind::kModule; }
 };
 
 // An address as a device sees it, or the host.

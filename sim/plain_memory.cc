@@ -190,6 +190,7 @@ void PlainMemory::Free(DeviceAddress base) {
   const auto found = allocations_.find(base.value());
   const PlainAllocation allocation = found->second;
   allocations_.erase(found);
+  ++generation_;
   if (allocation.kind == PlainKind::kRegistered) return;
   const auto block = blocks_.find(allocation.block.base.value());
   if (IsShared(allocation.range.size)) {

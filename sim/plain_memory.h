@@ -64,9 +64,11 @@ class PlainMemory {
     return peer_access_.insert({owner, device.value(), peer.value()}).second;
   }
   bool RemovePeerAccess(uint64_t owner, DeviceOrdinal device, DeviceOrdinal peer) {
+    ++generation_;
     return peer_access_.erase({owner, device.value(), peer.value()}) != 0;
   }
   void RemovePeerAccessOf(uint64_t owner) {
+    ++generation_;
     const auto first = peer_access_.lower_bound({owner, 0, 0});
     auto end = first;
     while (end != peer_access_.end() && std::get<0>(*end) == owner) ++end;
@@ -92,6 +94,9 @@ class PlainMemory {
   const PlainAllocation* FindAny(const AddressRange& range) const;
   // Whether a part of `range` is for memory of devices, allocated or not.
   bool OverlapsDevices(const AddressRange& range) const { return addresses_.overlaps(range); }
+
+  // From 1; another after each call that takes memory or access to it away.
+  uint64_t generation() const { return generation_; }
 
   size_t size() const { return allocations_.size(); }
   // Calls visit(allocation) for each, in order of addresses.
@@ -145,6 +150,7 @@ class PlainMemory {
   std::vector<std::vector<Block*>> shared_;  // by place
   std::multimap<uint64_t, Block> unfreed_;   // what the host would not take back
   uint64_t last_block_id_ = 0;
+  uint64_t generation_ = 1;
 };
 
 }  // namespace twinmmu

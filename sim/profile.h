@@ -134,6 +134,10 @@ struct Profile {
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;
   uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order
+  // How many instructions a kernel may execute for each of its threads, of which no more than 1024
+  // count; a thread that only waits is charged 2 for each microsecond. One that goes on after that
+  // is taken for one that never ends: LAUNCH_TIMEOUT.
+  uint64_t kernel_instruction_budget = 1'000'000'000;
   Quirks quirks;
 
   // The reference: `devices` H200 under driver 580.159, each a peer of every other.

@@ -64,6 +64,7 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("map_takes_offsets", profile.map_takes_offsets);
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);
+  visit("kernel_instruction_budget", profile.kernel_instruction_budget);
   visit("quirks", profile.quirks);
 }
 

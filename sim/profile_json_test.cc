@@ -73,8 +73,10 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     Profile other = reference;
     other.stream_policy = known.policy;
     other.stream_seed = ~uint64_t{0};
+    other.kernel_instruction_budget = 7;
     EXPECT_EQ(ParseProfile(ToJson(other))->stream_policy, known.policy) << known.name;
     EXPECT_EQ(ParseProfile(ToJson(other))->stream_seed, other.stream_seed);
+    EXPECT_EQ(ParseProfile(ToJson(other))->kernel_instruction_budget, 7u);
   }
   Profile other = reference;
   other.devices[1].attributes.clear();

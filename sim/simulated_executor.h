@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_SIMULATED_EXECUTOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "api/executor.h"
 #include "sim/contexts.h"
 #include "sim/handle_table.h"
+#include "sim/loaded_module.h"
 #include "sim/mmu.h"
 #include "sim/plain_allocation.h"
+#include "sim/ptx/program.h"
 #include "sim/stream_scheduler.h"
 
 namespace twinmmu {
@@ -27,6 +30,7 @@ class SimulatedExecutor : public Executor {
   // `mmu` must outlive this object. Work that is still queued in it when this object goes must not
   // run any more.
   explicit SimulatedExecutor(Mmu* mmu);
+  ~SimulatedExecutor() override { mmu_.scheduler.Stop(); }
 
   absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
                                 Bytes size) override;
@@ -71,6 +75,14 @@ class SimulatedExecutor : public Executor {
                         const PeerAddress& source, Bytes size);
   absl::Status CopyPeer(Stream stream, const PeerAddress& destination, const PeerAddress& source,
                         Bytes size);
+
+  // What is known of a module and of a kernel. InvalidArgument (INVALID_HANDLE), for `call`: there
+  // is none.
+  absl::StatusOr<LoadedModule> FindModule(const char* call, Module module) const;
+  absl::StatusOr<LoadedKernel> FindKernel(const char* call, Kernel kernel) const;
+  // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
+  // InvalidArgument (INVALID_VALUE): no block of this device can have that.
+  absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
 
   // The streams and events that were not destroyed.
   std::vector<Diagnostic> Leaks() const;
@@ -160,6 +172,13 @@ class SimulatedExecutor : public Executor {
 
   absl::StatusOr<bool> Query(const char* call, const StreamScheduler::Point& point);
 
+  // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
+  // it is PTX, and something in it is not covered here.
+  absl::StatusOr<LoadedModule> Compile(DeviceOrdinal device, absl::string_view text) const;
+  // Memory for the variables of the program, with what they hold at first.
+  absl::StatusOr<AddressRange> PlaceImage(DeviceOrdinal device, const ptx::Program& program);
+  void FreeImage(const AddressRange& image);
+
   struct StreamState {
     DeviceOrdinal device;
     Queue queue;
@@ -172,11 +191,13 @@ class SimulatedExecutor : public Executor {
   };
 
   Mmu& mmu_;
-  std::vector<Queue> default_queues_;  // by device; of an eager machine, null as all queues are
+  std::vector<Queue> default_queues_;  // by device
   // Guards what follows; no other lock is taken, and nothing run, while it is held.
   mutable std::mutex mutex_;
   HandleTable<StreamState> streams_;
   HandleTable<EventState> events_;
+  HandleTable<LoadedModule> modules_;
+  HandleTable<LoadedKernel> kernels_;
 };
 
 }  // namespace twinmmu

@@ -22,13 +22,15 @@ struct Simulator::Parts {
             options.at_once),
         vmm(&mmu),
         executor(&mmu),
-        plain(&mmu, &executor.unguarded()) {}
+        plain(&mmu, &executor.unguarded()),
+        kernels(&mmu, &executor.unguarded()) {}
 
   const SimulatorOptions options;
   Mmu mmu;
   GuardedVmm vmm;
   GuardedExecutor executor;
   PlainCalls plain;
+  KernelCalls kernels;
 };
 
 namespace {
@@ -77,6 +79,9 @@ absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
 
 PlainCalls& Simulator::plain() { return parts_->plain; }
+KernelCalls& Simulator::kernels() { return parts_->kernels; }
+
+bool Simulator::IsBypassingStreams() const { return parts_->mmu.scheduler.IsBypassed(); }
 
 void Simulator::PlaceNextReservation(DeviceAddress base) {
   const std::unique_lock lock(parts_->mmu.mutex);

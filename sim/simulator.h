@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
+#include "sim/kernel_calls.h"
 #include "sim/plain_calls.h"
 #include "sim/profile.h"
 
@@ -55,12 +56,17 @@ class Simulator : public Driver {
 
   // Calls of the driver beyond those of api/.
   PlainCalls& plain();
+  KernelCalls& kernels();
 
   const Profile& profile() const;
   // Where reservations are.
   const AddressRange& window() const;
   // The reservation that contains `address`; nothing: there is none.
   std::optional<AddressRange> ReservationAt(DeviceAddress address) const;
+
+  // Whether all work is done, and what a call asks for will be done when it returns, unless it is a
+  // kernel: then no stream has to wait for another. So it is on an eager machine as a rule.
+  bool IsBypassingStreams() const;
 
   // The next reservation begins at `base`, whatever the caller hints, if that is free then: for who
   // plays what happened elsewhere, where neighbours matter.

@@ -1,13 +1,43 @@
 #include "sim/stream_scheduler.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace twinmmu {
+namespace {
+
+// How long no call comes before the thread takes over.
+constexpr std::chrono::milliseconds kQuiet(100);
+// Where nothing gets anywhere until the CPU does something.
+constexpr std::chrono::microseconds kPause(50);
+
+}  // namespace
 
 // Queues that wait for each other's work keep each other alive until they let go of it.
 StreamScheduler::~StreamScheduler() {
+  if (ForkCount() != forks_) {
+    // The threads that kernels and this object had are the parent's, and nobody's here.
+    thread_.release();
+    new std::vector<Queue>(std::move(busy_));
+    return;
+  }
+  Stop();
   for (const Queue& queue : busy_) queue->items.clear();
+}
+
+void StreamScheduler::Stop() {
+  if (ForkCount() != forks_) return;
+  {
+    const Lock lock(mutex_);
+    stopped_ = true;
+  }
+  wakes_thread_.notify_all();
+  if (thread_ != nullptr) thread_->join();
+  thread_ = nullptr;
 }
 
 StreamScheduler::Queue StreamScheduler::MakeQueue(DeviceOrdinal device) const {
@@ -26,13 +56,16 @@ bool StreamScheduler::CanRun(const QueueState& queue) {
 }
 
 // `item` is a list of one.
-StreamScheduler::Point StreamScheduler::Push(const Queue& queue, std::list<Item> item, Lock& lock) {
+StreamScheduler::Point StreamScheduler::Push(const Queue& queue, std::list<Item> item) {
   if (queue->items.empty()) busy_.push_back(queue);
   const uint64_t number = ++last_number_;
   item.front().number = number;
+  if (item.front().work.kernel) {
+    ++queue->kernels;
+    ++kernels_;
+  }
   queue->items.splice(queue->items.end(), item);
   ++pending_;
-  RunAtRandom(lock);
   return Point(queue, number);
 }
 
@@ -40,36 +73,44 @@ StreamScheduler::Point StreamScheduler::Submit(const Queue& queue, Work work) {
   std::list<Item> item;
   item.push_back(Item{std::move(work), Point(), 0});
   Lock lock(mutex_);
-  return Push(queue, std::move(item), lock);
+  const Point point = Push(queue, std::move(item));
+  RunAtCall(lock);
+  if (kernels_ != 0) StartThread();
+  return point;
 }
 
 void StreamScheduler::Wait(const Queue& queue, const Point& point) {
   std::list<Item> item;
   item.push_back(Item{Work(), point, 0});
   Lock lock(mutex_);
-  if (IsDone(point)) return RunAtRandom(lock);
-  Push(queue, std::move(item), lock);
+  if (!IsDone(point)) Push(queue, std::move(item));
+  RunAtCall(lock);
 }
 
 StreamScheduler::Point StreamScheduler::Record(const Queue& queue) {
   Lock lock(mutex_);
   const Point point = queue->items.empty() ? Point() : Point(queue, last_number_);
-  RunAtRandom(lock);
+  RunAtCall(lock);
   return point;
 }
 
 bool StreamScheduler::Query(const Point& point) {
   Lock lock(mutex_);
-  RunAtRandom(lock);
+  RunAtCall(lock);
+  RunInPassing(lock);
   if (IsDone(point)) return true;
   const Queue queue = Choose(point);
-  if (queue != nullptr) RunFirst(queue, lock);
+  if (queue != nullptr) {
+    RunFirst(queue, queue == point.queue_ ? Turn::kAskedAfter : Turn::kInPassing, lock);
+    RunReady(lock);
+  }
   return false;
 }
 
 void StreamScheduler::Finish(const Point& point) {
   Lock lock(mutex_);
-  while (!IsDone(point)) Step(point, lock);
+  RunInPassing(lock);
+  WaitFor(point, lock);
 }
 
 void StreamScheduler::FinishDevice(DeviceOrdinal device) {
@@ -78,10 +119,11 @@ void StreamScheduler::FinishDevice(DeviceOrdinal device) {
   const auto has_work = [&](const Queue& queue) {
     return queue->device == device && queue->items.front().number <= last;
   };
+  RunInPassing(lock);
   for (;;) {
     const auto busy = std::find_if(busy_.begin(), busy_.end(), has_work);
     if (busy == busy_.end()) return;
-    Step(Point(*busy, last), lock);
+    WaitFor(Point(*busy, last), lock);
   }
 }
 
@@ -117,7 +159,10 @@ std::vector<PendingUse> StreamScheduler::UsesOf(const AddressRange& range) const
 }
 
 StreamScheduler::Queue StreamScheduler::Choose(const Point& point) {
-  if (policy_ == StreamPolicy::kSeeded) return ChooseAnyReady();
+  return policy_ == StreamPolicy::kSeeded ? ChooseAnyReady() : FindRunnable(point);
+}
+
+StreamScheduler::Queue StreamScheduler::FindRunnable(const Point& point) {
   // What the first item waits for has work that is not done, and so on: it was queued before.
   const Point* needed = &point;
   while (!needed->queue_->running) {
@@ -138,31 +183,140 @@ StreamScheduler::Queue StreamScheduler::ChooseAnyReady() {
   return nullptr;
 }
 
-void StreamScheduler::Step(const Point& point, Lock& lock) {
-  const Queue queue = Choose(point);
-  if (queue == nullptr) return progress_.wait(lock);
-  RunFirst(queue, lock);
+// Holds on to the queue: it may be the last one to do so.
+Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
+  const Queue queue = chosen;
+  queue->running = true;
+  queue->passed_over = 0;
+  Item& item = queue->items.front();
+  lock.unlock();
+  const Progress progress = item.work.run ? item.work.run(turn) : Progress::kDone;
+  std::list<Item> done;
+  lock.lock();
+  queue->running = false;
+  queue->begun = progress != Progress::kDone;
+  if (progress == Progress::kDone) {
+    done.splice(done.end(), queue->items, queue->items.begin());
+    --pending_;
+    if (done.front().work.kernel) {
+      --queue->kernels;
+      --kernels_;
+    }
+    if (queue->items.empty()) busy_.erase(std::find(busy_.begin(), busy_.end(), queue));
+  }
+  progress_.notify_all();
+  return progress;
 }
 
-void StreamScheduler::RunFirst(const Queue& queue, Lock& lock) {
-  queue->running = true;
-  const std::function<void()>& run = queue->items.front().work.run;
-  lock.unlock();
-  if (run) run();
-  lock.lock();
-  queue->items.pop_front();
-  queue->running = false;
-  --pending_;
-  if (queue->items.empty()) busy_.erase(std::find(busy_.begin(), busy_.end(), queue));
-  progress_.notify_all();
+template <typename Visit>
+void StreamScheduler::ForEachOnce(const Visit& visit) {
+  const uint64_t round = ++last_round_;
+  for (;;) {
+    const auto next = std::find_if(busy_.begin(), busy_.end(),
+                                   [&](const Queue& queue) { return queue->round < round; });
+    if (next == busy_.end()) return;
+    (*next)->round = round;
+    visit(Queue(*next));
+  }
+}
+
+void StreamScheduler::RunAtCall(Lock& lock) {
+  ++calls_;
+  policy_ == StreamPolicy::kSeeded ? RunAtRandom(lock) : RunReady(lock);
+}
+
+void StreamScheduler::RunReady(Lock& lock) {
+  if (policy_ != StreamPolicy::kEager) return;
+  const auto may_begin = [](const Queue& queue) { return !queue->begun && CanRun(*queue); };
+  for (;;) {
+    const auto next = std::find_if(busy_.begin(), busy_.end(), may_begin);
+    if (next == busy_.end()) return;
+    RunFirst(*next, Turn::kAtTheCall, lock);
+  }
+}
+
+void StreamScheduler::RunInPassing(Lock& lock) {
+  ++calls_;
+  if (policy_ == StreamPolicy::kSeeded || kernels_ == 0) return;
+  ForEachOnce([&](const Queue& queue) {
+    const bool due = queue->kernels != 0 && !queue->begun && ++queue->passed_over > kPatience;
+    if (!queue->begun && !due) return;
+    const Queue runs = FindRunnable(Point(queue, queue->items.front().number));
+    if (runs != nullptr) RunFirst(runs, Turn::kInPassing, lock);
+    // Now that it has begun to get turns it goes on doing so.
+    if (due) queue->passed_over = kPatience;
+  });
+  RunReady(lock);
 }
 
 void StreamScheduler::RunAtRandom(Lock& lock) {
-  if (policy_ != StreamPolicy::kSeeded) return;
   while (random_() % 3 == 0) {
     const Queue queue = ChooseAnyReady();
     if (queue == nullptr) return;
-    RunFirst(queue, lock);
+    RunFirst(queue, Turn::kInPassing, lock);
+  }
+}
+
+bool StreamScheduler::RunOthers(const Queue& queue, Turn turn, Lock& lock) {
+  bool got_on = false;
+  ForEachOnce([&](const Queue& other) {
+    if (other == queue || !CanRun(*other)) return;
+    got_on |= RunFirst(other, turn, lock) != Progress::kWaiting;
+  });
+  return got_on;
+}
+
+void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
+  while (!IsDone(point)) {
+    ++calls_;
+    const Queue queue = Choose(point);
+    if (queue == nullptr) {
+      progress_.wait(lock);
+      continue;
+    }
+    const bool needed = policy_ != StreamPolicy::kSeeded || queue == point.queue_;
+    const bool alone = kernels_ == static_cast<size_t>(queue->kernels);
+    const Turn turn = alone ? Turn::kWaitedFor : Turn::kShared;
+    const Progress progress = RunFirst(queue, needed ? turn : Turn::kInPassing, lock);
+    if (progress == Progress::kDone) continue;
+    const bool others = RunOthers(queue, Turn::kShared, lock);
+    if (progress == Progress::kWaiting && !others) progress_.wait_for(lock, kPause);
+  }
+  RunReady(lock);
+}
+
+void StreamScheduler::StartThread() {
+  if (thread_ != nullptr) return wakes_thread_.notify_all();
+  if (stopped_) return;
+  // The program's signals are not for it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::make_unique<std::thread>([this] { RunThread(); });
+  } catch (const std::system_error&) {
+    // Then kernels run in calls only.
+  } catch (const std::bad_alloc&) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void StreamScheduler::RunThread() {
+  Lock lock(mutex_);
+  while (!stopped_) {
+    if (kernels_ == 0) {
+      wakes_thread_.wait(lock);
+      continue;
+    }
+    uint64_t seen = calls_;
+    wakes_thread_.wait_for(lock, kQuiet, [&] { return stopped_; });
+    while (!stopped_ && pending_ != 0 && calls_ == seen) {
+      const bool got_on = RunOthers(nullptr, Turn::kAskedAfter, lock);
+      seen = calls_;
+      // Where nothing got anywhere it is the CPU's turn, or that of a call that runs something.
+      if (!got_on) wakes_thread_.wait_for(lock, kPause);
+    }
   }
 }
 

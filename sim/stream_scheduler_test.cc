@@ -3,6 +3,7 @@
 #include "sim/stream_scheduler.h"
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
 #include <thread>
@@ -29,15 +30,52 @@ class Scenario {
   StreamScheduler::Point Submit(const StreamScheduler::Queue& queue, char letter,
                                 const AddressRange& range = {}) {
     StreamScheduler::Work work;
-    work.run = [this, letter] { log += letter; };
+    work.run = [this, letter](Turn) {
+      log += letter;
+      return Progress::kDone;
+    };
     work.call = "call";
     work.ranges[0] = range;
+    return scheduler.Submit(queue, std::move(work));
+  }
+
+  // A kernel that waits for `flag`, and then writes a letter.
+  StreamScheduler::Point SubmitWaiting(const StreamScheduler::Queue& queue, char letter,
+                                       const std::atomic<bool>& flag) {
+    StreamScheduler::Work work;
+    work.kernel = true;
+    work.run = [this, letter, &flag](Turn) {
+      if (!flag) return Progress::kWaiting;
+      log += letter;
+      return Progress::kDone;
+    };
+    return scheduler.Submit(queue, std::move(work));
+  }
+  // A kernel that is done after so many turns, and writes for each why it has it.
+  StreamScheduler::Point SubmitLong(const StreamScheduler::Queue& queue, int turns) {
+    StreamScheduler::Work work;
+    work.kernel = true;
+    work.run = [this, left = turns](Turn turn) mutable {
+      log += "cpaws"[static_cast<int>(turn)];
+      return --left == 0 ? Progress::kDone : Progress::kAdvanced;
+    };
+    return scheduler.Submit(queue, std::move(work));
+  }
+  StreamScheduler::Point SubmitFlag(const StreamScheduler::Queue& queue, std::atomic<bool>& flag) {
+    StreamScheduler::Work work;
+    work.run = [&flag](Turn) {
+      flag = true;
+      return Progress::kDone;
+    };
     return scheduler.Submit(queue, std::move(work));
   }
 
   std::string log;
   StreamScheduler scheduler;
 };
+
+constexpr StreamPolicy kPolicies[] = {StreamPolicy::kEager, StreamPolicy::kDeferred,
+                                      StreamPolicy::kSeeded};
 
 // Deferred: nothing runs before somebody needs it, and then no more than is needed, in order.
 TEST(StreamSchedulerTest, DefersToTheLastMoment) {
@@ -129,7 +167,10 @@ TEST(StreamSchedulerTest, DropsWhatIsQueued) {
     for (int round = 0; round < 2; ++round) {
       for (const auto& [queue, awaited] : {std::pair(one, other), std::pair(other, one)}) {
         StreamScheduler::Work work;
-        work.run = [alive, &log] { log += 'x'; };
+        work.run = [alive, &log](Turn) {
+          log += 'x';
+          return Progress::kDone;
+        };
         scheduler.Submit(queue, std::move(work));
         scheduler.Wait(queue, scheduler.Record(awaited));
       }
@@ -196,6 +237,122 @@ TEST(StreamSchedulerTest, TellsWhatUsesARange) {
   EXPECT_THAT(s.scheduler.UsesOf(range), IsEmpty());
 }
 
+// A kernel ends that waits for what another queue is given after its launch, whoever is waited for.
+TEST(StreamSchedulerTest, AKernelMayWaitForLaterWork) {
+  for (const StreamPolicy policy : kPolicies) {
+    for (const bool by_device : {false, true}) {
+      Scenario s(policy, 3);
+      std::atomic<bool> flag = false;
+      const auto waiting = s.MakeQueue();
+      const auto point = s.SubmitWaiting(waiting, 'k', flag);
+      s.Submit(waiting, 'z');
+      s.SubmitFlag(s.MakeQueue(), flag);
+      by_device ? s.scheduler.FinishDevice(kDevice) : s.scheduler.Finish(point);
+      EXPECT_EQ(s.log.substr(0, 1), "k");
+      s.scheduler.FinishDevice(kDevice);
+      EXPECT_EQ(s.log, "kz");
+    }
+  }
+}
+
+// The same where the program only asks.
+TEST(StreamSchedulerTest, QueriesOfAKernelLetItsPartnerRun) {
+  for (const StreamPolicy policy : kPolicies) {
+    Scenario s(policy, 5);
+    std::atomic<bool> flag = false;
+    const auto point = s.SubmitWaiting(s.MakeQueue(), 'k', flag);
+    const auto partner = s.SubmitFlag(s.MakeQueue(), flag);
+    int asked = 0;
+    while (!s.scheduler.Query(partner)) ASSERT_LT(++asked, 100);
+    while (!s.scheduler.Query(point)) ASSERT_LT(++asked, 100);
+    EXPECT_EQ(s.log, "k");
+  }
+}
+
+// Eager: a kernel has one turn at its launch; what comes behind it waits for it, and another
+// stream's work does not.
+TEST(StreamSchedulerTest, AnEagerKernelMayStayQueued) {
+  Scenario s(StreamPolicy::kEager);
+  EXPECT_TRUE(s.scheduler.IsBypassed());
+  const auto queue = s.MakeQueue();
+  s.SubmitLong(queue, 1);
+  EXPECT_EQ(s.log, "c");
+  EXPECT_TRUE(s.scheduler.IsBypassed());
+  const auto point = s.SubmitLong(queue, 4);
+  s.Submit(queue, '>');
+  EXPECT_FALSE(s.scheduler.IsBypassed());
+  const auto other = s.MakeQueue();
+  s.Submit(other, '|');
+  EXPECT_EQ(s.log, "cc|");
+  s.scheduler.Finish(s.scheduler.Record(other));
+  EXPECT_EQ(s.log, "cc|p");
+  EXPECT_FALSE(s.scheduler.Query(point));
+  EXPECT_EQ(s.log, "cc|ppa>");
+  EXPECT_TRUE(s.scheduler.Query(point));
+  EXPECT_TRUE(s.scheduler.IsBypassed());
+}
+
+// Deferred: a kernel that nobody waits for begins when others were waited for often enough, and
+// from then on gets a turn each time; what it waits for itself is done first.
+TEST(StreamSchedulerTest, ADeferredKernelIsNotPassedOverForEver) {
+  Scenario s(StreamPolicy::kDeferred);
+  const auto before = s.MakeQueue();
+  s.Submit(before, 'b');
+  const auto queue = s.MakeQueue();
+  s.scheduler.Wait(queue, s.scheduler.Record(before));
+  s.SubmitLong(queue, 3);
+  s.Submit(queue, '>');
+  const auto other = s.MakeQueue();
+  int looks = 0;
+  while (s.log.empty()) {
+    ASSERT_LT(++looks, 100);
+    s.scheduler.Finish(s.Submit(other, '|'));
+    if (s.log == "|") s.log.clear();
+  }
+  EXPECT_GT(looks, 50);
+  for (int i = 0; i < 5; ++i) s.scheduler.Finish(s.scheduler.Record(other));
+  EXPECT_EQ(s.log, "b|ppp");
+}
+
+// Whoever waits for a kernel waits for what the CPU is to do, too.
+TEST(StreamSchedulerTest, AKernelMayWaitForTheCpu) {
+  for (const StreamPolicy policy : kPolicies) {
+    Scenario s(policy);
+    std::atomic<bool> flag = false;
+    const auto point = s.SubmitWaiting(s.MakeQueue(), 'k', flag);
+    std::thread cpu([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      flag = true;
+    });
+    s.scheduler.Finish(point);
+    EXPECT_EQ(s.log, "k");
+    cpu.join();
+  }
+}
+
+// Kernels, and what they wait for, run while the program makes no call at all; after Stop they do
+// not.
+TEST(StreamSchedulerTest, KernelsRunWithoutCalls) {
+  for (const StreamPolicy policy : kPolicies) {
+    Scenario s(policy);
+    std::atomic<bool> flag = false;
+    std::atomic<bool> done = false;
+    const auto queue = s.MakeQueue();
+    s.SubmitWaiting(queue, 'k', flag);
+    s.SubmitFlag(queue, done);
+    flag = true;
+    while (!done) std::this_thread::yield();
+    flag = false;
+    s.SubmitWaiting(queue, 'l', flag);
+    s.scheduler.Stop();
+    flag = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    EXPECT_EQ(s.log, "k");
+    s.scheduler.FinishDevice(kDevice);
+    EXPECT_EQ(s.log, "kl");
+  }
+}
+
 // Threads that queue, wait for each other's queues, and finish them at the same time all get
 // through, and each piece of work runs once.
 TEST(StreamSchedulerTest, ServesThreads) {
@@ -213,7 +370,10 @@ TEST(StreamSchedulerTest, ServesThreads) {
           const auto& next = queues[static_cast<size_t>((id + 1) % kThreads)];
           scheduler.Wait(queues[static_cast<size_t>(id)], scheduler.Record(next));
           StreamScheduler::Work work;
-          work.run = [&done] { ++done; };
+          work.run = [&done](Turn) {
+            ++done;
+            return Progress::kDone;
+          };
           const auto point = scheduler.Submit(queues[static_cast<size_t>(id)], std::move(work));
           if (round % 3 == 0) scheduler.Finish(point);
           if (round % 7 == 0) scheduler.FinishDevice(kDevice);

@@ -4,21 +4,33 @@
 
 namespace twinmmu {
 
-char* TranslationCache::Walk(DeviceAddress address, uint64_t size, Access access) {
-  if (!mmu_.window.range().contains(address)) return nullptr;
+const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint64_t size,
+                                                     Access access) {
+  if (!mmu_.window.range().contains(address)) return WalkPlain(address, size, access);
   const uint64_t page = mmu_.PageOf(address);
   const PageRun run = mmu_.table.Find(page);
-  if (!run.entry.mapped()) return nullptr;
+  if (!run.entry.mapped()) return WalkPlain(address, size, access);
   const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
-  Entry& entry = entries_[page % kEntries];
-  entry.base = mmu_.AddressOf(page);
-  entry.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();
-  entry.generation = mmu_.table.generation();
-  entry.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
-  entry.access = run.entry.access(device_.value());
-  const uint64_t offset = (address - entry.base).value();
-  const bool allowed = size <= entry.size - offset && Covers(entry.access, access);
-  return allowed ? entry.memory + offset : nullptr;
+  Span& span = mapped_[page % kEntries];
+  span.base = mmu_.AddressOf(page);
+  span.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();
+  span.generation = mmu_.generation();
+  span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
+  span.access = run.entry.access(device_.value());
+  return Holds(span, address, size, access) ? &span : nullptr;
+}
+
+const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,
+                                                          Access access) {
+  const PlainAllocation* const allocation = mmu_.plain.Find(address);
+  if (allocation == nullptr || !mmu_.plain.CanReach(device_, *allocation)) return nullptr;
+  Span& span = plain_[(address.value() >> kPlainShift) % kEntries];
+  span.base = allocation->range.base;
+  span.size = allocation->range.size.value();
+  span.generation = mmu_.generation();
+  span.memory = allocation->memory;
+  span.access = Access::kReadWrite;
+  return Holds(span, address, size, access) ? &span : nullptr;
 }
 
 }  // namespace twinmmu

@@ -17,20 +17,35 @@ namespace twinmmu {
 
 // What one thread needs to access memory as `device`. Every access holds mmu.mutex, shared, which
 // pins the memory: it is there until the lock is let go. What was translated before then is still
-// used after it if the page table has not changed meanwhile, by its generation. For one thread.
+// used after it if nothing was taken away meanwhile, by the generation. For one thread.
 class TranslationCache {
  public:
   // `device` exists. `mmu` must outlive this object.
   TranslationCache(const Mmu& mmu, DeviceOrdinal device) : mmu_(mmu), device_(device) {}
 
-  // Where the `size` bytes at `address` lie in the memory of the host; null if they are not all in
-  // one mapping that the device may access in this way.
+  // Addresses that lie one behind the other in the memory of the host, with one right.
+  struct Span {
+    DeviceAddress base;
+    uint64_t size = 0;
+    uint64_t generation = 0;  // of Mmu, whose first is 2
+    char* memory = nullptr;   // of `base`
+    Access access = Access::kNone;
+  };
+
+  // A span around the `size` bytes at `address`, valid until the lock is let go or Find is called
+  // again; null if they are not all in one mapping that the device may access in this way, nor in
+  // plain memory that it can reach.
+  const Span* Find(DeviceAddress address, uint64_t size, Access access) {
+    const Span& mapped = mapped_[mmu_.PageOf(address) % kEntries];
+    if (Holds(mapped, address, size, access)) return &mapped;
+    const Span& plain = plain_[(address.value() >> kPlainShift) % kEntries];
+    return Holds(plain, address, size, access) ? &plain : Walk(address, size, access);
+  }
+
+  // Where those bytes lie in the memory of the host, or null.
   char* Translate(DeviceAddress address, uint64_t size, Access access) {
-    const Entry& entry = entries_[mmu_.PageOf(address) % kEntries];
-    const uint64_t offset = (address - entry.base).value();
-    const bool hit = entry.generation == mmu_.table.generation() && offset < entry.size &&
-                     size <= entry.size - offset && Covers(entry.access, access);
-    return hit ? entry.memory + offset : Walk(address, size, access);
+    const Span* const span = Find(address, size, access);
+    return span == nullptr ? nullptr : span->memory + (address - span->base).value();
   }
 
   // A fault, which does nothing: nullopt, false.
@@ -52,20 +67,20 @@ class TranslationCache {
 
  private:
   static constexpr uint64_t kEntries = 64;
-  // A span with one right, from the start of the page that the entry is for.
-  struct Entry {
-    DeviceAddress base;
-    uint64_t size = 0;
-    uint64_t generation = 0;  // of the page table, whose first is 1
-    char* memory = nullptr;
-    Access access = Access::kNone;
-  };
+  static constexpr int kPlainShift = 12;  // small allocations lie side by side
 
-  char* Walk(DeviceAddress address, uint64_t size, Access access);
+  bool Holds(const Span& span, DeviceAddress address, uint64_t size, Access access) const {
+    const uint64_t offset = (address - span.base).value();
+    return span.generation == mmu_.generation() && offset < span.size &&
+           size <= span.size - offset && Covers(span.access, access);
+  }
+  const Span* Walk(DeviceAddress address, uint64_t size, Access access);
+  const Span* WalkPlain(DeviceAddress address, uint64_t size, Access access);
 
   const Mmu& mmu_;
   const DeviceOrdinal device_;
-  std::array<Entry, kEntries> entries_;
+  std::array<Span, kEntries> mapped_;
+  std::array<Span, kEntries> plain_;
 };
 
 }  // namespace twinmmu

@@ -71,12 +71,13 @@ void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream);
 // The same, for work that is given to the stream a handle names: that stream.
 inline Stream WorkStreamOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
   const Stream named = StreamOf(machine, context, stream);
-  if (!machine.eager) KeepDefaultOrder(machine, context, named);
+  if (!machine.simulator->IsBypassingStreams()) KeepDefaultOrder(machine, context, named);
   return named;
 }
 // And for work without a stream: the device.
 inline DeviceOrdinal WorkDeviceOf(Machine& machine, const Context& context) {
-  if (!machine.eager) KeepDefaultOrder(machine, context, Stream(context.device));
+  if (!machine.simulator->IsBypassingStreams())
+    KeepDefaultOrder(machine, context, Stream(context.device));
   return context.device;
 }
 

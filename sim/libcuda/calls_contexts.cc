@@ -28,6 +28,7 @@ ObjectKind KindOf(const PlainAllocation& memory) {
     case PlainKind::kRegistered:
       return ObjectKind::kRegisteredMemory;
     case PlainKind::kDevice:
+    case PlainKind::kModule:
       break;
   }
   return ObjectKind::kMemory;
@@ -39,6 +40,10 @@ void FreeWhatBelongsTo(Machine& machine, Context& context) {
   for (const PlainAllocation& memory : freed.value_or(std::vector<PlainAllocation>())) {
     machine.report.RemoveObject(KindOf(memory), memory.range.base.value());
   }
+  for (const uint64_t module : machine.modules.modules.RemoveOf(context)) {
+    machine.executor.UnloadModule(Module(context.device, module)).IgnoreError();
+  }
+  machine.modules.functions.RemoveOf(context);
   for (const uint64_t stream : machine.streams.streams.RemoveOf(context)) {
     machine.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     machine.report.RemoveObject(ObjectKind::kStream, stream);

@@ -46,6 +46,7 @@ def simulated_library(version, folder = ""):
             ":calls",
             ":%s_version" % name,
             "@com_google_absl//absl/base:core_headers",
+            "@com_google_absl//absl/container:flat_hash_map",
             "@com_google_absl//absl/strings",
             ":static_runtime",
         ],

@@ -50,7 +50,6 @@ DriverCode CannotStart(const absl::Status& status) {
 Machine::Machine(std::unique_ptr<Simulator> made, Report* report_of_process)
     : report(*report_of_process),
       simulator(std::move(made)),
-      eager(simulator->profile().stream_policy == StreamPolicy::kEager),
       vmm(**simulator->vmm()),
       executor(**simulator->executor()),
       contexts(simulator->profile().device_count()) {

@@ -13,6 +13,7 @@
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/exported_descriptors.h"
 #include "sim/libcuda/injector.h"
+#include "sim/libcuda/modules.h"
 #include "sim/libcuda/report.h"
 #include "sim/libcuda/settings.h"
 #include "sim/libcuda/streams.h"
@@ -29,11 +30,11 @@ struct Machine {
 
   Report& report;
   std::unique_ptr<Simulator> simulator;
-  const bool eager;  // work is done when the call returns: nothing can wait for it
   Vmm& vmm;
   Executor& executor;
   Contexts contexts;
   Streams streams;
+  Modules modules;
   ExportedDescriptors exported;
 };
 

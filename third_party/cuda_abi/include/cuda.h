@@ -25,6 +25,8 @@ typedef unsigned long long CUmemGenericAllocationHandle;
 typedef struct CUctx_st* CUcontext;
 typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
+typedef struct CUmod_st* CUmodule;
+typedef struct CUfunc_st* CUfunction;
 
 typedef enum cudaError_enum {
   CUDA_SUCCESS = 0,
@@ -368,6 +370,7 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuStreamGetCtx TWINMMU_CUDA_PTSZ(cuStreamGetCtx)
 #define cuStreamIsCapturing TWINMMU_CUDA_PTSZ(cuStreamIsCapturing)
 #define cuStreamAddCallback TWINMMU_CUDA_PTSZ(cuStreamAddCallback)
+#define cuLaunchKernel TWINMMU_CUDA_PTSZ(cuLaunchKernel)
 #define cuLaunchHostFunc TWINMMU_CUDA_PTSZ(cuLaunchHostFunc)
 #define cuStreamQuery TWINMMU_CUDA_PTSZ(cuStreamQuery)
 #define cuStreamSynchronize TWINMMU_CUDA_PTSZ(cuStreamSynchronize)
@@ -507,6 +510,13 @@ CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* argument,
                              unsigned int flags);
+CUresult cuModuleLoadData(CUmodule* module, const void* image);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name);
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                        unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                        unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+                        void** arguments, void** extra);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument);
 CUresult cuEventCreate(CUevent* event, unsigned int flags);
 CUresult cuEventDestroy(CUevent event);

@@ -1,0 +1,50 @@
+// KernelRun: a launch as work of a stream.
+
+#ifndef TWINMMU_SIM_KERNEL_RUN_H_
+#define TWINMMU_SIM_KERNEL_RUN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "api/allocation.h"
+#include "api/diagnostic_words.h"
+#include "api/driver_error.h"
+#include "sim/mmu.h"
+#include "sim/ptx/grid.h"
+#include "sim/stream_scheduler.h"
+
+namespace twinmmu {
+
+// Runs a grid a turn at a time, and ends all contexts if it faults, or if it has executed more than
+// the profile allows. Not thread-safe.
+class KernelRun {
+ public:
+  // `mmu` must outlive this object. `call_number`: of the launch, in the history.
+  KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number);
+
+  // Throws nothing. Once contexts have a fault there is nothing to do any more.
+  Progress Run(Turn turn);
+
+ private:
+  uint64_t AmountOf(Turn turn) const;
+  // Counts what a turn has cost; false: it was more than was left.
+  bool Pay(bool waited, uint64_t amount);
+  void Fault(const ptx::GridFault& fault);
+  void OverBudget();
+  void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
+
+  Mmu& mmu_;
+  const DeviceOrdinal device_;
+  const std::string kernel_;
+  const uint64_t call_number_;
+  const uint64_t threads_;  // no more than some
+  uint64_t left_;           // of the budget
+  uint64_t shared_;         // the amount of the next turn that others may wait for
+  std::chrono::steady_clock::time_point last_turn_;
+  ptx::Grid grid_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_KERNEL_RUN_H_

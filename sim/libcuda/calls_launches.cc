@@ -1,0 +1,190 @@
+// Launches.
+
+#include <string>
+#include <vector>
+
+#include "sim/kernel_calls.h"
+#include "sim/libcuda/call.h"
+#include "sim/libcuda/convert.h"
+#include "sim/libcuda/entry_points.h"
+#include "sim/libcuda/modules.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// The list that says where the arguments are, if there is no array of pointers to them.
+constexpr uint64_t kEnd = 0;            // CU_LAUNCH_PARAM_END
+constexpr uint64_t kBufferPointer = 1;  // CU_LAUNCH_PARAM_BUFFER_POINTER
+constexpr uint64_t kBufferSize = 2;     // CU_LAUNCH_PARAM_BUFFER_SIZE
+
+// CUlaunchAttributeID, as far as it matters here.
+enum LaunchAttribute : int {
+  kIgnore = 0,
+  kAccessPolicyWindow = 1,
+  kCooperative = 2,
+  kSynchronizationPolicy = 3,
+  kClusterDimension = 4,
+  kClusterSchedulingPolicy = 5,
+  kProgrammaticStreamSerialization = 6,
+  kPriority = 8,
+  kMemSyncDomainMap = 9,
+  kMemSyncDomain = 10,
+  kPreferredClusterDimension = 11,
+  kPreferredSharedMemoryCarveout = 14,
+  kNvlinkUtilCentricScheduling = 16,
+};
+
+struct CUlaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    int cooperative;
+    struct {
+      unsigned int x, y, z;
+    } cluster;
+  } value;
+};
+
+struct CUlaunchConfig {
+  unsigned int grid_x, grid_y, grid_z;
+  unsigned int block_x, block_y, block_z;
+  unsigned int shared_bytes;
+  CUstream stream;
+  CUlaunchAttribute* attributes;
+  unsigned int attribute_count;
+};
+
+// Pointers to the arguments. False: they are not all there.
+bool FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extra,
+                   std::vector<const void*>* arguments) {
+  if (kernel.parameters.empty()) return true;
+  if (parameters != nullptr) {
+    arguments->assign(parameters, parameters + kernel.parameters.size());
+    return extra == nullptr;
+  }
+  if (extra == nullptr) return false;
+  const char* buffer = nullptr;
+  uint64_t size = 0;
+  for (; ToNumber(*extra) != kEnd; extra += 2) {
+    if (ToNumber(*extra) == kBufferPointer) {
+      buffer = static_cast<const char*>(extra[1]);
+    } else if (ToNumber(*extra) == kBufferSize && extra[1] != nullptr) {
+      size = *static_cast<const size_t*>(extra[1]);
+    } else {
+      return false;
+    }
+  }
+  if (buffer == nullptr || size < kernel.parameter_bytes) return false;
+  for (const ptx::KernelInfo::Parameter& parameter : kernel.parameters) {
+    arguments->push_back(buffer + parameter.offset);
+  }
+  return true;
+}
+
+CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
+                CUstream stream, void** parameters, void** extra) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    const absl::StatusOr<Kernel> kernel = KernelOf(machine, context, function);
+    if (!kernel.ok()) return ToResult(kernel.status());
+    const absl::StatusOr<LoadedKernel> found =
+        machine.simulator->kernels().Find(site.name(), *kernel);
+    if (!found.ok()) return ToResult(found.status());
+    std::vector<const void*> arguments;
+    if (!FindArguments(*found->info, parameters, extra, &arguments)) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
+    return ToResult(machine.executor.Launch(WorkStreamOf(machine, context, stream), *kernel, config,
+                                            arguments));
+  });
+}
+
+// Those that say how fast something is to be done mean nothing here.
+DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int count) {
+  if (count != 0 && attributes == nullptr) return DriverCode::kInvalidValue;
+  for (unsigned int i = 0; i < count; ++i) {
+    switch (attributes[i].id) {
+      case kIgnore:
+      case kAccessPolicyWindow:
+      case kCooperative:
+      case kSynchronizationPolicy:
+      case kClusterSchedulingPolicy:
+      case kProgrammaticStreamSerialization:
+      case kPriority:
+      case kMemSyncDomainMap:
+      case kMemSyncDomain:
+      case kPreferredClusterDimension:
+      case kPreferredSharedMemoryCarveout:
+      case kNvlinkUtilCentricScheduling:
+        continue;
+      case kClusterDimension: {
+        const auto& cluster = attributes[i].value.cluster;
+        if (cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1) continue;
+        return DriverCode::kNotSupported;
+      }
+      default:
+        return DriverCode::kNotSupported;
+    }
+  }
+  return DriverCode::kSuccess;
+}
+
+}  // namespace
+
+absl::StatusOr<Kernel> KernelOf(Machine& machine, Context& context, CUfunction function) {
+  const uint64_t number = ToNumber(function);
+  const std::optional<KernelRecord> record = machine.modules.kernels.Find(number);
+  if (!record.has_value()) {
+    const std::optional<FunctionRecord> known = machine.modules.functions.Find(number);
+    return Kernel(known.has_value() ? known->context->device : context.device, number);
+  }
+  const absl::StatusOr<Module> module = LoadOn(machine, context, record->library);
+  if (!module.ok()) return module.status();
+  const absl::StatusOr<Kernel> kernel = machine.executor.GetKernel(*module, record->name);
+  if (kernel.ok() && record->dynamic_shared.has_value()) {
+    const absl::Status allowed =
+        machine.simulator->kernels().AllowDynamicShared(*kernel, *record->dynamic_shared);
+    if (!allowed.ok()) return allowed;
+  }
+  return kernel;
+}
+
+extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+                                   void** parameters, void** extra) {
+  const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
+  return Launch(TWINMMU_HERE(cuLaunchKernel), function, config, stream, parameters, extra);
+}
+TWINMMU_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
+
+// All blocks of a grid make progress together here, whatever its size.
+extern "C" CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
+                                              unsigned int grid_y, unsigned int grid_z,
+                                              unsigned int block_x, unsigned int block_y,
+                                              unsigned int block_z, unsigned int shared_bytes,
+                                              CUstream stream, void** parameters) {
+  const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
+  return Launch(TWINMMU_HERE(cuLaunchCooperativeKernel), function, config, stream, parameters,
+                nullptr);
+}
+TWINMMU_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
+
+extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                                     void** parameters, void** extra) {
+  const CallSite site = TWINMMU_HERE(cuLaunchKernelEx);
+  if (config == nullptr) {
+    return EnterInContext(site, [&](Machine&, Context&) { return NullPointer(site); });
+  }
+  const DriverCode attributes = CheckAttributes(config->attributes, config->attribute_count);
+  if (attributes != DriverCode::kSuccess) {
+    return EnterInContext(site, [&](Machine&, Context&) { return attributes; });
+  }
+  const LaunchConfig sizes{{config->grid_x, config->grid_y, config->grid_z},
+                           {config->block_x, config->block_y, config->block_z},
+                           config->shared_bytes};
+  return Launch(site, function, sizes, config->stream, parameters, extra);
+}
+TWINMMU_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,68 @@
+// Modules: what the program's modules, libraries and their kernels are, beside what they hold.
+
+#ifndef TWINMMU_SIM_LIBCUDA_MODULES_H_
+#define TWINMMU_SIM_LIBCUDA_MODULES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "api/executor.h"
+#include "sim/libcuda/streams.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::libcuda {
+
+using CUlibrary = struct CUlib_st*;
+using CUkernel = struct CUkern_st*;
+
+// Of a context, under the number that the simulator's executor gives them.
+struct ModuleRecord {
+  Context* context = nullptr;
+};
+struct FunctionRecord {
+  Context* context = nullptr;
+  uint64_t module = 0;
+};
+
+// Of no context: it is loaded on a device when it is first needed there.
+struct LibraryRecord {
+  std::string ptx;
+  std::map<int, uint64_t> modules;  // by device
+};
+struct KernelRecord {
+  uint64_t library = 0;
+  std::string name;
+  std::optional<uint32_t> dynamic_shared;  // that a launch may ask for, if the program said so
+};
+
+// Numbers that no module or function has.
+inline constexpr uint64_t kFirstLibrary = uint64_t{1} << 61;
+inline constexpr uint64_t kFirstKernel = uint64_t{1} << 62;
+
+struct Modules {
+  Records<ModuleRecord> modules;
+  Records<FunctionRecord> functions;
+  Records<LibraryRecord> libraries;
+  Records<KernelRecord> kernels;
+  std::atomic<uint64_t> last_id{0};
+};
+
+struct Machine;
+
+// For calls in `context`. Modules and functions that do not exist are of the device of the context;
+// the simulator refuses them.
+Module ModuleOf(Machine& machine, const Context& context, cuda_abi::CUmodule module);
+// The kernel of a function; also where it is a CUkernel, which stands for the function that it has
+// in the current context.
+absl::StatusOr<Kernel> KernelOf(Machine& machine, Context& context, cuda_abi::CUfunction function);
+
+// Of a library.
+absl::StatusOr<Module> LoadOn(Machine& machine, Context& context, uint64_t library);
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_MODULES_H_
