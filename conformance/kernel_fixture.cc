@@ -14,10 +14,6 @@ void KernelTest::TearDown() {
 bool KernelTest::LoadKernels() {
   if (kernels_.has_value()) return true;
   absl::StatusOr<Kernels> kernels = Kernels::Load(&executor(), device());
-  if (!traits().runs_kernels) {
-    ExpectUnsupported(kernels.status());
-    return false;
-  }
   EXPECT_THAT(kernels, IsOk());
   if (!kernels.ok()) return false;
   kernels_ = *std::move(kernels);

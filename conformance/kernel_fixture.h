@@ -16,8 +16,7 @@ class KernelTest : public MappedTest {
  protected:
   void TearDown() override;
 
-  // True: kernels() is ready. False: this target declares that it runs none, which has been
-  // asserted, or the test has failed; either way the test returns.
+  // True: kernels() is ready. False: the test has failed, and returns.
   bool LoadKernels();
   Kernels& kernels() { return *kernels_; }
 

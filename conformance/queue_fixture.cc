@@ -8,9 +8,7 @@ void QueuedWorkTest::SetUp() {
   KernelTest::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
   ASSERT_NO_FATAL_FAILURE(MapTheRest());
-  if (traits().runs_kernels) {
-    ASSERT_TRUE(LoadKernels());
-  }
+  ASSERT_TRUE(LoadKernels());
   TWINMMU_ASSERT_OK_AND_ASSIGN(stream_, executor().CreateStream(device()));
   // The first of its kind may wait for the device, to load what it needs.
   ASSERT_THAT(FillAll(stream_, memory(), 0), IsOk());
@@ -28,7 +26,7 @@ void QueuedWorkTest::TearDown() {
 }
 
 absl::Status QueuedWorkTest::KeepBusy(Stream stream) {
-  if (!traits().runs_kernels) return absl::OkStatus();
+  if (traits().work_timing != WorkTiming::kWhenever) return absl::OkStatus();
   // Tenths of a second: the calls of a test behind it take some milliseconds.
   constexpr uint64_t kRounds = 200000;
   const DeviceAddress word = Granules(4, 1).base;
@@ -44,20 +42,17 @@ QueuedWorkTest::Certainty QueuedWorkTest::certainty() const {
     case WorkTiming::kWhenever:
       break;
   }
-  return traits().runs_kernels ? Certainty::kQueued : Certainty::kUnknown;
+  return Certainty::kQueued;
 }
 
 void QueuedWorkTest::ExpectQueued(Stream stream) {
   const absl::StatusOr<bool> done = executor().QueryStream(stream);
   ASSERT_THAT(done, IsOk());
-  if (certainty() == Certainty::kUnknown) return;
   EXPECT_EQ(*done, certainty() == Certainty::kDone);
 }
 
-DriverCode QueuedWorkTest::Fate(const absl::Status& seen) const {
-  const bool faults =
-      certainty() == Certainty::kUnknown ? !seen.ok() : certainty() == Certainty::kQueued;
-  return faults ? DriverCode::kIllegalAddress : DriverCode::kSuccess;
+DriverCode QueuedWorkTest::Fate() const {
+  return certainty() == Certainty::kQueued ? DriverCode::kIllegalAddress : DriverCode::kSuccess;
 }
 
 absl::Status QueuedWorkTest::FillAll(Stream stream, const AddressRange& range, uint32_t byte) {

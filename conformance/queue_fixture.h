@@ -11,8 +11,8 @@ namespace twinmmu::conformance {
 // All of the reservation is mapped read-write. mapping() is for the work of the test, the granule
 // memory() of it where one is enough; the granule spare() is of another mapping.
 //
-// A stream that a kernel keeps busy has certainly not come to the work behind it. Where there are
-// no kernels, the target's declaration says what is certain (Traits::work_timing).
+// A stream that a kernel keeps busy has certainly not come to the work behind it. Where the target
+// declares when work runs, that is certain instead (Traits::work_timing).
 class QueuedWorkTest : public KernelTest {
  protected:
   void SetUp() override;
@@ -23,18 +23,17 @@ class QueuedWorkTest : public KernelTest {
   AddressRange memory() const { return Granules(0, 1); }
   AddressRange spare() const { return Granules(5, 1); }
 
-  // What `stream` is given after this waits for a long kernel, if there are kernels.
+  // What `stream` is given after this waits for a long kernel, unless it is declared when it runs.
   absl::Status KeepBusy(Stream stream);
 
-  enum class Certainty { kQueued, kDone, kUnknown };
+  enum class Certainty { kQueued, kDone };
   // What is known of work given to a stream behind KeepBusy before anybody waits for it.
   Certainty certainty() const;
   // Asserts that, by a query of the stream.
   void ExpectQueued(Stream stream);
   // The fate of such work when what it needs is taken from it: OK if it was done by then, otherwise
-  // ILLEGAL_ADDRESS; where it is not known, what `seen`, a synchronise, says, if it is one of
-  // these.
-  DriverCode Fate(const absl::Status& seen) const;
+  // ILLEGAL_ADDRESS.
+  DriverCode Fate() const;
 
   // Fills all of `range`.
   absl::Status FillAll(Stream stream, const AddressRange& range, uint32_t byte);

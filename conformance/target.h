@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "api/address.h"
 #include "api/driver.h"
 #include "conformance/rules.h"
 
@@ -23,9 +24,9 @@ enum class WorkTiming {
 
 // What tests branch on: never the name of an implementation. A wrong declaration fails a test.
 struct Traits {
-  // Executor loads modules and launches kernels. Where it does not, LoadModule is Unimplemented and
-  // every kernel rule asserts just that.
-  bool runs_kernels = true;
+  // Kernels are interpreted, and take a thousand times as long as on a device: a test that would
+  // have them go through gigabytes takes megabytes, and one of many rounds takes fewer.
+  bool interprets_kernels = false;
   // Host memory lies at its device address in the CPU's view too. Where it does not (a simulator
   // whose addresses are but numbers), the CPU is not asked.
   bool cpu_sees_host_memory = true;
@@ -36,6 +37,9 @@ struct Traits {
   // Nobody else uses the devices. Where others do, free memory moves by itself, and what only it
   // can show is not tested.
   bool sole_user = true;
+  // How much memory of a device the driver may take for its own streams and events as long as it is
+  // open; a leak takes it every time. What it takes at first use is not counted.
+  Bytes driver_may_take;
   // Departures from the rules that were seen on this target; any other departure is a failure, and
   // so is one that is declared and does not show.
   std::set<Deviation> deviations;

@@ -42,7 +42,7 @@ class Kernels {
  public:
   // Loads all kernels into the primary context of `device`. `executor` must outlive the result.
   // Errors, and then nothing stays loaded: what Executor::LoadModule and GetKernel give, as it is;
-  // so Unimplemented where the implementation runs no kernels. InvalidArgument: null executor.
+  // so Unimplemented where the implementation lacks something. InvalidArgument: null executor.
   static absl::StatusOr<Kernels> Load(Executor* executor, DeviceOrdinal device);
 
   Kernels(Kernels&& other) noexcept;

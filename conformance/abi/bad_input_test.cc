@@ -273,18 +273,15 @@ TEST_F(BadInputTest, CopiesBetweenInventedContexts) {
 
 // --- What only the genuine driver can do ---------------------------------------------------------
 
-TEST_F(BadInputTest, KernelsAndSharingAreNotSupported) {
+TEST_F(BadInputTest, SharingPlainMemoryIsNotSupported) {
   if (RanInNewProcess()) return;
   EnterState(State::kWithContext);
   const Buffer buffer(100);
-  const Function<CUresult(void*, const void*)> load("cuModuleLoadData");
   const Function<CUresult(void*, CUdeviceptr, size_t, int, unsigned long long)> export_range(
       "cuMemGetHandleForAddressRange");
   const Function<CUresult(void*, CUdeviceptr)> export_plain("cuIpcGetMemHandle");
-  void* module = nullptr;
   int descriptor = -1;
   char handle[64];
-  EXPECT_EQ(load(&module, "x"), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(export_range(&descriptor, buffer.address(), 4096, 1, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(export_plain(handle, buffer.address()), CUDA_ERROR_NOT_SUPPORTED);
 }

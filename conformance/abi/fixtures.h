@@ -17,8 +17,6 @@ struct Traits {
   // Null pointers, and handles that are dead or invented, are errors. The genuine driver ends the
   // process for many of them.
   bool survives_bad_pointers;
-  // Device code can be loaded and launched.
-  bool runs_kernels;
   // cuMemAlloc's memory can be exported: as a DMA-BUF and as an IPC handle.
   bool shares_plain_memory;
   // cuGetExportTable looks its tables up.

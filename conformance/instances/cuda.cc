@@ -47,6 +47,7 @@ TargetFactory CudaTarget(const CudaDriverOptions& options) {
     target.name = "cuda";
     target.driver = *std::move(driver);
     target.traits.deviations = ReferenceDeviations();
+    target.traits.driver_may_take = MiB(32);
     const absl::StatusOr<Vmm*> vmm = target.driver->vmm();
     if (!vmm.ok()) return Broken(vmm.status());
     target.traits.recorded = IsRecordedMachine(**vmm);

@@ -55,7 +55,7 @@ WorkTiming TimingOf(StreamPolicy policy) {
 
 Traits TraitsOf(const Profile& profile) {
   Traits traits;
-  traits.runs_kernels = false;
+  traits.interprets_kernels = true;
   traits.has_vmm = profile.HasVmm();
   traits.cpu_sees_host_memory = profile.window.claimed;
   traits.work_timing = TimingOf(profile.stream_policy);

@@ -1,4 +1,4 @@
-// HostKernels: the kernels of kernels/, run by the host, on a machine that runs none itself.
+// HostKernels: the kernels of kernels/, run by the host: mutants need thousands of launches.
 
 #ifndef TWINMMU_CONFORMANCE_MUTANTS_HOST_KERNELS_H_
 #define TWINMMU_CONFORMANCE_MUTANTS_HOST_KERNELS_H_

@@ -42,7 +42,7 @@ TargetFactory Machine(const std::string& profile, MakeReal make) {
     std::unique_ptr<Real> front = make(kernels.get(), kernels.get());
     target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
                                                      std::move(front));
-    target->traits.runs_kernels = true;
+    target->traits.interprets_kernels = false;
     return target;
   };
   return TargetFactory{profile, open};

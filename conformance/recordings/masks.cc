@@ -58,7 +58,7 @@ bool IsNameOfDevice(const Section&, const Json& recorded, const Json& seen, cons
 absl::Span<const Mask> SimulatorMasks() {
   static constexpr Mask kMasks[] = {
       {"device code",
-       "The simulator loads no modules and runs no kernels; what follows in that test depends on "
+       "A replay does not run the kernels of a recording; what follows in that test depends on "
        "them.",
        IsDeviceCode, true},
       {"undefined",

@@ -1,0 +1,172 @@
+// Modules, libraries and launches.
+
+#include <cstring>
+#include <string>
+
+#include "conformance/abi/fixtures.h"
+
+namespace twinmmu::abi {
+namespace {
+
+constexpr CUresult kInvalidImage = CUDA_ERROR_INVALID_IMAGE;
+
+const char kText[] = R"(.version 7.5
+.target sm_70
+.address_size 64
+.visible .global .align 4 .u32 offset = 100;
+.visible .entry add(.param .u64 at, .param .u32 value) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<4>;
+  ld.param.u64 %rd1, [at];
+  ld.param.u32 %r1, [value];
+  ld.global.u32 %r2, [offset];
+  add.u32 %r3, %r1, %r2;
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+)";
+
+using Load = Function<CUresult(void**, const void*)>;
+using LoadEx = Function<CUresult(void**, const void*, unsigned int, int*, void**)>;
+using Unload = Function<CUresult(void*)>;
+using GetFunction = Function<CUresult(void**, void*, const char*)>;
+using GetGlobal = Function<CUresult(CUdeviceptr*, size_t*, void*, const char*)>;
+using Launch = Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 unsigned, CUstream, void**, void**)>;
+
+class ModuleTest : public ContextTest {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    ASSERT_EQ(Load("cuModuleLoadData")(&module_, kText), CUDA_SUCCESS);
+    ASSERT_EQ(GetFunction("cuModuleGetFunction")(&add_, module_, "add"), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(Unload("cuModuleUnload")(module_), CUDA_SUCCESS);
+    ContextTest::TearDown();
+  }
+  unsigned int WordAt(CUdeviceptr address) {
+    unsigned int word = 0;
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemcpyDtoH(&word, address, sizeof(word)), CUDA_SUCCESS);
+    return word;
+  }
+
+  void* module_ = nullptr;
+  void* add_ = nullptr;
+};
+
+TEST_F(ModuleTest, ALaunchTakesPointersToItsArguments) {
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  unsigned int value = 7;
+  void* arguments[] = {&at, &value};
+  ASSERT_EQ(Launch("cuLaunchKernel")(add_, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 107u);
+}
+
+TEST_F(ModuleTest, ALaunchTakesABufferOfArguments) {
+  const Buffer word(4);
+  char buffer[12];
+  const CUdeviceptr at = word.address();
+  const unsigned int value = 8;
+  std::memcpy(buffer, &at, 8);
+  std::memcpy(buffer + 8, &value, 4);
+  size_t size = sizeof(buffer);
+  void* extra[] = {reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+  ASSERT_EQ(Launch("cuLaunchKernel")(add_, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
+            CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 108u);
+}
+
+TEST_F(ModuleTest, VariablesCanBeWritten) {
+  CUdeviceptr offset = 0;
+  size_t size = 0;
+  ASSERT_EQ(GetGlobal("cuModuleGetGlobal_v2")(&offset, &size, module_, "offset"), CUDA_SUCCESS);
+  EXPECT_EQ(size, 4u);
+  const unsigned int other = 1000;
+  EXPECT_EQ(cuMemcpyHtoD(offset, &other, 4), CUDA_SUCCESS);
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  unsigned int value = 1;
+  void* arguments[] = {&at, &value};
+  ASSERT_EQ(Launch("cuLaunchKernel")(add_, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 1001u);
+  EXPECT_EQ(GetGlobal("cuModuleGetGlobal_v2")(&offset, &size, module_, "none"),
+            CUDA_ERROR_NOT_FOUND);
+}
+
+TEST_F(ModuleTest, WhatIsMissingIsNotFound) {
+  void* none = nullptr;
+  EXPECT_EQ(GetFunction("cuModuleGetFunction")(&none, module_, "none"), CUDA_ERROR_NOT_FOUND);
+}
+
+TEST_F(ModuleTest, AnEmptyGridIsRefused) {
+  EXPECT_EQ(Launch("cuLaunchKernel")(add_, 0, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ModuleTest, TheLogSaysWhatIsWrong) {
+  char log[512] = "";
+  int options[] = {5, 6};  // the error log, and its size
+  void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
+  void* module = nullptr;
+  EXPECT_EQ(
+      LoadEx("cuModuleLoadDataEx")(
+          &module, ".version 7.5\n.target sm_70\n.address_size 64\nnonsense\n", 2, options, values),
+      CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::string(log).find("nonsense"), std::string::npos) << log;
+}
+
+TEST_F(ModuleTest, ImagesThatAreNoneAreRefused) {
+  void* module = nullptr;
+  EXPECT_EQ(Load("cuModuleLoadData")(&module, "this is no PTX"), kInvalidImage);
+}
+
+TEST_F(ModuleTest, AFunctionTellsAboutItself) {
+  const Function<CUresult(int*, int, void*)> get("cuFuncGetAttribute");
+  int value = 0;
+  EXPECT_EQ(get(&value, 0, add_), CUDA_SUCCESS);
+  EXPECT_EQ(value, 1024);
+  EXPECT_EQ(get(&value, 1, add_), CUDA_SUCCESS);
+  EXPECT_EQ(value, 0);
+  const Function<CUresult(void*, size_t, size_t*, size_t*)> parameter("cuFuncGetParamInfo");
+  size_t offset = 0;
+  size_t size = 0;
+  EXPECT_EQ(parameter(add_, 1, &offset, &size), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(size, 4u);
+  EXPECT_EQ(parameter(add_, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ModuleTest, OccupancyIsSensible) {
+  const Function<CUresult(int*, void*, int, size_t)> count(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  int blocks = 0;
+  EXPECT_EQ(count(&blocks, add_, 1024, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 2);
+  EXPECT_EQ(count(&blocks, add_, 64, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 32);
+}
+
+TEST_F(ModuleTest, ALibrarysKernelCanBeLaunched) {
+  const Function<CUresult(void**, const void*, int*, void**, unsigned, int*, void**, unsigned)>
+      load("cuLibraryLoadData");
+  void* library = nullptr;
+  ASSERT_EQ(load(&library, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  void* kernel = nullptr;
+  ASSERT_EQ(GetFunction("cuLibraryGetKernel")(&kernel, library, "add"), CUDA_SUCCESS);
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  unsigned int value = 3;
+  void* arguments[] = {&at, &value};
+  ASSERT_EQ(Launch("cuLaunchKernel")(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 103u);
+  EXPECT_EQ(Unload("cuLibraryUnload")(library), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi
