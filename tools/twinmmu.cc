@@ -33,6 +33,7 @@
 #include "tools/deviations.h"
 #include "tools/driver_library.h"
 #include "tools/info.h"
+#include "tools/litmus.h"
 #include "tools/random.h"
 #include "tools/record.h"
 #include "tools/run.h"
@@ -87,6 +88,8 @@ constexpr char kUsage[] =
     "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
     "  twinmmu soak [--minutes=1 --seed=1]        random programs over the allocators of api/\n"
     "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/observations.md\n"
+    "  twinmmu litmus FILE... [--backend=cuda]    litmus tests of alias coherence: what the model\n"
+    "                                             allows, and what a GPU shows\n"
     "  twinmmu record --out=FILE                  record calls with their results: the suite's,\n"
     "                                             random ones, or those of a file (--program)\n"
     "  twinmmu replay FILE...                     play recordings on the simulator, compare\n"
@@ -345,6 +348,25 @@ int Deviations() {
   return exit_code;
 }
 
+int Litmus(const std::vector<std::string>& files) {
+  int exit_code = 0;
+  for (const std::string& name : Backends("sim")) {
+    if (name == "sim") {
+      exit_code |= RunLitmus(files, nullptr, std::cout);
+    } else if (name == "cuda") {
+      const absl::StatusOr<std::unique_ptr<Driver>> driver = OpenCudaDriver(CudaOptions());
+      if (!driver.ok()) {
+        std::cerr << "twinmmu: " << driver.status().message() << "\n";
+        return 1;
+      }
+      exit_code |= RunLitmus(files, driver->get(), std::cout);
+    } else {
+      return UnknownBackend(name);
+    }
+  }
+  return exit_code;
+}
+
 int RecordBackend(int argc, char** argv) {
   const std::vector<std::string> backends = Backends("sim");
   if (backends.size() != 1) {
@@ -415,6 +437,7 @@ int Run(int argc, char** argv) {
   if (command == "replay") return ReplayFiles(operands, std::cout);
   if (command == "compare") return CompareFiles(operands, std::cout);
   if (command == "run") return RunOnSimulator(operands);
+  if (command == "litmus") return Litmus(operands);
   if (!operands.empty()) {
     std::cerr << "twinmmu: " << command << " does not know what \"" << operands.front()
               << "\" is.\n";

@@ -20,7 +20,7 @@ expect() {
 
 expect 0 "Every verdict is as expected." conformance
 # With addresses that are mere numbers, as all are under the thread sanitizer.
-expect 0 "cuda_on_sim: 290 rules: 209 holds" conformance --backend=sim,cuda_on_sim --profile=full-address-space
+expect 0 "cuda_on_sim: 290 rules: 260 holds" conformance --backend=sim,cuda_on_sim --profile=full-address-space
 expect 0 "cuda_on_sim: " conformance --backend=cuda_on_sim --profile=strict --sim-devices=3 --filter='*/peers.*:*/cuMemUnmap.*'
 expect 2 'there is no profile "b200"' conformance --backend=cuda_on_sim --profile=b200
 expect 0 "cuda_on_sim: 290 rules: 6 holds" conformance --backend=cuda_on_sim,cuda --filter='*/devices.*'
@@ -109,6 +109,17 @@ expect 0 " 0 sections differ" compare "$recordings/h200_suite.jsonl.zst" "$recor
 expect 2 "compare needs the names of two" compare "$map"
 expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
 expect 2 'conformance does not know what "now" is' conformance now
+
+# Litmus tests: the sample as it says, a wrong verdict, a line that cannot be read.
+litmus=sim/coherence/testdata/alias_litmus.jsonl
+expect 0 "65 tests: 65 as the file says, 0 differ, 0 could not be read" litmus "$litmus"
+expect 0 "A fence.proxy.alias would do: in P0 after instruction 1 and before instruction 2." litmus "$litmus"
+grep '"own-CoWR-fence"' "$litmus" | sed 's/forbidden/allowed/' > "$TEST_TMPDIR/wrong.jsonl"
+expect 1 "DIFFERS: the file says allowed" litmus "$TEST_TMPDIR/wrong.jsonl"
+echo '{"name": "odd", "threads": [["jump x"]], "assert": {"cond": "x == 1"}}' > "$TEST_TMPDIR/odd_litmus.jsonl"
+expect 1 "odd_litmus.jsonl:1: odd: P0 \"jump x\": unknown: instruction jump" litmus "$TEST_TMPDIR/odd_litmus.jsonl"
+expect 2 "litmus needs files" litmus
+expect 2 "cannot read /nonexistent" litmus /nonexistent
 
 # A baseline pins the verdicts: one of them changed by hand is the one difference.
 baseline="$TEST_TMPDIR/baseline.txt"

@@ -1,0 +1,82 @@
+#include "tools/litmus_ptx.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/coherence/litmus.h"
+
+namespace twinmmu {
+namespace {
+
+using testing::HasSubstr;
+
+coherence::LitmusTest Parse(const std::string& threads, const std::string& more = "") {
+  const absl::StatusOr<coherence::LitmusTest> test = coherence::ParseLitmus(absl::StrCat(
+      R"({"locations": {"x": {"aliases": ["x", "y"]}}, "assert": {"cond": "x == 1"}, "threads": )",
+      threads, more, "}"));
+  EXPECT_TRUE(test.ok()) << test.status();
+  return test.ok() ? *test : coherence::LitmusTest();
+}
+
+std::string KernelOf(const coherence::LitmusTest& test) {
+  const absl::StatusOr<LitmusKernel> kernel = MakeLitmusKernel(test);
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return kernel.ok() ? kernel->ptx : "";
+}
+
+TEST(LitmusPtxTest, WritesInstructionsAsTheyAre) {
+  const std::string ptx = KernelOf(
+      Parse(R"([["st.release.cta x, 1", "fence.sc.gpu", "atom.acq_rel.sys.cas r0, y, 1, 2"]])"));
+  EXPECT_THAT(ptx, HasSubstr("st.release.cta.global.u32 [%b0_0], 1;"));
+  EXPECT_THAT(ptx, HasSubstr("fence.sc.gpu;"));
+  EXPECT_THAT(ptx, HasSubstr("atom.acq_rel.sys.global.cas.b32 %t0_0, [%b0_2], 1, 2;"));
+}
+
+// A compiler that knows that two addresses are one takes the first value for the second load.
+TEST(LitmusPtxTest, GivesEachAccessAnAddressOfItsOwn) {
+  const std::string ptx = KernelOf(Parse(R"([["ld.weak r0, y", "ld.weak r1, y"]])"));
+  EXPECT_THAT(ptx, HasSubstr("ld.weak.global.u32 %t0_0, [%b0_0];"));
+  EXPECT_THAT(ptx, HasSubstr("ld.weak.global.u32 %t0_1, [%b0_1];"));
+}
+
+TEST(LitmusPtxTest, PutsThreadsOfACtaIntoABlock) {
+  const std::string threads = R"([["st.weak x, 1"], ["ld.weak r0, y"]])";
+  const absl::StatusOr<LitmusKernel> together =
+      MakeLitmusKernel(Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 0}])"));
+  const absl::StatusOr<LitmusKernel> apart =
+      MakeLitmusKernel(Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 1}])"));
+  ASSERT_TRUE(together.ok() && apart.ok());
+  EXPECT_EQ(together->ctas, 1u);
+  EXPECT_EQ(together->block_threads, 64u);
+  EXPECT_EQ(apart->ctas, 2u);
+  EXPECT_EQ(apart->block_threads, 32u);
+}
+
+TEST(LitmusPtxTest, MakesAKernelOfEachLaunch) {
+  const coherence::LitmusTest test =
+      Parse(R"([["launch{st.weak x, 1}", "launch{ld.weak r0, y}"]])");
+  const absl::StatusOr<std::string> ptx = MakeTaskKernels(test, 64);
+  ASSERT_TRUE(ptx.ok()) << ptx.status();
+  EXPECT_THAT(*ptx, HasSubstr(".entry task0("));
+  EXPECT_THAT(*ptx, HasSubstr(".entry task1("));
+}
+
+TEST(LitmusPtxTest, RefusesMulticast) {
+  const absl::StatusOr<LitmusKernel> kernel =
+      MakeLitmusKernel(Parse(R"([["multimem.st.weak m, 1"]])"));
+  EXPECT_EQ(kernel.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("multicast"));
+}
+
+TEST(LitmusPtxTest, RefusesSeveralDevices) {
+  const absl::StatusOr<LitmusKernel> kernel = MakeLitmusKernel(
+      Parse(R"([["st x, 1"], ["ld r0, y"]])", R"(, "layout": [{"gpu": 0}, {"gpu": 1}])"));
+  EXPECT_EQ(kernel.status().code(), absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace twinmmu
