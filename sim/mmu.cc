@@ -20,6 +20,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size
       plain(machine, window.plain(), &memory),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
+      aliases(coherence::AliasOptions(), nullptr),
       scheduler(machine.stream_policy, machine.stream_seed),
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}

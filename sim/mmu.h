@@ -11,6 +11,7 @@
 #include "api/allocation.h"
 #include "api/diagnostic_log.h"
 #include "sim/address_space.h"
+#include "sim/coherence/alias_monitor.h"
 #include "sim/contexts.h"
 #include "sim/fair_shared_mutex.h"
 #include "sim/history.h"
@@ -51,7 +52,7 @@ struct MappingRecord {
 // that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
 // `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
-// `log` guards itself; `history` says who may do what to it.
+// `log` and `aliases` guard themselves; `history` says who may do what to it.
 //
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
@@ -70,7 +71,8 @@ struct Mmu {
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;
-  uint32_t buffers_made = 0;  // the last number of a mapping or a plain allocation
+  uint32_t buffers_made = 0;        // the last number of a mapping or a plain allocation
+  coherence::AliasMonitor aliases;  // of pages with several mappings
   Contexts contexts;
   StreamScheduler scheduler;
   History history;

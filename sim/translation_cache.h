@@ -30,6 +30,8 @@ class TranslationCache {
     uint64_t generation = 0;  // of Mmu, whose first is 2
     char* memory = nullptr;   // of `base`
     Access access = Access::kNone;
+    bool armed = false;       // its memory has several mappings
+    uint32_t address_id = 0;  // of this one, or of plain memory: the number of the buffer
   };
 
   // A span around the `size` bytes at `address`, valid until the lock is let go or Find is called

@@ -111,6 +111,10 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mmu_.buffers_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.memory.AddMapping(mapping.allocation);
+  const PhysicalPages& pages = *allocation->pages;
+  if (pages.mappings == 2) {
+    mmu_.aliases.Arm(pages.backing.data(), pages.size.value());
+  }
   const bool hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping &&
                      allocation->properties.gpu_direct_rdma != 0;
   if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.number, 0});
@@ -161,6 +165,8 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
     if (*number == mapping.number) *number = 0;
   }
   mmu_.memory.SetRdma(mapping.allocation, rdma);
+  const PhysicalPages& pages = *mmu_.memory[mapping.allocation].pages;
+  if (pages.mappings == 2) mmu_.aliases.Disarm(pages.backing.data(), pages.size.value());
   mmu_.memory.RemoveMapping(mapping.allocation);
   mmu_.mappings.Remove(id);
 }

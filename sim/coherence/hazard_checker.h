@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "sim/coherence/litmus.h"
 #include "sim/coherence/ordering.h"
+#include "sim/coherence/program.h"
 #include "sim/coherence/view_machine.h"
 
 namespace twinmmu::coherence {
