@@ -52,6 +52,9 @@ ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile say
 ABSL_FLAG(std::string, stream_policy, "",
           "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: as "
           "its profile says");
+ABSL_FLAG(std::string, alias_policy, "",
+          "what its kernels and copies read through one of several addresses where an alias fence "
+          "is missing: coherent, stale, l1, random or random:NUMBER; default: as its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(bool, shared_devices, false,
@@ -134,11 +137,18 @@ absl::StatusOr<Profile> SimulatedMachine() {
   if (!profile.ok()) return profile;
   const int devices = absl::GetFlag(FLAGS_sim_devices);
   if (devices >= 0) profile->SetDeviceCount(devices);
-  const std::string policy = absl::GetFlag(FLAGS_stream_policy);
-  const absl::Status known = policy.empty() ? absl::OkStatus() : profile->SetStreamPolicy(policy);
-  if (known.ok()) return profile;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--stream-policy=", policy, ": ", known.message(), "."));
+  const std::string stream_policy = absl::GetFlag(FLAGS_stream_policy);
+  const std::string alias_policy = absl::GetFlag(FLAGS_alias_policy);
+  const auto wrong = [](absl::string_view flag, const std::string& policy,
+                        const absl::Status& status) {
+    return absl::InvalidArgumentError(absl::StrCat(flag, "=", policy, ": ", status.message(), "."));
+  };
+  absl::Status known = absl::OkStatus();
+  if (!stream_policy.empty()) known = profile->SetStreamPolicy(stream_policy);
+  if (!known.ok()) return wrong("--stream-policy", stream_policy, known);
+  if (!alias_policy.empty()) known = profile->SetAliasPolicy(alias_policy);
+  if (!known.ok()) return wrong("--alias-policy", alias_policy, known);
+  return profile;
 }
 
 // The same machine for the simulated driver; a flag that is not given leaves the environment as it
@@ -152,6 +162,7 @@ std::vector<std::pair<std::string, std::string>> MachineVariables() {
   set("TWINMMU_PROFILE", absl::GetFlag(FLAGS_profile));
   set("TWINMMU_DEVICES", devices < 0 ? "" : absl::StrCat(devices));
   set("TWINMMU_STREAM_POLICY", absl::GetFlag(FLAGS_stream_policy));
+  set("TWINMMU_ALIAS_POLICY", absl::GetFlag(FLAGS_alias_policy));
   return variables;
 }
 

@@ -44,6 +44,8 @@ expect 0 "1 holds" conformance --stream-policy=deferred --filter='*.FAULT_5_*'
 expect 0 "1 holds" conformance --stream-policy=seeded:18446744073709551615 --filter='*.FAULT_5_*'
 expect 2 "--stream-policy=lazy: it is eager, deferred" conformance --stream-policy=lazy
 expect 2 "--stream-policy=seeded:x: it is" conformance --stream-policy=seeded:x
+expect 2 "--alias-policy=fresh: it is coherent, stale" conformance --alias-policy=fresh
+expect 2 "--alias-policy=random:x: it is" info --backend=sim --alias-policy=random:x
 expect 2 "--stream-policy=deferred:1: it is" info --backend=sim --stream-policy=deferred:1
 expect 0 "5 holds, 1 unsupported" conformance --profile=no-vmm --filter='*/devices.*'
 echo '{"base": "strict", "devices": 3}' > "$TEST_TMPDIR/three.json"
