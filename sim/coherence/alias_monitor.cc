@@ -42,7 +42,7 @@ ThreadId AliasMonitor::Start(uint32_t threads, int, int, const Past&) {
 }
 
 void AliasMonitor::End(ThreadId, uint32_t, Past*) {}
-void AliasMonitor::HostWaited(const Past&) {}
+bool AliasMonitor::HostWaited(const Past&) { return false; }
 
 AliasMonitor::Meeting::Meeting() = default;
 AliasMonitor::Meeting::~Meeting() = default;
