@@ -88,6 +88,7 @@ void SimulatedExecutor::Perform(const Operation& operation) const {
 
 void SimulatedExecutor::Run(const Operation& operation) const {
   if (mmu_.contexts.HasFault()) return;
+  const coherence::Past past = mmu_.order.Begin(operation.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   if (!CanPerform(operation, &fault)) {
@@ -95,6 +96,7 @@ void SimulatedExecutor::Run(const Operation& operation) const {
     return ReportFault(mmu_, operation.call_number, fault);
   }
   Perform(operation);
+  mmu_.order.End(operation.order, past);
 }
 
 absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation, Returns returns) {
@@ -104,7 +106,7 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation,
     operation.read.kind = KindOf(operation.read);
     Fault fault;
     if (!CanPerform(operation, &fault)) return RefuseFault(mmu_, fault);
-    if (mmu_.scheduler.IsBypassed()) {
+    if (mmu_.IsBypassed()) {
       Perform(operation);
       return absl::OkStatus();
     }
@@ -149,18 +151,19 @@ absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& ope
   const AddressRange written = operation.written.used();
   const AddressRange read = operation.read.used();
   numbered.call_number = NumberOf(operation.call, written.empty() ? read : written);
-  const StreamScheduler::Point done = mmu_.scheduler.Submit(queue, {[this, numbered](Turn) {
-                                                                      Run(numbered);
-                                                                      return Progress::kDone;
-                                                                    },
-                                                                    operation.stream,
-                                                                    operation.call,
-                                                                    {written, read},
-                                                                    numbered.call_number});
+  numbered.order = mmu_.order.Submit(queue->order);
+  const StreamScheduler::Point done = mmu_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
+                                                                            Run(numbered);
+                                                                            return Progress::kDone;
+                                                                          },
+                                                                          operation.stream,
+                                                                          operation.call,
+                                                                          {written, read},
+                                                                          numbered.call_number});
   const bool waits =
       returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
   if (!waits) return absl::OkStatus();
-  mmu_.scheduler.Finish(done);
+  Finish({done, mmu_.order.Record(queue->order)});
   return mmu_.contexts.Check(operation.call);
 }
 

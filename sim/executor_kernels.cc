@@ -217,7 +217,7 @@ absl::Status SimulatedExecutor::UnloadModule(Module module) {
   static constexpr char kCall[] = "cuModuleUnload";
   const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
   if (!known.ok()) return known.status();
-  if (!mmu_.scheduler.IsBypassed()) mmu_.scheduler.FinishDevice(module.device());
+  mmu_.FinishDevice(module.device());
   const absl::Status usable = mmu_.contexts.Check(kCall);
   if (!usable.ok()) return usable;
   AddressRange image;
@@ -276,14 +276,15 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   if (!packed.ok()) return packed.status();
   ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
   const uint64_t number = NumberOf(kLaunchCall);
-  const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number);
+  const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number,
+                                               mmu_.order.Submit(queue->order));
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.stream = stream;
   work.call = kLaunchCall;
   work.call_number = number;
   work.kernel = true;
-  mmu_.scheduler.Submit(queue, std::move(work));
+  mmu_.scheduler.Submit(queue->work, std::move(work));
   return absl::OkStatus();
 }
 

@@ -116,11 +116,13 @@ std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
 
 }  // namespace
 
-KernelRun::KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number)
+KernelRun::KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number,
+                     OperationOrder::Operation operation)
     : mmu_(*mmu),
       device_(launch.device),
       kernel_(launch.kernel->name),
       call_number_(call_number),
+      operation_(std::move(operation)),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       left_(std::min(mmu->profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
             threads_),
@@ -160,10 +162,13 @@ bool KernelRun::Pay(bool waited, uint64_t amount) {
 
 Progress KernelRun::Run(Turn turn) {
   if (mmu_.contexts.HasFault()) return Progress::kDone;
+  if (!begun_) grid_.StartAfter(mmu_.order.Begin(operation_));
+  begun_ = true;
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   const ptx::Grid::State state = grid_.Run(amount);
   switch (state) {
     case ptx::Grid::State::kDone:
+      mmu_.order.End(operation_, grid_.past());
       return Progress::kDone;
     case ptx::Grid::State::kFaulted:
       Fault(grid_.fault());

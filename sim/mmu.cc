@@ -21,6 +21,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
       aliases(coherence::AliasOptions(), nullptr),
+      order(&aliases, machine.device_count()),
       scheduler(machine.stream_policy, machine.stream_seed),
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}

@@ -15,6 +15,7 @@
 #include "sim/contexts.h"
 #include "sim/fair_shared_mutex.h"
 #include "sim/history.h"
+#include "sim/operation_order.h"
 #include "sim/page_table.h"
 #include "sim/physical_memory.h"
 #include "sim/plain_memory.h"
@@ -52,7 +53,7 @@ struct MappingRecord {
 // that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
 // `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
-// `log` and `aliases` guard themselves; `history` says who may do what to it.
+// `log`, `aliases` and `order` guard themselves; `history` says who may do what to it.
 //
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
@@ -73,6 +74,7 @@ struct Mmu {
   Pool<MappingRecord> mappings;
   uint32_t buffers_made = 0;        // the last number of a mapping or a plain allocation
   coherence::AliasMonitor aliases;  // of pages with several mappings
+  OperationOrder order;             // as `aliases` wants to know it
   Contexts contexts;
   StreamScheduler scheduler;
   History history;
@@ -99,6 +101,16 @@ struct Mmu {
   // Whether `value` is a multiple of the minimum granularity.
   bool IsGranular(uint64_t value) const {
     return (value & (profile.minimum_granularity.value() - 1)) == 0;
+  }
+
+  // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
+  // nothing is queued, and nobody has to know what came after what.
+  bool IsBypassed() const { return scheduler.IsBypassed() && !aliases.active(); }
+  // Returns when all work is done that the device was given before.
+  void FinishDevice(DeviceOrdinal device) {
+    if (IsBypassed()) return;
+    scheduler.FinishDevice(device);
+    order.HostWaited(device);
   }
 
   // Another one, larger, after each change that takes something away from a device. At least 2.

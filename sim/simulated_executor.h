@@ -14,6 +14,7 @@
 #include "sim/handle_table.h"
 #include "sim/loaded_module.h"
 #include "sim/mmu.h"
+#include "sim/operation_order.h"
 #include "sim/plain_allocation.h"
 #include "sim/ptx/program.h"
 #include "sim/stream_scheduler.h"
@@ -88,7 +89,17 @@ class SimulatedExecutor : public Executor {
   std::vector<Diagnostic> Leaks() const;
 
  private:
-  using Queue = StreamScheduler::Queue;
+  // Of a stream: what runs, and what was promised about its order.
+  struct QueueState {
+    StreamScheduler::Queue work;
+    OperationOrder::Line order;
+  };
+  using Queue = std::shared_ptr<const QueueState>;
+  // What a stream was given up to some moment.
+  struct Point {
+    StreamScheduler::Point work;
+    OperationOrder::Moment moment;
+  };
 
   // What an operation writes or reads.
   struct Side {
@@ -121,6 +132,7 @@ class SimulatedExecutor : public Executor {
     // Once it is queued:
     bool synchronous = false;  // its memory wants to be done with when a call returns
     uint64_t call_number = 0;
+    OperationOrder::Operation order;
   };
   enum class Returns {
     kWhenQueued,
@@ -163,14 +175,19 @@ class SimulatedExecutor : public Executor {
   // Also that there is such a stream; `queue` gets its queue.
   absl::Status CheckStream(const char* call, Stream stream, Queue* queue);
   // There is such an event; `point` gets what it stands for.
-  absl::Status CheckEvent(const char* call, Event event, StreamScheduler::Point* point);
+  absl::Status CheckEvent(const char* call, Event event, Point* point);
+
+  Queue MakeQueue(DeviceOrdinal device);
+  // Where nothing is bypassed: what was given to the queue up to now; the host waits for it.
+  Point Record(const Queue& queue);
+  void Finish(const Point& point);
 
   // Writes a call that works into the history.
   uint64_t NumberOf(const char* call, const AddressRange& range = {}) const;
   absl::Status NoSuchStream(const char* call, Stream stream) const;
   absl::Status NoSuchEvent(const char* call, Event event) const;
 
-  absl::StatusOr<bool> Query(const char* call, const StreamScheduler::Point& point);
+  absl::StatusOr<bool> Query(const char* call, const Point& point);
 
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
   // it is PTX, and something in it is not covered here.
@@ -186,7 +203,7 @@ class SimulatedExecutor : public Executor {
   };
   struct EventState {
     DeviceOrdinal device;
-    StreamScheduler::Point point;
+    Point point;
     uint64_t made_by = 0;
   };
 

@@ -54,6 +54,9 @@ class Grid::Impl {
     most_resident_ = kMultiprocessors * std::max<uint64_t>(blocks, 1);
   }
 
+  void StartAfter(const coherence::Past& before) { past_ = before; }
+  const coherence::Past& past() const { return past_; }
+
   State Run(uint64_t instructions) {
     if (fault_.kind != GridFault::kNone) return State::kFaulted;
     left_ = static_cast<int64_t>(std::min<uint64_t>(instructions, int64_t{1} << 62));
@@ -164,12 +167,15 @@ class Grid::Impl {
   uint64_t quiet_ = 0;     // turns since a block got anywhere
   bool progress_ = false;  // in this slice
   GridFault fault_;
+  coherence::Past past_;
 };
 
 Grid::Grid(Mmu* mmu, Launch launch, int threads)
     : impl_(std::make_unique<Impl>(mmu, std::move(launch), threads)) {}
 Grid::~Grid() = default;
 
+void Grid::StartAfter(const coherence::Past& before) { impl_->StartAfter(before); }
+const coherence::Past& Grid::past() const { return impl_->past(); }
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
 

@@ -12,6 +12,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/executor.h"
+#include "sim/coherence/clock.h"
 #include "sim/mmu.h"
 #include "sim/ptx/program.h"
 
@@ -71,11 +72,16 @@ class Grid {
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
+  // Before the first Run: what was complete before the grid started.
+  void StartAfter(const coherence::Past& before);
+
   // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
   // way, and lets go of it now and then so that calls that change memory get their turn: what they
   // take away is not there for the next access. Does not throw.
   State Run(uint64_t instructions);
 
+  // What the grid did, and what was complete before it; once it is kDone.
+  const coherence::Past& past() const;
   // Once it is kFaulted.
   const GridFault& fault() const;
 
