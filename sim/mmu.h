@@ -20,6 +20,7 @@
 #include "sim/plain_memory.h"
 #include "sim/pool.h"
 #include "sim/profile.h"
+#include "sim/site_table.h"
 #include "sim/stream_scheduler.h"
 #include "sim/window.h"
 
@@ -52,7 +53,7 @@ struct MappingRecord {
 // that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
 // `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
-// `log` and `aliases` guard themselves; `history` says who may do what to it.
+// `log`, `aliases` and `sites` guard themselves; `history` says who may do what to it.
 //
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
@@ -71,8 +72,10 @@ struct Mmu {
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;
-  uint32_t buffers_made = 0;        // the last number of a mapping or a plain allocation
-  coherence::AliasMonitor aliases;  // of pages with several mappings
+  uint32_t buffers_made = 0;  // the last number of a mapping or a plain allocation
+  SiteTable sites;            // of what `aliases` is told
+  coherence::AliasMonitor::Report on_alias_hazard;  // may be null; set before anything runs
+  coherence::AliasMonitor aliases;                  // of pages with several mappings
   Contexts contexts;
   StreamScheduler scheduler;
   History history;
