@@ -21,6 +21,7 @@
 #include "sim/plain_memory.h"
 #include "sim/pool.h"
 #include "sim/profile.h"
+#include "sim/site_table.h"
 #include "sim/stream_scheduler.h"
 #include "sim/window.h"
 
@@ -53,7 +54,7 @@ struct MappingRecord {
 // that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
 // `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
-// `log`, `aliases` and `order` guard themselves; `history` says who may do what to it.
+// `log`, `aliases`, `order` and `sites` guard themselves; `history` says who may do what to it.
 //
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
@@ -72,9 +73,11 @@ struct Mmu {
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;
-  uint32_t buffers_made = 0;        // the last number of a mapping or a plain allocation
-  coherence::AliasMonitor aliases;  // of pages with several mappings
-  OperationOrder order;             // as `aliases` wants to know it
+  uint32_t buffers_made = 0;  // the last number of a mapping or a plain allocation
+  SiteTable sites;            // of what `aliases` is told
+  coherence::AliasMonitor::Report on_alias_hazard;  // may be null; set before anything runs
+  coherence::AliasMonitor aliases;                  // of pages with several mappings
+  OperationOrder order;                             // as `aliases` wants to know it
   Contexts contexts;
   StreamScheduler scheduler;
   History history;
