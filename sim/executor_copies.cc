@@ -3,6 +3,7 @@
 #include <cstring>
 #include <shared_mutex>
 
+#include "sim/alias_reports.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_executor.h"
@@ -64,23 +65,38 @@ bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) con
 
 template <typename Visit>
 void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const {
-  if (side.kind != Side::kHostPointer) return mmu_.ForEachPiece(side.range, visit);
-  visit(reinterpret_cast<char*>(side.range.base.value()), side.range.size.value());
+  DeviceAddress at = side.range.base;
+  if (side.kind == Side::kHostPointer) {
+    return visit(ToldWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
+                 side.range.size.value());
+  }
+  mmu_.ForEachPiece(side.range, [&](char* memory, uint64_t length) {
+    visit(ToldWork::Part{memory, at}, length);
+    at = at + Bytes(length);
+  });
 }
 
-void SimulatedExecutor::Perform(const Operation& operation) const {
+coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
+  if (!mmu_.aliases.active()) return SiteTable::kUnknown;
+  return mmu_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
+}
+
+void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* past) const {
+  ToldWork told(&mmu_, operation.stream.device(), SiteOf(operation.call), past);
   if (operation.kind == Operation::kFill) {
     const FillPattern& pattern = operation.pattern;
-    return ForEachPiece(operation.written, [&](char* to, uint64_t length) {
-      Repeat(to, length, pattern.value, pattern.width.value());
+    return ForEachPiece(operation.written, [&](const ToldWork::Part& to, uint64_t length) {
+      told.Write(to, {}, length,
+                 [&] { Repeat(to.memory, length, pattern.value, pattern.width.value()); });
     });
   }
   Side rest = operation.read;
-  ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+  ForEachPiece(operation.written, [&](ToldWork::Part to, uint64_t length) {
     rest.range.size = Bytes(length);
-    ForEachPiece(rest, [&](const char* from, uint64_t n) {
-      std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
-      to += n;
+    ForEachPiece(rest, [&](const ToldWork::Part& from, uint64_t n) {
+      // Undefined for the caller if they overlap, not for us.
+      told.Write(to, from, n, [&] { std::memmove(to.memory, from.memory, n); });
+      to = to.Behind(n);
     });
     rest.range.base = rest.range.base + Bytes(length);
   });
@@ -88,14 +104,14 @@ void SimulatedExecutor::Perform(const Operation& operation) const {
 
 void SimulatedExecutor::Run(const Operation& operation) const {
   if (mmu_.contexts.HasFault()) return;
-  const coherence::Past past = mmu_.order.Begin(operation.order);
+  coherence::Past past = mmu_.order.Begin(operation.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   if (!CanPerform(operation, &fault)) {
     mmu_.contexts.Raise(fault);
     return ReportFault(mmu_, operation.call_number, fault);
   }
-  Perform(operation);
+  Perform(operation, &past);
   mmu_.order.End(operation.order, past);
 }
 
@@ -107,7 +123,7 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation,
     Fault fault;
     if (!CanPerform(operation, &fault)) return RefuseFault(mmu_, fault);
     if (mmu_.IsBypassed()) {
-      Perform(operation);
+      Perform(operation, nullptr);
       return absl::OkStatus();
     }
     operation.synchronous = IsSynchronous(operation.written) || IsSynchronous(operation.read);

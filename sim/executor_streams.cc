@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "sim/alias_reports.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/leaks.h"
@@ -18,11 +19,17 @@ constexpr uint64_t kLastDefaultStream = 2;
 
 }  // namespace
 
-SimulatedExecutor::SimulatedExecutor(Mmu* mmu) : mmu_(*mmu) {
+SimulatedExecutor::SimulatedExecutor(Mmu* mmu)
+    : mmu_(*mmu), call_sites_(std::make_shared<const CallSites>()) {
+  mmu_.on_alias_hazard = [mmu](const coherence::AliasHazard& hazard) {
+    ReportAliasHazard(*mmu, hazard);
+  };
   for (int i = 0; i < mmu_.profile.device_count(); ++i) {
     default_queues_.push_back(MakeQueue(DeviceOrdinal(i)));
   }
 }
+
+SimulatedExecutor::~SimulatedExecutor() { mmu_.scheduler.Stop(); }
 
 SimulatedExecutor::Queue SimulatedExecutor::MakeQueue(DeviceOrdinal device) {
   return std::make_shared<const QueueState>(

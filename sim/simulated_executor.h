@@ -17,7 +17,9 @@
 #include "sim/operation_order.h"
 #include "sim/plain_allocation.h"
 #include "sim/ptx/program.h"
+#include "sim/site_table.h"
 #include "sim/stream_scheduler.h"
+#include "sim/told_work.h"
 
 namespace twinmmu {
 
@@ -31,7 +33,7 @@ class SimulatedExecutor : public Executor {
   // `mmu` must outlive this object. Work that is still queued in it when this object goes must not
   // run any more.
   explicit SimulatedExecutor(Mmu* mmu);
-  ~SimulatedExecutor() override { mmu_.scheduler.Stop(); }
+  ~SimulatedExecutor() override;
 
   absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
                                 Bytes size) override;
@@ -158,9 +160,12 @@ class SimulatedExecutor : public Executor {
   // Whether all that it uses is accessible; if not, `fault` says what.
   bool CanUse(const Operation& operation, const Side& side, Access access, Fault* fault) const;
   bool CanPerform(const Operation& operation, Fault* fault) const;
-  void Perform(const Operation& operation) const;
+  // `past`: of the operation, as for ToldWork.
+  void Perform(const Operation& operation, coherence::Past* past) const;
   template <typename Visit>
-  void ForEachPiece(const Side& side, const Visit& visit) const;
+  void ForEachPiece(const Side& side, const Visit& visit) const;  // visit(ToldWork::Part, size)
+  // The place that accesses of the call have. Not known as long as nobody asks for it.
+  coherence::Site SiteOf(const char* call) const;
   // Queued work: does what was asked for, or raises a fault and writes nothing.
   void Run(const Operation& operation) const;
 
@@ -208,6 +213,7 @@ class SimulatedExecutor : public Executor {
   };
 
   Mmu& mmu_;
+  const std::shared_ptr<const SiteSource> call_sites_;
   std::vector<Queue> default_queues_;  // by device
   // Guards what follows; no other lock is taken, and nothing run, while it is held.
   mutable std::mutex mutex_;
