@@ -23,9 +23,6 @@
 
 namespace twinmmu::coherence {
 
-// What an access was made by: a number that whoever reports hazards can make words of.
-using Site = uint32_t;
-
 // An access of `size` bytes, none of which crosses a page of 4 KiB.
 struct MonitoredAccess {
   char* memory = nullptr;
@@ -56,6 +53,8 @@ struct AliasOptions {
   Policy policy = Policy::kCoherent;
   uint64_t seed = 0;  // of Policy::kRandom
   bool check = true;  // for hazards
+  // About how much memory it may have. Beyond it, what was noted first is forgotten.
+  uint64_t limit = uint64_t{1} << 30;
 };
 
 // Thread-safe, but that a Session is for one thread. Whatever would need memory that the host does

@@ -5,7 +5,7 @@
 namespace twinmmu::coherence {
 namespace {
 
-using Range = std::pair<ThreadId, ThreadId>;
+using Range = Clock::Range;
 
 // The range that `thread` is in, or null.
 const Range* Find(const std::vector<Range>& ranges, ThreadId thread) {
@@ -30,12 +30,28 @@ std::vector<Range> Union(std::vector<Range> ranges) {
 
 }  // namespace
 
-Epoch Clock::Get(ThreadId thread) const {
-  if (data_ == nullptr) return 0;
-  if (Find(data_->ended, thread) != nullptr) return kAll;
-  const auto found = std::lower_bound(data_->threads.begin(), data_->threads.end(),
-                                      std::pair<ThreadId, Epoch>(thread, 0));
-  return found != data_->threads.end() && found->first == thread ? found->second : 0;
+Epoch Clock::Get(const Data& data, ThreadId thread) {
+  const std::vector<Entry>& threads = data.threads;
+  if (!threads.empty() && thread >= threads.front().first) {
+    // Where no number is left out, it is there; else it is before.
+    const size_t place = std::min<size_t>(thread - threads.front().first, threads.size() - 1);
+    if (threads[place].first == thread) return threads[place].second;
+    const auto end = threads.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto found = std::lower_bound(threads.begin(), end, Entry(thread, 0));
+    if (found != end && found->first == thread) return found->second;
+  }
+  return Find(data.ended, thread) == nullptr ? 0 : kAll;
+}
+
+bool Clock::Includes(const Data& a, const Data& b) {
+  if (b.threads.size() > a.threads.size() && a.ended.empty()) return false;
+  return std::all_of(b.ended.begin(), b.ended.end(),
+                     [&](const Range& range) {
+                       const Range* in = Find(a.ended, range.first);
+                       return in != nullptr && range.second <= in->second;
+                     }) &&
+         std::all_of(b.threads.begin(), b.threads.end(),
+                     [&](const Entry& entry) { return Get(a, entry.first) >= entry.second; });
 }
 
 Clock::Data Clock::Merge(const Data& a, const Data& b) {
@@ -49,7 +65,7 @@ Clock::Data Clock::Merge(const Data& a, const Data& b) {
   auto i = a.threads.begin();
   auto j = b.threads.begin();
   while (i != a.threads.end() || j != b.threads.end()) {
-    std::pair<ThreadId, Epoch> next;
+    Entry next;
     if (j == b.threads.end() || (i != a.threads.end() && i->first < j->first)) {
       next = *i++;
     } else if (i == a.threads.end() || j->first < i->first) {
@@ -64,26 +80,54 @@ Clock::Data Clock::Merge(const Data& a, const Data& b) {
   return merged;
 }
 
+void Clock::Add(Data data) {
+  data_ = std::make_shared<const Data>(data_ == nullptr ? std::move(data) : Merge(*data_, data));
+}
+
 void Clock::Raise(ThreadId thread, Epoch epoch) {
   if (epoch == 0 || Get(thread) >= epoch) return;
   Data one;
   one.threads.emplace_back(thread, epoch);
-  data_ = std::make_shared<const Data>(data_ == nullptr ? std::move(one) : Merge(*data_, one));
+  Add(std::move(one));
+}
+
+void Clock::Raise(std::vector<Entry> entries) {
+  if (entries.empty()) return;
+  Data many;
+  many.threads = std::move(entries);
+  if (data_ == nullptr || !Includes(*data_, many)) Add(std::move(many));
 }
 
 void Clock::AddEnded(ThreadId first, ThreadId last) {
   Data one;
   one.ended.emplace_back(first, last);
-  data_ = std::make_shared<const Data>(data_ == nullptr ? std::move(one) : Merge(*data_, one));
+  Add(std::move(one));
 }
 
 void Clock::Join(const Clock& other) {
   if (other.data_ == nullptr || data_ == other.data_) return;
-  if (data_ == nullptr) {
+  if (data_ == nullptr || Includes(*other.data_, *data_)) {
     data_ = other.data_;
-    return;
+  } else if (!Includes(*data_, *other.data_)) {
+    data_ = std::make_shared<const Data>(Merge(*data_, *other.data_));
   }
-  data_ = std::make_shared<const Data>(Merge(*data_, *other.data_));
+}
+
+bool Clock::HasAll(const Range& range) const {
+  const Range* const in = data_ == nullptr ? nullptr : Find(data_->ended, range.first);
+  return range.first > range.second || (in != nullptr && range.second <= in->second);
+}
+
+Range Clock::EndedRange() const {
+  Range greatest(1, 0);
+  if (data_ == nullptr) return greatest;
+  for (const Range& range : data_->ended) {
+    if (greatest.first > greatest.second ||
+        range.second - range.first > greatest.second - greatest.first) {
+      greatest = range;
+    }
+  }
+  return greatest;
 }
 
 void Clock::AppendTo(std::vector<uint64_t>* key) const {
