@@ -100,14 +100,9 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
 
 // "kernel copy, PTX line 12 (copy.cu:7), ld.global.u32, thread (0, 0, 0) of block (1, 0, 0): ..."
 std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
-  std::string words = absl::StrCat("kernel ", fault.kernel);
-  if (fault.position.line != 0) {
-    absl::StrAppend(&words, ", PTX line ", fault.position.line);
-    if (fault.source.line != 0 && !fault.source_file.empty()) {
-      absl::StrAppend(&words, " (", fault.source_file, ":", fault.source.line, ")");
-    }
-    absl::StrAppend(&words, ", ", fault.instruction, ", thread ", InWords(fault.thread),
-                    " of block ", InWords(fault.block));
+  std::string words = ptx::InWords(fault.kernel, fault.place);
+  if (fault.place.position.line != 0) {
+    absl::StrAppend(&words, ", thread ", InWords(fault.thread), " of block ", InWords(fault.block));
   }
   absl::StrAppend(&words, ": ", WhatHappened(fault, device));
   if (!fault.words.empty()) absl::StrAppend(&words, ": ", fault.words);

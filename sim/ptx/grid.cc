@@ -39,6 +39,7 @@ class Grid::Impl {
       : mmu_(*mmu), launch_(std::move(launch)), threads_(std::max(threads, 1)) {
     static std::atomic<uint64_t> grids{0};
     const Program& program = *launch_.program;
+    context_.mmu = &mmu_;
     context_.launch = &launch_;
     context_.code = &program.code();
     context_.kernel =
@@ -54,8 +55,10 @@ class Grid::Impl {
     most_resident_ = kMultiprocessors * std::max<uint64_t>(blocks, 1);
   }
 
-  void StartAfter(const coherence::Past& before) { past_ = before; }
-  const coherence::Past& past() const { return past_; }
+  void StartAfter(const coherence::Past& before) {
+    context_.before = before;
+    past_ = before;
+  }
 
   State Run(uint64_t instructions) {
     if (fault_.kind != GridFault::kNone) return State::kFaulted;
@@ -73,12 +76,16 @@ class Grid::Impl {
     }
     Work();
     for (std::thread& helper : helpers) helper.join();
-    if (fault_.kind != GridFault::kNone) return State::kFaulted;
+    if (fault_.kind != GridFault::kNone) {
+      for (const BlockPointer& block : parked_) block->EndThreads(&past_);
+      return State::kFaulted;
+    }
     if (next_ == total_ && parked_.empty()) return State::kDone;
     return progress_ ? State::kRunning : State::kWaiting;
   }
 
   const GridFault& fault() const { return fault_; }
+  const coherence::Past& past() const { return past_; }
 
  private:
   using BlockPointer = std::unique_ptr<Block>;
@@ -142,6 +149,7 @@ class Grid::Impl {
     begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
     if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
     --resident_;
+    block->EndThreads(&past_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));
   }
@@ -175,8 +183,8 @@ Grid::Grid(Mmu* mmu, Launch launch, int threads)
 Grid::~Grid() = default;
 
 void Grid::StartAfter(const coherence::Past& before) { impl_->StartAfter(before); }
-const coherence::Past& Grid::past() const { return impl_->past(); }
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
+const coherence::Past& Grid::past() const { return impl_->past(); }
 
 }  // namespace twinmmu::ptx

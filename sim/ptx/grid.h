@@ -43,10 +43,7 @@ struct GridFault {
   };
   Kind kind = kNone;
   std::string kernel;
-  Position position;  // of the instruction in the PTX
-  SourceLine source;
-  std::string source_file;  // if known
-  std::string instruction;  // its opcode and modifiers, as written
+  CodePlace place;
   Dim3 thread;
   Dim3 block;
   DeviceAddress address;  // of an access
@@ -72,7 +69,7 @@ class Grid {
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
-  // Before the first Run: what was complete before the grid started.
+  // Before the first Run: what was complete before the grid starts, for the monitor of aliases.
   void StartAfter(const coherence::Past& before);
 
   // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
@@ -80,10 +77,10 @@ class Grid {
   // take away is not there for the next access. Does not throw.
   State Run(uint64_t instructions);
 
-  // What the grid did, and what was complete before it; once it is kDone.
-  const coherence::Past& past() const;
   // Once it is kFaulted.
   const GridFault& fault() const;
+  // Once it is kDone or kFaulted: what was complete before it, and what it did itself.
+  const coherence::Past& past() const;
 
  private:
   class Impl;

@@ -75,6 +75,10 @@ class ProgramBuilder {
       if (!status.ok()) return status;
     }
     for (size_t i = 0; i < module().functions.size(); ++i) {
+      code_->functions[i].first_site = code_->sites;
+      code_->sites += static_cast<uint32_t>(module().functions[i].body.size()) + 1;
+    }
+    for (size_t i = 0; i < module().functions.size(); ++i) {
       if (!module().functions[i].entry || !code_->functions[i].defined) continue;
       status = AddKernel(static_cast<int>(i));
       if (!status.ok()) return status;
@@ -270,6 +274,44 @@ Program::~Program() = default;
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::Make(const Module& parsed) {
   return ProgramBuilder(parsed).Build();
+}
+
+CodePlace PlaceOf(const Code& code, size_t function, size_t instruction) {
+  CodePlace place;
+  const std::vector<Instruction>& body = code.module.functions[function].body;
+  if (instruction >= body.size()) return place;
+  const Instruction& found = body[instruction];
+  place.position = found.position;
+  place.source = found.source;
+  place.instruction = found.opcode;
+  for (const std::string& modifier : found.modifiers) {
+    absl::StrAppend(&place.instruction, ".", modifier);
+  }
+  const size_t file = static_cast<size_t>(std::max(found.source.file, 0));
+  if (file < code.module.files.size()) place.source_file = code.module.files[file];
+  return place;
+}
+
+std::string InWords(const std::string& kernel, const CodePlace& place) {
+  std::string words = absl::StrCat("kernel ", kernel);
+  if (place.position.line == 0) return words;
+  absl::StrAppend(&words, ", PTX line ", place.position.line);
+  if (place.source.line != 0 && !place.source_file.empty()) {
+    absl::StrAppend(&words, " (", place.source_file, ":", place.source.line, ")");
+  }
+  absl::StrAppend(&words, ", ", place.instruction);
+  return words;
+}
+
+std::string Program::SiteInWords(uint32_t part, uint32_t index) const {
+  const std::vector<FunctionCode>& functions = code_->functions;
+  const auto behind = std::upper_bound(
+      functions.begin(), functions.end(), index,
+      [](uint32_t site, const FunctionCode& function) { return site < function.first_site; });
+  if (part >= kernels_.size() || behind == functions.begin()) return "no kernel";
+  const size_t function = static_cast<size_t>(behind - functions.begin()) - 1;
+  return InWords(kernels_[part].name,
+                 PlaceOf(*code_, function, index - functions[function].first_site));
 }
 
 const KernelInfo* Program::FindKernel(absl::string_view name) const {

@@ -33,7 +33,7 @@ class GridTest : public testing::Test {
   static constexpr Bytes kGranule = MiB(2);
   static constexpr uint64_t kEnough = uint64_t{1} << 26;
 
-  GridTest() {
+  explicit GridTest(const Profile& profile = Profile::ReferenceH200(2)) : profile_(profile) {
     range_ = *vmm_.AddressReserve(4 * kGranule);
     MapGranule(0, Access::kReadWrite);
   }
@@ -115,14 +115,14 @@ class GridTest : public testing::Test {
   // The same of one that ends well.
   void RunKernel(absl::string_view body, uint32_t threads = 32, uint32_t blocks = 1) {
     EXPECT_EQ(Run(Kernel(body), Dim3{blocks, 1, 1}, Dim3{threads, 1, 1}), Grid::State::kDone)
-        << fault_.instruction << ": " << fault_.words;
+        << fault_.place.instruction << ": " << fault_.words;
   }
   GridFault::Kind FaultOf(absl::string_view body, uint32_t threads = 32) {
     EXPECT_EQ(Run(Kernel(body), Dim3(), Dim3{threads, 1, 1}), Grid::State::kFaulted);
     return fault_.kind;
   }
 
-  const Profile profile_ = Profile::ReferenceH200(2);
+  const Profile profile_;
   Mmu mmu_{profile_, *Window::Make(profile_.window, profile_.default_alignment(),
                                    PlainMemory::AddressesFor(profile_))};
   SimulatedVmm vmm_{&mmu_};
