@@ -5,20 +5,17 @@
 namespace twinmmu::coherence {
 namespace {
 
-constexpr uint32_t kCellBytes = 4;
-constexpr uint32_t kMaxCells = kPageBytes / kCellBytes;
-constexpr uint8_t kWhole = 0xf;
+constexpr uint32_t kBytesOfCell = 4;
+constexpr uint32_t kMaxCells = kPageBytes / kBytesOfCell;
 constexpr uint64_t kPageCost = 256;  // of a page without cells, about
-// What covers more of a page than this is one entry.
-constexpr uint32_t kMaxCelled = 64;
 // So many different accesses are not met; if so, all is forgotten.
 constexpr size_t kMaxKinds = size_t{1} << 20;
 
 // The bytes of the cell of `index` that lie from `first` to `last` of the page.
 uint8_t MaskOf(uint32_t index, uint32_t first, uint32_t last) {
-  const uint32_t begin = index * kCellBytes;
+  const uint32_t begin = index * kBytesOfCell;
   uint8_t mask = 0;
-  for (uint32_t i = 0; i < kCellBytes; ++i) {
+  for (uint32_t i = 0; i < kBytesOfCell; ++i) {
     if (first <= begin + i && begin + i <= last) mask |= static_cast<uint8_t>(1u << i);
   }
   return mask;
@@ -55,12 +52,11 @@ uint32_t HazardChecker::FindKind(const Kind& kind) {
   return found->second;
 }
 
-inline uint32_t HazardChecker::KindOf(const Now& now, uint8_t mask) {
-  const Kind kind{now.mark.address, now.mark.site, now.strength, now.writes, mask};
-  uint32_t& recent =
-      recent_[(kind.site * 4 + kind.writes * 2 + (mask == kWhole ? 1 : 0)) % recent_.size()];
-  if (recent == 0 || !(kinds_[recent] == kind)) recent = FindKind(kind);
-  return recent;
+uint32_t HazardChecker::KindOf(const Now& now, uint8_t mask) {
+  const Kind kind(now.mark, now.strength, now.writes, mask);
+  Recent& recent = RecentOf(kind);
+  if (recent.number == 0 || !(recent.kind == kind)) recent = {kind, FindKind(kind)};
+  return recent.number;
 }
 
 void HazardChecker::MakeRoom(uint64_t number) {
@@ -75,8 +71,9 @@ void HazardChecker::MakeRoom(uint64_t number) {
 inline HazardChecker::Cell* HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
   if (index >= page->cells.size()) {
     const size_t before = page->cells.capacity();
-    size_t size = 8;
-    while (size <= index) size *= 2;
+    // Whoever touches much of a page touches most of it.
+    size_t size = 16;
+    while (size <= index) size *= 8;
     page->cells.resize(std::min<size_t>(size, kMaxCells));
     bytes_ += (page->cells.capacity() - before) * sizeof(Cell);
     if (bytes_ > limit_) MakeRoom(number);
@@ -85,13 +82,14 @@ inline HazardChecker::Cell* HazardChecker::CellOf(Page* page, uint64_t number, s
 }
 
 inline bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
-  if (earlier.address != now.address || earlier.writes != now.writes ||
-      (earlier.mask & ~now.mask) != 0) {
+  if (earlier.address != now.address || earlier.writes() != now.writes() ||
+      (earlier.mask() & ~now.mask()) != 0) {
     return false;
   }
-  if (now.writes) return !now.strength.IsStrong();
-  return !now.strength.IsStrong() || (now.strength.semantics == earlier.strength.semantics &&
-                                      now.strength.scope == earlier.strength.scope);
+  const Strength strength = now.strength();
+  if (!strength.IsStrong()) return true;
+  const Strength before = earlier.strength();
+  return !now.writes() && strength.semantics == before.semantics && strength.scope == before.scope;
 }
 
 inline bool HazardChecker::IsBefore(const Ordering& ordering, const Cell* cell, const Entry& entry,
@@ -109,7 +107,7 @@ void HazardChecker::Report(const Now& now, const Mark& earlier, const Kind& kind
   const Ordering& ordering = now.ordering;
   const bool reached = ordering.IsReached(earlier, now.mark.thread);
   const bool same = earlier.address == now.mark.address;
-  if (ordering.IsMorallyStrong(earlier.thread, earlier.address, kind.strength, now.mark.thread,
+  if (ordering.IsMorallyStrong(earlier.thread, earlier.address, kind.strength(), now.mark.thread,
                                now.mark.address, now.strength) &&
       (same || !reached)) {
     return;
@@ -123,7 +121,7 @@ void HazardChecker::Report(const Now& now, const Mark& earlier, const Kind& kind
                       : Hazard::kAlias;
   report.first = earlier;
   report.second = now.mark;
-  report.first_writes = kind.writes;
+  report.first_writes = kind.writes();
   report.second_writes = now.writes;
   report.missing_fence = !same && reached;
   now.reports->push_back(report);
@@ -136,7 +134,7 @@ inline bool HazardChecker::Compare(const Now& now, const Kind& kind, const Cell*
   const Kind& earlier = kinds_[entry.kind];
   const bool same_thread = entry.thread == now.mark.thread;
   if (same_thread && Replaces(kind, earlier)) return true;
-  if ((!earlier.writes && !now.writes) || (earlier.mask & kind.mask) == 0) return false;
+  if ((!earlier.writes() && !now.writes) || (earlier.mask() & kind.mask()) == 0) return false;
   if (!same_thread || earlier.address != kind.address) {
     const Mark mark{entry.thread, entry.epoch, earlier.address, earlier.site};
     if (!IsBefore(now.ordering, cell, entry, mark, now.mark)) {
@@ -144,7 +142,7 @@ inline bool HazardChecker::Compare(const Now& now, const Kind& kind, const Cell*
       return false;
     }
   }
-  return now.writes && !now.strength.IsStrong() && (earlier.mask & ~kind.mask) == 0;
+  return now.writes && !now.strength.IsStrong() && (earlier.mask() & ~kind.mask()) == 0;
 }
 
 void HazardChecker::PruneObservers(Cell* cell) {
@@ -183,7 +181,7 @@ void HazardChecker::CheckCell(const Now& now, Page* page, Cell* cell, uint32_t b
   for (const RangeEntry& range : page->ranges) {
     const Kind& earlier = kinds_[range.entry.kind];
     const uint8_t mask = MaskOf(byte / kCellBytes, range.first, range.last);
-    if ((!earlier.writes && !now.writes) || (mask & kind.mask) == 0) continue;
+    if ((!earlier.writes() && !now.writes) || (mask & kind.mask()) == 0) continue;
     if (range.entry.thread == own.thread && earlier.address == kind.address) continue;
     const Mark mark{range.entry.thread, range.entry.epoch, earlier.address, earlier.site};
     if (!now.ordering.IsBefore(mark, own.thread, kind.address)) Report(now, mark, earlier);
@@ -193,7 +191,7 @@ void HazardChecker::CheckCell(const Now& now, Page* page, Cell* cell, uint32_t b
   for (size_t i = 0; i < size; ++i) {
     const Entry entry = (*cell)[i];
     if (Compare(now, kind, cell, entry)) continue;
-    if (oldest == size && !kinds_[entry.kind].writes) oldest = kept;
+    if (oldest == size && !kinds_[entry.kind].writes()) oldest = kept;
     (*cell)[kept++] = entry;
   }
   if (kept >= kMaxAccesses) {
@@ -213,9 +211,11 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
   const size_t end = std::min<size_t>(page->cells.size(), last / kCellBytes + 1);
   for (size_t index = first / kCellBytes; index < end; ++index) {
     Cell& cell = page->cells[index];
+    DropForgotten(page, &cell);
     const size_t size = cell.size();
-    Kind kind = kinds_[number];
-    kind.mask = MaskOf(static_cast<uint32_t>(index), first, last);
+    if (size == 0) continue;
+    const Kind kind(now.mark, now.strength, now.writes,
+                    MaskOf(static_cast<uint32_t>(index), first, last));
     size_t kept = 0;
     for (size_t i = 0; i < size; ++i) {
       const Entry entry = cell[i];
@@ -248,11 +248,23 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
                     static_cast<uint16_t>(last)});
 }
 
+void HazardChecker::DropForgotten(Page* page, Cell* cell) const {
+  // They came before all others.
+  while (cell->size() != 0 && (*cell)[0].thread < first_kept_) {
+    for (size_t i = 1; i < cell->size(); ++i) (*cell)[i - 1] = (*cell)[i];
+    cell->Resize(cell->size() - 1);
+  }
+  page->ranges.erase(
+      std::remove_if(page->ranges.begin(), page->ranges.end(),
+                     [&](const RangeEntry& range) { return range.entry.thread < first_kept_; }),
+      page->ranges.end());
+}
+
 void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t size,
                           const Mark& mark, const Strength& strength, bool writes,
                           std::vector<HazardReport>* reports) {
-  if (kinds_.size() > kMaxKinds) Collapse();
   const Now now{ordering, mark, strength, writes, reports};
+  if (kinds_.size() > kMaxKinds) Collapse();
   const uint64_t number = PageOf(first);
   Page* page = pages_.Find(number);
   if (page == nullptr) {
@@ -263,6 +275,7 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
   const auto begin = static_cast<uint32_t>(first % kPageBytes);
   const uint32_t end = begin + size;
   if (size > kMaxCelled) {
+    page->quick_cells = 0;
     CheckRange(now, page, begin, end - 1);
     return;
   }
@@ -270,8 +283,11 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
     const uint32_t index = byte / kCellBytes;
     const bool whole = begin <= byte && byte + kCellBytes <= end;
     const uint8_t mask = whole ? kWhole : MaskOf(index, begin, end - 1);
-    CheckCell(now, page, CellOf(page, number, index), byte, KindOf(now, mask));
+    Cell* const cell = CellOf(page, number, index);
+    if (first_kept_ != 0) DropForgotten(page, cell);
+    CheckCell(now, page, cell, byte, KindOf(now, mask));
   }
+  page->quick_cells = page->ranges.empty() ? page->cells.size() : 0;
 }
 
 void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes,
@@ -290,7 +306,7 @@ void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<M
     Cell& cell = page->cells[index];
     for (size_t i = 0; i < cell.size(); ++i) {
       const Entry entry = cell[i];
-      if (!kinds_[entry.kind].writes) continue;
+      if (!kinds_[entry.kind].writes()) continue;
       // Also what an atomic operation has seen that this read has seen.
       const bool chained = cell.more != nullptr &&
                            std::any_of(cell.more->observers.begin(), cell.more->observers.end(),
@@ -335,9 +351,10 @@ void HazardChecker::Forget(LocationId first, LocationId last) {
 void HazardChecker::Collapse() {
   pages_.Clear();
   bytes_ = 0;
+  first_kept_ = 0;
   kinds_.resize(1);
   numbers_.clear();
-  recent_.fill(0);
+  recent_.fill({});
 }
 
 void HazardChecker::AppendTo(std::vector<uint64_t>* key) const {

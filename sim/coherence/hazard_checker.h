@@ -41,6 +41,10 @@ class HazardChecker {
   // what it races with. Call it before the access synchronises by what it reads.
   void Check(const Ordering& ordering, LocationId first, uint32_t size, const Mark& mark,
              const Strength& strength, bool writes, std::vector<HazardReport>* reports);
+  // The same of a weak access, if it is one like most others: by words to a page that is known,
+  // with nothing to tell. False: it is not, so call Check.
+  [[gnu::always_inline]] bool CheckQuickly(const Ordering& ordering, LocationId first,
+                                           uint32_t size, const Mark& mark, bool writes);
   // A strong read, with mark `by`, saw these writes.
   void Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes, const Mark& by);
 
@@ -48,28 +52,43 @@ class HazardChecker {
   void Forget(LocationId first, LocationId last);
   // Where nothing runs: all that was is in order.
   void Collapse();
+  // The same, but what is noted of threads from `first` on stays. Costs nothing.
+  void CollapseBefore(ThreadId first) { first_kept_ = first; }
   // About how much memory it has.
   uint64_t bytes() const { return bytes_; }
 
   void AppendTo(std::vector<uint64_t>* key) const;
 
  private:
+  static constexpr uint32_t kCellBytes = 4;
+  static constexpr uint8_t kWhole = 0xf;  // Kind::mask
+  // What covers more of a page than this is one entry.
+  static constexpr uint32_t kMaxCelled = 64;
+
   // All of an access but when it was: few are different.
   struct Kind {
+    Kind() = default;
+    Kind(const Mark& mark, const Strength& strength, bool writes, uint8_t mask)
+        : address(mark.address),
+          site(mark.site),
+          traits(uint32_t{mask} | uint32_t{writes} << 8 |
+                 static_cast<uint32_t>(strength.semantics) << 16 |
+                 static_cast<uint32_t>(strength.scope) << 24) {}
+    uint8_t mask() const { return static_cast<uint8_t>(traits); }  // of the bytes of the cell
+    bool writes() const { return (traits >> 8 & 1) != 0; }
+    Strength strength() const {
+      return {static_cast<Semantics>(traits >> 16 & 0xff), static_cast<Scope>(traits >> 24)};
+    }
+    bool operator==(const Kind& other) const {
+      return site == other.site && address == other.address && traits == other.traits;
+    }
+    bool operator<(const Kind& other) const {
+      return std::tie(site, address, traits) < std::tie(other.site, other.address, other.traits);
+    }
+
     AddressId address = 0;
     Site site = 0;
-    Strength strength;
-    bool writes = false;
-    uint8_t mask = 0;  // of the bytes of the cell
-    bool operator==(const Kind& other) const {
-      return site == other.site && address == other.address && writes == other.writes &&
-             mask == other.mask && strength.semantics == other.strength.semantics &&
-             strength.scope == other.strength.scope;
-    }
-    bool operator<(const Kind& other) const { return Key() < other.Key(); }
-    std::tuple<Site, AddressId, bool, uint8_t, Semantics, Scope> Key() const {
-      return {site, address, writes, mask, strength.semantics, strength.scope};
-    }
+    uint32_t traits = 0;  // in one, as they are compared at each access
   };
   struct Entry {
     ThreadId thread = 0;
@@ -108,6 +127,12 @@ class HazardChecker {
     std::array<Entry, 2> entries;
     std::unique_ptr<More> more;
   };
+  [[gnu::always_inline]] bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
+                                              const Mark& mark, bool writes) const;
+  [[gnu::always_inline]] bool CheckCellQuickly(const Ordering& ordering, Cell* cell,
+                                               const Mark& mark, bool writes,
+                                               uint32_t number) const;
+  bool IsEmpty(const Entry& entry) const { return entry.kind == 0 || entry.thread < first_kept_; }
   struct RangeEntry {
     Entry entry;
     uint16_t first;  // bytes of the page
@@ -116,6 +141,11 @@ class HazardChecker {
   struct Page {
     std::vector<Cell> cells;  // as many as were needed
     std::vector<RangeEntry> ranges;
+    size_t quick_cells = 0;  // how many there are; 0 where there are ranges
+  };
+  struct Recent {  // a kind that was met
+    Kind kind;
+    uint32_t number = 0;
   };
   // An access that is being made.
   struct Now {
@@ -126,7 +156,12 @@ class HazardChecker {
     std::vector<HazardReport>* reports;
   };
 
+  Recent& RecentOf(const Kind& kind) {
+    return recent_[(kind.site * 4 + (kind.writes() ? 2 : 0) + (kind.mask() == kWhole ? 1 : 0)) %
+                   recent_.size()];
+  }
   uint32_t KindOf(const Now& now, uint8_t mask);
+  void DropForgotten(Page* page, Cell* cell) const;
   uint32_t FindKind(const Kind& kind);
   Cell* CellOf(Page* page, uint64_t number, size_t index);
   void MakeRoom(uint64_t number);
@@ -143,11 +178,61 @@ class HazardChecker {
 
   uint64_t limit_;
   uint64_t bytes_ = 0;
+  ThreadId first_kept_ = 0;
   PageMap<Page> pages_;
   std::vector<Kind> kinds_{1};
   std::map<Kind, uint32_t> numbers_;
-  std::array<uint32_t, 16> recent_{};  // kinds
+  std::array<Recent, 16> recent_{};
 };
+
+inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
+                                           const Mark& mark, bool writes) const {
+  if (IsEmpty(entry)) return true;
+  const Kind& kind = kinds_[entry.kind];
+  return (!writes && !kind.writes()) ||
+         ordering.IsBefore({entry.thread, entry.epoch, kind.address, kind.site}, mark.thread,
+                           mark.address);
+}
+
+inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Cell* cell, const Mark& mark,
+                                            bool writes, uint32_t number) const {
+  const Entry own{mark.thread, mark.epoch, number};
+  Entry& first = cell->entries[0];
+  Entry& second = cell->entries[1];
+  if (cell->more != nullptr) return false;
+  const bool one = IsEmpty(second);
+  Entry& last = one ? first : second;
+  if (last.kind == number && last.thread == mark.thread) {
+    last.epoch = mark.epoch;
+    return true;
+  }
+  if (!IsQuicklyBefore(ordering, first, mark, writes)) return false;
+  if (writes) {
+    if (!one && !IsQuicklyBefore(ordering, second, mark, writes)) return false;
+    first = own;
+    second.kind = 0;
+    return true;
+  }
+  if (!one) return false;
+  (IsEmpty(first) ? first : second) = own;
+  return true;
+}
+
+inline bool HazardChecker::CheckQuickly(const Ordering& ordering, LocationId first, uint32_t size,
+                                        const Mark& mark, bool writes) {
+  const Kind kind(mark, Strength(), writes, kWhole);
+  const Recent& recent = RecentOf(kind);
+  Page* const page = pages_.Find(PageOf(first));
+  if ((first | size) % kCellBytes != 0 || page == nullptr || !(recent.kind == kind)) return false;
+  const uint64_t begin = first % kPageBytes / kCellBytes;
+  const uint64_t end = begin + size / kCellBytes;
+  if (end > page->quick_cells || size > kMaxCelled) return false;
+  for (uint64_t i = begin; i < end; ++i) {
+    // What was done of it already, Check may do again.
+    if (!CheckCellQuickly(ordering, &page->cells[i], mark, writes, recent.number)) return false;
+  }
+  return true;
+}
 
 }  // namespace twinmmu::coherence
 
