@@ -107,7 +107,7 @@ class AliasMonitor::Impl {
   bool Disarm(const char* memory, uint64_t size);
   ThreadId Start(uint32_t threads, int device, int sm, const Past& past);
   void End(ThreadId first, uint32_t threads, Past* past);
-  void HostWaited(const Past& past);
+  bool HostWaited(const Past& past);
 
   // Notes a weak access, if it is one like most others. False: it is not, and nothing was done.
   [[gnu::always_inline]] bool NoteQuickly(const MonitoredAccess& access, bool writes) {
@@ -263,15 +263,14 @@ void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Past* past) {
   if (running_ == 0) blind_ = false;
 }
 
-void AliasMonitor::Impl::HostWaited(const Past& past) {
-  if (running_ != 0 || !past.all.HasAll({first_noted_, next_thread_ - 1})) return;
+bool AliasMonitor::Impl::HostWaited(const Past& past) {
+  if (running_ != 0 || !past.all.HasAll({first_noted_, next_thread_ - 1})) return false;
   values_.ForgetAll();
   flags_.ForgetAll();
   caches_.Clear();
   older_.clear();
   ordering_.Forget();
   sms_.clear();
-  // Late, so that no past that is still around speaks of numbers that are used again.
   const bool restarts = next_thread_ >= kManyThreads;
   if (restarts) next_thread_ = 1;
   first_noted_ = next_thread_;
@@ -280,6 +279,7 @@ void AliasMonitor::Impl::HostWaited(const Past& past) {
   } else {
     checker_.CollapseBefore(first_noted_);
   }
+  return restarts;
   exhausted_ = false;
 }
 
@@ -396,6 +396,13 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
   atomic_pieces_.clear();
   if (!values_.HasPage(LocationOf(access.memory)) &&
       !values_.HasPage(LocationOf(access.memory) + size - 1)) {
+    // Nobody wrote. A cache may hold what is there from now on.
+    if (options_.policy == Policy::kL1 && Caches::Serves(access.strength, atomic)) {
+      for (uint64_t i = 0; i < size; i += kWordBytes) {
+        caches_.Fill(SmOf(access.thread), LocationOf(access.memory) + i, access.address,
+                     NumberOf(Mark()));
+      }
+    }
     return false;
   }
   TouchValues(access.memory, size);
@@ -655,9 +662,9 @@ void AliasMonitor::End(ThreadId first, uint32_t threads, Past* past) {
   impl_->End(first, threads, past);
 }
 
-void AliasMonitor::HostWaited(const Past& past) {
+bool AliasMonitor::HostWaited(const Past& past) {
   const std::lock_guard lock(impl_->mutex());
-  impl_->HostWaited(past);
+  return impl_->HostWaited(past);
 }
 
 AliasMonitor::Meeting::Meeting() = default;
