@@ -33,7 +33,7 @@ constexpr uint64_t kMaxFlag = 8;
 constexpr uint32_t kMaxOlder = 256;
 
 // The checker keeps that much memory where nothing runs, so that the next grid need not ask for it.
-constexpr uint64_t kMaxIdle = 32 << 20;
+constexpr uint64_t kMaxIdle = 128 << 20;
 
 LocationId LocationOf(const char* memory) { return reinterpret_cast<uintptr_t>(memory); }
 
