@@ -22,14 +22,17 @@ void BlockThreads::End(coherence::Past* past) {
 }
 
 void BlockThreads::Arrive(int barrier, int warp, Lanes lanes) {
-  Session(&monitor_).Arrive(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
+  if (known())
+    Session(&monitor_).Arrive(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
 }
 
 void BlockThreads::Leave(int barrier, int warp, Lanes lanes) {
-  Session(&monitor_).Leave(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
+  if (known())
+    Session(&monitor_).Leave(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
 }
 
 void BlockThreads::Meet(int warp, Lanes met, Lanes go_on) {
+  if (!known()) return;
   Session session(&monitor_);
   coherence::AliasMonitor::Meeting meeting;
   session.Arrive(FirstOf(warp), met, &meeting);

@@ -28,13 +28,16 @@ class BlockThreads {
   // Ends them. What they did goes into `past`.
   void End(coherence::Past* past);
 
+  // Whether the monitor had numbers for them. If not, nothing is to be told of them.
+  bool known() const { return first_ != 0; }
   // The thread of lane 0 of a warp; the others follow.
   coherence::ThreadId FirstOf(int warp) const {
     return first_ + static_cast<coherence::ThreadId>(warp) * kLanes;
   }
   coherence::Site sites() const { return sites_; }
 
-  // At a barrier of the block: lanes come, those that waited go on, all have gone on.
+  // At a barrier of the block: lanes come, those that waited go on, all have gone on. These do
+  // nothing where the threads are not known.
   void Arrive(int barrier, int warp, Lanes lanes);
   void Leave(int barrier, int warp, Lanes lanes);
   void Close(int barrier) { meetings_[static_cast<size_t>(barrier)] = {}; }

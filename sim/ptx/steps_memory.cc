@@ -15,7 +15,9 @@ bool IsAcquire(Order order) { return order >= Order::kAcquire && order != Order:
 bool IsRelease(Order order) { return order >= Order::kRelease; }
 
 void TellFence(Warp& warp, const Step& step, Lanes lanes) {
-  const coherence::ThreadId first = warp.block().threads().FirstOf(warp.number());
+  const BlockThreads& threads = warp.block().threads();
+  if (!threads.known()) return;
+  const coherence::ThreadId first = threads.FirstOf(warp.number());
   coherence::AliasMonitor::Session session(&warp.block().aliases());
   switch (static_cast<FenceKind>(step.detail)) {
     case FenceKind::kMemory:
@@ -35,7 +37,8 @@ void TellFence(Warp& warp, const Step& step, Lanes lanes) {
 // M in memory, R in registers. Relaxed atomic accesses, so that blocks on several threads of the
 // host may do as the threads of a GPU do.
 template <typename M, typename R>
-void ReadLanes(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memory) {
+__attribute__((always_inline)) inline void ReadLanes(Warp& warp, const Step& step, Lanes lanes,
+                                                     const LaneMemory& memory) {
   const bool acquire = IsAcquire(step.memory.order);
   for (int i = 0; i < step.memory.count; ++i) {
     R* const to = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
@@ -54,7 +57,8 @@ void ReadLanes(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memo
 }
 
 template <typename M, typename R>
-void WriteLanes(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memory) {
+__attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& step, Lanes lanes,
+                                                      const LaneMemory& memory) {
   const bool release = IsRelease(step.memory.order);
   for (int i = 0; i < step.memory.count; ++i) {
     const R* const from = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);

@@ -6,6 +6,7 @@ namespace twinmmu::ptx {
 
 Telling::Telling(Warp* warp, const Step& step)
     : told_(warp->told()),
+      lanes_(warp->block().threads().known() ? told_.lanes : 0),
       first_(warp->block().threads().FirstOf(warp->number())),
       session_(&warp->block().aliases()) {
   access_.size = step.memory.size();

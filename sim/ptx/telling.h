@@ -36,7 +36,7 @@ class Telling {
   }
 
  private:
-  bool Tells(int lane) const { return (told_.lanes >> lane & 1) != 0; }
+  bool Tells(int lane) const { return (lanes_ >> lane & 1) != 0; }
   const coherence::MonitoredAccess& Of(int lane, char* memory) {
     access_.memory = memory;
     access_.armed = (told_.armed >> lane & 1) != 0;
@@ -46,6 +46,7 @@ class Telling {
   }
 
   const ToldLanes& told_;
+  const Lanes lanes_;
   const coherence::ThreadId first_;
   coherence::MonitoredAccess access_;
   coherence::AliasMonitor::Session session_;

@@ -75,7 +75,7 @@ class GridTest : public testing::Test {
     return absl::StrCat(".version 8.0\n.target sm_90\n.address_size 64\n", functions);
   }
   // A kernel `k` whose parameter, the address of the memory, is in %rd1, %tid.x in %r1, and whose
-  // own word, by %tid.x, is at %rd2. Line 1 of `body` is line 12 of the module.
+  // own word, by %tid.x, is at %rd2. Line 1 of `body` is line 11 of the module.
   static std::string Kernel(absl::string_view body) {
     return absl::StrCat(
         ".visible .entry k(.param .u64 p)\n{\n.reg .pred %p<10>; .reg .b16 %h<20>;\n"
