@@ -151,11 +151,16 @@ CONFORMANCE_TEST(AliasTest, ALIAS_10, NoAtomicAdditionThroughAliasesIsLost) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());
   const Stream stream(device());
+  const bool may_lose = traits().loses_aliased_atomics;
+  // Of blocks, and of rounds.
+  const uint32_t count = may_lose ? 4 : traits().interprets_kernels ? 16 : 64;
+  const uint32_t all = 7 + count * Kernels::kThreadsPerBlock * count;
   ASSERT_THAT(kernels().Store32(stream, work().base, 7), IsOk());
-  ASSERT_THAT(kernels().Count(stream, work().base, alias().base, 64, 64), IsOk());
+  ASSERT_THAT(kernels().Count(stream, work().base, alias().base, count, count), IsOk());
   for (const DeviceAddress word : {work().base, alias().base}) {
     ASSERT_THAT(kernels().Load32(stream, word, result()), IsOk());
-    EXPECT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(7u + 64 * Kernels::kThreadsPerBlock * 64));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const uint32_t counted, ReadResult<uint32_t>());
+    EXPECT_TRUE(may_lose ? counted < all : counted == all) << counted << " of " << all;
   }
 }
 

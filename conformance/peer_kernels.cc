@@ -185,22 +185,23 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_15, DevicesWithoutTheFenceOldOrNew) {
 
 CONFORMANCE_TEST(PeerKernelTest, PEER_16, NoAtomicAdditionOfTwoDevicesIsLost) {
   if (!LoadKernels()) return;
-  constexpr uint32_t kBlocks = 16;
-  constexpr uint32_t kRounds = 64;
+  const bool may_lose = traits().loses_aliased_atomics;
+  const uint32_t blocks = may_lose ? 2 : traits().interprets_kernels ? 4 : 16;
+  const uint32_t rounds = may_lose ? 4 : traits().interprets_kernels ? 16 : 64;
+  const uint32_t all = 7 + 2 * blocks * Kernels::kThreadsPerBlock * rounds;
   for (const AddressRange& memory : {own_memory(), peer_memory()}) {
     ASSERT_NO_FATAL_FAILURE(MapAlias(memory));
     ASSERT_THAT(kernels(device()).Store32(Stream(device()), memory.base, 7), IsOk());
     ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
     for (const DeviceOrdinal each : {device(), peer()}) {
-      ASSERT_THAT(kernels(each).Count(Stream(each), memory.base, alias(), kBlocks, kRounds),
-                  IsOk());
+      ASSERT_THAT(kernels(each).Count(Stream(each), memory.base, alias(), blocks, rounds), IsOk());
     }
     ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
     ASSERT_THAT(executor().SynchronizeDevice(peer()), IsOk());
     for (const DeviceOrdinal each : {device(), peer()}) {
       ASSERT_THAT(kernels(each).Load32(Stream(each), alias(), result(each)), IsOk());
-      EXPECT_THAT(ReadResult<uint32_t>(each),
-                  IsOkAndHolds(7 + 2 * kBlocks * Kernels::kThreadsPerBlock * kRounds));
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const uint32_t counted, ReadResult<uint32_t>(each));
+      EXPECT_TRUE(may_lose ? counted < all : counted == all) << counted << " of " << all;
     }
   }
 }
