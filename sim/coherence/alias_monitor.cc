@@ -32,6 +32,9 @@ constexpr uint64_t kMaxFlag = 8;
 // A thread that has read an older value so many times gets the newest: caches do not last for ever.
 constexpr uint32_t kMaxOlder = 256;
 
+// The checker keeps that much memory where nothing runs, so that the next grid need not ask for it.
+constexpr uint64_t kMaxIdle = 128 << 20;
+
 LocationId LocationOf(const char* memory) { return reinterpret_cast<uintptr_t>(memory); }
 
 // What lies there, of 1 or 4 bytes, aligned. Others may write at the same time.
@@ -77,6 +80,7 @@ class AliasMonitor::Impl {
       : options_(options),
         report_(std::move(report)),
         keeps_values_(options.policy != Policy::kCoherent),
+        quick_(!keeps_values_ && options.check),
         ordering_(options.modes),
         checker_(options.limit / 2),
         values_(ViewMachine::kMaxWrites, options.limit / 4),
@@ -103,8 +107,19 @@ class AliasMonitor::Impl {
   bool Disarm(const char* memory, uint64_t size);
   ThreadId Start(uint32_t threads, int device, int sm, const Past& past);
   void End(ThreadId first, uint32_t threads, Past* past);
-  void HostWaited(const Past& past);
+  bool HostWaited(const Past& past);
 
+  // Notes a weak access, if it is one like most others. False: it is not, and nothing was done.
+  [[gnu::always_inline]] bool NoteQuickly(const MonitoredAccess& access, bool writes) {
+    Mark mark;
+    return quick_ && access.armed && !access.strength.IsStrong() &&
+           ordering_.TryNext(access.thread, access.address, access.site, &mark) &&
+           checker_.CheckQuickly(ordering_, LocationOf(access.memory), access.size, mark, writes);
+  }
+  // Whether nothing is to be done after a store.
+  bool IsQuicklyDone(const MonitoredAccess& access) const {
+    return quick_ && !access.strength.IsStrong() && flags_.empty();
+  }
   const char* Load(const MonitoredAccess& access, char* older);
   void BeforeStore(const MonitoredAccess& access);
   void AfterStore(const MonitoredAccess& access);
@@ -153,6 +168,7 @@ class AliasMonitor::Impl {
   const AliasOptions options_;
   const Report report_;
   const bool keeps_values_;
+  const bool quick_;
   std::mutex mutex_;  // guards the rest
   uint64_t armed_ = 0;
   ThreadId next_thread_ = 1;
@@ -247,12 +263,23 @@ void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Past* past) {
   if (running_ == 0) blind_ = false;
 }
 
-void AliasMonitor::Impl::HostWaited(const Past& past) {
-  if (running_ != 0 || !past.all.HasAll({first_noted_, next_thread_ - 1})) return;
-  Forget();
-  // Late, so that no past that is still around speaks of numbers that are used again.
-  if (next_thread_ >= kManyThreads) next_thread_ = 1;
+bool AliasMonitor::Impl::HostWaited(const Past& past) {
+  if (running_ != 0 || !past.all.HasAll({first_noted_, next_thread_ - 1})) return false;
+  values_.ForgetAll();
+  flags_.ForgetAll();
+  caches_.Clear();
+  older_.clear();
+  ordering_.Forget();
+  sms_.clear();
+  const bool restarts = next_thread_ >= kManyThreads;
+  if (restarts) next_thread_ = 1;
   first_noted_ = next_thread_;
+  if (restarts || checker_.bytes() > kMaxIdle) {
+    checker_.Collapse();
+  } else {
+    checker_.CollapseBefore(first_noted_);
+  }
+  return restarts;
   exhausted_ = false;
 }
 
@@ -369,6 +396,13 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
   atomic_pieces_.clear();
   if (!values_.HasPage(LocationOf(access.memory)) &&
       !values_.HasPage(LocationOf(access.memory) + size - 1)) {
+    // Nobody wrote. A cache may hold what is there from now on.
+    if (options_.policy == Policy::kL1 && Caches::Serves(access.strength, atomic)) {
+      for (uint64_t i = 0; i < size; i += kWordBytes) {
+        caches_.Fill(SmOf(access.thread), LocationOf(access.memory) + i, access.address,
+                     NumberOf(Mark()));
+      }
+    }
     return false;
   }
   TouchValues(access.memory, size);
@@ -447,7 +481,7 @@ void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const Mark& mar
 }
 
 void AliasMonitor::Impl::ForgetFlag(const MonitoredAccess& access) {
-  if (!flags_.HasPage(LocationOf(access.memory))) return;
+  if (flags_.empty() || !flags_.HasPage(LocationOf(access.memory))) return;
   Split(&flags_, access.memory, access.size, &pieces_);
   for (const Piece& piece : pieces_) flags_.Forget(piece.location);
 }
@@ -478,6 +512,10 @@ void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const Mark& ma
 
 const char* AliasMonitor::Impl::Load(const MonitoredAccess& access, char* older) {
   if (!Notes(access)) return access.memory;
+  if (!keeps_values_ && !access.strength.IsStrong()) {
+    Check(access, ordering_.Next(access.thread, access.address, access.site), /*writes=*/false);
+    return access.memory;
+  }
   bool is_older = false;
   Mark mark = MarkOf(access);
   if (access.armed) {
@@ -624,9 +662,9 @@ void AliasMonitor::End(ThreadId first, uint32_t threads, Past* past) {
   impl_->End(first, threads, past);
 }
 
-void AliasMonitor::HostWaited(const Past& past) {
+bool AliasMonitor::HostWaited(const Past& past) {
   const std::lock_guard lock(impl_->mutex());
-  impl_->HostWaited(past);
+  return impl_->HostWaited(past);
 }
 
 AliasMonitor::Meeting::Meeting() = default;
@@ -641,14 +679,14 @@ AliasMonitor::Session::~Session() { impl_.mutex().unlock(); }
 
 const char* AliasMonitor::Session::Load(const MonitoredAccess& access, char* older) {
   const char* from = access.memory;
-  impl_.Try([&] { from = impl_.Load(access, older); });
+  if (!impl_.NoteQuickly(access, false)) impl_.Try([&] { from = impl_.Load(access, older); });
   return from;
 }
 void AliasMonitor::Session::BeforeStore(const MonitoredAccess& access) {
-  impl_.Try([&] { impl_.BeforeStore(access); });
+  if (!impl_.NoteQuickly(access, true)) impl_.Try([&] { impl_.BeforeStore(access); });
 }
 void AliasMonitor::Session::AfterStore(const MonitoredAccess& access) {
-  impl_.Try([&] { impl_.AfterStore(access); });
+  if (!impl_.IsQuicklyDone(access)) impl_.Try([&] { impl_.AfterStore(access); });
 }
 const char* AliasMonitor::Session::BeforeAtomic(const MonitoredAccess& access, char* older) {
   const char* from = access.memory;

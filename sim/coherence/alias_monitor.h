@@ -86,8 +86,9 @@ class AliasMonitor {
   // Ends them, and adds theirs to the past of their operation.
   void End(ThreadId first, uint32_t threads, Past* past);
   // The host has waited for all that is in `past`. Where that is all that ever ran, and nothing
-  // runs, all is forgotten but the newest values.
-  void HostWaited(const Past& past);
+  // runs, all is forgotten but the newest values. True: numbers of threads start again, so that no
+  // Past from before may be used any more.
+  bool HostWaited(const Past& past);
 
  private:
   class Impl;

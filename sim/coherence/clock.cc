@@ -30,13 +30,11 @@ std::vector<Range> Union(std::vector<Range> ranges) {
 
 }  // namespace
 
-Epoch Clock::Get(const Data& data, ThreadId thread) {
+Epoch Clock::Search(const Data& data, ThreadId thread) {
   const std::vector<Entry>& threads = data.threads;
-  if (!threads.empty() && thread >= threads.front().first) {
-    // Where no number is left out, it is there; else it is before.
-    const size_t place = std::min<size_t>(thread - threads.front().first, threads.size() - 1);
-    if (threads[place].first == thread) return threads[place].second;
-    const auto end = threads.begin() + static_cast<std::ptrdiff_t>(place);
+  if (!threads.empty() && thread >= data.first) {
+    const size_t most = std::min<size_t>(thread - data.first + size_t{1}, threads.size());
+    const auto end = threads.begin() + static_cast<std::ptrdiff_t>(most);
     const auto found = std::lower_bound(threads.begin(), end, Entry(thread, 0));
     if (found != end && found->first == thread) return found->second;
   }
@@ -51,7 +49,7 @@ bool Clock::Includes(const Data& a, const Data& b) {
                        return in != nullptr && range.second <= in->second;
                      }) &&
          std::all_of(b.threads.begin(), b.threads.end(),
-                     [&](const Entry& entry) { return Get(a, entry.first) >= entry.second; });
+                     [&](const Entry& entry) { return Search(a, entry.first) >= entry.second; });
 }
 
 Clock::Data Clock::Merge(const Data& a, const Data& b) {
@@ -80,8 +78,14 @@ Clock::Data Clock::Merge(const Data& a, const Data& b) {
   return merged;
 }
 
+void Clock::Set(Data data) {
+  if (!data.threads.empty()) data.first = data.threads.front().first;
+  data_ = std::make_shared<const Data>(std::move(data));
+}
+
 void Clock::Add(Data data) {
-  data_ = std::make_shared<const Data>(data_ == nullptr ? std::move(data) : Merge(*data_, data));
+  if (data_ != nullptr) data = Merge(*data_, data);
+  Set(std::move(data));
 }
 
 void Clock::Raise(ThreadId thread, Epoch epoch) {
@@ -109,7 +113,7 @@ void Clock::Join(const Clock& other) {
   if (data_ == nullptr || Includes(*other.data_, *data_)) {
     data_ = other.data_;
   } else if (!Includes(*data_, *other.data_)) {
-    data_ = std::make_shared<const Data>(Merge(*data_, *other.data_));
+    Set(Merge(*data_, *other.data_));
   }
 }
 

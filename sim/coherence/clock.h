@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_COHERENCE_CLOCK_H_
 #define TWINMMU_SIM_COHERENCE_CLOCK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -23,7 +24,14 @@ class Clock {
   using Range = std::pair<ThreadId, ThreadId>;  // first and last
 
   // What of `thread` is in it; 0: nothing.
-  Epoch Get(ThreadId thread) const { return data_ == nullptr ? 0 : Get(*data_, thread); }
+  Epoch Get(ThreadId thread) const {
+    if (data_ == nullptr) return 0;
+    // Where no number is left out, it is there.
+    const std::vector<Entry>& threads = data_->threads;
+    const size_t place = thread - data_->first;
+    return place < threads.size() && threads[place].first == thread ? threads[place].second
+                                                                    : Search(*data_, thread);
+  }
   void Raise(ThreadId thread, Epoch epoch);
   // The same for many: sorted by thread, each once.
   void Raise(std::vector<Entry> entries);
@@ -47,11 +55,13 @@ class Clock {
  private:
   struct Data {
     std::vector<Entry> threads;  // sorted
+    ThreadId first = 0;          // of them
     std::vector<Range> ended;    // sorted, disjoint, with gaps between
   };
-  static Epoch Get(const Data& data, ThreadId thread);
+  static Epoch Search(const Data& data, ThreadId thread);
   static bool Includes(const Data& a, const Data& b);
   static Data Merge(const Data& a, const Data& b);
+  void Set(Data data);
   void Add(Data data);
 
   std::shared_ptr<const Data> data_;

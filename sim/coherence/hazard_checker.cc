@@ -5,20 +5,17 @@
 namespace twinmmu::coherence {
 namespace {
 
-constexpr uint32_t kCellBytes = 4;
-constexpr uint32_t kMaxCells = kPageBytes / kCellBytes;
-constexpr uint8_t kWhole = 0xf;
+constexpr uint32_t kBytesOfCell = 4;
+constexpr uint32_t kMaxCells = kPageBytes / kBytesOfCell;
 constexpr uint64_t kPageCost = 256;  // of a page without cells, about
-// What covers more of a page than this is one entry.
-constexpr uint32_t kMaxCelled = 64;
 // So many different accesses are not met; if so, all is forgotten.
 constexpr size_t kMaxKinds = size_t{1} << 20;
 
 // The bytes of the cell of `index` that lie from `first` to `last` of the page.
 uint8_t MaskOf(uint32_t index, uint32_t first, uint32_t last) {
-  const uint32_t begin = index * kCellBytes;
+  const uint32_t begin = index * kBytesOfCell;
   uint8_t mask = 0;
-  for (uint32_t i = 0; i < kCellBytes; ++i) {
+  for (uint32_t i = 0; i < kBytesOfCell; ++i) {
     if (first <= begin + i && begin + i <= last) mask |= static_cast<uint8_t>(1u << i);
   }
   return mask;
@@ -27,26 +24,80 @@ uint8_t MaskOf(uint32_t index, uint32_t first, uint32_t last) {
 }  // namespace
 
 size_t HazardChecker::Cell::size() const {
-  if (entries[0].kind == 0) return 0;
-  if (entries[1].kind == 0) return 1;
-  return 2 + (more == nullptr ? 0 : more->entries.size());
+  if (first().kind == 0) return 0;
+  if (first().has_rest == 0 || rest().second.kind == 0) return 1;
+  return 2 + (rest().more == nullptr ? 0 : rest().more->entries.size());
+}
+
+const HazardChecker::Entry& HazardChecker::Cell::operator[](size_t i) const {
+  if (i == 0) return first();
+  return i == 1 ? rest().second : rest().more->entries[i - 2];
+}
+
+void HazardChecker::Cell::Set(size_t i, Entry entry) {
+  entry.has_rest = i == 0 ? first().has_rest : 0;
+  const_cast<Entry&>((*this)[i]) = entry;
+}
+
+void HazardChecker::Cell::Remove(size_t i) {
+  const size_t left = size() - 1;
+  for (; i < left; ++i) Set(i, (*this)[i + 1]);
+  Resize(left);
+}
+
+void HazardChecker::Cell::MakeRest() {
+  if (page_->rests.empty()) page_->rests.resize(page_->firsts.size());
+  if (first().has_rest == 0) rest() = Rest();
+  first().has_rest = 1;
+}
+
+HazardChecker::More* HazardChecker::Cell::MakeMore() {
+  MakeRest();
+  if (rest().more == nullptr) rest().more = std::make_unique<More>();
+  rest().more->takes_reads = false;
+  return rest().more.get();
+}
+
+void HazardChecker::Cell::DropEmptyRest() {
+  if (first().has_rest == 0) return;
+  std::unique_ptr<More>& more = rest().more;
+  if (more != nullptr && more->entries.empty() && more->observers.empty()) more.reset();
+  if (more == nullptr && rest().second.kind == 0) first().has_rest = 0;
 }
 
 void HazardChecker::Cell::Resize(size_t size) {
-  for (size_t i = size; i < entries.size(); ++i) entries[i] = Entry();
-  if (more == nullptr) return;
-  more->entries.resize(size <= entries.size() ? 0 : size - entries.size());
-  if (more->entries.empty() && more->observers.empty()) more.reset();
+  if (size == 0) Set(0, Entry());
+  if (first().has_rest == 0) return;
+  if (size < 2) rest().second = Entry();
+  if (rest().more != nullptr) {
+    rest().more->takes_reads = false;
+    rest().more->entries.resize(size < 2 ? 0 : size - 2);
+  }
+  DropEmptyRest();
 }
 
 void HazardChecker::Cell::Add(const Entry& entry) {
-  for (Entry& own : entries) {
-    if (own.kind != 0) continue;
-    own = entry;
-    return;
-  }
-  if (more == nullptr) more = std::make_unique<More>();
-  more->entries.push_back(entry);
+  const size_t place = size();
+  if (place == 1) MakeRest();
+  if (place >= 2) MakeMore()->entries.emplace_back();
+  Set(place, entry);
+}
+
+void HazardChecker::Cell::PruneObservers() {
+  if (more() == nullptr) return;
+  std::vector<Observer>& observers = more()->observers;
+  observers.erase(std::remove_if(observers.begin(), observers.end(),
+                                 [&](const Observer& observer) {
+                                   for (size_t i = 0; i < size(); ++i) {
+                                     if ((*this)[i].thread == observer.thread &&
+                                         (*this)[i].epoch == observer.epoch) {
+                                       return false;
+                                     }
+                                   }
+                                   return true;
+                                 }),
+                  observers.end());
+  DropEmptyRest();
 }
 
 uint32_t HazardChecker::FindKind(const Kind& kind) {
@@ -55,61 +106,64 @@ uint32_t HazardChecker::FindKind(const Kind& kind) {
   return found->second;
 }
 
-inline uint32_t HazardChecker::KindOf(const Now& now, uint8_t mask) {
-  const Kind kind{now.mark.address, now.mark.site, now.strength, now.writes, mask};
-  uint32_t& recent =
-      recent_[(kind.site * 4 + kind.writes * 2 + (mask == kWhole ? 1 : 0)) % recent_.size()];
-  if (recent == 0 || !(kinds_[recent] == kind)) recent = FindKind(kind);
-  return recent;
+uint32_t HazardChecker::KindOf(const Now& now, uint8_t mask) {
+  const Kind kind(now.mark, now.strength, now.writes, mask);
+  Recent& recent = RecentOf(kind);
+  if (recent.number == 0 || !(recent.kind == kind)) recent = {kind, FindKind(kind)};
+  return recent.number;
 }
 
 void HazardChecker::MakeRoom(uint64_t number) {
   uint64_t oldest = 0;
   while (bytes_ > limit_ && pages_.Oldest(number, &oldest)) {
     const Page& page = *pages_.Find(oldest);
-    bytes_ -= std::min(bytes_, kPageCost + page.cells.capacity() * sizeof(Cell));
+    bytes_ -= std::min(bytes_, kPageCost + page.bytes());
     pages_.Erase(oldest);
   }
 }
 
-inline HazardChecker::Cell* HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
-  if (index >= page->cells.size()) {
-    const size_t before = page->cells.capacity();
-    size_t size = 8;
-    while (size <= index) size *= 2;
-    page->cells.resize(std::min<size_t>(size, kMaxCells));
-    bytes_ += (page->cells.capacity() - before) * sizeof(Cell);
+inline HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
+  if (index >= page->firsts.size()) {
+    const size_t before = page->bytes();
+    // Whoever touches much of a page touches most of it.
+    size_t size = 16;
+    while (size <= index) size *= 8;
+    size = std::min<size_t>(size, kMaxCells);
+    page->firsts.resize(size);
+    if (!page->rests.empty()) page->rests.resize(size);
+    bytes_ += page->bytes() - before;
     if (bytes_ > limit_) MakeRoom(number);
   }
-  return &page->cells[index];
+  return Cell(page, index);
 }
 
 inline bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
-  if (earlier.address != now.address || earlier.writes != now.writes ||
-      (earlier.mask & ~now.mask) != 0) {
+  if (earlier.address != now.address || earlier.writes() != now.writes() ||
+      (earlier.mask() & ~now.mask()) != 0) {
     return false;
   }
-  if (now.writes) return !now.strength.IsStrong();
-  return !now.strength.IsStrong() || (now.strength.semantics == earlier.strength.semantics &&
-                                      now.strength.scope == earlier.strength.scope);
+  const Strength strength = now.strength();
+  if (!strength.IsStrong()) return true;
+  const Strength before = earlier.strength();
+  return !now.writes() && strength.semantics == before.semantics && strength.scope == before.scope;
 }
 
 inline bool HazardChecker::IsBefore(const Ordering& ordering, const Cell* cell, const Entry& entry,
                                     const Mark& earlier, const Mark& now) {
   if (ordering.IsBefore(earlier, now.thread, now.address)) return true;
-  if (cell == nullptr || cell->more == nullptr) return false;
-  return std::any_of(cell->more->observers.begin(), cell->more->observers.end(),
-                     [&](const Observer& observer) {
-                       return observer.thread == entry.thread && observer.epoch == entry.epoch &&
-                              ordering.IsBefore(observer.by, now.thread, now.address);
-                     });
+  const More* const more = cell == nullptr ? nullptr : cell->more();
+  if (more == nullptr) return false;
+  return std::any_of(more->observers.begin(), more->observers.end(), [&](const Observer& observer) {
+    return observer.thread == entry.thread && observer.epoch == entry.epoch &&
+           ordering.IsBefore(observer.by, now.thread, now.address);
+  });
 }
 
 void HazardChecker::Report(const Now& now, const Mark& earlier, const Kind& kind) {
   const Ordering& ordering = now.ordering;
   const bool reached = ordering.IsReached(earlier, now.mark.thread);
   const bool same = earlier.address == now.mark.address;
-  if (ordering.IsMorallyStrong(earlier.thread, earlier.address, kind.strength, now.mark.thread,
+  if (ordering.IsMorallyStrong(earlier.thread, earlier.address, kind.strength(), now.mark.thread,
                                now.mark.address, now.strength) &&
       (same || !reached)) {
     return;
@@ -123,7 +177,7 @@ void HazardChecker::Report(const Now& now, const Mark& earlier, const Kind& kind
                       : Hazard::kAlias;
   report.first = earlier;
   report.second = now.mark;
-  report.first_writes = kind.writes;
+  report.first_writes = kind.writes();
   report.second_writes = now.writes;
   report.missing_fence = !same && reached;
   now.reports->push_back(report);
@@ -136,7 +190,7 @@ inline bool HazardChecker::Compare(const Now& now, const Kind& kind, const Cell*
   const Kind& earlier = kinds_[entry.kind];
   const bool same_thread = entry.thread == now.mark.thread;
   if (same_thread && Replaces(kind, earlier)) return true;
-  if ((!earlier.writes && !now.writes) || (earlier.mask & kind.mask) == 0) return false;
+  if ((!earlier.writes() && !now.writes) || (earlier.mask() & kind.mask()) == 0) return false;
   if (!same_thread || earlier.address != kind.address) {
     const Mark mark{entry.thread, entry.epoch, earlier.address, earlier.site};
     if (!IsBefore(now.ordering, cell, entry, mark, now.mark)) {
@@ -144,94 +198,96 @@ inline bool HazardChecker::Compare(const Now& now, const Kind& kind, const Cell*
       return false;
     }
   }
-  return now.writes && !now.strength.IsStrong() && (earlier.mask & ~kind.mask) == 0;
-}
-
-void HazardChecker::PruneObservers(Cell* cell) {
-  std::vector<Observer>& observers = cell->more->observers;
-  observers.erase(std::remove_if(observers.begin(), observers.end(),
-                                 [&](const Observer& observer) {
-                                   for (size_t i = 0; i < cell->size(); ++i) {
-                                     if ((*cell)[i].thread == observer.thread &&
-                                         (*cell)[i].epoch == observer.epoch) {
-                                       return false;
-                                     }
-                                   }
-                                   return true;
-                                 }),
-                  observers.end());
-  if (cell->more->entries.empty() && observers.empty()) cell->more.reset();
+  return now.writes && !now.strength.IsStrong() && (earlier.mask() & ~kind.mask()) == 0;
 }
 
 void HazardChecker::CheckCell(const Now& now, Page* page, Cell* cell, uint32_t byte,
                               uint32_t number) {
   const Kind kind = kinds_[number];
-  const Entry own{now.mark.thread, now.mark.epoch, number};
+  const Entry own(now.mark.thread, now.mark.epoch, number);
   const size_t size = cell->size();
-  if (page->ranges.empty()) {
-    if (size == 0) {
-      cell->entries[0] = own;
-      return;
-    }
-    Entry& last = (*cell)[size - 1];
+  if (page->ranges.empty() && size != 0) {
+    const Entry last = (*cell)[size - 1];
     if (last.thread == own.thread && Replaces(kind, kinds_[last.kind])) {
       // What the last one raced with, this one does, and it has been told.
-      last = own;
+      cell->Set(size - 1, own);
       return;
     }
   }
   for (const RangeEntry& range : page->ranges) {
     const Kind& earlier = kinds_[range.entry.kind];
     const uint8_t mask = MaskOf(byte / kCellBytes, range.first, range.last);
-    if ((!earlier.writes && !now.writes) || (mask & kind.mask) == 0) continue;
+    if ((!earlier.writes() && !now.writes) || (mask & kind.mask()) == 0) continue;
     if (range.entry.thread == own.thread && earlier.address == kind.address) continue;
     const Mark mark{range.entry.thread, range.entry.epoch, earlier.address, earlier.site};
     if (!now.ordering.IsBefore(mark, own.thread, kind.address)) Report(now, mark, earlier);
   }
-  size_t kept = 0;
-  size_t oldest = size;  // read
+  std::array<Entry, kMaxAccesses> kept;
+  size_t count = 0;
   for (size_t i = 0; i < size; ++i) {
-    const Entry entry = (*cell)[i];
-    if (Compare(now, kind, cell, entry)) continue;
-    if (oldest == size && !kinds_[entry.kind].writes) oldest = kept;
-    (*cell)[kept++] = entry;
+    const Entry& entry = (*cell)[i];
+    if (!IsEmpty(entry) && !Compare(now, kind, cell, entry)) kept[count++] = entry;
   }
-  if (kept >= kMaxAccesses) {
-    if (oldest == size) oldest = 0;
-    for (size_t i = oldest + 1; i < kept; ++i) (*cell)[i - 1] = (*cell)[i];
-    --kept;
+  if (count == kMaxAccesses) {
+    // A read gives way to it, in place: order matters between a write and what comes after it.
+    size_t place = 1 + own.thread % (kMaxAccesses - 1);
+    while (place > 0 && kinds_[kept[place].kind].writes()) --place;
+    if (!now.writes && !kinds_[kept[place].kind].writes()) {
+      cell->Set(place, own);
+      SetTakesReads(cell);
+      return;
+    }
+    std::copy(kept.begin() + static_cast<std::ptrdiff_t>(place) + 1, kept.end(),
+              kept.begin() + static_cast<std::ptrdiff_t>(place));
+    --count;
   }
-  if (kept != size) cell->Resize(kept);
+  if (count != size) {
+    for (size_t i = 0; i < count; ++i) cell->Set(i, kept[i]);
+    cell->Resize(count);
+  }
+  const size_t before = page->bytes();
   cell->Add(own);
-  if (kept != size && cell->more != nullptr) PruneObservers(cell);
+  bytes_ += page->bytes() - before;
+  if (count != size) cell->PruneObservers();
+  if (count + 1 == kMaxAccesses) SetTakesReads(cell);
+}
+
+void HazardChecker::SetTakesReads(Cell* cell) const {
+  bool only_reads = cell->size() == kMaxAccesses && cell->more()->observers.empty();
+  for (size_t i = 1; only_reads && i < kMaxAccesses; ++i) {
+    only_reads = !kinds_[(*cell)[i].kind].writes();
+  }
+  if (only_reads) cell->more()->takes_reads = true;
 }
 
 void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint32_t last) {
   const uint32_t number = KindOf(now, kWhole);
   const bool all = first == 0 && last == kPageBytes - 1;
   bool left = false;
-  const size_t end = std::min<size_t>(page->cells.size(), last / kCellBytes + 1);
+  const size_t end = std::min<size_t>(page->firsts.size(), last / kCellBytes + 1);
   for (size_t index = first / kCellBytes; index < end; ++index) {
-    Cell& cell = page->cells[index];
+    if (page->firsts[index].kind == 0) continue;
+    Cell cell(page, index);
     const size_t size = cell.size();
-    Kind kind = kinds_[number];
-    kind.mask = MaskOf(static_cast<uint32_t>(index), first, last);
+    const Kind kind(now.mark, now.strength, now.writes,
+                    MaskOf(static_cast<uint32_t>(index), first, last));
     size_t kept = 0;
     for (size_t i = 0; i < size; ++i) {
       const Entry entry = cell[i];
-      if (!Compare(now, kind, &cell, entry)) cell[kept++] = entry;
+      if (!IsEmpty(entry) && !Compare(now, kind, &cell, entry)) cell.Set(kept++, entry);
     }
     if (kept != size) {
       cell.Resize(kept);
-      if (cell.more != nullptr) PruneObservers(&cell);
+      cell.PruneObservers();
     }
     left = left || kept != 0;
     // One of a kind is enough: they are told once.
     if (now.reports->size() > kMaxCells) break;
   }
   if (all && !left) {
-    bytes_ -= std::min<uint64_t>(bytes_, page->cells.capacity() * sizeof(Cell));
-    std::vector<Cell>().swap(page->cells);
+    bytes_ -= std::min<uint64_t>(bytes_, page->bytes());
+    std::vector<Entry>().swap(page->firsts);
+    std::vector<Rest>().swap(page->rests);
   }
   std::vector<RangeEntry>& ranges = page->ranges;
   const Kind& kind = kinds_[number];
@@ -243,16 +299,21 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
                               }),
                ranges.end());
   if (ranges.size() >= kMaxAccesses) ranges.erase(ranges.begin());
-  ranges.push_back({{now.mark.thread, now.mark.epoch, number},
-                    static_cast<uint16_t>(first),
+  ranges.push_back({Entry(now.mark.thread, now.mark.epoch, number), static_cast<uint16_t>(first),
                     static_cast<uint16_t>(last)});
+}
+
+void HazardChecker::DropForgotten(Page* page) const {
+  page->ranges.erase(std::remove_if(page->ranges.begin(), page->ranges.end(),
+                                    [&](const RangeEntry& range) { return IsEmpty(range.entry); }),
+                     page->ranges.end());
 }
 
 void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t size,
                           const Mark& mark, const Strength& strength, bool writes,
                           std::vector<HazardReport>* reports) {
-  if (kinds_.size() > kMaxKinds) Collapse();
   const Now now{ordering, mark, strength, writes, reports};
+  if (kinds_.size() > kMaxKinds) Collapse();
   const uint64_t number = PageOf(first);
   Page* page = pages_.Find(number);
   if (page == nullptr) {
@@ -260,9 +321,11 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
     bytes_ += kPageCost;
     if (bytes_ > limit_) MakeRoom(number);
   }
+  if (!page->ranges.empty()) DropForgotten(page);
   const auto begin = static_cast<uint32_t>(first % kPageBytes);
   const uint32_t end = begin + size;
   if (size > kMaxCelled) {
+    page->quick_cells = 0;
     CheckRange(now, page, begin, end - 1);
     return;
   }
@@ -270,8 +333,10 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
     const uint32_t index = byte / kCellBytes;
     const bool whole = begin <= byte && byte + kCellBytes <= end;
     const uint8_t mask = whole ? kWhole : MaskOf(index, begin, end - 1);
-    CheckCell(now, page, CellOf(page, number, index), byte, KindOf(now, mask));
+    Cell cell = CellOf(page, number, index);
+    CheckCell(now, page, &cell, byte, KindOf(now, mask));
   }
+  page->quick_cells = page->ranges.empty() ? page->firsts.size() : 0;
 }
 
 void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes,
@@ -286,24 +351,23 @@ void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<M
       return write.thread == entry.thread && write.epoch == entry.epoch;
     });
   };
-  for (uint64_t index = begin; index <= end && index < page->cells.size(); ++index) {
-    Cell& cell = page->cells[index];
+  for (uint64_t index = begin; index <= end && index < page->firsts.size(); ++index) {
+    Cell cell(page, index);
     for (size_t i = 0; i < cell.size(); ++i) {
       const Entry entry = cell[i];
-      if (!kinds_[entry.kind].writes) continue;
+      if (!kinds_[entry.kind].writes()) continue;
       // Also what an atomic operation has seen that this read has seen.
-      const bool chained = cell.more != nullptr &&
-                           std::any_of(cell.more->observers.begin(), cell.more->observers.end(),
-                                       [&](const Observer& observer) {
-                                         return observer.thread == entry.thread &&
-                                                observer.epoch == entry.epoch &&
-                                                is_seen({observer.by.thread, observer.by.epoch, 0});
-                                       });
+      const bool chained =
+          cell.more() != nullptr &&
+          std::any_of(cell.more()->observers.begin(), cell.more()->observers.end(),
+                      [&](const Observer& observer) {
+                        return observer.thread == entry.thread && observer.epoch == entry.epoch &&
+                               is_seen(Entry(observer.by.thread, observer.by.epoch, 0));
+                      });
       if (!chained && !is_seen(entry)) continue;
       // Its own thread knows, through its own address.
       if (entry.thread == by.thread && kinds_[entry.kind].address == by.address) continue;
-      if (cell.more == nullptr) cell.more = std::make_unique<More>();
-      std::vector<Observer>& observers = cell.more->observers;
+      std::vector<Observer>& observers = cell.MakeMore()->observers;
       // The first of a thread is before all that a later one is before.
       const bool known =
           std::any_of(observers.begin(), observers.end(), [&](const Observer& observer) {
@@ -316,10 +380,8 @@ void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<M
         continue;
       }
       // Too many to keep: without them, it would seem to race with what it does not.
-      for (size_t k = i + 1; k < cell.size(); ++k) cell[k - 1] = cell[k];
-      cell.Resize(cell.size() - 1);
-      if (cell.more != nullptr) PruneObservers(&cell);
-      --i;
+      cell.Remove(i--);
+      cell.PruneObservers();
     }
   }
 }
@@ -328,29 +390,30 @@ void HazardChecker::Forget(LocationId first, LocationId last) {
   pages_.Erase(PageOf(first), PageOf(last));
   bytes_ = 0;
   for (const auto& [number, page] : pages_) {
-    bytes_ += kPageCost + page.cells.capacity() * sizeof(Cell);
+    bytes_ += kPageCost + page.bytes();
   }
 }
 
 void HazardChecker::Collapse() {
   pages_.Clear();
   bytes_ = 0;
+  first_kept_ = 0;
   kinds_.resize(1);
   numbers_.clear();
-  recent_.fill(0);
+  recent_.fill({});
 }
 
 void HazardChecker::AppendTo(std::vector<uint64_t>* key) const {
   for (const auto& [number, page] : pages_) {
-    for (size_t index = 0; index < page.cells.size(); ++index) {
-      const Cell& cell = page.cells[index];
+    for (size_t index = 0; index < page.firsts.size(); ++index) {
+      const Cell cell(const_cast<Page*>(&page), index);
       if (cell.size() == 0) continue;
       key->push_back((number * kMaxCells + index) << 32 | cell.size());
       for (size_t i = 0; i < cell.size(); ++i) {
         key->push_back(uint64_t{cell[i].thread} << 32 | cell[i].epoch);
       }
-      if (cell.more == nullptr) continue;
-      for (const Observer& observer : cell.more->observers) {
+      if (cell.more() == nullptr) continue;
+      for (const Observer& observer : cell.more()->observers) {
         key->push_back(uint64_t{observer.thread} << 32 | observer.epoch);
         key->push_back(uint64_t{observer.by.thread} << 32 | observer.by.epoch);
       }

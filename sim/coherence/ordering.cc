@@ -100,7 +100,7 @@ const Ordering::Block* Ordering::SearchBlock(ThreadId thread) const {
                        [](ThreadId number, const Block& block) { return number < block.first; });
   if (after == blocks_.begin()) return nullptr;
   --after;
-  if (thread - after->first >= after->states.size()) return nullptr;
+  if (thread - after->first >= after->threads) return nullptr;
   last_ = static_cast<size_t>(after - blocks_.begin());
   return &*after;
 }
@@ -136,6 +136,7 @@ void Ordering::SetStart(Block* block, const Past& past) {
 void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const Past& past) {
   Block block;
   block.first = first;
+  block.threads = threads;
   block.place = place;
   SetStart(&block, past);
   State state;
@@ -238,19 +239,12 @@ bool Ordering::IsReached(const Mark& earlier, ThreadId thread) const {
   return state != nullptr && earlier.epoch <= state->past.all.Get(earlier.thread);
 }
 
-bool Ordering::IsBefore(const Mark& earlier, ThreadId thread, AddressId address) const {
-  const Block* const block = FindBlock(thread);
-  if (block == nullptr) return false;
-  const State& state = block->states[thread - block->first];
-  if (earlier.thread == thread) {
-    // Past a fence of its own, or past that of a thread that it met in between.
-    return earlier.address == address || earlier.epoch <= state.passed ||
-           earlier.epoch <= state.past.passed.Get(thread);
-  }
-  if (block->ended.first <= earlier.thread && earlier.thread <= block->ended.second) return true;
-  if (earlier.address == address) return earlier.epoch <= state.past.all.Get(earlier.thread);
-  return earlier.epoch <= state.past.passed.Get(earlier.thread) ||
-         earlier.epoch <= block->start.Get(earlier.thread);
+bool Ordering::HasPassed(const Mark& earlier, ThreadId thread, const Block& block,
+                         const State& state) {
+  // Past a fence of its own, or past that of a thread that it met in between.
+  return (earlier.thread == thread && earlier.epoch <= state.passed) ||
+         earlier.epoch <= state.past.passed.Get(earlier.thread) ||
+         earlier.epoch <= block.start.Get(earlier.thread);
 }
 
 Past Ordering::Snapshot(ThreadId thread) const {

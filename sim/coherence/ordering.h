@@ -122,6 +122,13 @@ class Ordering {
   Mark Next(ThreadId thread, AddressId address, Site site = 0) {
     return Mark{thread, ++Find(thread)->now, address, site};
   }
+  // The same, if the thread runs.
+  bool TryNext(ThreadId thread, AddressId address, Site site, Mark* mark) {
+    State* const state = Find(thread);
+    if (state == nullptr) return false;
+    *mark = Mark{thread, ++state->now, address, site};
+    return true;
+  }
   // The last one of the thread; none: a mark of epoch 0.
   Mark Last(ThreadId thread, AddressId address, Site site = 0) const {
     const State* const state = Find(thread);
@@ -129,7 +136,15 @@ class Ordering {
   }
   // Whether `earlier` comes before an access that `thread` makes now through `address`, as the
   // memory model preserves it; Reached: by base causality, whatever the address.
-  bool IsBefore(const Mark& earlier, ThreadId thread, AddressId address) const;
+  bool IsBefore(const Mark& earlier, ThreadId thread, AddressId address) const {
+    const Block* const block = FindBlock(thread);
+    if (block == nullptr) return false;
+    if (earlier.thread == thread && earlier.address == address) return true;
+    if (block->ended.first <= earlier.thread && earlier.thread <= block->ended.second) return true;
+    const State& state = block->states[thread - block->first];
+    return earlier.address == address ? earlier.epoch <= state.past.all.Get(earlier.thread)
+                                      : HasPassed(earlier, thread, *block, state);
+  }
   bool IsReached(const Mark& earlier, ThreadId thread) const;
 
   // fence.sc, fence.acq_rel, ...
@@ -186,6 +201,7 @@ class Ordering {
   };
   struct Block {  // threads that started together
     ThreadId first = 0;
+    uint32_t threads = 0;
     Place place;
     Clock start;         // what was complete when they started
     Clock::Range ended;  // most of it
@@ -209,7 +225,7 @@ class Ordering {
   const Block* FindBlock(ThreadId thread) const {
     if (last_ < blocks_.size()) {
       const Block& block = blocks_[last_];
-      if (thread - block.first < block.states.size()) return &block;
+      if (thread - block.first < block.threads) return &block;
     }
     return SearchBlock(thread);
   }
@@ -224,6 +240,8 @@ class Ordering {
   State* Find(ThreadId thread) {
     return const_cast<State*>(static_cast<const Ordering*>(this)->Find(thread));
   }
+  static bool HasPassed(const Mark& earlier, ThreadId thread, const Block& block,
+                        const State& state);
   void SetStart(Block* block, const Past& past);
   void AddPlace(ThreadId first, ThreadId last, const Place& place);
   void LeavePlace(const Block& block);
