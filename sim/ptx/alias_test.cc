@@ -315,6 +315,37 @@ TEST_F(AliasTest, FindsThatAFlagIsTooWeak) {
   }
 }
 
+// Fences of sequential consistency are in one order: the later one is behind what was before the
+// earlier one, whatever is read. membar is one of them.
+TEST_F(AliasTest, OrdersFencesOfSequentialConsistency) {
+  const auto body = [](absl::string_view fence) {
+    return WithFlag(absl::StrCat("fence.proxy.alias; ", fence, "; st.global.u32 [%rd8], 1;"),
+                    absl::StrCat("ld.global.u32 %r3, [%rd8]; ", fence, ";"));
+  };
+  for (const char* fence : {"fence.sc.gpu", "membar.gl"}) {
+    EXPECT_THAT(HazardsOf(body(fence), 1, 2), IsEmpty()) << fence;
+  }
+  for (const char* fence : {"fence.acq_rel.gpu", "fence.sc.cta", "membar.cta"}) {
+    EXPECT_THAT(HazardsOf(body(fence), 1, 2), ElementsAre(Hazard::kAlias)) << fence;
+  }
+}
+
+// A volatile load is a strong one of the whole system; one that skips the caches is a weak one.
+TEST_F(AliasTest, KnowsWhichLoadsAreStrong) {
+  const auto body = [](absl::string_view load) {
+    return absl::StrCat("@!%p8 bra W; st.relaxed.gpu.global.u32 [%rd3+64], 1; bra E;\nW: ", load,
+                        " %r3, [%rd3+64]; setp.eq.u32 %p1, %r3, 0; @%p1 bra W;\nE:");
+  };
+  for (const char* load :
+       {"ld.volatile.global.u32", "ld.mmio.relaxed.sys.global.u32", "ld.relaxed.gpu.global.u32"}) {
+    EXPECT_THAT(HazardsOf(body(load), 1, 2), IsEmpty()) << load;
+  }
+  for (const char* load : {"ld.global.cv.u32", "ld.weak.global.u32", "ld.global.nc.u32",
+                           "ld.relaxed.cta.global.u32"}) {
+    EXPECT_THAT(HazardsOf(body(load), 1, 2), ElementsAre(Hazard::kData)) << load;
+  }
+}
+
 // The halves of an alias fence order together, in either thread's place.
 TEST_F(AliasTest, KnowsTheHalvesOfAnAliasFence) {
   const char* const store = "st.relaxed.sys.global.u32 [%rd8], 1;";
@@ -375,6 +406,7 @@ TEST_F(AliasTest, NamesPlacesInFunctions) {
   ASSERT_EQ(hazards_.size(), 1u);
   EXPECT_THAT(mmu_.sites.InWords(hazards_[0].first.site),
               HasSubstr("kernel k, PTX line 11 (copy.cu:10), st.global.u32"));
+  EXPECT_THAT(mmu_.sites.InWords(hazards_[0].second.site), HasSubstr(", ld.global.u32"));
 }
 
 // --- Grids ---
@@ -386,7 +418,14 @@ TEST_F(StaleAliasTest, SeesWhatGridsBeforeWrote) {
   EXPECT_THAT(Hazards(), IsEmpty());
 }
 
-// It is not before one that does not.
+// A grid that does nothing of note hands on what was before it.
+TEST_F(AliasTest, HandsOnWhatWasBefore) {
+  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, past_);
+  RunAlone("st.global.u32 [%rd1], 1;", 1, 1, past_);
+  EXPECT_THAT(HazardsOf("ld.global.u32 %r2, [%rd4];"), IsEmpty());
+}
+
+// What one grid wrote is not before one that does not wait for it.
 TEST_F(StaleAliasTest, DoesNotOrderGridsThatDoNotWait) {
   RunAlone("st.global.u32 [%rd3], 7;", 1, 1, past_);
   RunAlone("ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;", 1, 1, coherence::Past());
@@ -397,12 +436,28 @@ TEST_F(StaleAliasTest, DoesNotOrderGridsThatDoNotWait) {
 // A grid that faults has done what it did: the threads of all its blocks end with it.
 TEST_F(AliasTest, EndsThreadsOfGridsThatFault) {
   const auto grid = Make(
-      "st.global.u32 [%rd3], %r9; @!%p8 bra W; nanosleep.u32 1; trap;\n"
-      "W: ld.volatile.global.u32 %r2, [%rd1+1024]; bra W;",
+      "W: ld.volatile.global.u32 %r2, [%rd1+1024]; @!%p8 bra S; setp.eq.u32 %p1, %r2, 0;\n"
+      "@%p1 bra W; trap;\n"
+      "S: st.global.u32 [%rd3], 7; st.volatile.global.u32 [%rd1+1024], 1;\n"
+      "L: ld.volatile.global.u32 %r2, [%rd1+2048]; bra L;",
       1, 2);
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kFaulted);
-  Hazards();
+  EXPECT_THAT(Hazards(), IsEmpty());
   RunAlone("st.global.u32 [%rd4], 7;", 1, 1, grid->past());
+  EXPECT_THAT(Hazards(), IsEmpty());
+}
+
+// Blocks that run on several threads of the host give the same, and no hazard where there is none.
+TEST_F(AliasTest, TellsOfBlocksOnSeveralThreads) {
+  const auto program = Load(Module(
+      Body("mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;\n"
+           "mul.wide.u32 %rd5, %r4, 4; add.s64 %rd6, %rd3, %rd5; st.global.u32 [%rd6+64], %r4;\n"
+           "fence.proxy.alias; add.s64 %rd7, %rd4, %rd5; ld.global.u32 %r5, [%rd7+64];\n"
+           "bar.sync 0; red.global.add.u32 [%rd3], %r5;")));
+  ASSERT_NE(program, nullptr);
+  const auto grid = MakeGrid(program, Dim3{50, 1, 1}, Dim3{64, 1, 1}, {memory().value()}, "k", 4);
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(Read(4194304 / 4), 3200u * 3199 / 2);
   EXPECT_THAT(Hazards(), IsEmpty());
 }
 
