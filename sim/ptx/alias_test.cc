@@ -461,13 +461,19 @@ TEST_F(AliasTest, TellsOfBlocksOnSeveralThreads) {
   EXPECT_THAT(Hazards(), IsEmpty());
 }
 
-// Threads of a grid that is dropped while it runs end with it.
+// Threads of a grid that is dropped while it runs end with it: nothing runs any more, so that the
+// monitor forgets all of which the host knows that it is done.
 TEST_F(AliasTest, EndsThreadsOfGridsThatAreDropped) {
   auto grid =
       Make("st.global.u32 [%rd3], 7;\nW: ld.volatile.global.u32 %r2, [%rd1+1024]; bra W;", 1, 1);
   EXPECT_EQ(grid->Run(100'000), Grid::State::kWaiting);
-  grid.reset();
+  coherence::Past everything;
+  everything.all.AddEnded(1, 1 << 20);
+  mmu_.aliases.HostWaited(everything);
   EXPECT_THAT(HazardsOf("st.global.u32 [%rd4], 7;"), ElementsAre(Hazard::kAlias));
+  grid.reset();
+  mmu_.aliases.HostWaited(everything);
+  EXPECT_THAT(HazardsOf("st.global.u32 [%rd3], 7;"), IsEmpty());
 }
 
 // Of weak accesses of memory with one address nothing is told, nor of anything else that they do.
