@@ -260,7 +260,10 @@ void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Past* past) {
     });
   }
   if (running_ > 0) --running_;
-  if (running_ == 0) blind_ = false;
+  if (running_ == 0 && blind_) {
+    blind_ = false;
+    first_noted_ = next_thread_;
+  }
 }
 
 bool AliasMonitor::Impl::HostWaited(const Past& past) {
@@ -279,8 +282,8 @@ bool AliasMonitor::Impl::HostWaited(const Past& past) {
   } else {
     checker_.CollapseBefore(first_noted_);
   }
-  return restarts;
   exhausted_ = false;
+  return restarts;
 }
 
 // --- Hazards ---
