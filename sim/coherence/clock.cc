@@ -134,6 +134,29 @@ Range Clock::EndedRange() const {
   return greatest;
 }
 
+void Clock::Coarsen(const std::function<bool(ThreadId first, ThreadId last)>& runs) {
+  constexpr ThreadId kMaxGap = 1024;  // of threads of one block
+  if (data_ == nullptr) return;
+  Data coarse;
+  std::vector<Range> ended = data_->ended;
+  bool open = false;  // the last range of `ended` can grow
+  for (const Entry& entry : data_->threads) {
+    const ThreadId thread = entry.first;
+    if (runs(thread, thread)) {
+      coarse.threads.push_back(entry);
+      open = false;
+    } else if (open && thread - ended.back().second <= kMaxGap &&
+               !runs(ended.back().second, thread)) {
+      ended.back().second = thread;
+    } else {
+      ended.emplace_back(thread, thread);
+      open = true;
+    }
+  }
+  coarse.ended = Union(std::move(ended));
+  Set(std::move(coarse));
+}
+
 void Clock::AppendTo(std::vector<uint64_t>* key) const {
   if (data_ == nullptr) {
     key->push_back(0);
