@@ -452,7 +452,7 @@ void Ordering::Observe(ThreadId thread, AddressId address, const Strength& stren
 }
 
 void Ordering::Inherit(const ReleaseList& releases, ReleaseList* inherited) {
-  constexpr size_t kMaxInherited = 256;
+  constexpr size_t kMaxInherited = 8;
   for (const std::shared_ptr<const Release>& release : releases) {
     const auto old = std::find_if(inherited->begin(), inherited->end(), [&](const auto& other) {
       return Replaces(*release, *other) || other == release;

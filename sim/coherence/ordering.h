@@ -191,7 +191,7 @@ class Ordering {
   static constexpr size_t kMaxSeen = 64;
   // Beyond this, a past takes threads together that have ended, so that its size does not grow with
   // the number of threads of a grid.
-  static constexpr size_t kMaxEntries = 2048;
+  static constexpr size_t kMaxEntries = 1024;
 
   struct Seen {  // by a strong read, for an acquire later
     std::shared_ptr<const Release> release;
