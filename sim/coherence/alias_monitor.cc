@@ -128,6 +128,15 @@ class AliasMonitor::Impl {
   void AfterRangeLoad(const MonitoredAccess& access, uint64_t size, char* copied);
   void BeforeRangeStore(const MonitoredAccess& access, uint64_t size);
   void AfterRangeStore(const MonitoredAccess& access, uint64_t size);
+  void Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential) {
+    Try([&] {
+      if (strength.scope != Scope::kCta) InvalidateCache(first);
+      ordering_.Fence(first, lanes, strength, sequential);
+    });
+  }
+  void InvalidateCache(ThreadId thread) {
+    if (options_.policy == Policy::kL1) caches_.Invalidate(SmOf(thread));
+  }
   template <typename Work>
   void ForLanes(ThreadId first, uint32_t lanes, bool invalidates, const Work& work);
   Ordering& ordering() { return ordering_; }
@@ -260,7 +269,10 @@ void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Past* past) {
     });
   }
   if (running_ > 0) --running_;
-  if (running_ == 0) blind_ = false;
+  if (running_ == 0 && blind_) {
+    blind_ = false;
+    first_noted_ = next_thread_;
+  }
 }
 
 bool AliasMonitor::Impl::HostWaited(const Past& past) {
@@ -279,8 +291,8 @@ bool AliasMonitor::Impl::HostWaited(const Past& past) {
   } else {
     checker_.CollapseBefore(first_noted_);
   }
-  return restarts;
   exhausted_ = false;
+  return restarts;
 }
 
 // --- Hazards ---
@@ -524,9 +536,7 @@ const char* AliasMonitor::Impl::Load(const MonitoredAccess& access, char* older)
     if (keeps_values_) is_older = LoadValues(access, access.size, mark, /*atomic=*/false, older);
   }
   if (access.strength.IsStrong() && !is_older) LoadFlag(access, mark);
-  if (options_.policy == Policy::kL1 && Caches::EndsWith(access.strength)) {
-    caches_.Invalidate(SmOf(access.thread));
-  }
+  if (Caches::EndsWith(access.strength)) InvalidateCache(access.thread);
   return is_older ? older : access.memory;
 }
 
@@ -571,9 +581,7 @@ void AliasMonitor::Impl::AfterAtomic(const MonitoredAccess& access, bool wrote) 
     }
     StoreFlag(access, mark, /*atomic=*/true);
   }
-  if (options_.policy == Policy::kL1 && Caches::EndsWith(access.strength)) {
-    caches_.Invalidate(SmOf(access.thread));
-  }
+  if (Caches::EndsWith(access.strength)) InvalidateCache(access.thread);
 }
 
 void AliasMonitor::Impl::AfterRangeLoad(const MonitoredAccess& access, uint64_t size,
@@ -626,9 +634,7 @@ template <typename Work>
 void AliasMonitor::Impl::ForLanes(ThreadId first, uint32_t lanes, bool invalidates,
                                   const Work& work) {
   Try([&] {
-    if (invalidates && lanes != 0 && options_.policy == Policy::kL1) {
-      caches_.Invalidate(SmOf(first));
-    }
+    if (invalidates && lanes != 0) InvalidateCache(first);
     for (; lanes != 0; lanes &= lanes - 1) {
       const ThreadId thread = first + static_cast<ThreadId>(__builtin_ctz(lanes));
       if (ordering_.Runs(thread)) work(thread);

@@ -43,13 +43,22 @@ Epoch Clock::Search(const Data& data, ThreadId thread) {
 
 bool Clock::Includes(const Data& a, const Data& b) {
   if (b.threads.size() > a.threads.size() && a.ended.empty()) return false;
-  return std::all_of(b.ended.begin(), b.ended.end(),
-                     [&](const Range& range) {
-                       const Range* in = Find(a.ended, range.first);
-                       return in != nullptr && range.second <= in->second;
-                     }) &&
-         std::all_of(b.threads.begin(), b.threads.end(),
-                     [&](const Entry& entry) { return Search(a, entry.first) >= entry.second; });
+  for (const Range& range : b.ended) {
+    const Range* const in = Find(a.ended, range.first);
+    if (in == nullptr || range.second > in->second) return false;
+  }
+  auto thread = a.threads.begin();
+  auto ended = a.ended.begin();
+  for (const Entry& entry : b.threads) {
+    while (thread != a.threads.end() && thread->first < entry.first) ++thread;
+    if (thread != a.threads.end() && thread->first == entry.first) {
+      if (thread->second < entry.second) return false;
+      continue;
+    }
+    while (ended != a.ended.end() && ended->second < entry.first) ++ended;
+    if (ended == a.ended.end() || entry.first < ended->first) return false;
+  }
+  return true;
 }
 
 Clock::Data Clock::Merge(const Data& a, const Data& b) {
@@ -62,6 +71,7 @@ Clock::Data Clock::Merge(const Data& a, const Data& b) {
   merged.threads.reserve(a.threads.size() + b.threads.size());
   auto i = a.threads.begin();
   auto j = b.threads.begin();
+  auto ended = merged.ended.begin();
   while (i != a.threads.end() || j != b.threads.end()) {
     Entry next;
     if (j == b.threads.end() || (i != a.threads.end() && i->first < j->first)) {
@@ -73,7 +83,8 @@ Clock::Data Clock::Merge(const Data& a, const Data& b) {
       ++i;
       ++j;
     }
-    if (Find(merged.ended, next.first) == nullptr) merged.threads.push_back(next);
+    while (ended != merged.ended.end() && ended->second < next.first) ++ended;
+    if (ended == merged.ended.end() || next.first < ended->first) merged.threads.push_back(next);
   }
   return merged;
 }
@@ -132,6 +143,29 @@ Range Clock::EndedRange() const {
     }
   }
   return greatest;
+}
+
+void Clock::Coarsen(const std::function<bool(ThreadId first, ThreadId last)>& runs) {
+  constexpr ThreadId kMaxGap = 1024;  // of threads of one block
+  if (data_ == nullptr) return;
+  Data coarse;
+  std::vector<Range> ended = data_->ended;
+  bool open = false;  // the last range of `ended` can grow
+  for (const Entry& entry : data_->threads) {
+    const ThreadId thread = entry.first;
+    if (runs(thread, thread)) {
+      coarse.threads.push_back(entry);
+      open = false;
+    } else if (open && thread - ended.back().second <= kMaxGap &&
+               !runs(ended.back().second, thread)) {
+      ended.back().second = thread;
+    } else {
+      ended.emplace_back(thread, thread);
+      open = true;
+    }
+  }
+  coarse.ended = Union(std::move(ended));
+  Set(std::move(coarse));
 }
 
 void Clock::AppendTo(std::vector<uint64_t>* key) const {

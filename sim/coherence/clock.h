@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -46,6 +47,9 @@ class Clock {
   Range EndedRange() const;
   // Whether it has all of the threads of the range.
   bool HasAll(const Range& range) const;
+  // Takes threads together that have ended, `runs` says of which from a first to a last any still
+  // runs: as if all that they did were in it, and all of some between them.
+  void Coarsen(const std::function<bool(ThreadId first, ThreadId last)>& runs);
   // How many threads it knows one by one.
   size_t entries() const { return data_ == nullptr ? 0 : data_->threads.size(); }
 

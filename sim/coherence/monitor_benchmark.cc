@@ -24,10 +24,12 @@ class Machine {
     words_ = memory_.data() + ((address + kPage - 1) / kPage * kPage - address) / sizeof(uint32_t);
     monitor_.Arm(reinterpret_cast<char*>(words_), bytes);
   }
-  ThreadId Start() { return monitor_.Start(kThreads, 0, 0, past_); }
-  void End(ThreadId first) {
+  ThreadId Start() { return monitor_.Start(kThreads, 0, 0, before_); }
+  void End(ThreadId first, bool waits = true) {
     monitor_.End(first, kThreads, &past_);
+    if (!waits) return;
     monitor_.HostWaited(past_);
+    before_ = past_;
   }
   // A store or load of the warp: lane i accesses the word `word` + i.
   void Store(ThreadId first, uint64_t word) {
@@ -62,6 +64,22 @@ class Machine {
       session.Leave(first + thread, ~0u, &meeting);
     }
   }
+  // A thread adds to a counter elsewhere, between two fences.
+  void Count(ThreadId thread) {
+    AliasMonitor::Session session(&monitor_);
+    MonitoredAccess access;
+    access.memory = reinterpret_cast<char*>(&counter_);
+    access.size = sizeof(counter_);
+    access.thread = thread;
+    access.address = kAddress + 1;
+    access.strength = {Semantics::kRelaxed, Scope::kGpu};
+    char older[16];
+    session.Fence(thread, 1, {Semantics::kAcquireRelease, Scope::kGpu}, true);
+    session.BeforeAtomic(access, older);
+    ++counter_;
+    session.AfterAtomic(access, true);
+    session.Fence(thread, 1, {Semantics::kAcquireRelease, Scope::kGpu}, true);
+  }
   AliasMonitor& monitor() { return monitor_; }
 
  private:
@@ -79,6 +97,8 @@ class Machine {
   AliasMonitor monitor_;
   std::vector<uint32_t> memory_;
   uint32_t* words_;
+  uint32_t counter_ = 0;
+  Past before_;
   Past past_;
 };
 
@@ -201,6 +221,24 @@ void BM_SequentialFence(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_SequentialFence);
+
+// A grid whose blocks write, meet, and count themselves by fence.sc and an atomic operation of one
+// thread, as for the last one to read what all wrote. One item is a block.
+void BM_BlocksThatCount(benchmark::State& state) {
+  const auto blocks = static_cast<uint64_t>(state.range(0));
+  Machine machine(kThreads);
+  for (auto _ : state) {
+    for (uint64_t block = 0; block < blocks; ++block) {
+      const ThreadId first = machine.Start();
+      for (uint64_t word = 0; word < kThreads; word += kLanes) machine.Store(first + word, word);
+      machine.Meet(first);
+      machine.Count(first);
+      machine.End(first, /*waits=*/block + 1 == blocks);
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(blocks));
+}
+BENCHMARK(BM_BlocksThatCount)->Arg(100)->Arg(1000)->Arg(4000);
 
 }  // namespace
 }  // namespace twinmmu::coherence

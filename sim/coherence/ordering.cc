@@ -178,10 +178,9 @@ void Ordering::End(ThreadId first, Past* past) {
   Past joined = *past;
   joined.Join(gathering.Met());
   joined.all.AddEnded(first, last);
-  if (joined.passed.entries() > kMaxPassed) joined.passed.AddEnded(first, last);
-  if (joined.half.entries() > kMaxPassed) joined.half.AddEnded(first, last);
-  *past = std::move(joined);
   blocks_.erase(blocks_.begin() + (block - blocks_.data()));
+  Coarsen(&joined);
+  *past = std::move(joined);
 }
 
 void Ordering::EndAndLeave(ThreadId first, Past* past) {
@@ -245,16 +244,6 @@ bool Ordering::HasPassed(const Mark& earlier, ThreadId thread, const Block& bloc
   return (earlier.thread == thread && earlier.epoch <= state.passed) ||
          earlier.epoch <= state.past.passed.Get(earlier.thread) ||
          earlier.epoch <= block.start.Get(earlier.thread);
-}
-
-Past Ordering::Snapshot(ThreadId thread) const {
-  const State* const state = Find(thread);
-  if (state == nullptr) return Past();
-  Past past = state->past;
-  past.all.Raise(thread, state->now);
-  past.passed.Raise(thread, state->passed);
-  past.half.Raise(thread, state->half);
-  return past;
 }
 
 void Ordering::AliasFence(ThreadId thread) {
@@ -327,49 +316,87 @@ std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scop
   return std::make_shared<const Release>(std::move(release));
 }
 
-void Ordering::Join(State* state, const Release& release) {
-  state->past.Join(release.past);
-  state->past.all.Raise(release.thread, release.now);
-  state->past.passed.Raise(release.thread, release.passed);
-  state->past.half.Raise(release.thread, release.half);
+void Ordering::Join(Past* past, const Release& release) {
+  past->Join(release.past);
+  past->all.Raise(release.thread, release.now);
+  past->passed.Raise(release.thread, release.passed);
+  past->half.Raise(release.thread, release.half);
+}
+
+void Ordering::Acquire(State* state, const Release& release) const {
+  Join(&state->past, release);
+  Coarsen(&state->past);
+}
+
+bool Ordering::RunsAny(ThreadId first, ThreadId last) const {
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), last,
+                       [](ThreadId number, const Block& block) { return number < block.first; });
+  return after != blocks_.begin() &&
+         first <= std::prev(after)->first + (std::prev(after)->threads - 1);
+}
+
+void Ordering::Coarsen(Past* past) const {
+  const auto runs = [this](ThreadId first, ThreadId last) { return RunsAny(first, last); };
+  for (Clock* const clock : {&past->all, &past->passed, &past->half}) {
+    if (clock->entries() > kMaxEntries) clock->Coarsen(runs);
+  }
 }
 
 bool Ordering::Meets(const Release& release, const Place& place, Scope scope) {
   return release.of_many || Include(release.place, release.scope, place, scope);
 }
 
-void Ordering::FenceSequential(ThreadId thread, Scope scope) {
-  Block& block = *FindBlock(thread);
-  State& state = block.states[thread - block.first];
+void Ordering::FenceSequential(ThreadId first, uint32_t lanes, Scope scope) {
+  const Place& place = FindBlock(first)->place;
+  Gathering gathering;
   Sequential* own = nullptr;
   for (Sequential& earlier : sequential_) {
-    if (!Include(earlier.place, earlier.scope, block.place, scope)) continue;
-    state.past.Join(earlier.past);
-    if (earlier.scope == scope && IsSamePlace(earlier.place, block.place)) own = &earlier;
+    if (!Include(earlier.place, earlier.scope, place, scope)) continue;
+    gathering.Add(earlier.past);
+    if (earlier.scope == scope && IsSamePlace(earlier.place, place)) own = &earlier;
   }
-  if (state.now == 0 && state.past.empty()) return;  // nothing for others
+  const auto for_lanes = [&](const auto& work) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      work(first + static_cast<ThreadId>(__builtin_ctz(left)));
+    }
+  };
+  for_lanes([&](ThreadId thread) { Arrive(thread, &gathering); });
+  if (gathering.Met().empty()) return;  // nothing for others
+  Coarsen(&gathering.met_);
+  for_lanes([&](ThreadId thread) { Leave(thread, &gathering); });
   if (own == nullptr) {
-    sequential_.push_back({block.place, scope, Past()});
+    sequential_.push_back({place, scope, Past()});
     own = &sequential_.back();
   }
-  own->past.Join(Snapshot(thread));
+  own->past = gathering.met_;
 }
 
-void Ordering::Fence(ThreadId thread, const Strength& strength, bool sequential) {
-  Block* const block = FindBlock(thread);
+void Ordering::Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential) {
+  Block* const block = FindBlock(first);
   if (block == nullptr) return;
-  State& state = block->states[thread - block->first];
-  if (Acquires(strength.semantics)) {
-    for (const Seen& seen : state.seen) {
-      if (seen.release->thread == thread || Meets(*seen.release, block->place, strength.scope)) {
-        Join(&state, *seen.release);
+  const auto for_lanes = [&](const auto& work) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const ThreadId thread = first + static_cast<ThreadId>(__builtin_ctz(left));
+      if (thread - block->first < block->threads) {
+        work(thread, &block->states[thread - block->first]);
       }
     }
-  }
-  if (sequential) FenceSequential(thread, strength.scope);
-  if (coherence::Releases(strength.semantics) && (state.now != 0 || !state.past.empty())) {
-    Remember(&state, MakeRelease(thread, strength.scope));
-  }
+  };
+  for_lanes([&](ThreadId thread, State* state) {
+    if (!Acquires(strength.semantics)) return;
+    for (const Seen& seen : state->seen) {
+      if (seen.release->thread == thread || Meets(*seen.release, block->place, strength.scope)) {
+        Acquire(state, *seen.release);
+      }
+    }
+  });
+  if (sequential) FenceSequential(first, lanes, strength.scope);
+  for_lanes([&](ThreadId thread, State* state) {
+    if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
+      Remember(state, MakeRelease(thread, strength.scope));
+    }
+  });
 }
 
 bool Ordering::Carries(ThreadId thread, AddressId address, const Strength& strength) const {
@@ -417,7 +444,7 @@ void Ordering::Observe(ThreadId thread, AddressId address, const Strength& stren
     }
     if (known) continue;
     if (state->seen.size() >= kMaxSeen) {
-      Join(state, *state->seen.front().release);
+      Acquire(state, *state->seen.front().release);
       state->seen.erase(state->seen.begin());
     }
     state->seen.push_back({release, address});
@@ -425,7 +452,7 @@ void Ordering::Observe(ThreadId thread, AddressId address, const Strength& stren
 }
 
 void Ordering::Inherit(const ReleaseList& releases, ReleaseList* inherited) {
-  constexpr size_t kMaxInherited = 256;
+  constexpr size_t kMaxInherited = 8;
   for (const std::shared_ptr<const Release>& release : releases) {
     const auto old = std::find_if(inherited->begin(), inherited->end(), [&](const auto& other) {
       return Replaces(*release, *other) || other == release;
@@ -447,11 +474,11 @@ void Ordering::Inherit(const ReleaseList& releases, ReleaseList* inherited) {
       fewer.push_back(release);
       continue;
     }
-    State both;
+    Past both;
     Join(&both, **same);
     Join(&both, *release);
     Release one = **same;
-    one.past = std::move(both.past);
+    one.past = std::move(both);
     one.of_many = true;
     *same = std::make_shared<const Release>(std::move(one));
   }
@@ -471,7 +498,7 @@ void Ordering::Acquire(ThreadId thread, AddressId address, const Strength& stren
       continue;
     }
     if (release.thread == thread || Meets(release, block->place, strength.scope)) {
-      Join(&state, release);
+      Acquire(&state, release);
     }
   }
 }

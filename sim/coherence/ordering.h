@@ -148,7 +148,12 @@ class Ordering {
   bool IsReached(const Mark& earlier, ThreadId thread) const;
 
   // fence.sc, fence.acq_rel, ...
-  void Fence(ThreadId thread, const Strength& strength, bool sequential);
+  void Fence(ThreadId thread, const Strength& strength, bool sequential) {
+    Fence(thread, 1, strength, sequential);
+  }
+  // Of the threads first + i for the bits i of `lanes`, which started together. They make it
+  // together: fence.sc orders each after all of them.
+  void Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential);
   void AliasFence(ThreadId thread);
   void AliasReleaseFence(ThreadId thread);
   void AliasAcquireFence(ThreadId thread);
@@ -184,8 +189,9 @@ class Ordering {
  private:
   // Beyond this, what a thread has seen counts as acquired.
   static constexpr size_t kMaxSeen = 64;
-  // Beyond this, all of the threads of a block that ended counts as past an alias fence.
-  static constexpr size_t kMaxPassed = 4096;
+  // Beyond this, a past takes threads together that have ended, so that its size does not grow with
+  // the number of threads of a grid.
+  static constexpr size_t kMaxEntries = 1024;
 
   struct Seen {  // by a strong read, for an acquire later
     std::shared_ptr<const Release> release;
@@ -245,9 +251,11 @@ class Ordering {
   void SetStart(Block* block, const Past& past);
   void AddPlace(ThreadId first, ThreadId last, const Place& place);
   void LeavePlace(const Block& block);
-  void FenceSequential(ThreadId thread, Scope scope);
-  Past Snapshot(ThreadId thread) const;
-  static void Join(State* state, const Release& release);
+  void FenceSequential(ThreadId first, uint32_t lanes, Scope scope);
+  bool RunsAny(ThreadId first, ThreadId last) const;
+  void Coarsen(Past* past) const;
+  static void Join(Past* past, const Release& release);
+  void Acquire(State* state, const Release& release) const;
   void Remember(State* state, std::shared_ptr<const Release> release);
   std::shared_ptr<const Release> MakeRelease(ThreadId thread, Scope scope) const;
   // Whether a fence or an access at `place` takes part in what the release does.
