@@ -452,6 +452,39 @@ TEST(AliasMonitorTest, APairOfSitesIsToldOnce) {
   EXPECT_THAT(scene.hazards, SizeIs(1));
 }
 
+// One instruction that many threads execute is what is noted most quickly.
+TEST(AliasMonitorTest, ThreadsRaceAtOneSite) {
+  for (const bool ordered : {false, true}) {
+    Scene scene(Policy::kCoherent);
+    const ThreadId a = scene.Start(), b = scene.Start();
+    for (const uint64_t offset : {0, 4, 8}) {
+      scene.site = 100;
+      scene.Store(a, kX, offset, 1u);
+    }
+    if (ordered) scene.Meet({a, b});
+    scene.site = 100;
+    scene.Store(b, kX, 4, 1u);
+    EXPECT_THAT(scene.hazards, SizeIs(ordered ? 0 : 1));
+    scene.site = 200;
+    for (const uint64_t offset : {0, 8}) {
+      scene.site = 200;
+      scene.Load(b, kX, offset);
+    }
+    EXPECT_THAT(scene.hazards, SizeIs(ordered ? 0 : 2));
+    // After a write of one and a read of the other.
+    const ThreadId c = scene.Start();
+    scene.Meet({b, c});
+    for (const uint64_t offset : {12, 0}) {
+      scene.site = 300;
+      scene.Store(c, kX, offset, 1u);
+    }
+    EXPECT_THAT(scene.hazards, SizeIs(ordered ? 0 : 3));
+    scene.site = 100;
+    scene.Store(a, kX, 8, 1u);
+    EXPECT_THAT(scene.hazards, SizeIs(ordered ? 1 : 4));
+  }
+}
+
 // --- Bytes ---
 
 TEST(AliasMonitorTest, NeighboursInAWordDoNotRace) {
@@ -520,6 +553,16 @@ TEST(AliasMonitorTest, ACopyRacesOnlyWithItsBytes) {
   scene.Load(other, kY, 96);
   EXPECT_THAT(scene.hazards, IsEmpty());
   scene.Load(other, kY, 96 + 3 * kPage);
+  EXPECT_THAT(scene.hazards, SizeIs(1));
+}
+
+TEST(AliasMonitorTest, CopiesRaceOnlyWhereTheyMeet) {
+  Scene scene(Policy::kCoherent);
+  const ThreadId a = scene.Start(), b = scene.Start();
+  scene.CopyTo(a, kX, 0, kPage / 2, 1);
+  scene.CopyTo(b, kX, kPage / 2, kPage, 1);
+  EXPECT_THAT(scene.hazards, IsEmpty());
+  scene.CopyFrom(b, kX, kPage / 2 - 4, 128);
   EXPECT_THAT(scene.hazards, SizeIs(1));
 }
 
@@ -640,6 +683,18 @@ TEST(AliasMonitorTest, NothingIsInventedBeyondTheLimit) {
   scene.SetFlag(writer, 2);
   ASSERT_EQ(scene.GetFlag(reader), 2u);
   for (uint64_t i = 0; i < 7; ++i) EXPECT_EQ(scene.Load(reader, kX, i * kPage + 512), 1u);
+  EXPECT_THAT(scene.hazards, IsEmpty());
+}
+
+// With the flag goes what it ordered.
+TEST(AliasMonitorTest, NothingIsInventedWhereAFlagIsForgotten) {
+  Scene scene(Policy::kCoherent, Modes(), 0, /*limit=*/4096);
+  const ThreadId writer = scene.Start(), reader = scene.Start();
+  scene.Store(writer, kX, kPage, 1u);
+  scene.Store(writer, kX, 0, 1u, kRelease);
+  for (uint64_t i = 0; i < 8; ++i) scene.Store(writer, kX, 2 * kPage + 4 * i, 1u, kRelaxed);
+  ASSERT_EQ(scene.Load(reader, kX, 0, kAcquire), 1u);
+  scene.Load(reader, kX, kPage);
   EXPECT_THAT(scene.hazards, IsEmpty());
 }
 

@@ -186,8 +186,7 @@ class HazardChecker {
   };
 
   Recent& RecentOf(const Kind& kind) {
-    return recent_[(kind.site * 4 + (kind.writes() ? 2 : 0) + (kind.mask() == kWhole ? 1 : 0)) %
-                   recent_.size()];
+    return recent_[(kind.site + (kind.writes() ? recent_.size() / 2 : 0)) % recent_.size()];
   }
   uint32_t KindOf(const Now& now, uint8_t mask);
   void DropForgotten(Page* page) const;
@@ -211,7 +210,7 @@ class HazardChecker {
   PageMap<Page> pages_;
   std::vector<Kind> kinds_{1};
   std::map<Kind, uint32_t> numbers_;
-  std::array<Recent, 16> recent_{};
+  std::array<Recent, 64> recent_{};
 };
 
 inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
