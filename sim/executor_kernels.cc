@@ -43,6 +43,12 @@ bool BeginsAsPtx(absl::string_view text) {
   }
 }
 
+// Of what Parse or Program::Make did not take.
+DriverCode CodeOf(const absl::Status& status) {
+  if (absl::IsOutOfRange(status)) return DriverCode::kUnsupportedPtxVersion;
+  return absl::IsUnimplemented(status) ? DriverCode::kNotSupported : DriverCode::kInvalidPtx;
+}
+
 // The limits that stand in attributes of a device: CUdevice_attribute.
 struct Limit {
   int attribute;
@@ -134,7 +140,7 @@ absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
   }
   const absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
   if (!parsed.ok()) {
-    return Fail(DriverCode::kInvalidPtx, kLoadCall, parsed.status().message());
+    return Fail(CodeOf(parsed.status()), kLoadCall, parsed.status().message());
   }
   const int newest = NewestPtx(mmu_.profile.driver_version);
   if (parsed->version > newest) {
@@ -154,9 +160,7 @@ absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
   }
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program = ptx::Program::Make(*parsed);
   if (program.ok()) return LoadedModule{device, *std::move(program), parsed->target, {}, {}};
-  const bool lacks = program.status().code() == absl::StatusCode::kUnimplemented;
-  return Fail(lacks ? DriverCode::kNotSupported : DriverCode::kInvalidPtx, kLoadCall,
-              program.status().message());
+  return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
 }
 
 absl::StatusOr<AddressRange> SimulatedExecutor::PlaceImage(DeviceOrdinal device,

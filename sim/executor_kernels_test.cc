@@ -226,10 +226,10 @@ TEST_P(KernelsTest, RefuseWrongText) {
   EXPECT_THAT(load(""), HasDriverCode(DriverCode::kInvalidImage));
   EXPECT_THAT(load("// only a comment"), HasDriverCode(DriverCode::kInvalidImage));
   EXPECT_THAT(load(Ptx(".entry k() { ret }")), HasDriverCode(DriverCode::kInvalidPtx));
-  const auto lacking = load(Ptx(".entry k() {\n  tex_not_there;\n}"));
+  const auto lacking = load(Ptx(".entry k() {\n  wgmma.fence.sync.aligned;\n}"));
   EXPECT_THAT(lacking, HasDriverCode(DriverCode::kNotSupported));
   EXPECT_THAT(std::string(lacking.status().message()),
-              AllOf(HasSubstr("line 5"), HasSubstr("tex_not_there")));
+              AllOf(HasSubstr("line 5"), HasSubstr("wgmma.fence")));
   EXPECT_THAT(load(".version 8.7\n.target sm_100\n.address_size 64\n"),
               HasDriverCode(DriverCode::kInvalidPtx));
 }

@@ -14,7 +14,8 @@ namespace {
 
 // What hardware has room for, or this host.
 constexpr uint64_t kMaxImage = uint64_t{1} << 30;
-constexpr uint64_t kMaxStaticShared = 48 << 10;
+constexpr uint64_t kMaxStaticShared = 227 << 10;
+constexpr uint64_t kMaxKernelParameters = 32764;
 constexpr uint64_t kMaxLocal = 512 << 10;
 constexpr uint64_t kMaxPassed = 64 << 10;
 constexpr uint32_t kMaxThreads = 1024;
@@ -134,7 +135,8 @@ class ProgramBuilder {
     code.name = function.name;
     code.entry = function.entry;
     code.defined = !function.external;
-    Layout passed("the parameters of a function", kMaxPassed);
+    Layout passed("the parameters of a function",
+                  function.entry ? kMaxKernelParameters : kMaxPassed);
     for (const Variable& parameter : function.parameters) {
       const absl::StatusOr<uint64_t> at = passed.Add(parameter);
       if (!at.ok()) return at.status();
@@ -249,15 +251,12 @@ class ProgramBuilder {
   }
 
   static uint32_t MaxThreadsOf(const Function& function) {
-    for (const std::array<uint32_t, 3>& said : {function.required_threads, function.max_threads}) {
-      if (said[0] == 0) continue;
-      uint64_t threads = 1;
-      for (const uint32_t dimension : said) {
-        threads = std::min<uint64_t>(threads * std::max(dimension, 1u), kMaxThreads);
-      }
-      return static_cast<uint32_t>(threads);
+    if (function.max_threads[0] == 0) return kMaxThreads;
+    uint64_t threads = 1;
+    for (const uint32_t dimension : function.max_threads) {
+      threads = std::min<uint64_t>(threads * std::max(dimension, 1u), kMaxThreads);
     }
-    return kMaxThreads;
+    return static_cast<uint32_t>(threads);
   }
 
   std::shared_ptr<Program> program_;

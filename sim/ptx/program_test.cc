@@ -60,7 +60,7 @@ TEST_F(ProgramTest, RefusesOperandsThatDoNotFit) {
 
 // A function has as much memory of each kind as hardware, and not more.
 TEST_F(ProgramTest, LimitsMemory) {
-  for (const char* body : {".shared .b8 s[50000]; st.shared.u8 [s], 1;", ".local .b8 l[600000];",
+  for (const char* body : {".shared .b8 s[300000]; st.shared.u8 [s], 1;", ".local .b8 l[600000];",
                            ".local .b64 l[0x7fffffffffffffff];", ".param .b8 q[100000];"}) {
     EXPECT_FALSE(MakeStatus(Module(Kernel(body))).ok()) << body;
   }
