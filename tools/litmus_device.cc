@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tools/litmus_ptx.h"
+#include "tools/litmus_control.h"
+#include "tools/litmus_placement.h"
+#include "tools/litmus_task_kernels.h"
+#include "tools/litmus_thread_kernel.h"
 
 namespace twinmmu {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/litmus_ptx.h"
-
 #include <string>
 
 #include "absl/status/status.h"
@@ -8,6 +6,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/coherence/litmus.h"
+#include "tools/litmus_task_kernels.h"
+#include "tools/litmus_thread_kernel.h"
 
 namespace twinmmu {
 namespace {
