@@ -42,15 +42,18 @@ absl::Status CountBarriers(const Program& program, LitmusPlacement::Cta* cta) {
 
 }  // namespace
 
+std::vector<int> GpusOf(const Program& program) {
+  std::set<int> gpus;
+  for (const Thread& thread : program.threads) gpus.insert(thread.place.gpu);
+  return std::vector<int>(gpus.begin(), gpus.end());
+}
+
 absl::Status CheckCanRun(const coherence::LitmusTest& test) {
   if (test.multicast) {
     return absl::UnimplementedError("multicast objects are never made on hardware");
   }
   if (!test.runnable) return absl::UnimplementedError("it says that it is not runnable");
   for (const Thread& thread : test.program.threads) {
-    if (thread.place.gpu != test.program.threads[0].place.gpu) {
-      return absl::UnimplementedError("it needs two GPUs that share memory");
-    }
     if (!thread.after_trigger.empty()) {
       return absl::UnimplementedError("programmatic launches cannot be made through api/");
     }
@@ -67,12 +70,16 @@ absl::Status CheckCanRun(const coherence::LitmusTest& test) {
 
 absl::StatusOr<LitmusPlacement> PlaceThreads(const Program& program) {
   LitmusPlacement placement;
-  std::map<int, size_t> cta_of;
-  for (size_t t = 0; t < program.threads.size(); ++t) {
-    const int cta = program.threads[t].place.cta;
-    const auto [found, is_new] = cta_of.emplace(cta, placement.ctas.size());
-    if (is_new) placement.ctas.emplace_back();
-    placement.ctas[found->second].threads.push_back(static_cast<int>(t));
+  const std::vector<int> gpus = GpusOf(program);
+  for (size_t gpu = 0; gpu < gpus.size(); ++gpu) {
+    std::map<int, size_t> cta_of;  // by its number within the GPU
+    for (size_t t = 0; t < program.threads.size(); ++t) {
+      const coherence::Place& place = program.threads[t].place;
+      if (place.gpu != gpus[gpu]) continue;
+      const auto [found, is_new] = cta_of.emplace(place.cta, placement.ctas.size());
+      if (is_new) placement.ctas.emplace_back().gpu = gpu;
+      placement.ctas[found->second].threads.push_back(static_cast<int>(t));
+    }
   }
   std::set<int> used;
   for (LitmusPlacement::Cta& cta : placement.ctas) {

@@ -27,7 +27,7 @@ void WriteTask(size_t task, uint32_t instances, LitmusWriter* writer) {
   writer->Line("@%p0 bra ", started, ";");
   writer->Line("st.relaxed.sys.global.u32 [%rd0+", LitmusControl::kStarted + 4 * task, "], 1;");
   writer->Label(started);
-  writer->Delay();
+  writer->Delay(14);  // up to about 8 microseconds
   writer->Body(thread, nullptr);
   writer->StoreRegisters(thread);
   writer->EndKernel();
@@ -35,10 +35,11 @@ void WriteTask(size_t task, uint32_t instances, LitmusWriter* writer) {
 
 }  // namespace
 
-absl::StatusOr<std::string> MakeTaskKernels(const coherence::LitmusTest& test, uint32_t instances) {
+absl::StatusOr<std::string> MakeTaskKernels(const coherence::LitmusTest& test, uint32_t instances,
+                                            LitmusTiming timing) {
   const absl::Status can_run = CheckCanRun(test);
   if (!can_run.ok()) return can_run;
-  LitmusWriter writer(test);
+  LitmusWriter writer(test, timing);
   writer.Header();
   for (size_t t = 0; t < test.program.threads.size(); ++t) {
     if (test.program.threads[t].kind == coherence::Thread::kLaunch) {

@@ -8,13 +8,15 @@
 
 #include "absl/status/statusor.h"
 #include "sim/coherence/litmus.h"
+#include "tools/litmus_timing.h"
 
 namespace twinmmu {
 
 // PTX with the kernels "task0", "task1", ..., one per launch of the program, by the index of its
-// thread: (u64 control, u32 delay in clocks, u64 base of each address). Unimplemented: it cannot
+// thread: (u64 control, u32 random number, u64 base of each address). Unimplemented: it cannot
 // run, and why.
-absl::StatusOr<std::string> MakeTaskKernels(const coherence::LitmusTest& test, uint32_t instances);
+absl::StatusOr<std::string> MakeTaskKernels(const coherence::LitmusTest& test, uint32_t instances,
+                                            LitmusTiming timing);
 
 }  // namespace twinmmu
 

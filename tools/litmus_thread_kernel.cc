@@ -25,8 +25,13 @@ constexpr int kMaxKeyBits = 20;
 // long to wait for others; %rd0 control, %rd4 the meeting point of the group.
 class ThreadKernelWriter {
  public:
-  ThreadKernelWriter(const LitmusTest& test, const LitmusPlacement& placement, int key_bits)
-      : test_(test), placement_(placement), key_bits_(key_bits), writer_(test) {}
+  ThreadKernelWriter(const LitmusTest& test, const LitmusPlacement& placement, int key_bits,
+                     LitmusTiming timing)
+      : test_(test),
+        placement_(placement),
+        key_bits_(key_bits),
+        timing_(timing),
+        writer_(test, timing) {}
 
   std::string Write() {
     WriteBeginning();
@@ -55,21 +60,23 @@ class ThreadKernelWriter {
 
  private:
   void WriteBeginning() {
-    const size_t ctas = placement_.ctas.size();
     writer_.Header();
-    writer_.BeginKernel("litmus", {"u64", "u32", "u32"});
+    writer_.BeginKernel("litmus", {"u64", "u32", "u32", "u32", "u32"});
     writer_.Line("ld.param.u64 %rd0, [p0];");
     writer_.Line("ld.param.u32 %r5, [p1];");
     writer_.Line("ld.param.u32 %r7, [p2];");
     writer_.Line("mov.u32 %r0, %tid.x;");
     writer_.Line("shr.u32 %r4, %r0, 5;");
     writer_.Line("mov.u32 %r16, %ctaid.x;");
-    writer_.Line("div.u32 %r17, %r16, ", ctas, ";");
-    writer_.Line("rem.u32 %r1, %r16, ", ctas, ";");
+    writer_.Line("ld.param.u32 %r27, [p3];");
+    writer_.Line("ld.param.u32 %r28, [p4];");
+    writer_.Line("div.u32 %r17, %r16, %r27;");
+    writer_.Line("rem.u32 %r1, %r16, %r27;");
+    writer_.Line("add.u32 %r1, %r1, %r28;");
     writer_.Line("and.b32 %r18, %r0, 31;");
     writer_.Line("mad.lo.u32 %r2, %r17, 32, %r18;");
     writer_.Line("mov.u32 %r19, %nctaid.x;");
-    writer_.Line("div.u32 %r19, %r19, ", ctas, ";");
+    writer_.Line("div.u32 %r19, %r19, %r27;");
     writer_.Line("mul.lo.u32 %r3, %r19, 32;");
     writer_.Line("mul.wide.u32 %rd4, %r17, 128;");
     writer_.Line("add.s64 %rd4, %rd4, %rd0;");
@@ -77,7 +84,7 @@ class ThreadKernelWriter {
     writer_.Line("mul.lo.u32 %r17, %r17, 0x27D4EB2F;");
     writer_.Line("xor.b32 %r7, %r7, %r17;");
     writer_.Line("mad.lo.u32 %r6, %r1, ", placement_.warps, ", %r4;");
-    writer_.LoadAddresses(3);
+    writer_.LoadAddresses(5);
     for (size_t t = 0; t < test_.program.threads.size(); ++t) {
       writer_.HideAddresses(static_cast<int>(t));
     }
@@ -117,15 +124,15 @@ class ThreadKernelWriter {
     writer_.Line("add.u32 %r9, %r9, ", placement_.ctas.size(), ";");
     writer_.Line("setp.ne.u32 %p1, %r0, 0;");
     writer_.Line("@%p1 bra ", done, ";");
-    writer_.Line("fence.acq_rel.gpu;");
-    writer_.Line("red.release.gpu.global.add.u32 [%rd4], 1;");
-    writer_.Line("mov.u32 %r25, 0;");
+    writer_.Line("fence.acq_rel", writer_.all(), ";");
+    writer_.Line("red.release", writer_.all(), ".global.add.u32 [%rd4], 1;");
+    writer_.Line("mov.u32 %r29, 0;");
     writer_.Label(loop);
-    writer_.Line("ld.acquire.gpu.global.u32 %r26, [%rd4];");
+    writer_.Line("ld.acquire", writer_.all(), ".global.u32 %r26, [%rd4];");
     writer_.Line("setp.ge.u32 %p1, %r26, %r9;");
     writer_.Line("@%p1 bra ", done, ";");
-    writer_.Line("add.u32 %r25, %r25, 1;");
-    writer_.Line("setp.lt.u32 %p1, %r25, %r10;");  // once too late, it no longer waits
+    writer_.Line("add.u32 %r29, %r29, 1;");
+    writer_.Line("setp.lt.u32 %p1, %r29, %r10;");  // once too late, it no longer waits
     writer_.Line("@%p1 bra ", loop, ";");
     writer_.Line("mov.u32 %r10, 0;");
     writer_.CountError();
@@ -149,7 +156,7 @@ class ThreadKernelWriter {
 
   // What comes before a thread begins: the lines that it will read, and a delay.
   void WriteWarming(int thread) {
-    const std::string cold = writer_.NewLabel(), go = writer_.NewLabel();
+    const std::string cold = writer_.NewLabel();
     // Of four turns, one begins with cold lines.
     writer_.Line("and.b32 %r13, %r8, 3;");
     writer_.Line("setp.eq.u32 %p1, %r13, 3;");
@@ -168,17 +175,17 @@ class ThreadKernelWriter {
     writer_.Line("@%p1 bra ", cold, ";");
     writer_.CountError();
     writer_.Label(cold);
-    // Half of the turns begin at once; in the others, each warp waits for up to 2047 clocks.
-    writer_.Line("and.b32 %r13, %r8, 4;");
-    writer_.Line("setp.eq.u32 %p1, %r13, 0;");
-    writer_.Line("@%p1 bra ", go, ";");
     writer_.Line("mad.lo.u32 %r20, %r8, 0x9E3779B1, ",
                  0x85EBCA6Bu * (static_cast<uint32_t>(thread) + 1), ";");
     writer_.Line("xor.b32 %r20, %r20, %r7;");
     writer_.Line("mul.lo.u32 %r20, %r20, 0x2C1B3C6D;");
-    writer_.Line("shr.u32 %r20, %r20, 21;");
-    writer_.Delay();
-    writer_.Label(go);
+    if (timing_ == LitmusTiming::kClocks) {
+      // Half of the turns begin at once; in the others, each warp waits a little.
+      writer_.Line("and.b32 %r13, %r8, 4;");
+      writer_.Line("setp.ne.u32 %p1, %r13, 0;");
+      writer_.Line("selp.b32 %r20, %r20, 0, %p1;");
+    }
+    writer_.Delay(11);
     writer_.Line("bar.warp.sync -1;");
   }
 
@@ -190,11 +197,11 @@ class ThreadKernelWriter {
       const Observable& observable = test_.observables[i];
       if (observable.thread >= 0) {
         writer_.RegisterPlace(i);
-        writer_.Line("ld.relaxed.gpu.global.u32 %r12, [%rd3];");
+        writer_.Line("ld.relaxed", writer_.all(), ".global.u32 %r12, [%rd3];");
       } else {
         size_t address = 0;
         while (test_.program.addresses[address].locations[0] != observable.index) ++address;
-        writer_.Line("ld.relaxed.gpu.global.u32 %r12, [%a", address, "];");
+        writer_.Line("ld.relaxed", writer_.all(), ".global.u32 %r12, [%a", address, "];");
       }
       writer_.Line("min.u32 %r12, %r12, ", most, ";");
       writer_.Line("shl.b32 %r12, %r12, ", key_bits_ * static_cast<int>(i), ";");
@@ -202,29 +209,32 @@ class ThreadKernelWriter {
     }
     writer_.Line("mul.wide.u32 %rd5, %r11, 4;");
     writer_.Line("add.s64 %rd5, %rd5, %rd0;");
-    writer_.Line("red.relaxed.gpu.global.add.u32 [%rd5+", LitmusControl::kCounts, "], 1;");
+    writer_.Line("red.relaxed", writer_.all(), ".global.add.u32 [%rd5+", LitmusControl::kCounts,
+                 "], 1;");
   }
 
   const LitmusTest& test_;
   const LitmusPlacement& placement_;
   const int key_bits_;
+  const LitmusTiming timing_;
   LitmusWriter writer_;
 };
 
 }  // namespace
 
-absl::StatusOr<LitmusKernel> MakeLitmusKernel(const LitmusTest& test) {
+absl::StatusOr<LitmusKernel> MakeLitmusKernel(const LitmusTest& test, LitmusTiming timing) {
   const absl::Status can_run = CheckCanRun(test);
   if (!can_run.ok()) return can_run;
   const absl::StatusOr<LitmusPlacement> placement = PlaceThreads(test.program);
   if (!placement.ok()) return placement.status();
   LitmusKernel kernel;
-  kernel.ctas = static_cast<uint32_t>(placement->ctas.size());
+  kernel.ctas.resize(GpusOf(test.program).size());
+  for (const LitmusPlacement::Cta& cta : placement->ctas) ++kernel.ctas[cta.gpu];
   kernel.block_threads = placement->warps * kLanesPerWarp;
   const int observables = std::max<int>(1, static_cast<int>(test.observables.size()));
   kernel.key_bits = std::min(8, kMaxKeyBits / observables);
   if (kernel.key_bits < 2) return absl::UnimplementedError("it has too many registers to count");
-  kernel.ptx = ThreadKernelWriter(test, *placement, kernel.key_bits).Write();
+  kernel.ptx = ThreadKernelWriter(test, *placement, kernel.key_bits, timing).Write();
   return kernel;
 }
 

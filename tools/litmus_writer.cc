@@ -2,6 +2,7 @@
 
 #include "tools/litmus_control.h"
 #include "tools/litmus_opcode.h"
+#include "tools/litmus_placement.h"
 
 namespace twinmmu {
 
@@ -10,6 +11,18 @@ using coherence::Instruction;
 using coherence::Observable;
 using coherence::Scope;
 using coherence::Thread;
+
+namespace {
+
+constexpr uint32_t kSleeps = 1100;
+
+}  // namespace
+
+LitmusWriter::LitmusWriter(const coherence::LitmusTest& test, LitmusTiming timing)
+    : test_(test),
+      program_(test.program),
+      all_(GpusOf(test.program).size() > 1 ? ".sys" : ".gpu"),
+      timing_(timing) {}
 
 void LitmusWriter::Header() {
   bool clusters = false;
@@ -65,8 +78,13 @@ void LitmusWriter::HideAddresses(int thread) {
   }
 }
 
-void LitmusWriter::Delay() {
+void LitmusWriter::Delay(int bits) {
+  if (timing_ == LitmusTiming::kGivingWay) {
+    Line("mov.u32 %r31, %r20;");
+    return;
+  }
   const std::string loop = NewLabel();
+  Line("shr.u32 %r20, %r20, ", 32 - bits, ";");
   Line("mov.u32 %r21, %clock;");
   Label(loop);
   Line("mov.u32 %r22, %clock;");
@@ -75,11 +93,28 @@ void LitmusWriter::Delay() {
   Line("@%p1 bra ", loop, ";");
 }
 
+// By the toss of a coin. A warp that sleeps lets the others of its block run; the simulator goes on
+// to another block, or another kernel, once a block has done nothing but that for long enough.
+void LitmusWriter::GiveWay() {
+  const std::string loop = NewLabel(), go = NewLabel();
+  Line("mad.lo.u32 %r31, %r31, 1664525, 1013904223;");
+  Line("setp.lt.s32 %p1, %r31, 0;");
+  Line("@%p1 bra ", go, ";");
+  Line("mov.u32 %r21, ", kSleeps, ";");
+  Label(loop);
+  Line("nanosleep.u32 20;");
+  Line("sub.u32 %r21, %r21, 1;");
+  Line("setp.ne.u32 %p1, %r21, 0;");
+  Line("@%p1 bra ", loop, ";");
+  Label(go);
+}
+
 void LitmusWriter::Body(int thread, const std::map<int, int>* barrier_threads) {
   const Thread& of = program_.threads[thread];
   for (size_t r = 0; r < of.registers.size(); ++r) Line("mov.u32 %t", thread, "_", r, ", 0;");
   for (size_t i = 0; i < of.instructions.size(); ++i) {
     address_ = absl::StrCat("[%b", thread, "_", i, "]");
+    if (timing_ == LitmusTiming::kGivingWay) GiveWay();
     Emit(thread, of.instructions[i], barrier_threads);
   }
 }
@@ -89,7 +124,7 @@ void LitmusWriter::StoreRegisters(int thread) {
     const Observable& observable = test_.observables[i];
     if (observable.thread != thread) continue;
     RegisterPlace(i);
-    Line("st.relaxed.gpu.global.u32 [%rd3], %t", thread, "_", observable.index, ";");
+    Line("st.relaxed", all_, ".global.u32 [%rd3], %t", thread, "_", observable.index, ";");
   }
 }
 
@@ -101,7 +136,7 @@ void LitmusWriter::RegisterPlace(size_t observable) {
 }
 
 void LitmusWriter::CountError() {
-  Line("red.relaxed.gpu.global.add.u32 [%rd0+", LitmusControl::kErrors, "], 1;");
+  Line("red.relaxed", all_, ".global.add.u32 [%rd0+", LitmusControl::kErrors, "], 1;");
 }
 
 std::string LitmusWriter::Operand(int thread, const coherence::Value& value) const {

@@ -1,8 +1,8 @@
 // LitmusWriter: writes the PTX of a litmus test, a piece at a time.
 //
-// Registers of a kernel: %p0 and %r0, %r1, ... up to 19 and %rd0 to %rd5 are for who uses this
-// class; what follows is for what it writes. It reads %r2, the instance of the thread, %r3, how
-// many instances there are, and %rd0, the control memory.
+// Registers of a kernel: %p0 and %r0, %r1, ... up to 19 and from 26 on, and %rd0 to %rd5 are for
+// who uses this class; the others are for what it writes. It reads %r2, the instance of the thread,
+// %r3, how many instances there are, and %rd0, the control memory.
 
 #ifndef TWINMMU_TOOLS_LITMUS_WRITER_H_
 #define TWINMMU_TOOLS_LITMUS_WRITER_H_
@@ -16,13 +16,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "sim/coherence/litmus.h"
+#include "tools/litmus_timing.h"
 
 namespace twinmmu {
 
 class LitmusWriter {
  public:
   // The test must outlive this object.
-  explicit LitmusWriter(const coherence::LitmusTest& test) : test_(test), program_(test.program) {}
+  LitmusWriter(const coherence::LitmusTest& test, LitmusTiming timing);
+
+  // ".gpu", or ".sys": the scope of all threads of the test.
+  absl::string_view all() const { return all_; }
 
   template <typename... Parts>
   void Line(const Parts&... parts) {
@@ -45,8 +49,9 @@ class LitmusWriter {
   // load for a later one of the same address, even across an acquire.
   void HideAddresses(int thread);
 
-  // Waits for %r20 clocks.
-  void Delay();
+  // Before a Body: %r20 is a random number. The warp waits for up to 2^`bits` - 1 clocks, or will
+  // give way before some instructions.
+  void Delay(int bits);
   // The instructions of a thread. `barrier_threads`: by barrier, how many threads meet at it; null:
   // barriers are left out.
   void Body(int thread, const std::map<int, int>* barrier_threads);
@@ -59,6 +64,7 @@ class LitmusWriter {
  private:
   std::string Operand(int thread, const coherence::Value& value) const;
   std::string ResultOf(int thread, const coherence::Instruction& instruction) const;
+  void GiveWay();
   void Emit(int thread, const coherence::Instruction& instruction,
             const std::map<int, int>* barrier_threads);
   void EmitRead(int thread, const coherence::Instruction& instruction);
@@ -66,6 +72,8 @@ class LitmusWriter {
 
   const coherence::LitmusTest& test_;
   const coherence::Program& program_;
+  const absl::string_view all_;
+  const LitmusTiming timing_;
   std::string text_;
   std::string address_;  // of the instruction that is being written
   int next_label_ = 0;
