@@ -34,11 +34,16 @@ uint32_t CountGroups(const LitmusStage& stage, const LitmusKernel& kernel, const
 // On each device the blocks of its threads. They meet before the first turn, so all begin together.
 absl::Status LaunchAll(LitmusStage& stage, const LitmusKernel& made, uint32_t groups,
                        uint32_t turns, uint32_t seed) {
-  const DeviceAddress control = stage.Control(0);
-  uint32_t first = 0;
+  // All of it is loaded before the first one waits for the others.
+  std::vector<Kernel> kernels;
   for (size_t i = 0; i < stage.devices().size(); ++i) {
     const absl::StatusOr<Kernel> kernel = stage.GetKernel(i, "litmus");
     if (!kernel.ok()) return kernel.status();
+    kernels.push_back(*kernel);
+  }
+  const DeviceAddress control = stage.Control(0);
+  uint32_t first = 0;
+  for (size_t i = 0; i < stage.devices().size(); ++i) {
     const uint32_t ctas = made.ctas[i];
     std::vector<const void*> arguments = {&control, &turns, &seed, &ctas, &first};
     for (const DeviceAddress& base : stage.bases()) arguments.push_back(&base);
@@ -46,7 +51,7 @@ absl::Status LaunchAll(LitmusStage& stage, const LitmusKernel& made, uint32_t gr
     config.grid.x = groups * ctas;
     config.block.x = made.block_threads;
     const absl::Status status =
-        stage.executor().Launch(Stream(stage.devices()[i]), *kernel, config, arguments);
+        stage.executor().Launch(Stream(stage.devices()[i]), kernels[i], config, arguments);
     if (!status.ok()) return status;
     first += ctas;
   }
