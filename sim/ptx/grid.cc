@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "sim/device_limits.h"
 #include "sim/ptx/block.h"
 #include "sim/ptx/code.h"
 #include "sim/translation_cache.h"
@@ -17,12 +18,12 @@
 namespace twinmmu::ptx {
 namespace {
 
-// Of the reference device.
-constexpr uint64_t kMultiprocessors = 132;
-constexpr uint64_t kThreadsPerMultiprocessor = 2048;
-constexpr uint64_t kBlocksPerMultiprocessor = 32;
-constexpr uint64_t kSharedPerMultiprocessor = 228 << 10;
-constexpr uint64_t kSharedOfBlock = 1 << 10;  // that the system takes
+// What a device holds at once; where it does not tell, as an H200.
+constexpr DeviceLimit kMultiprocessors{16, 132};
+constexpr DeviceLimit kThreadsPerMultiprocessor{39, 2048};
+constexpr DeviceLimit kSharedPerMultiprocessor{81, 228 << 10};
+constexpr DeviceLimit kBlocksPerMultiprocessor{106, 32};
+constexpr DeviceLimit kSharedOfBlock{111, 1 << 10};  // that the system takes
 
 // Instructions of warps under one lock: some hundred microseconds at most.
 constexpr uint64_t kChunk = 2048;
@@ -44,14 +45,17 @@ class Grid::Impl {
     context_.kernel =
         &program.code().kernels[static_cast<size_t>(launch_.kernel - program.kernels().data())];
     context_.number = ++grids;
-    context_.sms = kMultiprocessors;
     const Dim3& size = launch_.config.grid;
     total_ = uint64_t{size.x} * size.y * size.z;
-    const uint64_t by_threads = kThreadsPerMultiprocessor / std::max(context_.threads(), 1u);
+    const auto limit = [&](const DeviceLimit& of) {
+      return LimitOf(mmu_.profile, launch_.device, of);
+    };
+    context_.sms = static_cast<uint32_t>(limit(kMultiprocessors));
+    const uint64_t by_threads = limit(kThreadsPerMultiprocessor) / std::max(context_.threads(), 1u);
     const uint64_t by_shared =
-        kSharedPerMultiprocessor / (context_.shared_bytes() + kSharedOfBlock);
-    const uint64_t blocks = std::min({by_threads, by_shared, kBlocksPerMultiprocessor});
-    most_resident_ = kMultiprocessors * std::max<uint64_t>(blocks, 1);
+        limit(kSharedPerMultiprocessor) / (context_.shared_bytes() + limit(kSharedOfBlock));
+    const uint64_t blocks = std::min({by_threads, by_shared, limit(kBlocksPerMultiprocessor)});
+    most_resident_ = context_.sms * std::max<uint64_t>(blocks, 1);
   }
 
   State Run(uint64_t instructions) {

@@ -33,7 +33,7 @@ class GridTest : public testing::Test {
   static constexpr Bytes kGranule = MiB(2);
   static constexpr uint64_t kEnough = uint64_t{1} << 26;
 
-  GridTest() {
+  explicit GridTest(const Profile& profile = Profile::ReferenceH200(2)) : profile_(profile) {
     range_ = *vmm_.AddressReserve(4 * kGranule);
     MapGranule(0, Access::kReadWrite);
   }
@@ -122,7 +122,7 @@ class GridTest : public testing::Test {
     return fault_.kind;
   }
 
-  const Profile profile_ = Profile::ReferenceH200(2);
+  const Profile profile_;
   Mmu mmu_{profile_, *Window::Make(profile_.window, profile_.default_alignment(),
                                    PlainMemory::AddressesFor(profile_))};
   SimulatedVmm vmm_{&mmu_};
