@@ -44,6 +44,7 @@ bool BeginsAsPtx(absl::string_view text) {
   }
 }
 
+// One that a message names.
 struct Limit {
   DeviceLimit limit;
   const char* name;
@@ -272,6 +273,7 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number);
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
+  work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };
   work.stream = stream;
   work.call = kLaunchCall;
   work.call_number = number;

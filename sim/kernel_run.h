@@ -17,7 +17,7 @@
 namespace twinmmu {
 
 // Runs a grid a turn at a time, and ends all contexts if it faults, or if it has executed more than
-// the profile allows. Not thread-safe.
+// the profile allows. Not thread-safe but for what says so.
 class KernelRun {
  public:
   // `mmu` must outlive this object. `call_number`: of the launch, in the history.
@@ -25,6 +25,9 @@ class KernelRun {
 
   // Throws nothing. Once contexts have a fault there is nothing to do any more.
   Progress Run(Turn turn);
+
+  // Whether it has used the mapping of this number. May be called while Run is.
+  bool HasUsed(uint32_t mapping) const { return grid_.HasUsed(mapping); }
 
  private:
   uint64_t AmountOf(Turn turn) const;

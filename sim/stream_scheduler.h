@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -68,8 +69,8 @@ enum class Progress {
 // that does.
 //
 // Where a call throws std::bad_alloc nothing has changed; only Submit, Wait, MakeQueue and
-// UsesOf do. Thread-safe; Uses and UsesOf take no other lock. In a child made by fork only the
-// destructor may be called.
+// UsesOf do. Thread-safe; Uses, UsesOf and KernelThatUsed take no other lock. In a child made by
+// fork only the destructor may be called.
 class StreamScheduler {
  private:
   struct QueueState;
@@ -98,6 +99,8 @@ class StreamScheduler {
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
     uint64_t call_number = 0;            // in the history of the machine
     bool kernel = false;                 // if not, it is done after one turn
+    // Of a kernel: whether it has used a mapping, by its number. Takes no lock of an Mmu.
+    std::function<bool(uint32_t mapping)> has_used = nullptr;
   };
 
   StreamScheduler(StreamPolicy policy, uint64_t seed) : policy_(policy), random_(seed) {}
@@ -111,7 +114,10 @@ class StreamScheduler {
 
   // Whether work can be done at the call that asks for it, and all is done that any other call asks
   // or waits for: an eager machine has nothing queued.
-  bool IsBypassed() const { return policy_ == StreamPolicy::kEager && pending_ == 0; }
+  bool IsBypassed() const { return policy_ == StreamPolicy::kEager && IsIdle(); }
+
+  // Whether nothing is queued.
+  bool IsIdle() const { return pending_ == 0; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
   // Work for the end of the queue; the result is the queue's work up to it.
@@ -133,6 +139,9 @@ class StreamScheduler {
   // queued.
   bool Uses(const AddressRange& range) const;
   std::vector<PendingUse> UsesOf(const AddressRange& range) const;
+  // A kernel that is not done and has used the mapping of this number; without its range. What a
+  // kernel will use nobody knows.
+  std::optional<PendingUse> KernelThatUsed(uint32_t mapping) const;
 
  private:
   using Lock = std::unique_lock<std::mutex>;

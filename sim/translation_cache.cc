@@ -17,7 +17,9 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   span.generation = mmu_.generation();
   span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
   span.access = run.entry.access(device_.value());
-  return Holds(span, address, size, access) ? &span : nullptr;
+  if (!Holds(span, address, size, access)) return nullptr;
+  if (used_ != nullptr) used_->Add(mapping.number);
+  return &span;
 }
 
 const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,

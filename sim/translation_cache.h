@@ -12,6 +12,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "sim/mmu.h"
+#include "sim/used_mappings.h"
 
 namespace twinmmu {
 
@@ -20,8 +21,10 @@ namespace twinmmu {
 // used after it if nothing was taken away meanwhile, by the generation. For one thread.
 class TranslationCache {
  public:
-  // `device` exists. `mmu` must outlive this object.
-  TranslationCache(const Mmu& mmu, DeviceOrdinal device) : mmu_(mmu), device_(device) {}
+  // `device` exists. `mmu`, and `used` if there is one, must outlive this object. `used` is told of
+  // each mapping in which something was found.
+  TranslationCache(const Mmu& mmu, DeviceOrdinal device, UsedMappings* used = nullptr)
+      : mmu_(mmu), device_(device), used_(used) {}
 
   // Addresses that lie one behind the other in the memory of the host, with one right.
   struct Span {
@@ -79,6 +82,7 @@ class TranslationCache {
 
   const Mmu& mmu_;
   const DeviceOrdinal device_;
+  UsedMappings* const used_;
   std::array<Span, kEntries> mapped_;
   std::array<Span, kEntries> plain_;
 };

@@ -261,10 +261,29 @@ void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
   }
 }
 
+// Reports if a kernel that runs has used what is about to be unmapped in the pages [first, stop).
+void SimulatedVmm::CheckRunningKernels(CallRecord& call, uint64_t first, uint64_t stop) const {
+  if (mmu_.scheduler.IsIdle()) return;
+  for (uint64_t page = first; page < stop;) {
+    const PageRun run = mmu_.table.Find(page);
+    page = run.end;
+    if (!run.entry.mapped()) continue;
+    const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
+    page = mapping.end();
+    const std::optional<PendingUse> use = mmu_.scheduler.KernelThatUsed(mapping.number);
+    if (!use.has_value()) continue;
+    call.Warn({DiagnosticKind::kUnmapUnderRunningKernel, mmu_.RangeOf(mapping).base, std::nullopt,
+               use->stream.device(), use->call_number},
+              "stream ", use->stream.value(), " of ", use->stream.device(), " is not done");
+    return;
+  }
+}
+
 // Unmaps all that is mapped in the pages [first, stop); each mapping there is whole.
 absl::Status SimulatedVmm::UnmapPages(CallRecord& call, const AddressRange& range, uint64_t first,
                                       uint64_t stop) {
   if (stop != 0) CheckPendingWork(call, DiagnosticKind::kUnmapUnderPendingWork, range);
+  CheckRunningKernels(call, first, stop);
   uint64_t removed = 0;
   for (uint64_t page = first; page < stop;) {
     const PageRun run = mmu_.table.Find(page);

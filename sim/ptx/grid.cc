@@ -14,6 +14,7 @@
 #include "sim/ptx/block.h"
 #include "sim/ptx/code.h"
 #include "sim/translation_cache.h"
+#include "sim/used_mappings.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -80,13 +81,14 @@ class Grid::Impl {
   }
 
   const GridFault& fault() const { return fault_; }
+  bool HasUsed(uint32_t mapping) const { return used_.Contains(mapping); }
 
  private:
   using BlockPointer = std::unique_ptr<Block>;
 
   void Work() {
     try {
-      TranslationCache cache(mmu_, launch_.device);
+      TranslationCache cache(mmu_, launch_.device, &used_);
       uint64_t index = 0;
       BlockPointer block;
       while (TakeBlock(&block, &index)) {
@@ -157,6 +159,7 @@ class Grid::Impl {
   uint64_t total_ = 0;
   uint64_t most_resident_ = 1;
   std::atomic<int64_t> left_{0};  // thread-instructions of this slice
+  UsedMappings used_;
 
   std::mutex mutex_;  // guards the rest
   uint64_t next_ = 0;
@@ -176,5 +179,6 @@ Grid::~Grid() = default;
 
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
+bool Grid::HasUsed(uint32_t mapping) const { return impl_->HasUsed(mapping); }
 
 }  // namespace twinmmu::ptx

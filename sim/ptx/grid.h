@@ -79,6 +79,9 @@ class Grid {
   // Once it is kFaulted.
   const GridFault& fault() const;
 
+  // Whether a thread has found something in the mapping of this number. May be called while Run is.
+  bool HasUsed(uint32_t mapping) const;
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
