@@ -1,10 +1,10 @@
 // Kernels of two devices that reach each other's memory.
 
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "conformance/alias_trials.h"
 #include "conformance/child_checks.h"
 #include "conformance/peer_fixture.h"
 #include "conformance/registry.h"
@@ -65,6 +65,7 @@ class PeerKernelTest : public PeerTest {
                                                    AliasFence fence) {
     const DeviceAddress turn = result(device()) + Bytes(64);
     absl::Status status = kernels(device()).Store32(Stream(device()), turn, 0);
+    status.Update(kernels(device()).Store32(Stream(device()), memory, kAliasStart));
     status.Update(executor().SynchronizeDevice(device()));
     status.Update(kernels(device()).AliasWriteThenReadInTurns(
         Stream(device()), Kernels::AliasRole::kWriter, memory, alias(), turn, rounds, warm, fence,
@@ -77,21 +78,15 @@ class PeerKernelTest : public PeerTest {
   }
   // As AliasTest's, with memory of each device.
   void ExpectCoherence(AliasFence fence) {
-    const uint64_t rounds = traits().interprets_kernels ? 200 : 20'000;
+    const uint64_t rounds = AliasRounds(traits(), AliasPartners::kDevices);
     for (const AddressRange& memory : {own_memory(), peer_memory()}) {
       ASSERT_NO_FATAL_FAILURE(MapAlias(memory));
       for (const bool warm : {false, true}) {
         TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen,
                                      WriteThenReadInTurns(memory.base, rounds, warm, fence));
-        EXPECT_EQ(seen.rounds, rounds);
-        EXPECT_EQ(seen.wrong, 0u);
-        if (fence != AliasFence::kNone) {
-          EXPECT_EQ(seen.stale, 0u);
-        } else {
-          RecordProperty(absl::StrCat(memory == own_memory() ? "own" : "peers", "_stale_of_",
-                                      rounds, warm ? "_warm" : "_cold"),
-                         absl::StrCat(seen.stale));
-        }
+        ExpectCoherent(seen, rounds, fence != AliasFence::kNone,
+                       absl::StrCat(memory == own_memory() ? "own" : "peers", "_stale_of_", rounds,
+                                    warm ? "_warm" : "_cold"));
       }
     }
   }
