@@ -171,6 +171,17 @@ bool ConformanceTest::Deviates(Deviation deviation) {
   return deviates;
 }
 
+bool ConformanceTest::IsCreatedAsTold(DeviceAttribute capability, const absl::Status& created) {
+  const absl::StatusOr<int> told = vmm().GetDeviceAttribute(capability, device());
+  EXPECT_THAT(told, IsOk());
+  if (told.ok() && *told == 0) {
+    ExpectUnsupported(created);
+    return false;
+  }
+  EXPECT_THAT(created, IsOk());
+  return told.ok() && created.ok();
+}
+
 void ConformanceTest::ExpectUnsupported(const absl::Status& status) {
   EXPECT_THAT(status, HasDriverCode(DriverCode::kNotSupported));
   RecordUnsupported(status.message());
