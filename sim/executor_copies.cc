@@ -6,6 +6,7 @@
 #include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_executor.h"
+#include "sim/word_copies.h"
 
 namespace twinmmu {
 namespace {
@@ -69,17 +70,21 @@ void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const
 }
 
 void SimulatedExecutor::Perform(const Operation& operation) const {
+  // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
+  const bool by_words = mmu_.scheduler.HasKernels();
   if (operation.kind == Operation::kFill) {
     const FillPattern& pattern = operation.pattern;
+    const auto fill = by_words ? FillByWords : Repeat;
     return ForEachPiece(operation.written, [&](char* to, uint64_t length) {
-      Repeat(to, length, pattern.value, pattern.width.value());
+      fill(to, length, pattern.value, pattern.width.value());
     });
   }
   Side rest = operation.read;
   ForEachPiece(operation.written, [&](char* to, uint64_t length) {
     rest.range.size = Bytes(length);
     ForEachPiece(rest, [&](const char* from, uint64_t n) {
-      std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
+      // Undefined for the caller if they overlap, not for us.
+      by_words ? CopyByWords(to, from, n) : static_cast<void>(std::memmove(to, from, n));
       to += n;
     });
     rest.range.base = rest.range.base + Bytes(length);

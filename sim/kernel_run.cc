@@ -1,6 +1,7 @@
 #include "sim/kernel_run.h"
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 #include <shared_mutex>
 #include <thread>
@@ -160,6 +161,10 @@ bool KernelRun::Pay(bool waited, uint64_t amount) {
 
 Progress KernelRun::Run(Turn turn) {
   if (mmu_.contexts.HasFault()) return Progress::kDone;
+  if (!std::exchange(begun_, true)) {
+    // Copies that found no kernel, and so do not expect to share their memory with one, are done.
+    const std::unique_lock lock(mmu_.mutex);
+  }
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   const ptx::Grid::State state = grid_.Run(amount);
   switch (state) {

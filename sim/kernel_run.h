@@ -39,8 +39,9 @@ class KernelRun {
   const std::string kernel_;
   const uint64_t call_number_;
   const uint64_t threads_;  // no more than some
-  uint64_t left_;           // of the budget
-  uint64_t shared_;         // the amount of the next turn that others may wait for
+  bool begun_ = false;
+  uint64_t left_;    // of the budget
+  uint64_t shared_;  // the amount of the next turn that others may wait for
   std::chrono::steady_clock::time_point last_turn_;
   ptx::Grid grid_;
 };

@@ -113,6 +113,10 @@ class StreamScheduler {
   // or waits for: an eager machine has nothing queued.
   bool IsBypassed() const { return policy_ == StreamPolicy::kEager && pending_ == 0; }
 
+  // Whether a kernel is queued or running. Where the answer is no, what kernels did has happened
+  // before it.
+  bool HasKernels() const { return kernels_ != 0; }
+
   Queue MakeQueue(DeviceOrdinal device) const;
   // Work for the end of the queue; the result is the queue's work up to it.
   Point Submit(const Queue& queue, Work work);
@@ -184,8 +188,10 @@ class StreamScheduler {
 
   const StreamPolicy policy_;
   const uint32_t forks_ = ForkCount();
+  // Changed with mutex_ held.
   std::atomic<size_t> pending_ = 0;
-  mutable std::mutex mutex_;  // guards what follows, and the state of all queues
+  std::atomic<size_t> kernels_ = 0;  // that are queued
+  mutable std::mutex mutex_;         // guards what follows, and the state of all queues
   std::condition_variable progress_;
   std::condition_variable wakes_thread_;
   std::unique_ptr<std::thread> thread_;
@@ -194,7 +200,6 @@ class StreamScheduler {
   uint64_t last_number_ = 0;
   uint64_t last_round_ = 0;
   uint64_t calls_ = 0;       // how often a call came, or went on
-  size_t kernels_ = 0;       // that are queued
   std::vector<Queue> busy_;  // that have work, in the order in which they came to have it
 };
 

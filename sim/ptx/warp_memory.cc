@@ -1,10 +1,10 @@
 // Where the accesses of a warp go.
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/ptx/block.h"
 #include "sim/ptx/warp.h"
+#include "sim/word_copies.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -111,7 +111,7 @@ bool Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lane
 
 bool Warp::Read(uint64_t address, void* to, uint32_t size, int lane) {
   const char* const from = InSpace(Space::kGeneric, address, size, Access::kRead, lane);
-  if (from != nullptr) std::memcpy(to, from, size);
+  if (from != nullptr) CopyByWords(static_cast<char*>(to), from, size);
   return from != nullptr;
 }
 
