@@ -27,6 +27,8 @@ std::string CauseOf(const Misuse& misuse) {
     case Kind::kUnmapUnderPendingWork:
     case Kind::kAccessLoweredUnderPendingWork:
       return absl::StrCat(at, " is used by work queued", by);
+    case Kind::kUnmapUnderRunningKernel:
+      return absl::StrCat(at, " was used by the kernel that runs there, launched", by);
     case Kind::kWriteToReadOnly:
       return absl::StrCat(at, " is read-only");
     case Kind::kFreeWhileMapped:

@@ -90,7 +90,7 @@ constexpr Row kTable[] = {
     {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE", absl::StatusCode::kDataLoss},
     {718, "CUDA_ERROR_INVALID_PC", absl::StatusCode::kDataLoss},
     {719, "CUDA_ERROR_LAUNCH_FAILED", absl::StatusCode::kDataLoss},
-    {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", absl::StatusCode::kInternal},
+    {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", absl::StatusCode::kInvalidArgument},
     {721, "CUDA_ERROR_TENSOR_MEMORY_LEAK", absl::StatusCode::kInternal},
     {800, "CUDA_ERROR_NOT_PERMITTED", absl::StatusCode::kPermissionDenied},
     {801, "CUDA_ERROR_NOT_SUPPORTED", absl::StatusCode::kUnimplemented},

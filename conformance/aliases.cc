@@ -1,10 +1,10 @@
 // One memory at two addresses: who sees through the one what was written through the other, and
 // when. Stale reads are counted where the memory model allows them, and never asserted there.
 
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "conformance/alias_trials.h"
 #include "conformance/kernel_fixture.h"
 #include "conformance/registry.h"
 
@@ -13,50 +13,41 @@ namespace {
 
 class AliasTest : public KernelTest {
  protected:
-  // Of a trial. What is stale by chance shows on a device only.
-  uint64_t rounds() const { return traits().interprets_kernels ? 1'000 : 100'000; }
-
-  // `run(warm)` is a trial of `count` rounds, with and without a line of the read address in the
-  // cache. Expects that all are done, that nothing is wrong, and with a fence nothing stale.
+  // `run(rounds, warm)` is a trial, with and without a line of the read address in the cache.
   template <typename Run>
-  void ExpectCoherence(uint64_t count, bool fence, Run run) {
+  void ExpectCoherence(AliasPartners partners, bool fence, Run run) {
+    const uint64_t rounds = AliasRounds(traits(), partners);
     for (const bool warm : {false, true}) {
-      TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen, run(warm));
-      EXPECT_EQ(seen.rounds, count);
-      EXPECT_EQ(seen.wrong, 0u);
-      if (fence) {
-        EXPECT_EQ(seen.stale, 0u);
-      } else {
-        RecordProperty(absl::StrCat("stale_of_", count, warm ? "_warm" : "_cold"),
-                       absl::StrCat(seen.stale));
-      }
+      ASSERT_THAT(kernels().Store32(Stream(device()), work().base, kAliasStart), IsOk());
+      ASSERT_THAT(run(rounds, warm), IsOk());
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen, ReadResult<AliasResult>());
+      ExpectCoherent(seen, rounds, fence,
+                     absl::StrCat("stale_of_", rounds, warm ? "_warm" : "_cold"));
     }
   }
   void ExpectCoherenceInThread(bool fence) {
-    ExpectCoherence(rounds(), fence,
-                    [&](bool warm) { return WriteThenReadThroughAlias(rounds(), warm, fence); });
+    ExpectCoherence(AliasPartners::kOfABlock, fence, [&](uint64_t rounds, bool warm) {
+      return kernels().AliasWriteThenRead(Stream(device()), work().base, alias().base, rounds, warm,
+                                          fence, result());
+    });
   }
   void ExpectCoherenceInBlock(AliasFence fence) {
     ExpectCoherence(
-        rounds(), fence != AliasFence::kNone, [&](bool warm) -> absl::StatusOr<AliasResult> {
-          const absl::Status status = kernels().AliasWriteThenReadInBlock(
-              Stream(device()), work().base, alias().base, rounds(), warm, fence, result());
-          if (!status.ok()) return status;
-          return ReadResult<AliasResult>();
+        AliasPartners::kOfABlock, fence != AliasFence::kNone, [&](uint64_t rounds, bool warm) {
+          return kernels().AliasWriteThenReadInBlock(Stream(device()), work().base, alias().base,
+                                                     rounds, warm, fence, result());
         });
   }
   void ExpectCoherenceInGrid(AliasFence fence) {
-    const uint64_t turns = rounds() / 2;
     ExpectCoherence(
-        turns, fence != AliasFence::kNone, [&](bool warm) -> absl::StatusOr<AliasResult> {
+        AliasPartners::kBlocks, fence != AliasFence::kNone, [&](uint64_t rounds, bool warm) {
           const Stream stream(device());
           const DeviceAddress turn = result() + Bytes(64);
           absl::Status status = kernels().Store32(stream, turn, 0);
           status.Update(kernels().AliasWriteThenReadInTurns(stream, Kernels::AliasRole::kBoth,
-                                                            work().base, alias().base, turn, turns,
+                                                            work().base, alias().base, turn, rounds,
                                                             warm, fence, result()));
-          if (!status.ok()) return status;
-          return ReadResult<AliasResult>();
+          return status;
         });
   }
 };
@@ -139,7 +130,8 @@ CONFORMANCE_TEST(AliasTest, ALIAS_9, CopiesAndKernelsAreCoherent) {
   ASSERT_NO_FATAL_FAILURE(MapAlias());
   const Stream stream(device());
   const AddressRange here = alias().subrange(Bytes(0), work().size);
-  for (uint32_t seed = 1; seed <= 4; ++seed) {
+  const uint32_t rounds_over_all = traits().interprets_kernels ? 2 : 4;
+  for (uint32_t seed = 1; seed <= rounds_over_all; ++seed) {
     ASSERT_THAT(Write(here, seed), IsOk());
     ExpectVerified(stream, work(), seed);
     ASSERT_THAT(kernels().Fill(stream, work(), seed + 100), IsOk());
@@ -151,11 +143,16 @@ CONFORMANCE_TEST(AliasTest, ALIAS_10, NoAtomicAdditionThroughAliasesIsLost) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapAlias());
   const Stream stream(device());
+  const bool may_lose = traits().loses_aliased_atomics;
+  // Of blocks, and of rounds.
+  const uint32_t count = may_lose ? 4 : traits().interprets_kernels ? 16 : 64;
+  const uint32_t all = 7 + count * Kernels::kThreadsPerBlock * count;
   ASSERT_THAT(kernels().Store32(stream, work().base, 7), IsOk());
-  ASSERT_THAT(kernels().Count(stream, work().base, alias().base, 64, 64), IsOk());
+  ASSERT_THAT(kernels().Count(stream, work().base, alias().base, count, count), IsOk());
   for (const DeviceAddress word : {work().base, alias().base}) {
     ASSERT_THAT(kernels().Load32(stream, word, result()), IsOk());
-    EXPECT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(7u + 64 * Kernels::kThreadsPerBlock * 64));
+    TWINMMU_ASSERT_OK_AND_ASSIGN(const uint32_t counted, ReadResult<uint32_t>());
+    EXPECT_TRUE(may_lose ? counted < all : counted == all) << counted << " of " << all;
   }
 }
 

@@ -180,13 +180,11 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_11, CompressionReadsBack) {
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int supported,
-      vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
-                               device()));
   const auto handle = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
-  if (supported == 0) return ExpectUnsupported(handle.status());
-  ASSERT_THAT(handle, IsOk());
+  if (!IsCreatedAsTold(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
+                       handle.status())) {
+    return;
+  }
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(2 * granule()));
   ASSERT_THAT(vmm().Map(range, *handle), IsOk());
   ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
@@ -196,14 +194,12 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int supported,
-      vmm().GetDeviceAttribute(DeviceAttribute::kHostVirtualMemoryManagementSupported, device()));
   std::set<int> nodes;
   for (const int ignored_id : {0, 5}) {
     const auto handle = vmm().Create(granule(), properties({LocationType::kHost, ignored_id}));
-    if (supported == 0) return ExpectUnsupported(handle.status());
-    ASSERT_THAT(handle, IsOk());
+    if (!IsCreatedAsTold(DeviceAttribute::kHostVirtualMemoryManagementSupported, handle.status())) {
+      return;
+    }
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
                                  vmm().GetAllocationProperties(*handle));
     EXPECT_EQ(granted.location.type, LocationType::kHostNuma);
@@ -214,15 +210,13 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_19, RdmaReadsBack) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int supported,
-      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
   AllocationProperties asked;
   for (const uint8_t flag : {1, 7}) {
     asked.gpu_direct_rdma = flag;
     const auto handle = vmm().Create(granule(), asked);
-    if (supported == 0) return ExpectUnsupported(handle.status());
-    ASSERT_THAT(handle, IsOk());
+    if (!IsCreatedAsTold(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, handle.status())) {
+      return;
+    }
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
                                  vmm().GetAllocationProperties(*handle));
     EXPECT_EQ(granted.gpu_direct_rdma, 1);
@@ -284,11 +278,9 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_25, RdmaIsNotCompressed) {
   asked.gpu_direct_rdma = 1;
   asked.compression = CompressionType::kGeneric;
   const auto handle = vmm().Create(granule(), asked);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int supported,
-      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
-  if (supported == 0) return ExpectUnsupported(handle.status());
-  ASSERT_THAT(handle, IsOk());
+  if (!IsCreatedAsTold(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, handle.status())) {
+    return;
+  }
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
                                vmm().GetAllocationProperties(*handle));
   EXPECT_EQ(granted.compression, CompressionType::kNone);

@@ -1,25 +1,12 @@
 #include "conformance/fixtures.h"
 
-#include <algorithm>
 #include <optional>
 #include <sstream>
 #include <utility>
 
-#include "kernels/common.h"
+#include "conformance/patterns.h"
 
 namespace twinmmu::conformance {
-namespace {
-
-// As many words as cover `size`. Neighbouring words and other seeds differ, so that data from a
-// wrong place or a wrong time is not taken for right.
-std::vector<uint32_t> Pattern(uint32_t seed, Bytes size) {
-  std::vector<uint32_t> words(RoundUp(size, Bytes(4)) / Bytes(4));
-  const FillKey key = MakeFillKey(seed);
-  for (uint64_t i = 0; i < words.size(); ++i) words[i] = FillWord(key, i);
-  return words;
-}
-
-}  // namespace
 
 const absl::StatusOr<Target>& TargetUnderTest::Open() {
   if (!opened_) target_ = factory_.open();
@@ -149,26 +136,34 @@ void ConformanceTest::ExpectHolds(const AddressRange& range, uint32_t seed) {
   const std::vector<uint32_t> expected = Pattern(seed, range.size);
   std::vector<uint32_t> words(expected.size());
   ASSERT_THAT(executor().CopyDeviceToHost(device(), words.data(), range.base, range.size), IsOk());
-  const auto difference = std::mismatch(words.begin(), words.end(), expected.begin());
-  if (difference.first == words.end()) return;
-  const uint64_t index = static_cast<uint64_t>(difference.first - words.begin());
+  const uint64_t index = FirstDifference(words, expected);
+  if (index == words.size()) return;
   ADD_FAILURE() << "word " << index << " of " << range << " is 0x" << std::hex << words[index]
                 << ", not 0x" << expected[index] << ", which was written with seed " << std::dec
                 << seed;
 }
 
 void ConformanceTest::ExpectAllBytes(const std::vector<uint8_t>& bytes, uint8_t expected) {
-  const auto different =
-      std::find_if(bytes.begin(), bytes.end(), [&](uint8_t byte) { return byte != expected; });
-  if (different == bytes.end()) return;
-  ADD_FAILURE() << "byte " << different - bytes.begin() << " is " << int{*different} << ", not "
-                << int{expected};
+  const uint64_t index = FirstOtherThan(bytes, expected);
+  if (index == bytes.size()) return;
+  ADD_FAILURE() << "byte " << index << " is " << int{bytes[index]} << ", not " << int{expected};
 }
 
 bool ConformanceTest::Deviates(Deviation deviation) {
   const bool deviates = traits().deviations.count(deviation) != 0;
   if (deviates) RecordProperty(kDeviationProperty, GetDeviation(deviation).name);
   return deviates;
+}
+
+bool ConformanceTest::IsCreatedAsTold(DeviceAttribute capability, const absl::Status& created) {
+  const absl::StatusOr<int> told = vmm().GetDeviceAttribute(capability, device());
+  EXPECT_THAT(told, IsOk());
+  if (told.ok() && *told == 0) {
+    ExpectUnsupported(created);
+    return false;
+  }
+  EXPECT_THAT(created, IsOk());
+  return told.ok() && created.ok();
 }
 
 void ConformanceTest::ExpectUnsupported(const absl::Status& status) {

@@ -118,6 +118,10 @@ class ConformanceTest : public ::testing::Test {
   // test's verdict as "as observed".
   bool Deviates(Deviation deviation);
 
+  // What the device says is what comes of it: `created` is OK if it tells of the capability that
+  // the memory needs, and refused as not supported if it does not, which the table then shows.
+  // True: the memory is there.
+  bool IsCreatedAsTold(DeviceAttribute capability, const absl::Status& created);
   // Asserts that a call is refused as not supported, and shows it in the table.
   void ExpectUnsupported(const absl::Status& status);
   // Shows in the table that what the rule is about is not supported here, which has been asserted.

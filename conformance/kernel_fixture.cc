@@ -35,14 +35,6 @@ void KernelTest::MapAlias() {
   ASSERT_THAT(Grant(alias(), Access::kReadWrite), IsOk());
 }
 
-absl::StatusOr<AliasResult> KernelTest::WriteThenReadThroughAlias(uint64_t rounds, bool warm,
-                                                                  bool fence) {
-  const absl::Status status = kernels().AliasWriteThenRead(
-      Stream(device()), work().base, alias().base, rounds, warm, fence, result());
-  if (!status.ok()) return status;
-  return ReadResult<AliasResult>();
-}
-
 void KernelTest::ExpectVerified(Stream stream, const AddressRange& range, uint64_t seed) {
   ASSERT_THAT(kernels().Verify(stream, range, seed, result()), IsOk());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const VerifyResult seen, ReadResult<VerifyResult>());

@@ -28,7 +28,6 @@ class KernelTest : public MappedTest {
   void MapTheRest();
   // Maps the allocation a second time, at alias().
   void MapAlias();
-  absl::StatusOr<AliasResult> WriteThenReadThroughAlias(uint64_t rounds, bool warm, bool fence);
 
   // Expects that a kernel on `stream` finds in `range` what Kernels::Fill writes for `seed`.
   void ExpectVerified(Stream stream, const AddressRange& range, uint64_t seed);

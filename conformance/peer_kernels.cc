@@ -1,10 +1,10 @@
 // Kernels of two devices that reach each other's memory.
 
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "conformance/alias_trials.h"
 #include "conformance/child_checks.h"
 #include "conformance/peer_fixture.h"
 #include "conformance/registry.h"
@@ -65,6 +65,7 @@ class PeerKernelTest : public PeerTest {
                                                    AliasFence fence) {
     const DeviceAddress turn = result(device()) + Bytes(64);
     absl::Status status = kernels(device()).Store32(Stream(device()), turn, 0);
+    status.Update(kernels(device()).Store32(Stream(device()), memory, kAliasStart));
     status.Update(executor().SynchronizeDevice(device()));
     status.Update(kernels(device()).AliasWriteThenReadInTurns(
         Stream(device()), Kernels::AliasRole::kWriter, memory, alias(), turn, rounds, warm, fence,
@@ -77,21 +78,15 @@ class PeerKernelTest : public PeerTest {
   }
   // As AliasTest's, with memory of each device.
   void ExpectCoherence(AliasFence fence) {
-    const uint64_t rounds = traits().interprets_kernels ? 200 : 20'000;
+    const uint64_t rounds = AliasRounds(traits(), AliasPartners::kDevices);
     for (const AddressRange& memory : {own_memory(), peer_memory()}) {
       ASSERT_NO_FATAL_FAILURE(MapAlias(memory));
       for (const bool warm : {false, true}) {
         TWINMMU_ASSERT_OK_AND_ASSIGN(const AliasResult seen,
                                      WriteThenReadInTurns(memory.base, rounds, warm, fence));
-        EXPECT_EQ(seen.rounds, rounds);
-        EXPECT_EQ(seen.wrong, 0u);
-        if (fence != AliasFence::kNone) {
-          EXPECT_EQ(seen.stale, 0u);
-        } else {
-          RecordProperty(absl::StrCat(memory == own_memory() ? "own" : "peers", "_stale_of_",
-                                      rounds, warm ? "_warm" : "_cold"),
-                         absl::StrCat(seen.stale));
-        }
+        ExpectCoherent(seen, rounds, fence != AliasFence::kNone,
+                       absl::StrCat(memory == own_memory() ? "own" : "peers", "_stale_of_", rounds,
+                                    warm ? "_warm" : "_cold"));
       }
     }
   }
@@ -116,13 +111,13 @@ absl::Status AddToWord(Kernels& kernels, DeviceAddress word, DeviceAddress out) 
 
 CONFORMANCE_TEST(PeerKernelTest, PEER_12, EachDevicesKernelsCrossTheBorders) {
   if (!LoadKernels()) return;
-  constexpr int kMappings = 8;
+  const uint64_t mappings = traits().interprets_kernels ? 3 : 8;
   const Bytes piece = (traits().interprets_kernels ? 1 : 64) * granule();
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(kMappings * piece));
-  for (int i = 0; i < kMappings; ++i) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(mappings * piece));
+  for (uint64_t i = 0; i < mappings; ++i) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
                                  vmm().Create(piece, properties(i % 2 == 0 ? here() : there())));
-    ASSERT_THAT(vmm().Map(range.subrange(static_cast<uint64_t>(i) * piece, piece), handle), IsOk());
+    ASSERT_THAT(vmm().Map(range.subrange(i * piece, piece), handle), IsOk());
   }
   ASSERT_THAT(GrantBoth(range, Access::kReadWrite, Access::kReadWrite), IsOk());
   ASSERT_THAT(GrantBoth(all(), Access::kReadWrite, Access::kReadWrite), IsOk());
@@ -185,22 +180,23 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_15, DevicesWithoutTheFenceOldOrNew) {
 
 CONFORMANCE_TEST(PeerKernelTest, PEER_16, NoAtomicAdditionOfTwoDevicesIsLost) {
   if (!LoadKernels()) return;
-  constexpr uint32_t kBlocks = 16;
-  constexpr uint32_t kRounds = 64;
+  const bool may_lose = traits().loses_aliased_atomics;
+  const uint32_t blocks = may_lose ? 2 : traits().interprets_kernels ? 4 : 16;
+  const uint32_t rounds = may_lose ? 4 : traits().interprets_kernels ? 16 : 64;
+  const uint32_t all = 7 + 2 * blocks * Kernels::kThreadsPerBlock * rounds;
   for (const AddressRange& memory : {own_memory(), peer_memory()}) {
     ASSERT_NO_FATAL_FAILURE(MapAlias(memory));
     ASSERT_THAT(kernels(device()).Store32(Stream(device()), memory.base, 7), IsOk());
     ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
     for (const DeviceOrdinal each : {device(), peer()}) {
-      ASSERT_THAT(kernels(each).Count(Stream(each), memory.base, alias(), kBlocks, kRounds),
-                  IsOk());
+      ASSERT_THAT(kernels(each).Count(Stream(each), memory.base, alias(), blocks, rounds), IsOk());
     }
     ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
     ASSERT_THAT(executor().SynchronizeDevice(peer()), IsOk());
     for (const DeviceOrdinal each : {device(), peer()}) {
       ASSERT_THAT(kernels(each).Load32(Stream(each), alias(), result(each)), IsOk());
-      EXPECT_THAT(ReadResult<uint32_t>(each),
-                  IsOkAndHolds(7 + 2 * kBlocks * Kernels::kThreadsPerBlock * kRounds));
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const uint32_t counted, ReadResult<uint32_t>(each));
+      EXPECT_TRUE(may_lose ? counted < all : counted == all) << counted << " of " << all;
     }
   }
 }

@@ -318,17 +318,18 @@ CONFORMANCE_TEST(RunningTest, RUN_8, MayStillSeeWhatItHasCached) {
     std::string said;
     const auto child = [this, unmap] {
       ChildChecks checks;
-      checks.Expect("set", SetWord(8), kFine);
+      constexpr uint32_t kOld = 0x01020308;
+      checks.Expect("set", SetWord(kOld), kFine);
       checks.Expect("start", Start(mapping().base), kFine);
-      checks.ExpectValue("load", Ask(Order::kLoadCached), 8u);
+      checks.ExpectValue("load", Ask(Order::kLoadCached), kOld);
       ExpectRunning(checks);
       checks.Expect("take", unmap ? vmm().Unmap(mapping()) : Grant(mapping(), Access::kNone),
                     kFine);
       int seen = 0;
-      for (absl::StatusOr<uint32_t> word = 8; word.ok() && seen < 100; ++seen) {
+      for (absl::StatusOr<uint32_t> word = kOld; word.ok() && seen < 100; ++seen) {
         word = Ask(Order::kLoadCached);
         if (!word.ok()) break;
-        checks.ExpectValue("what it still sees", word, 8u);
+        checks.ExpectValue("what it still sees", word, kOld);
       }
       std::cerr << seen;
       checks.Expect("load past the cache", Tell(Order::kLoad), kFault);

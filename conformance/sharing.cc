@@ -24,17 +24,14 @@ class SharingTest : public ConformanceTest {
   void SetUp() override {
     ConformanceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    TWINMMU_ASSERT_OK_AND_ASSIGN(
-        const int supported,
-        vmm().GetDeviceAttribute(DeviceAttribute::kHandleTypePosixFileDescriptorSupported,
-                                 device()));
     AllocationProperties shared;
     shared.requested_handle_types = kFd;
-    if (supported == 0) {
-      ExpectUnsupported(vmm().Create(size(), shared).status());
+    const auto handle = vmm().Create(size(), shared);
+    if (!IsCreatedAsTold(DeviceAttribute::kHandleTypePosixFileDescriptorSupported,
+                         handle.status())) {
       GTEST_SKIP() << "memory cannot be shared by POSIX file descriptor";
     }
-    TWINMMU_ASSERT_OK_AND_ASSIGN(handle_, vmm().Create(size(), shared));
+    handle_ = *handle;
   }
   void TearDown() override {
     for (const int fd : descriptors_) close(fd);

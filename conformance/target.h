@@ -27,6 +27,9 @@ struct Traits {
   // Kernels are interpreted, and take a thousand times as long as on a device: a test that would
   // have them go through gigabytes takes megabytes, and one of many rounds takes fewer.
   bool interprets_kernels = false;
+  // Atomic additions through two addresses of one word may be lost, as the memory model allows: a
+  // simulator that does what it allows. No device does.
+  bool loses_aliased_atomics = false;
   // Host memory lies at its device address in the CPU's view too. Where it does not (a simulator
   // whose addresses are but numbers), the CPU is not asked.
   bool cpu_sees_host_memory = true;

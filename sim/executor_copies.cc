@@ -3,9 +3,11 @@
 #include <cstring>
 #include <shared_mutex>
 
+#include "sim/alias_reports.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/simulated_executor.h"
+#include "sim/word_copies.h"
 
 namespace twinmmu {
 namespace {
@@ -64,23 +66,44 @@ bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) con
 
 template <typename Visit>
 void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const {
-  if (side.kind != Side::kHostPointer) return mmu_.ForEachPiece(side.range, visit);
-  visit(reinterpret_cast<char*>(side.range.base.value()), side.range.size.value());
+  DeviceAddress at = side.range.base;
+  if (side.kind == Side::kHostPointer) {
+    return visit(ToldWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
+                 side.range.size.value());
+  }
+  mmu_.ForEachPiece(side.range, [&](char* memory, uint64_t length) {
+    visit(ToldWork::Part{memory, at}, length);
+    at = at + Bytes(length);
+  });
 }
 
-void SimulatedExecutor::Perform(const Operation& operation) const {
+coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
+  if (!mmu_.aliases.active()) return SiteTable::kUnknown;
+  return mmu_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
+}
+
+void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* past) const {
+  ToldWork told(&mmu_, operation.stream.device(), SiteOf(operation.call), past);
+  // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
+  const bool by_words = mmu_.scheduler.HasKernels();
   if (operation.kind == Operation::kFill) {
     const FillPattern& pattern = operation.pattern;
-    return ForEachPiece(operation.written, [&](char* to, uint64_t length) {
-      Repeat(to, length, pattern.value, pattern.width.value());
+    const auto fill = by_words ? FillByWords : Repeat;
+    return ForEachPiece(operation.written, [&](const ToldWork::Part& to, uint64_t length) {
+      told.Write(to, {}, length,
+                 [&] { fill(to.memory, length, pattern.value, pattern.width.value()); });
     });
   }
   Side rest = operation.read;
-  ForEachPiece(operation.written, [&](char* to, uint64_t length) {
+  ForEachPiece(operation.written, [&](ToldWork::Part to, uint64_t length) {
     rest.range.size = Bytes(length);
-    ForEachPiece(rest, [&](const char* from, uint64_t n) {
-      std::memmove(to, from, n);  // undefined for the caller if they overlap, not for us
-      to += n;
+    ForEachPiece(rest, [&](const ToldWork::Part& from, uint64_t n) {
+      told.Write(to, from, n, [&] {
+        // Undefined for the caller if they overlap, not for us.
+        by_words ? CopyByWords(to.memory, from.memory, n)
+                 : static_cast<void>(std::memmove(to.memory, from.memory, n));
+      });
+      to = to.Behind(n);
     });
     rest.range.base = rest.range.base + Bytes(length);
   });
@@ -88,13 +111,15 @@ void SimulatedExecutor::Perform(const Operation& operation) const {
 
 void SimulatedExecutor::Run(const Operation& operation) const {
   if (mmu_.contexts.HasFault()) return;
+  coherence::Past past = mmu_.order.Begin(operation.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   if (!CanPerform(operation, &fault)) {
     mmu_.contexts.Raise(fault);
     return ReportFault(mmu_, operation.call_number, fault);
   }
-  Perform(operation);
+  Perform(operation, &past);
+  mmu_.order.End(operation.order, past);
 }
 
 absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation, Returns returns) {
@@ -104,8 +129,8 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation,
     operation.read.kind = KindOf(operation.read);
     Fault fault;
     if (!CanPerform(operation, &fault)) return RefuseFault(mmu_, fault);
-    if (mmu_.scheduler.IsBypassed()) {
-      Perform(operation);
+    if (mmu_.IsBypassed()) {
+      Perform(operation, nullptr);
       return absl::OkStatus();
     }
     operation.synchronous = IsSynchronous(operation.written) || IsSynchronous(operation.read);
@@ -149,18 +174,19 @@ absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& ope
   const AddressRange written = operation.written.used();
   const AddressRange read = operation.read.used();
   numbered.call_number = NumberOf(operation.call, written.empty() ? read : written);
-  const StreamScheduler::Point done = mmu_.scheduler.Submit(queue, {[this, numbered](Turn) {
-                                                                      Run(numbered);
-                                                                      return Progress::kDone;
-                                                                    },
-                                                                    operation.stream,
-                                                                    operation.call,
-                                                                    {written, read},
-                                                                    numbered.call_number});
+  numbered.order = mmu_.order.Submit(queue->order);
+  const StreamScheduler::Point done = mmu_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
+                                                                            Run(numbered);
+                                                                            return Progress::kDone;
+                                                                          },
+                                                                          operation.stream,
+                                                                          operation.call,
+                                                                          {written, read},
+                                                                          numbered.call_number});
   const bool waits =
       returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
   if (!waits) return absl::OkStatus();
-  mmu_.scheduler.Finish(done);
+  Finish({done, mmu_.order.Record(queue->order)});
   return mmu_.contexts.Check(operation.call);
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/call_record.h"
+#include "sim/device_limits.h"
 #include "sim/errors.h"
 #include "sim/kernel_run.h"
 #include "sim/ptx/module.h"
@@ -43,30 +44,29 @@ bool BeginsAsPtx(absl::string_view text) {
   }
 }
 
-// The limits that stand in attributes of a device: CUdevice_attribute.
-struct Limit {
-  int attribute;
-  const char* name;
-  uint64_t by_default;  // of a device that does not tell
-};
-constexpr Limit kThreads{1, "threads in a block", 1024};
-constexpr Limit kBlock[] = {{2, "block.x", 1024}, {3, "block.y", 1024}, {4, "block.z", 64}};
-constexpr Limit kGrid[] = {{5, "grid.x", 2147483647}, {6, "grid.y", 65535}, {7, "grid.z", 65535}};
-constexpr Limit kShared{8, "bytes of shared memory", 49152};
-constexpr Limit kSharedOptin{97, "bytes of shared memory", 232448};
-
-uint64_t MostOf(const Profile& profile, DeviceOrdinal device, const Limit& limit) {
-  const auto& attributes = profile.devices[static_cast<size_t>(device.value())].attributes;
-  const auto found = attributes.find(static_cast<DeviceAttribute>(limit.attribute));
-  const bool told = found != attributes.end() && found->second > 0;
-  return told ? static_cast<uint64_t>(found->second) : limit.by_default;
+// Of what Parse or Program::Make did not take.
+DriverCode CodeOf(const absl::Status& status) {
+  if (absl::IsOutOfRange(status)) return DriverCode::kUnsupportedPtxVersion;
+  return absl::IsUnimplemented(status) ? DriverCode::kNotSupported : DriverCode::kInvalidPtx;
 }
+
+// One that a message names.
+struct Limit {
+  DeviceLimit limit;
+  const char* name;
+};
+constexpr DeviceLimit kThreads{1, 1024};
+constexpr Limit kBlock[] = {{{2, 1024}, "block.x"}, {{3, 1024}, "block.y"}, {{4, 64}, "block.z"}};
+constexpr Limit kGrid[] = {
+    {{5, 2147483647}, "grid.x"}, {{6, 65535}, "grid.y"}, {{7, 65535}, "grid.z"}};
+constexpr DeviceLimit kShared{8, 49152};
+constexpr DeviceLimit kSharedOptin{97, 232448};
 
 absl::Status CheckExtent(const Profile& profile, DeviceOrdinal device, const Dim3& extent,
                          const Limit (&limits)[3]) {
   const uint32_t asked[] = {extent.x, extent.y, extent.z};
   for (int i = 0; i < 3; ++i) {
-    const uint64_t most = MostOf(profile, device, limits[i]);
+    const uint64_t most = LimitOf(profile, device, limits[i].limit);
     if (asked[i] == 0 || asked[i] > most) {
       return InvalidValue(kLaunchCall, limits[i].name, " is ", asked[i], ", and not in 1 .. ",
                           most);
@@ -78,7 +78,7 @@ absl::Status CheckExtent(const Profile& profile, DeviceOrdinal device, const Dim
 absl::Status CheckBlock(const Profile& profile, DeviceOrdinal device, const ptx::KernelInfo& kernel,
                         const Dim3& block) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  const uint64_t most = MostOf(profile, device, kThreads);
+  const uint64_t most = LimitOf(profile, device, kThreads);
   if (threads > most) {
     return InvalidValue(kLaunchCall, "there are ", threads, " threads in a block, and at most ",
                         most, " on this device");
@@ -134,7 +134,7 @@ absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
   }
   const absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
   if (!parsed.ok()) {
-    return Fail(DriverCode::kInvalidPtx, kLoadCall, parsed.status().message());
+    return Fail(CodeOf(parsed.status()), kLoadCall, parsed.status().message());
   }
   const int newest = NewestPtx(mmu_.profile.driver_version);
   if (parsed->version > newest) {
@@ -154,9 +154,7 @@ absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
   }
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program = ptx::Program::Make(*parsed);
   if (program.ok()) return LoadedModule{device, *std::move(program), parsed->target, {}, {}};
-  const bool lacks = program.status().code() == absl::StatusCode::kUnimplemented;
-  return Fail(lacks ? DriverCode::kNotSupported : DriverCode::kInvalidPtx, kLoadCall,
-              program.status().message());
+  return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
 }
 
 absl::StatusOr<AddressRange> SimulatedExecutor::PlaceImage(DeviceOrdinal device,
@@ -217,7 +215,7 @@ absl::Status SimulatedExecutor::UnloadModule(Module module) {
   static constexpr char kCall[] = "cuModuleUnload";
   const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
   if (!known.ok()) return known.status();
-  if (!mmu_.scheduler.IsBypassed()) mmu_.scheduler.FinishDevice(module.device());
+  mmu_.FinishDevice(module.device());
   const absl::Status usable = mmu_.contexts.Check(kCall);
   if (!usable.ok()) return usable;
   AddressRange image;
@@ -244,7 +242,7 @@ absl::StatusOr<Kernel> SimulatedExecutor::GetKernel(Module module, absl::string_
     return Fail(DriverCode::kNotFound, kCall, "the module has no kernel ", name);
   }
   LoadedKernel kernel{module, known->program, info, known->image.base, known->target};
-  const uint64_t usual = MostOf(mmu_.profile, module.device(), kShared);
+  const uint64_t usual = LimitOf(mmu_.profile, module.device(), kShared);
   kernel.most_dynamic_shared_bytes =
       static_cast<uint32_t>(usual - std::min(usual, info->shared_bytes));
   const std::lock_guard lock(mutex_);
@@ -276,14 +274,16 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   if (!packed.ok()) return packed.status();
   ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
   const uint64_t number = NumberOf(kLaunchCall);
-  const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number);
+  const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number,
+                                               mmu_.order.Submit(queue->order));
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
+  work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };
   work.stream = stream;
   work.call = kLaunchCall;
   work.call_number = number;
   work.kernel = true;
-  mmu_.scheduler.Submit(queue, std::move(work));
+  mmu_.scheduler.Submit(queue->work, std::move(work));
   return absl::OkStatus();
 }
 
@@ -291,7 +291,7 @@ absl::Status SimulatedExecutor::AllowDynamicShared(Kernel kernel, uint32_t bytes
   static constexpr char kCall[] = "cuFuncSetAttribute";
   const absl::StatusOr<LoadedKernel> known = FindKernel(kCall, kernel);
   if (!known.ok()) return known.status();
-  const uint64_t most = MostOf(mmu_.profile, kernel.device(), kSharedOptin);
+  const uint64_t most = LimitOf(mmu_.profile, kernel.device(), kSharedOptin);
   if (known->info->shared_bytes + bytes > most) {
     return InvalidValue(kCall, bytes, " bytes of dynamic shared memory, and ",
                         known->info->shared_bytes, " of static, are more than ", most);

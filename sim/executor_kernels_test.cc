@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "api/testing/diagnostic_matchers.h"
 #include "sim/test_machine.h"
 
@@ -12,7 +13,9 @@ namespace twinmmu {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Module text with these kernels.
@@ -21,7 +24,7 @@ std::string Ptx(const std::string& body) {
 }
 
 // A store of 7, in line 9 of the module; a wait for a word to be no longer 0, which then is added
-// up at another; a loop without end; and a trap.
+// up at another; a loop without end; a trap; and a load, followed by a wait.
 const char kKernels[] = R"(
 .visible .entry store(.param .u64 at) {
   .reg .b64 %rd<2>;
@@ -51,6 +54,19 @@ again:
   trap;
 }
 .visible .entry bounded() .maxntid 64, 1, 1 { ret; }
+.visible .entry look_and_wait(.param .u64 word, .param .u64 flag) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<2>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [word];
+  ld.param.u64 %rd2, [flag];
+  ld.global.u32 %r1, [%rd1];
+again:
+  ld.acquire.sys.global.u32 %r1, [%rd2];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra again;
+  ret;
+}
 )";
 
 Profile WithPolicy(StreamPolicy policy) {
@@ -162,6 +178,75 @@ TEST_P(KernelsTest, FaultsAreExplained) {
                     HasSubstr(ToString(range.base + Bytes(8))), HasSubstr("unmapped by call")));
 }
 
+// A machine on which a kernel runs that has loaded from one mapping, and waits for another word.
+class RunningKernelTest : public KernelsTest {
+ protected:
+  void SetUp() override {
+    KernelsTest::SetUp();
+    word_ = Ready(1);
+    flag_ = Allocate();
+    stream_ = *executor().CreateStream(kDevice0);
+    EXPECT_THAT(Launch("look_and_wait", {word_.base, flag_}, stream_), IsOk());
+    EXPECT_THAT(executor().QueryStream(stream_), IsOkAndHolds(false));  // it has begun
+  }
+  // The kernel ends.
+  void Finish() {
+    const uint32_t set = 1;
+    const Stream other = *executor().CreateStream(kDevice0);
+    EXPECT_THAT(executor().CopyHostToDevice(other, flag_, &set, Bytes(4)), IsOk());
+    EXPECT_THAT(executor().SynchronizeStream(stream_), IsOk());
+  }
+  std::vector<Diagnostic> Noticed() const { return simulator_->diagnostics(); }
+
+  AddressRange word_;
+  DeviceAddress flag_;
+  Stream stream_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, RunningKernelTest,
+                         testing::Values(StreamPolicy::kEager, StreamPolicy::kDeferred,
+                                         StreamPolicy::kSeeded));
+
+// To unmap what a kernel has used that runs is told at the call, with its stream and launch.
+TEST_P(RunningKernelTest, UnmapOfWhatItHasUsedIsTold) {
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(Noticed(),
+              ElementsAre(AllOf(
+                  IsDiagnostic(DiagnosticKind::kUnmapUnderRunningKernel), DiagnosticRuleIs("RUN-2"),
+                  DiagnosticSeverityIs(Severity::kWarning), DiagnosticCallIs("cuMemUnmap"),
+                  DiagnosticDeviceIs(kDevice0), DiagnosticRangeIs(word_),
+                  DiagnosticMessageIs(
+                      AllOf(HasSubstr(absl::StrCat("stream ", stream_.value(), " of device 0")),
+                            HasSubstr(ToString(word_.base)), HasSubstr("launched by call "))))));
+  Finish();
+}
+
+// Nothing is said of memory that it has not used, of what a kernel behind it is to use, or of
+// memory that was mapped later where it has used another.
+TEST_P(RunningKernelTest, UnmapOfOtherMemoryIsNotTold) {
+  const AddressRange other = Ready(1);
+  EXPECT_THAT(vmm().Unmap(other), IsOk());
+  const AddressRange later = Ready(1);
+  EXPECT_THAT(Launch("look_and_wait", {later.base, flag_}, stream_), IsOk());
+  const AllocationHandle kept = *vmm().RetainAllocationHandle(later.base);
+  EXPECT_THAT(vmm().Unmap(later), IsOk());
+  EXPECT_THAT(vmm().Map(later, kept), IsOk());
+  Grant(later, For(kDevice0, Access::kReadWrite));
+  EXPECT_THAT(Noticed(), IsEmpty());
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(vmm().Map(word_, kept), IsOk());
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(Noticed(), SizeIs(1));
+  Finish();
+}
+
+// Nor is anything said once the kernel is done.
+TEST_P(RunningKernelTest, UnmapAfterItIsNotTold) {
+  Finish();
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(Noticed(), IsEmpty());
+}
+
 // A misaligned address and a trap have codes of their own.
 TEST_P(KernelsTest, FaultsHaveCodes) {
   EXPECT_THAT(Launch("fail", {}), IsOk());
@@ -226,10 +311,10 @@ TEST_P(KernelsTest, RefuseWrongText) {
   EXPECT_THAT(load(""), HasDriverCode(DriverCode::kInvalidImage));
   EXPECT_THAT(load("// only a comment"), HasDriverCode(DriverCode::kInvalidImage));
   EXPECT_THAT(load(Ptx(".entry k() { ret }")), HasDriverCode(DriverCode::kInvalidPtx));
-  const auto lacking = load(Ptx(".entry k() {\n  tex_not_there;\n}"));
+  const auto lacking = load(Ptx(".entry k() {\n  wgmma.fence.sync.aligned;\n}"));
   EXPECT_THAT(lacking, HasDriverCode(DriverCode::kNotSupported));
   EXPECT_THAT(std::string(lacking.status().message()),
-              AllOf(HasSubstr("line 5"), HasSubstr("tex_not_there")));
+              AllOf(HasSubstr("line 5"), HasSubstr("wgmma.fence")));
   EXPECT_THAT(load(".version 8.7\n.target sm_100\n.address_size 64\n"),
               HasDriverCode(DriverCode::kInvalidPtx));
 }

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "sim/alias_reports.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/leaks.h"
@@ -18,10 +19,31 @@ constexpr uint64_t kLastDefaultStream = 2;
 
 }  // namespace
 
-SimulatedExecutor::SimulatedExecutor(Mmu* mmu) : mmu_(*mmu) {
+SimulatedExecutor::SimulatedExecutor(Mmu* mmu)
+    : mmu_(*mmu), call_sites_(std::make_shared<const CallSites>()) {
+  mmu_.on_alias_hazard = [mmu](const coherence::AliasHazard& hazard) {
+    ReportAliasHazard(*mmu, hazard);
+  };
   for (int i = 0; i < mmu_.profile.device_count(); ++i) {
-    default_queues_.push_back(mmu_.scheduler.MakeQueue(DeviceOrdinal(i)));
+    default_queues_.push_back(MakeQueue(DeviceOrdinal(i)));
   }
+}
+
+SimulatedExecutor::~SimulatedExecutor() { mmu_.scheduler.Stop(); }
+
+SimulatedExecutor::Queue SimulatedExecutor::MakeQueue(DeviceOrdinal device) {
+  return std::make_shared<const QueueState>(
+      QueueState{mmu_.scheduler.MakeQueue(device), mmu_.order.MakeLine(device)});
+}
+
+SimulatedExecutor::Point SimulatedExecutor::Record(const Queue& queue) {
+  const StreamScheduler::Point work = mmu_.scheduler.Record(queue->work);
+  return {work, mmu_.order.Record(queue->order)};
+}
+
+void SimulatedExecutor::Finish(const Point& point) {
+  mmu_.scheduler.Finish(point.work);
+  mmu_.order.HostWaited(point.moment);
 }
 
 absl::Status SimulatedExecutor::NoSuchDevice(const char* call, DeviceOrdinal device) const {
@@ -83,8 +105,7 @@ absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Que
   return NoSuchStream(call, stream);
 }
 
-absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event,
-                                           StreamScheduler::Point* point) {
+absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event, Point* point) {
   const absl::Status known = CheckDevice(call, event.device());
   if (!known.ok()) return known;
   {
@@ -101,7 +122,7 @@ absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event,
 absl::StatusOr<Stream> SimulatedExecutor::CreateStream(DeviceOrdinal device) {
   const absl::Status usable = CheckContext("cuStreamCreate", device);
   if (!usable.ok()) return usable;
-  StreamState state{device, mmu_.scheduler.MakeQueue(device), NumberOf("cuStreamCreate")};
+  StreamState state{device, MakeQueue(device), NumberOf("cuStreamCreate")};
   const std::lock_guard lock(mutex_);
   return Stream(device, streams_.Insert(std::move(state)));
 }
@@ -127,16 +148,16 @@ absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok()) return usable;
-  if (mmu_.scheduler.IsBypassed()) return true;
-  return Query(kCall, mmu_.scheduler.Record(queue));
+  if (mmu_.IsBypassed()) return true;
+  return Query(kCall, Record(queue));
 }
 
 absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamSynchronize";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
-  if (!usable.ok() || mmu_.scheduler.IsBypassed()) return usable;
-  mmu_.scheduler.Finish(mmu_.scheduler.Record(queue));
+  if (!usable.ok() || mmu_.IsBypassed()) return usable;
+  Finish(Record(queue));
   return mmu_.contexts.Check(kCall);
 }
 
@@ -165,7 +186,7 @@ absl::Status SimulatedExecutor::DestroyEvent(Event event) {
 
 absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
   static constexpr char kCall[] = "cuEventRecord";
-  StreamScheduler::Point point;
+  Point point;
   Queue queue;
   absl::Status usable = CheckEvent(kCall, event, &point);
   if (usable.ok()) usable = CheckStream(kCall, stream, &queue);
@@ -174,8 +195,8 @@ absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
     return Fail(DriverCode::kInvalidHandle, kCall, "the event is of ", ToString(event.device()),
                 ", the stream of ", ToString(stream.device()));
   }
-  if (mmu_.scheduler.IsBypassed()) return absl::OkStatus();
-  point = mmu_.scheduler.Record(queue);
+  if (mmu_.IsBypassed()) return absl::OkStatus();
+  point = Record(queue);
   {
     const std::lock_guard lock(mutex_);
     EventState* state = events_.Find(event.value());
@@ -190,25 +211,28 @@ absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
 absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
   static constexpr char kCall[] = "cuStreamWaitEvent";
   Queue queue;
-  StreamScheduler::Point point;
+  Point point;
   absl::Status usable = CheckStream(kCall, stream, &queue);
   if (usable.ok()) usable = CheckEvent(kCall, event, &point);
-  if (usable.ok() && !mmu_.scheduler.IsBypassed()) mmu_.scheduler.Wait(queue, point);
-  return usable;
+  if (!usable.ok() || mmu_.IsBypassed()) return usable;
+  mmu_.order.Wait(queue->order, point.moment);
+  mmu_.scheduler.Wait(queue->work, point.work);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
   static constexpr char kCall[] = "cuEventQuery";
-  StreamScheduler::Point point;
+  Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
   return Query(kCall, point);
 }
 
 // A fault that shows meanwhile is an answer too.
-absl::StatusOr<bool> SimulatedExecutor::Query(const char* call,
-                                              const StreamScheduler::Point& point) {
-  const bool done = mmu_.scheduler.IsBypassed() || mmu_.scheduler.Query(point);
+absl::StatusOr<bool> SimulatedExecutor::Query(const char* call, const Point& point) {
+  const bool bypassed = mmu_.IsBypassed();
+  const bool done = bypassed || mmu_.scheduler.Query(point.work);
+  if (done && !bypassed) mmu_.order.HostWaited(point.moment);
   const absl::Status usable = mmu_.contexts.Check(call);
   if (!usable.ok()) return usable;
   return done;
@@ -216,10 +240,10 @@ absl::StatusOr<bool> SimulatedExecutor::Query(const char* call,
 
 absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
   static constexpr char kCall[] = "cuEventSynchronize";
-  StreamScheduler::Point point;
+  Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
-  if (!mmu_.scheduler.IsBypassed()) mmu_.scheduler.Finish(point);
+  if (!mmu_.IsBypassed()) Finish(point);
   return mmu_.contexts.Check(kCall);
 }
 
@@ -227,7 +251,7 @@ absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
   static constexpr char kCall[] = "cuCtxSynchronize";
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok()) return known;
-  if (!mmu_.scheduler.IsBypassed()) mmu_.scheduler.FinishDevice(device);
+  mmu_.FinishDevice(device);
   return mmu_.contexts.Check(kCall);
 }
 

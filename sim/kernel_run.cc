@@ -1,6 +1,7 @@
 #include "sim/kernel_run.h"
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 #include <shared_mutex>
 #include <thread>
@@ -100,14 +101,9 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
 
 // "kernel copy, PTX line 12 (copy.cu:7), ld.global.u32, thread (0, 0, 0) of block (1, 0, 0): ..."
 std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
-  std::string words = absl::StrCat("kernel ", fault.kernel);
-  if (fault.position.line != 0) {
-    absl::StrAppend(&words, ", PTX line ", fault.position.line);
-    if (fault.source.line != 0 && !fault.source_file.empty()) {
-      absl::StrAppend(&words, " (", fault.source_file, ":", fault.source.line, ")");
-    }
-    absl::StrAppend(&words, ", ", fault.instruction, ", thread ", InWords(fault.thread),
-                    " of block ", InWords(fault.block));
+  std::string words = ptx::InWords(fault.kernel, fault.place);
+  if (fault.place.position.line != 0) {
+    absl::StrAppend(&words, ", thread ", InWords(fault.thread), " of block ", InWords(fault.block));
   }
   absl::StrAppend(&words, ": ", WhatHappened(fault, device));
   if (!fault.words.empty()) absl::StrAppend(&words, ": ", fault.words);
@@ -116,11 +112,13 @@ std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
 
 }  // namespace
 
-KernelRun::KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number)
+KernelRun::KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number,
+                     OperationOrder::Operation operation)
     : mmu_(*mmu),
       device_(launch.device),
       kernel_(launch.kernel->name),
       call_number_(call_number),
+      operation_(std::move(operation)),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       left_(std::min(mmu->profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
             threads_),
@@ -160,10 +158,16 @@ bool KernelRun::Pay(bool waited, uint64_t amount) {
 
 Progress KernelRun::Run(Turn turn) {
   if (mmu_.contexts.HasFault()) return Progress::kDone;
+  if (!std::exchange(begun_, true)) {
+    // Copies that found no kernel, and so do not expect to share their memory with one, are done.
+    { const std::unique_lock lock(mmu_.mutex); }
+    grid_.StartAfter(mmu_.order.Begin(operation_));
+  }
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   const ptx::Grid::State state = grid_.Run(amount);
   switch (state) {
     case ptx::Grid::State::kDone:
+      mmu_.order.End(operation_, grid_.past());
       return Progress::kDone;
     case ptx::Grid::State::kFaulted:
       Fault(grid_.fault());

@@ -11,20 +11,26 @@
 #include "api/diagnostic_words.h"
 #include "api/driver_error.h"
 #include "sim/mmu.h"
+#include "sim/operation_order.h"
 #include "sim/ptx/grid.h"
 #include "sim/stream_scheduler.h"
 
 namespace twinmmu {
 
 // Runs a grid a turn at a time, and ends all contexts if it faults, or if it has executed more than
-// the profile allows. Not thread-safe.
+// the profile allows. Not thread-safe but for what says so.
 class KernelRun {
  public:
-  // `mmu` must outlive this object. `call_number`: of the launch, in the history.
-  KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number);
+  // `mmu` must outlive this object. `call_number`: of the launch, in the history; `operation`: in
+  // the order of operations.
+  KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number,
+            OperationOrder::Operation operation);
 
   // Throws nothing. Once contexts have a fault there is nothing to do any more.
   Progress Run(Turn turn);
+
+  // Whether it has used the mapping of this number. May be called while Run is.
+  bool HasUsed(uint32_t mapping) const { return grid_.HasUsed(mapping); }
 
  private:
   uint64_t AmountOf(Turn turn) const;
@@ -38,6 +44,8 @@ class KernelRun {
   const DeviceOrdinal device_;
   const std::string kernel_;
   const uint64_t call_number_;
+  const OperationOrder::Operation operation_;
+  bool begun_ = false;
   const uint64_t threads_;  // no more than some
   uint64_t left_;           // of the budget
   uint64_t shared_;         // the amount of the next turn that others may wait for

@@ -8,6 +8,15 @@ namespace {
 
 int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
 
+coherence::AliasOptions AliasOptionsOf(const Profile& machine) {
+  coherence::AliasOptions options;
+  options.modes.boundary = machine.alias_boundary;
+  options.policy = machine.alias_policy;
+  options.seed = machine.alias_seed;
+  options.check = machine.alias_check;
+  return options;
+}
+
 }  // namespace
 
 Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size_t diagnostics_kept,
@@ -20,6 +29,11 @@ Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size
       plain(machine, window.plain(), &memory),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
+      aliases(AliasOptionsOf(machine),
+              [this](const coherence::AliasHazard& hazard) {
+                if (on_alias_hazard) on_alias_hazard(hazard);
+              }),
+      order(&aliases, machine.device_count()),
       scheduler(machine.stream_policy, machine.stream_seed),
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}

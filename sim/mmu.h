@@ -11,14 +11,17 @@
 #include "api/allocation.h"
 #include "api/diagnostic_log.h"
 #include "sim/address_space.h"
+#include "sim/coherence/alias_monitor.h"
 #include "sim/contexts.h"
 #include "sim/fair_shared_mutex.h"
 #include "sim/history.h"
+#include "sim/operation_order.h"
 #include "sim/page_table.h"
 #include "sim/physical_memory.h"
 #include "sim/plain_memory.h"
 #include "sim/pool.h"
 #include "sim/profile.h"
+#include "sim/site_table.h"
 #include "sim/stream_scheduler.h"
 #include "sim/window.h"
 
@@ -51,7 +54,7 @@ struct MappingRecord {
 // that only read, copies included, share it. So memory cannot go away under a copy. `contexts` and
 // `scheduler` guard themselves: they may be asked with or without it, but work runs without.
 //
-// `log` guards itself; `history` says who may do what to it.
+// `log`, `aliases`, `order` and `sites` guard themselves; `history` says who may do what to it.
 //
 // Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
@@ -71,6 +74,10 @@ struct Mmu {
   PageTable table;
   Pool<MappingRecord> mappings;
   uint32_t buffers_made = 0;  // the last number of a mapping or a plain allocation
+  SiteTable sites;            // of what `aliases` is told
+  coherence::AliasMonitor::Report on_alias_hazard;  // may be null; set before anything runs
+  coherence::AliasMonitor aliases;                  // of pages with several mappings
+  OperationOrder order;                             // as `aliases` wants to know it
   Contexts contexts;
   StreamScheduler scheduler;
   History history;
@@ -97,6 +104,16 @@ struct Mmu {
   // Whether `value` is a multiple of the minimum granularity.
   bool IsGranular(uint64_t value) const {
     return (value & (profile.minimum_granularity.value() - 1)) == 0;
+  }
+
+  // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
+  // nothing is queued, and nobody has to know what came after what.
+  bool IsBypassed() const { return scheduler.IsBypassed() && !aliases.active(); }
+  // Returns when all work is done that the device was given before.
+  void FinishDevice(DeviceOrdinal device) {
+    if (IsBypassed()) return;
+    scheduler.FinishDevice(device);
+    order.HostWaited(device);
   }
 
   // Another one, larger, after each change that takes something away from a device. At least 2.

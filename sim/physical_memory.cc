@@ -91,6 +91,7 @@ void PhysicalMemory::Release(uint32_t number) {
 
 void PhysicalMemory::RemoveMapping(uint32_t number) {
   --table_[number].mappings;
+  --table_[number].pages->mappings;
   FreeIfUnused(number);
 }
 

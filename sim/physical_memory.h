@@ -33,6 +33,7 @@ struct PhysicalPages {
   bool exported = false;
   uint64_t exported_by = 0;  // the number of the last call that exported a descriptor
   uint64_t number = 0;       // from 1; never used again
+  uint64_t mappings = 0;     // of all allocations over them
   std::shared_ptr<PhysicalPages> next_unfreed;
 };
 
@@ -93,7 +94,10 @@ class PhysicalMemory {
   AllocationHandle Retain(uint32_t number);
   // These free the allocation when they take away the last that refers to it.
   void Release(uint32_t number);
-  void AddMapping(uint32_t number) { ++table_[number].mappings; }
+  void AddMapping(uint32_t number) {
+    ++table_[number].mappings;
+    ++table_[number].pages->mappings;
+  }
   void RemoveMapping(uint32_t number);
   void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
 

@@ -87,10 +87,7 @@ const PlainAllocation* Freeable(const Mmu& mmu, PlainKind kind, DeviceAddress ad
 
 // The driver frees nothing that its work still uses.
 void FinishWork(Mmu& mmu) {
-  if (mmu.scheduler.IsBypassed()) return;
-  for (int i = 0; i < mmu.profile.device_count(); ++i) {
-    mmu.scheduler.FinishDevice(DeviceOrdinal(i));
-  }
+  for (int i = 0; i < mmu.profile.device_count(); ++i) mmu.FinishDevice(DeviceOrdinal(i));
 }
 
 // With mmu.mutex held. `kind`: of what the call frees.
@@ -119,7 +116,7 @@ absl::Status FreeOne(Mmu& mmu, Call call, PlainKind kind, DeviceAddress address)
     const std::shared_lock lock(mmu.mutex);
     return Freeable(mmu, kind, address) != nullptr;
   };
-  if (!mmu.scheduler.IsBypassed() && is_there()) FinishWork(mmu);
+  if (!mmu.IsBypassed() && is_there()) FinishWork(mmu);
   const absl::Status usable = mmu.contexts.Check(NameOf(call));
   if (!usable.ok()) return usable;
   const std::unique_lock lock(mmu.mutex);

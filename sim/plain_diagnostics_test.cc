@@ -3,9 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "api/diagnostics.h"
-#include "api/testing/diagnostic_matchers.h"
-#include "sim/test_machine.h"
+#include "sim/diagnostics_fixture.h"
 
 namespace twinmmu {
 namespace {
@@ -20,16 +18,10 @@ using ::testing::SizeIs;
 constexpr auto kInvalid = DriverCode::kInvalidValue;
 constexpr PlainCalls::Context kContext{kDevice0, 0xc0};
 
-class PlainDiagnosticsTest : public MachineTest {
+class PlainDiagnosticsTest : public DiagnosticsTest {
  protected:
-  using MachineTest::MachineTest;
+  using DiagnosticsTest::DiagnosticsTest;
 
-  // The only diagnostic so far.
-  Diagnostic Only() const {
-    const std::vector<Diagnostic> all = simulator_->diagnostics();
-    EXPECT_THAT(all, SizeIs(1));
-    return all.size() == 1 ? all[0] : Diagnostic();
-  }
   DeviceAddress Allocate(Bytes size) {
     const auto address = plain().Allocate(kContext, size);
     EXPECT_THAT(address, IsOk());
@@ -44,16 +36,6 @@ class PlainDiagnosticsTest : public MachineTest {
 
   std::vector<char> bytes_ = std::vector<char>(KiB(8).value());
 };
-
-template <typename Entries>
-auto History(const Entries& entries) {
-  return DiagnosticHistoryIs(entries);
-}
-template <typename Number>
-auto Entry(Number number, const std::string& words) {
-  return HistoryEntryIs(number, HasSubstr(words));
-}
-auto Says(const std::string& words) { return DiagnosticMessageIs(HasSubstr(words)); }
 
 // The lives of all kinds as they should be raise nothing, and leave nothing.
 TEST_F(PlainDiagnosticsTest, SayNothingOfACorrectProgram) {

@@ -169,6 +169,38 @@ absl::Status ValidateStreams(const Profile& profile) {
   return Wrong("stream_policy", "there is no policy ", static_cast<int>(profile.stream_policy));
 }
 
+absl::Status ValidateAliases(const Profile& profile) {
+  const auto policies = AllAliasPolicies();
+  const bool policy = std::any_of(policies.begin(), policies.end(), [&](const auto& known) {
+    return profile.alias_policy == known.policy;
+  });
+  if (!policy) {
+    return Wrong("alias_policy", "there is no policy ", static_cast<int>(profile.alias_policy));
+  }
+  for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
+    if (profile.alias_boundary == known.boundary) return absl::OkStatus();
+  }
+  return Wrong("alias_boundary", "there is no boundary ", static_cast<int>(profile.alias_boundary));
+}
+
+// Reads "name", or "name:7" for the policy that takes a seed. False: it is none of `all`.
+template <typename Info, typename Policy>
+bool ReadPolicy(absl::string_view text, absl::Span<const Info> all, Policy seeded, Policy* policy,
+                uint64_t* seed) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  const bool with_seed = parts.first.size() != text.size();
+  for (const Info& known : all) {
+    if (parts.first != known.name || (with_seed && known.policy != seeded)) continue;
+    uint64_t number = *seed;
+    if (with_seed && !absl::SimpleAtoi(parts.second, &number)) continue;
+    *policy = known.policy;
+    *seed = number;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::Span<const StreamPolicyInfo> AllStreamPolicies() {
@@ -178,6 +210,24 @@ absl::Span<const StreamPolicyInfo> AllStreamPolicies() {
       {StreamPolicy::kSeeded, "seeded"},
   };
   return kPolicies;
+}
+
+absl::Span<const AliasPolicyInfo> AllAliasPolicies() {
+  static constexpr AliasPolicyInfo kPolicies[] = {
+      {coherence::Policy::kCoherent, "coherent"},
+      {coherence::Policy::kStale, "stale"},
+      {coherence::Policy::kRandom, "random"},
+      {coherence::Policy::kL1, "l1"},
+  };
+  return kPolicies;
+}
+
+absl::Span<const AliasBoundaryInfo> AllAliasBoundaries() {
+  static constexpr AliasBoundaryInfo kBoundaries[] = {
+      {coherence::BoundaryMode::kGuide, "guide"},
+      {coherence::BoundaryMode::kPtx, "ptx"},
+  };
+  return kBoundaries;
 }
 
 absl::Span<const QuirkInfo> AllQuirks() {
@@ -234,18 +284,17 @@ void Profile::SetDeviceCount(int count) {
 }
 
 absl::Status Profile::SetStreamPolicy(absl::string_view policy) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(policy, absl::MaxSplits(':', 1));
-  const bool with_seed = parts.first.size() != policy.size();
-  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
-    if (parts.first != known.name || (with_seed && known.policy != StreamPolicy::kSeeded)) continue;
-    uint64_t seed = stream_seed;
-    if (with_seed && !absl::SimpleAtoi(parts.second, &seed)) continue;
-    stream_policy = known.policy;
-    stream_seed = seed;
-    return absl::OkStatus();
-  }
+  const bool known =
+      ReadPolicy(policy, AllStreamPolicies(), StreamPolicy::kSeeded, &stream_policy, &stream_seed);
+  if (known) return absl::OkStatus();
   return absl::InvalidArgumentError("it is eager, deferred, seeded or seeded:NUMBER");
+}
+
+absl::Status Profile::SetAliasPolicy(absl::string_view policy) {
+  const bool known = ReadPolicy(policy, AllAliasPolicies(), coherence::Policy::kRandom,
+                                &alias_policy, &alias_seed);
+  if (known) return absl::OkStatus();
+  return absl::InvalidArgumentError("it is coherent, stale, l1, random or random:NUMBER");
 }
 
 bool Profile::Supports(DeviceAttribute capability, int device) const {
@@ -273,6 +322,7 @@ absl::Status Profile::Validate() const {
   if (status.ok()) status = ValidateDevices(*this);
   if (status.ok()) status = ValidateHost(*this);
   if (status.ok()) status = ValidateStreams(*this);
+  if (status.ok()) status = ValidateAliases(*this);
   return status;
 }
 

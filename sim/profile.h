@@ -16,6 +16,8 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/attributes.h"
+#include "sim/coherence/policy.h"
+#include "sim/coherence/program.h"
 
 namespace twinmmu {
 
@@ -120,6 +122,22 @@ struct StreamPolicyInfo {
 };
 absl::Span<const StreamPolicyInfo> AllStreamPolicies();
 
+// What a kernel or a copy reads where memory has several addresses and no alias fence, or nothing
+// at all, orders the read behind a write: "coherent", "stale", "random", "l1".
+struct AliasPolicyInfo {
+  coherence::Policy policy;
+  const char* name;
+};
+absl::Span<const AliasPolicyInfo> AllAliasPolicies();
+
+// Where the end of an operation is a boundary between aliases: for what starts later ("guide"), or
+// for whoever comes later ("ptx").
+struct AliasBoundaryInfo {
+  coherence::BoundaryMode boundary;
+  const char* name;
+};
+absl::Span<const AliasBoundaryInfo> AllAliasBoundaries();
+
 struct Profile {
   int driver_version = 0;  // as Vmm::GetDriverVersion
   std::vector<DeviceProfile> devices;
@@ -138,6 +156,11 @@ struct Profile {
   // count; a thread that only waits is charged 2 for each microsecond. One that goes on after that
   // is taken for one that never ends: LAUNCH_TIMEOUT.
   uint64_t kernel_instruction_budget = 1'000'000'000;
+  coherence::Policy alias_policy = coherence::Policy::kCoherent;
+  uint64_t alias_seed = 0;  // for Policy::kRandom
+  coherence::BoundaryMode alias_boundary = coherence::BoundaryMode::kGuide;
+  bool alias_check = true;  // whether accesses through several addresses that nothing orders, and
+                            // missing alias fences, are diagnosed
   Quirks quirks;
 
   // The reference: `devices` H200 under driver 580.159, each a peer of every other.
@@ -157,6 +180,8 @@ struct Profile {
   // "eager", "deferred", "seeded" or "seeded:7", where 7 is the seed. InvalidArgument: none of
   // them.
   absl::Status SetStreamPolicy(absl::string_view policy);
+  // "coherent", "stale", "l1", "random" or "random:7"; the same.
+  absl::Status SetAliasPolicy(absl::string_view policy);
 
   int device_count() const { return static_cast<int>(devices.size()); }
   // Whether `device`, which exists, has this capability.

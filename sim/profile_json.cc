@@ -65,6 +65,10 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);
   visit("kernel_instruction_budget", profile.kernel_instruction_budget);
+  visit("alias_policy", profile.alias_policy);
+  visit("alias_seed", profile.alias_seed);
+  visit("alias_boundary", profile.alias_boundary);
+  visit("alias_check", profile.alias_check);
   visit("quirks", profile.quirks);
 }
 
@@ -159,6 +163,22 @@ class Reader {
       return;
     }
     Expected(path, "\"eager\", \"deferred\" or \"seeded\"", value);
+  }
+  void Read(const json& value, const std::string& path, coherence::Policy& field) {
+    for (const AliasPolicyInfo& known : AllAliasPolicies()) {
+      if (value != known.name) continue;
+      field = known.policy;
+      return;
+    }
+    Expected(path, "\"coherent\", \"stale\", \"random\" or \"l1\"", value);
+  }
+  void Read(const json& value, const std::string& path, coherence::BoundaryMode& field) {
+    for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
+      if (value != known.name) continue;
+      field = known.boundary;
+      return;
+    }
+    Expected(path, "\"guide\" or \"ptx\"", value);
   }
   void Read(const json& value, const std::string& path, std::string& field) {
     if (!value.is_string()) return Expected(path, "a string", value);
@@ -255,6 +275,18 @@ class Writer {
       if (value == known.policy) return known.name;
     }
     return nullptr;  // not of a valid profile
+  }
+  static json Write(coherence::Policy value) {
+    for (const AliasPolicyInfo& known : AllAliasPolicies()) {
+      if (value == known.policy) return known.name;
+    }
+    return nullptr;  // the same
+  }
+  static json Write(coherence::BoundaryMode value) {
+    for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
+      if (value == known.boundary) return known.name;
+    }
+    return nullptr;  // the same
   }
   static json Write(const std::string& value) { return value; }
   static json Write(Bytes value) { return ToString(value); }

@@ -78,6 +78,17 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     EXPECT_EQ(ParseProfile(ToJson(other))->stream_seed, other.stream_seed);
     EXPECT_EQ(ParseProfile(ToJson(other))->kernel_instruction_budget, 7u);
   }
+  for (const AliasPolicyInfo& known : AllAliasPolicies()) {
+    Profile other = reference;
+    other.alias_policy = known.policy;
+    other.alias_seed = ~uint64_t{0};
+    other.alias_boundary = coherence::BoundaryMode::kPtx;
+    other.alias_check = false;
+    EXPECT_EQ(ParseProfile(ToJson(other))->alias_policy, known.policy) << known.name;
+    EXPECT_EQ(ParseProfile(ToJson(other))->alias_seed, other.alias_seed);
+    EXPECT_EQ(ParseProfile(ToJson(other))->alias_boundary, coherence::BoundaryMode::kPtx);
+    EXPECT_FALSE(ParseProfile(ToJson(other))->alias_check);
+  }
   Profile other = reference;
   other.devices[1].attributes.clear();
   EXPECT_TRUE(ParseProfile(ToJson(other))->devices[1].attributes.empty());
@@ -111,6 +122,8 @@ TEST(ProfileJsonTest, RefusesWithPathAndReason) {
            std::pair(R"({"minimum_granularity": "3 MiB"})", "minimum_granularity: 3 MiB is not"),
            std::pair(R"({"stream_policy": "lazy"})", "stream_policy: expected \"eager\", \"def"),
            std::pair(R"({"stream_policy": 1})", "stream_policy: expected \"eager\""),
+           std::pair(R"({"alias_policy": "fresh"})", "alias_policy: expected \"coherent\", \"st"),
+           std::pair(R"({"alias_boundary": true})", "alias_boundary: expected \"guide\" or \"ptx"),
            std::pair(R"({"stream_seed": -1})", "stream_seed: expected a whole number from 0"),
            std::pair(R"({"host_nodes": [{"node": "0"}]})", "host_nodes[0].node: expected"),
        }) {

@@ -61,6 +61,12 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad = good;
   bad.stream_policy = static_cast<StreamPolicy>(3);
   EXPECT_THAT(Complaint(bad), HasSubstr("stream_policy: there is no policy 3"));
+  bad = good;
+  bad.alias_policy = static_cast<coherence::Policy>(4);
+  EXPECT_THAT(Complaint(bad), HasSubstr("alias_policy: there is no policy 4"));
+  bad = good;
+  bad.alias_boundary = static_cast<coherence::BoundaryMode>(2);
+  EXPECT_THAT(Complaint(bad), HasSubstr("alias_boundary: there is no boundary 2"));
   EXPECT_THAT(Complaint(Profile::ReferenceH200(16)), HasSubstr("16 devices"));
 }
 

@@ -14,9 +14,12 @@
 #include "sim/handle_table.h"
 #include "sim/loaded_module.h"
 #include "sim/mmu.h"
+#include "sim/operation_order.h"
 #include "sim/plain_allocation.h"
 #include "sim/ptx/program.h"
+#include "sim/site_table.h"
 #include "sim/stream_scheduler.h"
+#include "sim/told_work.h"
 
 namespace twinmmu {
 
@@ -30,7 +33,7 @@ class SimulatedExecutor : public Executor {
   // `mmu` must outlive this object. Work that is still queued in it when this object goes must not
   // run any more.
   explicit SimulatedExecutor(Mmu* mmu);
-  ~SimulatedExecutor() override { mmu_.scheduler.Stop(); }
+  ~SimulatedExecutor() override;
 
   absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
                                 Bytes size) override;
@@ -88,7 +91,17 @@ class SimulatedExecutor : public Executor {
   std::vector<Diagnostic> Leaks() const;
 
  private:
-  using Queue = StreamScheduler::Queue;
+  // Of a stream: what runs, and what was promised about its order.
+  struct QueueState {
+    StreamScheduler::Queue work;
+    OperationOrder::Line order;
+  };
+  using Queue = std::shared_ptr<const QueueState>;
+  // What a stream was given up to some moment.
+  struct Point {
+    StreamScheduler::Point work;
+    OperationOrder::Moment moment;
+  };
 
   // What an operation writes or reads.
   struct Side {
@@ -121,6 +134,7 @@ class SimulatedExecutor : public Executor {
     // Once it is queued:
     bool synchronous = false;  // its memory wants to be done with when a call returns
     uint64_t call_number = 0;
+    OperationOrder::Operation order;
   };
   enum class Returns {
     kWhenQueued,
@@ -146,9 +160,12 @@ class SimulatedExecutor : public Executor {
   // Whether all that it uses is accessible; if not, `fault` says what.
   bool CanUse(const Operation& operation, const Side& side, Access access, Fault* fault) const;
   bool CanPerform(const Operation& operation, Fault* fault) const;
-  void Perform(const Operation& operation) const;
+  // `past`: of the operation, as for ToldWork.
+  void Perform(const Operation& operation, coherence::Past* past) const;
   template <typename Visit>
-  void ForEachPiece(const Side& side, const Visit& visit) const;
+  void ForEachPiece(const Side& side, const Visit& visit) const;  // visit(ToldWork::Part, size)
+  // The place that accesses of the call have. Not known as long as nobody asks for it.
+  coherence::Site SiteOf(const char* call) const;
   // Queued work: does what was asked for, or raises a fault and writes nothing.
   void Run(const Operation& operation) const;
 
@@ -163,14 +180,19 @@ class SimulatedExecutor : public Executor {
   // Also that there is such a stream; `queue` gets its queue.
   absl::Status CheckStream(const char* call, Stream stream, Queue* queue);
   // There is such an event; `point` gets what it stands for.
-  absl::Status CheckEvent(const char* call, Event event, StreamScheduler::Point* point);
+  absl::Status CheckEvent(const char* call, Event event, Point* point);
+
+  Queue MakeQueue(DeviceOrdinal device);
+  // Where nothing is bypassed: what was given to the queue up to now; the host waits for it.
+  Point Record(const Queue& queue);
+  void Finish(const Point& point);
 
   // Writes a call that works into the history.
   uint64_t NumberOf(const char* call, const AddressRange& range = {}) const;
   absl::Status NoSuchStream(const char* call, Stream stream) const;
   absl::Status NoSuchEvent(const char* call, Event event) const;
 
-  absl::StatusOr<bool> Query(const char* call, const StreamScheduler::Point& point);
+  absl::StatusOr<bool> Query(const char* call, const Point& point);
 
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
   // it is PTX, and something in it is not covered here.
@@ -186,11 +208,12 @@ class SimulatedExecutor : public Executor {
   };
   struct EventState {
     DeviceOrdinal device;
-    StreamScheduler::Point point;
+    Point point;
     uint64_t made_by = 0;
   };
 
   Mmu& mmu_;
+  const std::shared_ptr<const SiteSource> call_sites_;
   std::vector<Queue> default_queues_;  // by device
   // Guards what follows; no other lock is taken, and nothing run, while it is held.
   mutable std::mutex mutex_;

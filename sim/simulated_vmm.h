@@ -73,6 +73,7 @@ class SimulatedVmm : public Vmm {
   absl::Status CheckBorder(CallRecord& call, const AddressRange& range, DeviceAddress border) const;
   absl::Status CheckUnmapTarget(CallRecord& call, const AddressRange& range, bool* regular) const;
   void CheckPendingWork(CallRecord& call, DiagnosticKind kind, const AddressRange& range) const;
+  void CheckRunningKernels(CallRecord& call, uint64_t first, uint64_t stop) const;
   void WarnOfUnmap(CallRecord& call, const AddressRange& range) const;
   absl::Status PrepareUnmap(uint64_t first, uint64_t stop);
   void RemoveMapping(uint32_t id);

@@ -81,7 +81,7 @@ absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 
-bool Simulator::IsBypassingStreams() const { return parts_->mmu.scheduler.IsBypassed(); }
+bool Simulator::IsBypassingStreams() const { return parts_->mmu.IsBypassed(); }
 
 void Simulator::PlaceNextReservation(DeviceAddress base) {
   const std::unique_lock lock(parts_->mmu.mutex);

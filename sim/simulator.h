@@ -65,7 +65,8 @@ class Simulator : public Driver {
   std::optional<AddressRange> ReservationAt(DeviceAddress address) const;
 
   // Whether all work is done, and what a call asks for will be done when it returns, unless it is a
-  // kernel: then no stream has to wait for another. So it is on an eager machine as a rule.
+  // kernel: then no stream has to wait for another. So it is on an eager machine as a rule, but
+  // where memory has several addresses: there the order of all work is kept.
   bool IsBypassingStreams() const;
 
   // The next reservation begins at `base`, whatever the caller hints, if that is free then: for who

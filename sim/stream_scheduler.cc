@@ -158,6 +158,20 @@ std::vector<PendingUse> StreamScheduler::UsesOf(const AddressRange& range) const
   return uses;
 }
 
+std::optional<PendingUse> StreamScheduler::KernelThatUsed(uint32_t mapping) const {
+  if (IsIdle()) return std::nullopt;
+  const Lock lock(mutex_);
+  for (const Queue& queue : busy_) {
+    // Those behind it have not begun.
+    const Item& item = queue->items.front();
+    const Work& work = item.work;
+    if (!work.has_used || !work.has_used(mapping)) continue;
+    return PendingUse{work.stream,   work.call,   AddressRange(),
+                      Access::kNone, item.number, work.call_number};
+  }
+  return std::nullopt;
+}
+
 StreamScheduler::Queue StreamScheduler::Choose(const Point& point) {
   return policy_ == StreamPolicy::kSeeded ? ChooseAnyReady() : FindRunnable(point);
 }

@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -68,8 +69,8 @@ enum class Progress {
 // that does.
 //
 // Where a call throws std::bad_alloc nothing has changed; only Submit, Wait, MakeQueue and
-// UsesOf do. Thread-safe; Uses and UsesOf take no other lock. In a child made by fork only the
-// destructor may be called.
+// UsesOf do. Thread-safe; Uses, UsesOf and KernelThatUsed take no other lock. In a child made by
+// fork only the destructor may be called.
 class StreamScheduler {
  private:
   struct QueueState;
@@ -98,6 +99,8 @@ class StreamScheduler {
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
     uint64_t call_number = 0;            // in the history of the machine
     bool kernel = false;                 // if not, it is done after one turn
+    // Of a kernel: whether it has used a mapping, by its number. Takes no lock of an Mmu.
+    std::function<bool(uint32_t mapping)> has_used = nullptr;
   };
 
   StreamScheduler(StreamPolicy policy, uint64_t seed) : policy_(policy), random_(seed) {}
@@ -111,7 +114,14 @@ class StreamScheduler {
 
   // Whether work can be done at the call that asks for it, and all is done that any other call asks
   // or waits for: an eager machine has nothing queued.
-  bool IsBypassed() const { return policy_ == StreamPolicy::kEager && pending_ == 0; }
+  bool IsBypassed() const { return policy_ == StreamPolicy::kEager && IsIdle(); }
+
+  // Whether nothing is queued.
+  bool IsIdle() const { return pending_ == 0; }
+
+  // Whether a kernel is queued or running. Where the answer is no, what kernels did has happened
+  // before it.
+  bool HasKernels() const { return kernels_ != 0; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
   // Work for the end of the queue; the result is the queue's work up to it.
@@ -133,6 +143,9 @@ class StreamScheduler {
   // queued.
   bool Uses(const AddressRange& range) const;
   std::vector<PendingUse> UsesOf(const AddressRange& range) const;
+  // A kernel that is not done and has used the mapping of this number; without its range. What a
+  // kernel will use nobody knows.
+  std::optional<PendingUse> KernelThatUsed(uint32_t mapping) const;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -184,8 +197,10 @@ class StreamScheduler {
 
   const StreamPolicy policy_;
   const uint32_t forks_ = ForkCount();
+  // Changed with mutex_ held.
   std::atomic<size_t> pending_ = 0;
-  mutable std::mutex mutex_;  // guards what follows, and the state of all queues
+  std::atomic<size_t> kernels_ = 0;  // that are queued
+  mutable std::mutex mutex_;         // guards what follows, and the state of all queues
   std::condition_variable progress_;
   std::condition_variable wakes_thread_;
   std::unique_ptr<std::thread> thread_;
@@ -194,7 +209,6 @@ class StreamScheduler {
   uint64_t last_number_ = 0;
   uint64_t last_round_ = 0;
   uint64_t calls_ = 0;       // how often a call came, or went on
-  size_t kernels_ = 0;       // that are queued
   std::vector<Queue> busy_;  // that have work, in the order in which they came to have it
 };
 

@@ -17,7 +17,11 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   span.generation = mmu_.generation();
   span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
   span.access = run.entry.access(device_.value());
-  return Holds(span, address, size, access) ? &span : nullptr;
+  span.armed = mmu_.AllocationOf(mapping).pages->mappings > 1;
+  span.address_id = mapping.number;
+  if (!Holds(span, address, size, access)) return nullptr;
+  if (used_ != nullptr) used_->Add(mapping.number);
+  return &span;
 }
 
 const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,
@@ -30,6 +34,7 @@ const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address,
   span.generation = mmu_.generation();
   span.memory = allocation->memory;
   span.access = Access::kReadWrite;
+  span.address_id = static_cast<uint32_t>(allocation->buffer_id);
   return Holds(span, address, size, access) ? &span : nullptr;
 }
 

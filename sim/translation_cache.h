@@ -12,6 +12,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "sim/mmu.h"
+#include "sim/used_mappings.h"
 
 namespace twinmmu {
 
@@ -20,8 +21,10 @@ namespace twinmmu {
 // used after it if nothing was taken away meanwhile, by the generation. For one thread.
 class TranslationCache {
  public:
-  // `device` exists. `mmu` must outlive this object.
-  TranslationCache(const Mmu& mmu, DeviceOrdinal device) : mmu_(mmu), device_(device) {}
+  // `device` exists. `mmu`, and `used` if there is one, must outlive this object. `used` is told of
+  // each mapping in which something was found.
+  TranslationCache(const Mmu& mmu, DeviceOrdinal device, UsedMappings* used = nullptr)
+      : mmu_(mmu), device_(device), used_(used) {}
 
   // Addresses that lie one behind the other in the memory of the host, with one right.
   struct Span {
@@ -30,6 +33,8 @@ class TranslationCache {
     uint64_t generation = 0;  // of Mmu, whose first is 2
     char* memory = nullptr;   // of `base`
     Access access = Access::kNone;
+    bool armed = false;       // its memory has several mappings
+    uint32_t address_id = 0;  // of this one, or of plain memory: the number of the buffer
   };
 
   // A span around the `size` bytes at `address`, valid until the lock is let go or Find is called
@@ -79,6 +84,7 @@ class TranslationCache {
 
   const Mmu& mmu_;
   const DeviceOrdinal device_;
+  UsedMappings* const used_;
   std::array<Span, kEntries> mapped_;
   std::array<Span, kEntries> plain_;
 };

@@ -111,6 +111,10 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mmu_.buffers_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.memory.AddMapping(mapping.allocation);
+  const PhysicalPages& pages = *allocation->pages;
+  if (pages.mappings == 2) {
+    mmu_.aliases.Arm(pages.backing.data(), pages.size.value());
+  }
   const bool hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping &&
                      allocation->properties.gpu_direct_rdma != 0;
   if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.number, 0});
@@ -161,6 +165,8 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
     if (*number == mapping.number) *number = 0;
   }
   mmu_.memory.SetRdma(mapping.allocation, rdma);
+  const PhysicalPages& pages = *mmu_.memory[mapping.allocation].pages;
+  if (pages.mappings == 2) mmu_.aliases.Disarm(pages.backing.data(), pages.size.value());
   mmu_.memory.RemoveMapping(mapping.allocation);
   mmu_.mappings.Remove(id);
 }
@@ -261,10 +267,29 @@ void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
   }
 }
 
+// Reports if a kernel that runs has used what is about to be unmapped in the pages [first, stop).
+void SimulatedVmm::CheckRunningKernels(CallRecord& call, uint64_t first, uint64_t stop) const {
+  if (mmu_.scheduler.IsIdle()) return;
+  for (uint64_t page = first; page < stop;) {
+    const PageRun run = mmu_.table.Find(page);
+    page = run.end;
+    if (!run.entry.mapped()) continue;
+    const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
+    page = mapping.end();
+    const std::optional<PendingUse> use = mmu_.scheduler.KernelThatUsed(mapping.number);
+    if (!use.has_value()) continue;
+    call.Warn({DiagnosticKind::kUnmapUnderRunningKernel, mmu_.RangeOf(mapping).base, std::nullopt,
+               use->stream.device(), use->call_number},
+              "stream ", use->stream.value(), " of ", use->stream.device(), " is not done");
+    return;
+  }
+}
+
 // Unmaps all that is mapped in the pages [first, stop); each mapping there is whole.
 absl::Status SimulatedVmm::UnmapPages(CallRecord& call, const AddressRange& range, uint64_t first,
                                       uint64_t stop) {
   if (stop != 0) CheckPendingWork(call, DiagnosticKind::kUnmapUnderPendingWork, range);
+  CheckRunningKernels(call, first, stop);
   uint64_t removed = 0;
   for (uint64_t page = first; page < stop;) {
     const PageRun run = mmu_.table.Find(page);

@@ -20,7 +20,10 @@
 #include "sim/coherence/litmus.h"
 #include "tools/litmus_device.h"
 
-ABSL_FLAG(uint64_t, rounds, 1000000, "litmus: how often a device plays each test");
+ABSL_FLAG(
+    uint64_t, rounds, 0,
+    "litmus: how often a machine plays each test; 0: 1000000 times on a GPU, 2048 times on the "
+    "simulator");
 ABSL_FLAG(std::string, json, "", "litmus: write the outcomes and their counts to this file");
 ABSL_FLAG(bool, strict_multicast, false,
           "litmus: a multicast address and those under it are aliases like any others");
@@ -109,7 +112,8 @@ std::vector<Race> RacesToShow(const std::set<Race>& all) {
 
 class Litmus {
  public:
-  Litmus(Driver* driver, std::ostream& out) : driver_(driver), out_(out), modes_(ModesOfFlags()) {}
+  Litmus(Driver* driver, const LitmusPlay& play, std::ostream& out)
+      : driver_(driver), play_(play), out_(out), modes_(ModesOfFlags()) {}
 
   void Run(const std::string& path, const LitmusLine& line) {
     if (!line.test.ok()) {
@@ -207,9 +211,9 @@ class Litmus {
   }
 
   void Play(const LitmusTest& test, const Enumeration& all, json* record) {
+    play_.seed = 0x5eed + totals_.tests;
     const auto begin = std::chrono::steady_clock::now();
-    const absl::StatusOr<LitmusCounts> counts =
-        PlayLitmus(*driver_, test, absl::GetFlag(FLAGS_rounds), 0x5eed + totals_.tests);
+    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*driver_, test, play_);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!counts.ok()) {
@@ -248,6 +252,7 @@ class Litmus {
   }
 
   Driver* const driver_;
+  LitmusPlay play_;
   std::ostream& out_;
   const coherence::Modes modes_;
   Totals totals_;
@@ -256,12 +261,15 @@ class Litmus {
 
 }  // namespace
 
-int RunLitmus(const std::vector<std::string>& paths, Driver* driver, std::ostream& out) {
+int RunLitmus(const std::vector<std::string>& paths, Driver* driver, const LitmusPlay& play,
+              std::ostream& out) {
   if (paths.empty()) {
     std::cerr << "twinmmu: litmus needs files of tests, as JSON Lines.\n";
     return kUsageError;
   }
-  Litmus litmus(driver, out);
+  LitmusPlay chosen = play;
+  if (absl::GetFlag(FLAGS_rounds) != 0) chosen.rounds = absl::GetFlag(FLAGS_rounds);
+  Litmus litmus(driver, chosen, out);
   for (const std::string& path : paths) {
     std::ifstream file(path);
     if (!file) {

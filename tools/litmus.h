@@ -1,4 +1,4 @@
-// twinmmu litmus: what the memory model allows of litmus tests, and what a GPU shows of it.
+// twinmmu litmus: what the memory model allows of litmus tests, and what a machine shows of it.
 
 #ifndef TWINMMU_TOOLS_LITMUS_H_
 #define TWINMMU_TOOLS_LITMUS_H_
@@ -8,16 +8,17 @@
 #include <vector>
 
 #include "api/driver.h"
+#include "tools/litmus_counts.h"
 
 namespace twinmmu {
 
 // Reads the tests of `paths` and prints to `out`, of each, what comes out: all outcomes, the
-// verdict, the races with what would mend them. `driver`: null, or on whose device 0 they are
-// played,
-// --rounds times each. Returns the exit code of the program: 1 where a verdict or a hazard is not
-// as the file says, a test cannot be read, or the device showed what the model forbids; 2 without
-// files.
-int RunLitmus(const std::vector<std::string>& paths, Driver* driver, std::ostream& out);
+// verdict, the races with what would mend them. `driver`: null, or on whose devices they are
+// played as `play` says, unless --rounds says otherwise. Returns the exit code of the program:
+// 1 where a verdict or a hazard is not as the file says, a test cannot be read, or a device showed
+// what the model forbids; 2 without files.
+int RunLitmus(const std::vector<std::string>& paths, Driver* driver, const LitmusPlay& play,
+              std::ostream& out);
 
 }  // namespace twinmmu
 

@@ -1,5 +1,3 @@
-#include "tools/litmus_ptx.h"
-
 #include <string>
 
 #include "absl/status/status.h"
@@ -8,11 +6,15 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/coherence/litmus.h"
+#include "tools/litmus_task_kernels.h"
+#include "tools/litmus_thread_kernel.h"
 
 namespace twinmmu {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 coherence::LitmusTest Parse(const std::string& threads, const std::string& more = "") {
   const absl::StatusOr<coherence::LitmusTest> test = coherence::ParseLitmus(absl::StrCat(
@@ -23,7 +25,7 @@ coherence::LitmusTest Parse(const std::string& threads, const std::string& more 
 }
 
 std::string KernelOf(const coherence::LitmusTest& test) {
-  const absl::StatusOr<LitmusKernel> kernel = MakeLitmusKernel(test);
+  const absl::StatusOr<LitmusKernel> kernel = MakeLitmusKernel(test, LitmusTiming::kClocks);
   EXPECT_TRUE(kernel.ok()) << kernel.status();
   return kernel.ok() ? kernel->ptx : "";
 }
@@ -45,21 +47,21 @@ TEST(LitmusPtxTest, GivesEachAccessAnAddressOfItsOwn) {
 
 TEST(LitmusPtxTest, PutsThreadsOfACtaIntoABlock) {
   const std::string threads = R"([["st.weak x, 1"], ["ld.weak r0, y"]])";
-  const absl::StatusOr<LitmusKernel> together =
-      MakeLitmusKernel(Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 0}])"));
-  const absl::StatusOr<LitmusKernel> apart =
-      MakeLitmusKernel(Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 1}])"));
+  const absl::StatusOr<LitmusKernel> together = MakeLitmusKernel(
+      Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 0}])"), LitmusTiming::kClocks);
+  const absl::StatusOr<LitmusKernel> apart = MakeLitmusKernel(
+      Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 1}])"), LitmusTiming::kClocks);
   ASSERT_TRUE(together.ok() && apart.ok());
-  EXPECT_EQ(together->ctas, 1u);
+  EXPECT_THAT(together->ctas, ElementsAre(1u));
   EXPECT_EQ(together->block_threads, 64u);
-  EXPECT_EQ(apart->ctas, 2u);
+  EXPECT_THAT(apart->ctas, ElementsAre(2u));
   EXPECT_EQ(apart->block_threads, 32u);
 }
 
 TEST(LitmusPtxTest, MakesAKernelOfEachLaunch) {
   const coherence::LitmusTest test =
       Parse(R"([["launch{st.weak x, 1}", "launch{ld.weak r0, y}"]])");
-  const absl::StatusOr<std::string> ptx = MakeTaskKernels(test, 64);
+  const absl::StatusOr<std::string> ptx = MakeTaskKernels(test, 64, LitmusTiming::kClocks);
   ASSERT_TRUE(ptx.ok()) << ptx.status();
   EXPECT_THAT(*ptx, HasSubstr(".entry task0("));
   EXPECT_THAT(*ptx, HasSubstr(".entry task1("));
@@ -67,15 +69,29 @@ TEST(LitmusPtxTest, MakesAKernelOfEachLaunch) {
 
 TEST(LitmusPtxTest, RefusesMulticast) {
   const absl::StatusOr<LitmusKernel> kernel =
-      MakeLitmusKernel(Parse(R"([["multimem.st.weak m, 1"]])"));
+      MakeLitmusKernel(Parse(R"([["multimem.st.weak m, 1"]])"), LitmusTiming::kClocks);
   EXPECT_EQ(kernel.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("multicast"));
 }
 
-TEST(LitmusPtxTest, RefusesSeveralDevices) {
+// The numbers of CTAs are those within a GPU.
+TEST(LitmusPtxTest, PutsThreadsOfTwoDevicesIntoBlocksOfEach) {
   const absl::StatusOr<LitmusKernel> kernel = MakeLitmusKernel(
-      Parse(R"([["st x, 1"], ["ld r0, y"]])", R"(, "layout": [{"gpu": 0}, {"gpu": 1}])"));
-  EXPECT_EQ(kernel.status().code(), absl::StatusCode::kUnimplemented);
+      Parse(R"([["st x, 1"], ["ld r0, y"], ["ld r1, y"]])",
+            R"(, "layout": [{"gpu": 4, "cta": 0}, {"gpu": 1, "cta": 0}, {"gpu": 4, "cta": 1}])"),
+      LitmusTiming::kClocks);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_THAT(kernel->ctas, ElementsAre(1u, 2u));
+}
+
+// Two devices see each other's operations with the scope of the system only.
+TEST(LitmusPtxTest, MeetsOtherDevicesInTheScopeOfTheSystem) {
+  const std::string threads = R"([["st x, 1"], ["ld r0, y"]])";
+  const char kMeeting[] = "red.release.sys.global.add.u32 [%rd4], 1;";
+  EXPECT_THAT(KernelOf(Parse(threads, R"(, "layout": [{"cta": 0}, {"cta": 1}])")),
+              Not(HasSubstr(kMeeting)));
+  EXPECT_THAT(KernelOf(Parse(threads, R"(, "layout": [{"gpu": 0}, {"gpu": 1}])")),
+              HasSubstr(kMeeting));
 }
 
 }  // namespace

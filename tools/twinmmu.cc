@@ -34,6 +34,8 @@
 #include "tools/driver_library.h"
 #include "tools/info.h"
 #include "tools/litmus.h"
+#include "tools/litmus_counts.h"
+#include "tools/litmus_timing.h"
 #include "tools/random.h"
 #include "tools/record.h"
 #include "tools/run.h"
@@ -52,6 +54,9 @@ ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile say
 ABSL_FLAG(std::string, stream_policy, "",
           "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: as "
           "its profile says");
+ABSL_FLAG(std::string, alias_policy, "",
+          "what its kernels and copies read through one of several addresses where an alias fence "
+          "is missing: coherent, stale, l1, random or random:NUMBER; default: as its profile says");
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(bool, shared_devices, false,
@@ -65,6 +70,9 @@ ABSL_FLAG(std::string, write_baseline, "", "conformance: write the verdicts to s
 ABSL_FLAG(std::string, filter, "",
           "conformance: only tests that match, as in GoogleTest: 'sim/cuMemMap.*:*.DATA_*'");
 ABSL_FLAG(std::string, xml, "", "conformance: write a JUnit report to this file");
+ABSL_FLAG(
+    bool, play, false,
+    "litmus: with --backend=sim too, each test is played, as kernels on the simulated machine");
 ABSL_FLAG(bool, strict, false, "run: the driver keeps to its documentation, without quirks");
 ABSL_FLAG(std::string, memory, "", "run: what is free of each device at the start: 512MiB");
 ABSL_FLAG(
@@ -88,8 +96,8 @@ constexpr char kUsage[] =
     "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
     "  twinmmu soak [--minutes=1 --seed=1]        random programs over the allocators of api/\n"
     "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/observations.md\n"
-    "  twinmmu litmus FILE... [--backend=cuda]    litmus tests of alias coherence: what the model\n"
-    "                                             allows, and what a GPU shows\n"
+    "  twinmmu litmus FILE... [--play]            litmus tests of alias coherence: what the model\n"
+    "                                             allows, and what a machine shows\n"
     "  twinmmu record --out=FILE                  record calls with their results: the suite's,\n"
     "                                             random ones, or those of a file (--program)\n"
     "  twinmmu replay FILE...                     play recordings on the simulator, compare\n"
@@ -134,11 +142,18 @@ absl::StatusOr<Profile> SimulatedMachine() {
   if (!profile.ok()) return profile;
   const int devices = absl::GetFlag(FLAGS_sim_devices);
   if (devices >= 0) profile->SetDeviceCount(devices);
-  const std::string policy = absl::GetFlag(FLAGS_stream_policy);
-  const absl::Status known = policy.empty() ? absl::OkStatus() : profile->SetStreamPolicy(policy);
-  if (known.ok()) return profile;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--stream-policy=", policy, ": ", known.message(), "."));
+  const std::string stream_policy = absl::GetFlag(FLAGS_stream_policy);
+  const std::string alias_policy = absl::GetFlag(FLAGS_alias_policy);
+  const auto wrong = [](absl::string_view flag, const std::string& policy,
+                        const absl::Status& status) {
+    return absl::InvalidArgumentError(absl::StrCat(flag, "=", policy, ": ", status.message(), "."));
+  };
+  absl::Status known = absl::OkStatus();
+  if (!stream_policy.empty()) known = profile->SetStreamPolicy(stream_policy);
+  if (!known.ok()) return wrong("--stream-policy", stream_policy, known);
+  if (!alias_policy.empty()) known = profile->SetAliasPolicy(alias_policy);
+  if (!known.ok()) return wrong("--alias-policy", alias_policy, known);
+  return profile;
 }
 
 // The same machine for the simulated driver; a flag that is not given leaves the environment as it
@@ -152,10 +167,11 @@ std::vector<std::pair<std::string, std::string>> MachineVariables() {
   set("TWINMMU_PROFILE", absl::GetFlag(FLAGS_profile));
   set("TWINMMU_DEVICES", devices < 0 ? "" : absl::StrCat(devices));
   set("TWINMMU_STREAM_POLICY", absl::GetFlag(FLAGS_stream_policy));
+  set("TWINMMU_ALIAS_POLICY", absl::GetFlag(FLAGS_alias_policy));
   return variables;
 }
 
-int WrongProfile(const absl::Status& status) {
+int WrongFlag(const absl::Status& status) {
   std::cerr << "twinmmu: " << status.message() << "\n";
   return kUsageError;
 }
@@ -205,6 +221,18 @@ conformance::TargetFactory CudaBesideSimulated() {
   return cuda;
 }
 
+absl::StatusOr<conformance::TargetFactory> TargetNamed(const std::string& name) {
+  if (name == "cuda") return conformance::CudaTarget(CudaOptions());
+  if (name == "cuda_on_sim") return CudaOnSim();
+  if (name != "sim") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no backend \"", name, "\"; there are sim, cuda_on_sim and cuda."));
+  }
+  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  if (!profile.ok()) return profile.status();
+  return conformance::SimTarget(name, *profile);
+}
+
 int Conformance(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::vector<std::string> backends = Backends("sim");
@@ -214,22 +242,13 @@ int Conformance(int argc, char** argv) {
   }
   std::vector<conformance::TargetFactory> targets;
   for (const std::string& name : backends) {
-    if (name == "sim") {
-      const absl::StatusOr<Profile> profile = SimulatedMachine();
-      if (!profile.ok()) return WrongProfile(profile.status());
-      targets.push_back(conformance::SimTarget("sim", *profile));
-    } else if (name == "cuda_on_sim") {
-      const absl::StatusOr<conformance::TargetFactory> target = CudaOnSim();
-      if (!target.ok()) return WrongProfile(target.status());
-      targets.push_back(*target);
-    } else if (name == "cuda") {
-      const bool beside = std::count(backends.begin(), backends.end(), "cuda_on_sim") != 0;
-      targets.push_back(beside ? CudaBesideSimulated() : conformance::CudaTarget(CudaOptions()));
-    } else {
-      std::cerr << "twinmmu: there is no backend \"" << name
-                << "\"; there are sim, cuda_on_sim and cuda.\n";
-      return kUsageError;
+    if (name == "cuda" && std::count(backends.begin(), backends.end(), "cuda_on_sim") != 0) {
+      targets.push_back(CudaBesideSimulated());
+      continue;
     }
+    const absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name);
+    if (!target.ok()) return WrongFlag(target.status());
+    targets.push_back(*target);
   }
   if (absl::GetFlag(FLAGS_shared_devices)) {
     for (conformance::TargetFactory& target : targets) target = Shared(std::move(target));
@@ -239,7 +258,7 @@ int Conformance(int argc, char** argv) {
 
 int InfoOfSimulator() {
   const absl::StatusOr<Profile> profile = SimulatedMachine();
-  if (!profile.ok()) return WrongProfile(profile.status());
+  if (!profile.ok()) return WrongFlag(profile.status());
   absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(*profile);
   if (!simulator.ok()) {
     std::cerr << "twinmmu: " << simulator.status().message() << "\n";
@@ -282,7 +301,7 @@ int Random() {
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
       const absl::StatusOr<Profile> profile = SimulatedMachine();
-      if (!profile.ok()) return WrongProfile(profile.status());
+      if (!profile.ok()) return WrongFlag(profile.status());
       if (!profile->HasVmm()) {
         std::cerr << "twinmmu: --profile=" << absl::GetFlag(FLAGS_profile)
                   << " has no virtual memory management.\n";
@@ -311,22 +330,10 @@ std::vector<Diagnostic> DiagnosticsOf(Driver& driver) {
 int Soak() {
   int exit_code = 0;
   for (const std::string& name : Backends("sim")) {
-    const absl::StatusOr<Profile> profile = SimulatedMachine();
-    if (!profile.ok()) return WrongProfile(profile.status());
-    conformance::TargetFactory target;
-    if (name == "sim") {
-      target = conformance::SimTarget(name, *profile);
-    } else if (name == "cuda") {
-      target = conformance::CudaTarget(CudaOptions());
-    } else if (name == "cuda_on_sim") {
-      const absl::StatusOr<conformance::TargetFactory> on_sim = CudaOnSim();
-      if (!on_sim.ok()) return WrongProfile(on_sim.status());
-      target = *on_sim;
-    } else {
-      return UnknownBackend(name);
-    }
-    if (absl::GetFlag(FLAGS_shared_devices)) target = Shared(std::move(target));
-    exit_code |= RunSoak(target, name == "sim" ? DiagnosticsOf : nullptr, std::cout);
+    absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name);
+    if (!target.ok()) return WrongFlag(target.status());
+    if (absl::GetFlag(FLAGS_shared_devices)) target = Shared(*std::move(target));
+    exit_code |= RunSoak(*target, name == "sim" ? DiagnosticsOf : nullptr, std::cout);
   }
   return exit_code;
 }
@@ -337,7 +344,7 @@ int Deviations() {
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
       const absl::StatusOr<Profile> profile = SimulatedMachine();
-      if (!profile.ok()) return WrongProfile(profile.status());
+      if (!profile.ok()) return WrongFlag(profile.status());
       exit_code |= RunDeviations(conformance::SimTarget(name, *profile), std::cout);
     } else if (name == "cuda") {
       exit_code |= RunDeviations(conformance::CudaTarget(CudaOptions()), std::cout);
@@ -348,21 +355,28 @@ int Deviations() {
   return exit_code;
 }
 
+// Plenty for what is rare, and what the simulator does in seconds.
+constexpr uint64_t kLitmusRoundsOfGpu = 1'000'000;
+constexpr uint64_t kLitmusRoundsOfSimulator = 2048;
+
 int Litmus(const std::vector<std::string>& files) {
   int exit_code = 0;
   for (const std::string& name : Backends("sim")) {
-    if (name == "sim") {
-      exit_code |= RunLitmus(files, nullptr, std::cout);
-    } else if (name == "cuda") {
-      const absl::StatusOr<std::unique_ptr<Driver>> driver = OpenCudaDriver(CudaOptions());
-      if (!driver.ok()) {
-        std::cerr << "twinmmu: " << driver.status().message() << "\n";
-        return 1;
-      }
-      exit_code |= RunLitmus(files, driver->get(), std::cout);
-    } else {
-      return UnknownBackend(name);
+    if (name == "sim" && !absl::GetFlag(FLAGS_play)) {
+      exit_code |= RunLitmus(files, nullptr, LitmusPlay(), std::cout);
+      continue;
     }
+    const absl::StatusOr<conformance::TargetFactory> factory = TargetNamed(name);
+    if (!factory.ok()) return WrongFlag(factory.status());
+    const absl::StatusOr<conformance::Target> target = factory->open();
+    if (!target.ok()) {
+      std::cerr << "twinmmu: " << target.status().message() << "\n";
+      return 1;
+    }
+    LitmusPlay play;
+    play.rounds = name == "cuda" ? kLitmusRoundsOfGpu : kLitmusRoundsOfSimulator;
+    play.timing = name == "cuda" ? LitmusTiming::kClocks : LitmusTiming::kGivingWay;
+    exit_code |= RunLitmus(files, target->driver.get(), play, std::cout);
   }
   return exit_code;
 }
@@ -377,7 +391,7 @@ int RecordBackend(int argc, char** argv) {
   const std::string& name = backends.front();
   if (name != "sim" && name != "cuda") return UnknownBackend(name);
   const absl::StatusOr<Profile> profile = SimulatedMachine();
-  if (!profile.ok()) return WrongProfile(profile.status());
+  if (!profile.ok()) return WrongFlag(profile.status());
   const bool sole_user = !absl::GetFlag(FLAGS_shared_devices);
   RecordTarget target;
   target.backend = name;

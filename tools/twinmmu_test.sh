@@ -44,6 +44,8 @@ expect 0 "1 holds" conformance --stream-policy=deferred --filter='*.FAULT_5_*'
 expect 0 "1 holds" conformance --stream-policy=seeded:18446744073709551615 --filter='*.FAULT_5_*'
 expect 2 "--stream-policy=lazy: it is eager, deferred" conformance --stream-policy=lazy
 expect 2 "--stream-policy=seeded:x: it is" conformance --stream-policy=seeded:x
+expect 2 "--alias-policy=fresh: it is coherent, stale" conformance --alias-policy=fresh
+expect 2 "--alias-policy=random:x: it is" info --backend=sim --alias-policy=random:x
 expect 2 "--stream-policy=deferred:1: it is" info --backend=sim --stream-policy=deferred:1
 expect 0 "5 holds, 1 unsupported" conformance --profile=no-vmm --filter='*/devices.*'
 echo '{"base": "strict", "devices": 3}' > "$TEST_TMPDIR/three.json"
@@ -119,6 +121,12 @@ expect 1 "DIFFERS: the file says allowed" litmus "$TEST_TMPDIR/wrong.jsonl"
 echo '{"name": "odd", "threads": [["jump x"]], "assert": {"cond": "x == 1"}}' > "$TEST_TMPDIR/odd_litmus.jsonl"
 expect 1 "odd_litmus.jsonl:1: odd: P0 \"jump x\": unknown: instruction jump" litmus "$TEST_TMPDIR/odd_litmus.jsonl"
 expect 2 "litmus needs files" litmus
+# The same as kernels on the simulated machine, and through the simulated driver; a machine of one
+# device has no room for two GPUs.
+expect 0 "played 59, skipped 6, 0 wrong" litmus "$litmus" --play --sim-devices=2 --rounds=32
+expect 0 "played 55, skipped 10, 0 wrong" litmus "$litmus" --backend=cuda_on_sim --sim-devices=1 --rounds=32
+expect 0 "32 rounds in" litmus "$litmus" --play --rounds=32 --profile=strict
+expect 2 'there is no backend "rocm"' litmus "$litmus" --backend=rocm
 expect 2 "cannot read /nonexistent" litmus /nonexistent
 
 # A baseline pins the verdicts: one of them changed by hand is the one difference.

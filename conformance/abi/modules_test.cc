@@ -125,6 +125,128 @@ TEST_F(ModuleTest, ImagesThatAreNoneAreRefused) {
   EXPECT_EQ(Load("cuModuleLoadData")(&module, "this is no PTX"), kInvalidImage);
 }
 
+struct Text {
+  const char* words;  // what is so about it
+  std::string ptx;
+  CUresult result;
+};
+
+// A kernel with this body.
+std::string Kernel(const std::string& body, const std::string& directives = "") {
+  return ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 at) " +
+         directives + " {\n.reg .b32 %r<4>;\n" + body + "\nret;\n}\n";
+}
+
+// What is wrong with a text decides about the code.
+TEST_F(ModuleTest, TextsThatAreWrongAreRefused) {
+  const Text kTexts[] = {
+      {"an opcode that PTX has not", Kernel("foo.u32 %r1, %r2;"), CUDA_ERROR_INVALID_PTX},
+      {"a modifier that it has not", Kernel("add.foo.u32 %r1, %r2, %r3;"), CUDA_ERROR_INVALID_PTX},
+      {"a missing operand", Kernel("add.u32 %r1, %r2;"), CUDA_ERROR_INVALID_PTX},
+      {"no such label", Kernel("bra nowhere;"), CUDA_ERROR_INVALID_PTX},
+      {"a version to come", ".version 99.0\n.target sm_90\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION},
+      {"a later device", ".version 8.7\n.target sm_100\n", CUDA_ERROR_INVALID_PTX},
+      {"no device", ".version 8.7\n.target sm_999\n", CUDA_ERROR_INVALID_PTX},
+      {"a device later than the version", ".version 6.0\n.target sm_90\n", CUDA_ERROR_INVALID_PTX},
+      {"an old device", ".version 6.0\n.target sm_30\n.address_size 64\n", CUDA_SUCCESS},
+      {"addresses of 32 bits", ".version 7.8\n.target sm_90\n.address_size 32\n.entry k() {ret;}",
+       CUDA_ERROR_INVALID_PTX},
+      {"a function that is nowhere",
+       ".version 7.8\n.target sm_90\n.address_size 64\n"
+       ".extern .func f();\n.entry k() {call f; ret;}",
+       CUDA_ERROR_INVALID_PTX},
+      {"too much static shared memory",
+       ".version 7.8\n.target sm_90\n.address_size 64\n"
+       ".shared .b8 s[300000];\n.visible .entry k() {.reg .b32 %r;"
+       "ld.shared.u32 %r, [s]; st.shared.u32 [s], %r; ret;}",
+       CUDA_ERROR_INVALID_PTX},
+      {"64 KiB of it",
+       ".version 7.8\n.target sm_90\n.address_size 64\n"
+       ".shared .b8 s[65536];\n.visible .entry k() {.reg .b32 %r;"
+       "ld.shared.u32 %r, [s]; st.shared.u32 [s], %r; ret;}",
+       CUDA_SUCCESS},
+      {"an alias fence", Kernel("fence.proxy.alias;"), CUDA_SUCCESS},
+      {"half of one", Kernel("fence.proxy.alias.release.sys;"), CUDA_ERROR_INVALID_PTX},
+      {"an alias fence before its time",
+       ".version 7.4\n.target sm_70\n.address_size 64\n.entry k() {fence.proxy.alias; ret;}",
+       CUDA_ERROR_INVALID_PTX},
+      {"parameters of 40,000 bytes",
+       ".version 9.0\n.target sm_90\n.address_size 64\n"
+       ".visible .entry k(.param .b8 p[40000]) {ret;}",
+       CUDA_ERROR_INVALID_PTX},
+  };
+  for (const Text& text : kTexts) {
+    void* module = nullptr;
+    EXPECT_EQ(Load("cuModuleLoadData")(&module, text.ptx.c_str()), text.result) << text.words;
+    if (text.result != CUDA_SUCCESS) continue;
+    EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS) << text.words;
+  }
+}
+
+// A block is as the kernel says that it must be, or at most is.
+TEST_F(ModuleTest, ABlockKeepsToTheLimitsOfItsKernel) {
+  const auto launch = [&](const std::string& directives, unsigned x, unsigned y) {
+    void* module = nullptr;
+    void* kernel = nullptr;
+    EXPECT_EQ(Load("cuModuleLoadData")(&module, Kernel("", directives).c_str()), CUDA_SUCCESS);
+    EXPECT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+    CUdeviceptr at = 0;
+    void* arguments[] = {&at};
+    const CUresult result =
+        Launch("cuLaunchKernel")(kernel, 1, 1, 1, x, y, 1, 0, nullptr, arguments, nullptr);
+    EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+    return result;
+  };
+  EXPECT_EQ(launch(".maxntid 64", 64, 1), CUDA_SUCCESS);
+  EXPECT_EQ(launch(".maxntid 64", 8, 8), CUDA_SUCCESS);
+  EXPECT_EQ(launch(".maxntid 64", 65, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(".reqntid 32, 2", 32, 2), CUDA_SUCCESS);
+  EXPECT_EQ(launch(".reqntid 32, 2", 64, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+// A buffer of arguments may be too short, which the driver overlooks, but not too long.
+TEST_F(ModuleTest, ABufferOfArgumentsIsNotTooLong) {
+  void* module = nullptr;
+  void* kernel = nullptr;
+  ASSERT_EQ(Load("cuModuleLoadData")(&module, Kernel("").c_str()), CUDA_SUCCESS);
+  ASSERT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+  uint64_t buffer[2] = {};
+  size_t size = 0;
+  void* extra[] = {reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+  const auto launch = [&](size_t bytes) {
+    size = bytes;
+    return Launch("cuLaunchKernel")(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra);
+  };
+  EXPECT_EQ(launch(8), CUDA_SUCCESS);
+  EXPECT_EQ(launch(4), CUDA_SUCCESS);
+  EXPECT_EQ(launch(16), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+}
+
+// The blocks of a cooperative grid are all there at once, or the launch is refused.
+TEST_F(ModuleTest, ACooperativeGridFitsOnTheDevice) {
+  const Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, CUstream, void**)>
+      launch("cuLaunchCooperativeKernel");
+  const Function<CUresult(int*, void*, int, size_t)> count(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  int each = 0;
+  int multiprocessors = 0;
+  ASSERT_EQ(count(&each, add_, 1024, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
+            CUDA_SUCCESS);
+  const unsigned most = static_cast<unsigned>(each * multiprocessors);
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  unsigned value = 1;
+  void* arguments[] = {&at, &value};
+  EXPECT_EQ(launch(add_, most, 1, 1, 1024, 1, 1, 0, nullptr, arguments), CUDA_SUCCESS);
+  EXPECT_EQ(launch(add_, most + 1, 1, 1, 1024, 1, 1, 0, nullptr, arguments),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(launch(add_, 1, 1, 1, 2048, 1, 1, 0, nullptr, arguments), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
 TEST_F(ModuleTest, AFunctionTellsAboutItself) {
   const Function<CUresult(int*, int, void*)> get("cuFuncGetAttribute");
   int value = 0;

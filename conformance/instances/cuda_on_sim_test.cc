@@ -6,14 +6,20 @@
 #include <string>
 
 #include "conformance/runner.h"
+#include "sim/profile.h"
 
 int main(int argc, char** argv) {
   const char* const runfiles = std::getenv("TEST_SRCDIR");
   const std::string folder =
       runfiles != nullptr ? std::string(runfiles) + "/twinmmu/" : std::string("bazel-bin/");
+  // The library looks there, too.
+  const char* const alias_policy = std::getenv("TWINMMU_ALIAS_POLICY");
+  twinmmu::Profile profile = twinmmu::Profile::ReferenceH200(2);
+  if (alias_policy != nullptr) profile.SetAliasPolicy(alias_policy).IgnoreError();
   twinmmu::conformance::RunOptions options;
   options.require_hardware = true;
   return twinmmu::conformance::RunConformance(
-      argc, argv, {twinmmu::conformance::CudaOnSimTarget(folder + "sim/libcuda/libcuda.so.1")},
+      argc, argv,
+      {twinmmu::conformance::CudaOnSimTarget(folder + "sim/libcuda/libcuda.so.1", profile)},
       options);
 }

@@ -56,6 +56,8 @@ WorkTiming TimingOf(StreamPolicy policy) {
 Traits TraitsOf(const Profile& profile) {
   Traits traits;
   traits.interprets_kernels = true;
+  traits.loses_aliased_atomics = profile.alias_policy == coherence::Policy::kStale ||
+                                 profile.alias_policy == coherence::Policy::kRandom;
   traits.has_vmm = profile.HasVmm();
   traits.cpu_sees_host_memory = profile.window.claimed;
   traits.work_timing = TimingOf(profile.stream_policy);

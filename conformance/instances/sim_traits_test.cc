@@ -43,5 +43,17 @@ TEST(TraitsOfTest, SaysWhenWorkRuns) {
   EXPECT_EQ(TraitsOf(profile).work_timing, WorkTiming::kWhenever);
 }
 
+// Where aliased memory is as stale as the model allows, so is what atomic operations work on.
+TEST(TraitsOfTest, SaysWhetherAtomicsAreLost) {
+  Profile profile = Profile::ReferenceH200();
+  EXPECT_FALSE(TraitsOf(profile).loses_aliased_atomics);
+  profile.alias_policy = coherence::Policy::kL1;
+  EXPECT_FALSE(TraitsOf(profile).loses_aliased_atomics);
+  profile.alias_policy = coherence::Policy::kStale;
+  EXPECT_TRUE(TraitsOf(profile).loses_aliased_atomics);
+  profile.alias_policy = coherence::Policy::kRandom;
+  EXPECT_TRUE(TraitsOf(profile).loses_aliased_atomics);
+}
+
 }  // namespace
 }  // namespace twinmmu::conformance

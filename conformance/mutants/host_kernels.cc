@@ -144,7 +144,7 @@ struct Words {
 std::vector<Words> WordsToDo(uint64_t count) {
   constexpr uint64_t kPage = 1024;
   constexpr uint64_t kStep = 512 * kPage;
-  if (count <= 8 * kStep) return {{0, count}};
+  if (count <= 12 * kStep) return {{0, count}};
   std::vector<Words> sample;
   for (uint64_t at = 0; at < count - kPage; at += kStep) sample.push_back({at, kPage});
   sample.push_back({count - kPage, kPage});

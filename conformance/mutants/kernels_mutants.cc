@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/mutants/kernel_mutant.h"
+#include "conformance/mutants/ptx_mutant.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -265,6 +266,7 @@ class FaultsOnceOnly : public Real {
   bool told_ = false;
 };
 MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
+INTERPRETER_MUTANT(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
 
 }  // namespace
 
@@ -394,6 +396,7 @@ KERNEL_MUTANT(FAULT_9, RoundsDown, "A word that is not aligned is taken from the
   return Real::Launch(stream, kernel, config, {&aligned, arguments[1]});
 }
 MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
+INTERPRETER_MUTANT(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
 
 }  // namespace
 MUTANT(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.") {

@@ -10,6 +10,7 @@ namespace {
 
 class MachineDriver : public Driver {
  public:
+  // `kernels` may be null.
   MachineDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> kernels,
                 std::unique_ptr<Real> front)
       : driver_(std::move(driver)), kernels_(std::move(kernels)), front_(std::move(front)) {}
@@ -23,29 +24,33 @@ class MachineDriver : public Driver {
   std::unique_ptr<Real> front_;
 };
 
+absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
+  const bool interprets = name == kInterpreter;
+  const absl::StatusOr<Profile> described = Profile::Named(interprets ? "reference" : name);
+  if (!described.ok()) return described.status();
+  Profile profile = *described;
+  // With HostKernels, tests take work that is queued behind a kernel for not done yet.
+  if (!interprets) profile.stream_policy = StreamPolicy::kDeferred;
+  absl::StatusOr<Target> target = SimTarget(name, profile).open();
+  if (!target.ok()) return target;
+  const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
+  if (!vmm.ok()) return vmm.status();
+  const absl::StatusOr<Executor*> executor = target->driver->executor();
+  if (!executor.ok()) return executor.status();
+  std::unique_ptr<Real> kernels;
+  if (!interprets) kernels = std::make_unique<HostKernels>(*vmm, *executor);
+  std::unique_ptr<Real> front =
+      interprets ? make(*vmm, *executor) : make(kernels.get(), kernels.get());
+  target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
+                                                   std::move(front));
+  target->traits.interprets_kernels = interprets;
+  return target;
+}
+
 }  // namespace
 
-TargetFactory Machine(const std::string& profile, MakeReal make) {
-  const auto open = [profile, make = std::move(make)]() -> absl::StatusOr<Target> {
-    const absl::StatusOr<Profile> described = Profile::Named(profile);
-    if (!described.ok()) return described.status();
-    // With kernels, tests take work that is queued behind one for not done yet.
-    Profile deferred = *described;
-    deferred.stream_policy = StreamPolicy::kDeferred;
-    absl::StatusOr<Target> target = SimTarget(profile, deferred).open();
-    if (!target.ok()) return target;
-    const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
-    if (!vmm.ok()) return vmm.status();
-    const absl::StatusOr<Executor*> executor = target->driver->executor();
-    if (!executor.ok()) return executor.status();
-    std::unique_ptr<Real> kernels = std::make_unique<HostKernels>(*vmm, *executor);
-    std::unique_ptr<Real> front = make(kernels.get(), kernels.get());
-    target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
-                                                     std::move(front));
-    target->traits.interprets_kernels = false;
-    return target;
-  };
-  return TargetFactory{profile, open};
+TargetFactory Machine(const std::string& name, MakeReal make) {
+  return TargetFactory{name, [name, make = std::move(make)] { return Open(name, make); }};
 }
 
 }  // namespace twinmmu::conformance

@@ -14,8 +14,12 @@ namespace twinmmu::conformance {
 
 using MakeReal = std::function<std::unique_ptr<Real>(Vmm* vmm, Executor* executor)>;
 
-// The simulator with the profile of this name, and kernels, behind what `make` gives.
-TargetFactory Machine(const std::string& profile, MakeReal make);
+// The machine whose kernels its interpreter runs: the reference.
+inline constexpr char kInterpreter[] = "interpreter";
+
+// The simulator behind what `make` gives. `name`: a profile's, and HostKernels stand in for the
+// interpreter; or kInterpreter.
+TargetFactory Machine(const std::string& name, MakeReal make);
 
 }  // namespace twinmmu::conformance
 

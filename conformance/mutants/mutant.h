@@ -25,7 +25,7 @@ namespace twinmmu::conformance {
 struct MutantInfo {
   Rule rule;
   const char* sentence;  // what it does wrong
-  const char* profile;   // the simulated machine that it breaks, by name
+  const char* machine;   // that it breaks, by its name for Machine()
   std::unique_ptr<Real> (*make)(Vmm* vmm, Executor* executor);
 };
 
@@ -52,14 +52,16 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
 
 // All to be used inside namespace twinmmu::conformance.
 
-// A mutant that breaks one call on the machine with this profile.
-#define MUTANT_ON(profile, rule_id, call, sentence) \
-  TWINMMU_MUTANT(profile, rule_id, call, sentence, TWINMMU_MUTANT_NAME(rule_id, __LINE__))
+// A mutant that breaks one call on the machine of this name.
+#define MUTANT_ON(machine, rule_id, call, sentence) \
+  TWINMMU_MUTANT(machine, rule_id, call, sentence, TWINMMU_MUTANT_NAME(rule_id, __LINE__))
 #define MUTANT(rule_id, call, sentence) MUTANT_ON("reference", rule_id, call, sentence)
 // A mutant that is a class of its own, derived from Real: for several calls, or with a memory.
-#define MUTANT_CLASS(rule_id, Class, sentence)                                          \
+#define MUTANT_CLASS_ON(machine, rule_id, Class, sentence)                              \
   static const bool TWINMMU_MUTANT_NAME(k##rule_id##Added, __LINE__) [[maybe_unused]] = \
-      AddMutant({Rule::rule_id, sentence, "reference", &MakeMutant<Class>});
+      AddMutant({Rule::rule_id, sentence, machine, &MakeMutant<Class>});
+#define MUTANT_CLASS(rule_id, Class, sentence) \
+  MUTANT_CLASS_ON("reference", rule_id, Class, sentence)
 // A rule that no mutant can break here.
 #define NO_MUTANT(rule_id, reason)                                                      \
   static const bool TWINMMU_MUTANT_NAME(k##rule_id##Added, __LINE__) [[maybe_unused]] = \
@@ -67,7 +69,7 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
 
 #define TWINMMU_MUTANT_NAME(rule_id, line) TWINMMU_MUTANT_NAME_EXPANDED(rule_id, line)
 #define TWINMMU_MUTANT_NAME_EXPANDED(rule_id, line) rule_id##_mutant_##line
-#define TWINMMU_MUTANT(profile, rule_id, call, sentence, Class)                                 \
+#define TWINMMU_MUTANT(machine, rule_id, call, sentence, Class)                                 \
   namespace {                                                                                   \
   class Class : public Real {                                                                   \
    public:                                                                                      \
@@ -77,7 +79,7 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
    private:                                                                                     \
     static const bool kAdded;                                                                   \
   };                                                                                            \
-  const bool Class::kAdded = AddMutant({Rule::rule_id, sentence, profile, &MakeMutant<Class>}); \
+  const bool Class::kAdded = AddMutant({Rule::rule_id, sentence, machine, &MakeMutant<Class>}); \
   }                                                                                             \
   CALL_##call(Class::)
 

@@ -39,11 +39,11 @@ std::vector<std::string> SuitesOf(const std::vector<MutantInfo>& mutants) {
 }
 
 // All tests on the reference; on another machine those of which it has a mutant.
-std::vector<Case> ControlCases(const std::vector<MutantInfo>& mutants, const std::string& profile) {
-  if (profile == "reference") return AllCases();
+std::vector<Case> ControlCases(const std::vector<MutantInfo>& mutants, const std::string& machine) {
+  if (machine == "reference") return AllCases();
   std::set<Rule> rules;
   for (const MutantInfo& mutant : mutants) {
-    if (mutant.profile == profile) rules.insert(mutant.rule);
+    if (mutant.machine == machine) rules.insert(mutant.rule);
   }
   std::vector<Case> cases;
   for (const Case& test_case : AllCases()) {
@@ -52,26 +52,26 @@ std::vector<Case> ControlCases(const std::vector<MutantInfo>& mutants, const std
   return cases;
 }
 
-std::string ControlSuite(const std::string& profile) { return absl::StrCat("control/", profile); }
+std::string ControlSuite(const std::string& machine) { return absl::StrCat("control/", machine); }
 
 // True if nothing that was run failed.
-bool JudgeControl(const Trials& trials, const std::string& profile) {
+bool JudgeControl(const Trials& trials, const std::string& machine) {
   int failed = 0;
-  const auto& outcomes = trials.Of(ControlSuite(profile));
+  const auto& outcomes = trials.Of(ControlSuite(machine));
   for (const auto& [name, outcome] : outcomes) {
     if (!outcome.failed) continue;
     ++failed;
     std::cout << "FAILED without a mutation: " << name << "\n" << outcome.failure << "\n";
   }
-  std::cout << profile << ": of " << outcomes.size() << " tests, " << failed
+  std::cout << machine << ": of " << outcomes.size() << " tests, " << failed
             << " fail on the machine that is not mutated\n";
   return failed == 0;
 }
 
 enum class Fate { kKilled, kSurvived, kNotApplicable, kNotRun };
 
-Fate FateOf(const Trials& trials, const std::string& suite, const std::string& profile) {
-  const auto& control = trials.Of(ControlSuite(profile));
+Fate FateOf(const Trials& trials, const std::string& suite, const std::string& machine) {
+  const auto& control = trials.Of(ControlSuite(machine));
   Fate fate = Fate::kNotRun;
   for (const auto& [name, outcome] : trials.Of(suite)) {
     const auto unmutated = control.find(name);
@@ -127,7 +127,7 @@ bool JudgeMutants(const Trials& trials, const std::vector<MutantInfo>& mutants) 
   int survived = 0;
   int not_here = 0;
   for (size_t i = 0; i < mutants.size(); ++i) {
-    const Fate fate = FateOf(trials, suites[i], mutants[i].profile);
+    const Fate fate = FateOf(trials, suites[i], mutants[i].machine);
     if (fate == Fate::kNotRun) continue;  // the filter left it out
     if (fate == Fate::kKilled) ++killed;
     if (fate == Fate::kSurvived) ++survived;
@@ -145,18 +145,18 @@ int Main(int argc, char** argv) {
   Trials trials(&argc, argv);
   const std::vector<MutantInfo> mutants = AllMutants();
   const std::vector<std::string> suites = SuitesOf(mutants);
-  std::set<std::string> profiles;
-  for (const MutantInfo& mutant : mutants) profiles.insert(mutant.profile);
-  for (const std::string& profile : profiles) {
-    trials.Add(ControlSuite(profile), Machine(profile, &MakeMutant<Real>),
-               ControlCases(mutants, profile));
+  std::set<std::string> machines;
+  for (const MutantInfo& mutant : mutants) machines.insert(mutant.machine);
+  for (const std::string& machine : machines) {
+    trials.Add(ControlSuite(machine), Machine(machine, &MakeMutant<Real>),
+               ControlCases(mutants, machine));
   }
   for (size_t i = 0; i < mutants.size(); ++i) {
-    trials.Add(suites[i], Machine(mutants[i].profile, mutants[i].make), CasesOf(mutants[i].rule));
+    trials.Add(suites[i], Machine(mutants[i].machine, mutants[i].make), CasesOf(mutants[i].rule));
   }
   trials.Run();
   bool passed = true;
-  for (const std::string& profile : profiles) passed = JudgeControl(trials, profile) && passed;
+  for (const std::string& machine : machines) passed = JudgeControl(trials, machine) && passed;
   passed = JudgeRules(mutants) && passed;
   passed = JudgeMutants(trials, mutants) && passed;
   return passed ? 0 : 1;

@@ -1,10 +1,8 @@
 #include "sim/coherence/explore.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <string>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "sim/coherence/guard.h"
 #include "sim/coherence/machine.h"
+#include "sim/coherence/value_choice.h"
 
 namespace twinmmu::coherence {
 namespace {
@@ -31,6 +30,7 @@ class AllChoices final : public Chooser {
     return chosen;
   }
   void Started(const Place&) override {}
+  void Stored(const Place&, LocationId, AddressId) override {}
   void Done(const Place&, const Instruction&) override {}
 
   void Rewind() { position_ = 0; }
@@ -57,67 +57,45 @@ class PolicyChooser final : public Chooser {
   PolicyChooser(Policy policy, uint64_t seed) : policy_(policy), random_(seed) {}
 
   int ChooseRead(const Read& read, const std::vector<int>& candidates) override {
-    const int newest = *std::max_element(candidates.begin(), candidates.end());
-    switch (policy_) {
-      case Policy::kCoherent:
-        return newest;
-      case Policy::kStale:
-        return read.newest_is_strong ? newest : candidates.front();
-      case Policy::kRandom:
-        return candidates[random_() % candidates.size()];
-      case Policy::kL1:
-        break;
-    }
+    const auto newest = std::max_element(candidates.begin(), candidates.end());
+    ChoiceOfRead choice;
+    choice.sm = SmOf(read.place);
+    choice.location = read.location;
+    choice.address = read.address;
     const Instruction& instruction = *read.instruction;
-    const bool cached =
-        !instruction.Writes() && (!instruction.IsStrong() || instruction.scope == Scope::kCta);
-    if (!cached) return newest;
-    const Line line{read.place.gpu, read.place.cta, read.location, read.address};
-    const auto found = lines_.find(line);
-    if (found != lines_.end() &&
-        std::count(candidates.begin(), candidates.end(), found->second) != 0) {
-      return found->second;
-    }
-    lines_[line] = newest;
-    return newest;
+    choice.is_cached =
+        Caches::Serves({instruction.semantics, instruction.scope}, instruction.Writes());
+    choice.newest_is_strong = read.newest_is_strong;
+    if (policy_ == Policy::kRandom) choice.random = random_();
+    const std::vector<uint64_t> writes(candidates.begin(), candidates.end());
+    return candidates[Choose(policy_, choice, writes,
+                             static_cast<size_t>(newest - candidates.begin()), &caches_)];
   }
   uint64_t ChooseAfter(uint64_t) override { return 0; }
-  void Started(const Place& place) override { Invalidate(place); }
+  void Started(const Place& place) override { caches_.Invalidate(SmOf(place)); }
+  void Stored(const Place& place, LocationId location, AddressId address) override {
+    caches_.Drop(SmOf(place), location, address);
+  }
   void Done(const Place& place, const Instruction& instruction) override {
-    if (instruction.IsAccess()) {
-      if (instruction.Writes()) Drop(place, static_cast<AddressId>(instruction.address));
-      if (Acquires(instruction.semantics) && instruction.scope != Scope::kCta) Invalidate(place);
-    } else if (instruction.kind == Instruction::kAliasFence ||
-               instruction.kind == Instruction::kAliasAcquireFence ||
-               (instruction.kind == Instruction::kFence && instruction.scope != Scope::kCta)) {
-      Invalidate(place);
-    }
+    const bool ends =
+        instruction.IsAccess()
+            ? Caches::EndsWith({instruction.semantics, instruction.scope})
+            : instruction.kind == Instruction::kAliasFence ||
+                  instruction.kind == Instruction::kAliasAcquireFence ||
+                  (instruction.kind == Instruction::kFence && instruction.scope != Scope::kCta);
+    if (ends) caches_.Invalidate(SmOf(place));
   }
   uint64_t Random() { return random_(); }
   void SetPolicy(Policy policy) { policy_ = policy; }
 
  private:
-  using Line = std::tuple<int, int, LocationId, AddressId>;  // of a multiprocessor: GPU and CTA
-
-  void Invalidate(const Place& place) {
-    for (auto line = lines_.begin(); line != lines_.end();) {
-      const bool here =
-          std::get<0>(line->first) == place.gpu && std::get<1>(line->first) == place.cta;
-      line = here ? lines_.erase(line) : std::next(line);
-    }
-  }
-  void Drop(const Place& place, AddressId address) {
-    for (auto line = lines_.begin(); line != lines_.end();) {
-      const bool here = std::get<0>(line->first) == place.gpu &&
-                        std::get<1>(line->first) == place.cta &&
-                        std::get<3>(line->first) == address;
-      line = here ? lines_.erase(line) : std::next(line);
-    }
+  static uint64_t SmOf(const Place& place) {
+    return uint64_t{static_cast<uint32_t>(place.gpu)} << 32 | static_cast<uint32_t>(place.cta);
   }
 
   Policy policy_;
   std::mt19937_64 random_;
-  std::map<Line, int> lines_;
+  Caches caches_;
 };
 
 }  // namespace

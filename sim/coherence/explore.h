@@ -10,18 +10,9 @@
 #include "absl/status/statusor.h"
 #include "sim/coherence/enumerate.h"
 #include "sim/coherence/litmus.h"
+#include "sim/coherence/policy.h"
 
 namespace twinmmu::coherence {
-
-// Which of the values that the model allows a read gives.
-enum class Policy {
-  kCoherent,  // the newest
-  // The oldest, so that a missing fence shows wherever it can; but the newest where the read and
-  // that write are morally strong, so that flags are seen.
-  kStale,
-  kRandom,
-  kL1,  // as from a cache per multiprocessor that knows lines by their virtual addresses
-};
 
 struct Exploration {
   uint64_t states = 0;

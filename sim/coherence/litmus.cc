@@ -276,18 +276,6 @@ const char* NameOf(Verdict verdict) {
   return verdict == Verdict::kAllowed ? "allowed" : "forbidden";
 }
 
-const char* NameOf(Hazard hazard) {
-  switch (hazard) {
-    case Hazard::kData:
-      return "data";
-    case Hazard::kAlias:
-      return "alias";
-    case Hazard::kCrossDevice:
-      break;
-  }
-  return "alias-xdev";
-}
-
 absl::StatusOr<LitmusTest> ParseLitmus(absl::string_view text) {
   const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return absl::InvalidArgumentError("this line is no JSON object");

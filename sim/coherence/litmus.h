@@ -26,11 +26,6 @@ namespace twinmmu::coherence {
 enum class Verdict { kForbidden, kAllowed };
 const char* NameOf(Verdict verdict);
 
-// What a race is about: one address or two; kCrossDevice: two that are the mappings of different
-// devices, which those in the field rarely fence.
-enum class Hazard { kData, kAlias, kCrossDevice };
-const char* NameOf(Hazard hazard);
-
 struct LitmusTest {
   std::string name;
   Program program;

@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace twinmmu::coherence {
+namespace {
+
+constexpr uint32_t kLocationBytes = 4;
+
+// Of a location of the test.
+LocationId LocationOf(size_t index) { return index * kLocationBytes; }
+
+}  // namespace
 
 Machine::Machine(const LitmusTest& test, const Modes& modes)
     : test_(&test), program_(&test.program), ordering_(modes) {
@@ -11,7 +19,7 @@ Machine::Machine(const LitmusTest& test, const Modes& modes)
     ordering_.SetAddress(static_cast<AddressId>(i), address.multicast, address.device);
   }
   for (size_t i = 0; i < program_->locations.size(); ++i) {
-    view_.SetInitial(i, program_->locations[i].initial);
+    view_.SetInitial(LocationOf(i), program_->locations[i].initial);
   }
   threads_.resize(program_->threads.size());
   for (size_t t = 0; t < threads_.size(); ++t) {
@@ -73,7 +81,7 @@ bool Machine::Step(int t, Chooser* chooser) {
     return true;
   }
   if (state.next == thread.instructions.size()) {
-    state.past = ordering_.End(id);
+    ordering_.End(id, &state.past);
     state.phase = Phase::kEnded;
     return true;
   }
@@ -145,13 +153,13 @@ bool Machine::StepBarrier(int t, const Instruction& instruction) {
   Meeting& meeting = meetings_[key];
   if (!state.arrived) {
     ++meeting.arrived;
-    meeting.past.Join(ordering_.Arrive(id));
+    ordering_.Arrive(id, &meeting.gathering);
     if (instruction.kind == Instruction::kBarrier) {
       state.arrived = true;
       return true;
     }
   } else {
-    ordering_.Leave(id, meeting.past);
+    ordering_.Leave(id, &meeting.gathering);
   }
   state.arrived = false;
   ++state.turns[instruction.barrier];
@@ -166,9 +174,9 @@ uint64_t Machine::Operand(int t, const Value& value) const {
 void Machine::Check(const Instruction& instruction, LocationId location, const Mark& mark,
                     bool writes) {
   const Strength strength{instruction.semantics, instruction.scope};
-  for (const HazardReport& report : checker_.Check(ordering_, location, mark, strength, writes)) {
-    hazards_.insert(report.hazard);
-  }
+  std::vector<HazardReport> reports;
+  checker_.Check(ordering_, location, kLocationBytes, mark, strength, writes, &reports);
+  for (const HazardReport& report : reports) hazards_.insert(report.hazard);
 }
 
 bool Machine::AccessOne(int t, const Instruction& instruction, LocationId location,
@@ -196,9 +204,10 @@ bool Machine::AccessOne(int t, const Instruction& instruction, LocationId locati
     Check(instruction, location, mark, /*writes=*/false);
     std::vector<Mark> observed;
     view_.Load(&ordering_, location, id, address, strength, source, mark, &observed);
-    checker_.Observe(location, observed, mark);
+    checker_.Observe(location, kLocationBytes, observed, mark);
   }
   if (!writes) return true;
+  chooser->Stored(program_->threads[t].place, location, address);
   // Of an atomic operation, what it has read may order its write.
   Check(instruction, location, mark, /*writes=*/true);
   const uint64_t after =
@@ -217,7 +226,8 @@ bool Machine::Access(int t, const Instruction& instruction, Chooser* chooser) {
   uint64_t result = 0;
   for (const int location : program_->addresses[instruction.address].locations) {
     uint64_t old = 0;
-    if (!AccessOne(t, instruction, static_cast<LocationId>(location), chooser, &old)) return false;
+    if (!AccessOne(t, instruction, LocationOf(static_cast<size_t>(location)), chooser, &old))
+      return false;
     result = first ? old : Apply(instruction.operation, result, old, 0);
     first = false;
   }
@@ -235,7 +245,7 @@ std::vector<Outcome> Machine::Outcomes() const {
     const std::vector<uint64_t> choices =
         observable.thread >= 0
             ? std::vector<uint64_t>{threads_[observable.thread].registers[observable.index]}
-            : view_.FinalValues(static_cast<LocationId>(observable.index));
+            : view_.FinalValues(LocationOf(static_cast<size_t>(observable.index)));
     std::vector<Outcome> longer;
     for (const Outcome& outcome : outcomes) {
       for (const uint64_t choice : choices) {
@@ -248,7 +258,7 @@ std::vector<Outcome> Machine::Outcomes() const {
   return outcomes;
 }
 
-std::vector<uint64_t> Machine::Key() const {
+std::vector<uint64_t> Machine::Key() {
   std::vector<uint64_t> key;
   uint64_t hazards = 0;
   for (const Hazard hazard : hazards_) hazards |= uint64_t{1} << static_cast<int>(hazard);
@@ -259,9 +269,9 @@ std::vector<uint64_t> Machine::Key() const {
     key.insert(key.end(), state.registers.begin(), state.registers.end());
     if (state.phase == Phase::kEnded) state.past.AppendTo(&key);
   }
-  for (const auto& [where, meeting] : meetings_) {
+  for (auto& [where, meeting] : meetings_) {
     key.push_back(static_cast<uint64_t>(meeting.arrived));
-    meeting.past.AppendTo(&key);
+    meeting.gathering.AppendTo(&key);
   }
   ordering_.AppendTo(&key);
   view_.AppendTo(&key);

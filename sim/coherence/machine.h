@@ -33,8 +33,9 @@ class Chooser {
   virtual int ChooseRead(const Read& read, const std::vector<int>& candidates) = 0;
   // Which of the writes in `open` come after a new one.
   virtual uint64_t ChooseAfter(uint64_t open) = 0;
-  // A thread starts, or does something else than a read.
+  // A thread starts, writes, has done an instruction.
   virtual void Started(const Place& place) = 0;
+  virtual void Stored(const Place& place, LocationId location, AddressId address) = 0;
   virtual void Done(const Place& place, const Instruction& instruction) = 0;
 };
 
@@ -54,7 +55,7 @@ class Machine {
   std::vector<Outcome> Outcomes() const;
   const std::set<Hazard>& hazards() const { return hazards_; }
   // The same for machines that go on alike.
-  std::vector<uint64_t> Key() const;
+  std::vector<uint64_t> Key();
 
  private:
   enum class Phase : uint8_t { kWaiting, kRunning, kEnded };
@@ -70,7 +71,7 @@ class Machine {
   using BarrierKey = std::tuple<int, int, int, int>;  // GPU, CTA, number, turn
   struct Meeting {
     int arrived = 0;
-    Past past;
+    Gathering gathering;
   };
 
   void Begin(int thread, Chooser* chooser);

@@ -15,7 +15,7 @@ using testing::SizeIs;
 
 constexpr AddressId kX = 0;
 constexpr AddressId kY = 1;
-constexpr LocationId kHere = 7;
+constexpr LocationId kHere = 28;
 constexpr Strength kWeak = {};
 
 TEST(ClockTest, TakesEndedThreadsTogether) {
@@ -48,7 +48,8 @@ class MonitorTest : public testing::Test {
   }
   void Store(ThreadId thread, AddressId address, uint64_t value) {
     const Mark mark = ordering_.Next(thread, address);
-    reports_ = checker_.Check(ordering_, kHere, mark, kWeak, true);
+    reports_.clear();
+    checker_.Check(ordering_, kHere, 4, mark, kWeak, true, &reports_);
     EXPECT_TRUE(view_.Store(&ordering_, kHere, thread, address, kWeak, value, mark));
   }
   // What a load may give, oldest first.
@@ -60,10 +61,11 @@ class MonitorTest : public testing::Test {
     return values;
   }
   void Meet() {
-    Past met = ordering_.Arrive(0);
-    met.Join(ordering_.Arrive(1));
-    ordering_.Leave(0, met);
-    ordering_.Leave(1, met);
+    Gathering gathering;
+    ordering_.Arrive(0, &gathering);
+    ordering_.Arrive(1, &gathering);
+    ordering_.Leave(0, &gathering);
+    ordering_.Leave(1, &gathering);
   }
 
   Ordering ordering_;
@@ -115,7 +117,9 @@ TEST_F(MonitorTest, TellsAMissingFenceFromAMissingOrder) {
 // What is complete when a grid starts is coherent for that grid, through every address.
 TEST_F(MonitorTest, TheStartOfAGridIsABoundary) {
   Store(0, kX, 1);
-  ordering_.Start(2, Place(), ordering_.End(0));
+  Past past;
+  ordering_.End(0, &past);
+  ordering_.Start(2, Place(), past);
   EXPECT_THAT(Loadable(2, kY), ElementsAre(1));
   Store(2, kY, 2);
   EXPECT_THAT(reports_, IsEmpty());
@@ -124,8 +128,9 @@ TEST_F(MonitorTest, TheStartOfAGridIsABoundary) {
 TEST_F(MonitorTest, CollapseKeepsTheNewestValue) {
   Store(0, kX, 1);
   Store(0, kY, 2);
-  ordering_.End(0);
-  ordering_.End(1);
+  Past past;
+  ordering_.End(0, &past);
+  ordering_.End(1, &past);
   view_.Collapse();
   checker_.Collapse();
   ordering_.Forget();

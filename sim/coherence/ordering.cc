@@ -6,125 +6,295 @@
 namespace twinmmu::coherence {
 namespace {
 
+constexpr int kLeft = -1;  // the block of a thread that is no more
+
 bool IsSamePlace(const Place& a, const Place& b) {
   return a.gpu == b.gpu && a.cluster == b.cluster && a.cta == b.cta;
+}
+
+bool Include(const Place& a, Scope scope_a, const Place& b, Scope scope_b) {
+  const bool left = a.cta == kLeft || b.cta == kLeft;
+  const Scope least = std::min(scope_a, scope_b);
+  if (left && (least == Scope::kCta || least == Scope::kCluster)) return false;
+  return Includes(scope_a, a, b) && Includes(scope_b, b, a);
 }
 
 void AppendTo(const Release& release, std::vector<uint64_t>* key) {
   key->push_back(uint64_t{release.thread} << 32 | uint64_t{release.address} << 8 |
                  static_cast<uint64_t>(release.scope) << 1 | (release.is_access ? 1 : 0));
+  key->push_back(uint64_t{release.now} << 32 | release.passed);
+  key->push_back(release.half);
   release.past.AppendTo(key);
 }
 
+// Whether a later release of that thread holds all that `earlier` does, for whoever sees it.
+bool Replaces(const Release& later, const Release& earlier) {
+  return later.thread == earlier.thread && later.is_access == earlier.is_access &&
+         later.scope == earlier.scope && later.of_many == earlier.of_many &&
+         (!later.is_access || later.address == earlier.address) && later.now >= earlier.now;
+}
+
 }  // namespace
+
+// --- Gathering ---
+
+bool Gathering::Holds(const Past& past) const {
+  return std::any_of(arrived_.begin(), arrived_.end(),
+                     [&](const Past& arrived) { return arrived.Shares(past); });
+}
+
+void Gathering::Add(const Past& past) {
+  constexpr size_t kMaxArrived = 8;
+  if (past.empty() || Holds(past)) return;
+  met_.Join(past);
+  if (arrived_.size() == kMaxArrived) arrived_.erase(arrived_.begin());
+  arrived_.push_back(past);
+}
+
+const Past& Gathering::Met() {
+  if (own_.empty()) return met_;
+  std::sort(own_.begin(), own_.end(),
+            [](const Own& a, const Own& b) { return a.thread < b.thread; });
+  std::vector<Clock::Entry> all, passed, half;
+  all.reserve(own_.size());
+  for (const Own& own : own_) {
+    // One that came twice has more the second time.
+    for (auto [entries, epoch] :
+         {std::pair(&all, own.now), std::pair(&passed, own.passed), std::pair(&half, own.half)}) {
+      if (epoch == 0) continue;
+      if (!entries->empty() && entries->back().first == own.thread) {
+        entries->back().second = std::max(entries->back().second, epoch);
+      } else {
+        entries->emplace_back(own.thread, epoch);
+      }
+    }
+  }
+  met_.all.Raise(std::move(all));
+  met_.passed.Raise(std::move(passed));
+  met_.half.Raise(std::move(half));
+  own_.clear();
+  return met_;
+}
+
+void Gathering::AppendTo(std::vector<uint64_t>* key) { Met().AppendTo(key); }
+
+// --- Threads ---
 
 void Ordering::SetAddress(AddressId address, bool multicast, int device) {
   addresses_[address] = {multicast, device};
 }
 
-const Ordering::AddressState* Ordering::Find(AddressId address) const {
+const Ordering::AddressState* Ordering::FindAddress(AddressId address) const {
   const auto found = addresses_.find(address);
   return found == addresses_.end() ? nullptr : &found->second;
 }
 
 int Ordering::DeviceOf(AddressId address) const {
-  const AddressState* state = Find(address);
+  const AddressState* state = FindAddress(address);
   return state == nullptr ? -1 : state->device;
 }
 
-void Ordering::Start(ThreadId thread, const Place& place, const Past& past) {
-  State& state = threads_[thread];
-  state.place = place;
-  places_[thread] = place;
-  Boundary(thread, past);
+const Ordering::Block* Ordering::SearchBlock(ThreadId thread) const {
+  auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), thread,
+                       [](ThreadId number, const Block& block) { return number < block.first; });
+  if (after == blocks_.begin()) return nullptr;
+  --after;
+  if (thread - after->first >= after->threads) return nullptr;
+  last_ = static_cast<size_t>(after - blocks_.begin());
+  return &*after;
+}
+
+void Ordering::AddPlace(ThreadId first, ThreadId last, const Place& place) {
+  auto after =
+      std::upper_bound(places_.begin(), places_.end(), first,
+                       [](ThreadId number, const Places& at) { return number < at.first; });
+  if (after != places_.begin()) {
+    Places& before = *std::prev(after);
+    if (before.last + 1 == first && IsSamePlace(before.place, place)) {
+      before.last = last;
+      return;
+    }
+  }
+  places_.insert(after, Places{first, last, place});
+}
+
+const Place* Ordering::PlaceOf(ThreadId thread) const {
+  const auto after =
+      std::upper_bound(places_.begin(), places_.end(), thread,
+                       [](ThreadId number, const Places& at) { return number < at.first; });
+  if (after == places_.begin()) return nullptr;
+  const Places& found = *std::prev(after);
+  return thread <= found.last ? &found.place : nullptr;
+}
+
+void Ordering::SetStart(Block* block, const Past& past) {
+  block->start.Join(past.all);
+  block->ended = block->start.EndedRange();
+}
+
+void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const Past& past) {
+  Block block;
+  block.first = first;
+  block.threads = threads;
+  block.place = place;
+  SetStart(&block, past);
+  State state;
+  state.past = past;
+  // The edge counts like a fence, and what is behind the fence is so for whoever comes later.
+  if (modes_.boundary == BoundaryMode::kPtx) state.past.passed = state.past.all;
+  block.states.resize(threads, state);
+  AddPlace(first, first + threads - 1, place);
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), first,
+                       [](ThreadId number, const Block& other) { return number < other.first; });
+  blocks_.insert(after, std::move(block));
 }
 
 void Ordering::Boundary(ThreadId thread, const Past& past) {
-  State& state = threads_[thread];
+  Block* const block = FindBlock(thread);
+  if (block == nullptr) return;
+  SetStart(block, past);
+  State& state = block->states[thread - block->first];
   state.past.Join(past);
-  state.start.Join(past.all);
   if (modes_.boundary == BoundaryMode::kPtx) {
-    // The edge counts like a fence, and what is behind the fence is so for whoever comes later.
-    state.past.passed.Join(state.past.all);
+    state.past.passed = state.past.all;
     state.passed = state.now;
   }
 }
 
-Past Ordering::End(ThreadId thread) {
-  Past past = Snapshot(thread);
-  past.all.AddEnded(thread, thread);
-  threads_.erase(thread);
-  return past;
+void Ordering::End(ThreadId first, Past* past) {
+  const Block* const block = FindBlock(first);
+  if (block == nullptr || block->first != first) return;
+  Gathering gathering;
+  for (const State& state : block->states) {
+    gathering.Add(state.past);
+    if (state.now != 0) {
+      gathering.own_.push_back({first + static_cast<ThreadId>(&state - block->states.data()),
+                                state.now, state.passed, state.half});
+    }
+  }
+  const ThreadId last = first + static_cast<ThreadId>(block->states.size() - 1);
+  Past joined = *past;
+  joined.Join(gathering.Met());
+  joined.all.AddEnded(first, last);
+  blocks_.erase(blocks_.begin() + (block - blocks_.data()));
+  Coarsen(&joined);
+  *past = std::move(joined);
+}
+
+void Ordering::EndAndLeave(ThreadId first, Past* past) {
+  const Block* const block = FindBlock(first);
+  if (block == nullptr || block->first != first) return;
+  LeavePlace(*block);
+  End(first, past);
+}
+
+// So that what is known of places that are no more does not grow with their number.
+void Ordering::LeavePlace(const Block& block) {
+  const Place left{block.place.gpu, kLeft, kLeft};
+  const auto after =
+      std::upper_bound(places_.begin(), places_.end(), block.first,
+                       [](ThreadId number, const Places& at) { return number < at.first; });
+  auto here = std::prev(after);
+  here->place = left;
+  if (after != places_.end() && after->first == here->last + 1 && IsSamePlace(after->place, left)) {
+    here->last = after->last;
+    places_.erase(after);
+  }
+  if (here != places_.begin() && std::prev(here)->last + 1 == here->first &&
+      IsSamePlace(std::prev(here)->place, left)) {
+    std::prev(here)->last = here->last;
+    places_.erase(here);
+  }
+  // Nobody can make a fence at such a place any more, but one of a wider scope may meet these.
+  for (size_t i = 0; i < sequential_.size(); ++i) {
+    if (!IsSamePlace(sequential_[i].place, block.place)) continue;
+    sequential_[i].place = left;
+    for (size_t k = 0; k < sequential_.size(); ++k) {
+      if (k == i || sequential_[k].scope != sequential_[i].scope ||
+          !IsSamePlace(sequential_[k].place, left)) {
+        continue;
+      }
+      sequential_[k].past.Join(sequential_[i].past);
+      sequential_.erase(sequential_.begin() + static_cast<std::ptrdiff_t>(i));
+      --i;
+      break;
+    }
+  }
 }
 
 void Ordering::Forget() {
-  threads_.clear();
+  blocks_.clear();
   places_.clear();
   sequential_.clear();
 }
 
-Mark Ordering::Next(ThreadId thread, AddressId address) {
-  return Mark{thread, ++threads_[thread].now, address};
-}
+// --- Order ---
 
 bool Ordering::IsReached(const Mark& earlier, ThreadId thread) const {
   if (earlier.thread == thread) return true;
-  const auto found = threads_.find(thread);
-  return found != threads_.end() && earlier.epoch <= found->second.past.all.Get(earlier.thread);
+  const State* const state = Find(thread);
+  return state != nullptr && earlier.epoch <= state->past.all.Get(earlier.thread);
 }
 
-bool Ordering::IsBefore(const Mark& earlier, ThreadId thread, AddressId address) const {
-  const auto found = threads_.find(thread);
-  if (found == threads_.end()) return false;
-  const State& state = found->second;
-  if (earlier.thread == thread) {
-    // Past a fence of its own, or past that of a thread that it met in between.
-    return earlier.address == address || earlier.epoch <= state.passed ||
-           earlier.epoch <= state.past.passed.Get(thread);
-  }
-  if (earlier.address == address) return earlier.epoch <= state.past.all.Get(earlier.thread);
-  return earlier.epoch <= state.past.passed.Get(earlier.thread) ||
-         earlier.epoch <= state.start.Get(earlier.thread);
-}
-
-Past Ordering::Snapshot(ThreadId thread) const {
-  const auto found = threads_.find(thread);
-  if (found == threads_.end()) return Past();
-  const State& state = found->second;
-  Past past = state.past;
-  past.all.Raise(thread, state.now);
-  past.passed.Raise(thread, state.passed);
-  past.half.Raise(thread, state.half);
-  return past;
+bool Ordering::HasPassed(const Mark& earlier, ThreadId thread, const Block& block,
+                         const State& state) {
+  // Past a fence of its own, or past that of a thread that it met in between.
+  return (earlier.thread == thread && earlier.epoch <= state.passed) ||
+         earlier.epoch <= state.past.passed.Get(earlier.thread) ||
+         earlier.epoch <= block.start.Get(earlier.thread);
 }
 
 void Ordering::AliasFence(ThreadId thread) {
-  State& state = threads_[thread];
-  state.past.passed.Join(state.past.all);
-  state.passed = state.now;
+  State* const state = Find(thread);
+  if (state == nullptr) return;
+  state->past.passed = state->past.all;
+  state->passed = state->now;
 }
 
 void Ordering::AliasReleaseFence(ThreadId thread) {
-  State& state = threads_[thread];
-  state.past.half.Join(state.past.all);
-  state.half = state.now;
+  State* const state = Find(thread);
+  if (state == nullptr) return;
+  state->past.half = state->past.all;
+  state->half = state->now;
   Fence(thread, {Semantics::kRelease, Scope::kSys}, false);
 }
 
 void Ordering::AliasAcquireFence(ThreadId thread) {
   Fence(thread, {Semantics::kAcquire, Scope::kSys}, false);
-  State& state = threads_[thread];
-  state.past.passed.Join(state.past.half);
-  state.passed = std::max(state.passed, state.half);
+  State* const state = Find(thread);
+  if (state == nullptr) return;
+  state->past.passed.Join(state->past.half);
+  state->passed = std::max(state->passed, state->half);
 }
 
-void Ordering::Leave(ThreadId thread, const Past& met) { threads_[thread].past.Join(met); }
+void Ordering::Arrive(ThreadId thread, Gathering* gathering) const {
+  const State* const state = Find(thread);
+  if (state == nullptr) return;
+  gathering->Add(state->past);
+  if (state->now != 0) {
+    gathering->own_.push_back({thread, state->now, state->passed, state->half});
+  }
+}
+
+void Ordering::Leave(ThreadId thread, Gathering* gathering) {
+  State* const state = Find(thread);
+  if (state == nullptr) return;
+  const Past& met = gathering->Met();
+  if (gathering->Holds(state->past)) {
+    state->past = met;
+  } else {
+    state->past.Join(met);
+  }
+}
+
+// --- Release and acquire ---
 
 void Ordering::Remember(State* state, std::shared_ptr<const Release> release) {
   // A later one of the same kind holds all that the earlier one does.
   for (std::shared_ptr<const Release>& old : state->releases) {
-    if (old->is_access == release->is_access && old->scope == release->scope &&
-        (!old->is_access || old->address == release->address)) {
+    if (Replaces(*release, *old)) {
       old = std::move(release);
       return;
     }
@@ -132,47 +302,125 @@ void Ordering::Remember(State* state, std::shared_ptr<const Release> release) {
   state->releases.push_back(std::move(release));
 }
 
-void Ordering::Fence(ThreadId thread, const Strength& strength, bool sequential) {
-  State& state = threads_[thread];
-  if (Acquires(strength.semantics)) {
-    for (const Seen& seen : state.seen) {
-      if (seen.release->thread == thread ||
-          Include(places_[seen.release->thread], seen.release->scope, state.place,
-                  strength.scope)) {
-        state.past.Join(seen.release->past);
-      }
-    }
-  }
-  if (sequential) {
-    Sequential* own = nullptr;
-    for (Sequential& earlier : sequential_) {
-      if (!Include(earlier.place, earlier.scope, state.place, strength.scope)) continue;
-      state.past.Join(earlier.past);
-      if (earlier.scope == strength.scope && IsSamePlace(earlier.place, state.place)) {
-        own = &earlier;
-      }
-    }
-    if (own == nullptr) {
-      sequential_.push_back({state.place, strength.scope, Past()});
-      own = &sequential_.back();
-    }
-    own->past.Join(Snapshot(thread));
-  }
-  if (coherence::Releases(strength.semantics)) {
-    Remember(&state, std::make_shared<const Release>(
-                         Release{Snapshot(thread), thread, strength.scope, false, 0}));
+std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scope) const {
+  const Block& block = *FindBlock(thread);
+  const State& state = block.states[thread - block.first];
+  Release release;
+  release.past = state.past;
+  release.now = state.now;
+  release.passed = state.passed;
+  release.half = state.half;
+  release.thread = thread;
+  release.place = block.place;
+  release.scope = scope;
+  return std::make_shared<const Release>(std::move(release));
+}
+
+void Ordering::Join(Past* past, const Release& release) {
+  past->Join(release.past);
+  past->all.Raise(release.thread, release.now);
+  past->passed.Raise(release.thread, release.passed);
+  past->half.Raise(release.thread, release.half);
+}
+
+void Ordering::Acquire(State* state, const Release& release) const {
+  Join(&state->past, release);
+  Coarsen(&state->past);
+}
+
+bool Ordering::RunsAny(ThreadId first, ThreadId last) const {
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), last,
+                       [](ThreadId number, const Block& block) { return number < block.first; });
+  return after != blocks_.begin() &&
+         first <= std::prev(after)->first + (std::prev(after)->threads - 1);
+}
+
+void Ordering::Coarsen(Past* past) const {
+  const auto runs = [this](ThreadId first, ThreadId last) { return RunsAny(first, last); };
+  for (Clock* const clock : {&past->all, &past->passed, &past->half}) {
+    if (clock->entries() > kMaxEntries) clock->Coarsen(runs);
   }
 }
 
+bool Ordering::Meets(const Release& release, const Place& place, Scope scope) {
+  return release.of_many || Include(release.place, release.scope, place, scope);
+}
+
+void Ordering::FenceSequential(ThreadId first, uint32_t lanes, Scope scope) {
+  const Place& place = FindBlock(first)->place;
+  Gathering gathering;
+  Sequential* own = nullptr;
+  for (Sequential& earlier : sequential_) {
+    if (!Include(earlier.place, earlier.scope, place, scope)) continue;
+    gathering.Add(earlier.past);
+    if (earlier.scope == scope && IsSamePlace(earlier.place, place)) own = &earlier;
+  }
+  const auto for_lanes = [&](const auto& work) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      work(first + static_cast<ThreadId>(__builtin_ctz(left)));
+    }
+  };
+  for_lanes([&](ThreadId thread) { Arrive(thread, &gathering); });
+  if (gathering.Met().empty()) return;  // nothing for others
+  Coarsen(&gathering.met_);
+  for_lanes([&](ThreadId thread) { Leave(thread, &gathering); });
+  if (own == nullptr) {
+    sequential_.push_back({place, scope, Past()});
+    own = &sequential_.back();
+  }
+  own->past = gathering.met_;
+}
+
+void Ordering::Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential) {
+  Block* const block = FindBlock(first);
+  if (block == nullptr) return;
+  const auto for_lanes = [&](const auto& work) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const ThreadId thread = first + static_cast<ThreadId>(__builtin_ctz(left));
+      if (thread - block->first < block->threads) {
+        work(thread, &block->states[thread - block->first]);
+      }
+    }
+  };
+  for_lanes([&](ThreadId thread, State* state) {
+    if (!Acquires(strength.semantics)) return;
+    for (const Seen& seen : state->seen) {
+      if (seen.release->thread == thread || Meets(*seen.release, block->place, strength.scope)) {
+        Acquire(state, *seen.release);
+      }
+    }
+  });
+  if (sequential) FenceSequential(first, lanes, strength.scope);
+  for_lanes([&](ThreadId thread, State* state) {
+    if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
+      Remember(state, MakeRelease(thread, strength.scope));
+    }
+  });
+}
+
+bool Ordering::Carries(ThreadId thread, AddressId address, const Strength& strength) const {
+  const State* const state = Find(thread);
+  if (state == nullptr || !strength.IsStrong()) return false;
+  if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
+    return true;
+  }
+  return std::any_of(state->releases.begin(), state->releases.end(), [&](const auto& release) {
+    return !release->is_access || release->address == address;
+  });
+}
+
 ReleaseList Ordering::ReleasesOf(ThreadId thread, AddressId address, const Strength& strength) {
-  State& state = threads_[thread];
-  if (!strength.IsStrong()) return {};
-  if (coherence::Releases(strength.semantics)) {
-    Remember(&state, std::make_shared<const Release>(
-                         Release{Snapshot(thread), thread, strength.scope, true, address}));
+  State* const state = Find(thread);
+  if (state == nullptr || !strength.IsStrong()) return {};
+  if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
+    Release release = *MakeRelease(thread, strength.scope);
+    release.is_access = true;
+    release.address = address;
+    Remember(state, std::make_shared<const Release>(std::move(release)));
   }
   ReleaseList carried;
-  for (const std::shared_ptr<const Release>& release : state.releases) {
+  for (const std::shared_ptr<const Release>& release : state->releases) {
     if (!release->is_access || release->address == address) carried.push_back(release);
   }
   return carried;
@@ -180,36 +428,85 @@ ReleaseList Ordering::ReleasesOf(ThreadId thread, AddressId address, const Stren
 
 void Ordering::Observe(ThreadId thread, AddressId address, const Strength& strength,
                        const ReleaseList& releases) {
-  if (!strength.IsStrong()) return;
-  State& state = threads_[thread];
+  State* const state = Find(thread);
+  if (state == nullptr || !strength.IsStrong()) return;
   for (const std::shared_ptr<const Release>& release : releases) {
-    const bool known = std::any_of(state.seen.begin(), state.seen.end(), [&](const Seen& seen) {
-      return seen.release == release && seen.address == address;
-    });
-    if (!known) state.seen.push_back({release, address});
+    bool known = false;
+    for (Seen& seen : state->seen) {
+      if (seen.address != address) continue;
+      if (seen.release == release || Replaces(*seen.release, *release)) {
+        known = true;
+      } else if (Replaces(*release, *seen.release)) {
+        seen.release = release;
+        known = true;
+      }
+      if (known) break;
+    }
+    if (known) continue;
+    if (state->seen.size() >= kMaxSeen) {
+      Acquire(state, *state->seen.front().release);
+      state->seen.erase(state->seen.begin());
+    }
+    state->seen.push_back({release, address});
   }
 }
 
+void Ordering::Inherit(const ReleaseList& releases, ReleaseList* inherited) {
+  constexpr size_t kMaxInherited = 8;
+  for (const std::shared_ptr<const Release>& release : releases) {
+    const auto old = std::find_if(inherited->begin(), inherited->end(), [&](const auto& other) {
+      return Replaces(*release, *other) || other == release;
+    });
+    if (old != inherited->end()) {
+      *old = release;
+    } else {
+      inherited->push_back(release);
+    }
+  }
+  if (inherited->size() <= kMaxInherited) return;
+  // Those of one address, or of fences, become one.
+  ReleaseList fewer;
+  for (const std::shared_ptr<const Release>& release : *inherited) {
+    const auto same = std::find_if(fewer.begin(), fewer.end(), [&](const auto& other) {
+      return other->is_access == release->is_access && other->address == release->address;
+    });
+    if (same == fewer.end()) {
+      fewer.push_back(release);
+      continue;
+    }
+    Past both;
+    Join(&both, **same);
+    Join(&both, *release);
+    Release one = **same;
+    one.past = std::move(both);
+    one.of_many = true;
+    *same = std::make_shared<const Release>(std::move(one));
+  }
+  *inherited = std::move(fewer);
+}
+
 void Ordering::Acquire(ThreadId thread, AddressId address, const Strength& strength) {
-  if (!Acquires(strength.semantics)) return;
-  State& state = threads_[thread];
+  Block* const block = FindBlock(thread);
+  if (block == nullptr || !Acquires(strength.semantics)) return;
+  State& state = block->states[thread - block->first];
   for (const Seen& seen : state.seen) {
     if (seen.address != address) continue;
     const Release& release = *seen.release;
-    const Strength first{Semantics::kRelease, release.scope};
-    const bool strong =
-        release.is_access
-            ? IsMorallyStrong(release.thread, release.address, first, thread, address, strength)
-            : release.thread == thread ||
-                  Include(places_[release.thread], release.scope, state.place, strength.scope);
-    if (strong) state.past.Join(release.past);
+    // An access synchronises with one through the same address.
+    if (release.is_access && release.address != address &&
+        !IsMulticastPair(release.address, address)) {
+      continue;
+    }
+    if (release.thread == thread || Meets(release, block->place, strength.scope)) {
+      Acquire(&state, release);
+    }
   }
 }
 
 bool Ordering::IsMulticastPair(AddressId a, AddressId b) const {
   if (modes_.multicast != MulticastMode::kGuide) return false;
-  const AddressState* of_a = Find(a);
-  const AddressState* of_b = Find(b);
+  const AddressState* of_a = FindAddress(a);
+  const AddressState* of_b = FindAddress(b);
   return (of_a != nullptr && of_a->multicast) != (of_b != nullptr && of_b->multicast);
 }
 
@@ -217,9 +514,10 @@ bool Ordering::IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& 
                                ThreadId b, AddressId address_b, const Strength& strength_b) const {
   if (a != b) {
     if (!strength_a.IsStrong() || !strength_b.IsStrong()) return false;
-    const auto place_a = places_.find(a), place_b = places_.find(b);
-    if (place_a == places_.end() || place_b == places_.end() ||
-        !Include(place_a->second, strength_a.scope, place_b->second, strength_b.scope)) {
+    const Place* const place_a = PlaceOf(a);
+    const Place* const place_b = PlaceOf(b);
+    if (place_a == nullptr || place_b == nullptr ||
+        !Include(*place_a, strength_a.scope, *place_b, strength_b.scope)) {
       return false;
     }
   }
@@ -228,17 +526,20 @@ bool Ordering::IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& 
 }
 
 void Ordering::AppendTo(std::vector<uint64_t>* key) const {
-  for (const auto& [thread, state] : threads_) {
-    key->push_back(uint64_t{thread} << 32 | state.now);
-    key->push_back(uint64_t{state.passed} << 32 | state.half);
-    state.past.AppendTo(key);
-    state.start.AppendTo(key);
-    key->push_back(uint64_t{state.seen.size()} << 32 | state.releases.size());
-    for (const Seen& seen : state.seen) {
-      key->push_back(seen.address);
-      coherence::AppendTo(*seen.release, key);
+  for (const Block& block : blocks_) {
+    block.start.AppendTo(key);
+    for (size_t i = 0; i < block.states.size(); ++i) {
+      const State& state = block.states[i];
+      key->push_back((uint64_t{block.first} + i) << 32 | state.now);
+      key->push_back(uint64_t{state.passed} << 32 | state.half);
+      state.past.AppendTo(key);
+      key->push_back(uint64_t{state.seen.size()} << 32 | state.releases.size());
+      for (const Seen& seen : state.seen) {
+        key->push_back(seen.address);
+        coherence::AppendTo(*seen.release, key);
+      }
+      for (const auto& release : state.releases) coherence::AppendTo(*release, key);
     }
-    for (const auto& release : state.releases) coherence::AppendTo(*release, key);
   }
   key->push_back(sequential_.size());
   for (const Sequential& sequential : sequential_) {

@@ -68,4 +68,16 @@ std::string Describe(const Program& program, int thread, int index) {
   return absl::StrCat(of.name, " instruction ", index + 1, " (", of.instructions[index].text, ")");
 }
 
+const char* NameOf(Hazard hazard) {
+  switch (hazard) {
+    case Hazard::kData:
+      return "data";
+    case Hazard::kAlias:
+      return "alias";
+    case Hazard::kCrossDevice:
+      break;
+  }
+  return "alias-xdev";
+}
+
 }  // namespace twinmmu::coherence

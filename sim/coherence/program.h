@@ -27,6 +27,11 @@ struct Modes {
   BoundaryMode boundary = BoundaryMode::kGuide;
 };
 
+// What a race is about: one address or two; kCrossDevice: two that are the mappings of different
+// devices, which those in the field rarely fence.
+enum class Hazard { kData, kAlias, kCrossDevice };
+const char* NameOf(Hazard hazard);
+
 enum class Scope : uint8_t { kCta, kCluster, kGpu, kSys };
 
 // What an operation does for the order of others. kWeak and kRelaxed: nothing.

@@ -32,6 +32,7 @@ enum FunctionAttribute : int {
 constexpr int kNoCarveout = -1;
 
 // CUdevice_attribute.
+constexpr int kThreadsPerBlock = 1;
 constexpr int kWarpSize = 10;
 constexpr int kMultiprocessors = 16;
 constexpr int kThreadsPerMultiprocessor = 39;
@@ -136,25 +137,6 @@ CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, s
   });
 }
 
-// How many blocks of that size a multiprocessor holds.
-int BlocksThatFit(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic) {
-  const DeviceOrdinal device = kernel.module.device();
-  const auto has = [&](int attribute) { return AttributeOf(machine, device, attribute); };
-  const int warp = std::max(has(kWarpSize), 1);
-  const int rounded = (threads + warp - 1) / warp * warp;
-  if (rounded <= 0 || rounded > static_cast<int>(kernel.info->max_threads)) return 0;
-  int blocks = has(kThreadsPerMultiprocessor) / rounded;
-  blocks = std::min(blocks, has(kBlocksPerMultiprocessor));
-  blocks =
-      std::min(blocks, has(kRegistersPerMultiprocessor) / (rounded * RegistersOf(*kernel.info)));
-  const uint64_t shared = kernel.info->shared_bytes + dynamic;
-  if (dynamic > kernel.most_dynamic_shared_bytes) return 0;
-  const uint64_t each = shared + static_cast<uint64_t>(has(kReservedSharedPerBlock));
-  if (each == 0) return blocks;
-  const uint64_t room = static_cast<uint64_t>(has(kSharedPerMultiprocessor)) / each;
-  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(blocks), room));
-}
-
 CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int threads,
                      size_t dynamic) {
   return EnterWithKernel(site, function, [&](Machine& machine, Kernel, const LoadedKernel& kernel) {
@@ -191,6 +173,30 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
 }
 
 }  // namespace
+
+int BlocksThatFit(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic) {
+  const DeviceOrdinal device = kernel.module.device();
+  const auto has = [&](int attribute) { return AttributeOf(machine, device, attribute); };
+  const int warp = std::max(has(kWarpSize), 1);
+  const int rounded = (threads + warp - 1) / warp * warp;
+  if (rounded <= 0 || rounded > has(kThreadsPerBlock)) return 0;
+  int blocks = has(kThreadsPerMultiprocessor) / rounded;
+  blocks = std::min(blocks, has(kBlocksPerMultiprocessor));
+  blocks =
+      std::min(blocks, has(kRegistersPerMultiprocessor) / (rounded * RegistersOf(*kernel.info)));
+  const uint64_t shared = kernel.info->shared_bytes + dynamic;
+  if (dynamic > kernel.most_dynamic_shared_bytes) return 0;
+  const uint64_t each = shared + static_cast<uint64_t>(has(kReservedSharedPerBlock));
+  if (each == 0) return blocks;
+  const uint64_t room = static_cast<uint64_t>(has(kSharedPerMultiprocessor)) / each;
+  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(blocks), room));
+}
+
+uint64_t BlocksOnDevice(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic) {
+  const int multiprocessors = AttributeOf(machine, kernel.module.device(), kMultiprocessors);
+  return static_cast<uint64_t>(BlocksThatFit(machine, kernel, threads, dynamic)) *
+         static_cast<uint64_t>(multiprocessors);
+}
 
 // --- Attributes ----------------------------------------------------------------------------------
 

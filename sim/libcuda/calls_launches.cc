@@ -1,5 +1,6 @@
 // Launches.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,15 +56,16 @@ struct CUlaunchConfig {
   unsigned int attribute_count;
 };
 
-// Pointers to the arguments. False: they are not all there.
-bool FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extra,
-                   std::vector<const void*>* arguments) {
-  if (kernel.parameters.empty()) return true;
+// Pointers to the arguments. `whole`: room for a buffer that is shorter than the parameters; the
+// driver takes it, and no program should.
+DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extra,
+                         std::vector<char>* whole, std::vector<const void*>* arguments) {
+  if (kernel.parameters.empty()) return DriverCode::kSuccess;
   if (parameters != nullptr) {
     arguments->assign(parameters, parameters + kernel.parameters.size());
-    return extra == nullptr;
+    return extra == nullptr ? DriverCode::kSuccess : DriverCode::kInvalidValue;
   }
-  if (extra == nullptr) return false;
+  if (extra == nullptr) return DriverCode::kInvalidValue;
   const char* buffer = nullptr;
   uint64_t size = 0;
   for (; ToNumber(*extra) != kEnd; extra += 2) {
@@ -72,27 +74,46 @@ bool FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extr
     } else if (ToNumber(*extra) == kBufferSize && extra[1] != nullptr) {
       size = *static_cast<const size_t*>(extra[1]);
     } else {
-      return false;
+      return DriverCode::kInvalidValue;
     }
   }
-  if (buffer == nullptr || size < kernel.parameter_bytes) return false;
+  if (buffer == nullptr) return DriverCode::kInvalidValue;
+  if (size > kernel.parameter_bytes) return DriverCode::kLaunchOutOfResources;
+  if (size < kernel.parameter_bytes) {
+    whole->assign(buffer, buffer + size);
+    whole->resize(kernel.parameter_bytes);
+    buffer = whole->data();
+  }
   for (const ptx::KernelInfo::Parameter& parameter : kernel.parameters) {
     arguments->push_back(buffer + parameter.offset);
   }
-  return true;
+  return DriverCode::kSuccess;
+}
+
+// Whether all blocks can be on the device at once. Sizes that no launch may have are left to
+// Executor::Launch.
+bool FitsAtOnce(Machine& machine, const LoadedKernel& kernel, const LaunchConfig& config) {
+  const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
+  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  if (threads == 0 || threads > kernel.info->max_threads) return true;
+  return blocks <=
+         BlocksOnDevice(machine, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
 }
 
 CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
-                CUstream stream, void** parameters, void** extra) {
+                CUstream stream, bool cooperative, void** parameters, void** extra) {
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Kernel> kernel = KernelOf(machine, context, function);
     if (!kernel.ok()) return ToResult(kernel.status());
     const absl::StatusOr<LoadedKernel> found =
         machine.simulator->kernels().Find(site.name(), *kernel);
     if (!found.ok()) return ToResult(found.status());
+    std::vector<char> whole;
     std::vector<const void*> arguments;
-    if (!FindArguments(*found->info, parameters, extra, &arguments)) {
-      return ToResult(DriverCode::kInvalidValue);
+    const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
+    if (there != DriverCode::kSuccess) return ToResult(there);
+    if (cooperative && !FitsAtOnce(machine, *found, config)) {
+      return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
     return ToResult(machine.executor.Launch(WorkStreamOf(machine, context, stream), *kernel, config,
                                             arguments));
@@ -154,18 +175,17 @@ extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared_bytes, CUstream stream,
                                    void** parameters, void** extra) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return Launch(TWINMMU_HERE(cuLaunchKernel), function, config, stream, parameters, extra);
+  return Launch(TWINMMU_HERE(cuLaunchKernel), function, config, stream, false, parameters, extra);
 }
 TWINMMU_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
 
-// All blocks of a grid make progress together here, whatever its size.
 extern "C" CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
                                               unsigned int grid_y, unsigned int grid_z,
                                               unsigned int block_x, unsigned int block_y,
                                               unsigned int block_z, unsigned int shared_bytes,
                                               CUstream stream, void** parameters) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return Launch(TWINMMU_HERE(cuLaunchCooperativeKernel), function, config, stream, parameters,
+  return Launch(TWINMMU_HERE(cuLaunchCooperativeKernel), function, config, stream, true, parameters,
                 nullptr);
 }
 TWINMMU_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
@@ -183,7 +203,12 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
   const LaunchConfig sizes{{config->grid_x, config->grid_y, config->grid_z},
                            {config->block_x, config->block_y, config->block_z},
                            config->shared_bytes};
-  return Launch(site, function, sizes, config->stream, parameters, extra);
+  const CUlaunchAttribute* const begin = config->attributes;
+  const bool cooperative =
+      std::any_of(begin, begin + config->attribute_count, [](const CUlaunchAttribute& attribute) {
+        return attribute.id == kCooperative && attribute.value.cooperative != 0;
+      });
+  return Launch(site, function, sizes, config->stream, cooperative, parameters, extra);
 }
 TWINMMU_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 

@@ -14,6 +14,10 @@
 #include "sim/libcuda/streams.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
+namespace twinmmu {
+struct LoadedKernel;
+}
+
 namespace twinmmu::libcuda {
 
 using CUlibrary = struct CUlib_st*;
@@ -59,6 +63,11 @@ Module ModuleOf(Machine& machine, const Context& context, cuda_abi::CUmodule mod
 // The kernel of a function; also where it is a CUkernel, which stands for the function that it has
 // in the current context.
 absl::StatusOr<Kernel> KernelOf(Machine& machine, Context& context, cuda_abi::CUfunction function);
+
+// How many blocks of that size a multiprocessor holds.
+int BlocksThatFit(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic);
+// The same for the whole device.
+uint64_t BlocksOnDevice(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic);
 
 // Of a library.
 absl::StatusOr<Module> LoadOn(Machine& machine, Context& context, uint64_t library);

@@ -79,6 +79,10 @@ absl::Status SetPolicy(const std::string& value, Settings& settings) {
   return settings.profile.SetStreamPolicy(value);
 }
 
+absl::Status SetAliasPolicy(const std::string& value, Settings& settings) {
+  return settings.profile.SetAliasPolicy(value);
+}
+
 // "512MiB", "512 MiB", "536870912".
 std::optional<Bytes> ParseSize(absl::string_view text) {
   constexpr std::pair<absl::string_view, int> kUnits[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20},
@@ -137,6 +141,10 @@ constexpr Setter kSetters[] = {
     {{"TWINMMU_STREAM_POLICY",
       "When the work of streams runs: eager, deferred, seeded or seeded:NUMBER.", "deferred"},
      SetPolicy},
+    {{"TWINMMU_ALIAS_POLICY",
+      "What is read where an alias fence is missing: coherent, stale, l1, random or random:NUMBER.",
+      "stale"},
+     SetAliasPolicy},
     {{"TWINMMU_MEMORY", "How much memory of each device is free at the start.", "512MiB"},
      SetMemory},
     {{"TWINMMU_FAIL", "Which calls fail: CALL:WHEN:CODE, several between semicolons.",

@@ -89,6 +89,18 @@ TEST(SettingsTest, TakeTheStreamPolicy) {
   }
 }
 
+TEST(SettingsTest, TakeTheAliasPolicy) {
+  const auto settings = Read({"TWINMMU_ALIAS_POLICY=random:7"});
+  ASSERT_THAT(settings, IsOk());
+  EXPECT_EQ(settings->profile.alias_policy, coherence::Policy::kRandom);
+  EXPECT_EQ(settings->profile.alias_seed, 7u);
+  EXPECT_EQ(Read({"TWINMMU_ALIAS_POLICY=l1"})->profile.alias_policy, coherence::Policy::kL1);
+  for (const char* wrong : {"fresh", "stale:7", "random:x", "random:"}) {
+    EXPECT_THAT(Complaint(std::string("TWINMMU_ALIAS_POLICY=") + wrong),
+                HasSubstr("random:NUMBER"));
+  }
+}
+
 // What is said is what is free, on each device, however much the machine had.
 TEST(SettingsTest, TakeTheBudgetOfMemory) {
   for (const auto& [text, size] :

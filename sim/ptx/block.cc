@@ -35,6 +35,23 @@ void Block::Start(uint64_t index) {
   std::fill(states_.begin(), states_.end(), Warp::State::kRunnable);
 }
 
+BlockThreads& Block::threads() {
+  if (threads_ != nullptr) return *threads_;
+  const Launch& launch = *grid_.launch;
+  const auto kernel = static_cast<uint32_t>(launch.kernel - launch.program->kernels().data());
+  const coherence::Site sites = grid_.mmu->sites.Add(launch.program, kernel, grid_.code->sites,
+                                                     absl::StrCat("kernel ", launch.kernel->name));
+  threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
+                                            static_cast<int>(sm()), grid_.before, sites);
+  return *threads_;
+}
+
+void Block::EndThreads(coherence::Past* past) {
+  if (threads_ == nullptr) return;
+  threads_->End(past);
+  threads_.reset();
+}
+
 Dim3 Block::ThreadAt(int warp, int lane) const {
   const Dim3& size = grid_.launch->config.block;
   const uint32_t thread = static_cast<uint32_t>(warp * kLanes + lane);
@@ -104,6 +121,7 @@ bool Block::Arrive(Warp& warp, const Arrival& arrival) {
   barrier.warps |= uint32_t{1} << warp.number();
   barrier.votes.count += static_cast<uint32_t>(__builtin_popcount(arrival.votes));
   barrier.votes.all &= arrival.votes == arrival.lanes;
+  if (aliases().active()) threads().Arrive(arrival.barrier, warp.number(), arrival.lanes);
   PassIfComplete(arrival.barrier);
   return true;
 }
@@ -132,6 +150,11 @@ void Block::PassIfComplete(int number) {
     if (states_[i] == Warp::State::kBlocked) states_[i] = Warp::State::kRunnable;
   }
   barrier = Barrier();
+  if (threads_ != nullptr) threads_->Close(number);
+}
+
+void Block::Leave(int barrier, int warp, Lanes lanes) {
+  if (threads_ != nullptr) threads_->Leave(barrier, warp, lanes);
 }
 
 void Block::Ended(Lanes lanes) {

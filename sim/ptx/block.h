@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/mmu.h"
+#include "sim/ptx/block_threads.h"
 #include "sim/ptx/code.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/warp.h"
@@ -16,16 +17,17 @@
 
 namespace twinmmu::ptx {
 
-inline constexpr int kBarriers = 16;
 inline constexpr int kMaxWarps = 32;
 
 // What all blocks of a grid see of it.
 struct GridContext {
+  Mmu* mmu = nullptr;
   const Launch* launch = nullptr;
   const Code* code = nullptr;
   const KernelCode* kernel = nullptr;
   uint64_t number = 0;  // of the grid
   uint32_t sms = 0;
+  coherence::Past before;  // what was complete before the grid started
 
   uint32_t threads() const {
     const Dim3& block = launch->config.block;
@@ -62,6 +64,9 @@ class Block {
   State Run(TranslationCache* cache, uint64_t steps);
 
   const GridFault& fault() const { return fault_; }
+  // Of the threads that it had for the monitor of aliases: they end, and what they did goes into
+  // `past`.
+  void EndThreads(coherence::Past* past);
   // Of the last Run: reads of what others may write, writes of memory, instructions of threads.
   uint64_t polls() const { return polls_; }
   uint64_t changes() const { return changes_; }
@@ -75,6 +80,10 @@ class Block {
   std::vector<char>& shared() { return shared_; }
   GridFault& fault() { return fault_; }
   Dim3 ThreadAt(int warp, int lane) const;
+  uint32_t sm() const { return static_cast<uint32_t>(flat_index_ % grid_.sms); }
+  coherence::AliasMonitor& aliases() { return grid_.mmu->aliases; }
+  // What the monitor knows them as, from the first call on; without a lock of the monitor.
+  BlockThreads& threads();
 
   // Threads of `warp` come to a barrier. False: more wait or come than it is for.
   bool Arrive(Warp& warp, const Arrival& arrival);
@@ -86,6 +95,8 @@ class Block {
     bool all = true;
   };
   const Votes& votes(int barrier) const { return barriers_[barrier].votes; }
+  // Lanes that waited for it go on.
+  void Leave(int barrier, int warp, Lanes lanes);
 
  private:
   struct Barrier {
@@ -110,6 +121,7 @@ class Block {
   uint32_t live_threads_ = 0;
   std::vector<char> shared_;
   std::array<Barrier, kBarriers> barriers_;
+  std::unique_ptr<BlockThreads> threads_;  // null until they are needed
   GridFault fault_;
   uint64_t polls_ = 0;
   uint64_t changes_ = 0;

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "api/allocation.h"
+#include "sim/coherence/ordering.h"
 #include "sim/ptx/module.h"
 #include "sim/ptx/operation.h"
+#include "sim/ptx/program.h"
 
 namespace twinmmu::ptx {
 
@@ -47,8 +49,11 @@ enum class Flow : uint8_t {
 // be none.
 using Perform = Flow (*)(Warp& warp, const Step& step, Lanes lanes);
 
-// How an access is ordered with others.
+// How the host orders an access with others.
 enum class Order : uint8_t { kWeak, kRelaxed, kAcquire, kRelease, kAcquireRelease, kSequential };
+
+// The most bytes that one access has.
+inline constexpr uint32_t kMaxAccess = 16;
 
 // Where an access goes: the value of operands[address] plus `offset`, in `space`.
 struct MemoryAccess {
@@ -57,6 +62,7 @@ struct MemoryAccess {
   uint8_t bytes = 0;  // of an element
   uint8_t count = 1;  // elements, one behind the other
   Order order = Order::kWeak;
+  coherence::Strength strength;  // to threads of the device, as PTX has it
   Access access = Access::kRead;
   uint64_t offset = 0;
 
@@ -165,6 +171,7 @@ struct FunctionCode {
   std::vector<int> shared;                          // of Code::shared, that it names
   std::vector<int> callees;                         // it names
   bool calls_by_address = false;
+  uint32_t first_site = 0;  // of the program: the number of the first instruction
 };
 
 struct SharedVariable {
@@ -186,8 +193,12 @@ struct Code {
   std::vector<SharedVariable> shared;
   std::vector<KernelCode> kernels;      // by index of Program::kernels()
   std::vector<uint64_t> image_offsets;  // by index of Module::variables
+  uint32_t sites = 0;                   // instructions of all functions
   Module module;                        // for what is said of a fault
 };
+
+// Of an instruction of a function; nothing of what no instruction stands for.
+CodePlace PlaceOf(const Code& code, size_t function, size_t instruction);
 
 }  // namespace twinmmu::ptx
 

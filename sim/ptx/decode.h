@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "sim/coherence/program.h"
 #include "sim/ptx/code.h"
 #include "sim/ptx/module.h"
 #include "sim/ptx/operation.h"
@@ -87,7 +88,10 @@ class Decoder {
   Type TakeType();
   Space TakeSpace();
   void TakeCacheHints();
-  Order TakeOrder(Order unsaid);
+  coherence::Scope TakeScope(coherence::Scope unsaid);
+  void TakeOrder(Order unsaid, coherence::Scope unsaid_scope, MemoryAccess* access);
+  // No modifier, but `count` of the type that was taken.
+  void TakeSize(Type type, int count, MemoryAccess* access);
 
   // --- Operands ---
   const Operand& At(size_t index);

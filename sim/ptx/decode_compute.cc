@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "sim/ptx/decode.h"
+#include "sim/ptx/isa.h"
 #include "sim/ptx/moves.h"
 
 namespace twinmmu::ptx {
@@ -12,6 +13,7 @@ void Decoder::Computation() {
   const absl::StatusOr<Operation> found = FindOperation(*instruction_);
   if (!found.ok()) {
     if (absl::IsInvalidArgument(found.status())) return FailInvalid(found.status().message());
+    if (!IsInstruction(instruction_->opcode)) return FailInvalid("there is no such instruction");
     if (absl::IsNotFound(found.status())) return FailUnimplemented("it is not supported");
     return FailUnimplemented(found.status().message());
   }

@@ -103,7 +103,7 @@ void Decoder::Call() {
       if (function.external && function.name == known.name) site.builtin = known.builtin;
     }
     if (site.builtin == Builtin::kNone && function.external) {
-      return FailUnimplemented("there is no function '", function.name, "' here");
+      return FailInvalid("there is no function '", function.name, "' here");
     }
     if (function.entry) return FailUnimplemented("a kernel cannot be called");
     CheckPassed(site.arguments, function.parameters);

@@ -5,6 +5,29 @@
 #include "sim/ptx/steps.h"
 
 namespace twinmmu::ptx {
+namespace {
+
+using coherence::Scope;
+using coherence::Semantics;
+
+Semantics SemanticsOf(Order order) {
+  switch (order) {
+    case Order::kWeak:
+      return Semantics::kWeak;
+    case Order::kRelaxed:
+      return Semantics::kRelaxed;
+    case Order::kAcquire:
+      return Semantics::kAcquire;
+    case Order::kRelease:
+      return Semantics::kRelease;
+    case Order::kAcquireRelease:
+    case Order::kSequential:
+      break;
+  }
+  return Semantics::kAcquireRelease;
+}
+
+}  // namespace
 
 Space Decoder::TakeSpace() {
   if (Take("global")) return Space::kGlobal;
@@ -41,17 +64,28 @@ void Decoder::TakeCacheHints() {
   }
 }
 
-// The order of an access, and its scope, which makes no difference here.
-Order Decoder::TakeOrder(Order unsaid) {
-  TakeOneOf({"cta", "cluster", "gpu", "sys"});
-  if (Take("weak")) return Order::kWeak;
-  if (Take("volatile") || Take("relaxed")) return Order::kRelaxed;
-  if (Take("mmio")) return Order::kRelaxed;
-  if (Take("acquire")) return Order::kAcquire;
-  if (Take("release")) return Order::kRelease;
-  if (Take("acq_rel")) return Order::kAcquireRelease;
-  if (Take("sc")) return Order::kSequential;
-  return unsaid;
+Scope Decoder::TakeScope(Scope unsaid) {
+  constexpr Scope kScopes[] = {Scope::kCta, Scope::kCluster, Scope::kGpu, Scope::kGpu, Scope::kSys};
+  const int scope = TakeOneOf({"cta", "cluster", "gpu", "gl", "sys"});
+  return scope < 0 ? unsaid : kScopes[scope];
+}
+
+void Decoder::TakeOrder(Order unsaid, Scope unsaid_scope, MemoryAccess* access) {
+  // Accesses to these are like relaxed ones of the whole system.
+  const bool volatile_access = Take("volatile");
+  const bool device_access = Take("mmio");
+  const Scope scope = TakeScope(unsaid_scope);
+  Order order = unsaid;
+  if (volatile_access || device_access) order = Order::kRelaxed;
+  if (Take("weak")) order = Order::kWeak;
+  if (Take("relaxed")) order = Order::kRelaxed;
+  if (Take("acquire")) order = Order::kAcquire;
+  if (Take("release")) order = Order::kRelease;
+  if (Take("acq_rel")) order = Order::kAcquireRelease;
+  if (Take("sc")) order = Order::kSequential;
+  access->order = order;
+  access->strength.semantics = SemanticsOf(order);
+  access->strength.scope = volatile_access || device_access ? Scope::kSys : scope;
 }
 
 uint32_t Decoder::Address(const Operand& operand, Space space, Step* step) {
@@ -80,11 +114,20 @@ uint32_t Decoder::Address(const Operand& operand, Space space, Step* step) {
   return slot;
 }
 
+void Decoder::TakeSize(Type type, int count, MemoryAccess* access) {
+  access->bytes = static_cast<uint8_t>(BytesOf(type));
+  access->count = static_cast<uint8_t>(count);
+  if (access->size() > kMaxAccess) {
+    FailUnimplemented("vectors of more than ", kMaxAccess, " bytes are not supported");
+  }
+}
+
 void Decoder::Load() {
   const Type type = TakeType();
-  const bool polls = Take("volatile") || Take("cv");
-  const Order order = TakeOrder(polls ? Order::kRelaxed : Order::kWeak);
-  if (Take("mmio")) TakeOneOf({"sys"});
+  Step step;
+  TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
+  // It asks for what is there now, but is a weak access all the same.
+  if (Take("cv") && step.memory.order == Order::kWeak) step.memory.order = Order::kRelaxed;
   const Space space = TakeSpace();
   TakeCacheHints();
   const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
@@ -95,10 +138,7 @@ void Decoder::Load() {
   if (vector != (count > 1) || (vector && static_cast<int>(result.parts.size()) != count)) {
     return FailInvalid("the result is not a vector of ", count);
   }
-  Step step;
-  step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
-  step.memory.count = static_cast<uint8_t>(count);
-  step.memory.order = order;
+  TakeSize(type, count, &step.memory);
   step.operands[0] = Address(At(1), space, &step);
   int width = WidthOf(type);
   bool predicate = type == Type::kPred;
@@ -129,8 +169,8 @@ void Decoder::Load() {
 
 void Decoder::Store() {
   const Type type = TakeType();
-  const Order order = TakeOrder(Order::kWeak);
-  Take("mmio");
+  Step step;
+  TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
   const Space space = TakeSpace();
   TakeCacheHints();
   const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
@@ -141,10 +181,7 @@ void Decoder::Store() {
   if (vector != (count > 1) || (vector && static_cast<int>(value.parts.size()) != count)) {
     return FailInvalid("the value is not a vector of ", count);
   }
-  Step step;
-  step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
-  step.memory.count = static_cast<uint8_t>(count);
-  step.memory.order = order;
+  TakeSize(type, count, &step.memory);
   step.memory.access = Access::kReadWrite;
   step.operands[0] = Address(At(0), space, &step);
   int width = WidthOf(type);
@@ -174,7 +211,8 @@ void Decoder::Red() { Atomic(/*gives_old=*/false); }
 
 void Decoder::Atomic(bool gives_old) {
   const Type type = TakeType();
-  const Order order = TakeOrder(Order::kRelaxed);
+  Step step;
+  TakeOrder(Order::kRelaxed, Scope::kGpu, &step.memory);
   const Space space = TakeSpace();
   TakeCacheHints();
   Take("noftz");
@@ -188,13 +226,11 @@ void Decoder::Atomic(bool gives_old) {
   const size_t first = gives_old ? 1 : 0;
   ExpectOperands(first + (two ? 3 : 2), first + (two ? 4 : 3));
   if (!status_.ok()) return;
-  Step step;
   step.perform = FindAtomic(name, type);
   if (step.perform == nullptr) {
     return FailInvalid("there is no atomic '", name, "' of .", NameOf(type));
   }
   step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
-  step.memory.order = order;
   step.memory.access = Access::kReadWrite;
   // Registers of any type of that size will do.
   const Type bits = WidthOf(type) == 2 ? Type::kB16 : WidthOf(type) == 4 ? Type::kB32 : Type::kB64;
@@ -210,12 +246,27 @@ void Decoder::Atomic(bool gives_old) {
 
 void Decoder::Fence() {
   ExpectOperands(0, 0);
-  Take("proxy");
-  TakeOneOf({"alias", "async", "async.global", "async.shared::cta", "generic"});
-  TakeOneOf({"sc", "acq_rel", "acquire", "release"});
+  Step step;
+  step.perform = PerformFence;
+  FenceKind kind = FenceKind::kMemory;
+  const bool proxy = Take("proxy");
+  const int which = TakeOneOf({"alias", "async", "async.global", "async.shared::cta", "generic"});
+  if (proxy) kind = which == 0 ? FenceKind::kAlias : FenceKind::kOtherProxy;
+  constexpr Order kOrders[] = {Order::kSequential, Order::kAcquireRelease, Order::kAcquire,
+                               Order::kRelease};
+  const int said = TakeOneOf({"sc", "acq_rel", "acquire", "release"});
+  // membar is fence.sc.
+  const int unsaid = instruction_->opcode == "membar" ? 0 : 1;
+  step.memory.order = kOrders[said < 0 ? unsaid : said];
+  step.memory.strength = {SemanticsOf(step.memory.order), TakeScope(Scope::kSys)};
   TakeOneOf({"global", "shared::cta", "shared::cluster"});
-  TakeOneOf({"cta", "cluster", "gpu", "gl", "sys"});
-  Emit(PerformFence);
+  if (kind == FenceKind::kAlias && (module_.version < 75 || module_.target < 70)) {
+    return FailInvalid("it is there from PTX 7.5 and sm_70 on");
+  }
+  // Its halves came with PTX 9.4.
+  if (kind == FenceKind::kAlias && said >= 0) return FailInvalid("it has no such modifier");
+  step.detail = static_cast<uint8_t>(kind);
+  Emit(step);
 }
 
 // What may be done without: nothing is seen of it.

@@ -10,19 +10,21 @@
 #include <thread>
 #include <utility>
 
+#include "sim/device_limits.h"
 #include "sim/ptx/block.h"
 #include "sim/ptx/code.h"
 #include "sim/translation_cache.h"
+#include "sim/used_mappings.h"
 
 namespace twinmmu::ptx {
 namespace {
 
-// Of the reference device.
-constexpr uint64_t kMultiprocessors = 132;
-constexpr uint64_t kThreadsPerMultiprocessor = 2048;
-constexpr uint64_t kBlocksPerMultiprocessor = 32;
-constexpr uint64_t kSharedPerMultiprocessor = 228 << 10;
-constexpr uint64_t kSharedOfBlock = 1 << 10;  // that the system takes
+// What a device holds at once; where it does not tell, as an H200.
+constexpr DeviceLimit kMultiprocessors{16, 132};
+constexpr DeviceLimit kThreadsPerMultiprocessor{39, 2048};
+constexpr DeviceLimit kSharedPerMultiprocessor{81, 228 << 10};
+constexpr DeviceLimit kBlocksPerMultiprocessor{106, 32};
+constexpr DeviceLimit kSharedOfBlock{111, 1 << 10};  // that the system takes
 
 // Instructions of warps under one lock: some hundred microseconds at most.
 constexpr uint64_t kChunk = 2048;
@@ -39,19 +41,28 @@ class Grid::Impl {
       : mmu_(*mmu), launch_(std::move(launch)), threads_(std::max(threads, 1)) {
     static std::atomic<uint64_t> grids{0};
     const Program& program = *launch_.program;
+    context_.mmu = &mmu_;
     context_.launch = &launch_;
     context_.code = &program.code();
     context_.kernel =
         &program.code().kernels[static_cast<size_t>(launch_.kernel - program.kernels().data())];
     context_.number = ++grids;
-    context_.sms = kMultiprocessors;
     const Dim3& size = launch_.config.grid;
     total_ = uint64_t{size.x} * size.y * size.z;
-    const uint64_t by_threads = kThreadsPerMultiprocessor / std::max(context_.threads(), 1u);
+    const auto limit = [&](const DeviceLimit& of) {
+      return LimitOf(mmu_.profile, launch_.device, of);
+    };
+    context_.sms = static_cast<uint32_t>(limit(kMultiprocessors));
+    const uint64_t by_threads = limit(kThreadsPerMultiprocessor) / std::max(context_.threads(), 1u);
     const uint64_t by_shared =
-        kSharedPerMultiprocessor / (context_.shared_bytes() + kSharedOfBlock);
-    const uint64_t blocks = std::min({by_threads, by_shared, kBlocksPerMultiprocessor});
-    most_resident_ = kMultiprocessors * std::max<uint64_t>(blocks, 1);
+        limit(kSharedPerMultiprocessor) / (context_.shared_bytes() + limit(kSharedOfBlock));
+    const uint64_t blocks = std::min({by_threads, by_shared, limit(kBlocksPerMultiprocessor)});
+    most_resident_ = context_.sms * std::max<uint64_t>(blocks, 1);
+  }
+
+  void StartAfter(const coherence::Past& before) {
+    context_.before = before;
+    past_ = before;
   }
 
   State Run(uint64_t instructions) {
@@ -70,19 +81,24 @@ class Grid::Impl {
     }
     Work();
     for (std::thread& helper : helpers) helper.join();
-    if (fault_.kind != GridFault::kNone) return State::kFaulted;
+    if (fault_.kind != GridFault::kNone) {
+      for (const BlockPointer& block : parked_) block->EndThreads(&past_);
+      return State::kFaulted;
+    }
     if (next_ == total_ && parked_.empty()) return State::kDone;
     return progress_ ? State::kRunning : State::kWaiting;
   }
 
   const GridFault& fault() const { return fault_; }
+  const coherence::Past& past() const { return past_; }
+  bool HasUsed(uint32_t mapping) const { return used_.Contains(mapping); }
 
  private:
   using BlockPointer = std::unique_ptr<Block>;
 
   void Work() {
     try {
-      TranslationCache cache(mmu_, launch_.device);
+      TranslationCache cache(mmu_, launch_.device, &used_);
       uint64_t index = 0;
       BlockPointer block;
       while (TakeBlock(&block, &index)) {
@@ -139,6 +155,7 @@ class Grid::Impl {
     begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
     if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
     --resident_;
+    block->EndThreads(&past_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));
   }
@@ -153,6 +170,7 @@ class Grid::Impl {
   uint64_t total_ = 0;
   uint64_t most_resident_ = 1;
   std::atomic<int64_t> left_{0};  // thread-instructions of this slice
+  UsedMappings used_;
 
   std::mutex mutex_;  // guards the rest
   uint64_t next_ = 0;
@@ -164,13 +182,17 @@ class Grid::Impl {
   uint64_t quiet_ = 0;     // turns since a block got anywhere
   bool progress_ = false;  // in this slice
   GridFault fault_;
+  coherence::Past past_;
 };
 
 Grid::Grid(Mmu* mmu, Launch launch, int threads)
     : impl_(std::make_unique<Impl>(mmu, std::move(launch), threads)) {}
 Grid::~Grid() = default;
 
+void Grid::StartAfter(const coherence::Past& before) { impl_->StartAfter(before); }
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
+const coherence::Past& Grid::past() const { return impl_->past(); }
+bool Grid::HasUsed(uint32_t mapping) const { return impl_->HasUsed(mapping); }
 
 }  // namespace twinmmu::ptx

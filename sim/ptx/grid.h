@@ -12,6 +12,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/executor.h"
+#include "sim/coherence/clock.h"
 #include "sim/mmu.h"
 #include "sim/ptx/program.h"
 
@@ -42,10 +43,7 @@ struct GridFault {
   };
   Kind kind = kNone;
   std::string kernel;
-  Position position;  // of the instruction in the PTX
-  SourceLine source;
-  std::string source_file;  // if known
-  std::string instruction;  // its opcode and modifiers, as written
+  CodePlace place;
   Dim3 thread;
   Dim3 block;
   DeviceAddress address;  // of an access
@@ -71,6 +69,9 @@ class Grid {
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
+  // Before the first Run: what was complete before the grid starts, for the monitor of aliases.
+  void StartAfter(const coherence::Past& before);
+
   // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
   // way, and lets go of it now and then so that calls that change memory get their turn: what they
   // take away is not there for the next access. Does not throw.
@@ -78,6 +79,11 @@ class Grid {
 
   // Once it is kFaulted.
   const GridFault& fault() const;
+  // Once it is kDone or kFaulted: what was complete before it, and what it did itself.
+  const coherence::Past& past() const;
+
+  // Whether a thread has found something in the mapping of this number. May be called while Run is.
+  bool HasUsed(uint32_t mapping) const;
 
  private:
   class Impl;

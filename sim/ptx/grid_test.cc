@@ -60,5 +60,43 @@ TEST_F(GridTest, FillsAndVerifies) {
   EXPECT_EQ(Read<uint64_t>(1), 5000u);
 }
 
+// A device of two multiprocessors, each of which holds one block.
+class SmallDeviceTest : public GridTest {
+ protected:
+  SmallDeviceTest() : GridTest(Small()) {}
+  static Profile Small() {
+    Profile profile = Profile::ReferenceH200(2);
+    constexpr auto kMultiprocessors = static_cast<DeviceAttribute>(16);
+    constexpr auto kBlocksPerMultiprocessor = static_cast<DeviceAttribute>(106);
+    profile.devices[0].attributes[kMultiprocessors] = 2;
+    profile.devices[0].attributes[kBlocksPerMultiprocessor] = 1;
+    return profile;
+  }
+  // Each block but the last waits for what the last one does.
+  Grid::State WaitForTheLast(uint32_t blocks) {
+    const std::string body =
+        "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x; sub.u32 %r3, %r3, 1;\n"
+        "setp.eq.u32 %p1, %r2, %r3;\n"
+        "@%p1 st.release.gpu.global.u32 [%rd1], 1;\n"
+        "again: ld.acquire.gpu.global.u32 %r4, [%rd1];\n"
+        "setp.eq.u32 %p2, %r4, 0;\n"
+        "@%p2 bra again;";
+    return Run(Kernel(body), Dim3{blocks, 1, 1}, Dim3{});
+  }
+};
+
+// A kernel is told of the multiprocessors that the profile gives its device.
+TEST_F(SmallDeviceTest, TellsItsMultiprocessors) {
+  RunKernel("mov.u32 %r2, %nsmid; st.global.u32 [%rd1], %r2;", 1);
+  EXPECT_EQ(Read(0), 2u);
+}
+
+// As many blocks run at once as the device holds, and no more.
+TEST_F(SmallDeviceTest, HoldsABlockOnEachMultiprocessor) {
+  EXPECT_EQ(WaitForTheLast(2), Grid::State::kDone);
+  Write<uint32_t>(0, 0);
+  EXPECT_EQ(WaitForTheLast(3), Grid::State::kWaiting);
+}
+
 }  // namespace
 }  // namespace twinmmu::ptx

@@ -115,8 +115,8 @@ TEST_F(GridTest, SaysWhereAFaultWas) {
   EXPECT_EQ(FaultOf("setp.ge.u32 %p1, %r1, 37;\n@%p1 st.global.u32 [%rd2+8388608], %r1;", 64),
             GridFault::kIllegalAddress);
   EXPECT_EQ(fault_.kernel, "k");
-  EXPECT_EQ(fault_.position.line, 12);
-  EXPECT_EQ(fault_.instruction, "st.global.u32");
+  EXPECT_EQ(fault_.place.position.line, 12);
+  EXPECT_EQ(fault_.place.instruction, "st.global.u32");
   EXPECT_EQ(fault_.thread.x, 37u);
   EXPECT_EQ(fault_.address, memory() + 4 * kGranule + Bytes(37 * 4));
   EXPECT_EQ(fault_.size, Bytes(4));

@@ -60,9 +60,9 @@ std::vector<uint64_t> BitsOf(const Variable& variable) {
 
 // Version and target are numbers; an architecture's own target counts as that of all.
 TEST(Header, SaysVersionAndTarget) {
-  const absl::StatusOr<Module> module = Parse(".version 7.5 .target sm_90a, debug");
+  const absl::StatusOr<Module> module = Parse(".version 8.0 .target sm_90a, debug");
   ASSERT_THAT(module, IsOk());
-  EXPECT_EQ(module->version, 75);
+  EXPECT_EQ(module->version, 80);
   EXPECT_EQ(module->target, 90);
 }
 

@@ -4,32 +4,17 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "benchmark/benchmark.h"
 #include "sim/ptx/operation.h"
+#include "sim/ptx/operation_testing.h"
 
 namespace twinmmu::ptx {
 namespace {
 
-Operation Find(absl::string_view form, int operands) {
-  Instruction instruction;
-  instruction.modifiers = absl::StrSplit(form, '.');
-  instruction.opcode = instruction.modifiers.front();
-  instruction.modifiers.erase(instruction.modifiers.begin());
-  Operand operand;
-  operand.kind = Operand::kRegister;
-  instruction.operands.assign(operands, operand);
-  const absl::StatusOr<Operation> operation = FindOperation(instruction);
-  if (!operation.ok()) std::abort();
-  return *operation;
-}
-
 void Run(benchmark::State& state, absl::string_view form, int operands, Lanes lanes) {
-  const Operation operation = Find(form, operands);
+  const Operation operation = Find(form, operands).value();
   alignas(64) std::array<char, 256 * kMaxOperands> registers;
   registers.fill(0x3f);
   std::array<uint32_t, kMaxOperands> offsets;

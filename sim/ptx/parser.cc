@@ -6,13 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "sim/ptx/isa.h"
 
 namespace twinmmu::ptx {
 namespace {
 
 constexpr int kNewestVersion = 90;
-constexpr int kOldestTarget = 50;
-constexpr int kNewestTarget = 90;
 // Of Module::files, which has a place for each number.
 constexpr uint64_t kMostFiles = 65535;
 // So that an int holds each line, column and index.
@@ -77,10 +76,16 @@ void Parser::Target() {
       return cursor_.Fail(name.position, absl::StrCat("found ", Describe(name),
                                                       ", expected a target, such as sm_90"));
     }
-    if (target < kOldestTarget || target > kNewestTarget) {
-      return cursor_.FailUnsupported(name.position,
-                                     absl::StrCat("the target of this PTX is ", name.text,
-                                                  "; what can be run is for sm_50 to sm_90a"));
+    const int version = FirstVersionOf(target);
+    if (version == 0) {
+      return cursor_.Fail(name.position, absl::StrCat("the target of this PTX is ", name.text,
+                                                      ", which is not known; the newest one that "
+                                                      "is known is sm_90a"));
+    }
+    if (module_.version < version) {
+      return cursor_.Fail(name.position,
+                          absl::StrCat("there is ", name.text, " from PTX ", version / 10, ".",
+                                       version % 10, " on, and this is older"));
     }
     module_.target = target;
   } while (cursor_.Accept(","));
@@ -91,8 +96,7 @@ void Parser::AddressSize() {
   cursor_.AcceptDotted("address_size");
   const Token size = cursor_.ExpectKind(Token::kInteger, "64");
   if (size.bits != 64) {
-    cursor_.FailUnsupported(size.position,
-                            absl::StrCat("the address size is ", size.text, ", not 64"));
+    cursor_.Fail(size.position, absl::StrCat("the address size is ", size.text, ", not 64"));
   }
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 // What hardware has room for, or this host.
 constexpr uint64_t kMaxImage = uint64_t{1} << 30;
-constexpr uint64_t kMaxStaticShared = 48 << 10;
+constexpr uint64_t kMaxStaticShared = 227 << 10;
+constexpr uint64_t kMaxKernelParameters = 32764;
 constexpr uint64_t kMaxLocal = 512 << 10;
 constexpr uint64_t kMaxPassed = 64 << 10;
 constexpr uint32_t kMaxThreads = 1024;
@@ -73,6 +74,10 @@ class ProgramBuilder {
       if (!function.defined) continue;
       status = Decoder(module(), static_cast<int>(i), placement_, &function).Decode();
       if (!status.ok()) return status;
+    }
+    for (size_t i = 0; i < module().functions.size(); ++i) {
+      code_->functions[i].first_site = code_->sites;
+      code_->sites += static_cast<uint32_t>(module().functions[i].body.size()) + 1;
     }
     for (size_t i = 0; i < module().functions.size(); ++i) {
       if (!module().functions[i].entry || !code_->functions[i].defined) continue;
@@ -134,7 +139,8 @@ class ProgramBuilder {
     code.name = function.name;
     code.entry = function.entry;
     code.defined = !function.external;
-    Layout passed("the parameters of a function", kMaxPassed);
+    Layout passed("the parameters of a function",
+                  function.entry ? kMaxKernelParameters : kMaxPassed);
     for (const Variable& parameter : function.parameters) {
       const absl::StatusOr<uint64_t> at = passed.Add(parameter);
       if (!at.ok()) return at.status();
@@ -249,15 +255,12 @@ class ProgramBuilder {
   }
 
   static uint32_t MaxThreadsOf(const Function& function) {
-    for (const std::array<uint32_t, 3>& said : {function.required_threads, function.max_threads}) {
-      if (said[0] == 0) continue;
-      uint64_t threads = 1;
-      for (const uint32_t dimension : said) {
-        threads = std::min<uint64_t>(threads * std::max(dimension, 1u), kMaxThreads);
-      }
-      return static_cast<uint32_t>(threads);
+    if (function.max_threads[0] == 0) return kMaxThreads;
+    uint64_t threads = 1;
+    for (const uint32_t dimension : function.max_threads) {
+      threads = std::min<uint64_t>(threads * std::max(dimension, 1u), kMaxThreads);
     }
-    return kMaxThreads;
+    return static_cast<uint32_t>(threads);
   }
 
   std::shared_ptr<Program> program_;
@@ -270,6 +273,44 @@ Program::~Program() = default;
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::Make(const Module& parsed) {
   return ProgramBuilder(parsed).Build();
+}
+
+CodePlace PlaceOf(const Code& code, size_t function, size_t instruction) {
+  CodePlace place;
+  const std::vector<Instruction>& body = code.module.functions[function].body;
+  if (instruction >= body.size()) return place;
+  const Instruction& found = body[instruction];
+  place.position = found.position;
+  place.source = found.source;
+  place.instruction = found.opcode;
+  for (const std::string& modifier : found.modifiers) {
+    absl::StrAppend(&place.instruction, ".", modifier);
+  }
+  const size_t file = static_cast<size_t>(std::max(found.source.file, 0));
+  if (file < code.module.files.size()) place.source_file = code.module.files[file];
+  return place;
+}
+
+std::string InWords(const std::string& kernel, const CodePlace& place) {
+  std::string words = absl::StrCat("kernel ", kernel);
+  if (place.position.line == 0) return words;
+  absl::StrAppend(&words, ", PTX line ", place.position.line);
+  if (place.source.line != 0 && !place.source_file.empty()) {
+    absl::StrAppend(&words, " (", place.source_file, ":", place.source.line, ")");
+  }
+  absl::StrAppend(&words, ", ", place.instruction);
+  return words;
+}
+
+std::string Program::SiteInWords(uint32_t part, uint32_t index) const {
+  const std::vector<FunctionCode>& functions = code_->functions;
+  const auto behind = std::upper_bound(
+      functions.begin(), functions.end(), index,
+      [](uint32_t site, const FunctionCode& function) { return site < function.first_site; });
+  if (part >= kernels_.size() || behind == functions.begin()) return "no kernel";
+  const size_t function = static_cast<size_t>(behind - functions.begin()) - 1;
+  return InWords(kernels_[part].name,
+                 PlaceOf(*code_, function, index - functions[function].first_site));
 }
 
 const KernelInfo* Program::FindKernel(absl::string_view name) const {

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "api/address.h"
 #include "sim/ptx/module.h"
+#include "sim/site_table.h"
 
 namespace twinmmu::ptx {
 
@@ -42,13 +43,24 @@ struct GlobalInfo {
   uint64_t size = 0;
 };
 
+// An instruction, for messages.
+struct CodePlace {
+  Position position;  // in the PTX
+  SourceLine source;
+  std::string source_file;  // if known
+  std::string instruction;  // its opcode and modifiers, as written
+};
+
 // Immutable once made, shared by all launches.
-class Program {
+class Program : public SiteSource {
  public:
   // `parsed` decoded. Unimplemented: an instruction that is not covered, with its line and what is
   // missing. InvalidArgument: one that PTX has not, or whose operands do not fit it.
   static absl::StatusOr<std::shared_ptr<const Program>> Make(const Module& parsed);
-  ~Program();
+  ~Program() override;
+
+  // `part`: a kernel, by its index; `index`: an instruction, as Code counts them.
+  std::string SiteInWords(uint32_t part, uint32_t index) const override;
 
   // The kernel of that name, or null.
   const KernelInfo* FindKernel(absl::string_view name) const;
@@ -72,6 +84,9 @@ class Program {
   uint64_t image_bytes_ = 0;
   std::unique_ptr<const Code> code_;
 };
+
+// "kernel copy, PTX line 12 (copy.cu:7), ld.global.u32", as far as it is known.
+std::string InWords(const std::string& kernel, const CodePlace& place);
 
 }  // namespace twinmmu::ptx
 

@@ -49,6 +49,14 @@ TEST_F(ProgramTest, RefusesWhatIsNotCovered) {
               AllOf(HasSubstr("line 12"), HasSubstr("`ldmatrix.sync.aligned.m8n8.x1.shared.b16`")));
 }
 
+// Vectors have up to 16 bytes.
+TEST_F(ProgramTest, RefusesLongVectors) {
+  for (const char* body : {"ld.global.v4.u64 {%rd1, %rd2, %rd3, %rd4}, [%rd1];",
+                           "st.global.v4.u64 [%rd1], {%rd1, %rd2, %rd3, %rd4};"}) {
+    EXPECT_EQ(MakeStatus(Module(Kernel(body))).code(), absl::StatusCode::kUnimplemented) << body;
+  }
+}
+
 // Operands that do not fit are an error: their number, their width, their kind.
 TEST_F(ProgramTest, RefusesOperandsThatDoNotFit) {
   for (const char* body : {"add.u32 %r2, %r1;", "add.u32 %r2, %r1, %rd1;", "add.f32 %f1, %f1, %p1;",
@@ -60,7 +68,7 @@ TEST_F(ProgramTest, RefusesOperandsThatDoNotFit) {
 
 // A function has as much memory of each kind as hardware, and not more.
 TEST_F(ProgramTest, LimitsMemory) {
-  for (const char* body : {".shared .b8 s[50000]; st.shared.u8 [s], 1;", ".local .b8 l[600000];",
+  for (const char* body : {".shared .b8 s[300000]; st.shared.u8 [s], 1;", ".local .b8 l[600000];",
                            ".local .b64 l[0x7fffffffffffffff];", ".param .b8 q[100000];"}) {
     EXPECT_FALSE(MakeStatus(Module(Kernel(body))).ok()) << body;
   }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
+#include "sim/coherence/clock.h"
 #include "sim/mmu.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/module.h"
@@ -32,16 +33,18 @@ std::string Kernel(const std::string& body) {
       body, "\nret;\n}\n");
 }
 
-// A machine with 1 GiB at memory().
+// A machine with 1 GiB at memory(), which may have a second address.
 class Machine {
  public:
-  Machine() {
+  explicit Machine(bool aliased = false) {
     range_ = *vmm_.AddressReserve(GiB(1));
     const auto handle = vmm_.Create(GiB(1), {}, 0);
     const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};
     if (!vmm_.Map(range_, *handle, Bytes(0), 0).ok() || !vmm_.SetAccess(range_, grants).ok()) {
       std::abort();
     }
+    if (!aliased) return;
+    if (!vmm_.Map(*vmm_.AddressReserve(GiB(1)), *handle, Bytes(0), 0).ok()) std::abort();
   }
   uint64_t memory() const { return range_.base.value(); }
 
@@ -55,8 +58,11 @@ class Machine {
     launch.parameters.resize(sizeof(address));
     std::memcpy(launch.parameters.data(), &address, sizeof(address));
     Grid grid(&mmu_, std::move(launch), workers);
+    grid.StartAfter(past_);
     while (grid.Run(uint64_t{1} << 40) == Grid::State::kRunning) {
     }
+    past_ = grid.past();
+    mmu_.aliases.HostWaited(past_);
   }
 
  private:
@@ -65,6 +71,7 @@ class Machine {
   SimulatedVmm vmm_{&mmu_};
   AddressRange range_;
   std::shared_ptr<const Program> program_;
+  coherence::Past past_;
 };
 
 // A loop of 64 instructions that compute, half of them on floats, by blocks of 256 threads.
@@ -112,6 +119,27 @@ void BM_Fill(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) << 30);
 }
 BENCHMARK(BM_Fill)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+// The same of 16 MiB, and a loop that loads, adds, and stores again: of memory with one address,
+// and with two.
+void BM_Aliased(benchmark::State& state, const char* body) {
+  Machine machine(state.range(0) != 0);
+  const std::string loop = absl::StrCat(
+      "mul.wide.u32 %rd4, %r4, 4; mov.u32 %r6, %r3;\nL: ", body,
+      "add.s64 %rd3, %rd3, %rd4; add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, 4194304;\n",
+      "@%p1 bra L;");
+  for (auto _ : state) machine.Run(loop, 66, 256, 1);
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 22);
+}
+BENCHMARK_CAPTURE(BM_Aliased, Fill, "st.global.u32 [%rd3], %r6;\n")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Aliased, Increment,
+                  "ld.global.u32 %r7, [%rd3]; add.u32 %r7, %r7, 1; st.global.u32 [%rd3], %r7;\n")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond);
 
 // Threads that do one thing each: 2^20 of them.
 void BM_ManyBlocks(benchmark::State& state) {

@@ -31,6 +31,12 @@ Perform FindStore(Type type, int width);
 // operands: the old value, the address, the operand, and of cas the value to store. Null: PTX has
 // no such form.
 Perform FindAtomic(absl::string_view operation, Type type);
+// detail: FenceKind; memory.order and .strength: of kMemory.
+enum class FenceKind : uint8_t {
+  kMemory,      // fence, membar
+  kAlias,       // fence.proxy.alias
+  kOtherProxy,  // none that has accesses here
+};
 Flow PerformFence(Warp& warp, const Step& step, Lanes lanes);
 // A prefetch of memory: it must be there.
 Flow PerformCheck(Warp& warp, const Step& step, Lanes lanes);

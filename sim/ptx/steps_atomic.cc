@@ -7,6 +7,7 @@
 #include "sim/ptx/block.h"
 #include "sim/ptx/half.h"
 #include "sim/ptx/steps.h"
+#include "sim/ptx/telling.h"
 #include "sim/ptx/warp.h"
 
 namespace twinmmu::ptx {
@@ -90,26 +91,76 @@ struct PairOf {
   }
 };
 
+template <typename U>
+struct Changed {
+  U old;
+  U next;
+};
+
+template <typename U, typename Next>
+Changed<U> Change(U* word, U b, U c, const Next& next) {
+  // The weaker orders are a part of this one, which costs no more here.
+  constexpr int kOrder = __ATOMIC_SEQ_CST;
+  Changed<U> value;
+  value.old = __atomic_load_n(word, __ATOMIC_RELAXED);
+  do {
+    value.next = next(value.old, b, c);
+  } while (
+      !__atomic_compare_exchange_n(word, &value.old, value.next, /*weak=*/true, kOrder, kOrder));
+  return value;
+}
+
+// The monitor of aliases may have some lanes work on older values. `compares`: the operation writes
+// if the old value is its first operand, else always.
+template <typename U>
+void ChangeTold(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memory,
+                U (*next)(U, U, U), bool compares) {
+  U* const results = warp.Slot<U>(step.operands[0]);
+  const U* const b = warp.Slot<U>(step.operands[2]);
+  const U* const c = warp.Slot<U>(step.operands[3]);
+  Telling telling(&warp, step);
+  ForEachLane(lanes, [&](int lane) {
+    U* const word = reinterpret_cast<U*>(memory[lane]);
+    U older = 0;
+    const char* const from =
+        telling.BeforeAtomic(lane, memory[lane], reinterpret_cast<char*>(&older));
+    const bool newest = from == memory[lane];
+    const Changed<U> value = newest ? Change(word, b[lane], c[lane], next)
+                                    : Changed<U>{older, next(older, b[lane], c[lane])};
+    const bool wrote = !compares || value.old == b[lane];
+    if (!newest && wrote) __atomic_store_n(word, value.next, __ATOMIC_SEQ_CST);
+    warp.changes += value.next != value.old;
+    telling.AfterAtomic(lane, memory[lane], wrote);
+    results[lane] = value.old;
+  });
+}
+
+template <typename Operation>
+constexpr bool kCompares = false;
+template <typename U>
+constexpr bool kCompares<Compare<U>> = true;
+
 template <typename U, typename Operation>
 Flow Atomic(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   LaneMemory memory;
-  if (!warp.Resolve(step.memory, step.operands[1], lanes, &memory)) return Flow::kFault;
+  const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &memory);
+  if (found == Found::kFault) return Flow::kFault;
   ++warp.polls;
+  if (found == Found::kTold) {
+    ChangeTold<U>(warp, step, lanes, memory, Operation::Next, kCompares<Operation>);
+    return Flow::kNext;
+  }
   U* const results = warp.Slot<U>(step.operands[0]);
   const U* const b = warp.Slot<U>(step.operands[2]);
   const U* const c = warp.Slot<U>(step.operands[3]);
-  // The weaker orders are a part of this one, which costs no more here.
-  constexpr int kOrder = __ATOMIC_SEQ_CST;
   ForEachLane(lanes, [&](int lane) {
     U* const word = reinterpret_cast<U*>(memory[lane]);
-    U old = __atomic_load_n(word, __ATOMIC_RELAXED);
-    U next;
-    do {
-      next = Operation::Next(old, b[lane], c[lane]);
-    } while (!__atomic_compare_exchange_n(word, &old, next, /*weak=*/true, kOrder, kOrder));
-    warp.changes += next != old;
-    results[lane] = old;
+    const Changed<U> value = Change(word, b[lane], c[lane], [](U old, U with, U or_with) {
+      return Operation::Next(old, with, or_with);
+    });
+    warp.changes += value.next != value.old;
+    results[lane] = value.old;
   });
   return Flow::kNext;
 }

@@ -228,7 +228,10 @@ Flow PerformWarpBarrier(Warp& warp, const Step& step, Lanes lanes) {
   const Lanes mask = masks[__builtin_ctz(lanes)];
   Lanes alike = 0;
   ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
-  if ((mask & warp.live() & ~alike) == 0 && alike == warp.running().lanes) return Flow::kNext;
+  if ((mask & warp.live() & ~alike) == 0 && alike == warp.running().lanes) {
+    warp.NoteWarpBarrier(alike, alike);
+    return Flow::kNext;
+  }
   warp.KeepOnly(lanes, warp.running().pc + 1);
   warp.KeepOnly(alike, warp.running().pc);
   return warp.WaitForWarp(mask);

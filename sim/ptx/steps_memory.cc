@@ -5,6 +5,7 @@
 
 #include "sim/ptx/block.h"
 #include "sim/ptx/steps.h"
+#include "sim/ptx/telling.h"
 #include "sim/ptx/warp.h"
 
 namespace twinmmu::ptx {
@@ -13,15 +14,28 @@ namespace {
 bool IsAcquire(Order order) { return order >= Order::kAcquire && order != Order::kRelease; }
 bool IsRelease(Order order) { return order >= Order::kRelease; }
 
+void TellFence(Warp& warp, const Step& step, Lanes lanes) {
+  const BlockThreads& threads = warp.block().threads();
+  if (!threads.known()) return;
+  const coherence::ThreadId first = threads.FirstOf(warp.number());
+  coherence::AliasMonitor::Session session(&warp.block().aliases());
+  switch (static_cast<FenceKind>(step.detail)) {
+    case FenceKind::kMemory:
+      return session.Fence(first, lanes, step.memory.strength,
+                           step.memory.order == Order::kSequential);
+    case FenceKind::kAlias:
+      return session.AliasFence(first, lanes);
+    case FenceKind::kOtherProxy:
+      break;
+  }
+}
+
 // M in memory, R in registers. Relaxed atomic accesses, so that blocks on several threads of the
 // host may do as the threads of a GPU do.
 template <typename M, typename R>
-Flow Load(Warp& warp, const Step& step, Lanes lanes) {
-  if (lanes == 0) return Flow::kNext;
-  LaneMemory memory;
-  if (!warp.Resolve(step.memory, step.operands[0], lanes, &memory)) return Flow::kFault;
+__attribute__((always_inline)) inline void ReadLanes(Warp& warp, const Step& step, Lanes lanes,
+                                                     const LaneMemory& memory) {
   const bool acquire = IsAcquire(step.memory.order);
-  if (step.memory.order != Order::kWeak) ++warp.polls;
   for (int i = 0; i < step.memory.count; ++i) {
     R* const to = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
     if (acquire) {
@@ -36,16 +50,12 @@ Flow Load(Warp& warp, const Step& step, Lanes lanes) {
       to[lane] = static_cast<R>(__atomic_load_n(from, __ATOMIC_RELAXED));
     });
   }
-  return Flow::kNext;
 }
 
 template <typename M, typename R>
-Flow Store(Warp& warp, const Step& step, Lanes lanes) {
-  if (lanes == 0) return Flow::kNext;
-  LaneMemory memory;
-  if (!warp.Resolve(step.memory, step.operands[0], lanes, &memory)) return Flow::kFault;
+__attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& step, Lanes lanes,
+                                                      const LaneMemory& memory) {
   const bool release = IsRelease(step.memory.order);
-  ++warp.changes;
   for (int i = 0; i < step.memory.count; ++i) {
     const R* const from = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
     if (release) {
@@ -60,6 +70,59 @@ Flow Store(Warp& warp, const Step& step, Lanes lanes) {
       __atomic_store_n(to, static_cast<M>(from[lane]), __ATOMIC_RELAXED);
     });
   }
+}
+
+// The monitor of aliases may give some lanes older values.
+template <typename M, typename R>
+__attribute__((noinline)) void ReadTold(Warp& warp, const Step& step, Lanes lanes,
+                                        const LaneMemory& memory) {
+  alignas(kMaxAccess) char older[kLanes][kMaxAccess];
+  LaneMemory from;
+  Telling telling(&warp, step);
+  ForEachLane(lanes, [&](int lane) {
+    from[lane] = const_cast<char*>(telling.Load(lane, memory[lane], older[lane]));
+  });
+  ReadLanes<M, R>(warp, step, lanes, from);
+}
+
+template <typename M, typename R>
+__attribute__((noinline)) void WriteTold(Warp& warp, const Step& step, Lanes lanes,
+                                         const LaneMemory& memory) {
+  Telling telling(&warp, step);
+  ForEachLane(lanes, [&](int lane) {
+    telling.BeforeStore(lane, memory[lane]);
+    WriteLanes<M, R>(warp, step, Lanes{1} << lane, memory);
+    telling.AfterStore(lane, memory[lane]);
+  });
+}
+
+template <typename M, typename R>
+Flow Load(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
+  if (found == Found::kFault) return Flow::kFault;
+  if (step.memory.order != Order::kWeak) ++warp.polls;
+  if (found == Found::kTold) {
+    ReadTold<M, R>(warp, step, lanes, memory);
+    return Flow::kNext;
+  }
+  ReadLanes<M, R>(warp, step, lanes, memory);
+  return Flow::kNext;
+}
+
+template <typename M, typename R>
+Flow Store(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
+  if (found == Found::kFault) return Flow::kFault;
+  ++warp.changes;
+  if (found == Found::kTold) {
+    WriteTold<M, R>(warp, step, lanes, memory);
+    return Flow::kNext;
+  }
+  WriteLanes<M, R>(warp, step, lanes, memory);
   return Flow::kNext;
 }
 
@@ -110,17 +173,18 @@ Perform FindStore(Type type, int width) {
   }
 }
 
-Flow PerformFence(Warp&, const Step&, Lanes lanes) {
-  if (lanes != 0) std::atomic_thread_fence(std::memory_order_seq_cst);
+Flow PerformFence(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (warp.block().aliases().active()) TellFence(warp, step, lanes);
   return Flow::kNext;
 }
 
 Flow PerformCheck(Warp& warp, const Step& step, Lanes lanes) {
   LaneMemory memory;
-  if (lanes == 0 || warp.Resolve(step.memory, step.operands[0], lanes, &memory)) {
-    return Flow::kNext;
-  }
-  return Flow::kFault;
+  const bool there =
+      lanes == 0 || warp.Resolve(step.memory, step.operands[0], lanes, &memory) != Found::kFault;
+  return there ? Flow::kNext : Flow::kFault;
 }
 
 }  // namespace twinmmu::ptx

@@ -33,7 +33,7 @@ class GridTest : public testing::Test {
   static constexpr Bytes kGranule = MiB(2);
   static constexpr uint64_t kEnough = uint64_t{1} << 26;
 
-  GridTest() {
+  explicit GridTest(const Profile& profile = Profile::ReferenceH200(2)) : profile_(profile) {
     range_ = *vmm_.AddressReserve(4 * kGranule);
     MapGranule(0, Access::kReadWrite);
   }
@@ -75,7 +75,7 @@ class GridTest : public testing::Test {
     return absl::StrCat(".version 8.0\n.target sm_90\n.address_size 64\n", functions);
   }
   // A kernel `k` whose parameter, the address of the memory, is in %rd1, %tid.x in %r1, and whose
-  // own word, by %tid.x, is at %rd2. Line 1 of `body` is line 12 of the module.
+  // own word, by %tid.x, is at %rd2. Line 1 of `body` is line 11 of the module.
   static std::string Kernel(absl::string_view body) {
     return absl::StrCat(
         ".visible .entry k(.param .u64 p)\n{\n.reg .pred %p<10>; .reg .b16 %h<20>;\n"
@@ -115,14 +115,14 @@ class GridTest : public testing::Test {
   // The same of one that ends well.
   void RunKernel(absl::string_view body, uint32_t threads = 32, uint32_t blocks = 1) {
     EXPECT_EQ(Run(Kernel(body), Dim3{blocks, 1, 1}, Dim3{threads, 1, 1}), Grid::State::kDone)
-        << fault_.instruction << ": " << fault_.words;
+        << fault_.place.instruction << ": " << fault_.words;
   }
   GridFault::Kind FaultOf(absl::string_view body, uint32_t threads = 32) {
     EXPECT_EQ(Run(Kernel(body), Dim3(), Dim3{threads, 1, 1}), Grid::State::kFaulted);
     return fault_.kind;
   }
 
-  const Profile profile_ = Profile::ReferenceH200(2);
+  const Profile profile_;
   Mmu mmu_{profile_, *Window::Make(profile_.window, profile_.default_alignment(),
                                    PlainMemory::AddressesFor(profile_))};
   SimulatedVmm vmm_{&mmu_};

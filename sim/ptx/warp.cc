@@ -81,8 +81,13 @@ Flow Warp::WaitForWarp(Lanes mask) {
     if (group.wait != Group::kWarpBarrier || (group.mask & live_ & ~there) != 0) continue;
     group.wait = Group::kNothing;
     ++group.pc;
+    NoteWarpBarrier((there & group.mask) | group.lanes, group.lanes);
   }
   return Flow::kMoved;
+}
+
+void Warp::NoteWarpBarrier(Lanes met, Lanes go_on) {
+  if (block_.aliases().active()) block_.threads().Meet(number_, met, go_on);
 }
 
 namespace {
@@ -198,23 +203,13 @@ Flow Warp::Fault(GridFault::Kind kind, Lanes lanes, const std::string& words) {
   const Code& code = *block_.grid().code;
   const Group& group = running();
   const FunctionCode& function = *group.frame->function;
-  const size_t index = static_cast<size_t>(function.steps[group.pc].instruction);
+  const CodePlace place =
+      PlaceOf(code, static_cast<size_t>(group.frame->function - code.functions.data()),
+              static_cast<size_t>(function.steps[group.pc].instruction));
   GridFault& fault = block_.fault();
   fault.kind = kind;
   fault.kernel = block_.grid().function().name;
-  const Function& parsed =
-      code.module.functions[static_cast<size_t>(group.frame->function - code.functions.data())];
-  if (index < parsed.body.size()) {
-    const Instruction& instruction = parsed.body[index];
-    fault.position = instruction.position;
-    fault.source = instruction.source;
-    fault.instruction = instruction.opcode;
-    for (const std::string& modifier : instruction.modifiers) {
-      fault.instruction += "." + modifier;
-    }
-    const size_t file = static_cast<size_t>(std::max(instruction.source.file, 0));
-    if (file < code.module.files.size()) fault.source_file = code.module.files[file];
-  }
+  fault.place = place;
   fault.thread = block_.ThreadAt(number_, lanes != 0 ? __builtin_ctz(lanes) : 0);
   fault.block = block_.index();
   fault.words = words;
@@ -230,6 +225,7 @@ void Warp::PassBarrier(int barrier) {
     group.wait = Group::kNothing;
     ++group.pc;
     TakeVotes(step, votes.count, votes.all, group.lanes, group.frame->data());
+    block_.Leave(barrier, number_, group.lanes);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "sim/ptx/code.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/operation.h"
+#include "sim/translation_cache.h"
 
 namespace twinmmu::ptx {
 
@@ -21,6 +22,20 @@ class Block;
 
 // Where each lane's access lies in the memory of the host.
 using LaneMemory = std::array<char*, kLanes>;
+
+// What came of looking for it.
+enum class Found : uint8_t {
+  kFault,
+  kMemory,
+  kTold,  // the same, but the monitor of aliases is to be told of some of the accesses
+};
+
+// Of which ones, and what of them.
+struct ToldLanes {
+  Lanes lanes = 0;
+  Lanes armed = 0;  // memory that has several mappings
+  std::array<coherence::AddressId, kLanes> addresses;
+};
 
 // One activation of a function, for those lanes of a warp that called it from one place of one
 // frame. Lanes that come there later join it.
@@ -98,11 +113,15 @@ class Warp {
   Flow Return();
   // The running group waits for the lanes of `mask` at a bar.warp.sync.
   Flow WaitForWarp(Lanes mask);
+  // `go_on` go on behind a bar.warp.sync to which all of `met` came.
+  void NoteWarpBarrier(Lanes met, Lanes go_on);
   // Those of the block that the barrier held go on.
   void PassBarrier(int barrier);
 
-  // The host memory of an access by each of `lanes`; false: a fault, which is noted.
-  bool Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
+  // The host memory of an access by each of `lanes`. A fault is noted.
+  Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
+  // After it said kTold.
+  const ToldLanes& told() const { return told_; }
 
   // Copies bytes at a generic address that `lane` may read; false: it may not, which is no fault.
   bool Read(uint64_t address, void* to, uint32_t size, int lane);
@@ -129,11 +148,14 @@ class Warp {
   uint64_t SpecialOf(Special special) const;
   uint64_t SpecialOf(Special special, int lane) const;
   bool GrowLocal(uint64_t bytes);
-  char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane);
+  char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
+  Found Tell(const TranslationCache::Span& span, Lanes lanes);
+  Found TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
   void FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address);
 
   Block& block_;
   const int number_;
+  ToldLanes told_;
   Lanes live_ = 0;
   Group groups_[kLanes];  // [0] is the running one
   int group_count_ = 0;

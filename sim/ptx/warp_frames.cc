@@ -154,7 +154,7 @@ uint64_t Warp::SpecialOf(Special special) const {
     case Special::kWarps:
       return (grid.threads() + kLanes - 1) / kLanes;
     case Special::kSm:
-      return block_.flat_index() % grid.sms;
+      return block_.sm();
     case Special::kSms:
       return grid.sms;
     case Special::kGridId:

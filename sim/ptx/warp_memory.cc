@@ -1,10 +1,11 @@
 // Where the accesses of a warp go.
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/ptx/block.h"
+#include "sim/ptx/steps.h"
 #include "sim/ptx/warp.h"
+#include "sim/word_copies.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -20,6 +21,9 @@ Space SpaceOf(uint64_t* address) {
   return space;
 }
 
+// Shared memory has one address for each place. Mappings count from 1.
+constexpr coherence::AddressId kSharedAddress = 0;
+
 bool Fits(uint64_t address, uint32_t size, uint64_t room) {
   return size <= room && address <= room - size;
 }
@@ -27,7 +31,8 @@ bool Fits(uint64_t address, uint32_t size, uint64_t room) {
 }  // namespace
 
 // Null: nothing is there, or it may not be accessed so.
-char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane) {
+char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane,
+                    bool* armed) {
   const bool generic = space == Space::kGeneric;
   if (generic) space = SpaceOf(&address);
   if (space == Space::kShared) {
@@ -49,11 +54,13 @@ char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access,
   }
   const TranslationCache::Span* const span =
       block_.cache().Find(DeviceAddress(address), size, access);
-  return span == nullptr ? nullptr : span->memory + (address - span->base.value());
+  if (span == nullptr) return nullptr;
+  *armed |= span->armed;
+  return span->memory + (address - span->base.value());
 }
 
-bool Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes,
-                   LaneMemory* memory) {
+Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes,
+                    LaneMemory* memory) {
   const int first = __builtin_ctz(lanes);
   const uint32_t size = access.size();
   uint64_t addresses[kLanes];
@@ -77,7 +84,7 @@ bool Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lane
     const auto lane = std::find_if(addresses + first, addresses + kLanes,
                                    [&](uint64_t address) { return (address & (size - 1)) != 0; });
     FaultAt(GridFault::kMisalignedAddress, static_cast<int>(lane - addresses), access, *lane);
-    return false;
+    return Found::kFault;
   }
   // Most often all of them are in one span.
   uint64_t start = addresses[first];
@@ -93,25 +100,59 @@ bool Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lane
       if (inside) {
         char* const host = span->memory;
         for (int lane = 0; lane < kLanes; ++lane) (*memory)[lane] = host + (addresses[lane] - base);
-        return true;
+        const bool told = span->armed || access.strength.IsStrong();
+        return told ? Tell(*span, lanes) : Found::kMemory;
       }
     }
   }
+  bool told = access.strength.IsStrong();
   for (int lane = first; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    char* const host = InSpace(access.space, addresses[lane], size, access.access, lane);
+    char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &told);
     if (host == nullptr) {
       FaultAt(GridFault::kIllegalAddress, lane, access, addresses[lane]);
-      return false;
+      return Found::kFault;
     }
     (*memory)[lane] = host;
   }
-  return true;
+  return told ? TellSome(access, addresses, lanes) : Found::kMemory;
+}
+
+// All lanes go to one span.
+Found Warp::Tell(const TranslationCache::Span& span, Lanes lanes) {
+  if (!block_.aliases().active()) return Found::kMemory;
+  told_.lanes = lanes;
+  told_.armed = span.armed ? lanes : 0;
+  told_.addresses.fill(span.address_id);
+  return Found::kTold;
+}
+
+// Each goes somewhere; all of these places are there.
+Found Warp::TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes) {
+  if (!block_.aliases().active()) return Found::kMemory;
+  told_.lanes = 0;
+  told_.armed = 0;
+  ForEachLane(lanes, [&](int lane) {
+    const Lanes bit = Lanes{1} << lane;
+    uint64_t address = addresses[lane];
+    const Space space = access.space == Space::kGeneric ? SpaceOf(&address) : access.space;
+    const bool strong = access.strength.IsStrong();
+    told_.addresses[lane] = kSharedAddress;
+    if (space == Space::kShared && strong) told_.lanes |= bit;
+    if (space != Space::kGlobal && space != Space::kConst) return;
+    const TranslationCache::Span* const span =
+        block_.cache().Find(DeviceAddress(address), access.size(), access.access);
+    told_.addresses[lane] = span->address_id;
+    if (span->armed) told_.armed |= bit;
+    if (span->armed || strong) told_.lanes |= bit;
+  });
+  return told_.lanes != 0 ? Found::kTold : Found::kMemory;
 }
 
 bool Warp::Read(uint64_t address, void* to, uint32_t size, int lane) {
-  const char* const from = InSpace(Space::kGeneric, address, size, Access::kRead, lane);
-  if (from != nullptr) std::memcpy(to, from, size);
+  bool armed = false;
+  const char* const from = InSpace(Space::kGeneric, address, size, Access::kRead, lane, &armed);
+  if (from != nullptr) CopyByWords(static_cast<char*>(to), from, size);
   return from != nullptr;
 }
 

@@ -1,0 +1,99 @@
+#include "sim/alias_reports.h"
+
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/diagnostic_words.h"
+#include "sim/coherence/program.h"
+#include "sim/explain.h"
+
+namespace twinmmu {
+namespace {
+
+DiagnosticKind KindOf(const coherence::AliasHazard& hazard) {
+  switch (hazard.hazard) {
+    case coherence::Hazard::kData:
+      return DiagnosticKind::kDataRace;
+    case coherence::Hazard::kCrossDevice:
+      return DiagnosticKind::kUnorderedAliasesOfDevices;
+    case coherence::Hazard::kAlias:
+      break;
+  }
+  return hazard.missing_fence ? DiagnosticKind::kMissingAliasFence
+                              : DiagnosticKind::kUnorderedAliases;
+}
+
+// The live mapping of that number; null: it is gone. A walk over all that is mapped, which is done
+// once for each pair of places in code.
+const MappingRecord* FindMapping(const Mmu& mmu, uint32_t number) {
+  const uint64_t end = mmu.PagesIn(mmu.window.range().size);
+  for (uint64_t page = 0; page < end;) {
+    const PageRun run = mmu.table.Find(page);
+    page = run.end;
+    if (!run.entry.mapped()) continue;
+    const MappingRecord& mapping = mmu.mappings[run.entry.index()];
+    if (mapping.number == number) return &mapping;
+    page = mapping.end();
+  }
+  return nullptr;
+}
+
+// The address of `memory` by that mapping; of plain memory it is the memory's own.
+std::optional<DeviceAddress> AddressOf(const Mmu& mmu, uint32_t mapping_number,
+                                       const char* memory) {
+  const MappingRecord* const mapping = FindMapping(mmu, mapping_number);
+  if (mapping == nullptr) return std::nullopt;
+  const auto inside = static_cast<uint64_t>(memory - mmu.MemoryOf(*mapping));
+  return mmu.RangeOf(*mapping).base + Bytes(inside);
+}
+
+std::string InWords(const std::optional<DeviceAddress>& address) {
+  return address.has_value() ? ToString(*address) : "an address that is unmapped by now";
+}
+
+const char* WhatIsMissing(const coherence::AliasHazard& hazard) {
+  if (hazard.missing_fence) return "they are in order, and what is missing is fence.proxy.alias";
+  return "no barrier, no release and acquire of sufficient scope, no event and no wait of the host "
+         "orders them";
+}
+
+// "kernel read, PTX line 12, ld.global.u32 reads 0x2000, which kernel write, PTX line 7,
+// st.global.u32 has written through 0x1000; they are in order, and ..."
+std::string InWords(const coherence::AliasHazard& hazard, const std::string& first,
+                    const std::string& second, const std::optional<DeviceAddress>& first_address,
+                    const std::optional<DeviceAddress>& second_address) {
+  const bool one_address = hazard.first.address == hazard.second.address;
+  return absl::StrCat(
+      second, hazard.second.writes ? " writes " : " reads ", InWords(second_address), ", which ",
+      first, hazard.first.writes ? " has written" : " has read", " through ",
+      one_address ? "the same address" : InWords(first_address), "; ", WhatIsMissing(hazard));
+}
+
+void Keep(Mmu& mmu, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
+  const std::optional<DeviceAddress> first = AddressOf(mmu, hazard.first.address, hazard.memory);
+  const std::optional<DeviceAddress> second = AddressOf(mmu, hazard.second.address, hazard.memory);
+  const std::string by = mmu.sites.InWords(hazard.second.site);
+  const Call call = FindCall(by) == Call::kOther ? Call::kLaunch : FindCall(by);
+  const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(1), Bytes(0)};
+  Diagnostic diagnostic =
+      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), 0, range,
+                   InWords(hazard, mmu.sites.InWords(hazard.first.site), by, first, second));
+  if (second.has_value()) diagnostic.history = HistoryOf(mmu, *second);
+  mmu.log.Keep(std::move(diagnostic));
+}
+
+}  // namespace
+
+void ReportAliasHazard(Mmu& mmu, const coherence::AliasHazard& hazard) {
+  const DiagnosticKind kind = KindOf(hazard);
+  if (!mmu.log.Count(kind)) return mmu.log.Drop(kind);
+  try {
+    Keep(mmu, kind, hazard);
+  } catch (const std::bad_alloc&) {
+    mmu.log.Drop(kind);
+  }
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,20 @@
+#include "sim/ptx/telling.h"
+
+#include "sim/ptx/block.h"
+
+namespace twinmmu::ptx {
+
+Telling::Telling(Warp* warp, const Step& step)
+    : told_(warp->told()),
+      lanes_(warp->block().threads().known() ? told_.lanes : 0),
+      first_(warp->block().threads().FirstOf(warp->number())),
+      session_(&warp->block().aliases()) {
+  access_.size = step.memory.size();
+  access_.strength = step.memory.strength;
+  const coherence::Site sites = warp->block().threads().sites();
+  if (sites == SiteTable::kUnknown) return;
+  access_.site =
+      sites + warp->frame().function->first_site + static_cast<uint32_t>(step.instruction);
+}
+
+}  // namespace twinmmu::ptx
