@@ -1,5 +1,6 @@
-// One memory at two addresses: a kernel stores through the one and loads through the other. Between
-// the two stands fence.proxy.alias; without it the load may give what was there before.
+// One memory at two addresses: a kernel stores through the one and loads through the other, again and
+// again. Between the two stands fence.proxy.alias, each time: without it the load may give what was
+// there before the store, or even what a later store will write.
 
 #include <cstdio>
 
@@ -27,6 +28,7 @@ next:
   st.global.u32 [%rd1], %r1;
   fence.proxy.alias;
   ld.global.u32 %r3, [%rd2];
+  fence.proxy.alias;
   setp.ne.u32 %p1, %r1, %r3;
   @%p1 add.u32 %r2, %r2, 1;
   setp.lt.u32 %p2, %r1, 1000;
