@@ -29,9 +29,9 @@ void AppendTo(const Release& release, std::vector<uint64_t>* key) {
 
 // Whether a later release of that thread holds all that `earlier` does, for whoever sees it.
 bool Replaces(const Release& later, const Release& earlier) {
-  return later.thread == earlier.thread && later.is_access == earlier.is_access &&
-         later.scope == earlier.scope && later.of_many == earlier.of_many &&
-         (!later.is_access || later.address == earlier.address) && later.now >= earlier.now;
+  return !later.of_many && !earlier.of_many && later.thread == earlier.thread &&
+         later.is_access == earlier.is_access && later.scope == earlier.scope &&
+         (!later.is_access || later.address == earlier.address) && later.number >= earlier.number;
 }
 
 }  // namespace
@@ -302,15 +302,16 @@ void Ordering::Remember(State* state, std::shared_ptr<const Release> release) {
   state->releases.push_back(std::move(release));
 }
 
-std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scope) const {
-  const Block& block = *FindBlock(thread);
-  const State& state = block.states[thread - block.first];
+std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scope) {
+  Block& block = *FindBlock(thread);
+  State& state = block.states[thread - block.first];
   Release release;
   release.past = state.past;
   release.now = state.now;
   release.passed = state.passed;
   release.half = state.half;
   release.thread = thread;
+  release.number = ++state.made;
   release.place = block.place;
   release.scope = scope;
   return std::make_shared<const Release>(std::move(release));
@@ -323,8 +324,9 @@ void Ordering::Join(Past* past, const Release& release) {
   past->half.Raise(release.thread, release.half);
 }
 
-void Ordering::Acquire(State* state, const Release& release) const {
-  Join(&state->past, release);
+void Ordering::Acquire(State* state, Seen* seen) const {
+  if (std::exchange(seen->acquired, true)) return;
+  Join(&state->past, *seen->release);
   Coarsen(&state->past);
 }
 
@@ -385,9 +387,9 @@ void Ordering::Fence(ThreadId first, uint32_t lanes, const Strength& strength, b
   };
   for_lanes([&](ThreadId thread, State* state) {
     if (!Acquires(strength.semantics)) return;
-    for (const Seen& seen : state->seen) {
+    for (Seen& seen : state->seen) {
       if (seen.release->thread == thread || Meets(*seen.release, block->place, strength.scope)) {
-        Acquire(state, *seen.release);
+        Acquire(state, &seen);
       }
     }
   });
@@ -437,14 +439,14 @@ void Ordering::Observe(ThreadId thread, AddressId address, const Strength& stren
       if (seen.release == release || Replaces(*seen.release, *release)) {
         known = true;
       } else if (Replaces(*release, *seen.release)) {
-        seen.release = release;
+        seen = {release, address};
         known = true;
       }
       if (known) break;
     }
     if (known) continue;
     if (state->seen.size() >= kMaxSeen) {
-      Acquire(state, *state->seen.front().release);
+      Acquire(state, &state->seen.front());
       state->seen.erase(state->seen.begin());
     }
     state->seen.push_back({release, address});
@@ -455,12 +457,12 @@ void Ordering::Inherit(const ReleaseList& releases, ReleaseList* inherited) {
   constexpr size_t kMaxInherited = 8;
   for (const std::shared_ptr<const Release>& release : releases) {
     const auto old = std::find_if(inherited->begin(), inherited->end(), [&](const auto& other) {
-      return Replaces(*release, *other) || other == release;
+      return Replaces(*release, *other) || Replaces(*other, *release) || other == release;
     });
-    if (old != inherited->end()) {
-      *old = release;
-    } else {
+    if (old == inherited->end()) {
       inherited->push_back(release);
+    } else if (Replaces(*release, **old)) {
+      *old = release;
     }
   }
   if (inherited->size() <= kMaxInherited) return;
@@ -489,7 +491,7 @@ void Ordering::Acquire(ThreadId thread, AddressId address, const Strength& stren
   Block* const block = FindBlock(thread);
   if (block == nullptr || !Acquires(strength.semantics)) return;
   State& state = block->states[thread - block->first];
-  for (const Seen& seen : state.seen) {
+  for (Seen& seen : state.seen) {
     if (seen.address != address) continue;
     const Release& release = *seen.release;
     // An access synchronises with one through the same address.
@@ -498,7 +500,7 @@ void Ordering::Acquire(ThreadId thread, AddressId address, const Strength& stren
       continue;
     }
     if (release.thread == thread || Meets(release, block->place, strength.scope)) {
-      Acquire(&state, release);
+      Acquire(&state, &seen);
     }
   }
 }

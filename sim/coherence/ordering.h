@@ -65,6 +65,7 @@ struct Release {
   Epoch passed = 0;
   Epoch half = 0;
   ThreadId thread = 0;
+  uint32_t number = 0;  // counts those of the thread, which may make several between two accesses
   Place place;
   Scope scope = Scope::kSys;
   bool is_access = false;  // else a fence
@@ -196,12 +197,14 @@ class Ordering {
   struct Seen {  // by a strong read, for an acquire later
     std::shared_ptr<const Release> release;
     AddressId address;
+    bool acquired = false;  // is in the past of the thread
   };
   struct State {
     Epoch now = 0;
     Epoch passed = 0;  // own accesses before the last alias fence
     Epoch half = 0;
-    Past past;  // without own accesses
+    uint32_t made = 0;  // releases
+    Past past;          // without own accesses
     std::vector<Seen> seen;
     ReleaseList releases;  // fences, and releases of single addresses
   };
@@ -255,9 +258,9 @@ class Ordering {
   bool RunsAny(ThreadId first, ThreadId last) const;
   void Coarsen(Past* past) const;
   static void Join(Past* past, const Release& release);
-  void Acquire(State* state, const Release& release) const;
+  void Acquire(State* state, Seen* seen) const;
   void Remember(State* state, std::shared_ptr<const Release> release);
-  std::shared_ptr<const Release> MakeRelease(ThreadId thread, Scope scope) const;
+  std::shared_ptr<const Release> MakeRelease(ThreadId thread, Scope scope);
   // Whether a fence or an access at `place` takes part in what the release does.
   static bool Meets(const Release& release, const Place& place, Scope scope);
   const AddressState* FindAddress(AddressId address) const;
