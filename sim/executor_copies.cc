@@ -1,6 +1,7 @@
 // Copies and fills: translated page by page, and only if every page is accessible.
 
 #include <cstring>
+#include <new>
 #include <shared_mutex>
 
 #include "sim/alias_reports.h"
@@ -79,7 +80,11 @@ void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const
 
 coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
   if (!mmu_.aliases.active()) return SiteTable::kUnknown;
-  return mmu_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
+  try {
+    return mmu_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
+  } catch (const std::bad_alloc&) {
+    return SiteTable::kUnknown;
+  }
 }
 
 void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* past) const {
