@@ -1,5 +1,6 @@
-// The suite on simulators that do not show the newest value where an alias fence is missing: a
-// column of the table for each policy of aliases but that of the reference, which sim_test runs.
+// What of the suite has aliases or kernels, on simulators that do not show the newest value where
+// an alias fence is missing: a column of the table for each policy of aliases but that of the
+// reference, which sim_test runs.
 
 #include <string>
 #include <utility>

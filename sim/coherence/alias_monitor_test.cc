@@ -246,6 +246,23 @@ TEST(AliasMonitorTest, AFlagElsewhereSynchronises) {
   EXPECT_THAT(scene.hazards, IsEmpty());
 }
 
+// A thread that only passes on what others did has a release of its own each time.
+TEST(AliasMonitorTest, AThreadPassesOnWhatItSawEachTime) {
+  Scene scene(Policy::kStale);
+  const ThreadId writer = scene.Start(), middle = scene.Start(), reader = scene.Start();
+  const uint64_t first = scene.flag() - scene.at(0), second = first + 64;
+  for (uint32_t round = 1; round <= 3; ++round) {
+    scene.Store(writer, kX, 64 * round, round);
+    scene.Store(writer, kFlag, first, round, kRelease);
+    EXPECT_EQ(scene.Load(middle, kFlag, first, kAcquire), round);
+    scene.AliasFence(middle);
+    scene.Store(middle, kFlag, second, round, kRelease);
+    EXPECT_EQ(scene.Load(reader, kFlag, second, kAcquire), round);
+    EXPECT_EQ(scene.Load(reader, kY, 64 * round), round);
+  }
+  EXPECT_THAT(scene.hazards, IsEmpty());
+}
+
 TEST(AliasMonitorTest, AFlagThatSomebodyElseWroteOrdersNothing) {
   Scene scene(Policy::kCoherent);
   const ThreadId writer = scene.Start(), reader = scene.Start();

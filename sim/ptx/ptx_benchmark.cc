@@ -90,7 +90,11 @@ void BM_Compute(benchmark::State& state) {
   state.counters["instructions"] = benchmark::Counter(
       static_cast<double>(state.iterations() * kBlocks * 256 * 6400), benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_Compute)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Compute)
+    ->RangeMultiplier(2)
+    ->Range(1, 8)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // A loop of 32 loads and 32 stores of 4 bytes, one word a thread.
 void BM_Access(benchmark::State& state) {
@@ -106,7 +110,7 @@ void BM_Access(benchmark::State& state) {
   state.counters["accesses"] = benchmark::Counter(
       static_cast<double>(state.iterations() * kBlocks * 256 * 6400), benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_Access)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Access)->RangeMultiplier(2)->Range(1, 8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // 1 GiB, each thread a word at a time.
 void BM_Fill(benchmark::State& state) {

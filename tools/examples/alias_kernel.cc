@@ -1,6 +1,6 @@
-// One memory at two addresses: a kernel stores through the one and loads through the other, again and
-// again. Between the two stands fence.proxy.alias, each time: without it the load may give what was
-// there before the store, or even what a later store will write.
+// One memory at two addresses: a kernel stores through the one and loads through the other, again
+// and again. Between the two stands fence.proxy.alias, each time: without it the load may give what
+// was there before the store, or even what a later store will write.
 
 #include <cstdio>
 
