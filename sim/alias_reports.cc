@@ -28,16 +28,11 @@ DiagnosticKind KindOf(const coherence::AliasHazard& hazard) {
 // The live mapping of that number; null: it is gone. A walk over all that is mapped, which is done
 // once for each pair of places in code.
 const MappingRecord* FindMapping(const Mmu& mmu, uint32_t number) {
-  const uint64_t end = mmu.PagesIn(mmu.window.range().size);
-  for (uint64_t page = 0; page < end;) {
-    const PageRun run = mmu.table.Find(page);
-    page = run.end;
-    if (!run.entry.mapped()) continue;
-    const MappingRecord& mapping = mmu.mappings[run.entry.index()];
-    if (mapping.number == number) return &mapping;
-    page = mapping.end();
-  }
-  return nullptr;
+  const MappingRecord* found = nullptr;
+  mmu.ForEachMapping([&](const MappingRecord& mapping) {
+    if (mapping.number == number) found = &mapping;
+  });
+  return found;
 }
 
 // The address of `memory` by that mapping; of plain memory it is the memory's own.
@@ -75,7 +70,8 @@ void Keep(Mmu& mmu, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
   const std::optional<DeviceAddress> first = AddressOf(mmu, hazard.first.address, hazard.memory);
   const std::optional<DeviceAddress> second = AddressOf(mmu, hazard.second.address, hazard.memory);
   const std::string by = mmu.sites.InWords(hazard.second.site);
-  const Call call = FindCall(by) == Call::kOther ? Call::kLaunch : FindCall(by);
+  const Call known = FindCall(by);
+  const Call call = known == Call::kOther ? Call::kLaunch : known;
   const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(1), Bytes(0)};
   Diagnostic diagnostic =
       DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), 0, range,

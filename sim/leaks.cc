@@ -7,19 +7,13 @@ namespace twinmmu {
 namespace {
 
 void AddMappings(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
-  const uint64_t end = mmu.PagesIn(mmu.window.range().size);
-  for (uint64_t page = 0; page < end;) {
-    const PageRun run = mmu.table.Find(page);
-    page = run.end;
-    if (!run.entry.mapped()) continue;
-    const MappingRecord& mapping = mmu.mappings[run.entry.index()];
-    page = mapping.end();
+  mmu.ForEachMapping([&](const MappingRecord& mapping) {
     Diagnostic leak = LeakOf(DiagnosticKind::kLeakedMapping, NameOf(Call::kMap), mapping.call);
     leak.range = mmu.RangeOf(mapping);
     leak.handle = mmu.memory.HandleOf(mapping.allocation);
     leak.history = HistoryOf(mmu, leak.range->base);
     leaks.push_back(std::move(leak));
-  }
+  });
 }
 
 void AddReservations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {

@@ -139,6 +139,23 @@ struct Mmu {
   const AllocationRecord& AllocationOf(const MappingRecord& mapping) const {
     return memory[mapping.allocation];
   }
+  // Calls visit(mapping) for each mapping that has a page in [first, stop), in order of addresses.
+  template <typename Visit>
+  void ForEachMapping(uint64_t first, uint64_t stop, const Visit& visit) const {
+    for (uint64_t page = first; page < stop;) {
+      const PageRun run = table.Find(page);
+      page = run.end;
+      if (!run.entry.mapped()) continue;
+      const MappingRecord& mapping = mappings[run.entry.index()];
+      page = mapping.end();
+      visit(mapping);
+    }
+  }
+  // The same for all that there are.
+  template <typename Visit>
+  void ForEachMapping(const Visit& visit) const {
+    ForEachMapping(0, PagesIn(window.range().size), visit);
+  }
   // The reservation that contains `address`, be it mapped or not; null if there is none.
   const AddressRange* ReservationAt(DeviceAddress address) const;
   bool IsReserved(DeviceAddress address) const { return ReservationAt(address) != nullptr; }

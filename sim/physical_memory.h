@@ -35,6 +35,9 @@ struct PhysicalPages {
   uint64_t number = 0;       // from 1; never used again
   uint64_t mappings = 0;     // of all allocations over them
   std::shared_ptr<PhysicalPages> next_unfreed;
+
+  // Whether the monitor of aliases is to be told of accesses.
+  bool IsArmed() const { return mappings > 1; }
 };
 
 // Of memory for GPUDirect RDMA: mappings by their numbers, 0 for none.

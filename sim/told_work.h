@@ -43,13 +43,13 @@ class ToldWork {
     if (past_ == nullptr || !mmu_.aliases.active()) return move();
     const coherence::MonitoredAccess written = Of(to);
     const coherence::MonitoredAccess read = Of(from);
-    const bool tells_write = written.armed || (written.address != 0 && size <= kFlagBytes);
+    const bool tells_write =
+        written.armed || (written.address != 0 && size <= coherence::kMaxFlagBytes);
     if (!tells_write && !read.armed) return move();
     Tell(written, tells_write, read, size, move);
   }
 
  private:
-  static constexpr uint64_t kFlagBytes = 8;
   static constexpr int kNoMultiprocessor = -1;
 
   template <typename Move>
@@ -73,7 +73,7 @@ class ToldWork {
     const MappingRecord* const mapping = mmu_.MappingAt(part.address);
     const PlainAllocation* const plain =
         mapping == nullptr ? mmu_.plain.Find(part.address) : nullptr;
-    access.armed = mapping != nullptr && mmu_.AllocationOf(*mapping).pages->mappings > 1;
+    access.armed = mapping != nullptr && mmu_.AllocationOf(*mapping).pages->IsArmed();
     if (mapping != nullptr) access.address = mapping->number;
     if (plain != nullptr) access.address = static_cast<uint32_t>(plain->buffer_id);
     return access;

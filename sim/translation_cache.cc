@@ -17,7 +17,7 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   span.generation = mmu_.generation();
   span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
   span.access = run.entry.access(device_.value());
-  span.armed = mmu_.AllocationOf(mapping).pages->mappings > 1;
+  span.armed = mmu_.AllocationOf(mapping).pages->IsArmed();
   span.address_id = mapping.number;
   if (!Holds(span, address, size, access)) return nullptr;
   if (used_ != nullptr) used_->Add(mapping.number);

@@ -132,18 +132,13 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
 absl::Status SimulatedVmm::PrepareUnmap(uint64_t first, uint64_t stop) {
   uint64_t overhanging = 0;
   std::optional<AddressRange> shown;
-  for (uint64_t page = first; page < stop;) {
-    const PageRun run = mmu_.table.Find(page);
-    page = run.end;
-    if (!run.entry.mapped()) continue;
-    const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
-    page = mapping.end();
+  mmu_.ForEachMapping(first, stop, [&](const MappingRecord& mapping) {
     if (mapping.overhangs) overhanging += mapping.pages;
-    if (!mapping.shown) continue;
+    if (!mapping.shown) return;
     const AddressRange range = mmu_.RangeOf(mapping);
     if (!shown.has_value()) shown = range;
     shown->size = range.end() - shown->base;
-  }
+  });
   mmu_.table.Prepare(overhanging);
   if (!shown.has_value()) return absl::OkStatus();
   const absl::Status hidden = mmu_.window.Hide(*shown);
@@ -270,19 +265,15 @@ void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
 // Reports if a kernel that runs has used what is about to be unmapped in the pages [first, stop).
 void SimulatedVmm::CheckRunningKernels(CallRecord& call, uint64_t first, uint64_t stop) const {
   if (mmu_.scheduler.IsIdle()) return;
-  for (uint64_t page = first; page < stop;) {
-    const PageRun run = mmu_.table.Find(page);
-    page = run.end;
-    if (!run.entry.mapped()) continue;
-    const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
-    page = mapping.end();
-    const std::optional<PendingUse> use = mmu_.scheduler.KernelThatUsed(mapping.number);
-    if (!use.has_value()) continue;
+  std::optional<PendingUse> use;  // of the first of them
+  mmu_.ForEachMapping(first, stop, [&](const MappingRecord& mapping) {
+    if (use.has_value()) return;
+    use = mmu_.scheduler.KernelThatUsed(mapping.number);
+    if (!use.has_value()) return;
     call.Warn({DiagnosticKind::kUnmapUnderRunningKernel, mmu_.RangeOf(mapping).base, std::nullopt,
                use->stream.device(), use->call_number},
               "stream ", use->stream.value(), " of ", use->stream.device(), " is not done");
-    return;
-  }
+  });
 }
 
 // Unmaps all that is mapped in the pages [first, stop); each mapping there is whole.

@@ -27,8 +27,6 @@ constexpr ThreadId kManyThreads = 0x40000000;
 constexpr uint32_t kMaxBlock = 1 << 16;
 // Older values are not kept for copies and fills of more bytes than this.
 constexpr uint64_t kMaxValueRange = 64 << 10;
-// What a copy or fill sets by that many bytes may be a flag.
-constexpr uint64_t kMaxFlag = 8;
 // A thread that has read an older value so many times gets the newest: caches do not last for ever.
 constexpr uint32_t kMaxOlder = 256;
 
@@ -623,7 +621,7 @@ void AliasMonitor::Impl::AfterRangeStore(const MonitoredAccess& access, uint64_t
     if (keeps_values_ && size <= kMaxValueRange) {
       StoreValues(whole, size, MarkOf(access), /*atomic=*/false);
     }
-  } else if (size <= kMaxFlag) {
+  } else if (size <= kMaxFlagBytes) {
     whole.strength = {Semantics::kRelease, Scope::kSys};
     whole.size = static_cast<uint32_t>(size);
     StoreFlag(whole, MarkOf(access), /*atomic=*/false);

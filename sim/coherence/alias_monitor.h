@@ -23,6 +23,9 @@
 
 namespace twinmmu::coherence {
 
+// What a copy or fill sets by no more than that may be a flag for a kernel that polls.
+inline constexpr uint64_t kMaxFlagBytes = 8;
+
 // An access of `size` bytes, none of which crosses a page of 4 KiB.
 struct MonitoredAccess {
   char* memory = nullptr;
