@@ -135,6 +135,11 @@ struct AllocationProperties {
 // CUmemAllocationGranularity_flags.
 enum class Granularity : uint32_t { kMinimum = 0, kRecommended = 1 };
 
+// CUmemRangeHandleType: what Vmm::GetHandleForAddressRange gives.
+enum class RangeHandleType : int32_t { kDmaBufFileDescriptor = 1 };
+// CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE: by way of PCIe, where there is another way.
+inline constexpr uint64_t kRangeFlagPcie = 1;
+
 // Names one reference to physical memory. value() is exactly the driver's
 // CUmemGenericAllocationHandle. A plain number: copying it takes no reference.
 class AllocationHandle {

@@ -5,6 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "api/executor.h"
+#include "api/multicast.h"
+#include "api/sparse_arrays.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
@@ -22,6 +24,13 @@ class Driver {
 
   // Never null when OK. Unimplemented: this implementation moves no data.
   virtual absl::StatusOr<Executor*> executor();
+
+  // Never null when OK. Unimplemented: this implementation has no multicast objects, or has not
+  // been asked to use those of real hardware.
+  virtual absl::StatusOr<Multicast*> multicast();
+
+  // Never null when OK. Unimplemented: this implementation has no sparse arrays.
+  virtual absl::StatusOr<SparseArrays*> sparse_arrays();
 };
 
 }  // namespace twinmmu

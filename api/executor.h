@@ -100,6 +100,10 @@ struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
   uint32_t dynamic_shared_bytes = 0;
+  // The kernel may start before the kernel ahead of it on the stream has ended: once all blocks of
+  // that have executed griddepcontrol.launch_dependents or exited. What that wrote is sure to be
+  // seen after griddepcontrol.wait. (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+  bool programmatic_stream_serialization = false;
 };
 
 // Fills `count` elements of `width` bytes (1, 2 or 4) with the low bytes of `value`.
