@@ -5,11 +5,11 @@
 //
 // Order. Work on one stream runs in the order of the calls. Calls without a stream run on the
 // device's default stream, and return when their host memory is no longer needed; as with the
-// driver's own calls, a fill or a copy inside the device may still be running then, and a small
-// copy from the host still be on its way. What the default stream is given later waits for it;
-// another device must wait for a synchronise or an event. Host memory passed to a call with a
-// stream must stay valid until that work is done, and is read or written at any time until then.
-// [STREAM-*]
+// driver's own calls, a fill or a copy inside the device may still be running then, and a copy from
+// the host still be on its way: unmapping its memory or lowering a right needs a synchronise before
+// it. What the default stream is given later waits for it; another device must wait for a
+// synchronise or an event. Host memory passed to a call with a stream must stay valid until that
+// work is done, and is read or written at any time until then. [STREAM-*]
 //
 // Rights. Every byte touched must be mapped and granted to the device that does the work. Where the
 // driver sees at the call that it is not, the call is InvalidArgument and nothing runs; an access

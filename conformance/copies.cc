@@ -187,6 +187,7 @@ CONFORMANCE_TEST(MappedTest, DATA_10, RefusesAMisalignedFill) {
 CONFORMANCE_TEST(TwoMappingsTest, DATA_11, AStreamRefusesAtTheCall) {
   const uint64_t sent = 0x99aabbccddeeff00u;
   ASSERT_THAT(executor().CopyHostToDevice(device(), mapping().base, &sent, Bytes(8)), IsOk());
+  ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
   ASSERT_THAT(Grant(mapping(), Access::kRead), IsOk());
   ASSERT_THAT(Grant(second(), Access::kNone), IsOk());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream stream, executor().CreateStream(device()));

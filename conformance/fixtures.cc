@@ -129,7 +129,11 @@ void ConformanceTest::ExpectFree(DeviceOrdinal device, Bytes expected) {
 
 absl::Status ConformanceTest::Write(const AddressRange& range, uint32_t seed) {
   const std::vector<uint32_t> words = Pattern(seed, range.size);
-  return executor().CopyHostToDevice(device(), range.base, words.data(), range.size);
+  absl::Status status = executor().CopyHostToDevice(device(), range.base, words.data(), range.size);
+  // The copy may still be on its way: another process or device would read what was there before,
+  // and the copy would fault if its memory were unmapped, or its right lowered, now.
+  status.Update(executor().SynchronizeStream(Stream(device())));
+  return status;
 }
 
 void ConformanceTest::ExpectHolds(const AddressRange& range, uint32_t seed) {
