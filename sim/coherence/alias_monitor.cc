@@ -20,6 +20,7 @@ namespace twinmmu::coherence {
 namespace {
 
 constexpr uint32_t kWordBytes = 4;
+constexpr uint32_t kLanes = 32;
 // Numbers end here; and from here on they start again where they can.
 constexpr ThreadId kLastThread = 0xffff0000;
 constexpr ThreadId kManyThreads = 0x40000000;
@@ -53,6 +54,16 @@ void WriteBytes(uint64_t value, uint32_t size, char* to) {
   }
 }
 
+// Where a row of lanes ends that begins with `lane`: each accesses what is behind the one before it,
+// in one page.
+uint32_t EndOfRow(uint32_t size, uint32_t lanes, char* const* memory, uint32_t lane) {
+  const uint64_t room = (kPageBytes - LocationOf(memory[lane]) % kPageBytes) / size;
+  const uint32_t last = static_cast<uint32_t>(std::min<uint64_t>(kLanes, lane + room));
+  uint32_t end = lane + 1;
+  while (end < last && (lanes >> end & 1) != 0 && memory[end] == memory[end - 1] + size) ++end;
+  return end;
+}
+
 // One number from several, as good as random.
 uint64_t Mix(uint64_t seed, uint64_t value) {
   uint64_t mixed = (seed ^ value) * 0x9e3779b97f4a7c15;
@@ -78,7 +89,6 @@ class AliasMonitor::Impl {
       : options_(options),
         report_(std::move(report)),
         keeps_values_(options.policy != Policy::kCoherent),
-        quick_(!keeps_values_ && options.check),
         ordering_(options.modes),
         checker_(options.limit / 2),
         values_(ViewMachine::kMaxWrites, options.limit / 4),
@@ -107,16 +117,14 @@ class AliasMonitor::Impl {
   void End(ThreadId first, uint32_t threads, Past* past);
   bool HostWaited(const Past& past);
 
-  // Notes a weak access, if it is one like most others. False: it is not, and nothing was done.
-  [[gnu::always_inline]] bool NoteQuickly(const MonitoredAccess& access, bool writes) {
-    Mark mark;
-    return quick_ && access.armed && !access.strength.IsStrong() &&
-           ordering_.TryNext(access.thread, access.address, access.site, &mark) &&
-           checker_.CheckQuickly(ordering_, LocationOf(access.memory), access.size, mark, writes);
+  // Whether weak accesses have only to be noted.
+  bool IsOnlyNoted(const MonitoredAccess& access) const {
+    return !keeps_values_ && !access.strength.IsStrong();
   }
+  void NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
   // Whether nothing is to be done after a store.
   bool IsQuicklyDone(const MonitoredAccess& access) const {
-    return quick_ && !access.strength.IsStrong() && flags_.empty();
+    return IsOnlyNoted(access) && flags_.empty();
   }
   const char* Load(const MonitoredAccess& access, char* older);
   void BeforeStore(const MonitoredAccess& access);
@@ -175,7 +183,6 @@ class AliasMonitor::Impl {
   const AliasOptions options_;
   const Report report_;
   const bool keeps_values_;
-  const bool quick_;
   std::mutex mutex_;  // guards the rest
   uint64_t armed_ = 0;
   ThreadId next_thread_ = 1;
@@ -520,6 +527,33 @@ void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const Mark& ma
 
 // --- Accesses ---
 
+// Row by row: the lanes from one on that access memory one behind the other.
+void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes,
+                                 char* const* memory, bool writes) {
+  if (!options_.check) return;
+  HazardChecker::Row row;
+  row.size = access.size;
+  row.writes = writes;
+  while (lanes != 0) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+    const uint32_t end = EndOfRow(access.size, lanes, memory, lane);
+    row.first = LocationOf(memory[lane]);
+    row.threads = end - lane;
+    row.mark = {access.thread + lane, 0, access.address, access.site};
+    uint32_t next = lane + checker_.CheckQuickly(&ordering_, row);
+    if (next < end) {
+      MonitoredAccess one = access;
+      one.memory = memory[next];
+      one.thread += next;
+      ++next;
+      if (ordering_.Runs(one.thread)) {
+        Check(one, ordering_.Next(one.thread, one.address, one.site), writes);
+      }
+    }
+    lanes = next == kLanes ? 0 : lanes >> next << next;
+  }
+}
+
 const char* AliasMonitor::Impl::Load(const MonitoredAccess& access, char* older) {
   if (!Notes(access)) return access.memory;
   if (!keeps_values_ && !access.strength.IsStrong()) {
@@ -681,13 +715,31 @@ AliasMonitor::Session::Session(AliasMonitor* monitor) : impl_(*monitor->impl_) {
 }
 AliasMonitor::Session::~Session() { impl_.mutex().unlock(); }
 
+bool AliasMonitor::Session::BeforeAll(const MonitoredAccess& access, uint32_t lanes,
+                                      char* const* memory, bool writes) {
+  if (!access.armed || !impl_.IsOnlyNoted(access)) return false;
+  impl_.Try([&] { impl_.NoteAll(access, lanes, memory, writes); });
+  return true;
+}
+void AliasMonitor::Session::AfterStores(const MonitoredAccess& access, uint32_t lanes,
+                                        char* const* memory) {
+  if (impl_.IsQuicklyDone(access)) return;
+  MonitoredAccess one = access;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+    one.thread = access.thread + lane;
+    one.memory = memory[lane];
+    impl_.Try([&] { impl_.AfterStore(one); });
+  }
+}
+
 const char* AliasMonitor::Session::Load(const MonitoredAccess& access, char* older) {
   const char* from = access.memory;
-  if (!impl_.NoteQuickly(access, false)) impl_.Try([&] { from = impl_.Load(access, older); });
+  impl_.Try([&] { from = impl_.Load(access, older); });
   return from;
 }
 void AliasMonitor::Session::BeforeStore(const MonitoredAccess& access) {
-  if (!impl_.NoteQuickly(access, true)) impl_.Try([&] { impl_.BeforeStore(access); });
+  impl_.Try([&] { impl_.BeforeStore(access); });
 }
 void AliasMonitor::Session::AfterStore(const MonitoredAccess& access) {
   if (!impl_.IsQuicklyDone(access)) impl_.Try([&] { impl_.AfterStore(access); });

@@ -41,10 +41,18 @@ class HazardChecker {
   // what it races with. Call it before the access synchronises by what it reads.
   void Check(const Ordering& ordering, LocationId first, uint32_t size, const Mark& mark,
              const Strength& strength, bool writes, std::vector<HazardReport>* reports);
-  // The same of a weak access, if it is one like most others: by words to a page that is known,
-  // with nothing to tell. False: it is not, so call Check.
-  [[gnu::always_inline]] bool CheckQuickly(const Ordering& ordering, LocationId first,
-                                           uint32_t size, const Mark& mark, bool writes);
+  // The same of a row of weak accesses: of the threads row.mark.thread + i, each of `size` bytes,
+  // one behind the other in one page. Notes those that are like most others, from the first on: by
+  // words to a page that is known, with nothing to tell. Returns how many these were; call Check for
+  // the one after them.
+  struct Row {
+    LocationId first = 0;
+    uint32_t size = 0;
+    uint32_t threads = 0;
+    Mark mark;  // of the first, but for its epoch, which it gets here
+    bool writes = false;
+  };
+  uint32_t CheckQuickly(Ordering* ordering, const Row& row);
   // A strong read, with mark `by`, saw these writes.
   void Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes, const Mark& by);
 
@@ -167,11 +175,11 @@ class HazardChecker {
     size_t index_;
   };
   bool IsEmpty(const Entry& entry) const { return entry.kind == 0 || entry.thread < first_kept_; }
-  [[gnu::always_inline]] bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
-                                              const Mark& mark, bool writes) const;
-  [[gnu::always_inline]] bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
-                                               const Mark& mark, bool writes,
-                                               uint32_t number) const;
+  bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry, const Mark& mark,
+                       bool writes) const;
+  bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index, const Mark& mark,
+                        bool writes, uint32_t number) const;
+  bool IsOwn(const Entry* cells, uint32_t cells_each, const Row& row, uint32_t number) const;
   struct Recent {  // a kind that was met
     Kind kind;
     uint32_t number = 0;
@@ -212,72 +220,6 @@ class HazardChecker {
   std::map<Kind, uint32_t> numbers_;
   std::array<Recent, 64> recent_{};
 };
-
-inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
-                                           const Mark& mark, bool writes) const {
-  if (IsEmpty(entry)) return true;
-  const Kind& kind = kinds_[entry.kind];
-  return (!writes && !kind.writes()) ||
-         ordering.IsBefore({entry.thread, entry.epoch, kind.address, kind.site}, mark.thread,
-                           mark.address);
-}
-
-inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
-                                            const Mark& mark, bool writes, uint32_t number) const {
-  const Entry own(mark.thread, mark.epoch, number);
-  Entry& first = page->firsts[index];
-  if (first.has_rest == 0) {
-    if (first.kind == number && first.thread == mark.thread) {
-      first.epoch = mark.epoch;
-      return true;
-    }
-    if (!IsQuicklyBefore(ordering, first, mark, writes)) return false;
-    if (writes || IsEmpty(first)) {
-      first = own;
-      return true;
-    }
-    if (page->rests.empty()) return false;
-    first.has_rest = 1;
-    page->rests[index].second = own;
-    return true;
-  }
-  Rest& rest = page->rests[index];
-  if (rest.more != nullptr) {
-    if (writes || !rest.more->takes_reads || !IsQuicklyBefore(ordering, first, mark, writes)) {
-      return false;
-    }
-    rest.more->entries[mark.thread % rest.more->entries.size()] = own;
-    return true;
-  }
-  Entry& second = rest.second;
-  if (second.kind == number && second.thread == mark.thread) {
-    second.epoch = mark.epoch;
-    return true;
-  }
-  if (!writes || !IsQuicklyBefore(ordering, first, mark, writes) ||
-      !IsQuicklyBefore(ordering, second, mark, writes)) {
-    return false;
-  }
-  first = own;
-  second = Entry();
-  return true;
-}
-
-inline bool HazardChecker::CheckQuickly(const Ordering& ordering, LocationId first, uint32_t size,
-                                        const Mark& mark, bool writes) {
-  const Kind kind(mark, Strength(), writes, kWhole);
-  const Recent& recent = RecentOf(kind);
-  Page* const page = pages_.Find(PageOf(first));
-  if ((first | size) % kCellBytes != 0 || page == nullptr || !(recent.kind == kind)) return false;
-  const uint64_t begin = first % kPageBytes / kCellBytes;
-  const uint64_t end = begin + size / kCellBytes;
-  if (end > page->quick_cells || size > kMaxCelled) return false;
-  for (uint64_t i = begin; i < end; ++i) {
-    // What was done of it already, Check may do again.
-    if (!CheckCellQuickly(ordering, page, i, mark, writes, recent.number)) return false;
-  }
-  return true;
-}
 
 }  // namespace twinmmu::coherence
 

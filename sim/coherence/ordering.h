@@ -121,19 +121,19 @@ class Ordering {
 
   // A new access of the thread, which runs.
   Mark Next(ThreadId thread, AddressId address, Site site = 0) {
-    return Mark{thread, ++Find(thread)->now, address, site};
-  }
-  // The same, if the thread runs.
-  bool TryNext(ThreadId thread, AddressId address, Site site, Mark* mark) {
-    State* const state = Find(thread);
-    if (state == nullptr) return false;
-    *mark = Mark{thread, ++state->now, address, site};
-    return true;
+    return Mark{thread, ++*EpochsOf(thread, 1), address, site};
   }
   // The last one of the thread; none: a mark of epoch 0.
   Mark Last(ThreadId thread, AddressId address, Site site = 0) const {
-    const State* const state = Find(thread);
-    return Mark{thread, state == nullptr ? 0 : state->now, address, site};
+    const Block* const block = FindBlock(thread);
+    return Mark{thread, block == nullptr ? 0 : block->now[thread - block->first], address, site};
+  }
+  // The epochs of the last accesses of `threads` threads from `first` on, for who makes the next
+  // ones of many. Null: not all of them run and started together.
+  Epoch* EpochsOf(ThreadId first, uint32_t threads) {
+    Block* const block = FindBlock(first);
+    if (block == nullptr || threads > block->threads - (first - block->first)) return nullptr;
+    return &block->now[first - block->first];
   }
   // Whether `earlier` comes before an access that `thread` makes now through `address`, as the
   // memory model preserves it; Reached: by base causality, whatever the address.
@@ -200,7 +200,6 @@ class Ordering {
     bool acquired = false;  // is in the past of the thread
   };
   struct State {
-    Epoch now = 0;
     Epoch passed = 0;  // own accesses before the last alias fence
     Epoch half = 0;
     uint32_t made = 0;  // releases
@@ -214,6 +213,7 @@ class Ordering {
     Place place;
     Clock start;         // what was complete when they started
     Clock::Range ended;  // most of it
+    std::vector<Epoch> now;  // the accesses of each, counted
     std::vector<State> states;
   };
   struct AddressState {
@@ -257,6 +257,7 @@ class Ordering {
   void FenceSequential(ThreadId first, uint32_t lanes, Scope scope);
   bool RunsAny(ThreadId first, ThreadId last) const;
   void Coarsen(Past* past) const;
+  static bool HasPast(Epoch now, const State& state) { return now != 0 || !state.past.empty(); }
   static void Join(Past* past, const Release& release);
   void Acquire(State* state, Seen* seen) const;
   void Remember(State* state, std::shared_ptr<const Release> release);

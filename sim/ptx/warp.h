@@ -33,7 +33,8 @@ enum class Found : uint8_t {
 // Of which ones, and what of them.
 struct ToldLanes {
   Lanes lanes = 0;
-  Lanes armed = 0;  // memory that has several mappings
+  Lanes armed = 0;     // memory that has several mappings
+  bool alike = false;  // all of them go to one address's memory
   std::array<coherence::AddressId, kLanes> addresses;
 };
 

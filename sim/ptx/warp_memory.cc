@@ -123,6 +123,7 @@ Found Warp::Tell(const TranslationCache::Span& span, Lanes lanes) {
   if (!block_.aliases().active()) return Found::kMemory;
   told_.lanes = lanes;
   told_.armed = span.armed ? lanes : 0;
+  told_.alike = true;
   told_.addresses.fill(span.address_id);
   return Found::kTold;
 }
@@ -132,6 +133,7 @@ Found Warp::TellSome(const MemoryAccess& access, const uint64_t* addresses, Lane
   if (!block_.aliases().active()) return Found::kMemory;
   told_.lanes = 0;
   told_.armed = 0;
+  told_.alike = false;
   ForEachLane(lanes, [&](int lane) {
     const Lanes bit = Lanes{1} << lane;
     uint64_t address = addresses[lane];
