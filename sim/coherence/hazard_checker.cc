@@ -8,8 +8,6 @@ namespace {
 constexpr uint32_t kBytesOfCell = 4;
 constexpr uint32_t kMaxCells = kPageBytes / kBytesOfCell;
 constexpr uint64_t kPageCost = 256;  // of a page without cells, about
-// So many different accesses are not met; if so, all is forgotten.
-constexpr size_t kMaxKinds = size_t{1} << 20;
 
 // The bytes of the cell of `index` that lie from `first` to `last` of the page.
 uint8_t MaskOf(uint32_t index, uint32_t first, uint32_t last) {
@@ -106,8 +104,7 @@ uint32_t HazardChecker::FindKind(const Kind& kind) {
   return found->second;
 }
 
-uint32_t HazardChecker::KindOf(const Now& now, uint8_t mask) {
-  const Kind kind(now.mark, now.strength, now.writes, mask);
+uint32_t HazardChecker::NumberOf(const Kind& kind) {
   Recent& recent = RecentOf(kind);
   if (recent.number == 0 || !(recent.kind == kind)) recent = {kind, FindKind(kind)};
   return recent.number;
@@ -122,11 +119,11 @@ void HazardChecker::MakeRoom(uint64_t number) {
   }
 }
 
-inline HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
+HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
   if (index >= page->firsts.size()) {
     const size_t before = page->bytes();
     // Whoever touches much of a page touches most of it.
-    size_t size = 16;
+    size_t size = kLineCells;
     while (size <= index) size *= 8;
     size = std::min<size_t>(size, kMaxCells);
     page->firsts.resize(size);
@@ -137,7 +134,7 @@ inline HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, si
   return Cell(page, index);
 }
 
-inline bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
+bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
   if (earlier.address != now.address || earlier.writes() != now.writes() ||
       (earlier.mask() & ~now.mask()) != 0) {
     return false;
@@ -286,6 +283,7 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
   }
   if (all && !left) {
     bytes_ -= std::min<uint64_t>(bytes_, page->bytes());
+    std::vector<Line>().swap(page->lines);
     std::vector<Entry>().swap(page->firsts);
     std::vector<Rest>().swap(page->rests);
   }
@@ -303,6 +301,15 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
                     static_cast<uint16_t>(last)});
 }
 
+HazardChecker::Page* HazardChecker::GetPage(uint64_t number) {
+  Page* page = pages_.Find(number);
+  if (page != nullptr) return page;
+  page = pages_.Get(number);
+  bytes_ += kPageCost;
+  if (bytes_ > limit_) MakeRoom(number);
+  return page;
+}
+
 void HazardChecker::DropForgotten(Page* page) const {
   page->ranges.erase(std::remove_if(page->ranges.begin(), page->ranges.end(),
                                     [&](const RangeEntry& range) { return IsEmpty(range.entry); }),
@@ -315,17 +322,12 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
   const Now now{ordering, mark, strength, writes, reports};
   if (kinds_.size() > kMaxKinds) Collapse();
   const uint64_t number = PageOf(first);
-  Page* page = pages_.Find(number);
-  if (page == nullptr) {
-    page = pages_.Get(number);
-    bytes_ += kPageCost;
-    if (bytes_ > limit_) MakeRoom(number);
-  }
+  Page* const page = GetPage(number);
   if (!page->ranges.empty()) DropForgotten(page);
   const auto begin = static_cast<uint32_t>(first % kPageBytes);
   const uint32_t end = begin + size;
+  SpreadLines(page, number, begin, end - 1);
   if (size > kMaxCelled) {
-    page->quick_cells = 0;
     CheckRange(now, page, begin, end - 1);
     return;
   }
@@ -336,7 +338,6 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
     Cell cell = CellOf(page, number, index);
     CheckCell(now, page, &cell, byte, KindOf(now, mask));
   }
-  page->quick_cells = page->ranges.empty() ? page->firsts.size() : 0;
 }
 
 void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes,
@@ -346,6 +347,8 @@ void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<M
   if (page == nullptr || writes.empty()) return;
   const uint64_t begin = first % kPageBytes / kCellBytes;
   const uint64_t end = (first % kPageBytes + size - 1) / kCellBytes;
+  SpreadLines(page, PageOf(first), static_cast<uint32_t>(begin) * kCellBytes,
+              static_cast<uint32_t>(end) * kCellBytes);
   const auto is_seen = [&](const Entry& entry) {
     return std::any_of(writes.begin(), writes.end(), [&](const Mark& write) {
       return write.thread == entry.thread && write.epoch == entry.epoch;
@@ -405,7 +408,13 @@ void HazardChecker::Collapse() {
 
 void HazardChecker::AppendTo(std::vector<uint64_t>* key) const {
   for (const auto& [number, page] : pages_) {
+    for (const Line& line : page.lines) {
+      for (const Entry& entry : {line.first, line.second}) {
+        key->push_back(uint64_t{entry.thread} << 32 | entry.epoch);
+      }
+    }
     for (size_t index = 0; index < page.firsts.size(); ++index) {
+      if (!page.lines.empty() && !page.lines[index / kLineCells].spread) continue;
       const Cell cell(const_cast<Page*>(&page), index);
       if (cell.size() == 0) continue;
       key->push_back((number * kMaxCells + index) << 32 | cell.size());

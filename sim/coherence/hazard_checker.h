@@ -29,7 +29,8 @@ struct HazardReport {
 
 // One cell per 4 bytes that were accessed; what covers much of a page has one entry there. A cell
 // keeps the accesses that a later one could race with: up to kMaxAccesses, of which a read goes
-// first (so only reports can be lost).
+// first (so only reports can be lost). What the lanes of a warp did together with a line of cells is
+// noted once for all of them, until somebody does something else with part of it.
 class HazardChecker {
  public:
   static constexpr size_t kMaxAccesses = 8;
@@ -43,13 +44,12 @@ class HazardChecker {
              const Strength& strength, bool writes, std::vector<HazardReport>* reports);
   // The same of a row of weak accesses: of the threads row.mark.thread + i, each of `size` bytes,
   // one behind the other in one page. Notes those that are like most others, from the first on: by
-  // words to a page that is known, with nothing to tell. Returns how many these were; call Check for
-  // the one after them.
+  // words, with nothing to tell. Returns how many these were; call Check for the one after them.
   struct Row {
     LocationId first = 0;
     uint32_t size = 0;
     uint32_t threads = 0;
-    Mark mark;  // of the first, but for its epoch, which it gets here
+    Mark mark;  // of the first, but for its epoch: they get new ones here
     bool writes = false;
   };
   uint32_t CheckQuickly(Ordering* ordering, const Row& row);
@@ -71,6 +71,9 @@ class HazardChecker {
   static constexpr uint32_t kCellBytes = 4;
   static constexpr uint32_t kNoKind = 0x7fffffff;
   static constexpr uint8_t kWhole = 0xf;  // Kind::mask
+  static constexpr uint32_t kLineCells = 32;
+  // So many different accesses are not met; if so, all is forgotten.
+  static constexpr size_t kMaxKinds = size_t{1} << 20;
   // What covers more of a page than this is one entry.
   static constexpr uint32_t kMaxCelled = 64;
 
@@ -139,16 +142,24 @@ class HazardChecker {
     uint16_t first;  // bytes of the page
     uint16_t last;
   };
+  // Of the threads from entry.thread on, each in that epoch.
+  struct Line {
+    Entry first;
+    Entry second;             // not without a first
+    uint32_t cells_each = 1;  // that a thread accessed
+    bool spread = false;      // the cells have it; what these had before is void
+  };
   // Most cells have one access, so that the others lie elsewhere.
   struct Page {
     size_t bytes() const {
-      return firsts.capacity() * sizeof(Entry) + rests.capacity() * sizeof(Rest);
+      return lines.capacity() * sizeof(Line) + firsts.capacity() * sizeof(Entry) +
+             rests.capacity() * sizeof(Rest);
     }
 
+    std::vector<Line> lines;    // all of them; none: as if spread
     std::vector<Entry> firsts;  // as many as were needed
     std::vector<Rest> rests;    // as many, or none
     std::vector<RangeEntry> ranges;
-    size_t quick_cells = 0;  // how many there are; 0 where there are ranges
   };
   // Accesses by time.
   class Cell {
@@ -179,7 +190,19 @@ class HazardChecker {
                        bool writes) const;
   bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index, const Mark& mark,
                         bool writes, uint32_t number) const;
-  bool IsOwn(const Entry* cells, uint32_t cells_each, const Row& row, uint32_t number) const;
+  bool IsOwn(const Entry* cells, const Row& row, uint32_t number) const;
+  uint32_t CheckCellsQuickly(Ordering* ordering, Page* page, const Row& row, uint32_t number);
+  bool IsLineBefore(const Ordering& ordering, const Entry& entry, const Row& row) const;
+  bool CheckLine(const Ordering& ordering, Line* line, const Row& row, const Entry& own) const;
+  bool NoteInLine(Ordering* ordering, Page* page, const Row& row, uint32_t number);
+  bool AreRangesBefore(const Ordering& ordering, const Page& page, const Row& row) const;
+  void Spread(Page* page, uint64_t number, size_t index);
+  // Those that hold any of the bytes from `first` to `last` of the page.
+  void SpreadLines(Page* page, uint64_t number, uint32_t first, uint32_t last) {
+    if (page->lines.empty()) return;
+    constexpr uint32_t kLineBytes = kLineCells * kCellBytes;
+    for (size_t i = first / kLineBytes; i <= last / kLineBytes; ++i) Spread(page, number, i);
+  }
   struct Recent {  // a kind that was met
     Kind kind;
     uint32_t number = 0;
@@ -196,7 +219,11 @@ class HazardChecker {
   Recent& RecentOf(const Kind& kind) {
     return recent_[(kind.site + (kind.writes() ? recent_.size() / 2 : 0)) % recent_.size()];
   }
-  uint32_t KindOf(const Now& now, uint8_t mask);
+  uint32_t NumberOf(const Kind& kind);
+  uint32_t KindOf(const Now& now, uint8_t mask) {
+    return NumberOf(Kind(now.mark, now.strength, now.writes, mask));
+  }
+  Page* GetPage(uint64_t number);
   void DropForgotten(Page* page) const;
   void SetTakesReads(Cell* cell) const;
   uint32_t FindKind(const Kind& kind);

@@ -58,14 +58,13 @@ inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page
 
 // Whether each cell has nothing, or one access of the thread that accesses it now, through the same
 // address; and where these are reads, of that kind. Then what is there gives way to them.
-inline bool HazardChecker::IsOwn(const Entry* cells, uint32_t cells_each, const Row& row,
-                                 uint32_t number) const {
+bool HazardChecker::IsOwn(const Entry* cells, const Row& row, uint32_t number) const {
   // All of one kind, as the lanes of a warp made them together.
   const uint32_t known =
       row.writes && kinds_[cells->kind].address == row.mark.address ? cells->kind : number;
   bool is_own = true;
   for (uint32_t i = 0; i < row.threads; ++i) {
-    for (uint32_t k = 0; k < cells_each; ++k, ++cells) {
+    for (uint32_t k = 0; k < row.size; k += kCellBytes, ++cells) {
       const bool mine = (cells->kind == known) & (cells->thread == row.mark.thread + i);
       const bool empty = (cells->kind == 0) | (cells->thread < first_kept_);
       is_own &= (cells->has_rest == 0) & (mine | empty);
@@ -74,30 +73,26 @@ inline bool HazardChecker::IsOwn(const Entry* cells, uint32_t cells_each, const 
   return is_own;
 }
 
-uint32_t HazardChecker::CheckQuickly(Ordering* ordering, const Row& whole) {
-  Row row = whole;
-  const Kind kind(row.mark, Strength(), row.writes, kWhole);
-  const Recent& recent = RecentOf(kind);
-  Page* const page = pages_.Find(PageOf(row.first));
-  if ((row.first | row.size) % kCellBytes != 0 || row.size > kMaxCelled || page == nullptr ||
-      !(recent.kind == kind)) {
-    return 0;
-  }
-  const size_t begin = row.first % kPageBytes / kCellBytes;
-  const uint32_t cells_each = row.size / kCellBytes;
-  if (begin + cells_each > page->quick_cells) return 0;
-  row.threads = std::min(row.threads,
-                         static_cast<uint32_t>((page->quick_cells - begin) / cells_each));
+// Returns how many of the threads were noted.
+uint32_t HazardChecker::CheckCellsQuickly(Ordering* ordering, Page* page, const Row& row,
+                                          uint32_t number) {
   Epoch* const epochs = ordering->EpochsOf(row.mark.thread, row.threads);
   if (epochs == nullptr) return 0;
-  if (Entry* cell = &page->firsts[begin]; IsOwn(cell, cells_each, row, recent.number)) {
+  const uint32_t cells_each = row.size / kCellBytes;
+  const auto begin = static_cast<uint32_t>(row.first % kPageBytes);
+  const uint32_t end = begin + row.threads * row.size;
+  SpreadLines(page, PageOf(row.first), begin, end - 1);
+  CellOf(page, PageOf(row.first), (end - 1) / kCellBytes);
+  size_t index = begin / kCellBytes;
+  if (row.threads > 1 && IsOwn(&page->firsts[index], row, number)) {
+    Entry* cell = &page->firsts[index];
     for (uint32_t i = 0; i < row.threads; ++i) {
       const Epoch epoch = ++epochs[i];
       // One by one: a whole entry made on the stack is read before its parts are written there.
       for (uint32_t k = 0; k < cells_each; ++k, ++cell) {
         cell->thread = row.mark.thread + i;
         cell->epoch = epoch;
-        cell->kind = recent.number;
+        cell->kind = number;
       }
     }
     return row.threads;
@@ -105,13 +100,152 @@ uint32_t HazardChecker::CheckQuickly(Ordering* ordering, const Row& whole) {
   Mark mark = row.mark;
   for (uint32_t i = 0; i < row.threads; ++i, ++mark.thread) {
     mark.epoch = ++epochs[i];
-    for (uint32_t k = 0; k < cells_each; ++k) {
-      const size_t index = begin + i * size_t{cells_each} + k;
+    for (uint32_t k = 0; k < cells_each; ++k, ++index) {
       // What was done of it already, Check may do again.
-      if (!CheckCellQuickly(*ordering, page, index, mark, row.writes, recent.number)) return i;
+      if (!CheckCellQuickly(*ordering, page, index, mark, row.writes, number)) return i;
     }
   }
   return row.threads;
+}
+
+// --- Lines ---
+
+bool HazardChecker::IsLineBefore(const Ordering& ordering, const Entry& entry,
+                                 const Row& row) const {
+  if (IsEmpty(entry)) return true;
+  const Kind& kind = kinds_[entry.kind];
+  if (!row.writes && !kind.writes()) return true;
+  if (entry.thread == row.mark.thread && kind.address == row.mark.address) return true;
+  for (uint32_t i = 0; i < row.threads; ++i) {
+    if (!ordering.IsBefore({entry.thread + i, entry.epoch, kind.address, kind.site},
+                           row.mark.thread + i, row.mark.address)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// As CheckCellQuickly, for all cells at once.
+bool HazardChecker::CheckLine(const Ordering& ordering, Line* line, const Row& row,
+                              const Entry& own) const {
+  const uint32_t cells_each = row.size / kCellBytes;
+  if (line->spread) return false;
+  if (IsEmpty(line->first)) {
+    *line = {own, Entry(), cells_each, false};
+    return true;
+  }
+  if (line->cells_each != cells_each) return false;
+  if (row.writes) {
+    if (!IsLineBefore(ordering, line->first, row) || !IsLineBefore(ordering, line->second, row)) {
+      return false;
+    }
+    line->first = own;
+    line->second = Entry();
+    return true;
+  }
+  const auto is_replaced = [&](const Entry& entry) {
+    return entry.thread == own.thread && Replaces(kinds_[own.kind], kinds_[entry.kind]);
+  };
+  if (is_replaced(line->first)) {
+    line->first = own;
+    return true;
+  }
+  if (!IsEmpty(line->second) && !is_replaced(line->second)) return false;
+  if (!IsLineBefore(ordering, line->first, row)) return false;
+  line->second = own;
+  return true;
+}
+
+// Notes an access of a whole line. False: it is not to be noted so, and nothing was done.
+bool HazardChecker::NoteInLine(Ordering* ordering, Page* page, const Row& row, uint32_t number) {
+  Epoch* const epochs = ordering->EpochsOf(row.mark.thread, row.threads);
+  if (epochs == nullptr) return false;
+  if (page->lines.empty()) {
+    Line line;
+    line.spread = !page->firsts.empty();
+    page->lines.resize(kPageBytes / kCellBytes / kLineCells, line);
+    bytes_ += page->lines.capacity() * sizeof(Line);
+  }
+  const size_t index = row.first % kPageBytes / kCellBytes;
+  Line* const line = &page->lines[index / kLineCells];
+  // They may have made different numbers of accesses: some are left out.
+  const Epoch epoch = 1 + *std::max_element(epochs, epochs + row.threads);
+  const Entry own(row.mark.thread, epoch, number);
+  if (line->spread &&
+      (index >= page->firsts.size() || IsOwn(&page->firsts[index], row, number))) {
+    *line = Line();
+  }
+  if (!CheckLine(*ordering, line, row, own)) return false;
+  std::fill_n(epochs, row.threads, epoch);
+  return true;
+}
+
+void HazardChecker::Spread(Page* page, uint64_t number, size_t index) {
+  Line& line = page->lines[index];
+  if (line.spread) return;
+  const size_t begin = index * kLineCells;
+  if (!IsEmpty(line.first)) CellOf(page, number, begin + kLineCells - 1);
+  const auto of_cell = [&](const Entry& entry, size_t i) {
+    return Entry(entry.thread + static_cast<ThreadId>(i / line.cells_each), entry.epoch,
+                 entry.kind);
+  };
+  const size_t before = page->bytes();
+  for (size_t i = 0; i < kLineCells && begin + i < page->firsts.size(); ++i) {
+    page->firsts[begin + i] = Entry();
+    if (IsEmpty(line.first)) continue;
+    Cell cell(page, begin + i);
+    cell.Add(of_cell(line.first, i));
+    if (!IsEmpty(line.second)) cell.Add(of_cell(line.second, i));
+  }
+  bytes_ += page->bytes() - before;
+  line = Line();
+  line.spread = true;
+}
+
+// --- Rows ---
+
+bool HazardChecker::AreRangesBefore(const Ordering& ordering, const Page& page,
+                                    const Row& row) const {
+  for (const RangeEntry& range : page.ranges) {
+    const Kind& kind = kinds_[range.entry.kind];
+    if (!row.writes && !kind.writes()) continue;
+    const Mark mark{range.entry.thread, range.entry.epoch, kind.address, kind.site};
+    for (uint32_t i = 0; i < row.threads; ++i) {
+      if (!ordering.IsBefore(mark, row.mark.thread + i, row.mark.address)) return false;
+    }
+  }
+  return true;
+}
+
+uint32_t HazardChecker::CheckQuickly(Ordering* ordering, const Row& row) {
+  constexpr uint32_t kLineBytes = kLineCells * kCellBytes;
+  if ((row.first | row.size) % kCellBytes != 0 || row.size > kMaxCelled ||
+      kinds_.size() > kMaxKinds) {
+    return 0;
+  }
+  Page* const page = GetPage(PageOf(row.first));
+  if (!page->ranges.empty()) {
+    DropForgotten(page);
+    if (!AreRangesBefore(*ordering, *page, row)) return 0;
+  }
+  const uint32_t number = NumberOf(Kind(row.mark, Strength(), row.writes, kWhole));
+  uint32_t done = 0;
+  while (done < row.threads) {
+    Row part = row;
+    part.first += uint64_t{done} * row.size;
+    part.mark.thread += done;
+    part.threads -= done;
+    const auto to_next = static_cast<uint32_t>(kLineBytes - part.first % kLineBytes);
+    // Up to the next line; beyond it, where one access crosses it.
+    part.threads = std::min(part.threads, (to_next + row.size - 1) / row.size);
+    const bool is_line = to_next == kLineBytes && part.threads * row.size == kLineBytes;
+    if (!is_line || !NoteInLine(ordering, page, part, number)) {
+      const uint32_t noted = CheckCellsQuickly(ordering, page, part, number);
+      if (noted < part.threads) return done + noted;
+    }
+    done += part.threads;
+  }
+  return done;
 }
 
 }  // namespace twinmmu::coherence
