@@ -119,8 +119,8 @@ class AliasMonitor::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Before the weak loads or stores of a warp, of armed memory through one address: for the bits i of
-  // `lanes`, thread access.thread + i accesses memory[i]. True: all of them may be made; after
+  // Before the weak loads or stores of a warp, of armed memory through one address: for the bits i
+  // of `lanes`, thread access.thread + i accesses memory[i]. True: all of them may be made; after
   // stores, call AfterStores with the same. False: nothing was done, so they are told one by one.
   bool BeforeAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
   void AfterStores(const MonitoredAccess& access, uint32_t lanes, char* const* memory);

@@ -29,8 +29,8 @@ struct HazardReport {
 
 // One cell per 4 bytes that were accessed; what covers much of a page has one entry there. A cell
 // keeps the accesses that a later one could race with: up to kMaxAccesses, of which a read goes
-// first (so only reports can be lost). What the lanes of a warp did together with a line of cells is
-// noted once for all of them, until somebody does something else with part of it.
+// first (so only reports can be lost). What the lanes of a warp did together with a line of cells
+// is noted once for all of them, until somebody does something else with part of it.
 class HazardChecker {
  public:
   static constexpr size_t kMaxAccesses = 8;

@@ -18,12 +18,18 @@ inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry
 inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
                                             const Mark& mark, bool writes, uint32_t number) const {
   const Entry own(mark.thread, mark.epoch, number);
+  const auto replaces = [&](Entry* entry) {
+    if (entry->thread != mark.thread ||
+        (entry->kind != number && !Replaces(kinds_[number], kinds_[entry->kind]))) {
+      return false;
+    }
+    entry->epoch = mark.epoch;
+    entry->kind = number;
+    return true;
+  };
   Entry& first = page->firsts[index];
   if (first.has_rest == 0) {
-    if (first.kind == number && first.thread == mark.thread) {
-      first.epoch = mark.epoch;
-      return true;
-    }
+    if (replaces(&first)) return true;
     if (!IsQuicklyBefore(ordering, first, mark, writes)) return false;
     if (writes || IsEmpty(first)) {
       first = own;
@@ -43,10 +49,8 @@ inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page
     return true;
   }
   Entry& second = rest.second;
-  if (second.kind == number && second.thread == mark.thread) {
-    second.epoch = mark.epoch;
-    return true;
-  }
+  if (replaces(&second)) return true;
+  if (!writes && !kinds_[second.kind].writes() && replaces(&first)) return true;
   if (!writes || !IsQuicklyBefore(ordering, first, mark, writes) ||
       !IsQuicklyBefore(ordering, second, mark, writes)) {
     return false;
@@ -62,15 +66,14 @@ bool HazardChecker::IsOwn(const Entry* cells, const Row& row, uint32_t number) c
   // All of one kind, as the lanes of a warp made them together.
   const uint32_t known =
       row.writes && kinds_[cells->kind].address == row.mark.address ? cells->kind : number;
-  bool is_own = true;
   for (uint32_t i = 0; i < row.threads; ++i) {
     for (uint32_t k = 0; k < row.size; k += kCellBytes, ++cells) {
       const bool mine = (cells->kind == known) & (cells->thread == row.mark.thread + i);
       const bool empty = (cells->kind == 0) | (cells->thread < first_kept_);
-      is_own &= (cells->has_rest == 0) & (mine | empty);
+      if (cells->has_rest != 0 || !(mine | empty)) return false;
     }
   }
-  return is_own;
+  return true;
 }
 
 // Returns how many of the threads were noted.
@@ -171,8 +174,7 @@ bool HazardChecker::NoteInLine(Ordering* ordering, Page* page, const Row& row, u
   // They may have made different numbers of accesses: some are left out.
   const Epoch epoch = 1 + *std::max_element(epochs, epochs + row.threads);
   const Entry own(row.mark.thread, epoch, number);
-  if (line->spread &&
-      (index >= page->firsts.size() || IsOwn(&page->firsts[index], row, number))) {
+  if (line->spread && (index >= page->firsts.size() || IsOwn(&page->firsts[index], row, number))) {
     *line = Line();
   }
   if (!CheckLine(*ordering, line, row, own)) return false;

@@ -211,8 +211,8 @@ class Ordering {
     ThreadId first = 0;
     uint32_t threads = 0;
     Place place;
-    Clock start;         // what was complete when they started
-    Clock::Range ended;  // most of it
+    Clock start;             // what was complete when they started
+    Clock::Range ended;      // most of it
     std::vector<Epoch> now;  // the accesses of each, counted
     std::vector<State> states;
   };
