@@ -38,7 +38,10 @@ uint64_t Count(const Dim3& extent) {
 
 // A machine with a seed does the same each time: then the blocks run on one thread.
 int HostThreads(const Mmu& mmu, const LaunchConfig& config) {
-  if (mmu.profile.stream_policy == StreamPolicy::kSeeded) return 1;
+  if (mmu.profile.stream_policy == StreamPolicy::kSeeded ||
+      mmu.profile.alias_policy == coherence::Policy::kRandom) {
+    return 1;
+  }
   const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min(processors, Count(config.grid)));
 }

@@ -263,6 +263,29 @@ TEST(AliasMonitorRowsTest, OneLaneRacesWithItsWordOfALine) {
   EXPECT_EQ(scene.found.size(), 1u);
 }
 
+TEST(AliasMonitorRowsTest, AWarpRacesWithACopyThatNothingOrders) {
+  Scene scene(true);
+  scene.Copy(0, kPage, kX, /*writes=*/true);
+  scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/false);
+  EXPECT_EQ(scene.found.size(), 1u);
+}
+
+TEST(AliasMonitorRowsTest, AWarpBehindACopyIsInOrder) {
+  Scene scene(true);
+  scene.Copy(0, kPage, kX, /*writes=*/true);
+  scene.Meet();
+  scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/false);
+  EXPECT_THAT(scene.found, IsEmpty());
+}
+
+TEST(AliasMonitorRowsTest, AReadAgainRacesWithWhatWasWrittenInBetween) {
+  Scene scene(true);
+  scene.Access(OfWarp(kX, 0), 1, SideBySide(&scene, 128), /*writes=*/false);
+  scene.Access(OfWarp(kX, 1), 1, SideBySide(&scene, 128), /*writes=*/true);
+  scene.Access(OfWarp(kX, 0), 1, SideBySide(&scene, 128), /*writes=*/false);
+  EXPECT_EQ(scene.found.size(), 2u);
+}
+
 TEST(AliasMonitorRowsTest, LanesThatMadeMoreAccessesAreInOrder) {
   Scene scene(true);
   for (int i = 0; i < 3; ++i) {
