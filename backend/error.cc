@@ -97,6 +97,19 @@ std::string ArgumentText(const cuda_abi::CUmemAllocationProp* prop) {
                       ", usage=", prop->allocFlags.usage, "}");
 }
 
+std::string ArgumentText(const cuda_abi::CUlaunchConfig* config) {
+  const cuda_abi::CUlaunchConfig& launch = *config;
+  std::string text =
+      absl::StrCat("{gridDim=", launch.gridDimX, "x", launch.gridDimY, "x", launch.gridDimZ,
+                   ", blockDim=", launch.blockDimX, "x", launch.blockDimY, "x", launch.blockDimZ,
+                   ", sharedMemBytes=", launch.sharedMemBytes,
+                   ", hStream=", Hex(reinterpret_cast<uintptr_t>(launch.hStream)), ", attrs=[");
+  for (unsigned int i = 0; i < launch.numAttrs; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", launch.attrs[i].id);
+  }
+  return absl::StrCat(text, "]}");
+}
+
 std::string ArgumentText(absl::Span<const cuda_abi::CUmemAccessDesc> array) {
   const auto append = [](std::string* out, const cuda_abi::CUmemAccessDesc& desc) {
     absl::StrAppend(out, "{location=", LocationText(desc.location), ", flags=", desc.flags, "}");

@@ -229,6 +229,11 @@ std::vector<Case> StreamCases() {
          return e.Launch(kStream, kKernel, {{1, 2, 3}, {4, 5, 6}, 7}, {});
        },
        InContext("cuLaunchKernel(0x9000, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x6000, out, out)")},
+      {"LaunchProgrammatically",
+       [](Vmm&, Executor& e) {
+         return e.Launch(kStream, kKernel, {{1, 2, 3}, {4, 5, 6}, 7, true}, {});
+       },
+       InContext("cuLaunchKernelEx({1 2 3 4 5 6 7 1 0x6000 6=1}, 0x9000, out, out)")},
   };
 }
 

@@ -42,6 +42,15 @@ std::string Text(const CUmemAllocationProp* prop) {
                       " ", prop->allocFlags.compressionType, " ",
                       prop->allocFlags.gpuDirectRDMACapable, " ", prop->allocFlags.usage, "}");
 }
+std::string Text(const cuda_abi::CUlaunchConfig* config) {
+  const cuda_abi::CUlaunchConfig& launch = *config;
+  const std::vector<unsigned int> numbers = {
+      launch.gridDimX,  launch.gridDimY,  launch.gridDimZ,       launch.blockDimX,
+      launch.blockDimY, launch.blockDimZ, launch.sharedMemBytes, launch.numAttrs};
+  return absl::StrCat("{", absl::StrJoin(numbers, " "), " ", Text(launch.hStream), " ",
+                      launch.attrs[0].id, "=",
+                      launch.attrs[0].value.programmaticStreamSerializationAllowed, "}");
+}
 std::string Text(const char* text) { return absl::StrCat("\"", text, "\""); }
 template <typename T>
 std::string Text(T value) {

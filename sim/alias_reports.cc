@@ -50,8 +50,8 @@ std::string InWords(const std::optional<DeviceAddress>& address) {
 
 const char* WhatIsMissing(const coherence::AliasHazard& hazard) {
   if (hazard.missing_fence) return "they are in order, and what is missing is fence.proxy.alias";
-  return "no barrier, no release and acquire of sufficient scope, no event and no wait of the host "
-         "orders them";
+  return "no barrier, no release and acquire of sufficient scope, no event, no griddepcontrol.wait "
+         "and no wait of the host orders them";
 }
 
 // "kernel read, PTX line 12, ld.global.u32 reads 0x2000, which kernel write, PTX line 7,

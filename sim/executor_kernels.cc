@@ -274,11 +274,16 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   if (!packed.ok()) return packed.status();
   ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
   const uint64_t number = NumberOf(kLaunchCall);
-  const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number,
-                                               mmu_.order.Submit(queue->order));
+  using Kind = OperationOrder::Kind;
+  const bool early = config.programmatic_stream_serialization;
+  const auto run = std::make_shared<KernelRun>(
+      &mmu_, std::move(launch), number,
+      mmu_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };
+  work.lets_next_start = [run] { return run->LetsNextStart(); };
+  if (early) work.run_early = [run](Turn turn) { return run->RunEarly(turn); };
   work.stream = stream;
   work.call = kLaunchCall;
   work.call_number = number;

@@ -119,6 +119,7 @@ KernelRun::KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number,
       kernel_(launch.kernel->name),
       call_number_(call_number),
       operation_(std::move(operation)),
+      early_(launch.config.programmatic_stream_serialization),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       left_(std::min(mmu->profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
             threads_),
@@ -156,13 +157,40 @@ bool KernelRun::Pay(bool waited, uint64_t amount) {
   return true;
 }
 
+void KernelRun::Begin() {
+  if (std::exchange(begun_, true)) return;
+  // Copies that found no kernel, and so do not expect to share their memory with one, are done.
+  { const std::unique_lock lock(mmu_.mutex); }
+  grid_.StartAfter(mmu_.order.Begin(operation_));
+  if (early_) grid_.HoldWaits();
+}
+
+// At its end it is not done: that comes after the end of the kernel ahead.
+Progress KernelRun::RunEarly(Turn turn) {
+  if (ran_to_end_ || mmu_.contexts.HasFault()) return Progress::kWaiting;
+  Begin();
+  const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
+  switch (grid_.Run(amount)) {
+    case ptx::Grid::State::kFaulted:
+      Fault(grid_.fault());
+      return Progress::kAdvanced;
+    case ptx::Grid::State::kWaiting:
+      last_turn_ = std::chrono::steady_clock::now();  // that costs nothing
+      return Progress::kWaiting;
+    case ptx::Grid::State::kDone:
+      ran_to_end_ = true;
+      return Progress::kAdvanced;
+    case ptx::Grid::State::kRunning:
+      break;
+  }
+  if (!Pay(/*waited=*/false, amount)) OverBudget();
+  return Progress::kAdvanced;
+}
+
 Progress KernelRun::Run(Turn turn) {
   if (mmu_.contexts.HasFault()) return Progress::kDone;
-  if (!std::exchange(begun_, true)) {
-    // Copies that found no kernel, and so do not expect to share their memory with one, are done.
-    { const std::unique_lock lock(mmu_.mutex); }
-    grid_.StartAfter(mmu_.order.Begin(operation_));
-  }
+  Begin();
+  if (early_ && !std::exchange(reached_, true)) grid_.ReleaseWaits(mmu_.order.Reached(operation_));
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   const ptx::Grid::State state = grid_.Run(amount);
   switch (state) {

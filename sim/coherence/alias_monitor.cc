@@ -727,6 +727,10 @@ void AliasMonitor::Session::AliasAcquireFence(ThreadId first, uint32_t lanes) {
   impl_.ForLanes(first, lanes, true,
                  [&](ThreadId thread) { impl_.ordering().AliasAcquireFence(thread); });
 }
+void AliasMonitor::Session::Boundary(ThreadId first, uint32_t lanes, const Past& past) {
+  impl_.ForLanes(first, lanes, true,
+                 [&](ThreadId thread) { impl_.ordering().Boundary(thread, past); });
+}
 void AliasMonitor::Session::Arrive(ThreadId first, uint32_t lanes, Meeting* meeting) {
   impl_.ForLanes(first, lanes, false, [&](ThreadId thread) {
     if (meeting->gathered == nullptr) meeting->gathered = std::make_unique<Meeting::Gathered>();

@@ -139,6 +139,8 @@ class AliasMonitor::Session {
   void AliasFence(ThreadId first, uint32_t lanes);
   void AliasReleaseFence(ThreadId first, uint32_t lanes);
   void AliasAcquireFence(ThreadId first, uint32_t lanes);
+  // griddepcontrol.wait: they have waited for the operations in `past`.
+  void Boundary(ThreadId first, uint32_t lanes, const Past& past);
   void Arrive(ThreadId first, uint32_t lanes, Meeting* meeting);
   void Leave(ThreadId first, uint32_t lanes, Meeting* meeting);
 

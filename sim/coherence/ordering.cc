@@ -154,7 +154,7 @@ void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const
 void Ordering::Boundary(ThreadId thread, const Past& past) {
   Block* const block = FindBlock(thread);
   if (block == nullptr) return;
-  SetStart(block, past);
+  block->start.Join(past.all);
   State& state = block->states[thread - block->first];
   state.past.Join(past);
   if (modes_.boundary == BoundaryMode::kPtx) {
@@ -243,7 +243,8 @@ bool Ordering::HasPassed(const Mark& earlier, ThreadId thread, const Block& bloc
   // Past a fence of its own, or past that of a thread that it met in between.
   return (earlier.thread == thread && earlier.epoch <= state.passed) ||
          earlier.epoch <= state.past.passed.Get(earlier.thread) ||
-         earlier.epoch <= block.start.Get(earlier.thread);
+         (earlier.epoch <= block.start.Get(earlier.thread) &&
+          (earlier.thread == thread || earlier.epoch <= state.past.all.Get(earlier.thread)));
 }
 
 void Ordering::AliasFence(ThreadId thread) {

@@ -112,7 +112,8 @@ class Ordering {
   void End(ThreadId first, Past* past);
   // The same, for numbers that are never compared at less than the scope of a GPU again.
   void EndAndLeave(ThreadId first, Past* past);
-  // griddepcontrol.wait: what the thread, and those started with it, waited for has this past.
+  // griddepcontrol.wait: what the thread waited for has this past. To those that started with it,
+  // it is a boundary too, behind what orders them after the thread.
   void Boundary(ThreadId thread, const Past& past);
   // Forgets all. Nothing may run.
   void Forget();

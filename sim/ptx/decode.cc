@@ -43,7 +43,7 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"prefetchu", &Decoder::Ignored},
       {"applypriority", &Decoder::Ignored},
       {"pmevent", &Decoder::Ignored},
-      {"griddepcontrol", &Decoder::Ignored},
+      {"griddepcontrol", &Decoder::GridControl},
       {"discard", &Decoder::Discard},
       {"bra", &Decoder::Bra},
       {"brx", &Decoder::BranchIndexed},

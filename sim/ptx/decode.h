@@ -61,6 +61,7 @@ class Decoder {
   void Red();
   void Atomic(bool gives_old);
   void Fence();
+  void GridControl();
   void Ignored();
   void Discard();
   void Bra();

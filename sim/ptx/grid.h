@@ -71,11 +71,20 @@ class Grid {
 
   // Before the first Run: what was complete before the grid starts, for the monitor of aliases.
   void StartAfter(const coherence::Past& before);
+  // From now on griddepcontrol.wait waits, until ReleaseWaits says what it has waited for. Not
+  // while Run is.
+  void HoldWaits();
+  void ReleaseWaits(const coherence::Past& ahead);
 
   // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
   // way, and lets go of it now and then so that calls that change memory get their turn: what they
-  // take away is not there for the next access. Does not throw.
+  // take away is not there for the next access. A slice ends where LetsNextStart becomes true. Does
+  // not throw.
   State Run(uint64_t instructions);
+
+  // Whether each block has executed griddepcontrol.launch_dependents, or has ended. May be called
+  // while Run is.
+  bool LetsNextStart() const;
 
   // Once it is kFaulted.
   const GridFault& fault() const;

@@ -52,6 +52,9 @@ Flow PerformReturn(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformExit(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformTrap(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformSleep(Warp& warp, const Step& step, Lanes lanes);
+// griddepcontrol.launch_dependents, .wait
+Flow PerformLetNextStart(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformGridWait(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformNothing(Warp& warp, const Step& step, Lanes lanes);
 // operands: the slot; detail: the Special.
 Flow PerformReadSpecial(Warp& warp, const Step& step, Lanes lanes);

@@ -34,6 +34,14 @@ static_assert(offsetof(CUmemAllocationProp, allocFlags.reserved) == 28);
 
 static_assert(sizeof(CUmemFabricHandle) == 64 && alignof(CUmemFabricHandle) == 1);
 
+static_assert(sizeof(CUlaunchAttribute) == 72 && offsetof(CUlaunchAttribute, value) == 8);
+static_assert(sizeof(CUlaunchConfig) == 56 && alignof(CUlaunchConfig) == 8);
+static_assert(offsetof(CUlaunchConfig, blockDimX) == 12);
+static_assert(offsetof(CUlaunchConfig, sharedMemBytes) == 24);
+static_assert(offsetof(CUlaunchConfig, hStream) == 32);
+static_assert(offsetof(CUlaunchConfig, attrs) == 40);
+static_assert(offsetof(CUlaunchConfig, numAttrs) == 48);
+
 static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_READY == 600);
 static_assert(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == 1 && CU_MEM_HANDLE_TYPE_FABRIC == 8);
 static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_EVENT_DEFAULT == 0 && CU_EVENT_WAIT_DEFAULT == 0);

@@ -64,6 +64,15 @@ struct Ours<::CUmemAllocationProp> {
   using Type = CUmemAllocationProp;
 };
 
+template <>
+struct Ours<::CUlaunchAttribute> {
+  using Type = CUlaunchAttribute;
+};
+template <>
+struct Ours<::CUlaunchConfig> {
+  using Type = CUlaunchConfig;
+};
+
 template <typename Theirs, typename Mine>
 inline constexpr bool kSame = std::is_same_v<typename Ours<Theirs>::Type, Mine>;
 
@@ -95,6 +104,22 @@ TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.usage);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.reserved);
 TWINMMU_SIZE(CUmemFabricHandle);
+TWINMMU_SIZE(CUlaunchAttribute);
+TWINMMU_FIELD(CUlaunchAttribute, id);
+TWINMMU_SUBFIELD(CUlaunchAttribute, value.cooperative);
+TWINMMU_SUBFIELD(CUlaunchAttribute, value.clusterDim);
+TWINMMU_SUBFIELD(CUlaunchAttribute, value.programmaticStreamSerializationAllowed);
+TWINMMU_SIZE(CUlaunchConfig);
+TWINMMU_FIELD(CUlaunchConfig, gridDimX);
+TWINMMU_FIELD(CUlaunchConfig, gridDimY);
+TWINMMU_FIELD(CUlaunchConfig, gridDimZ);
+TWINMMU_FIELD(CUlaunchConfig, blockDimX);
+TWINMMU_FIELD(CUlaunchConfig, blockDimY);
+TWINMMU_FIELD(CUlaunchConfig, blockDimZ);
+TWINMMU_FIELD(CUlaunchConfig, sharedMemBytes);
+TWINMMU_FIELD(CUlaunchConfig, hStream);
+TWINMMU_FIELD(CUlaunchConfig, attrs);
+TWINMMU_FIELD(CUlaunchConfig, numAttrs);
 
 #define TWINMMU_VALUE(constant) \
   static_assert(static_cast<long long>(::constant) == static_cast<long long>(constant))
@@ -105,6 +130,21 @@ TWINMMU_VALUE(CU_MEM_HANDLE_TYPE_FABRIC);
 TWINMMU_VALUE(CU_STREAM_NON_BLOCKING);
 TWINMMU_VALUE(CU_EVENT_DEFAULT);
 TWINMMU_VALUE(CU_EVENT_WAIT_DEFAULT);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_IGNORE);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_PRIORITY);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+#if CUDA_VERSION >= 13000
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
+TWINMMU_VALUE(CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING);
+#endif
 TWINMMU_VALUE(CU_JIT_ERROR_LOG_BUFFER);
 TWINMMU_VALUE(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 TWINMMU_VALUE(CU_GET_PROC_ADDRESS_DEFAULT);
