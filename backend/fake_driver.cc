@@ -42,15 +42,6 @@ std::string Text(const CUmemAllocationProp* prop) {
                       " ", prop->allocFlags.compressionType, " ",
                       prop->allocFlags.gpuDirectRDMACapable, " ", prop->allocFlags.usage, "}");
 }
-std::string Text(const cuda_abi::CUlaunchConfig* config) {
-  const cuda_abi::CUlaunchConfig& launch = *config;
-  const std::vector<unsigned int> numbers = {
-      launch.gridDimX,  launch.gridDimY,  launch.gridDimZ,       launch.blockDimX,
-      launch.blockDimY, launch.blockDimZ, launch.sharedMemBytes, launch.numAttrs};
-  return absl::StrCat("{", absl::StrJoin(numbers, " "), " ", Text(launch.hStream), " ",
-                      launch.attrs[0].id, "=",
-                      launch.attrs[0].value.programmaticStreamSerializationAllowed, "}");
-}
 std::string Text(const char* text) { return absl::StrCat("\"", text, "\""); }
 template <typename T>
 std::string Text(T value) {
@@ -61,6 +52,16 @@ std::string Text(T value) {
   } else {
     return absl::StrCat("0x", absl::Hex(value));
   }
+}
+
+std::string Text(const cuda_abi::CUlaunchConfig* config) {
+  const cuda_abi::CUlaunchConfig& launch = *config;
+  const std::vector<unsigned int> numbers = {
+      launch.gridDimX,  launch.gridDimY,  launch.gridDimZ,       launch.blockDimX,
+      launch.blockDimY, launch.blockDimZ, launch.sharedMemBytes, launch.numAttrs};
+  return absl::StrCat("{", absl::StrJoin(numbers, " "), " ", Text(launch.hStream), " ",
+                      launch.attrs[0].id, "=",
+                      launch.attrs[0].value.programmaticStreamSerializationAllowed, "}");
 }
 
 template <Symbol kSymbol, typename... P>
