@@ -72,9 +72,9 @@ void Keep(Mmu& mmu, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
   const std::string by = mmu.sites.InWords(hazard.second.site);
   const Call known = FindCall(by);
   const Call call = known == Call::kOther ? Call::kLaunch : known;
-  const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(1), Bytes(0)};
+  const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(hazard.size), Bytes(0)};
   Diagnostic diagnostic =
-      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), 0, range,
+      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), hazard.call, range,
                    InWords(hazard, mmu.sites.InWords(hazard.first.site), by, first, second));
   if (second.has_value()) diagnostic.history = HistoryOf(mmu, *second);
   mmu.log.Keep(std::move(diagnostic));

@@ -168,6 +168,19 @@ TEST_F(AliasesTest, StreamsAreNotOrdered) {
                     HasSubstr("no event")));
 }
 
+// What is said names the call that made the second access, and has the size of that access.
+TEST_F(AliasesTest, HazardsAreOfACallAndAnAccess) {
+  EXPECT_FALSE(executor().UnloadModule(Module(kDevice0, 12345)).ok());
+  Store(a_, x_.base, 1);
+  Load(b_, y_.base);
+  EXPECT_EQ(Found(), 0u);
+  const std::vector<Diagnostic> noticed = simulator_->diagnostics();
+  ASSERT_THAT(noticed, ElementsAre(IsDiagnostic(DiagnosticKind::kUseOfUnknownModule),
+                                   IsDiagnostic(DiagnosticKind::kUnorderedAliases)));
+  EXPECT_THAT(noticed[1], AllOf(DiagnosticNumberIs(noticed[0].number + 2),
+                                DiagnosticRangeIs(AddressRange{y_.base, Bytes(4), Bytes(0)})));
+}
+
 // An event orders them: the value is the new one, and there is nothing to say.
 TEST_F(AliasesTest, AnEventOrdersStreams) {
   Store(a_, x_.base, 1);

@@ -160,7 +160,7 @@ class AliasMonitor::Impl {
   }
   void Check(const MonitoredAccess& access, const Mark& mark, bool writes);
   void CheckRange(const MonitoredAccess& access, uint64_t size, const Mark& mark, bool writes);
-  void Tell(const char* memory);
+  void Tell(const MonitoredAccess& access, uint64_t at, uint64_t size);
   static void Split(ViewMachine* view, const char* memory, uint64_t size, Pieces* pieces);
   bool LoadValues(const MonitoredAccess& access, uint64_t size, const Mark& mark, bool atomic,
                   char* older);
@@ -299,7 +299,7 @@ void AliasMonitor::Impl::Check(const MonitoredAccess& access, const Mark& mark, 
   if (!options_.check) return;
   checker_.Check(ordering_, LocationOf(access.memory), access.size, mark, access.strength, writes,
                  &reports_);
-  if (!reports_.empty()) Tell(access.memory);
+  if (!reports_.empty()) Tell(access, 0, access.size);
 }
 
 void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size, const Mark& mark,
@@ -311,19 +311,22 @@ void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size
     const uint64_t part = std::min(end - first, kPageBytes - first % kPageBytes);
     checker_.Check(ordering_, first, static_cast<uint32_t>(part), mark, Strength(), writes,
                    &reports_);
-    if (!reports_.empty()) Tell(access.memory + (first - LocationOf(access.memory)));
+    if (!reports_.empty()) Tell(access, first - LocationOf(access.memory), part);
     first += part;
   }
 }
 
-void AliasMonitor::Impl::Tell(const char* memory) {
+// Of the `size` bytes that are `at` bytes into the access.
+void AliasMonitor::Impl::Tell(const MonitoredAccess& access, uint64_t at, uint64_t size) {
   for (const HazardReport& report : reports_) {
     AliasHazard hazard;
     hazard.hazard = report.hazard;
     hazard.missing_fence = report.missing_fence;
     hazard.first = {report.first.address, report.first.site, report.first_writes};
     hazard.second = {report.second.address, report.second.site, report.second_writes};
-    hazard.memory = memory;
+    hazard.memory = access.memory + at;
+    hazard.size = size;
+    hazard.call = access.call;
     const Place* const first = ordering_.PlaceOf(report.first.thread);
     const Place* const second = ordering_.PlaceOf(report.second.thread);
     if (hazard.hazard == Hazard::kAlias && first != nullptr && second != nullptr &&

@@ -35,6 +35,7 @@ struct MonitoredAccess {
   AddressId address = 0;
   Strength strength;
   Site site = 0;
+  uint64_t call = 0;  // that asked for it: a number for whoever reports
 };
 
 // Two accesses of the same bytes that nothing orders, at least one of them a write.
@@ -48,7 +49,10 @@ struct AliasHazard {
   bool missing_fence = false;  // all else is in order: an alias fence is what is missing
   Side first;
   Side second;
-  const char* memory = nullptr;  // the first byte of the access that came second
+  // Of the access that came second; of a copy or fill the part in one page.
+  const char* memory = nullptr;
+  uint64_t size = 0;
+  uint64_t call = 0;
 };
 
 struct AliasOptions {

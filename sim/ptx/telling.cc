@@ -11,6 +11,7 @@ Telling::Telling(Warp* warp, const Step& step)
       session_(&warp->block().aliases()) {
   access_.size = step.memory.size();
   access_.strength = step.memory.strength;
+  access_.call = warp->block().grid().launch->call_number;
   const coherence::Site sites = warp->block().threads().sites();
   if (sites == SiteTable::kUnknown) return;
   access_.site =
