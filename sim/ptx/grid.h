@@ -25,6 +25,7 @@ struct Launch {
   LaunchConfig config;           // no dimension 0; within the limits of the device
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
   DeviceAddress image;           // where the program's variables lie
+  uint64_t call_number = 0;      // in the history of the machine
 };
 
 // Why a grid ended before its end.

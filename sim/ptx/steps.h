@@ -33,8 +33,10 @@ Perform FindStore(Type type, int width);
 Perform FindAtomic(absl::string_view operation, Type type);
 // detail: FenceKind; memory.order and .strength: of kMemory.
 enum class FenceKind : uint8_t {
-  kMemory,      // fence, membar
-  kAlias,       // fence.proxy.alias
+  kMemory,        // fence, membar
+  kAlias,         // fence.proxy.alias
+  kAliasAcquire,  // its halves, fence.proxy.alias.acquire.sys
+  kAliasRelease,
   kOtherProxy,  // none that has accesses here
 };
 Flow PerformFence(Warp& warp, const Step& step, Lanes lanes);

@@ -25,6 +25,10 @@ void TellFence(Warp& warp, const Step& step, Lanes lanes) {
                            step.memory.order == Order::kSequential);
     case FenceKind::kAlias:
       return session.AliasFence(first, lanes);
+    case FenceKind::kAliasAcquire:
+      return session.AliasAcquireFence(first, lanes);
+    case FenceKind::kAliasRelease:
+      return session.AliasReleaseFence(first, lanes);
     case FenceKind::kOtherProxy:
       break;
   }
