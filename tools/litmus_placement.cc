@@ -54,9 +54,6 @@ absl::Status CheckCanRun(const coherence::LitmusTest& test) {
   }
   if (!test.runnable) return absl::UnimplementedError("it says that it is not runnable");
   for (const Thread& thread : test.program.threads) {
-    if (!thread.after_trigger.empty()) {
-      return absl::UnimplementedError("programmatic launches cannot be made through api/");
-    }
     for (const Instruction& instruction : thread.instructions) {
       if (instruction.kind == Instruction::kAliasReleaseFence ||
           instruction.kind == Instruction::kAliasAcquireFence) {
