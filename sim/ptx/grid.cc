@@ -73,7 +73,11 @@ class Grid::Impl {
   void ReleaseWaits(const coherence::Past& ahead) {
     context_.holds_waits = false;
     context_.ahead = ahead;
-    past_.Join(ahead);
+    try {
+      past_.Join(ahead);
+    } catch (const std::bad_alloc&) {
+      NoteNoMemory();
+    }
   }
   bool LetsNextStart() const { return holding_ == 0; }
 
@@ -119,11 +123,15 @@ class Grid::Impl {
         RunFor(&cache, std::move(block));
       }
     } catch (const std::bad_alloc&) {
-      const std::lock_guard lock(mutex_);
-      if (fault_.kind != GridFault::kNone) return;
-      fault_.kind = GridFault::kOutOfMemory;
-      fault_.kernel.swap(name_);
+      NoteNoMemory();
     }
+  }
+
+  void NoteNoMemory() {
+    const std::lock_guard lock(mutex_);
+    if (fault_.kind != GridFault::kNone) return;
+    fault_.kind = GridFault::kOutOfMemory;
+    fault_.kernel.swap(name_);
   }
 
   // A block to go on with, or an empty one, or null, to begin block *index. False: there is none
