@@ -17,6 +17,7 @@
 #include "api/vmm.h"
 #include "sim/backing.h"
 #include "sim/handle_table.h"
+#include "sim/memory_label.h"
 #include "sim/profile.h"
 
 namespace twinmmu {
@@ -30,11 +31,16 @@ struct PhysicalPages {
   AllocationProperties properties;  // of the allocation that it was made for
   BackingKind kind = BackingKind::kPrivate;
   Backing backing;
+  bool imported = false;  // made by another simulator
   bool exported = false;
   uint64_t exported_by = 0;  // the number of the last call that exported a descriptor
   uint64_t number = 0;       // from 1; never used again
   uint64_t mappings = 0;     // of all allocations over them
   std::shared_ptr<PhysicalPages> next_unfreed;
+
+  // Whether a descriptor of them is open outside, or another simulator has them mapped, as far as
+  // the host says.
+  bool IsKeptElsewhere() const { return exported && backing.HasDescriptorElsewhere(); }
 
   // Whether the monitor of aliases is to be told of accesses.
   bool IsArmed() const { return mappings > 1; }
@@ -65,6 +71,7 @@ struct AllocationRecord {
 // never does. Not thread-safe, but for the const members.
 class PhysicalMemory {
  public:
+  // `profile` must outlive this object.
   explicit PhysicalMemory(const Profile& profile);
   ~PhysicalMemory();
   PhysicalMemory(const PhysicalMemory&) = delete;
@@ -104,15 +111,24 @@ class PhysicalMemory {
   void RemoveMapping(uint32_t number);
   void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
 
-  // A new descriptor of the pages. ResourceExhausted: the process can have no more.
+  // A new descriptor of the pages. ResourceExhausted: the process can have no more, or the host has
+  // no memory for the label.
   absl::StatusOr<int> Export(uint32_t number, uint64_t call);
   // A name of the pages that other machines do not know. Unlike a descriptor it keeps nothing.
   FabricHandle ExportFabric(uint32_t number) const;
-  // A new allocation over the pages behind a memory file or a fabric handle; nullopt if they are
-  // not of this machine, or gone. It has the properties of the first one, but cannot be exported,
-  // and is not for GPUDirect RDMA.
-  std::optional<AllocationHandle> Import(const FileIdentity& identity, uint64_t call);
+  // The pages in a memory file that are here, made or imported; null: there are none.
+  const PhysicalPages* FindFile(const FileIdentity& identity) const;
+  // A new allocation over the pages in a file that FindFile finds, or behind a fabric handle;
+  // nullopt if it names none of this machine, or they are gone. It has the properties of the first
+  // one, but cannot be exported, and is not for GPUDirect RDMA.
+  AllocationHandle Import(const FileIdentity& identity, uint64_t call);
   std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
+  // The same over the memory of another simulator, in a file that FindFile does not find. The label
+  // is that of the file, and right. The memory takes room here, too, from the first import to the
+  // end of the last one, if there is any. InvalidArgument: the descriptor does not allow to write.
+  // ResourceExhausted: the host refused.
+  absl::StatusOr<AllocationHandle> ImportForeign(int file_descriptor, const FileIdentity& identity,
+                                                 const MemoryLabel& label, uint64_t call);
 
   // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
   void Occupy(Bytes size, const Location& location);
@@ -134,7 +150,7 @@ class PhysicalMemory {
   void ForEachExported(const Visit& visit) const {
     for (const Files* files : {&files_, &orphans_}) {
       for (const auto& [identity, pages] : *files) {
-        if (pages->exported && pages->backing.HasDescriptorElsewhere()) visit(*pages);
+        if (pages->IsKeptElsewhere()) visit(*pages);
       }
     }
   }
@@ -142,8 +158,10 @@ class PhysicalMemory {
  private:
   struct Capacity {
     Bytes total;
-    Bytes used;
+    Bytes used;  // with imports, it may be more than the total
     Bytes kept_back;
+
+    Bytes free() const { return used < total ? total - used : Bytes(0); }
   };
   using Files = std::map<FileIdentity, std::shared_ptr<PhysicalPages>>;
 
@@ -156,7 +174,7 @@ class PhysicalMemory {
   // closed meanwhile.
   void Collect();
 
-  const bool host_sees_memory_;
+  const Profile& profile_;
   std::vector<Capacity> devices_;
   std::map<int, Capacity> host_nodes_;
   uint64_t next_number_ = 1;

@@ -7,6 +7,7 @@
 
 #include "api/vmm.h"
 #include "sim/call_record.h"
+#include "sim/memory_label.h"
 #include "sim/mmu.h"
 
 namespace twinmmu {
@@ -68,6 +69,9 @@ class SimulatedVmm : public Vmm {
   const AllocationRecord* FindUsable(AllocationHandle handle) const;
   absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
+
+  absl::Status CheckLabel(const MemoryLabel& label) const;
+  absl::StatusOr<AllocationHandle> ImportFile(int descriptor, uint64_t call);
 
   absl::Status CheckMapTarget(CallRecord& call, const AddressRange& range) const;
   absl::Status CheckBorder(CallRecord& call, const AddressRange& range, DeviceAddress border) const;

@@ -2,9 +2,12 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
+#include "sim/memory_label.h"
 #include "sim/simulated_vmm.h"
 
 namespace twinmmu {
@@ -72,22 +75,63 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
     default:
       return InvalidValue(kCall, "there is no handle type ", ToString(shareable.type));
   }
-  const absl::StatusOr<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
-  if (identity.status().code() == absl::StatusCode::kResourceExhausted) {
-    return Fail(DriverCode::kOutOfMemory, kCall, identity.status().message());
-  }
+  const int descriptor = shareable.file_descriptor;
   const std::unique_lock lock(mmu_.mutex);
-  std::optional<AllocationHandle> handle;
-  if (identity.ok()) handle = mmu_.memory.Import(*identity, call.number());
-  if (!handle.has_value()) {
-    const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
-                                ? DriverCode::kUnknown
-                                : DriverCode::kInvalidValue;
-    return call.RefuseWith(code, {DiagnosticKind::kImportOfForeignDescriptor},
-                           words::ForeignDescriptor(shareable.file_descriptor));
+  const absl::StatusOr<AllocationHandle> handle = ImportFile(descriptor, call.number());
+  if (handle.ok()) {
+    call.Done(AddressRange(), handle->value());
+    return *handle;
   }
-  call.Done(AddressRange(), handle->value());
-  return *handle;
+  const Misuse misuse{DiagnosticKind::kImportOfForeignDescriptor};
+  const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
+                              ? DriverCode::kUnknown
+                              : DriverCode::kInvalidValue;
+  switch (handle.status().code()) {
+    case absl::StatusCode::kResourceExhausted:
+      return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
+    case absl::StatusCode::kNotFound:  // closed: there is no more to say
+      return call.RefuseWith(code, misuse, words::ForeignDescriptor(descriptor));
+    default:
+      return call.RefuseWith(code, misuse, words::ForeignDescriptor(descriptor), ": ",
+                             handle.status().message());
+  }
+}
+
+// Of memory that another simulator made and labelled so: whether this machine could have made it.
+absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
+  const AllocationProperties& properties = label.properties;
+  const Location& location = properties.location;
+  if (location.type == LocationType::kDevice && !mmu_.HasDevice(DeviceOrdinal(location.id))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it is memory of ", ToString(location), ", which is not here"));
+  }
+  const MachineTraits here = MachineTraits::Of(mmu_.profile, location);
+  const std::string difference = DifferenceOf(label.machine, here);
+  if (!difference.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("it is of another machine: ", difference));
+  }
+  const bool possible = CheckProperties("cuMemImportFromShareableHandle", properties).ok() &&
+                        Granted(properties) == properties && label.size != Bytes(0) &&
+                        mmu_.IsGranular(label.size.value()) && label.size <= here.memory;
+  if (possible) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("this machine has no ", ToString(label.size),
+                                                 " of such memory: ", ToString(properties)));
+}
+
+// With mmu_.mutex held. InvalidArgument: why it is not exported memory. NotFound: it is not open.
+// ResourceExhausted: the host refused.
+absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, uint64_t call) {
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(descriptor);
+  if (!identity.ok()) return identity.status();
+  if (const PhysicalPages* const pages = mmu_.memory.FindFile(*identity)) {
+    if (pages->exported || pages->imported) return mmu_.memory.Import(*identity, call);
+    return absl::InvalidArgumentError("it is the simulator's own, which nobody exported");
+  }
+  const absl::StatusOr<MemoryLabel> label = ReadLabel(descriptor);
+  if (!label.ok()) return label.status();
+  const absl::Status right = CheckLabel(*label);
+  if (!right.ok()) return right;
+  return mmu_.memory.ImportForeign(descriptor, *identity, *label, call);
 }
 
 }  // namespace twinmmu
