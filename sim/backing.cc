@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "sim/memory_label.h"
@@ -64,6 +66,17 @@ absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor) {
   if (fstat(file_descriptor, &file) == 0) return FileIdentity(file.st_dev, file.st_ino);
   if (errno == ENOMEM) return HostRefused("fstat");
   return absl::NotFoundError("not an open descriptor");
+}
+
+std::multiset<FileIdentity> OpenFiles() {
+  std::multiset<FileIdentity> open;
+  std::error_code error;
+  for (std::filesystem::directory_iterator files("/proc/self/fd", error), end; files != end;
+       files.increment(error)) {
+    struct stat file;
+    if (stat(files->path().c_str(), &file) == 0) open.emplace(file.st_dev, file.st_ino);
+  }
+  return open;
 }
 
 absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,9 @@ using FileIdentity = std::pair<dev_t, ino_t>;
 // The identity of the file behind a descriptor. NotFound: it is not open. ResourceExhausted: the
 // host does not say.
 absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor);
+
+// The file of each descriptor of this process, as far as the host says.
+std::multiset<FileIdentity> OpenFiles();
 
 enum class BackingKind {
   kPrivate,    // seen by this process, at one address

@@ -1,12 +1,28 @@
 #include "sim/physical_memory.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace twinmmu {
 
-PhysicalMemory::PhysicalMemory(const Profile& profile) : profile_(profile) {
+namespace {
+
+// Differs from that of every other machine that there is, or was not long ago.
+uint64_t MakeFirstId(const void* machine) {
+  const uint64_t now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t parts[] = {static_cast<uint64_t>(getpid()), reinterpret_cast<uint64_t>(machine),
+                            now};
+  return FingerprintOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
+}
+
+}  // namespace
+
+PhysicalMemory::PhysicalMemory(const Profile& profile)
+    : profile_(profile), first_id_(MakeFirstId(this)), domain_(profile) {
   for (const DeviceProfile& device : profile.devices) {
     devices_.push_back(Capacity{device.memory, device.memory_in_use, device.memory_kept_back});
   }
@@ -16,6 +32,7 @@ PhysicalMemory::PhysicalMemory(const Profile& profile) : profile_(profile) {
 }
 
 PhysicalMemory::~PhysicalMemory() {
+  for (const auto& [identity, pages] : files_) Withdraw(*pages);
   // One by one: a list of these would be destroyed by a recursion of its length.
   while (unfreed_ != nullptr) unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
 }
@@ -54,7 +71,9 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->location = properties.location;
   pages->properties = properties;
   pages->number = next_number_;
-  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
+  pages->id = first_id_ + next_number_;
+  const bool in_domain = (types & HandleType::kFabric) != HandleType::kNone && domain_.exists();
+  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone || in_domain) {
     pages->kind = BackingKind::kMemoryFile;
   } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
     pages->kind = BackingKind::kAliased;
@@ -64,7 +83,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->backing = *std::move(backing);
   // What can fail comes first. A name that leads to no pages does no harm.
   table_.Prepare();
-  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->number] = pages;
+  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->id] = pages;
   if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
   ++next_number_;
   Occupy(size, properties.location);
@@ -97,6 +116,7 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
   const bool in_file = pages->kind == BackingKind::kMemoryFile;
   if (pages.use_count() != (in_file ? 2 : 1)) return;
   if (in_file) {
+    Withdraw(*pages);
     orphans_.insert(files_.extract(pages->backing.identity()));
     pages.reset();
     Collect();
@@ -107,7 +127,7 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
 
 void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
   Vacate(pages->size, pages->location);
-  fabric_.erase(pages->number);
+  fabric_.erase(pages->id);
   if (pages->backing.Free()) return;
   pages->next_unfreed = std::move(unfreed_);
   unfreed_ = std::move(pages);

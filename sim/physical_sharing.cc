@@ -1,25 +1,22 @@
 // PhysicalMemory: what is shared with other simulators, and comes from them.
 
-#include <cstring>
 #include <utility>
 
 #include "sim/physical_memory.h"
 
 namespace twinmmu {
-namespace {
 
-constexpr uint64_t kFabricMark = 0x554d4d6e697754;  // "TwinMMU"
-
-}  // namespace
+absl::Status PhysicalMemory::Label(const PhysicalPages& pages) const {
+  if (pages.exported || pages.published) return absl::OkStatus();  // it is there
+  return WriteLabel(pages.backing.file_descriptor(),
+                    MemoryLabel{pages.id, pages.size, pages.properties,
+                                MachineTraits::Of(profile_, pages.location)});
+}
 
 absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
   PhysicalPages& pages = *table_[number].pages;
-  if (!pages.exported) {
-    const absl::Status labelled = WriteLabel(
-        pages.backing.file_descriptor(), MemoryLabel{pages.number, pages.size, pages.properties,
-                                                     MachineTraits::Of(profile_, pages.location)});
-    if (!labelled.ok()) return labelled;
-  }
+  const absl::Status labelled = Label(pages);
+  if (!labelled.ok()) return labelled;
   const absl::StatusOr<int> descriptor = pages.backing.NewDescriptor();
   if (!descriptor.ok()) return descriptor;
   pages.exported = true;
@@ -27,12 +24,25 @@ absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
   return descriptor;
 }
 
-FabricHandle PhysicalMemory::ExportFabric(uint32_t number) const {
-  const uint64_t words[] = {kFabricMark, reinterpret_cast<uint64_t>(this),
-                            table_[number].pages->number};
-  FabricHandle handle = {};
-  std::memcpy(handle.data(), words, sizeof(words));
-  return handle;
+FabricName PhysicalMemory::NameOf(const PhysicalPages& pages) const {
+  FabricName name{pages.id, {}, domain_.processes()};
+  if (domain_.exists()) name.identity = pages.backing.identity();
+  return name;
+}
+
+absl::StatusOr<FabricHandle> PhysicalMemory::ExportFabric(uint32_t number) {
+  PhysicalPages& pages = *table_[number].pages;
+  if (domain_.exists() && !pages.published) {
+    absl::Status done = Label(pages);
+    if (done.ok()) done = domain_.Publish(NameOf(pages), pages.backing.file_descriptor());
+    if (!done.ok()) return done;
+    pages.published = true;
+  }
+  return ToFabricHandle(NameOf(pages));
+}
+
+void PhysicalMemory::Withdraw(const PhysicalPages& pages) const {
+  if (pages.published) domain_.Withdraw(NameOf(pages));
 }
 
 AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPages>& pages,
@@ -77,6 +87,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::ImportForeign(int file_descript
   pages->backing = *std::move(backing);
   pages->imported = true;
   pages->number = next_number_;
+  pages->id = label.id;
   table_.Prepare();
   files_.emplace(identity, pages);
   ++next_number_;
@@ -84,14 +95,11 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::ImportForeign(int file_descript
   return InsertImport(pages, call);
 }
 
-std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle& handle,
+std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricName& name,
                                                              uint64_t call) {
   table_.Prepare();
-  uint64_t words[3];
-  std::memcpy(words, handle.data(), sizeof(words));
-  const bool ours = words[0] == kFabricMark && words[1] == reinterpret_cast<uint64_t>(this);
-  const auto found = fabric_.find(words[2]);
-  if (!ours || found == fabric_.end()) return std::nullopt;
+  const auto found = fabric_.find(name.id);
+  if (found == fabric_.end()) return std::nullopt;
   const std::shared_ptr<PhysicalPages> pages = found->second.lock();
   if (pages == nullptr) return std::nullopt;
   if (pages->kind == BackingKind::kMemoryFile) Adopt(pages->backing.identity());
