@@ -41,8 +41,9 @@ struct SimulatorOptions {
 
 // One simulated machine, as its profile describes it. It answers every call, whatever is passed,
 // and never crashes; only host pointers are taken at their word. Memory costs what is touched of
-// it. Simulators share nothing and may live side by side, as far as the host's address space has
-// room for their windows. Thread safety: as in api/vmm.h.
+// it. Simulators may live side by side, as far as the host's address space has room for their
+// windows. They share only memory that one exports and another imports. Thread safety: as in
+// api/vmm.h.
 class Simulator : public Driver {
  public:
   // InvalidArgument: the profile is wrong, and why. ResourceExhausted: the host has no room for the
