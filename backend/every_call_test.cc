@@ -251,6 +251,12 @@ std::vector<Case> CasesWithAddresses() {
          return v.GetPointerAttribute(kDevice, PointerAttribute::kRangeSize, kSource).status();
        },
        InContext("cuPointerGetAttribute(*, 0xc, 0x4000)")},
+      {"GetHandleForAddressRange",
+       [](Vmm& v, Executor&) {
+         return v.GetHandleForAddressRange(kDevice, kRange, static_cast<RangeHandleType>(7), 8)
+             .status();
+       },
+       InContext("cuMemGetHandleForAddressRange(*, 0x1000, 0x2000, 0x7, 0x8)")},
       {"LoadModule", [](Vmm&, Executor& e) { return e.LoadModule(kDevice, "ptx").status(); },
        InContext("cuModuleLoadDataEx(out, *, 0x2, out, out)")},
   };

@@ -236,8 +236,11 @@ std::optional<Misuse> WhyPendingWorkFails(const Mmu& mmu, DiagnosticKind kind,
 
 Misuse WhyNotUsable(const Mmu& mmu, AllocationHandle handle) {
   Misuse misuse{Kind::kUseOfUnknownHandle, std::nullopt, handle};
-  if (mmu.memory.Find(handle) != nullptr) misuse.kind = Kind::kUseOfReleasedHandle;
-  if (mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
+  const AllocationRecord* const allocation = mmu.memory.Find(handle);
+  if (allocation != nullptr) misuse.kind = Kind::kUseOfReleasedHandle;
+  const bool only_pinned =
+      allocation != nullptr && allocation->references == 0 && allocation->mappings == 0;
+  if (only_pinned || mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
   if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.cause = ReleaseOf(mmu, handle);
   return misuse;
 }

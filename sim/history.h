@@ -33,6 +33,7 @@ namespace twinmmu {
   CALL(kGetAddressRange, "cuMemGetAddressRange")                 \
   CALL(kExport, "cuMemExportToShareableHandle")                  \
   CALL(kImport, "cuMemImportFromShareableHandle")                \
+  CALL(kGetRangeHandle, "cuMemGetHandleForAddressRange")         \
   CALL(kAllocate, "cuMemAlloc")                                  \
   CALL(kFreeMemory, "cuMemFree")                                 \
   CALL(kAllocateHost, "cuMemHostAlloc")                          \

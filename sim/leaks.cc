@@ -48,6 +48,12 @@ void AddDescriptors(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
     leak.message = words::InWords(words::DescriptorLeft(pages.size, pages.location));
     leaks.push_back(std::move(leak));
   });
+  mmu.memory.ForEachPinnedRange([&](const PhysicalMemory::PinnedRange& range) {
+    Diagnostic leak =
+        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kGetRangeHandle), range.call);
+    leak.message = words::InWords(words::DescriptorLeft(range.size, range.location));
+    leaks.push_back(std::move(leak));
+  });
 }
 
 void AddPlain(const Mmu& mmu, std::vector<Diagnostic>& leaks) {

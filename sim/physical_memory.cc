@@ -1,6 +1,10 @@
 #include "sim/physical_memory.h"
 
+#include <unistd.h>
+
 #include <cstring>
+#include <iterator>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,9 +99,14 @@ void PhysicalMemory::RemoveMapping(uint32_t number) {
   FreeIfUnused(number);
 }
 
+void PhysicalMemory::Unpin(uint32_t number) {
+  --table_[number].pins;
+  FreeIfUnused(number);
+}
+
 void PhysicalMemory::FreeIfUnused(uint32_t number) {
   const AllocationRecord& allocation = table_[number];
-  if (allocation.references != 0 || allocation.mappings != 0) return;
+  if (allocation.references != 0 || allocation.mappings != 0 || allocation.pins != 0) return;
   std::shared_ptr<PhysicalPages> pages = allocation.pages;
   table_.Erase(number);
   // This function holds the pages, and the table of files.
@@ -121,6 +130,7 @@ void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
 }
 
 void PhysicalMemory::Collect() {
+  UnpinClosedRanges();
   while (unfreed_ != nullptr && unfreed_->backing.Free()) {
     unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
   }
@@ -142,6 +152,35 @@ absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
   pages.exported = true;
   pages.exported_by = call;
   return descriptor;
+}
+
+absl::StatusOr<int> PhysicalMemory::PinByDescriptor(std::vector<uint32_t> numbers, Bytes size,
+                                                    const Location& location, uint64_t call) {
+  absl::StatusOr<Backing> file = Backing::Make(BackingKind::kMemoryFile, size);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<int> descriptor = file->NewDescriptor();
+  if (!descriptor.ok()) return descriptor;
+  try {
+    pinned_ranges_.push_back({*std::move(file), std::move(numbers), size, location, call});
+  } catch (const std::bad_alloc&) {
+    close(*descriptor);
+    throw;
+  }
+  for (const uint32_t number : pinned_ranges_.back().allocations) Pin(number);
+  return descriptor;
+}
+
+void PhysicalMemory::UnpinClosedRanges() {
+  std::list<PinnedRange> closed;
+  for (auto range = pinned_ranges_.begin(); range != pinned_ranges_.end();) {
+    const auto next = std::next(range);
+    if (!range->file.HasDescriptorElsewhere()) closed.splice(closed.end(), pinned_ranges_, range);
+    range = next;
+  }
+  // Comes back here when an allocation goes; what is closed is no longer in the list.
+  for (const PinnedRange& range : closed) {
+    for (const uint32_t number : range.allocations) Unpin(number);
+  }
 }
 
 FabricHandle PhysicalMemory::ExportFabric(uint32_t number) const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,14 +56,15 @@ struct AllocationRecord {
   uint64_t made_by = 0;  // the number of the call that created or imported it
   bool imported = false;
   RdmaMappings rdma;
+  uint64_t pins = 0;  // of tiles of sparse arrays, and of descriptors of address ranges
 
   bool on_device() const { return pages->location.type == LocationType::kDevice; }
 };
 
 // An allocation is named by a handle outside and by a small number inside. It lives while there are
-// references or mappings; its pages live on while a descriptor of them is open, in any process.
-// Where a call fails or throws std::bad_alloc nothing has changed, and what takes something away
-// never does. Not thread-safe, but for the const members.
+// references, mappings or pins; its pages live on while a descriptor of them is open, in any
+// process. Where a call fails or throws std::bad_alloc nothing has changed, and what takes
+// something away never does. Not thread-safe, but for the const members.
 class PhysicalMemory {
  public:
   explicit PhysicalMemory(const Profile& profile);
@@ -102,10 +104,17 @@ class PhysicalMemory {
     ++table_[number].pages->mappings;
   }
   void RemoveMapping(uint32_t number);
+  // A pin keeps the allocation as a mapping does; it has no address.
+  void Pin(uint32_t number) { ++table_[number].pins; }
+  void Unpin(uint32_t number);
   void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
 
   // A new descriptor of the pages. ResourceExhausted: the process can have no more.
   absl::StatusOr<int> Export(uint32_t number, uint64_t call);
+  // A new descriptor that pins these allocations as long as it is open, in any process. It leads to
+  // no memory. ResourceExhausted: the process can have no more.
+  absl::StatusOr<int> PinByDescriptor(std::vector<uint32_t> numbers, Bytes size,
+                                      const Location& location, uint64_t call);
   // A name of the pages that other machines do not know. Unlike a descriptor it keeps nothing.
   FabricHandle ExportFabric(uint32_t number) const;
   // A new allocation over the pages behind a memory file or a fabric handle; nullopt if they are
@@ -138,6 +147,21 @@ class PhysicalMemory {
       }
     }
   }
+  // Memory that a descriptor pins.
+  struct PinnedRange {
+    Backing file;  // holds nothing: it tells whether the descriptor is open
+    std::vector<uint32_t> allocations;
+    Bytes size;
+    Location location;
+    uint64_t call = 0;
+  };
+  // The same for the descriptors of PinByDescriptor: visit(range).
+  template <typename Visit>
+  void ForEachPinnedRange(const Visit& visit) const {
+    for (const PinnedRange& range : pinned_ranges_) {
+      if (range.file.HasDescriptorElsewhere()) visit(range);
+    }
+  }
 
  private:
   struct Capacity {
@@ -155,6 +179,7 @@ class PhysicalMemory {
   // Gives the host what it would not take before, and frees orphans whose descriptors have been
   // closed meanwhile.
   void Collect();
+  void UnpinClosedRanges();
 
   const bool host_sees_memory_;
   std::vector<Capacity> devices_;
@@ -162,7 +187,8 @@ class PhysicalMemory {
   uint64_t next_number_ = 1;
   HandleTable<AllocationRecord> table_;
   Files files_;
-  Files orphans_;                                            // kept by descriptors only
+  Files orphans_;  // kept by descriptors only
+  std::list<PinnedRange> pinned_ranges_;
   std::map<uint64_t, std::weak_ptr<PhysicalPages>> fabric_;  // by number
   std::shared_ptr<PhysicalPages> unfreed_;  // a list of what the host would not take back
 };

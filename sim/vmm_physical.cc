@@ -263,7 +263,8 @@ const AllocationRecord* SimulatedVmm::FindUsable(AllocationHandle handle) const 
   const AllocationRecord* allocation = mmu_.memory.Find(handle);
   const bool usable =
       allocation != nullptr &&
-      (allocation->references != 0 || mmu_.profile.quirks.released_handle_usable_while_mapped);
+      (allocation->references != 0 ||
+       (allocation->mappings != 0 && mmu_.profile.quirks.released_handle_usable_while_mapped));
   return usable ? allocation : nullptr;
 }
 

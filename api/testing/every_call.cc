@@ -46,6 +46,7 @@ std::vector<MadeCall> MakeEveryCall(Vmm& vmm) {
   TWINMMU_MAKE(ImportShareableHandle, shareable);
   TWINMMU_MAKE(GetPointerAttribute, device, PointerAttribute::kContext, address);
   TWINMMU_MAKE(GetAddressRange, device, address);
+  TWINMMU_MAKE(GetHandleForAddressRange, device, range, RangeHandleType::kDmaBufFileDescriptor, 0);
 #undef TWINMMU_MAKE
   return made;
 }

@@ -86,6 +86,10 @@ class ForwardingVmm : public Vmm {
                                                DeviceAddress address) override {
     return target_->GetAddressRange(device, address);
   }
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override {
+    return target_->GetHandleForAddressRange(device, range, type, flags);
+  }
 
  private:
   Vmm* target_;

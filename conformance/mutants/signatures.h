@@ -63,6 +63,10 @@
 #define CALL_GetAddressRange(scope) \
   absl::StatusOr<AddressRange> scope GetAddressRange(TWINMMU_ANY DeviceOrdinal device, \
       TWINMMU_ANY DeviceAddress address)
+#define CALL_GetHandleForAddressRange(scope) \
+  absl::StatusOr<int> scope GetHandleForAddressRange(TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY const AddressRange& range, TWINMMU_ANY RangeHandleType type, \
+      TWINMMU_ANY uint64_t flags)
 #define CALL_Write(scope) \
   absl::Status scope Write(TWINMMU_ANY const Work& work, TWINMMU_ANY DeviceAddress destination, \
       TWINMMU_ANY const void* source, TWINMMU_ANY Bytes size)

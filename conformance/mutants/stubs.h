@@ -39,6 +39,7 @@ class AllOk : public Real {
   CALL_ImportShareableHandle() override { return AllocationHandle(++last_); }
   CALL_GetPointerAttribute() override { return 0; }
   CALL_GetAddressRange() override { return AddressRange{address, MiB(2), Bytes(0)}; }
+  CALL_GetHandleForAddressRange() override { return 1 << 20; }
 
   CALL_Write() override { return Ok(); }
   CALL_Read() override { return Ok(); }

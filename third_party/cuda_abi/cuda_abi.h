@@ -36,6 +36,7 @@ using CUmemAccess_flags = int;
 using CUmemAllocationType = int;
 using CUmemAllocationHandleType = int;
 using CUmemAllocationGranularity_flags = int;
+using CUmemRangeHandleType = int;
 using CUdevice_attribute = int;
 using CUpointer_attribute = int;
 
