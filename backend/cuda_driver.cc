@@ -5,6 +5,7 @@
 #include "backend/call.h"
 #include "backend/contexts.h"
 #include "backend/cuda_executor.h"
+#include "backend/cuda_sparse_arrays.h"
 #include "backend/cuda_vmm.h"
 #include "backend/loader.h"
 
@@ -17,12 +18,14 @@ class CudaDriver final : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override { return &vmm_; }
   absl::StatusOr<Executor*> executor() override { return &executor_; }
+  absl::StatusOr<SparseArrays*> sparse_arrays() override { return &sparse_arrays_; }
 
  private:
   const DriverTable table_;
   PrimaryContexts contexts_{table_};
   CudaVmm vmm_{table_, contexts_};
   CudaExecutor executor_{contexts_};
+  CudaSparseArrays sparse_arrays_{contexts_};
 };
 
 }  // namespace

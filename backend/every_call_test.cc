@@ -57,7 +57,8 @@ AllocationProperties Properties() {
 struct Case {
   std::string name;
   std::function<absl::Status(Vmm&, Executor&)> call;
-  std::vector<std::string> driver_calls;  // as FakeDriver writes them
+  std::vector<std::string> driver_calls;                             // as FakeDriver writes them
+  std::function<absl::Status(SparseArrays&)> sparse_call = nullptr;  // in place of `call`
 };
 
 // The driver's calls around one that needs a context.
@@ -262,9 +263,88 @@ std::vector<Case> CasesWithAddresses() {
   };
 }
 
+constexpr Array kArray(kDevice, 0xa000);
+constexpr MipmappedArray kMipmap(kDevice, 0xe000);
+constexpr ArrayExtent kOffset{1, 2, 3};
+constexpr ArrayExtent kExtent{4, 5, 6};
+
+ArrayDescriptor Descriptor() { return {{7, 8, 9}, static_cast<ArrayFormat>(10), 11, 12}; }
+
+TileOperation Tiles() {
+  TileOperation operation;
+  operation.array = kArray;
+  operation.tiles = {13, 14, kOffset, kExtent};
+  operation.type = static_cast<TileOperationType>(15);
+  operation.memory = AllocationHandle(16);
+  operation.memory_offset = Bytes(17);
+  operation.device_mask = 18;
+  operation.flags = 19;
+  return operation;
+}
+
+Case SparseCase(std::string name, std::string call,
+                std::function<absl::Status(SparseArrays&)> made) {
+  return {std::move(name), nullptr, InContext(std::move(call)), std::move(made)};
+}
+
+// A copy asks for the size of an element first: two calls, each in the context.
+Case CopyCase(std::string name, std::string call, std::function<absl::Status(SparseArrays&)> made) {
+  return {
+      std::move(name),
+      nullptr,
+      {"cuDeviceGet(out, 0x1)", "cuDevicePrimaryCtxRetain(out, 0x65)", "cuCtxGetCurrent(out)",
+       "cuCtxPushCurrent(0xc065)", "cuArray3DGetDescriptor(out, 0xa000)", "cuCtxPopCurrent(out)",
+       "cuCtxGetCurrent(out)", "cuCtxPushCurrent(0xc065)", std::move(call), "cuCtxPopCurrent(out)"},
+      std::move(made)};
+}
+
+std::vector<Case> SparseCases() {
+  return {
+      SparseCase("CreateArray", "cuArray3DCreate(out, {7 8 9 10 11 12})",
+                 [](SparseArrays& s) { return s.CreateArray(kDevice, Descriptor()).status(); }),
+      SparseCase("DestroyArray", "cuArrayDestroy(0xa000)",
+                 [](SparseArrays& s) { return s.DestroyArray(kArray); }),
+      SparseCase("CreateMipmappedArray", "cuMipmappedArrayCreate(out, {7 8 9 10 11 12}, 0x5)",
+                 [](SparseArrays& s) {
+                   return s.CreateMipmappedArray(kDevice, Descriptor(), 5).status();
+                 }),
+      SparseCase("DestroyMipmappedArray", "cuMipmappedArrayDestroy(0xe000)",
+                 [](SparseArrays& s) { return s.DestroyMipmappedArray(kMipmap); }),
+      SparseCase("GetLevel", "cuMipmappedArrayGetLevel(out, 0xe000, 0x3)",
+                 [](SparseArrays& s) { return s.GetLevel(kMipmap, 3).status(); }),
+      SparseCase("GetArraySparseProperties", "cuArrayGetSparseProperties(out, 0xa000)",
+                 [](SparseArrays& s) { return s.GetArraySparseProperties(kArray).status(); }),
+      SparseCase(
+          "GetMipmappedArraySparseProperties", "cuMipmappedArrayGetSparseProperties(out, 0xe000)",
+          [](SparseArrays& s) { return s.GetMipmappedArraySparseProperties(kMipmap).status(); }),
+      SparseCase("MapTiles",
+                 "cuMemMapArrayAsync({0 0 [13 14 1 2 3 4 5 6] 15 16 17 18 19}, 0x1, 0x6000)",
+                 [](SparseArrays& s) { return s.MapTiles(kStream, {Tiles()}); }),
+      SparseCase("MapMipTail", "cuMemMapArrayAsync({1 1 [20 21 22] 15 16 17 18 19}, 0x1, 0x6000)",
+                 [](SparseArrays& s) {
+                   TileOperation operation = Tiles();
+                   operation.mipmap = kMipmap;
+                   operation.subresource = ArraySubresource::kMipTail;
+                   operation.mip_tail = {20, Bytes(21), Bytes(22)};
+                   return s.MapTiles(kStream, {operation});
+                 }),
+      CopyCase("CopyHostToArray",
+               "cuMemcpy3DAsync({from 1 at 0 0 0 to 3 at 8 2 3 of 32 5 6}, 0x6000)",
+               [](SparseArrays& s) {
+                 return s.CopyHostToArray(kStream, kArray, kOffset, kExtent, kHostSource);
+               }),
+      CopyCase("CopyArrayToHost",
+               "cuMemcpy3DAsync({from 3 at 8 2 3 to 1 at 0 0 0 of 32 5 6}, 0x6000)",
+               [](SparseArrays& s) {
+                 return s.CopyArrayToHost(kStream, kHostDestination, kArray, kOffset, kExtent);
+               }),
+  };
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> all;
-  for (const auto& group : {VmmCases(), CopyCases(), StreamCases(), CasesWithAddresses()}) {
+  for (const auto& group :
+       {VmmCases(), CopyCases(), StreamCases(), CasesWithAddresses(), SparseCases()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
@@ -286,7 +366,11 @@ class EveryCallTest : public testing::TestWithParam<Case> {
   static absl::Status Run(DriverTable table) {
     const auto driver = MakeCudaDriver(std::move(table));
     if (!driver.ok()) return driver.status();
-    return GetParam().call(**(*driver)->vmm(), **(*driver)->executor());
+    return Make(**driver);
+  }
+  static absl::Status Make(Driver& driver) {
+    if (GetParam().sparse_call != nullptr) return GetParam().sparse_call(**driver.sparse_arrays());
+    return GetParam().call(**driver.vmm(), **driver.executor());
   }
   static bool Uses(Symbol symbol) {
     for (const std::string& call : GetParam().driver_calls) {
@@ -303,7 +387,7 @@ TEST_P(EveryCallTest, PassesItsArgumentsAsTheyCame) {
   const auto driver = MakeCudaDriver(FakeDriver::Table());
   ASSERT_THAT(driver, IsOk());
   ASSERT_THAT(fake_.TakeCalls(), ElementsAre("cuInit(0x0)"));
-  EXPECT_THAT(GetParam().call(**(*driver)->vmm(), **(*driver)->executor()), IsOk());
+  EXPECT_THAT(Make(**driver), IsOk());
 
   std::vector<std::string> calls = fake_.TakeCalls();
   ASSERT_EQ(calls.size(), GetParam().driver_calls.size()) << absl::StrJoin(calls, "\n");

@@ -11,6 +11,7 @@
 #include "sim/leaks.h"
 #include "sim/mmu.h"
 #include "sim/plain_memory.h"
+#include "sim/sparse_arrays.h"
 #include "sim/window.h"
 
 namespace twinmmu {
@@ -23,7 +24,8 @@ struct Simulator::Parts {
         vmm(&mmu),
         executor(&mmu),
         plain(&mmu, &executor.unguarded()),
-        kernels(&mmu, &executor.unguarded()) {}
+        kernels(&mmu, &executor.unguarded()),
+        sparse_arrays(&mmu, &executor.unguarded()) {}
 
   const SimulatorOptions options;
   Mmu mmu;
@@ -31,6 +33,7 @@ struct Simulator::Parts {
   GuardedExecutor executor;
   PlainCalls plain;
   KernelCalls kernels;
+  SimulatedSparseArrays sparse_arrays;
 };
 
 namespace {
@@ -77,6 +80,11 @@ Simulator::~Simulator() {
 
 absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
+absl::StatusOr<SparseArrays*> Simulator::sparse_arrays() { return &parts_->sparse_arrays; }
+
+absl::StatusOr<ArrayDescriptor> Simulator::DescriptorOf(Array array) {
+  return parts_->sparse_arrays.GetDescriptor(array);
+}
 
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
@@ -94,6 +102,7 @@ uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->mmu.log.
 
 std::vector<Diagnostic> Simulator::leaks() const {
   std::vector<Diagnostic> leaks = parts_->executor.Leaks();
+  for (Diagnostic& leak : parts_->sparse_arrays.Leaks()) leaks.push_back(std::move(leak));
   const std::unique_lock lock(parts_->mmu.mutex);
   for (Diagnostic& leak : LeaksOf(parts_->mmu)) leaks.push_back(std::move(leak));
   return leaks;

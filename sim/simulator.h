@@ -53,8 +53,11 @@ class Simulator : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
+  absl::StatusOr<SparseArrays*> sparse_arrays() override;
 
   // Calls of the driver beyond those of api/.
+  // What an array is: cuArray3DGetDescriptor. InvalidArgument (INVALID_HANDLE): there is none.
+  absl::StatusOr<ArrayDescriptor> DescriptorOf(Array array);
   PlainCalls& plain();
   KernelCalls& kernels();
 
@@ -79,7 +82,7 @@ class Simulator : public Driver {
   std::vector<Diagnostic> diagnostics() const;
   // How many of a kind were noticed, kept or not.
   uint64_t CountOf(DiagnosticKind kind) const;
-  // What is there now and would be lost if this were the end: streams, events, mappings,
+  // What is there now and would be lost if this were the end: streams, events, arrays, mappings,
   // reservations, references to allocations, plain memory, and descriptors of exported memory as
   // far as the host tells.
   std::vector<Diagnostic> leaks() const;

@@ -24,7 +24,7 @@ bool IsTilePool(const AllocationProperties& properties) {
 }
 
 // A tile pool of a device that is too large for the driver: that is INVALID_VALUE. It was seen to
-// make one of 128 MiB and none of 2 GiB; from 2^47 on it says OUT_OF_MEMORY as for any memory.
+// make one of 2046 MiB and none of 2 GiB; from 2^47 on it says OUT_OF_MEMORY as for any memory.
 bool IsTooLargeATilePool(Bytes size, const AllocationProperties& properties, bool has_room) {
   return IsTilePool(properties) && properties.location.type == LocationType::kDevice &&
          (size >= GiB(2) || !has_room) && size < Bytes(uint64_t{1} << 47);

@@ -23,13 +23,18 @@ struct Work {
 
 inline constexpr AddressRange kEverything{DeviceAddress(0), Bytes(~uint64_t{0}), Bytes(0)};
 
-// Both interfaces at once, so that a mutant may break one call and be noticed by another. A copy or
+// All interfaces at once, so that a mutant may break one call and be noticed by another. A copy or
 // fill without a stream and one on a stream come together in one call here.
-class Real : public ForwardingVmm, public ForwardingExecutor {
+class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingSparseArrays {
  public:
   // Both must outlive this object.
   Real(Vmm* vmm, Executor* executor)
-      : ForwardingVmm(vmm), ForwardingExecutor(executor), executor_(executor) {}
+      : ForwardingVmm(vmm),
+        ForwardingExecutor(executor),
+        ForwardingSparseArrays(nullptr),
+        executor_(executor) {}
+  // Before the first call of SparseArrays; must outlive this object.
+  void SetSparseArrays(SparseArrays* arrays) { set_target(arrays); }
 
   absl::StatusOr<AddressRange> AddressReserve(Bytes size, const ReserveOptions& options) override;
   absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,

@@ -67,6 +67,35 @@
   absl::StatusOr<int> scope GetHandleForAddressRange(TWINMMU_ANY DeviceOrdinal device, \
       TWINMMU_ANY const AddressRange& range, TWINMMU_ANY RangeHandleType type, \
       TWINMMU_ANY uint64_t flags)
+#define CALL_CreateArray(scope) \
+  absl::StatusOr<Array> scope CreateArray(TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY const ArrayDescriptor& descriptor)
+#define CALL_DestroyArray(scope) \
+  absl::Status scope DestroyArray(TWINMMU_ANY Array array)
+#define CALL_CreateMipmappedArray(scope) \
+  absl::StatusOr<MipmappedArray> scope CreateMipmappedArray(TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY const ArrayDescriptor& descriptor, TWINMMU_ANY uint32_t levels)
+#define CALL_DestroyMipmappedArray(scope) \
+  absl::Status scope DestroyMipmappedArray(TWINMMU_ANY MipmappedArray mipmap)
+#define CALL_GetLevel(scope) \
+  absl::StatusOr<Array> scope GetLevel(TWINMMU_ANY MipmappedArray mipmap, \
+      TWINMMU_ANY uint32_t level)
+#define CALL_GetArraySparseProperties(scope) \
+  absl::StatusOr<SparseProperties> scope GetArraySparseProperties(TWINMMU_ANY Array array)
+#define CALL_GetMipmappedArraySparseProperties(scope) \
+  absl::StatusOr<SparseProperties> scope GetMipmappedArraySparseProperties( \
+      TWINMMU_ANY MipmappedArray mipmap)
+#define CALL_MapTiles(scope) \
+  absl::Status scope MapTiles(TWINMMU_ANY Stream stream, \
+      TWINMMU_ANY absl::Span<const TileOperation> operations)
+#define CALL_CopyHostToArray(scope) \
+  absl::Status scope CopyHostToArray(TWINMMU_ANY Stream stream, TWINMMU_ANY Array array, \
+      TWINMMU_ANY const ArrayExtent& offset, TWINMMU_ANY const ArrayExtent& extent, \
+      TWINMMU_ANY const void* source)
+#define CALL_CopyArrayToHost(scope) \
+  absl::Status scope CopyArrayToHost(TWINMMU_ANY Stream stream, TWINMMU_ANY void* destination, \
+      TWINMMU_ANY Array array, TWINMMU_ANY const ArrayExtent& offset, \
+      TWINMMU_ANY const ArrayExtent& extent)
 #define CALL_Write(scope) \
   absl::Status scope Write(TWINMMU_ANY const Work& work, TWINMMU_ANY DeviceAddress destination, \
       TWINMMU_ANY const void* source, TWINMMU_ANY Bytes size)

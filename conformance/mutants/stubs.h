@@ -61,6 +61,19 @@ class AllOk : public Real {
   CALL_GetKernel() override { return Kernel(module.device(), ++last_); }
   CALL_Launch() override { return Ok(); }
 
+  CALL_CreateArray() override { return Array(device, ++last_); }
+  CALL_DestroyArray() override { return Ok(); }
+  CALL_CreateMipmappedArray() override { return MipmappedArray(device, ++last_); }
+  CALL_DestroyMipmappedArray() override { return Ok(); }
+  CALL_GetLevel() override { return Array(mipmap.device(), ++last_); }
+  CALL_GetArraySparseProperties() override { return SparseProperties{{128, 128, 1}, 4, KiB(64)}; }
+  CALL_GetMipmappedArraySparseProperties() override {
+    return SparseProperties{{128, 128, 1}, 4, KiB(64)};
+  }
+  CALL_MapTiles() override { return Ok(); }
+  CALL_CopyHostToArray() override { return Ok(); }
+  CALL_CopyArrayToHost() override { return Ok(); }
+
  private:
   std::atomic<uint64_t> end_ = TiB(1).value();
   std::atomic<uint64_t> last_ = 0;

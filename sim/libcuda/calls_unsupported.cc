@@ -26,8 +26,6 @@ TWINMMU_UNSUPPORTED(cuIpcOpenMemHandle_v2)
 TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
 TWINMMU_UNSUPPORTED(cuIpcCloseMemHandle)
 
-TWINMMU_UNSUPPORTED(cuMemMapArrayAsync)
-TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
 TWINMMU_UNSUPPORTED(cuMulticastCreate)
 TWINMMU_UNSUPPORTED(cuMulticastAddDevice)
 TWINMMU_UNSUPPORTED(cuMulticastBindMem)

@@ -25,11 +25,15 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUarray_st;
+struct CUmipmappedArray_st;
 using CUcontext = CUctx_st*;
 using CUstream = CUstream_st*;
 using CUevent = CUevent_st*;
 using CUmodule = CUmod_st*;
 using CUfunction = CUfunc_st*;
+using CUarray = CUarray_st*;
+using CUmipmappedArray = CUmipmappedArray_st*;
 
 using CUmemLocationType = int;
 using CUmemAccess_flags = int;
@@ -37,6 +41,12 @@ using CUmemAllocationType = int;
 using CUmemAllocationHandleType = int;
 using CUmemAllocationGranularity_flags = int;
 using CUmemRangeHandleType = int;
+using CUarray_format = int;
+using CUmemorytype = int;
+using CUresourcetype = int;
+using CUarraySparseSubresourceType = int;
+using CUmemOperationType = int;
+using CUmemHandleType = int;
 using CUdevice_attribute = int;
 using CUpointer_attribute = int;
 
@@ -67,6 +77,90 @@ struct CUmemFabricHandle {
   unsigned char data[64];
 };
 
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  size_t Width;
+  size_t Height;
+  size_t Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+};
+
+struct CUDA_ARRAY_SPARSE_PROPERTIES {
+  struct {
+    unsigned int width;
+    unsigned int height;
+    unsigned int depth;
+  } tileExtent;
+  unsigned int miptailFirstLevel;
+  unsigned long long miptailSize;
+  unsigned int flags;
+  unsigned int reserved[4];
+};
+
+struct CUarrayMapInfo {
+  CUresourcetype resourceType;
+  union {
+    CUmipmappedArray mipmap;
+    CUarray array;
+  } resource;
+  CUarraySparseSubresourceType subresourceType;
+  union {
+    struct {
+      unsigned int level;
+      unsigned int layer;
+      unsigned int offsetX;
+      unsigned int offsetY;
+      unsigned int offsetZ;
+      unsigned int extentWidth;
+      unsigned int extentHeight;
+      unsigned int extentDepth;
+    } sparseLevel;
+    struct {
+      unsigned int layer;
+      unsigned long long offset;
+      unsigned long long size;
+    } miptail;
+  } subresource;
+  CUmemOperationType memOperationType;
+  CUmemHandleType memHandleType;
+  union {
+    CUmemGenericAllocationHandle memHandle;
+  } memHandle;
+  unsigned long long offset;
+  unsigned int deviceBitMask;
+  unsigned int flags;
+  unsigned int reserved[2];
+};
+
+struct CUDA_MEMCPY3D {
+  size_t srcXInBytes;
+  size_t srcY;
+  size_t srcZ;
+  size_t srcLOD;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void* reserved0;
+  size_t srcPitch;
+  size_t srcHeight;
+  size_t dstXInBytes;
+  size_t dstY;
+  size_t dstZ;
+  size_t dstLOD;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void* reserved1;
+  size_t dstPitch;
+  size_t dstHeight;
+  size_t WidthInBytes;
+  size_t Height;
+  size_t Depth;
+};
+
 struct CUuuid {
   char bytes[16];
 };
@@ -91,6 +185,14 @@ inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 
 inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1;
 inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_FABRIC = 8;
+
+inline constexpr CUmemorytype CU_MEMORYTYPE_HOST = 1;
+inline constexpr CUmemorytype CU_MEMORYTYPE_ARRAY = 3;
+inline constexpr CUresourcetype CU_RESOURCE_TYPE_ARRAY = 0;
+inline constexpr CUresourcetype CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1;
+inline constexpr CUarraySparseSubresourceType CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1;
+inline constexpr CUmemHandleType CU_MEM_HANDLE_TYPE_GENERIC = 0;
+inline constexpr unsigned int CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL = 1;
 
 inline constexpr unsigned int CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned int CU_EVENT_DEFAULT = 0;

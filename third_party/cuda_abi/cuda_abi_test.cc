@@ -34,6 +34,13 @@ static_assert(offsetof(CUmemAllocationProp, allocFlags.reserved) == 28);
 
 static_assert(sizeof(CUmemFabricHandle) == 64 && alignof(CUmemFabricHandle) == 1);
 
+static_assert(sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40 && sizeof(CUDA_MEMCPY3D) == 200);
+static_assert(sizeof(CUDA_ARRAY_SPARSE_PROPERTIES) == 48 && sizeof(CUarrayMapInfo) == 96);
+static_assert(offsetof(CUDA_ARRAY_SPARSE_PROPERTIES, miptailSize) == 16);
+static_assert(offsetof(CUarrayMapInfo, subresource) == 24);
+static_assert(offsetof(CUarrayMapInfo, memOperationType) == 56);
+static_assert(offsetof(CUarrayMapInfo, offset) == 72);
+
 static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_READY == 600);
 static_assert(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == 1 && CU_MEM_HANDLE_TYPE_FABRIC == 8);
 static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_EVENT_DEFAULT == 0 && CU_EVENT_WAIT_DEFAULT == 0);

@@ -50,6 +50,8 @@ TWINMMU_SAME(CUstream_st);
 TWINMMU_SAME(CUevent_st);
 TWINMMU_SAME(CUmod_st);
 TWINMMU_SAME(CUfunc_st);
+TWINMMU_SAME(CUarray_st);
+TWINMMU_SAME(CUmipmappedArray_st);
 #undef TWINMMU_SAME
 template <>
 struct Ours<::CUmemLocation> {
@@ -62,6 +64,22 @@ struct Ours<::CUmemAccessDesc> {
 template <>
 struct Ours<::CUmemAllocationProp> {
   using Type = CUmemAllocationProp;
+};
+template <>
+struct Ours<::CUDA_ARRAY3D_DESCRIPTOR> {
+  using Type = CUDA_ARRAY3D_DESCRIPTOR;
+};
+template <>
+struct Ours<::CUDA_ARRAY_SPARSE_PROPERTIES> {
+  using Type = CUDA_ARRAY_SPARSE_PROPERTIES;
+};
+template <>
+struct Ours<::CUarrayMapInfo> {
+  using Type = CUarrayMapInfo;
+};
+template <>
+struct Ours<::CUDA_MEMCPY3D> {
+  using Type = CUDA_MEMCPY3D;
 };
 
 template <typename Theirs, typename Mine>
@@ -95,6 +113,69 @@ TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.usage);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.reserved);
 TWINMMU_SIZE(CUmemFabricHandle);
+TWINMMU_SIZE(CUDA_ARRAY3D_DESCRIPTOR);
+TWINMMU_FIELD(CUDA_ARRAY3D_DESCRIPTOR, Width);
+TWINMMU_FIELD(CUDA_ARRAY3D_DESCRIPTOR, Height);
+TWINMMU_FIELD(CUDA_ARRAY3D_DESCRIPTOR, Depth);
+TWINMMU_FIELD(CUDA_ARRAY3D_DESCRIPTOR, Format);
+TWINMMU_FIELD(CUDA_ARRAY3D_DESCRIPTOR, NumChannels);
+TWINMMU_FIELD(CUDA_ARRAY3D_DESCRIPTOR, Flags);
+TWINMMU_SIZE(CUDA_MEMCPY3D);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcXInBytes);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcY);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcZ);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcLOD);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcMemoryType);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcHost);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcDevice);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcArray);
+TWINMMU_FIELD(CUDA_MEMCPY3D, reserved0);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcPitch);
+TWINMMU_FIELD(CUDA_MEMCPY3D, srcHeight);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstXInBytes);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstY);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstZ);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstLOD);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstMemoryType);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstHost);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstDevice);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstArray);
+TWINMMU_FIELD(CUDA_MEMCPY3D, reserved1);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstPitch);
+TWINMMU_FIELD(CUDA_MEMCPY3D, dstHeight);
+TWINMMU_FIELD(CUDA_MEMCPY3D, WidthInBytes);
+TWINMMU_FIELD(CUDA_MEMCPY3D, Height);
+TWINMMU_FIELD(CUDA_MEMCPY3D, Depth);
+TWINMMU_SIZE(CUDA_ARRAY_SPARSE_PROPERTIES);
+TWINMMU_SUBFIELD(CUDA_ARRAY_SPARSE_PROPERTIES, tileExtent.width);
+TWINMMU_SUBFIELD(CUDA_ARRAY_SPARSE_PROPERTIES, tileExtent.height);
+TWINMMU_SUBFIELD(CUDA_ARRAY_SPARSE_PROPERTIES, tileExtent.depth);
+TWINMMU_SUBFIELD(CUDA_ARRAY_SPARSE_PROPERTIES, miptailFirstLevel);
+TWINMMU_SUBFIELD(CUDA_ARRAY_SPARSE_PROPERTIES, miptailSize);
+TWINMMU_SUBFIELD(CUDA_ARRAY_SPARSE_PROPERTIES, flags);
+TWINMMU_SIZE(CUarrayMapInfo);
+TWINMMU_SUBFIELD(CUarrayMapInfo, resourceType);
+TWINMMU_SUBFIELD(CUarrayMapInfo, resource.mipmap);
+TWINMMU_SUBFIELD(CUarrayMapInfo, resource.array);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresourceType);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.level);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.layer);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.offsetX);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.offsetY);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.offsetZ);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.extentWidth);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.extentHeight);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.sparseLevel.extentDepth);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.miptail.layer);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.miptail.offset);
+TWINMMU_SUBFIELD(CUarrayMapInfo, subresource.miptail.size);
+TWINMMU_SUBFIELD(CUarrayMapInfo, memOperationType);
+TWINMMU_SUBFIELD(CUarrayMapInfo, memHandleType);
+TWINMMU_SUBFIELD(CUarrayMapInfo, memHandle.memHandle);
+TWINMMU_SUBFIELD(CUarrayMapInfo, offset);
+TWINMMU_SUBFIELD(CUarrayMapInfo, deviceBitMask);
+TWINMMU_SUBFIELD(CUarrayMapInfo, flags);
+TWINMMU_SUBFIELD(CUarrayMapInfo, reserved);
 
 #define TWINMMU_VALUE(constant) \
   static_assert(static_cast<long long>(::constant) == static_cast<long long>(constant))
@@ -102,6 +183,12 @@ TWINMMU_VALUE(CUDA_SUCCESS);
 TWINMMU_VALUE(CUDA_ERROR_NOT_READY);
 TWINMMU_VALUE(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 TWINMMU_VALUE(CU_MEM_HANDLE_TYPE_FABRIC);
+TWINMMU_VALUE(CU_MEMORYTYPE_HOST);
+TWINMMU_VALUE(CU_MEMORYTYPE_ARRAY);
+TWINMMU_VALUE(CU_RESOURCE_TYPE_ARRAY);
+TWINMMU_VALUE(CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
+TWINMMU_VALUE(CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL);
+TWINMMU_VALUE(CU_MEM_HANDLE_TYPE_GENERIC);
 TWINMMU_VALUE(CU_STREAM_NON_BLOCKING);
 TWINMMU_VALUE(CU_EVENT_DEFAULT);
 TWINMMU_VALUE(CU_EVENT_WAIT_DEFAULT);
