@@ -172,6 +172,13 @@ CONFORMANCE_TEST(SparseArrayTest, SPARSE_3, UnmappedTilesAreEmpty) {
 
 CONFORMANCE_TEST(SparseArrayTest, SPARSE_4, MappedTilesKeepWhatIsWritten) {
   ASSERT_THAT(Do({Tile(0, 0, 0), Tile(1, 0, 5), Tile(0, 1, 9)}), IsOk());
+  // The same place of each.
+  ASSERT_THAT(Put({0, 0, 0}, 1), IsOk());
+  ASSERT_THAT(Put({tile().x, 0, 0}, 2), IsOk());
+  ASSERT_THAT(Put({0, tile().y, 0}, 3), IsOk());
+  EXPECT_THAT(Get({0, 0, 0}), IsOkAndHolds(1u));
+  EXPECT_THAT(Get({tile().x, 0, 0}), IsOkAndHolds(2u));
+  EXPECT_THAT(Get({0, tile().y, 0}), IsOkAndHolds(3u));
   // A box over three tiles that are mapped and one that is not.
   const ArrayExtent at{tile().x - 3, tile().y - 2, 0};
   const ArrayExtent box{6, 4, 1};
@@ -348,6 +355,8 @@ CONFORMANCE_TEST(SparseArrayTest, SPARSE_14, LevelsHaveTilesAndTheLastOnesATail)
   operation.mipmap = mipmap;
   operation.tiles.level = tail;
   EXPECT_THAT(Do({operation}), HasDriverCode(DriverCode::kInvalidValue)) << "a level of the tail";
+  operation.tiles.level = tail - 1;
+  EXPECT_THAT(Do({Unmap(operation)}), IsOk()) << "the last level that has tiles";
   operation.tiles.level = 1;
   ASSERT_THAT(Do({operation}), IsOk());
   const auto holds = [&](uint32_t level) -> absl::StatusOr<uint32_t> {
