@@ -104,7 +104,7 @@ struct TileOperation {
   TileRange tiles;        // of kSparseLevel
   MipTailRange mip_tail;  // of kMipTail
   TileOperationType type = TileOperationType::kMap;
-  AllocationHandle memory;   // of kMap: where the first tile goes; the others follow, x first
+  AllocationHandle memory;   // of kMap: where the tiles go, from memory_offset on
   Bytes memory_offset;       // a multiple of 64 KiB
   uint32_t device_mask = 1;  // one bit: that of the stream's device
   uint32_t flags = 0;        // must be 0
