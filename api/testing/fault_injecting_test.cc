@@ -43,7 +43,7 @@ TEST(FaultInjectingTest, FailsEveryCallWithoutMakingIt) {
               (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
                            std::string(DriverCallName(made.call))}));
   }
-  EXPECT_EQ(faults.fired(), 21 + 23);
+  EXPECT_EQ(faults.fired(), 22 + 23);
 }
 
 // A call that is not to fail reaches the call of the same name, and its answer comes back.
