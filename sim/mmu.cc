@@ -54,6 +54,7 @@ bool Mmu::EveryPage(const AddressRange& range, const Allowed& allowed) const {
   for (DeviceAddress address = range.base; address < range.end();) {
     const PageRun run = table.Find(PageOf(address));
     if (!run.entry.mapped() || !allowed(run.entry)) return false;
+    if (mappings[run.entry.index()].multicast) return false;
     address = AddressOf(run.end);
   }
   return true;

@@ -69,12 +69,40 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   absl::StatusOr<Backing> backing = Backing::Make(pages->kind, size);
   if (!backing.ok()) return backing.status();
   pages->backing = *std::move(backing);
+  const AllocationHandle handle = Insert(std::move(pages), call);
+  Occupy(size, properties.location);
+  return handle;
+}
+
+absl::StatusOr<AllocationHandle> PhysicalMemory::CreateMulticast(
+    const MulticastProperties& properties, uint64_t call) {
+  auto pages = std::make_shared<PhysicalPages>();
+  pages->size = properties.size;
+  pages->location.type = LocationType::kInvalid;
+  pages->properties.location = pages->location;
+  pages->properties.requested_handle_types = properties.handle_types;
+  pages->number = next_number_;
+  pages->team = std::make_unique<MulticastTeam>();
+  pages->team->properties = properties;
+  if ((properties.handle_types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
+    pages->kind = BackingKind::kMemoryFile;
+    // Only a name for descriptors.
+    absl::StatusOr<Backing> backing = Backing::Make(pages->kind, KiB(4));
+    if (!backing.ok()) return backing.status();
+    pages->backing = *std::move(backing);
+  }
+  return Insert(std::move(pages), call);
+}
+
+AllocationHandle PhysicalMemory::Insert(std::shared_ptr<PhysicalPages> pages, uint64_t call) {
+  const AllocationProperties properties = pages->properties;
   // What can fail comes first. A name that leads to no pages does no harm.
   table_.Prepare();
-  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->number] = pages;
+  if ((properties.requested_handle_types & HandleType::kFabric) != HandleType::kNone) {
+    fabric_[pages->number] = pages;
+  }
   if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
   ++next_number_;
-  Occupy(size, properties.location);
   return AllocationHandle(
       table_.Insert(AllocationRecord{properties, std::move(pages), 1, 0, call, false, {}}));
 }
@@ -91,7 +119,6 @@ void PhysicalMemory::Release(uint32_t number) {
 
 void PhysicalMemory::RemoveMapping(uint32_t number) {
   --table_[number].mappings;
-  --table_[number].pages->mappings;
   FreeIfUnused(number);
 }
 
@@ -100,6 +127,10 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
   if (allocation.references != 0 || allocation.mappings != 0) return;
   std::shared_ptr<PhysicalPages> pages = allocation.pages;
   table_.Erase(number);
+  FreePagesIfUnused(std::move(pages));
+}
+
+void PhysicalMemory::FreePagesIfUnused(std::shared_ptr<PhysicalPages> pages) {
   // This function holds the pages, and the table of files.
   const bool in_file = pages->kind == BackingKind::kMemoryFile;
   if (pages.use_count() != (in_file ? 2 : 1)) return;
@@ -113,8 +144,13 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
 }
 
 void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
-  Vacate(pages->size, pages->location);
   fabric_.erase(pages->number);
+  if (pages->team != nullptr) {
+    for (MulticastBinding& bound : pages->team->bindings) Unbind(std::move(bound.pages));
+    pages->team->bindings.clear();
+  } else {
+    Vacate(pages->size, pages->location);
+  }
   if (pages->backing.Free()) return;
   pages->next_unfreed = std::move(unfreed_);
   unfreed_ = std::move(pages);

@@ -17,13 +17,15 @@
 #include "api/vmm.h"
 #include "sim/backing.h"
 #include "sim/handle_table.h"
+#include "sim/multicast_team.h"
 #include "sim/profile.h"
 
 namespace twinmmu {
 
 using FabricHandle = std::array<uint8_t, 64>;
 
-// The memory itself. Several allocations share it when it was imported.
+// The memory itself, or a multicast object, which has none of its own. Several allocations share it
+// when it was imported.
 struct PhysicalPages {
   Bytes size;
   Location location;
@@ -33,7 +35,10 @@ struct PhysicalPages {
   bool exported = false;
   uint64_t exported_by = 0;  // the number of the last call that exported a descriptor
   uint64_t number = 0;       // from 1; never used again
-  uint64_t mappings = 0;     // of all allocations over them
+  // Of all allocations over them, and of the multicast objects that they are bound to, once for
+  // each binding: how many addresses a byte may have.
+  uint64_t mappings = 0;
+  std::unique_ptr<MulticastTeam> team;  // of a multicast object; null: this is memory
   std::shared_ptr<PhysicalPages> next_unfreed;
 
   // Whether the monitor of aliases is to be told of accesses.
@@ -56,7 +61,8 @@ struct AllocationRecord {
   bool imported = false;
   RdmaMappings rdma;
 
-  bool on_device() const { return pages->location.type == LocationType::kDevice; }
+  bool on_device() const { return is_multicast() || pages->location.type == LocationType::kDevice; }
+  bool is_multicast() const { return pages->team != nullptr; }
 };
 
 // An allocation is named by a handle outside and by a small number inside. It lives while there are
@@ -78,6 +84,10 @@ class PhysicalMemory {
   absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
                                           uint64_t call);
 
+  // The same of a multicast object, with nobody in its team; it takes no room.
+  absl::StatusOr<AllocationHandle> CreateMulticast(const MulticastProperties& properties,
+                                                   uint64_t call);
+
   // The allocation of a handle, also one without references that is still mapped. Null for a handle
   // that is dead or was never given out.
   const AllocationRecord* Find(AllocationHandle handle) const {
@@ -97,12 +107,12 @@ class PhysicalMemory {
   AllocationHandle Retain(uint32_t number);
   // These free the allocation when they take away the last that refers to it.
   void Release(uint32_t number);
-  void AddMapping(uint32_t number) {
-    ++table_[number].mappings;
-    ++table_[number].pages->mappings;
-  }
+  void AddMapping(uint32_t number) { ++table_[number].mappings; }
   void RemoveMapping(uint32_t number);
   void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
+
+  // Ends what a multicast object holds of memory.
+  void Unbind(std::shared_ptr<PhysicalPages> pages) { FreePagesIfUnused(std::move(pages)); }
 
   // A new descriptor of the pages. ResourceExhausted: the process can have no more.
   absl::StatusOr<int> Export(uint32_t number, uint64_t call);
@@ -149,8 +159,10 @@ class PhysicalMemory {
 
   Capacity& CapacityOf(const Location& location);
   void Adopt(const FileIdentity& identity);
+  AllocationHandle Insert(std::shared_ptr<PhysicalPages> pages, uint64_t call);
   AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages, uint64_t call);
   void FreeIfUnused(uint32_t number);
+  void FreePagesIfUnused(std::shared_ptr<PhysicalPages> pages);
   void FreePages(std::shared_ptr<PhysicalPages> pages);
   // Gives the host what it would not take before, and frees orphans whose descriptors have been
   // closed meanwhile.

@@ -64,6 +64,8 @@ DeviceProfile H200() {
   return device;
 }
 
+constexpr uint64_t kLongestWaitMs = 24 * 60 * 60 * 1000;
+
 // `path`: the value that is wrong, as profile_json.h names it.
 template <typename... Parts>
 absl::Status Wrong(absl::string_view path, const Parts&... parts) {
@@ -75,7 +77,10 @@ absl::Status ValidateGranularities(const Profile& profile) {
   for (const auto& [name, granularity] :
        {std::pair("minimum_granularity", profile.minimum_granularity),
         std::pair("recommended_granularity", profile.recommended_granularity),
-        std::pair("reservation_granularity", profile.reservation_granularity)}) {
+        std::pair("reservation_granularity", profile.reservation_granularity),
+        std::pair("multicast_minimum_granularity", profile.multicast_minimum_granularity),
+        std::pair("multicast_recommended_granularity",
+                  profile.multicast_recommended_granularity)}) {
     if (!IsPowerOfTwo(granularity) || granularity < host_page || granularity > GiB(1)) {
       return Wrong(name, ToString(granularity), " is not a power of two in ", ToString(host_page),
                    " .. 1 GiB");
@@ -84,6 +89,20 @@ absl::Status ValidateGranularities(const Profile& profile) {
   if (profile.recommended_granularity < profile.minimum_granularity) {
     return Wrong("recommended_granularity", ToString(profile.recommended_granularity),
                  " is less than the minimum ", ToString(profile.minimum_granularity));
+  }
+  if (profile.multicast_minimum_granularity < profile.minimum_granularity) {
+    return Wrong("multicast_minimum_granularity", ToString(profile.multicast_minimum_granularity),
+                 " is less than minimum_granularity, that of the memory: ",
+                 ToString(profile.minimum_granularity));
+  }
+  if (profile.multicast_recommended_granularity < profile.multicast_minimum_granularity) {
+    return Wrong("multicast_recommended_granularity",
+                 ToString(profile.multicast_recommended_granularity), " is less than the minimum ",
+                 ToString(profile.multicast_minimum_granularity));
+  }
+  if (profile.multicast_wait_ms > kLongestWaitMs) {
+    return Wrong("multicast_wait_ms", profile.multicast_wait_ms, " is more than ", kLongestWaitMs,
+                 ", a day");
   }
   return absl::OkStatus();
 }

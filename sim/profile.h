@@ -148,6 +148,12 @@ struct Profile {
   Bytes reservation_granularity;  // of sizes; where a reservation begins: see default_alignment()
   int address_bits = 0;           // no device address is beyond 2^address_bits
   WindowProfile window;
+  // Of multicast objects. Assumed, not measured: what others report of machines like the reference.
+  Bytes multicast_minimum_granularity = MiB(2);
+  Bytes multicast_recommended_granularity = MiB(512);
+  // How long a call waits for the devices that are missing in a multicast team, where a driver may
+  // wait for ever; then it is ILLEGAL_STATE.
+  uint64_t multicast_wait_ms = 0;
   bool fabric_permitted = false;   // a fabric handle can be advertised and still not be permitted
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;

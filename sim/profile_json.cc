@@ -58,6 +58,9 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("minimum_granularity", profile.minimum_granularity);
   visit("recommended_granularity", profile.recommended_granularity);
   visit("reservation_granularity", profile.reservation_granularity);
+  visit("multicast_minimum_granularity", profile.multicast_minimum_granularity);
+  visit("multicast_recommended_granularity", profile.multicast_recommended_granularity);
+  visit("multicast_wait_ms", profile.multicast_wait_ms);
   visit("address_bits", profile.address_bits);
   visit("window", profile.window);
   visit("fabric_permitted", profile.fabric_permitted);

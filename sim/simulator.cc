@@ -10,6 +10,7 @@
 #include "sim/guarded_vmm.h"
 #include "sim/leaks.h"
 #include "sim/mmu.h"
+#include "sim/multicast_calls.h"
 #include "sim/plain_memory.h"
 #include "sim/window.h"
 
@@ -22,6 +23,7 @@ struct Simulator::Parts {
             options.at_once),
         vmm(&mmu),
         executor(&mmu),
+        multicast(&mmu),
         plain(&mmu, &executor.unguarded()),
         kernels(&mmu, &executor.unguarded()) {}
 
@@ -29,6 +31,7 @@ struct Simulator::Parts {
   Mmu mmu;
   GuardedVmm vmm;
   GuardedExecutor executor;
+  MulticastCalls multicast;
   PlainCalls plain;
   KernelCalls kernels;
 };
@@ -77,6 +80,7 @@ Simulator::~Simulator() {
 
 absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
+absl::StatusOr<Multicast*> Simulator::multicast() { return &parts_->multicast; }
 
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }

@@ -53,6 +53,7 @@ class Simulator : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
+  absl::StatusOr<Multicast*> multicast() override;
 
   // Calls of the driver beyond those of api/.
   PlainCalls& plain();

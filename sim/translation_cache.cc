@@ -11,6 +11,7 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   const PageRun run = mmu_.table.Find(page);
   if (!run.entry.mapped()) return WalkPlain(address, size, access);
   const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
+  if (mapping.multicast) return nullptr;
   Span& span = mapped_[page % kEntries];
   span.base = mmu_.AddressOf(page);
   span.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();

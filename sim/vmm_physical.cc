@@ -242,6 +242,7 @@ absl::Status SimulatedVmm::Release(AllocationHandle handle) {
   if (allocation == nullptr || allocation->references == 0) {
     return call.Refuse(WhyNotReleased(mmu_, handle), words::HasNoReference(handle));
   }
+  if (allocation->is_multicast()) mmu_.team_changed.notify_all();  // who waits looks again
   mmu_.memory.Release(PhysicalMemory::NumberOf(handle));
   call.Done(AddressRange(), handle.value());
   return absl::OkStatus();
@@ -286,6 +287,10 @@ absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
       return RefuseCall(mmu_, kCall, AddressRange(), misuse, words::NamesNoAllocation(handle));
     }
     WarnOfCall(mmu_, kCall, AddressRange(), misuse, words::HasNoReference(handle));
+  }
+  if (allocation->is_multicast()) {
+    return InvalidValue(kCall, "handle ", ToString(handle),
+                        " is of a multicast object, not of memory");
   }
   AllocationProperties properties = allocation->properties;
   properties.usage = 0;
