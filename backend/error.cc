@@ -97,6 +97,11 @@ std::string ArgumentText(const cuda_abi::CUmemAllocationProp* prop) {
                       ", usage=", prop->allocFlags.usage, "}");
 }
 
+std::string ArgumentText(const cuda_abi::CUmulticastObjectProp* prop) {
+  return absl::StrCat("{numDevices=", prop->numDevices, ", size=", prop->size,
+                      ", handleTypes=", prop->handleTypes, ", flags=", prop->flags, "}");
+}
+
 std::string ArgumentText(absl::Span<const cuda_abi::CUmemAccessDesc> array) {
   const auto append = [](std::string* out, const cuda_abi::CUmemAccessDesc& desc) {
     absl::StrAppend(out, "{location=", LocationText(desc.location), ", flags=", desc.flags, "}");

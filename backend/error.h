@@ -46,6 +46,7 @@ std::string ArgumentText(const char* text);
 std::string ArgumentText(cuda_abi::CUcontext context);
 std::string ArgumentText(const cuda_abi::CUmemLocation* location);
 std::string ArgumentText(const cuda_abi::CUmemAllocationProp* prop);
+std::string ArgumentText(const cuda_abi::CUmulticastObjectProp* prop);
 std::string ArgumentText(absl::Span<const cuda_abi::CUmemAccessDesc> array);
 // Every other pointer to what the driver may write is an output.
 template <typename T>

@@ -57,7 +57,13 @@ AllocationProperties Properties() {
 struct Case {
   std::string name;
   std::function<absl::Status(Vmm&, Executor&)> call;
-  std::vector<std::string> driver_calls;  // as FakeDriver writes them
+  std::vector<std::string> driver_calls;                        // as FakeDriver writes them
+  std::function<absl::Status(Multicast&)> multicast = nullptr;  // in the place of `call`
+
+  absl::Status Make(Driver& driver) const {
+    return multicast != nullptr ? multicast(**driver.multicast())
+                                : call(**driver.vmm(), **driver.executor());
+  }
 };
 
 // The driver's calls around one that needs a context.
@@ -232,6 +238,40 @@ std::vector<Case> StreamCases() {
   };
 }
 
+std::vector<Case> MulticastCases() {
+  constexpr MulticastProperties kProperties{21, Bytes(22), static_cast<HandleType>(23), 24};
+  return {
+      {"GetMulticastGranularity",
+       nullptr,
+       {"cuMulticastGetGranularity(out, {21 22 23 24}, 0x9)"},
+       [=](Multicast& m) {
+         return m.GetGranularity(kProperties, static_cast<Granularity>(9)).status();
+       }},
+      {"CreateMulticast",
+       nullptr,
+       {"cuMulticastCreate(out, {21 22 23 24})"},
+       [=](Multicast& m) { return m.Create(kProperties).status(); }},
+      {"AddDevice",
+       nullptr,
+       {"cuDeviceGet(out, 0x1)", "cuMulticastAddDevice(0x5000, 0x65)"},
+       [](Multicast& m) { return m.AddDevice(kHandle, kDevice); }},
+      {"BindMemory",
+       nullptr,
+       {"cuMulticastBindMem(0x5000, 0x1, 0x5001, 0x2, 0x3, 0x4)"},
+       [](Multicast& m) {
+         return m.BindMemory(kHandle, Bytes(1), AllocationHandle(0x5001), Bytes(2), Bytes(3), 4);
+       }},
+      {"BindAddress",
+       nullptr,
+       {"cuMulticastBindAddr(0x5000, 0x1, 0x1000, 0x2000, 0x4)"},
+       [](Multicast& m) { return m.BindAddress(kHandle, Bytes(1), kRange, 4); }},
+      {"Unbind",
+       nullptr,
+       {"cuDeviceGet(out, 0x1)", "cuMulticastUnbind(0x5000, 0x65, 0x1, 0x2)"},
+       [](Multicast& m) { return m.Unbind(kHandle, kDevice, Bytes(1), Bytes(2)); }},
+  };
+}
+
 // Their arguments hold addresses of this run; the other tests of them are in the files of CudaVmm
 // and CudaExecutor.
 std::vector<Case> CasesWithAddresses() {
@@ -258,7 +298,8 @@ std::vector<Case> CasesWithAddresses() {
 
 std::vector<Case> Cases() {
   std::vector<Case> all;
-  for (const auto& group : {VmmCases(), CopyCases(), StreamCases(), CasesWithAddresses()}) {
+  for (const auto& group :
+       {VmmCases(), CopyCases(), StreamCases(), MulticastCases(), CasesWithAddresses()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
@@ -276,11 +317,17 @@ std::string Mask(const std::string& call, const std::string& pattern) {
 
 class EveryCallTest : public testing::TestWithParam<Case> {
  protected:
+  // The functions are fakes: no hardware is near.
+  static CudaDriverOptions WithMulticast() {
+    CudaDriverOptions options;
+    options.allow_multicast_on_hardware = true;
+    return options;
+  }
   // The call on a new driver made of `table`.
   static absl::Status Run(DriverTable table) {
-    const auto driver = MakeCudaDriver(std::move(table));
+    const auto driver = MakeCudaDriver(std::move(table), WithMulticast());
     if (!driver.ok()) return driver.status();
-    return GetParam().call(**(*driver)->vmm(), **(*driver)->executor());
+    return GetParam().Make(**driver);
   }
   static bool Uses(Symbol symbol) {
     for (const std::string& call : GetParam().driver_calls) {
@@ -294,10 +341,10 @@ class EveryCallTest : public testing::TestWithParam<Case> {
 
 // The driver sees exactly these calls, with the arguments as the caller gave them.
 TEST_P(EveryCallTest, PassesItsArgumentsAsTheyCame) {
-  const auto driver = MakeCudaDriver(FakeDriver::Table());
+  const auto driver = MakeCudaDriver(FakeDriver::Table(), WithMulticast());
   ASSERT_THAT(driver, IsOk());
   ASSERT_THAT(fake_.TakeCalls(), ElementsAre("cuInit(0x0)"));
-  EXPECT_THAT(GetParam().call(**(*driver)->vmm(), **(*driver)->executor()), IsOk());
+  EXPECT_THAT(GetParam().Make(**driver), IsOk());
 
   std::vector<std::string> calls = fake_.TakeCalls();
   ASSERT_EQ(calls.size(), GetParam().driver_calls.size()) << absl::StrJoin(calls, "\n");
@@ -305,6 +352,20 @@ TEST_P(EveryCallTest, PassesItsArgumentsAsTheyCame) {
     calls[i] = Mask(calls[i], GetParam().driver_calls[i]);
   }
   EXPECT_EQ(calls, GetParam().driver_calls);
+}
+
+// Unless the program asked for multicast, no call of any interface calls a function of it.
+TEST_P(EveryCallTest, CallsNoMulticastFunctionUnlessThatIsAllowed) {
+  const auto driver = MakeCudaDriver(FakeDriver::Table());
+  ASSERT_THAT(driver, IsOk());
+  if (GetParam().multicast != nullptr) {
+    EXPECT_THAT((*driver)->multicast(), StatusIs(absl::StatusCode::kUnimplemented));
+  } else {
+    EXPECT_THAT(GetParam().Make(**driver), IsOk());
+  }
+  for (const std::string& call : fake_.TakeCalls()) {
+    EXPECT_FALSE(absl::StartsWith(call, "cuMulticast")) << call;
+  }
 }
 
 // A function that is missing makes exactly the calls that use it Unimplemented, by the loader.

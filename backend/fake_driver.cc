@@ -42,6 +42,10 @@ std::string Text(const CUmemAllocationProp* prop) {
                       " ", prop->allocFlags.compressionType, " ",
                       prop->allocFlags.gpuDirectRDMACapable, " ", prop->allocFlags.usage, "}");
 }
+std::string Text(const cuda_abi::CUmulticastObjectProp* prop) {
+  return absl::StrCat("{", prop->numDevices, " ", prop->size, " ", prop->handleTypes, " ",
+                      prop->flags, "}");
+}
 std::string Text(const char* text) { return absl::StrCat("\"", text, "\""); }
 template <typename T>
 std::string Text(T value) {

@@ -161,13 +161,15 @@ void PhysicalMemory::Collect() {
     unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
   }
   for (auto orphan = orphans_.begin(); orphan != orphans_.end();) {
-    const PhysicalPages& pages = *orphan->second;
-    if (pages.exported && pages.backing.HasDescriptorElsewhere()) {
+    if (orphan->second->exported && orphan->second->backing.HasDescriptorElsewhere()) {
       ++orphan;
-    } else {
-      FreePages(std::move(orphan->second));
-      orphan = orphans_.erase(orphan);
+      continue;
     }
+    std::shared_ptr<PhysicalPages> pages = std::move(orphan->second);
+    orphan = orphans_.erase(orphan);
+    const bool binds = pages->team != nullptr;
+    FreePages(std::move(pages));
+    if (binds) orphan = orphans_.begin();  // what was bound became an orphan, and others are gone
   }
 }
 

@@ -47,6 +47,10 @@ ABSL_FLAG(std::vector<std::string>, backend, {},
           "others");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
+ABSL_FLAG(
+    bool, allow_multicast, false,
+    "conformance, --backend=cuda: also test multicast objects, on the hardware; where that goes "
+    "wrong it can put GPUs out of service for everybody who shares the machine");
 ABSL_FLAG(std::string, profile, "",
           "the simulated machine: the name of a profile, or a file that ends in .json "
           "(sim/profile_json.h); default: reference");
@@ -222,7 +226,11 @@ conformance::TargetFactory CudaBesideSimulated() {
 }
 
 absl::StatusOr<conformance::TargetFactory> TargetNamed(const std::string& name) {
-  if (name == "cuda") return conformance::CudaTarget(CudaOptions());
+  if (name == "cuda") {
+    CudaDriverOptions options = CudaOptions();
+    options.allow_multicast_on_hardware = absl::GetFlag(FLAGS_allow_multicast);
+    return conformance::CudaTarget(options);
+  }
   if (name == "cuda_on_sim") return CudaOnSim();
   if (name != "sim") {
     return absl::InvalidArgumentError(

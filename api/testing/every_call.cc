@@ -89,4 +89,22 @@ std::vector<MadeCall> MakeEveryCall(Executor& executor) {
   return made;
 }
 
+std::vector<MadeCall> MakeEveryCall(Multicast& multicast) {
+  const MulticastProperties properties;
+  const AllocationHandle handle(0);
+  const DeviceOrdinal device(9);
+  const AddressRange range{DeviceAddress(0x10), Bytes(3), Bytes(0)};
+  std::vector<MadeCall> made;
+#define TWINMMU_MAKE(method, ...) \
+  made.push_back({DriverCall::kMulticast##method, #method, StatusOf(multicast.method(__VA_ARGS__))})
+  TWINMMU_MAKE(GetGranularity, properties, static_cast<Granularity>(9));
+  TWINMMU_MAKE(Create, properties);
+  TWINMMU_MAKE(AddDevice, handle, device);
+  TWINMMU_MAKE(BindMemory, handle, Bytes(1), handle, Bytes(2), Bytes(3), 4);
+  TWINMMU_MAKE(BindAddress, handle, Bytes(1), range, 4);
+  TWINMMU_MAKE(Unbind, handle, device, Bytes(1), Bytes(3));
+#undef TWINMMU_MAKE
+  return made;
+}
+
 }  // namespace twinmmu::testing_internal

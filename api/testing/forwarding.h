@@ -1,6 +1,6 @@
-// ForwardingVmm, ForwardingExecutor, ForwardingDriver: pass every call on to another one. A wrapper
-// derives from them and overrides only the calls that it changes: to record, to count, to fail on
-// purpose.
+// ForwardingVmm, ForwardingExecutor, ForwardingMulticast, ForwardingDriver: pass every call on to
+// another one. A wrapper derives from them and overrides only the calls that it changes: to record,
+// to count, to fail on purpose.
 
 #ifndef TWINMMU_API_TESTING_FORWARDING_H_
 #define TWINMMU_API_TESTING_FORWARDING_H_
@@ -10,6 +10,7 @@
 
 #include "api/driver.h"
 #include "api/executor.h"
+#include "api/multicast.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
@@ -167,6 +168,41 @@ class ForwardingExecutor : public Executor {
   Executor* target_;
 };
 
+class ForwardingMulticast : public Multicast {
+ public:
+  // `target` must outlive this object.
+  explicit ForwardingMulticast(Multicast* target) : target_(target) {}
+
+  using Multicast::BindAddress;
+  using Multicast::BindMemory;
+
+  absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
+                                       Granularity option) override {
+    return target_->GetGranularity(properties, option);
+  }
+  absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) override {
+    return target_->Create(properties);
+  }
+  absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) override {
+    return target_->AddDevice(object, device);
+  }
+  absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
+                          Bytes memory_offset, Bytes size, uint64_t flags) override {
+    return target_->BindMemory(object, offset, memory, memory_offset, size, flags);
+  }
+  absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
+                           uint64_t flags) override {
+    return target_->BindAddress(object, offset, range, flags);
+  }
+  absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
+                      Bytes size) override {
+    return target_->Unbind(object, device, offset, size);
+  }
+
+ private:
+  Multicast* target_;
+};
+
 class ForwardingDriver : public Driver {
  public:
   // `target` must outlive this object.
@@ -174,6 +210,7 @@ class ForwardingDriver : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override { return target_->vmm(); }
   absl::StatusOr<Executor*> executor() override { return target_->executor(); }
+  absl::StatusOr<Multicast*> multicast() override { return target_->multicast(); }
 
  private:
   Driver* target_;

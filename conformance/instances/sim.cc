@@ -59,6 +59,8 @@ Traits TraitsOf(const Profile& profile) {
   traits.loses_aliased_atomics = profile.alias_policy == coherence::Policy::kStale ||
                                  profile.alias_policy == coherence::Policy::kRandom;
   traits.has_vmm = profile.HasVmm();
+  traits.multicast_allowed = true;
+  traits.multicast_mistakes_answered = true;
   traits.cpu_sees_host_memory = profile.window.claimed;
   traits.work_timing = TimingOf(profile.stream_policy);
   for (const auto& [quirk, deviation] : kShownAs) {

@@ -17,6 +17,7 @@ class MachineDriver : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override { return front_.get(); }
   absl::StatusOr<Executor*> executor() override { return front_.get(); }
+  absl::StatusOr<Multicast*> multicast() override { return front_->multicast(); }
 
  private:
   std::unique_ptr<Driver> driver_;
@@ -41,6 +42,9 @@ absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
   if (!interprets) kernels = std::make_unique<HostKernels>(*vmm, *executor);
   std::unique_ptr<Real> front =
       interprets ? make(*vmm, *executor) : make(kernels.get(), kernels.get());
+  const absl::StatusOr<Multicast*> multicast = target->driver->multicast();
+  if (!multicast.ok()) return multicast.status();
+  front->SetMulticast(*multicast);
   target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
                                                    std::move(front));
   target->traits.interprets_kernels = interprets;

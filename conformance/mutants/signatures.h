@@ -109,6 +109,25 @@
   absl::Status scope Launch(TWINMMU_ANY Stream stream, TWINMMU_ANY Kernel kernel, \
       TWINMMU_ANY const LaunchConfig& config, \
       TWINMMU_ANY absl::Span<const void* const> arguments)
+#define CALL_GetMulticastGranularity(scope) \
+  absl::StatusOr<Bytes> scope GetMulticastGranularity( \
+      TWINMMU_ANY const MulticastProperties& properties, TWINMMU_ANY Granularity option)
+#define CALL_CreateMulticast(scope) \
+  absl::StatusOr<AllocationHandle> scope CreateMulticast( \
+      TWINMMU_ANY const MulticastProperties& properties)
+#define CALL_AddDevice(scope) \
+  absl::Status scope AddDevice(TWINMMU_ANY AllocationHandle object, \
+      TWINMMU_ANY DeviceOrdinal device)
+#define CALL_BindMemory(scope) \
+  absl::Status scope BindMemory(TWINMMU_ANY AllocationHandle object, TWINMMU_ANY Bytes offset, \
+      TWINMMU_ANY AllocationHandle memory, TWINMMU_ANY Bytes memory_offset, \
+      TWINMMU_ANY Bytes size, TWINMMU_ANY uint64_t flags)
+#define CALL_BindAddress(scope) \
+  absl::Status scope BindAddress(TWINMMU_ANY AllocationHandle object, TWINMMU_ANY Bytes offset, \
+      TWINMMU_ANY const AddressRange& range, TWINMMU_ANY uint64_t flags)
+#define CALL_Unbind(scope) \
+  absl::Status scope Unbind(TWINMMU_ANY AllocationHandle object, TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY Bytes offset, TWINMMU_ANY Bytes size)
 // clang-format on
 
 #endif  // TWINMMU_CONFORMANCE_MUTANTS_SIGNATURES_H_

@@ -59,6 +59,12 @@ class AllOk : public Real {
   CALL_UnloadModule() override { return Ok(); }
   CALL_GetKernel() override { return Kernel(module.device(), ++last_); }
   CALL_Launch() override { return Ok(); }
+  CALL_GetMulticastGranularity() override { return MiB(2); }
+  CALL_CreateMulticast() override { return AllocationHandle(++last_); }
+  CALL_AddDevice() override { return Ok(); }
+  CALL_BindMemory() override { return Ok(); }
+  CALL_BindAddress() override { return Ok(); }
+  CALL_Unbind() override { return Ok(); }
 
  private:
   std::atomic<uint64_t> end_ = TiB(1).value();

@@ -157,7 +157,9 @@ TargetFactory Wrapped(TargetFactory factory,
                       std::function<std::unique_ptr<Driver>(std::unique_ptr<Driver>)> wrap) {
   factory.open = [open = factory.open, wrap]() -> absl::StatusOr<Target> {
     absl::StatusOr<Target> target = open();
-    if (target.ok()) target->driver = wrap(std::move(target->driver));
+    if (!target.ok()) return target;
+    target->driver = wrap(std::move(target->driver));
+    target->traits.multicast_allowed = false;  // RecordingDriver has none
     return target;
   };
   return factory;

@@ -29,11 +29,5 @@ TWINMMU_UNSUPPORTED(cuIpcCloseMemHandle)
 
 TWINMMU_UNSUPPORTED(cuMemMapArrayAsync)
 TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
-TWINMMU_UNSUPPORTED(cuMulticastCreate)
-TWINMMU_UNSUPPORTED(cuMulticastAddDevice)
-TWINMMU_UNSUPPORTED(cuMulticastBindMem)
-TWINMMU_UNSUPPORTED(cuMulticastBindAddr)
-TWINMMU_UNSUPPORTED(cuMulticastUnbind)
-TWINMMU_UNSUPPORTED(cuMulticastGetGranularity)
 
 }  // namespace twinmmu::libcuda

@@ -36,6 +36,7 @@ using CUmemAccess_flags = int;
 using CUmemAllocationType = int;
 using CUmemAllocationHandleType = int;
 using CUmemAllocationGranularity_flags = int;
+using CUmulticastGranularity_flags = int;
 using CUdevice_attribute = int;
 using CUpointer_attribute = int;
 
@@ -64,6 +65,13 @@ struct CUmemAllocationProp {
 
 struct CUmemFabricHandle {
   unsigned char data[64];
+};
+
+struct CUmulticastObjectProp {
+  unsigned int numDevices;
+  size_t size;
+  unsigned long long handleTypes;
+  unsigned long long flags;
 };
 
 struct CUuuid {

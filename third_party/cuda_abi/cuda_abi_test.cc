@@ -32,6 +32,12 @@ static_assert(offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable) == 
 static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
 static_assert(offsetof(CUmemAllocationProp, allocFlags.reserved) == 28);
 
+static_assert(sizeof(CUmulticastObjectProp) == 32 && alignof(CUmulticastObjectProp) == 8);
+static_assert(offsetof(CUmulticastObjectProp, numDevices) == 0);
+static_assert(offsetof(CUmulticastObjectProp, size) == 8);
+static_assert(offsetof(CUmulticastObjectProp, handleTypes) == 16);
+static_assert(offsetof(CUmulticastObjectProp, flags) == 24);
+
 static_assert(sizeof(CUmemFabricHandle) == 64 && alignof(CUmemFabricHandle) == 1);
 
 static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_READY == 600);

@@ -63,6 +63,10 @@ template <>
 struct Ours<::CUmemAllocationProp> {
   using Type = CUmemAllocationProp;
 };
+template <>
+struct Ours<::CUmulticastObjectProp> {
+  using Type = CUmulticastObjectProp;
+};
 
 template <typename Theirs, typename Mine>
 inline constexpr bool kSame = std::is_same_v<typename Ours<Theirs>::Type, Mine>;
@@ -94,6 +98,11 @@ TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.compressionType);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.usage);
 TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.reserved);
+TWINMMU_SIZE(CUmulticastObjectProp);
+TWINMMU_FIELD(CUmulticastObjectProp, numDevices);
+TWINMMU_FIELD(CUmulticastObjectProp, size);
+TWINMMU_FIELD(CUmulticastObjectProp, handleTypes);
+TWINMMU_FIELD(CUmulticastObjectProp, flags);
 TWINMMU_SIZE(CUmemFabricHandle);
 
 #define TWINMMU_VALUE(constant) \
