@@ -25,7 +25,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size
       window(std::move(addresses)),
       page_shift(Log2(machine.page_size())),
       host(machine.device_count()),
-      memory(machine),
+      memory(profile),
       plain(machine, window.plain(), &memory),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),

@@ -1,6 +1,8 @@
 #include "sim/physical_memory.h"
 
-#include <cstring>
+#include <unistd.h>
+
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,11 +11,18 @@ namespace twinmmu {
 
 namespace {
 
-constexpr uint64_t kFabricMark = 0x554d4d6e697754;  // "TwinMMU"
+// Differs from that of every other machine that there is, or was not long ago.
+uint64_t MakeFirstId(const void* machine) {
+  const uint64_t now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t parts[] = {static_cast<uint64_t>(getpid()), reinterpret_cast<uint64_t>(machine),
+                            now};
+  return FingerprintOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
+}
 
 }  // namespace
 
-PhysicalMemory::PhysicalMemory(const Profile& profile) : host_sees_memory_(profile.window.claimed) {
+PhysicalMemory::PhysicalMemory(const Profile& profile)
+    : profile_(profile), first_id_(MakeFirstId(this)), domain_(profile) {
   for (const DeviceProfile& device : profile.devices) {
     devices_.push_back(Capacity{device.memory, device.memory_in_use, device.memory_kept_back});
   }
@@ -23,6 +32,7 @@ PhysicalMemory::PhysicalMemory(const Profile& profile) : host_sees_memory_(profi
 }
 
 PhysicalMemory::~PhysicalMemory() {
+  for (const auto& [identity, pages] : files_) Withdraw(*pages);
   // One by one: a list of these would be destroyed by a recursion of its length.
   while (unfreed_ != nullptr) unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
 }
@@ -34,7 +44,7 @@ PhysicalMemory::Capacity& PhysicalMemory::CapacityOf(const Location& location) {
 absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
   Collect();
   const Capacity& capacity = CapacityOf(location);
-  const Bytes free = capacity.total - capacity.used;
+  const Bytes free = capacity.free();
   if (capacity.kept_back <= free && size <= free - capacity.kept_back) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("size ", ToString(size), " is more than what is left of the ",
@@ -61,9 +71,11 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->location = properties.location;
   pages->properties = properties;
   pages->number = next_number_;
-  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
+  pages->id = first_id_ + next_number_;
+  const bool in_domain = (types & HandleType::kFabric) != HandleType::kNone && domain_.exists();
+  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone || in_domain) {
     pages->kind = BackingKind::kMemoryFile;
-  } else if (properties.location.type != LocationType::kDevice && host_sees_memory_) {
+  } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
     pages->kind = BackingKind::kAliased;
   }
   absl::StatusOr<Backing> backing = Backing::Make(pages->kind, size);
@@ -71,7 +83,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->backing = *std::move(backing);
   // What can fail comes first. A name that leads to no pages does no harm.
   table_.Prepare();
-  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->number] = pages;
+  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->id] = pages;
   if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
   ++next_number_;
   Occupy(size, properties.location);
@@ -104,6 +116,7 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
   const bool in_file = pages->kind == BackingKind::kMemoryFile;
   if (pages.use_count() != (in_file ? 2 : 1)) return;
   if (in_file) {
+    Withdraw(*pages);
     orphans_.insert(files_.extract(pages->backing.identity()));
     pages.reset();
     Collect();
@@ -114,7 +127,7 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
 
 void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
   Vacate(pages->size, pages->location);
-  fabric_.erase(pages->number);
+  fabric_.erase(pages->id);
   if (pages->backing.Free()) return;
   pages->next_unfreed = std::move(unfreed_);
   unfreed_ = std::move(pages);
@@ -125,8 +138,7 @@ void PhysicalMemory::Collect() {
     unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
   }
   for (auto orphan = orphans_.begin(); orphan != orphans_.end();) {
-    const PhysicalPages& pages = *orphan->second;
-    if (pages.exported && pages.backing.HasDescriptorElsewhere()) {
+    if (orphan->second->IsKeptElsewhere()) {
       ++orphan;
     } else {
       FreePages(std::move(orphan->second));
@@ -135,65 +147,10 @@ void PhysicalMemory::Collect() {
   }
 }
 
-absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
-  PhysicalPages& pages = *table_[number].pages;
-  const absl::StatusOr<int> descriptor = pages.backing.NewDescriptor();
-  if (!descriptor.ok()) return descriptor;
-  pages.exported = true;
-  pages.exported_by = call;
-  return descriptor;
-}
-
-FabricHandle PhysicalMemory::ExportFabric(uint32_t number) const {
-  const uint64_t words[] = {kFabricMark, reinterpret_cast<uint64_t>(this),
-                            table_[number].pages->number};
-  FabricHandle handle = {};
-  std::memcpy(handle.data(), words, sizeof(words));
-  return handle;
-}
-
-AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPages>& pages,
-                                              uint64_t call) {
-  AllocationProperties properties = pages->properties;
-  properties.requested_handle_types = HandleType::kNone;
-  properties.gpu_direct_rdma = 0;
-  return AllocationHandle(table_.Insert(AllocationRecord{properties, pages, 1, 0, call, true, {}}));
-}
-
-// Pages that only descriptors kept are about to be used again.
-void PhysicalMemory::Adopt(const FileIdentity& identity) {
-  const auto orphan = orphans_.find(identity);
-  if (orphan != orphans_.end()) files_.insert(orphans_.extract(orphan));
-}
-
-std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity,
-                                                       uint64_t call) {
-  table_.Prepare();
-  Adopt(identity);
-  const auto file = files_.find(identity);
-  // A descriptor that nobody exported is the simulator's own, known by its number only.
-  if (file == files_.end() || !file->second->exported) return std::nullopt;
-  return InsertImport(file->second, call);
-}
-
-std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle& handle,
-                                                             uint64_t call) {
-  table_.Prepare();
-  uint64_t words[3];
-  std::memcpy(words, handle.data(), sizeof(words));
-  const bool ours = words[0] == kFabricMark && words[1] == reinterpret_cast<uint64_t>(this);
-  const auto found = fabric_.find(words[2]);
-  if (!ours || found == fabric_.end()) return std::nullopt;
-  const std::shared_ptr<PhysicalPages> pages = found->second.lock();
-  if (pages == nullptr) return std::nullopt;
-  if (pages->kind == BackingKind::kMemoryFile) Adopt(pages->backing.identity());
-  return InsertImport(pages, call);
-}
-
 MemoryInfo PhysicalMemory::Info(DeviceOrdinal device) {
   Collect();
   const Capacity& capacity = devices_[device.value()];
-  return MemoryInfo{capacity.total - capacity.used, capacity.total};
+  return MemoryInfo{capacity.free(), capacity.total};
 }
 
 }  // namespace twinmmu

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,12 +17,12 @@
 #include "api/allocation.h"
 #include "api/vmm.h"
 #include "sim/backing.h"
+#include "sim/fabric_domain.h"
 #include "sim/handle_table.h"
+#include "sim/memory_label.h"
 #include "sim/profile.h"
 
 namespace twinmmu {
-
-using FabricHandle = std::array<uint8_t, 64>;
 
 // The memory itself. Several allocations share it when it was imported.
 struct PhysicalPages {
@@ -30,11 +31,20 @@ struct PhysicalPages {
   AllocationProperties properties;  // of the allocation that it was made for
   BackingKind kind = BackingKind::kPrivate;
   Backing backing;
+  bool imported = false;  // made by another simulator
   bool exported = false;
   uint64_t exported_by = 0;  // the number of the last call that exported a descriptor
+  bool published = false;    // in the fabric domain
   uint64_t number = 0;       // from 1; never used again
+  uint64_t id = 0;           // what no other memory has, of whatever machine and process
   uint64_t mappings = 0;     // of all allocations over them
   std::shared_ptr<PhysicalPages> next_unfreed;
+
+  // Whether a descriptor of them is open outside, or another simulator has them mapped, as far as
+  // the host says.
+  bool IsKeptElsewhere() const {
+    return (exported || published) && backing.HasDescriptorElsewhere();
+  }
 
   // Whether the monitor of aliases is to be told of accesses.
   bool IsArmed() const { return mappings > 1; }
@@ -65,6 +75,7 @@ struct AllocationRecord {
 // never does. Not thread-safe, but for the const members.
 class PhysicalMemory {
  public:
+  // `profile` must outlive this object.
   explicit PhysicalMemory(const Profile& profile);
   ~PhysicalMemory();
   PhysicalMemory(const PhysicalMemory&) = delete;
@@ -104,19 +115,31 @@ class PhysicalMemory {
   void RemoveMapping(uint32_t number);
   void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
 
-  // A new descriptor of the pages. ResourceExhausted: the process can have no more.
+  // A new descriptor of the pages. ResourceExhausted: the process can have no more, or the host has
+  // no memory for the label.
   absl::StatusOr<int> Export(uint32_t number, uint64_t call);
-  // A name of the pages that other machines do not know. Unlike a descriptor it keeps nothing.
-  FabricHandle ExportFabric(uint32_t number) const;
-  // A new allocation over the pages behind a memory file or a fabric handle; nullopt if they are
-  // not of this machine, or gone. It has the properties of the first one, but cannot be exported,
-  // and is not for GPUDirect RDMA.
-  std::optional<AllocationHandle> Import(const FileIdentity& identity, uint64_t call);
-  std::optional<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
+  // A name of the pages, which other machines of the fabric domain know, and without one this
+  // machine only. Unlike a descriptor it keeps nothing. ResourceExhausted: the host refused.
+  absl::StatusOr<FabricHandle> ExportFabric(uint32_t number);
+  // The pages in a memory file that are here, made or imported; null: there are none.
+  const PhysicalPages* FindFile(const FileIdentity& identity) const;
+  // A new allocation over the pages in a file that FindFile finds, or behind a fabric handle;
+  // nullopt if it names none of this machine, or they are gone. It has the properties of the first
+  // one, but cannot be exported, and is not for GPUDirect RDMA.
+  AllocationHandle Import(const FileIdentity& identity, uint64_t call);
+  std::optional<AllocationHandle> ImportFabric(const FabricName& name, uint64_t call);
+  // The same over the memory of another simulator, in a file that FindFile does not find. The label
+  // is that of the file, and right. The memory takes room here, too, from the first import to the
+  // end of the last one, if there is any. InvalidArgument: the descriptor does not allow to write.
+  // ResourceExhausted: the host refused.
+  absl::StatusOr<AllocationHandle> ImportForeign(int file_descriptor, const FileIdentity& identity,
+                                                 const MemoryLabel& label, uint64_t call);
 
   // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
   void Occupy(Bytes size, const Location& location);
   void Vacate(Bytes size, const Location& location);
+
+  const FabricDomain& fabric() const { return domain_; }
 
   MemoryInfo Info(DeviceOrdinal device);
   size_t size() const { return table_.size(); }
@@ -128,13 +151,16 @@ class PhysicalMemory {
       visit(AllocationHandle(value), allocation);
     });
   }
-  // Calls visit(pages) for all pages of which a descriptor is open outside, as far as the host
-  // says.
+  // Calls visit(pages) for all exported pages of which this process has a descriptor open, as far
+  // as the host says. Others may have one, too: that is theirs.
   template <typename Visit>
   void ForEachExported(const Visit& visit) const {
+    if (files_.empty() && orphans_.empty()) return;
+    const std::multiset<FileIdentity> open = OpenFiles();
     for (const Files* files : {&files_, &orphans_}) {
       for (const auto& [identity, pages] : *files) {
-        if (pages->exported && pages->backing.HasDescriptorElsewhere()) visit(*pages);
+        // One is the simulator's own.
+        if (pages->exported && open.count(identity) > 1) visit(*pages);
       }
     }
   }
@@ -142,11 +168,16 @@ class PhysicalMemory {
  private:
   struct Capacity {
     Bytes total;
-    Bytes used;
+    Bytes used;  // with imports, it may be more than the total
     Bytes kept_back;
+
+    Bytes free() const { return used < total ? total - used : Bytes(0); }
   };
   using Files = std::map<FileIdentity, std::shared_ptr<PhysicalPages>>;
 
+  absl::Status Label(const PhysicalPages& pages) const;
+  FabricName NameOf(const PhysicalPages& pages) const;
+  void Withdraw(const PhysicalPages& pages) const;
   Capacity& CapacityOf(const Location& location);
   void Adopt(const FileIdentity& identity);
   AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages, uint64_t call);
@@ -156,14 +187,16 @@ class PhysicalMemory {
   // closed meanwhile.
   void Collect();
 
-  const bool host_sees_memory_;
+  const Profile& profile_;
+  const uint64_t first_id_;
+  FabricDomain domain_;
   std::vector<Capacity> devices_;
   std::map<int, Capacity> host_nodes_;
   uint64_t next_number_ = 1;
   HandleTable<AllocationRecord> table_;
   Files files_;
   Files orphans_;                                            // kept by descriptors only
-  std::map<uint64_t, std::weak_ptr<PhysicalPages>> fabric_;  // by number
+  std::map<uint64_t, std::weak_ptr<PhysicalPages>> fabric_;  // by id
   std::shared_ptr<PhysicalPages> unfreed_;  // a list of what the host would not take back
 };
 

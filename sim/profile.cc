@@ -162,6 +162,21 @@ absl::Status ValidateHost(const Profile& profile) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateFabric(const Profile& profile) {
+  constexpr size_t kLongest = 3000;  // with what is put behind it, less than any path may have
+  constexpr int kChannels = 2048;
+  const std::string& domain = profile.fabric_domain;
+  const bool is_path = domain.empty() || domain.front() == '/';
+  if (!is_path || domain.size() > kLongest || domain.find('\0') != std::string::npos) {
+    return Wrong("fabric_domain", "\"", domain.substr(0, 80),
+                 "\" is not empty, nor the path of a directory from / on");
+  }
+  if (profile.fabric_channel < 0 || profile.fabric_channel >= kChannels) {
+    return Wrong("fabric_channel", profile.fabric_channel, " is not in 0 .. ", kChannels - 1);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateStreams(const Profile& profile) {
   for (const StreamPolicyInfo& known : AllStreamPolicies()) {
     if (profile.stream_policy == known.policy) return absl::OkStatus();
@@ -321,6 +336,7 @@ absl::Status Profile::Validate() const {
   if (status.ok()) status = ValidateWindow(*this);
   if (status.ok()) status = ValidateDevices(*this);
   if (status.ok()) status = ValidateHost(*this);
+  if (status.ok()) status = ValidateFabric(*this);
   if (status.ok()) status = ValidateStreams(*this);
   if (status.ok()) status = ValidateAliases(*this);
   return status;

@@ -148,7 +148,12 @@ struct Profile {
   Bytes reservation_granularity;  // of sizes; where a reservation begins: see default_alignment()
   int address_bits = 0;           // no device address is beyond 2^address_bits
   WindowProfile window;
-  bool fabric_permitted = false;   // a fabric handle can be advertised and still not be permitted
+  bool fabric_permitted = false;  // a fabric handle can be advertised and still not be permitted
+  // Where fabric handles lead from process to process: a directory, and the channel that this
+  // machine uses, which is DIRECTORY/channelN. Without one they are good in the machine that made
+  // them only. Who cannot read and write in the channel is not permitted.
+  std::string fabric_domain;
+  int fabric_channel = 0;
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;
   uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order

@@ -61,6 +61,8 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("address_bits", profile.address_bits);
   visit("window", profile.window);
   visit("fabric_permitted", profile.fabric_permitted);
+  visit("fabric_domain", profile.fabric_domain);
+  visit("fabric_channel", profile.fabric_channel);
   visit("map_takes_offsets", profile.map_takes_offsets);
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);

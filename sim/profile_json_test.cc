@@ -90,6 +90,10 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     EXPECT_FALSE(ParseProfile(ToJson(other))->alias_check);
   }
   Profile other = reference;
+  other.fabric_domain = "/domain";
+  other.fabric_channel = 7;
+  EXPECT_EQ(ParseProfile(ToJson(other))->fabric_domain, "/domain");
+  EXPECT_EQ(ParseProfile(ToJson(other))->fabric_channel, 7);
   other.devices[1].attributes.clear();
   EXPECT_TRUE(ParseProfile(ToJson(other))->devices[1].attributes.empty());
 }
@@ -126,6 +130,10 @@ TEST(ProfileJsonTest, RefusesWithPathAndReason) {
            std::pair(R"({"alias_boundary": true})", "alias_boundary: expected \"guide\" or \"ptx"),
            std::pair(R"({"stream_seed": -1})", "stream_seed: expected a whole number from 0"),
            std::pair(R"({"host_nodes": [{"node": "0"}]})", "host_nodes[0].node: expected"),
+           std::pair(R"({"fabric_domain": "here"})", "fabric_domain: \"here\" is not empty, nor"),
+           std::pair(R"({"fabric_domain": "/a\u0000b"})", "fabric_domain"),
+           std::pair(R"({"fabric_channel": -1})", "fabric_channel: -1 is not in 0 .. 2047"),
+           std::pair(R"({"fabric_channel": 2048})", "fabric_channel: 2048 is not in"),
        }) {
     EXPECT_THAT(Complaint(json), HasSubstr(absl::StrCat("profile: ", complaint)));
   }

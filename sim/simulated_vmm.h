@@ -7,6 +7,7 @@
 
 #include "api/vmm.h"
 #include "sim/call_record.h"
+#include "sim/memory_label.h"
 #include "sim/mmu.h"
 
 namespace twinmmu {
@@ -63,11 +64,17 @@ class SimulatedVmm : public Vmm {
   absl::Status CheckGranularityOf(const AllocationProperties& properties);
   absl::Status CheckSupport(const char* call, const Location& location) const;
   absl::Status CheckHandleTypes(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckFabric(const char* call) const;
   bool HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const;
   AllocationProperties Granted(const AllocationProperties& properties) const;
   const AllocationRecord* FindUsable(AllocationHandle handle) const;
   absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
+
+  absl::Status CheckLabel(const MemoryLabel& label) const;
+  absl::StatusOr<AllocationHandle> ImportFile(int descriptor, const FabricName* fabric,
+                                              uint64_t call);
+  absl::StatusOr<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
 
   absl::Status CheckMapTarget(CallRecord& call, const AddressRange& range) const;
   absl::Status CheckBorder(CallRecord& call, const AddressRange& range, DeviceAddress border) const;

@@ -132,6 +132,19 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   return absl::OkStatus();
 }
 
+// This process may make fabric handles.
+absl::Status SimulatedVmm::CheckFabric(const char* call) const {
+  if (!mmu_.profile.fabric_permitted) {
+    return Fail(DriverCode::kNotPermitted, call,
+                "fabric handles are not permitted to this process");
+  }
+  if (!mmu_.memory.fabric().exists()) return absl::OkStatus();
+  const absl::Status access = mmu_.memory.fabric().CheckAccess();
+  if (access.ok()) return access;
+  const bool host = absl::IsResourceExhausted(access);
+  return Fail(host ? DriverCode::kOutOfMemory : DriverCode::kNotPermitted, call, access.message());
+}
+
 // Whether `properties`, which are not valid, would be without the handle types that do not exist.
 bool SimulatedVmm::HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const {
   AllocationProperties known = properties;
@@ -220,9 +233,9 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
   if (!room.ok()) return Fail(DriverCode::kOutOfMemory, kCall, room.message());
   const absl::Status shareable = CheckHandleTypes(kCall, granted);
   if (!shareable.ok()) return shareable;
-  if (Has(granted.requested_handle_types, HandleType::kFabric) && !mmu_.profile.fabric_permitted) {
-    return Fail(DriverCode::kNotPermitted, kCall,
-                "fabric handles are not permitted to this process");
+  if (Has(granted.requested_handle_types, HandleType::kFabric)) {
+    const absl::Status permitted = CheckFabric(kCall);
+    if (!permitted.ok()) return permitted;
   }
   const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted, call.number());
   if (!handle.ok()) return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
