@@ -187,7 +187,10 @@ absl::Status ProcessServer::Grant(const Piece& piece) {
 
 absl::Status ProcessServer::Write(const AddressRange& range, uint32_t seed) {
   const std::vector<uint32_t> words = Pattern(seed, range.size);
-  return executor_.CopyHostToDevice(device_, range.base, words.data(), range.size);
+  const absl::Status copied =
+      executor_.CopyHostToDevice(device_, range.base, words.data(), range.size);
+  // A small copy may return before it has arrived, and another process cannot wait for it.
+  return copied.ok() ? executor_.SynchronizeDevice(device_) : copied;
 }
 
 absl::Status ProcessServer::Check(const AddressRange& range, uint32_t seed) {
