@@ -58,8 +58,10 @@ absl::Status Export(Vmm& vmm, Executor& executor, int socket) {
   if (!memory.ok()) return memory.status();
   const absl::StatusOr<Mapping> mapping = Map(vmm, *memory);
   if (!mapping.ok()) return mapping.status();
-  const absl::Status written =
+  absl::Status written =
       executor.CopyHostToDevice(kDevice, mapping->range().base, &kContent, Bytes(sizeof(kContent)));
+  // A small copy may return before it has arrived, and the other process cannot wait for it.
+  written.Update(executor.SynchronizeDevice(kDevice));
   // Between two handles the socket is ours. This one says that the memory may be read.
   const char done = 1;
   return send(socket, &done, 1, MSG_NOSIGNAL) == 1 ? written : absl::UnavailableError("nobody");
