@@ -35,11 +35,24 @@ const MappingRecord* FindMapping(const Mmu& mmu, uint32_t number) {
   return found;
 }
 
+// The same of a multicast object: that of the replica which `memory` is in.
+std::optional<DeviceAddress> MulticastAddressOf(const Mmu& mmu, const MappingRecord& mapping,
+                                                const char* memory) {
+  for (const MulticastBinding& bound : mmu.AllocationOf(mapping).pages->team->bindings) {
+    const char* const begin = bound.pages->backing.data() + bound.memory_offset.value();
+    if (memory < begin || memory >= begin + bound.size.value()) continue;
+    const Bytes offset = bound.offset + Bytes(static_cast<uint64_t>(memory - begin));
+    return mmu.RangeOf(mapping).base + (offset - mmu.SizeOf(mapping.offset));
+  }
+  return std::nullopt;
+}
+
 // The address of `memory` by that mapping; of plain memory it is the memory's own.
 std::optional<DeviceAddress> AddressOf(const Mmu& mmu, uint32_t mapping_number,
                                        const char* memory) {
   const MappingRecord* const mapping = FindMapping(mmu, mapping_number);
   if (mapping == nullptr) return std::nullopt;
+  if (mapping->multicast) return MulticastAddressOf(mmu, *mapping, memory);
   const auto inside = static_cast<uint64_t>(memory - mmu.MemoryOf(*mapping));
   return mmu.RangeOf(*mapping).base + Bytes(inside);
 }

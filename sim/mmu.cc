@@ -11,6 +11,7 @@ int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
 coherence::AliasOptions AliasOptionsOf(const Profile& machine) {
   coherence::AliasOptions options;
   options.modes.boundary = machine.alias_boundary;
+  options.modes.multicast = machine.alias_multicast;
   options.policy = machine.alias_policy;
   options.seed = machine.alias_seed;
   options.check = machine.alias_check;

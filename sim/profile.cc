@@ -196,10 +196,18 @@ absl::Status ValidateAliases(const Profile& profile) {
   if (!policy) {
     return Wrong("alias_policy", "there is no policy ", static_cast<int>(profile.alias_policy));
   }
-  for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
-    if (profile.alias_boundary == known.boundary) return absl::OkStatus();
+  const auto boundaries = AllAliasBoundaries();
+  const bool boundary = std::any_of(boundaries.begin(), boundaries.end(), [&](const auto& known) {
+    return profile.alias_boundary == known.boundary;
+  });
+  if (!boundary) {
+    return Wrong("alias_boundary", "there is no boundary ",
+                 static_cast<int>(profile.alias_boundary));
   }
-  return Wrong("alias_boundary", "there is no boundary ", static_cast<int>(profile.alias_boundary));
+  for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
+    if (profile.alias_multicast == known.mode) return absl::OkStatus();
+  }
+  return Wrong("alias_multicast", "there is no mode ", static_cast<int>(profile.alias_multicast));
 }
 
 // Reads "name", or "name:7" for the policy that takes a seed. False: it is none of `all`.
@@ -239,6 +247,14 @@ absl::Span<const AliasPolicyInfo> AllAliasPolicies() {
       {coherence::Policy::kL1, "l1"},
   };
   return kPolicies;
+}
+
+absl::Span<const AliasMulticastInfo> AllAliasMulticasts() {
+  static constexpr AliasMulticastInfo kModes[] = {
+      {coherence::MulticastMode::kGuide, "guide"},
+      {coherence::MulticastMode::kStrict, "strict"},
+  };
+  return kModes;
 }
 
 absl::Span<const AliasBoundaryInfo> AllAliasBoundaries() {

@@ -138,6 +138,15 @@ struct AliasBoundaryInfo {
 };
 absl::Span<const AliasBoundaryInfo> AllAliasBoundaries();
 
+// Whether strong accesses of sufficient scope synchronise between a multicast address and the
+// unicast addresses under it ("guide"), or these are aliases like any others ("strict"). Data needs
+// an alias fence either way.
+struct AliasMulticastInfo {
+  coherence::MulticastMode mode;
+  const char* name;
+};
+absl::Span<const AliasMulticastInfo> AllAliasMulticasts();
+
 struct Profile {
   int driver_version = 0;  // as Vmm::GetDriverVersion
   std::vector<DeviceProfile> devices;
@@ -165,6 +174,7 @@ struct Profile {
   coherence::Policy alias_policy = coherence::Policy::kCoherent;
   uint64_t alias_seed = 0;  // for Policy::kRandom
   coherence::BoundaryMode alias_boundary = coherence::BoundaryMode::kGuide;
+  coherence::MulticastMode alias_multicast = coherence::MulticastMode::kGuide;
   bool alias_check = true;  // whether accesses through several addresses that nothing orders, and
                             // missing alias fences, are diagnosed
   Quirks quirks;

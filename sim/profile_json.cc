@@ -71,6 +71,7 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("alias_policy", profile.alias_policy);
   visit("alias_seed", profile.alias_seed);
   visit("alias_boundary", profile.alias_boundary);
+  visit("alias_multicast", profile.alias_multicast);
   visit("alias_check", profile.alias_check);
   visit("quirks", profile.quirks);
 }
@@ -183,6 +184,14 @@ class Reader {
     }
     Expected(path, "\"guide\" or \"ptx\"", value);
   }
+  void Read(const json& value, const std::string& path, coherence::MulticastMode& field) {
+    for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
+      if (value != known.name) continue;
+      field = known.mode;
+      return;
+    }
+    Expected(path, "\"guide\" or \"strict\"", value);
+  }
   void Read(const json& value, const std::string& path, std::string& field) {
     if (!value.is_string()) return Expected(path, "a string", value);
     field = value.get<std::string>();
@@ -282,6 +291,12 @@ class Writer {
   static json Write(coherence::Policy value) {
     for (const AliasPolicyInfo& known : AllAliasPolicies()) {
       if (value == known.policy) return known.name;
+    }
+    return nullptr;  // the same
+  }
+  static json Write(coherence::MulticastMode value) {
+    for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
+      if (value == known.mode) return known.name;
     }
     return nullptr;  // the same
   }

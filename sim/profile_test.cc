@@ -67,6 +67,9 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad = good;
   bad.alias_boundary = static_cast<coherence::BoundaryMode>(2);
   EXPECT_THAT(Complaint(bad), HasSubstr("alias_boundary: there is no boundary 2"));
+  bad = good;
+  bad.alias_multicast = static_cast<coherence::MulticastMode>(2);
+  EXPECT_THAT(Complaint(bad), HasSubstr("alias_multicast: there is no mode 2"));
   EXPECT_THAT(Complaint(Profile::ReferenceH200(16)), HasSubstr("16 devices"));
 }
 

@@ -30,6 +30,18 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
   }
 }
 
+// Where that throws std::bad_alloc nothing has changed.
+uint32_t AddRecord(Mmu& mmu, const MappingRecord& mapping) {
+  if (!mapping.multicast) return mmu.mappings.Add(mapping);
+  mmu.aliases.AddMulticastAddress(mapping.number);
+  try {
+    return mmu.mappings.Add(mapping);
+  } catch (const std::bad_alloc&) {
+    mmu.aliases.RemoveMulticastAddress(mapping.number);
+    throw;
+  }
+}
+
 }  // namespace
 
 // `range` begins in a reservation, nothing in it is mapped, and its end is where it may be.
@@ -120,7 +132,7 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mapping.call = call.number();
   mapping.multicast = allocation->is_multicast();
   mmu_.table.Prepare();  // what can fail comes first
-  const uint32_t id = mmu_.mappings.Add(mapping);
+  const uint32_t id = AddRecord(mmu_, mapping);
   mmu_.buffers_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.AddMapping(mapping.allocation);
@@ -164,6 +176,7 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
     mmu_.table.Apply(mapping.first_page, mapping.pages,
                      PageEdit::Replace(PageEntry::Reserved(mapping.reservation)));
   }
+  if (mapping.multicast) mmu_.aliases.RemoveMulticastAddress(mapping.number);
   RdmaMappings rdma = mmu_.memory[mapping.allocation].rdma;
   for (uint32_t* number : {&rdma.first, &rdma.holder}) {
     if (*number == mapping.number) *number = 0;

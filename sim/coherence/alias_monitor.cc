@@ -327,7 +327,8 @@ void AliasMonitor::Impl::Tell(const char* memory) {
     const Place* const first = ordering_.PlaceOf(report.first.thread);
     const Place* const second = ordering_.PlaceOf(report.second.thread);
     if (hazard.hazard == Hazard::kAlias && first != nullptr && second != nullptr &&
-        first->gpu != second->gpu) {
+        first->gpu != second->gpu && !ordering_.IsMulticast(report.first.address) &&
+        !ordering_.IsMulticast(report.second.address)) {
       hazard.hazard = Hazard::kCrossDevice;
     }
     if (!told_.emplace(hazard.first.site, hazard.second.site, hazard.hazard).second) continue;
@@ -654,6 +655,16 @@ void AliasMonitor::Arm(const char*, uint64_t size) {
 void AliasMonitor::Disarm(const char* memory, uint64_t size) {
   const std::lock_guard lock(impl_->mutex());
   active_.store(impl_->Disarm(memory, size), std::memory_order_relaxed);
+}
+
+void AliasMonitor::AddMulticastAddress(AddressId address) {
+  const std::lock_guard lock(impl_->mutex());
+  impl_->ordering().SetAddress(address, /*multicast=*/true, /*device=*/-1);
+}
+
+void AliasMonitor::RemoveMulticastAddress(AddressId address) {
+  const std::lock_guard lock(impl_->mutex());
+  impl_->ordering().ForgetAddress(address);
 }
 
 ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Past& past) {

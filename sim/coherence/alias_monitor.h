@@ -81,6 +81,10 @@ class AliasMonitor {
   // `memory`: whole pages of 4 KiB. Disarm forgets what was noted of it.
   void Arm(const char* memory, uint64_t size);
   void Disarm(const char* memory, uint64_t size);
+  // A multicast address begins and ends: what it accesses lies at other addresses, too, one on each
+  // device of its team. Can throw std::bad_alloc.
+  void AddMulticastAddress(AddressId address);
+  void RemoveMulticastAddress(AddressId address);
 
   // --- Operations: a grid, a copy, a fill. Its threads start after what is in `past`. ---
   // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the number of the

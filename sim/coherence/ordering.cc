@@ -505,11 +505,13 @@ void Ordering::Acquire(ThreadId thread, AddressId address, const Strength& stren
   }
 }
 
+bool Ordering::IsMulticast(AddressId address) const {
+  const AddressState* const state = FindAddress(address);
+  return state != nullptr && state->multicast;
+}
+
 bool Ordering::IsMulticastPair(AddressId a, AddressId b) const {
-  if (modes_.multicast != MulticastMode::kGuide) return false;
-  const AddressState* of_a = FindAddress(a);
-  const AddressState* of_b = FindAddress(b);
-  return (of_a != nullptr && of_a->multicast) != (of_b != nullptr && of_b->multicast);
+  return modes_.multicast == MulticastMode::kGuide && IsMulticast(a) != IsMulticast(b);
 }
 
 bool Ordering::IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& strength_a,

@@ -101,6 +101,7 @@ class Ordering {
 
   // `multicast`: it stands for one location per device. `device`: whose mapping; -1: not known.
   void SetAddress(AddressId address, bool multicast, int device);
+  void ForgetAddress(AddressId address) { addresses_.erase(address); }
 
   // Starts threads with consecutive numbers, at one place. `past`: of all that was complete before.
   // Numbers are not used again before Forget.
@@ -179,6 +180,7 @@ class Ordering {
   // Whether accesses of the same bytes are morally strong.
   bool IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& strength_a, ThreadId b,
                        AddressId address_b, const Strength& strength_b) const;
+  bool IsMulticast(AddressId address) const;
   bool IsMulticastPair(AddressId a, AddressId b) const;
   int DeviceOf(AddressId address) const;
   // Where the thread runs, or ran; null: not known.
