@@ -51,6 +51,8 @@ DriverCode CodeOf(ptx::GridFault::Kind kind) {
   using Kind = ptx::GridFault::Kind;
   switch (kind) {
     case Kind::kIllegalAddress:
+    case Kind::kMulticastAddress:
+    case Kind::kNoMulticastAddress:
       return DriverCode::kIllegalAddress;
     case Kind::kMisalignedAddress:
       return DriverCode::kMisalignedAddress;
@@ -77,6 +79,14 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
       return absl::StrCat(ToString(fault.size), " at ", ToString(fault.address),
                           " are not mapped with ", ToString(fault.access), " access for ",
                           ToString(device));
+    case Kind::kMulticastAddress:
+      return absl::StrCat(ToString(fault.address),
+                          " is an address of a multicast object; PTX defines nothing there but "
+                          "multimem");
+    case Kind::kNoMulticastAddress:
+      return absl::StrCat(ToString(fault.address),
+                          " is no address of a multicast object; PTX does not define multimem "
+                          "there");
     case Kind::kMisalignedAddress:
       return absl::StrCat("address ", ToString(fault.address), " is not a multiple of ",
                           ToString(fault.size));

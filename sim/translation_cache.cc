@@ -25,6 +25,19 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   return &span;
 }
 
+bool TranslationCache::FindMulticast(DeviceAddress address, uint64_t size, Access access,
+                                     Multicast* found) {
+  if (!mmu_.IsMulticast(address)) return false;
+  const PageRun run = mmu_.table.Find(mmu_.PageOf(address));
+  if (!Covers(run.entry.access(device_.value()), access)) return false;
+  found->replicas = mmu_.ReplicasAt(address, size);
+  found->unbound = found->replicas.empty();
+  if (found->unbound) return false;
+  found->address_id = mmu_.mappings[run.entry.index()].number;
+  if (used_ != nullptr) used_->Add(found->address_id);
+  return true;
+}
+
 const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,
                                                           Access access) {
   const PlainAllocation* const allocation = mmu_.plain.Find(address);

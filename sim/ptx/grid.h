@@ -33,6 +33,8 @@ struct GridFault {
     kNone,
     kIllegalAddress,  // nothing is mapped there, or the device has not the right
     kMisalignedAddress,
+    kMulticastAddress,    // an access of a multicast address that is not multimem
+    kNoMulticastAddress,  // multimem of an address that is no multicast one
     kIllegalInstruction,  // a construct that has no meaning when it is reached
     kTrap,
     kAssert,

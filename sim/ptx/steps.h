@@ -31,6 +31,12 @@ Perform FindStore(Type type, int width);
 // operands: the old value, the address, the operand, and of cas the value to store. Null: PTX has
 // no such form.
 Perform FindAtomic(absl::string_view operation, Type type);
+// Accesses of multicast addresses. operands: the address, then the first slot of the elements,
+// whose slots lie one behind the other. `wide_sums`: those of f16 and bf16 are f32. Null: no such
+// form.
+Perform FindMulticastLoad(absl::string_view operation, Type type, bool wide_sums);
+Perform FindMulticastStore(Type type);
+Perform FindMulticastChange(absl::string_view operation, Type type);
 // detail: FenceKind; memory.order and .strength: of kMemory.
 enum class FenceKind : uint8_t {
   kMemory,      // fence, membar

@@ -4,8 +4,10 @@
 
 namespace twinmmu::ptx {
 
-Telling::Telling(Warp* warp, const Step& step)
-    : told_(warp->told()),
+Telling::Telling(Warp* warp, const Step& step) : Telling(warp, step, warp->told()) {}
+
+Telling::Telling(Warp* warp, const Step& step, const ToldLanes& told)
+    : told_(told),
       lanes_(warp->block().threads().known() ? told_.lanes : 0),
       first_(warp->block().threads().FirstOf(warp->number())),
       session_(&warp->block().aliases()) {

@@ -16,6 +16,8 @@ class Telling {
  public:
   // After a Resolve for `step` that said Found::kTold.
   Telling(Warp* warp, const Step& step);
+  // Of one replica of a multicast address.
+  Telling(Warp* warp, const Step& step, const ToldLanes& told);
 
   // Before a load: where its bytes are, at `memory` or at `older`, where there is room for them.
   const char* Load(int lane, char* memory, char* older) {

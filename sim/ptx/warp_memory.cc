@@ -110,7 +110,9 @@ Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lan
     if ((lanes >> lane & 1) == 0) continue;
     char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &told);
     if (host == nullptr) {
-      FaultAt(GridFault::kIllegalAddress, lane, access, addresses[lane]);
+      const bool multicast = block_.grid().mmu->IsMulticast(DeviceAddress(addresses[lane]));
+      FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
+              addresses[lane]);
       return Found::kFault;
     }
     (*memory)[lane] = host;
