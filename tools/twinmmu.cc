@@ -57,6 +57,7 @@ ABSL_FLAG(std::string, stream_policy, "",
 ABSL_FLAG(std::string, alias_policy, "",
           "what its kernels and copies read through one of several addresses where an alias fence "
           "is missing: coherent, stale, l1, random or random:NUMBER; default: as its profile says");
+ABSL_DECLARE_FLAG(bool, strict_multicast);
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(bool, shared_devices, false,
@@ -152,6 +153,9 @@ absl::StatusOr<Profile> SimulatedMachine() {
   if (!stream_policy.empty()) known = profile->SetStreamPolicy(stream_policy);
   if (!known.ok()) return wrong("--stream-policy", stream_policy, known);
   if (!alias_policy.empty()) known = profile->SetAliasPolicy(alias_policy);
+  if (absl::GetFlag(FLAGS_strict_multicast)) {
+    profile->alias_multicast = coherence::MulticastMode::kStrict;
+  }
   if (!known.ok()) return wrong("--alias-policy", alias_policy, known);
   return profile;
 }
