@@ -22,6 +22,7 @@ constexpr Name<DeviceAttribute> kDeviceNames[] = {
     {DeviceAttribute::kHandleTypeWin32Supported, "HANDLE_TYPE_WIN32_HANDLE_SUPPORTED"},
     {DeviceAttribute::kHandleTypeWin32KmtSupported, "HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED"},
     {DeviceAttribute::kGenericCompressionSupported, "GENERIC_COMPRESSION_SUPPORTED"},
+    {DeviceAttribute::kSparseCudaArraySupported, "SPARSE_CUDA_ARRAY_SUPPORTED"},
     {DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported,
      "GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED"},
     {DeviceAttribute::kDmaBufSupported, "DMA_BUF_SUPPORTED"},

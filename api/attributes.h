@@ -23,6 +23,7 @@ enum class DeviceAttribute : int32_t {
   kHandleTypeWin32KmtSupported = 105,
   kGenericCompressionSupported = 107,
   kGpuDirectRdmaWithCudaVmmSupported = 110,
+  kSparseCudaArraySupported = 112,
   kDmaBufSupported = 124,
   kHandleTypeFabricSupported = 128,
   kMulticastSupported = 132,

@@ -77,6 +77,15 @@ inline auto StillMapped(const AddressRange& reservation, const AddressRange& map
 inline auto NamesNoAllocation(AllocationHandle handle) {
   return std::make_tuple("handle ", handle, " names no allocation");
 }
+inline auto TeamIncomplete(AllocationHandle object, size_t added, uint32_t devices,
+                           uint64_t waited_ms) {
+  return std::make_tuple("of the ", devices, " devices of multicast object ", object, ", ", added,
+                         " were added; a driver would wait for the others, this call waited ",
+                         waited_ms, " ms");
+}
+inline auto NothingBoundSo(DeviceOrdinal device, Bytes offset, Bytes size) {
+  return std::make_tuple(device, " has bound nothing with offset ", offset, " and size ", size);
+}
 inline auto HasNoReference(AllocationHandle handle) {
   return std::make_tuple("handle ", handle, " has no reference left");
 }
@@ -154,6 +163,13 @@ inline auto ReferencesLeft(uint64_t references, Bytes size, const Location& loca
 }
 inline auto ReferencesLeft(uint64_t references) {
   return std::make_tuple(references, " reference(s) to memory that was made elsewhere");
+}
+inline auto ReferencesLeft(uint64_t references, Bytes size, uint32_t devices, size_t bindings) {
+  return std::make_tuple(references, " reference(s) to a multicast object of ", size, " for ",
+                         devices, " device(s); bound to it: ", bindings, " piece(s) of memory");
+}
+inline auto DescriptorLeft(Bytes size) {
+  return std::make_tuple("of a multicast object of ", size);
 }
 inline auto DescriptorLeft(Bytes size, const Location& location) {
   return std::make_tuple("of ", size, " of ", location);

@@ -13,11 +13,16 @@
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h, with one
 // departure of the driver's: it blocks in BindMemory, BindAddress and Map until the team is
-// complete. Implementations here say FailedPrecondition instead, unless told to wait.
+// complete. Implementations here say FailedPrecondition (ILLEGAL_STATE) instead, unless told to
+// wait. A driver says that also where the links of the machine are in no state to be used, and
+// Unavailable (SYSTEM_NOT_READY) where the services that they need do not run.
+//
+// GetAllocationProperties knows nothing of an object: InvalidArgument.
 //
 // On real hardware a wrong use of these calls can put a link out of service for everybody, so the
 // backend makes none of them unless its options ask for it: without, Driver::multicast() is
-// Unimplemented.
+// Unimplemented. Nothing here was compared with a driver: what is not in its documentation is our
+// choice, and docs/contract.md says where.
 
 #ifndef TWINMMU_API_MULTICAST_H_
 #define TWINMMU_API_MULTICAST_H_
@@ -49,28 +54,33 @@ class Multicast {
   virtual ~Multicast() = default;
 
   // The granule of offsets and sizes of such an object, and of its mappings; for kRecommended the
-  // one that performs best. [MC-*]
+  // one that performs best. [MC-1, MC-2]
   // InvalidArgument: an option that does not exist, properties that Create refuses but for size.
+  // Unimplemented: no device can.
   virtual absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
                                                Granularity option) = 0;
 
-  // A new object with one reference, which Vmm::Release returns. Nobody is in its team.
+  // A new object with one reference, which Vmm::Release returns. Nobody is in its team. It lives as
+  // long as there are references or mappings; what is bound to it then is unbound. [MC-3 to MC-6]
   // InvalidArgument: size 0 or not a multiple of the minimum granularity, no devices or more than
   // there are, flags not 0. Unimplemented: no device can. PermissionDenied: the handle type exists,
   // but not for this user.
   virtual absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) = 0;
 
-  // Puts `device` into the team, for as long as the object lives.
+  // Puts `device` into the team, for as long as the object lives. [MC-7, MC-8, MC-9]
   // InvalidArgument: no multicast object, the team is complete, the device is in it already.
   // NotFound (INVALID_DEVICE): no such device. Unimplemented: the device cannot.
   virtual absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) = 0;
 
   // Binds `size` bytes of `memory`, from `memory_offset` on, at `offset` of the object. The memory
   // decides which device's it is. Offsets and size: multiples of the minimum granularity.
-  // The memory lives while it is bound. flags: must be 0.
-  // InvalidArgument: beyond the object or the memory, misaligned, memory of a device that is not in
-  // the team, something of that device is bound there already, flags not 0. FailedPrecondition:
-  // the team is not complete.
+  // The memory lives while it is bound. To an object with handle types, an imported one among them,
+  // only memory with handle types can be bound. flags: must be 0. [MC-10, MC-12 to MC-16, MC-18,
+  // MC-24]
+  // InvalidArgument: beyond the object or the memory, misaligned, memory of the host or of a device
+  // that is not in the team, memory that cannot be shared, something of that device is bound there
+  // already, flags not 0. FailedPrecondition: the team is not complete. ResourceExhausted: the
+  // links have no room left for it.
   virtual absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
                                   Bytes memory_offset, Bytes size, uint64_t flags) = 0;
   absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
@@ -78,15 +88,19 @@ class Multicast {
     return BindMemory(object, offset, memory, memory_offset, size, 0);
   }
 
-  // The same with the memory that is mapped at `range`, which must lie in one mapping.
+  // The same with the memory that is mapped at `range`, which must lie in one mapping of memory of
+  // Vmm::Create, and begin at a multiple of the minimum granularity. The binding does not need the
+  // mapping any more. [MC-19, MC-20, MC-24]
   virtual absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
                                    uint64_t flags) = 0;
   absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range) {
     return BindAddress(object, offset, range, 0);
   }
 
-  // Ends what `device` bound: offset and size must be those of one bind.
-  // InvalidArgument: they are not, or the device is not in the team.
+  // Ends what `device` bound: offset and size must be those of one bind; a driver may do anything
+  // with others. [MC-17]
+  // InvalidArgument: they are not, or the device is not in the team. NotFound (INVALID_DEVICE): no
+  // such device.
   virtual absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                               Bytes size) = 0;
 };

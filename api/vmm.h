@@ -232,8 +232,9 @@ class Vmm {
   // A descriptor of the memory behind `range` for drivers of other devices (dma-buf): new at each
   // call, belongs to the caller, and keeps the memory alive until it is closed. Base and size are
   // multiples of the host's page, 4 KiB; the range may span mappings. [DMABUF-*]
-  // InvalidArgument: misaligned, size 0, not wholly mapped, a type that does not exist.
-  // Unimplemented: the device has no dma-buf, or not with these flags.
+  // InvalidArgument: misaligned, size 0, not wholly mapped, memory of the host or of several
+  // devices, a type or flags that do not exist. Unimplemented: the device has no dma-buf
+  // (DeviceAttribute::kDmaBufSupported), or not with these flags.
   virtual absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device,
                                                        const AddressRange& range,
                                                        RangeHandleType type, uint64_t flags);

@@ -11,6 +11,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/executor.h"
+#include "api/sparse_arrays.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu {
@@ -33,6 +34,12 @@ inline cuda_abi::CUmodule ToAbi(Module module) {
 }
 inline cuda_abi::CUfunction ToAbi(Kernel kernel) {
   return reinterpret_cast<cuda_abi::CUfunction>(static_cast<uintptr_t>(kernel.value()));
+}
+inline cuda_abi::CUarray ToAbi(Array array) {
+  return reinterpret_cast<cuda_abi::CUarray>(static_cast<uintptr_t>(array.value()));
+}
+inline cuda_abi::CUmipmappedArray ToAbi(MipmappedArray mipmap) {
+  return reinterpret_cast<cuda_abi::CUmipmappedArray>(static_cast<uintptr_t>(mipmap.value()));
 }
 template <typename T>
 uint64_t FromAbi(T* opaque) {

@@ -22,6 +22,11 @@ struct DriverTable;
 
 struct CudaDriverOptions {
   std::string library = "libcuda.so.1";  // a name that the dynamic linker finds, or a path
+  // Driver::multicast() is there, and makes the driver's calls. Without, it is Unimplemented and no
+  // function of multicast objects is ever called: these reserve a part of the switch that joins the
+  // GPUs, and a program that goes wrong there can put GPUs out of service for everybody who shares
+  // the machine. Set it only where you may, and never in what others run by default.
+  bool allow_multicast_on_hardware = false;
 };
 
 // Loads the library and initialises the driver. The primary context of a device is retained when a
@@ -31,8 +36,9 @@ struct CudaDriverOptions {
 absl::StatusOr<std::unique_ptr<Driver>> OpenCudaDriver(
     const CudaDriverOptions& options = CudaDriverOptions());
 
-// The same over functions from elsewhere (backend/driver_table.h).
-absl::StatusOr<std::unique_ptr<Driver>> MakeCudaDriver(DriverTable table);
+// The same over functions from elsewhere (backend/driver_table.h); options.library is not used.
+absl::StatusOr<std::unique_ptr<Driver>> MakeCudaDriver(
+    DriverTable table, const CudaDriverOptions& options = CudaDriverOptions());
 
 }  // namespace twinmmu
 

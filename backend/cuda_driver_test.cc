@@ -17,7 +17,9 @@
 namespace twinmmu {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class CudaDriverTest : public testing::Test {
  protected:
@@ -77,6 +79,19 @@ TEST_F(CudaDriverTest, ForgetsAContextThatCouldNotBeRetained) {
   EXPECT_THAT(executor.SynchronizeDevice(DeviceOrdinal(0)), IsOk());
   *driver = nullptr;
   EXPECT_EQ(fake_.RetainCount(100), 0);
+}
+
+// Unless the program asks for it there is no multicast: nothing is called, and the error says how
+// to ask and why not to.
+TEST_F(CudaDriverTest, HasNoMulticastUnlessItIsAllowed) {
+  const auto driver = MakeCudaDriver(FakeDriver::Table());
+  ASSERT_THAT(driver, IsOk());
+  const absl::StatusOr<Multicast*> multicast = (*driver)->multicast();
+  EXPECT_THAT(multicast, StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(std::string(multicast.status().message()),
+              AllOf(HasSubstr("allow_multicast_on_hardware"), HasSubstr("out of service")));
+  EXPECT_THAT(fake_.TakeCalls(), ElementsAre("cuInit(0x0)"));
+  EXPECT_FALSE(CudaDriverOptions().allow_multicast_on_hardware);
 }
 
 // Threads that are the first to use a device at the same time retain its context once.

@@ -179,6 +179,23 @@ absl::Status CudaExecutor::Launch(Stream stream, Kernel kernel, const LaunchConf
   // The driver only reads them, but its signature does not say so.
   void** parameters = const_cast<void**>(arguments.data());
   void** no_extra = nullptr;
+  if (config.programmatic_stream_serialization) {
+    cuda_abi::CUlaunchAttribute attribute = {};
+    attribute.id = cuda_abi::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    const cuda_abi::CUlaunchConfig extended = {config.grid.x,
+                                               config.grid.y,
+                                               config.grid.z,
+                                               config.block.x,
+                                               config.block.y,
+                                               config.block.z,
+                                               config.dynamic_shared_bytes,
+                                               ToAbi(stream),
+                                               &attribute,
+                                               1};
+    return CallOn<Symbol::cuLaunchKernelEx>(contexts_, stream.device(), &extended, kernel,
+                                            parameters, no_extra);
+  }
   return CallOn<Symbol::cuLaunchKernel>(contexts_, stream.device(), kernel, config.grid.x,
                                         config.grid.y, config.grid.z, config.block.x,
                                         config.block.y, config.block.z, config.dynamic_shared_bytes,

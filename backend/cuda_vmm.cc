@@ -229,4 +229,15 @@ absl::StatusOr<AddressRange> CudaVmm::GetAddressRange(DeviceOrdinal device, Devi
   return AddressRange{DeviceAddress(base), Bytes(size), Bytes(0)};
 }
 
+absl::StatusOr<int> CudaVmm::GetHandleForAddressRange(DeviceOrdinal device,
+                                                      const AddressRange& range,
+                                                      RangeHandleType type, uint64_t flags) {
+  int descriptor = -1;
+  const absl::Status status = CallOn<Symbol::cuMemGetHandleForAddressRange>(
+      contexts_, device, static_cast<void*>(&descriptor), range.base, range.size,
+      static_cast<cuda_abi::CUmemRangeHandleType>(type), flags);
+  if (!status.ok()) return status;
+  return descriptor;
+}
+
 }  // namespace twinmmu

@@ -55,6 +55,8 @@ class CudaVmm final : public Vmm {
                                                DeviceAddress address) override;
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override;
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override;
 
  private:
   absl::StatusOr<cuda_abi::CUdevice> GetDevice(DeviceOrdinal device);

@@ -80,6 +80,17 @@ std::string ArgumentText(Stream stream) { return Hex(stream.value()); }
 std::string ArgumentText(Event event) { return Hex(event.value()); }
 std::string ArgumentText(Module module) { return Hex(module.value()); }
 std::string ArgumentText(Kernel kernel) { return Hex(kernel.value()); }
+std::string ArgumentText(Array array) { return Hex(array.value()); }
+std::string ArgumentText(MipmappedArray mipmap) { return Hex(mipmap.value()); }
+std::string ArgumentText(const cuda_abi::CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  return absl::StrCat("{", descriptor->Width, "x", descriptor->Height, "x", descriptor->Depth,
+                      ", Format=", descriptor->Format, ", NumChannels=", descriptor->NumChannels,
+                      ", Flags=", descriptor->Flags, "}");
+}
+std::string ArgumentText(const cuda_abi::CUDA_MEMCPY3D* copy) {
+  return absl::StrCat("{WidthInBytes=", copy->WidthInBytes, ", Height=", copy->Height,
+                      ", Depth=", copy->Depth, "}");
+}
 std::string ArgumentText(const void* pointer) { return Hex(reinterpret_cast<uintptr_t>(pointer)); }
 std::string ArgumentText(const char* text) { return absl::StrCat("\"", text, "\""); }
 std::string ArgumentText(cuda_abi::CUcontext context) {
@@ -95,6 +106,24 @@ std::string ArgumentText(const cuda_abi::CUmemAllocationProp* prop) {
                       ", compressionType=", prop->allocFlags.compressionType,
                       ", gpuDirectRDMACapable=", prop->allocFlags.gpuDirectRDMACapable,
                       ", usage=", prop->allocFlags.usage, "}");
+}
+
+std::string ArgumentText(const cuda_abi::CUlaunchConfig* config) {
+  const cuda_abi::CUlaunchConfig& launch = *config;
+  std::string text =
+      absl::StrCat("{gridDim=", launch.gridDimX, "x", launch.gridDimY, "x", launch.gridDimZ,
+                   ", blockDim=", launch.blockDimX, "x", launch.blockDimY, "x", launch.blockDimZ,
+                   ", sharedMemBytes=", launch.sharedMemBytes,
+                   ", hStream=", Hex(reinterpret_cast<uintptr_t>(launch.hStream)), ", attrs=[");
+  for (unsigned int i = 0; i < launch.numAttrs; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", launch.attrs[i].id);
+  }
+  return absl::StrCat(text, "]}");
+}
+
+std::string ArgumentText(const cuda_abi::CUmulticastObjectProp* prop) {
+  return absl::StrCat("{numDevices=", prop->numDevices, ", size=", prop->size,
+                      ", handleTypes=", prop->handleTypes, ", flags=", prop->flags, "}");
 }
 
 std::string ArgumentText(absl::Span<const cuda_abi::CUmemAccessDesc> array) {

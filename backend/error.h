@@ -15,6 +15,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/executor.h"
+#include "api/sparse_arrays.h"
 #include "backend/driver_table.h"
 
 namespace twinmmu {
@@ -38,6 +39,10 @@ std::string ArgumentText(Stream stream);
 std::string ArgumentText(Event event);
 std::string ArgumentText(Module module);
 std::string ArgumentText(Kernel kernel);
+std::string ArgumentText(Array array);
+std::string ArgumentText(MipmappedArray mipmap);
+std::string ArgumentText(const cuda_abi::CUDA_ARRAY3D_DESCRIPTOR* descriptor);
+std::string ArgumentText(const cuda_abi::CUDA_MEMCPY3D* copy);
 std::string ArgumentText(const void* pointer);
 inline std::string ArgumentText(void* pointer) {
   return ArgumentText(const_cast<const void*>(pointer));
@@ -46,6 +51,8 @@ std::string ArgumentText(const char* text);
 std::string ArgumentText(cuda_abi::CUcontext context);
 std::string ArgumentText(const cuda_abi::CUmemLocation* location);
 std::string ArgumentText(const cuda_abi::CUmemAllocationProp* prop);
+std::string ArgumentText(const cuda_abi::CUlaunchConfig* config);
+std::string ArgumentText(const cuda_abi::CUmulticastObjectProp* prop);
 std::string ArgumentText(absl::Span<const cuda_abi::CUmemAccessDesc> array);
 // Every other pointer to what the driver may write is an output.
 template <typename T>

@@ -58,6 +58,15 @@ struct Case {
   std::string name;
   std::function<absl::Status(Vmm&, Executor&)> call;
   std::vector<std::string> driver_calls;  // as FakeDriver writes them
+  // One of these in the place of `call`.
+  std::function<absl::Status(Multicast&)> multicast = nullptr;
+  std::function<absl::Status(SparseArrays&)> sparse_call = nullptr;
+
+  absl::Status Make(Driver& driver) const {
+    if (multicast != nullptr) return multicast(**driver.multicast());
+    if (sparse_call != nullptr) return sparse_call(**driver.sparse_arrays());
+    return call(**driver.vmm(), **driver.executor());
+  }
 };
 
 // The driver's calls around one that needs a context.
@@ -229,6 +238,45 @@ std::vector<Case> StreamCases() {
          return e.Launch(kStream, kKernel, {{1, 2, 3}, {4, 5, 6}, 7}, {});
        },
        InContext("cuLaunchKernel(0x9000, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x6000, out, out)")},
+      {"LaunchProgrammatically",
+       [](Vmm&, Executor& e) {
+         return e.Launch(kStream, kKernel, {{1, 2, 3}, {4, 5, 6}, 7, true}, {});
+       },
+       InContext("cuLaunchKernelEx({1 2 3 4 5 6 7 1 0x6000 6=1}, 0x9000, out, out)")},
+  };
+}
+
+std::vector<Case> MulticastCases() {
+  constexpr MulticastProperties kProperties{21, Bytes(22), static_cast<HandleType>(23), 24};
+  return {
+      {"GetMulticastGranularity",
+       nullptr,
+       {"cuMulticastGetGranularity(out, {21 22 23 24}, 0x9)"},
+       [=](Multicast& m) {
+         return m.GetGranularity(kProperties, static_cast<Granularity>(9)).status();
+       }},
+      {"CreateMulticast",
+       nullptr,
+       {"cuMulticastCreate(out, {21 22 23 24})"},
+       [=](Multicast& m) { return m.Create(kProperties).status(); }},
+      {"AddDevice",
+       nullptr,
+       {"cuDeviceGet(out, 0x1)", "cuMulticastAddDevice(0x5000, 0x65)"},
+       [](Multicast& m) { return m.AddDevice(kHandle, kDevice); }},
+      {"BindMemory",
+       nullptr,
+       {"cuMulticastBindMem(0x5000, 0x1, 0x5001, 0x2, 0x3, 0x4)"},
+       [](Multicast& m) {
+         return m.BindMemory(kHandle, Bytes(1), AllocationHandle(0x5001), Bytes(2), Bytes(3), 4);
+       }},
+      {"BindAddress",
+       nullptr,
+       {"cuMulticastBindAddr(0x5000, 0x1, 0x1000, 0x2000, 0x4)"},
+       [](Multicast& m) { return m.BindAddress(kHandle, Bytes(1), kRange, 4); }},
+      {"Unbind",
+       nullptr,
+       {"cuDeviceGet(out, 0x1)", "cuMulticastUnbind(0x5000, 0x65, 0x1, 0x2)"},
+       [](Multicast& m) { return m.Unbind(kHandle, kDevice, Bytes(1), Bytes(2)); }},
   };
 }
 
@@ -251,14 +299,100 @@ std::vector<Case> CasesWithAddresses() {
          return v.GetPointerAttribute(kDevice, PointerAttribute::kRangeSize, kSource).status();
        },
        InContext("cuPointerGetAttribute(*, 0xc, 0x4000)")},
+      {"GetHandleForAddressRange",
+       [](Vmm& v, Executor&) {
+         return v.GetHandleForAddressRange(kDevice, kRange, static_cast<RangeHandleType>(7), 8)
+             .status();
+       },
+       InContext("cuMemGetHandleForAddressRange(*, 0x1000, 0x2000, 0x7, 0x8)")},
       {"LoadModule", [](Vmm&, Executor& e) { return e.LoadModule(kDevice, "ptx").status(); },
        InContext("cuModuleLoadDataEx(out, *, 0x2, out, out)")},
   };
 }
 
+constexpr Array kArray(kDevice, 0xa000);
+constexpr MipmappedArray kMipmap(kDevice, 0xe000);
+constexpr ArrayExtent kOffset{1, 2, 3};
+constexpr ArrayExtent kExtent{4, 5, 6};
+
+ArrayDescriptor Descriptor() { return {{7, 8, 9}, static_cast<ArrayFormat>(10), 11, 12}; }
+
+TileOperation Tiles() {
+  TileOperation operation;
+  operation.array = kArray;
+  operation.tiles = {13, 14, kOffset, kExtent};
+  operation.type = static_cast<TileOperationType>(15);
+  operation.memory = AllocationHandle(16);
+  operation.memory_offset = Bytes(17);
+  operation.device_mask = 18;
+  operation.flags = 19;
+  return operation;
+}
+
+Case SparseCase(std::string name, std::string call,
+                std::function<absl::Status(SparseArrays&)> made) {
+  return {std::move(name), nullptr, InContext(std::move(call)), nullptr, std::move(made)};
+}
+
+// A copy asks for the size of an element first: two calls, each in the context.
+Case CopyCase(std::string name, std::string call, std::function<absl::Status(SparseArrays&)> made) {
+  return {
+      std::move(name),
+      nullptr,
+      {"cuDeviceGet(out, 0x1)", "cuDevicePrimaryCtxRetain(out, 0x65)", "cuCtxGetCurrent(out)",
+       "cuCtxPushCurrent(0xc065)", "cuArray3DGetDescriptor(out, 0xa000)", "cuCtxPopCurrent(out)",
+       "cuCtxGetCurrent(out)", "cuCtxPushCurrent(0xc065)", std::move(call), "cuCtxPopCurrent(out)"},
+      nullptr,
+      std::move(made)};
+}
+
+std::vector<Case> SparseCases() {
+  return {
+      SparseCase("CreateArray", "cuArray3DCreate(out, {7 8 9 10 11 12})",
+                 [](SparseArrays& s) { return s.CreateArray(kDevice, Descriptor()).status(); }),
+      SparseCase("DestroyArray", "cuArrayDestroy(0xa000)",
+                 [](SparseArrays& s) { return s.DestroyArray(kArray); }),
+      SparseCase("CreateMipmappedArray", "cuMipmappedArrayCreate(out, {7 8 9 10 11 12}, 0x5)",
+                 [](SparseArrays& s) {
+                   return s.CreateMipmappedArray(kDevice, Descriptor(), 5).status();
+                 }),
+      SparseCase("DestroyMipmappedArray", "cuMipmappedArrayDestroy(0xe000)",
+                 [](SparseArrays& s) { return s.DestroyMipmappedArray(kMipmap); }),
+      SparseCase("GetLevel", "cuMipmappedArrayGetLevel(out, 0xe000, 0x3)",
+                 [](SparseArrays& s) { return s.GetLevel(kMipmap, 3).status(); }),
+      SparseCase("GetArraySparseProperties", "cuArrayGetSparseProperties(out, 0xa000)",
+                 [](SparseArrays& s) { return s.GetArraySparseProperties(kArray).status(); }),
+      SparseCase(
+          "GetMipmappedArraySparseProperties", "cuMipmappedArrayGetSparseProperties(out, 0xe000)",
+          [](SparseArrays& s) { return s.GetMipmappedArraySparseProperties(kMipmap).status(); }),
+      SparseCase("MapTiles",
+                 "cuMemMapArrayAsync({0 0 [13 14 1 2 3 4 5 6] 15 16 17 18 19}, 0x1, 0x6000)",
+                 [](SparseArrays& s) { return s.MapTiles(kStream, {Tiles()}); }),
+      SparseCase("MapMipTail", "cuMemMapArrayAsync({1 1 [20 21 22] 15 16 17 18 19}, 0x1, 0x6000)",
+                 [](SparseArrays& s) {
+                   TileOperation operation = Tiles();
+                   operation.mipmap = kMipmap;
+                   operation.subresource = ArraySubresource::kMipTail;
+                   operation.mip_tail = {20, Bytes(21), Bytes(22)};
+                   return s.MapTiles(kStream, {operation});
+                 }),
+      CopyCase("CopyHostToArray",
+               "cuMemcpy3DAsync({from 1 at 0 0 0 to 3 at 8 2 3 of 32 5 6}, 0x6000)",
+               [](SparseArrays& s) {
+                 return s.CopyHostToArray(kStream, kArray, kOffset, kExtent, kHostSource);
+               }),
+      CopyCase("CopyArrayToHost",
+               "cuMemcpy3DAsync({from 3 at 8 2 3 to 1 at 0 0 0 of 32 5 6}, 0x6000)",
+               [](SparseArrays& s) {
+                 return s.CopyArrayToHost(kStream, kHostDestination, kArray, kOffset, kExtent);
+               }),
+  };
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> all;
-  for (const auto& group : {VmmCases(), CopyCases(), StreamCases(), CasesWithAddresses()}) {
+  for (const auto& group : {VmmCases(), CopyCases(), StreamCases(), MulticastCases(),
+                            CasesWithAddresses(), SparseCases()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
@@ -276,11 +410,17 @@ std::string Mask(const std::string& call, const std::string& pattern) {
 
 class EveryCallTest : public testing::TestWithParam<Case> {
  protected:
+  // The functions are fakes: no hardware is near.
+  static CudaDriverOptions WithMulticast() {
+    CudaDriverOptions options;
+    options.allow_multicast_on_hardware = true;
+    return options;
+  }
   // The call on a new driver made of `table`.
   static absl::Status Run(DriverTable table) {
-    const auto driver = MakeCudaDriver(std::move(table));
+    const auto driver = MakeCudaDriver(std::move(table), WithMulticast());
     if (!driver.ok()) return driver.status();
-    return GetParam().call(**(*driver)->vmm(), **(*driver)->executor());
+    return GetParam().Make(**driver);
   }
   static bool Uses(Symbol symbol) {
     for (const std::string& call : GetParam().driver_calls) {
@@ -294,10 +434,10 @@ class EveryCallTest : public testing::TestWithParam<Case> {
 
 // The driver sees exactly these calls, with the arguments as the caller gave them.
 TEST_P(EveryCallTest, PassesItsArgumentsAsTheyCame) {
-  const auto driver = MakeCudaDriver(FakeDriver::Table());
+  const auto driver = MakeCudaDriver(FakeDriver::Table(), WithMulticast());
   ASSERT_THAT(driver, IsOk());
   ASSERT_THAT(fake_.TakeCalls(), ElementsAre("cuInit(0x0)"));
-  EXPECT_THAT(GetParam().call(**(*driver)->vmm(), **(*driver)->executor()), IsOk());
+  EXPECT_THAT(GetParam().Make(**driver), IsOk());
 
   std::vector<std::string> calls = fake_.TakeCalls();
   ASSERT_EQ(calls.size(), GetParam().driver_calls.size()) << absl::StrJoin(calls, "\n");
@@ -305,6 +445,20 @@ TEST_P(EveryCallTest, PassesItsArgumentsAsTheyCame) {
     calls[i] = Mask(calls[i], GetParam().driver_calls[i]);
   }
   EXPECT_EQ(calls, GetParam().driver_calls);
+}
+
+// Unless the program asked for multicast, no call of any interface calls a function of it.
+TEST_P(EveryCallTest, CallsNoMulticastFunctionUnlessThatIsAllowed) {
+  const auto driver = MakeCudaDriver(FakeDriver::Table());
+  ASSERT_THAT(driver, IsOk());
+  if (GetParam().multicast != nullptr) {
+    EXPECT_THAT((*driver)->multicast(), StatusIs(absl::StatusCode::kUnimplemented));
+  } else {
+    EXPECT_THAT(GetParam().Make(**driver), IsOk());
+  }
+  for (const std::string& call : fake_.TakeCalls()) {
+    EXPECT_FALSE(absl::StartsWith(call, "cuMulticast")) << call;
+  }
 }
 
 // A function that is missing makes exactly the calls that use it Unimplemented, by the loader.

@@ -27,7 +27,8 @@ template <typename T>
 constexpr bool kOpaque =
     std::is_same_v<T, CUcontext> || std::is_same_v<T, cuda_abi::CUstream> ||
     std::is_same_v<T, cuda_abi::CUevent> || std::is_same_v<T, cuda_abi::CUmodule> ||
-    std::is_same_v<T, cuda_abi::CUfunction> || std::is_same_v<T, void*> ||
+    std::is_same_v<T, cuda_abi::CUfunction> || std::is_same_v<T, cuda_abi::CUarray> ||
+    std::is_same_v<T, cuda_abi::CUmipmappedArray> || std::is_same_v<T, void*> ||
     std::is_same_v<T, const void*>;
 
 std::string Text(const CUmemLocation& location) {
@@ -42,6 +43,32 @@ std::string Text(const CUmemAllocationProp* prop) {
                       " ", prop->allocFlags.compressionType, " ",
                       prop->allocFlags.gpuDirectRDMACapable, " ", prop->allocFlags.usage, "}");
 }
+std::string Text(const cuda_abi::CUmulticastObjectProp* prop) {
+  return absl::StrCat("{", prop->numDevices, " ", prop->size, " ", prop->handleTypes, " ",
+                      prop->flags, "}");
+}
+std::string Text(const cuda_abi::CUDA_ARRAY3D_DESCRIPTOR* d) {
+  return absl::StrCat("{", d->Width, " ", d->Height, " ", d->Depth, " ", d->Format, " ",
+                      d->NumChannels, " ", d->Flags, "}");
+}
+std::string Text(const cuda_abi::CUDA_MEMCPY3D* c) {
+  return absl::StrCat("{from ", c->srcMemoryType, " at ", c->srcXInBytes, " ", c->srcY, " ",
+                      c->srcZ, " to ", c->dstMemoryType, " at ", c->dstXInBytes, " ", c->dstY, " ",
+                      c->dstZ, " of ", c->WidthInBytes, " ", c->Height, " ", c->Depth, "}");
+}
+std::string Text(cuda_abi::CUarrayMapInfo* i) {
+  const auto& tiles = i->subresource.sparseLevel;
+  const auto& tail = i->subresource.miptail;
+  const std::string what =
+      i->subresourceType == cuda_abi::CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL
+          ? absl::StrCat(tail.layer, " ", tail.offset, " ", tail.size)
+          : absl::StrCat(tiles.level, " ", tiles.layer, " ", tiles.offsetX, " ", tiles.offsetY, " ",
+                         tiles.offsetZ, " ", tiles.extentWidth, " ", tiles.extentHeight, " ",
+                         tiles.extentDepth);
+  return absl::StrCat("{", i->resourceType, " ", i->subresourceType, " [", what, "] ",
+                      i->memOperationType, " ", i->memHandle.memHandle, " ", i->offset, " ",
+                      i->deviceBitMask, " ", i->flags, "}");
+}
 std::string Text(const char* text) { return absl::StrCat("\"", text, "\""); }
 template <typename T>
 std::string Text(T value) {
@@ -52,6 +79,16 @@ std::string Text(T value) {
   } else {
     return absl::StrCat("0x", absl::Hex(value));
   }
+}
+
+std::string Text(const cuda_abi::CUlaunchConfig* config) {
+  const cuda_abi::CUlaunchConfig& launch = *config;
+  const std::vector<unsigned int> numbers = {
+      launch.gridDimX,  launch.gridDimY,  launch.gridDimZ,       launch.blockDimX,
+      launch.blockDimY, launch.blockDimZ, launch.sharedMemBytes, launch.numAttrs};
+  return absl::StrCat("{", absl::StrJoin(numbers, " "), " ", Text(launch.hStream), " ",
+                      launch.attrs[0].id, "=",
+                      launch.attrs[0].value.programmaticStreamSerializationAllowed, "}");
 }
 
 template <Symbol kSymbol, typename... P>
@@ -128,6 +165,12 @@ struct Effect<Symbol::cuCtxPopCurrent> {
   static void Do(CUcontext* context) {
     *context = FakeDriver::ContextStack().back();
     FakeDriver::ContextStack().pop_back();
+  }
+};
+template <>
+struct Effect<Symbol::cuArray3DGetDescriptor> {
+  static void Do(cuda_abi::CUDA_ARRAY3D_DESCRIPTOR* descriptor, cuda_abi::CUarray) {
+    *descriptor = {0, 0, 0, 0x20, 2, 0};  // elements of 8 bytes
   }
 };
 template <>

@@ -63,6 +63,8 @@ class ConformanceTest : public ::testing::Test {
   // The same without the ledger, for several threads: the test cleans up after itself.
   Vmm& unbooked_vmm() { return *vmm_; }
   Executor& executor() { return *executor_; }
+  Driver& driver() { return *target_->driver; }
+  absl::StatusOr<SparseArrays*> sparse_arrays() { return target_->driver->sparse_arrays(); }
   const Traits& traits() const { return target_->traits; }
   int device_count() const { return device_count_; }
 

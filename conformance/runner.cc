@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "conformance/baseline.h"
 #include "conformance/catalogue.h"
+#include "conformance/other_process.h"
 #include "conformance/registry.h"
 #include "conformance/report.h"
 #include "gtest/gtest.h"
@@ -24,7 +25,8 @@ namespace {
 // flags are read, and what the flags say goes before `options`.
 bool InitGoogleTest(int argc, char** argv, const RunOptions& options) {
   if (!options.filter.empty()) GTEST_FLAG_SET(filter, options.filter);
-  if (!options.xml_path.empty()) GTEST_FLAG_SET(output, absl::StrCat("xml:", options.xml_path));
+  if (!options.xml_path.empty() && SocketToStarter() < 0)
+    GTEST_FLAG_SET(output, absl::StrCat("xml:", options.xml_path));
   ::testing::InitGoogleTest(&argc, argv);
   // A child is started anew, not forked: it must not inherit the driver's threads half-alive.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -162,6 +164,7 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
     RegisterWithGoogleTest(targets.back().get());
   }
   if (is_child) return RUN_ALL_TESTS();
+  if (SocketToStarter() >= 0) return RunAsOtherProcess();
 
   Listen(targets);
   std::cout << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()

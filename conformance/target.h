@@ -36,6 +36,16 @@ struct Traits {
   // Some device has virtual memory management. Where none does, every call of it is Unimplemented,
   // and every rule about it asserts just that.
   bool has_vmm = true;
+  // The target makes multicast objects. Where it does not, Driver::multicast() is Unimplemented,
+  // and every rule about them asserts just that: so it is on hardware, unless somebody asked for
+  // it.
+  bool multicast_allowed = false;
+  // Calls of multicast objects that a driver never answers, or that are undefined, are answered: by
+  // a simulator. Elsewhere nobody makes them.
+  bool multicast_mistakes_answered = false;
+  // Kernels of any text can be run; if not, those of kernels/ alone: by a machine that stands in
+  // for one of a device. What tests of other texts ask is then not asked.
+  bool runs_any_kernel = true;
   WorkTiming work_timing = WorkTiming::kWhenever;
   // Nobody else uses the devices. Where others do, free memory moves by itself, and what only it
   // can show is not tested.

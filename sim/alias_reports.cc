@@ -35,11 +35,24 @@ const MappingRecord* FindMapping(const Mmu& mmu, uint32_t number) {
   return found;
 }
 
+// The same of a multicast object: that of the replica which `memory` is in.
+std::optional<DeviceAddress> MulticastAddressOf(const Mmu& mmu, const MappingRecord& mapping,
+                                                const char* memory) {
+  for (const MulticastBinding& bound : mmu.AllocationOf(mapping).pages->team->bindings) {
+    const char* const begin = bound.pages->backing.data() + bound.memory_offset.value();
+    if (memory < begin || memory >= begin + bound.size.value()) continue;
+    const Bytes offset = bound.offset + Bytes(static_cast<uint64_t>(memory - begin));
+    return mmu.RangeOf(mapping).base + (offset - mmu.SizeOf(mapping.offset));
+  }
+  return std::nullopt;
+}
+
 // The address of `memory` by that mapping; of plain memory it is the memory's own.
 std::optional<DeviceAddress> AddressOf(const Mmu& mmu, uint32_t mapping_number,
                                        const char* memory) {
   const MappingRecord* const mapping = FindMapping(mmu, mapping_number);
   if (mapping == nullptr) return std::nullopt;
+  if (mapping->multicast) return MulticastAddressOf(mmu, *mapping, memory);
   const auto inside = static_cast<uint64_t>(memory - mmu.MemoryOf(*mapping));
   return mmu.RangeOf(*mapping).base + Bytes(inside);
 }
@@ -50,8 +63,8 @@ std::string InWords(const std::optional<DeviceAddress>& address) {
 
 const char* WhatIsMissing(const coherence::AliasHazard& hazard) {
   if (hazard.missing_fence) return "they are in order, and what is missing is fence.proxy.alias";
-  return "no barrier, no release and acquire of sufficient scope, no event and no wait of the host "
-         "orders them";
+  return "no barrier, no release and acquire of sufficient scope, no event, no griddepcontrol.wait "
+         "and no wait of the host orders them";
 }
 
 // "kernel read, PTX line 12, ld.global.u32 reads 0x2000, which kernel write, PTX line 7,
@@ -72,9 +85,9 @@ void Keep(Mmu& mmu, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
   const std::string by = mmu.sites.InWords(hazard.second.site);
   const Call known = FindCall(by);
   const Call call = known == Call::kOther ? Call::kLaunch : known;
-  const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(1), Bytes(0)};
+  const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(hazard.size), Bytes(0)};
   Diagnostic diagnostic =
-      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), 0, range,
+      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), hazard.call, range,
                    InWords(hazard, mmu.sites.InWords(hazard.first.site), by, first, second));
   if (second.has_value()) diagnostic.history = HistoryOf(mmu, *second);
   mmu.log.Keep(std::move(diagnostic));

@@ -10,8 +10,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "sim/memory_label.h"
 
 namespace twinmmu {
 namespace {
@@ -65,11 +68,22 @@ absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor) {
   return absl::NotFoundError("not an open descriptor");
 }
 
+std::multiset<FileIdentity> OpenFiles() {
+  std::multiset<FileIdentity> open;
+  std::error_code error;
+  for (std::filesystem::directory_iterator files("/proc/self/fd", error), end; files != end;
+       files.increment(error)) {
+    struct stat file;
+    if (stat(files->path().c_str(), &file) == 0) open.emplace(file.st_dev, file.st_ino);
+  }
+  return open;
+}
+
 absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   Backing backing;
   int flags = MAP_NORESERVE;
   if (kind == BackingKind::kMemoryFile) {
-    backing.file_descriptor_ = NewMemoryFile(size.value());
+    backing.file_descriptor_ = NewMemoryFile((size + kLabelRoom).value());
     if (backing.file_descriptor_ < 0) return HostRefused("memory file");
     const absl::StatusOr<FileIdentity> identity = IdentifyFile(backing.file_descriptor_);
     if (!identity.ok()) return identity.status();
@@ -78,12 +92,27 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
   } else {
     flags |= MAP_ANONYMOUS | (kind == BackingKind::kAliased ? MAP_SHARED : MAP_PRIVATE);
   }
-  void* const data =
-      mmap(nullptr, size.value(), PROT_READ | PROT_WRITE, flags, backing.file_descriptor_, 0);
-  if (data == MAP_FAILED) return HostRefused("mmap");
-  backing.data_ = static_cast<char*>(data);
-  backing.size_ = size.value();
+  if (!backing.Map(flags, backing.file_descriptor_, size)) return HostRefused("mmap");
   return backing;
+}
+
+absl::StatusOr<Backing> Backing::OfFile(int file_descriptor, const FileIdentity& identity,
+                                        Bytes size) {
+  Backing backing;
+  if (!backing.Map(MAP_NORESERVE | MAP_SHARED, file_descriptor, size)) {
+    if (errno != EACCES && errno != EPERM) return HostRefused("mmap");
+    return absl::InvalidArgumentError("it does not allow to write");
+  }
+  backing.identity_ = identity;
+  return backing;
+}
+
+bool Backing::Map(int flags, int file_descriptor, Bytes size) {
+  void* const data = mmap(nullptr, size.value(), PROT_READ | PROT_WRITE, flags, file_descriptor, 0);
+  if (data == MAP_FAILED) return false;
+  data_ = static_cast<char*>(data);
+  size_ = size.value();
+  return true;
 }
 
 bool Backing::Free() {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,9 @@ using FileIdentity = std::pair<dev_t, ino_t>;
 // host does not say.
 absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor);
 
+// The file of each descriptor of this process, as far as the host says.
+std::multiset<FileIdentity> OpenFiles();
+
 enum class BackingKind {
   kPrivate,    // seen by this process, at one address
   kAliased,    // can be seen at further addresses of this process
@@ -33,6 +37,10 @@ class Backing {
   Backing() = default;
   // ResourceExhausted: the host gives no address space or no descriptor.
   static absl::StatusOr<Backing> Make(BackingKind kind, Bytes size);
+  // The first `size` bytes of a memory file that somebody else made; no descriptor is kept.
+  // InvalidArgument: the descriptor does not allow to write. ResourceExhausted: as above.
+  static absl::StatusOr<Backing> OfFile(int file_descriptor, const FileIdentity& identity,
+                                        Bytes size);
   Backing(Backing&& other) noexcept { Swap(other); }
   Backing& operator=(Backing&& other) noexcept {
     Swap(other);
@@ -45,8 +53,10 @@ class Backing {
   // had joined; then nothing has changed and it can be tried again.
   bool Free();
 
-  // The rest is for kMemoryFile.
+  // The rest is for kMemoryFile, and but for the identity for files made here.
   const FileIdentity& identity() const { return identity_; }
+  // Its own descriptor, -1 for OfFile. Behind the memory it has kLabelRoom.
+  int file_descriptor() const { return file_descriptor_; }
   // A new descriptor of the file, close-on-exec, the caller's to close.
   // ResourceExhausted: the process can have no more descriptors.
   absl::StatusOr<int> NewDescriptor() const;
@@ -55,6 +65,8 @@ class Backing {
   bool HasDescriptorElsewhere() const;
 
  private:
+  // False and errno: the host refused.
+  bool Map(int flags, int file_descriptor, Bytes size);
   void Swap(Backing& other) {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

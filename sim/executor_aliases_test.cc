@@ -57,6 +57,34 @@ again:
 }
 )";
 
+// Threads of all blocks, 16 of them at each word, store their numbers through one address and keep
+// what they find through the other one.
+const char kScatter[] = R"(.version 7.5
+.target sm_70
+.address_size 64
+.visible .entry scatter(.param .u64 x, .param .u64 y, .param .u64 out) {
+  .reg .b64 %rd<8>;
+  .reg .b32 %r<8>;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  ld.param.u64 %rd3, [out];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  and.b32 %r5, %r4, 127;
+  mul.wide.u32 %rd4, %r5, 4;
+  add.s64 %rd5, %rd1, %rd4;
+  st.global.u32 [%rd5], %r4;
+  add.s64 %rd6, %rd2, %rd4;
+  ld.global.u32 %r6, [%rd6];
+  mul.wide.u32 %rd4, %r4, 4;
+  add.s64 %rd7, %rd3, %rd4;
+  st.global.u32 [%rd7], %r6;
+  ret;
+}
+)";
+
 std::string KernelText(const std::string& fence) {
   std::string text = kKernels;
   return text.replace(text.find("FENCE"), 5, fence);
@@ -67,6 +95,7 @@ struct Aliasing {
   coherence::BoundaryMode boundary = coherence::BoundaryMode::kGuide;
   StreamPolicy streams = StreamPolicy::kEager;
   bool check = true;
+  uint64_t seed = 0;
 };
 
 Profile ProfileOf(const Aliasing& aliasing) {
@@ -74,6 +103,7 @@ Profile ProfileOf(const Aliasing& aliasing) {
   profile.alias_policy = aliasing.policy;
   profile.alias_boundary = aliasing.boundary;
   profile.alias_check = aliasing.check;
+  profile.alias_seed = aliasing.seed;
   profile.stream_policy = aliasing.streams;
   return profile;
 }
@@ -166,6 +196,19 @@ TEST_F(AliasesTest, StreamsAreNotOrdered) {
                     HasSubstr(ToString(y_.base)), HasSubstr("kernel store, PTX line 9"),
                     HasSubstr(absl::StrCat("has written through ", ToString(x_.base))),
                     HasSubstr("no event")));
+}
+
+// What is said names the call that made the second access, and has the size of that access.
+TEST_F(AliasesTest, HazardsAreOfACallAndAnAccess) {
+  EXPECT_FALSE(executor().UnloadModule(Module(kDevice0, 12345)).ok());
+  Store(a_, x_.base, 1);
+  Load(b_, y_.base);
+  EXPECT_EQ(Found(), 0u);
+  const std::vector<Diagnostic> noticed = simulator_->diagnostics();
+  ASSERT_THAT(noticed, ElementsAre(IsDiagnostic(DiagnosticKind::kUseOfUnknownModule),
+                                   IsDiagnostic(DiagnosticKind::kUnorderedAliases)));
+  EXPECT_THAT(noticed[1], AllOf(DiagnosticNumberIs(noticed[0].number + 2),
+                                DiagnosticRangeIs(AddressRange{y_.base, Bytes(4), Bytes(0)})));
 }
 
 // An event orders them: the value is the new one, and there is nothing to say.
@@ -341,6 +384,41 @@ TEST_F(CoherentTest, FindsTheNewestAndSaysSo) {
   Load(b_, y_.base);
   EXPECT_EQ(Found(), 1u);
   EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kUnorderedAliases), 1u);
+}
+
+// A machine of its own, whose reads are chosen by a seed.
+class RandomRun : public AliasesTest {
+ public:
+  explicit RandomRun(uint64_t seed)
+      : AliasesTest({coherence::Policy::kRandom, coherence::BoundaryMode::kGuide,
+                     StreamPolicy::kEager, true, seed}) {
+    SetUp();
+  }
+  void TestBody() override {}
+
+  // What 2048 threads of many blocks find where others write.
+  std::vector<uint32_t> FoundByAll() {
+    std::vector<uint32_t> found(2048);
+    const Bytes size(found.size() * sizeof(uint32_t));
+    const auto module = executor().LoadModule(kDevice0, kScatter);
+    const auto out = plain().Allocate({kDevice0}, size);
+    EXPECT_THAT(module, IsOk());
+    EXPECT_THAT(out, IsOk());
+    if (!module.ok() || !out.ok()) return {};
+    const std::vector<const void*> arguments{&x_.base, &y_.base, &*out};
+    const LaunchConfig config{Dim3{64, 1, 1}, Dim3{32, 1, 1}};
+    EXPECT_THAT(executor().Launch(a_, *executor().GetKernel(*module, "scatter"), config, arguments),
+                IsOk());
+    EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+    EXPECT_THAT(executor().CopyDeviceToHost(kDevice0, found.data(), *out, size), IsOk());
+    return found;
+  }
+};
+
+TEST(RandomAliasesTest, ASeedRepeats) {
+  const std::vector<uint32_t> found = RandomRun(5).FoundByAll();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(RandomRun(5).FoundByAll(), found);
+  EXPECT_NE(RandomRun(6).FoundByAll(), found);
 }
 
 // Where work runs late, its order is that in which it was asked for all the same.

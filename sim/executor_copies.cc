@@ -88,7 +88,8 @@ coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
 }
 
 void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* past) const {
-  ToldWork told(&mmu_, operation.stream.device(), SiteOf(operation.call), past);
+  ToldWork told(&mmu_, operation.stream.device(), SiteOf(operation.call), operation.call_number,
+                past);
   // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
   const bool by_words = mmu_.scheduler.HasKernels();
   if (operation.kind == Operation::kFill) {

@@ -24,8 +24,8 @@ constexpr char kLaunchCall[] = "cuLaunchKernel";
 // The version of PTX that came with a version of CUDA is greater than what the driver reads, if its
 // own is older. Source: the release notes of PTX.
 int NewestPtx(int driver_version) {
-  if (driver_version >= 13000) return 90;
   const int minor = driver_version / 10 % 10;
+  if (driver_version >= 13000) return 90 + minor;
   if (driver_version >= 12000) return 80 + (minor >= 8 ? 7 : minor >= 6 ? 5 : minor);
   return 70 + minor;
 }
@@ -274,11 +274,17 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   if (!packed.ok()) return packed.status();
   ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
   const uint64_t number = NumberOf(kLaunchCall);
-  const auto run = std::make_shared<KernelRun>(&mmu_, std::move(launch), number,
-                                               mmu_.order.Submit(queue->order));
+  launch.call_number = number;
+  using Kind = OperationOrder::Kind;
+  const bool early = config.programmatic_stream_serialization;
+  const auto run = std::make_shared<KernelRun>(
+      &mmu_, std::move(launch), number,
+      mmu_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };
+  work.lets_next_start = [run] { return run->LetsNextStart(); };
+  if (early) work.run_early = [run](Turn turn) { return run->RunEarly(turn); };
   work.stream = stream;
   work.call = kLaunchCall;
   work.call_number = number;

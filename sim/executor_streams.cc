@@ -161,6 +161,28 @@ absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
   return mmu_.contexts.Check(kCall);
 }
 
+absl::Status SimulatedExecutor::SubmitTask(const char* call, Stream stream,
+                                           std::function<void()> task) {
+  Queue queue;
+  const absl::Status usable = CheckStream(call, stream, &queue);
+  if (!usable.ok()) return usable;
+  if (mmu_.IsBypassed()) {
+    task();
+    return absl::OkStatus();
+  }
+  const uint64_t number = NumberOf(call);
+  const OperationOrder::Operation order = mmu_.order.Submit(queue->order);
+  const auto run = [this, order, task = std::move(task)](Turn) {
+    if (mmu_.contexts.HasFault()) return Progress::kDone;
+    const coherence::Past past = mmu_.order.Begin(order);
+    task();
+    mmu_.order.End(order, past);
+    return Progress::kDone;
+  };
+  mmu_.scheduler.Submit(queue->work, {run, stream, call, {}, number});
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Event> SimulatedExecutor::CreateEvent(DeviceOrdinal device) {
   const absl::Status usable = CheckContext("cuEventCreate", device);
   if (!usable.ok()) return usable;

@@ -13,7 +13,9 @@ constexpr size_t kMostEntries = 16;
 
 bool NamesHandle(Call call) {
   return call == Call::kCreate || call == Call::kRelease || call == Call::kRetain ||
-         call == Call::kMap || call == Call::kExport || call == Call::kImport;
+         call == Call::kMap || call == Call::kExport || call == Call::kImport ||
+         call == Call::kCreateMulticast || call == Call::kAddDevice || call == Call::kBindMemory ||
+         call == Call::kBindAddress || call == Call::kUnbind;
 }
 
 // The newest event that satisfies `wanted` and is not older than one that satisfies `barrier`. None
@@ -148,11 +150,17 @@ Call MakerOf(PlainKind kind) {
   return Call::kOther;
 }
 
+Call MakerOf(const AllocationRecord& allocation) {
+  if (allocation.imported) return Call::kImport;
+  return allocation.is_multicast() ? Call::kCreateMulticast : Call::kCreate;
+}
+
 std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, DeviceAddress address) {
   std::vector<HistoryEntry> entries;
   mmu.history.ForEachBackwards([&](const CallEvent& event) {
     // The range of a Create is only a size.
-    if (event.call != Call::kCreate && event.range.contains(address)) {
+    const bool size_only = event.call == Call::kCreate || event.call == Call::kCreateMulticast;
+    if (!size_only && event.range.contains(address)) {
       entries.push_back({event.number, SentenceOf(event, mmu.host)});
     }
     return entries.size() < kMostEntries;
@@ -191,8 +199,7 @@ std::vector<HistoryEntry> HistoryOf(const Mmu& mmu, AllocationHandle handle) {
   const AllocationRecord* allocation = mmu.memory.Find(handle);
   if (allocation != nullptr && (entries.empty() || allocation->made_by < entries.back().call)) {
     entries.push_back({allocation->made_by,
-                       words::Sentence(NameOf(allocation->imported ? Call::kImport : Call::kCreate),
-                                       words::MadeHandle(handle))});
+                       words::Sentence(NameOf(MakerOf(*allocation)), words::MadeHandle(handle))});
   }
   std::reverse(entries.begin(), entries.end());
   return entries;
@@ -208,6 +215,7 @@ Misuse WhyNoAccess(const Mmu& mmu, DeviceOrdinal device, const AddressRange& ran
     return {unmapped_by == 0 ? Kind::kUseOfUnmapped : Kind::kUseAfterUnmap, address, std::nullopt,
             device, unmapped_by};
   }
+  if (mmu.IsMulticast(address)) return {Kind::kUseOfMulticast, address, std::nullopt, device};
   if (entry.access(device.value()) != Access::kNone) {
     return {Kind::kWriteToReadOnly, address, std::nullopt, device};
   }
@@ -236,8 +244,11 @@ std::optional<Misuse> WhyPendingWorkFails(const Mmu& mmu, DiagnosticKind kind,
 
 Misuse WhyNotUsable(const Mmu& mmu, AllocationHandle handle) {
   Misuse misuse{Kind::kUseOfUnknownHandle, std::nullopt, handle};
-  if (mmu.memory.Find(handle) != nullptr) misuse.kind = Kind::kUseOfReleasedHandle;
-  if (mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
+  const AllocationRecord* const allocation = mmu.memory.Find(handle);
+  if (allocation != nullptr) misuse.kind = Kind::kUseOfReleasedHandle;
+  const bool only_pinned =
+      allocation != nullptr && allocation->references == 0 && allocation->mappings == 0;
+  if (only_pinned || mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
   if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.cause = ReleaseOf(mmu, handle);
   return misuse;
 }

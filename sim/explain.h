@@ -16,6 +16,8 @@ namespace twinmmu {
 
 // The call that makes plain memory of that kind.
 Call MakerOf(PlainKind kind);
+// The call that made an allocation, or a multicast object.
+Call MakerOf(const AllocationRecord& allocation);
 
 // Of all these: with mmu.mutex held, if only shared. They look only as far back as the history
 // reaches; what is older is taken for never having been.

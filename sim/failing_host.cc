@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -104,6 +105,34 @@ int __wrap_open(const char* path, int flags, mode_t mode) {
   return CallFails(EMFILE) ? -1 : __real_open(path, flags, mode);
 }
 
+ssize_t __real_pread(int file, void* data, size_t size, off_t offset);
+ssize_t __wrap_pread(int file, void* data, size_t size, off_t offset) {
+  return CallFails(EIO) ? -1 : __real_pread(file, data, size, offset);
+}
+
+ssize_t __real_pwrite(int file, const void* data, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int file, const void* data, size_t size, off_t offset) {
+  return CallFails(ENOSPC) ? -1 : __real_pwrite(file, data, size, offset);
+}
+
+int __real_faccessat(int folder, const char* path, int mode, int flags);
+int __wrap_faccessat(int folder, const char* path, int mode, int flags) {
+  return CallFails(ENOMEM) ? -1 : __real_faccessat(folder, path, mode, flags);
+}
+
+int __real_stat(const char* path, struct stat* result);
+int __wrap_stat(const char* path, struct stat* result) {
+  return CallFails(ENOMEM) ? -1 : __real_stat(path, result);
+}
+
+int __real_symlink(const char* target, const char* path);
+int __wrap_symlink(const char* target, const char* path) {
+  return CallFails(ENOSPC) ? -1 : __real_symlink(target, path);
+}
+
+int __real_unlink(const char* path);
+int __wrap_unlink(const char* path) { return CallFails(EIO) ? -1 : __real_unlink(path); }
+
 int __real_ftruncate(int file, off_t size);
 int __wrap_ftruncate(int file, off_t size) {
   return CallFails(ENOSPC) ? -1 : __real_ftruncate(file, size);
@@ -112,6 +141,11 @@ int __wrap_ftruncate(int file, off_t size) {
 int __real_fstat(int file, struct stat* result);
 int __wrap_fstat(int file, struct stat* result) {
   return CallFails(ENOMEM) ? -1 : __real_fstat(file, result);
+}
+
+int __real_fstatfs(int file, struct statfs* result);
+int __wrap_fstatfs(int file, struct statfs* result) {
+  return CallFails(ENOMEM) ? -1 : __real_fstatfs(file, result);
 }
 
 int __real_fcntl(int file, int command, long argument);

@@ -103,4 +103,11 @@ absl::StatusOr<AddressRange> GuardedVmm::GetAddressRange(DeviceOrdinal device,
   return Call("cuMemGetAddressRange", [&] { return vmm_.GetAddressRange(device, address); });
 }
 
+absl::StatusOr<int> GuardedVmm::GetHandleForAddressRange(DeviceOrdinal device,
+                                                         const AddressRange& range,
+                                                         RangeHandleType type, uint64_t flags) {
+  return Call("cuMemGetHandleForAddressRange",
+              [&] { return vmm_.GetHandleForAddressRange(device, range, type, flags); });
+}
+
 }  // namespace twinmmu

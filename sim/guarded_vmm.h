@@ -46,6 +46,8 @@ class GuardedVmm : public Vmm {
                                                DeviceAddress address) override;
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override;
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override;
 
  private:
   template <typename Body>

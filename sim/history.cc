@@ -71,6 +71,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
     case Call::kUnloadModule:
       return words::Sentence(name, words::Freed(range));
     case Call::kCreate:
+    case Call::kCreateMulticast:
       return words::Sentence(name, words::Created(range.size, handle));
     case Call::kRelease:
       return words::Sentence(name, words::Released(handle));
@@ -83,6 +84,13 @@ std::string SentenceOf(const CallEvent& event, int host) {
                                : words::Sentence(name, words::Unmapped(range));
     case Call::kSetAccess:
       return words::SetRights(name, RightsIn(event, host), range);
+    case Call::kAddDevice:
+      return words::Sentence(name, std::make_tuple("added a device to handle ", handle));
+    case Call::kBindMemory:
+    case Call::kBindAddress:
+      return words::Sentence(name, std::make_tuple("bound memory to handle ", handle));
+    case Call::kUnbind:
+      return words::Sentence(name, std::make_tuple("unbound memory from handle ", handle));
     case Call::kExport:
       return words::Sentence(name, words::Exported(handle));
     case Call::kImport:

@@ -33,6 +33,13 @@ namespace twinmmu {
   CALL(kGetAddressRange, "cuMemGetAddressRange")                 \
   CALL(kExport, "cuMemExportToShareableHandle")                  \
   CALL(kImport, "cuMemImportFromShareableHandle")                \
+  CALL(kGetRangeHandle, "cuMemGetHandleForAddressRange")         \
+  CALL(kGetMulticastGranularity, "cuMulticastGetGranularity")    \
+  CALL(kCreateMulticast, "cuMulticastCreate")                    \
+  CALL(kAddDevice, "cuMulticastAddDevice")                       \
+  CALL(kBindMemory, "cuMulticastBindMem")                        \
+  CALL(kBindAddress, "cuMulticastBindAddr")                      \
+  CALL(kUnbind, "cuMulticastUnbind")                             \
   CALL(kAllocate, "cuMemAlloc")                                  \
   CALL(kFreeMemory, "cuMemFree")                                 \
   CALL(kAllocateHost, "cuMemHostAlloc")                          \

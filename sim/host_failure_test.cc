@@ -29,7 +29,11 @@ using ::testing::Not;
 // What the steps of the script hand on to each other.
 struct World {
   explicit World(std::unique_ptr<Simulator> machine)
-      : simulator(std::move(machine)), vmm(**simulator->vmm()), executor(**simulator->executor()) {}
+      : simulator(std::move(machine)),
+        elsewhere(*Simulator::Create(simulator->profile())),
+        vmm(**simulator->vmm()),
+        executor(**simulator->executor()),
+        other_vmm(**elsewhere->vmm()) {}
   ~World() {
     if (file >= 0) close(file);
   }
@@ -39,11 +43,14 @@ struct World {
   }
 
   std::unique_ptr<Simulator> simulator;
+  std::unique_ptr<Simulator> elsewhere;  // another machine, which imports
   Vmm& vmm;
   Executor& executor;
+  Vmm& other_vmm;
   AddressRange space;  // three reservations side by side: 8, 4 and 4 granules
   AllocationHandle plain, shared, host, overhanging, by_file, by_fabric, rdma;
-  DeviceAddress small, large;  // plain memory
+  AllocationHandle foreign, foreign_by_fabric;  // elsewhere
+  DeviceAddress small, large;                   // plain memory
   void* pinned = nullptr;
   ShareableHandle fabric;
   int file = -1;
@@ -166,6 +173,18 @@ std::vector<Step> Using() {
        }},
       {"import from the fabric",
        [](World& w) { return Store(w.vmm.ImportShareableHandle(w.fabric), w.by_fabric); }},
+      {"import elsewhere",
+       [](World& w) {
+         return Store(w.other_vmm.ImportShareableHandle(ShareableHandle::FileDescriptor(w.file)),
+                      w.foreign);
+       }},
+      {"release elsewhere", [](World& w) { return w.other_vmm.Release(w.foreign); }},
+      {"import elsewhere from the fabric",
+       [](World& w) {
+         return Store(w.other_vmm.ImportShareableHandle(w.fabric), w.foreign_by_fabric);
+       }},
+      {"release what came from the fabric",
+       [](World& w) { return w.other_vmm.Release(w.foreign_by_fabric); }},
       {"map the import", [](World& w) { return w.vmm.Map(w.Granules(8, 2), w.by_file); }},
       {"copy in",
        [](World& w) {
@@ -373,6 +392,7 @@ std::string StateOf(World& w, bool what_the_cpu_sees) {
   std::ostringstream out;
   for (const DeviceOrdinal device : {kDevice0, kDevice1}) {
     out << w.vmm.GetMemoryInfo(device)->free << " free, ";
+    out << w.other_vmm.GetMemoryInfo(device)->free << " elsewhere, ";
   }
   out << failing_host::MappedBytes() << " mapped, " << OpenFiles() << " files\n";
   for (const AllocationHandle handle : {w.plain, w.shared, w.host, w.by_file, w.by_fabric}) {
@@ -443,6 +463,8 @@ void RunStep(World& w, const Step& step, uint64_t uses, bool for_good) {
 
 std::unique_ptr<Simulator> MakeSimulator(StreamPolicy policy) {
   Profile profile = *Profile::Named("fabric-permitted");
+  profile.fabric_domain = testing::TempDir() + "fabric";
+  std::filesystem::create_directories(profile.fabric_domain + "/channel0");
   profile.stream_policy = policy;
   SimulatorOptions options;
   options.diagnostics_kept = 17;  // as many as the script raises: StateOf raises many more

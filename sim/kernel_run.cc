@@ -38,7 +38,10 @@ uint64_t Count(const Dim3& extent) {
 
 // A machine with a seed does the same each time: then the blocks run on one thread.
 int HostThreads(const Mmu& mmu, const LaunchConfig& config) {
-  if (mmu.profile.stream_policy == StreamPolicy::kSeeded) return 1;
+  if (mmu.profile.stream_policy == StreamPolicy::kSeeded ||
+      mmu.profile.alias_policy == coherence::Policy::kRandom) {
+    return 1;
+  }
   const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min(processors, Count(config.grid)));
 }
@@ -51,6 +54,8 @@ DriverCode CodeOf(ptx::GridFault::Kind kind) {
   using Kind = ptx::GridFault::Kind;
   switch (kind) {
     case Kind::kIllegalAddress:
+    case Kind::kMulticastAddress:
+    case Kind::kNoMulticastAddress:
       return DriverCode::kIllegalAddress;
     case Kind::kMisalignedAddress:
       return DriverCode::kMisalignedAddress;
@@ -77,6 +82,14 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
       return absl::StrCat(ToString(fault.size), " at ", ToString(fault.address),
                           " are not mapped with ", ToString(fault.access), " access for ",
                           ToString(device));
+    case Kind::kMulticastAddress:
+      return absl::StrCat(ToString(fault.address),
+                          " is an address of a multicast object; PTX defines nothing there but "
+                          "multimem");
+    case Kind::kNoMulticastAddress:
+      return absl::StrCat(ToString(fault.address),
+                          " is no address of a multicast object; PTX does not define multimem "
+                          "there");
     case Kind::kMisalignedAddress:
       return absl::StrCat("address ", ToString(fault.address), " is not a multiple of ",
                           ToString(fault.size));
@@ -119,6 +132,7 @@ KernelRun::KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number,
       kernel_(launch.kernel->name),
       call_number_(call_number),
       operation_(std::move(operation)),
+      early_(launch.config.programmatic_stream_serialization),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       left_(std::min(mmu->profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
             threads_),
@@ -156,13 +170,40 @@ bool KernelRun::Pay(bool waited, uint64_t amount) {
   return true;
 }
 
+void KernelRun::Begin() {
+  if (std::exchange(begun_, true)) return;
+  // Copies that found no kernel, and so do not expect to share their memory with one, are done.
+  { const std::unique_lock lock(mmu_.mutex); }
+  grid_.StartAfter(mmu_.order.Begin(operation_));
+  if (early_) grid_.HoldWaits();
+}
+
+// At its end it is not done: that comes after the end of the kernel ahead.
+Progress KernelRun::RunEarly(Turn turn) {
+  if (ran_to_end_ || mmu_.contexts.HasFault()) return Progress::kWaiting;
+  Begin();
+  const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
+  switch (grid_.Run(amount)) {
+    case ptx::Grid::State::kFaulted:
+      Fault(grid_.fault());
+      return Progress::kAdvanced;
+    case ptx::Grid::State::kWaiting:
+      last_turn_ = std::chrono::steady_clock::now();  // that costs nothing
+      return Progress::kWaiting;
+    case ptx::Grid::State::kDone:
+      ran_to_end_ = true;
+      return Progress::kAdvanced;
+    case ptx::Grid::State::kRunning:
+      break;
+  }
+  if (!Pay(/*waited=*/false, amount)) OverBudget();
+  return Progress::kAdvanced;
+}
+
 Progress KernelRun::Run(Turn turn) {
   if (mmu_.contexts.HasFault()) return Progress::kDone;
-  if (!std::exchange(begun_, true)) {
-    // Copies that found no kernel, and so do not expect to share their memory with one, are done.
-    { const std::unique_lock lock(mmu_.mutex); }
-    grid_.StartAfter(mmu_.order.Begin(operation_));
-  }
+  Begin();
+  if (early_ && !std::exchange(reached_, true)) grid_.ReleaseWaits(mmu_.order.Reached(operation_));
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   const ptx::Grid::State state = grid_.Run(amount);
   switch (state) {

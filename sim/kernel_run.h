@@ -22,17 +22,22 @@ namespace twinmmu {
 class KernelRun {
  public:
   // `mmu` must outlive this object. `call_number`: of the launch, in the history; `operation`: in
-  // the order of operations.
+  // the order of operations. A launch with programmatic stream serialization may run early.
   KernelRun(Mmu* mmu, ptx::Launch launch, uint64_t call_number,
             OperationOrder::Operation operation);
 
   // Throws nothing. Once contexts have a fault there is nothing to do any more.
   Progress Run(Turn turn);
+  // The same while the kernel ahead of it goes on. Never kDone.
+  Progress RunEarly(Turn turn);
+  // Whether the kernel behind it may start. May be called while Run is.
+  bool LetsNextStart() const { return grid_.LetsNextStart(); }
 
   // Whether it has used the mapping of this number. May be called while Run is.
   bool HasUsed(uint32_t mapping) const { return grid_.HasUsed(mapping); }
 
  private:
+  void Begin();
   uint64_t AmountOf(Turn turn) const;
   // Counts what a turn has cost; false: it was more than was left.
   bool Pay(bool waited, uint64_t amount);
@@ -45,10 +50,13 @@ class KernelRun {
   const std::string kernel_;
   const uint64_t call_number_;
   const OperationOrder::Operation operation_;
+  const bool early_;  // may run so
   bool begun_ = false;
-  const uint64_t threads_;  // no more than some
-  uint64_t left_;           // of the budget
-  uint64_t shared_;         // the amount of the next turn that others may wait for
+  bool reached_ = false;     // what is ahead of it is over
+  bool ran_to_end_ = false;  // early
+  const uint64_t threads_;   // no more than some
+  uint64_t left_;            // of the budget
+  uint64_t shared_;          // the amount of the next turn that others may wait for
   std::chrono::steady_clock::time_point last_turn_;
   ptx::Grid grid_;
 };

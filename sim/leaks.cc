@@ -29,13 +29,17 @@ void AddReservations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
 void AddAllocations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.memory.ForEach([&](AllocationHandle handle, const AllocationRecord& allocation) {
     if (allocation.references == 0) return;
-    Diagnostic leak =
-        LeakOf(DiagnosticKind::kLeakedAllocation,
-               NameOf(allocation.imported ? Call::kImport : Call::kCreate), allocation.made_by);
+    Diagnostic leak = LeakOf(allocation.is_multicast() ? DiagnosticKind::kLeakedMulticastObject
+                                                       : DiagnosticKind::kLeakedAllocation,
+                             NameOf(MakerOf(allocation)), allocation.made_by);
     leak.handle = handle;
     const PhysicalPages& pages = *allocation.pages;
-    leak.message =
-        words::InWords(words::ReferencesLeft(allocation.references, pages.size, pages.location));
+    leak.message = allocation.is_multicast()
+                       ? words::InWords(words::ReferencesLeft(allocation.references, pages.size,
+                                                              pages.team->properties.device_count,
+                                                              pages.team->bindings.size()))
+                       : words::InWords(words::ReferencesLeft(allocation.references, pages.size,
+                                                              pages.location));
     leak.history = HistoryOf(mmu, handle);
     leaks.push_back(std::move(leak));
   });
@@ -45,7 +49,15 @@ void AddDescriptors(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.memory.ForEachExported([&](const PhysicalPages& pages) {
     Diagnostic leak =
         LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kExport), pages.exported_by);
-    leak.message = words::InWords(words::DescriptorLeft(pages.size, pages.location));
+    leak.message = pages.team != nullptr
+                       ? words::InWords(words::DescriptorLeft(pages.size))
+                       : words::InWords(words::DescriptorLeft(pages.size, pages.location));
+    leaks.push_back(std::move(leak));
+  });
+  mmu.memory.ForEachPinnedRange([&](const PhysicalMemory::PinnedRange& range) {
+    Diagnostic leak =
+        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kGetRangeHandle), range.call);
+    leak.message = words::InWords(words::DescriptorLeft(range.size, range.location));
     leaks.push_back(std::move(leak));
   });
 }

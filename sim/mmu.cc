@@ -11,6 +11,7 @@ int Log2(Bytes power_of_two) { return __builtin_ctzll(power_of_two.value()); }
 coherence::AliasOptions AliasOptionsOf(const Profile& machine) {
   coherence::AliasOptions options;
   options.modes.boundary = machine.alias_boundary;
+  options.modes.multicast = machine.alias_multicast;
   options.policy = machine.alias_policy;
   options.seed = machine.alias_seed;
   options.check = machine.alias_check;
@@ -25,7 +26,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, size_t calls_remembered, size
       window(std::move(addresses)),
       page_shift(Log2(machine.page_size())),
       host(machine.device_count()),
-      memory(machine),
+      memory(profile),
       plain(machine, window.plain(), &memory),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
@@ -54,6 +55,7 @@ bool Mmu::EveryPage(const AddressRange& range, const Allowed& allowed) const {
   for (DeviceAddress address = range.base; address < range.end();) {
     const PageRun run = table.Find(PageOf(address));
     if (!run.entry.mapped() || !allowed(run.entry)) return false;
+    if (mappings[run.entry.index()].multicast) return false;
     address = AddressOf(run.end);
   }
   return true;

@@ -4,8 +4,10 @@
 #define TWINMMU_SIM_MMU_H_
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "api/address.h"
 #include "api/allocation.h"
@@ -41,12 +43,13 @@ struct MappingRecord {
   uint32_t allocation = 0;
   uint32_t reservation = 0;  // that it begins in
   uint32_t number = 0;       // not 0; counts the mappings ever made
-  uint64_t call : 61;        // the number of the call that made it
+  uint64_t call : 60;        // the number of the call that made it
   uint64_t overhangs : 1;    // its end is not in that reservation
   uint64_t shown : 1;        // the CPU sees it, or a part of it, in the window
   uint64_t device_last : 1;  // of the rights of the host and device 0, the latter changed last
+  uint64_t multicast : 1;    // of a multicast object: only multimem instructions access it
 
-  MappingRecord() : call(0), overhangs(false), shown(false), device_last(false) {}
+  MappingRecord() : call(0), overhangs(false), shown(false), device_last(false), multicast(false) {}
   uint64_t end() const { return uint64_t{first_page} + pages; }
 };
 
@@ -68,6 +71,7 @@ struct Mmu {
   const int host;  // the number of the host among the rights of a page
 
   FairSharedMutex mutex;
+  std::condition_variable_any team_changed;  // of some multicast object; waited for with `mutex`
   PhysicalMemory memory;
   PlainMemory plain;
   AddressSpace space;
@@ -104,6 +108,11 @@ struct Mmu {
   // Whether `value` is a multiple of the minimum granularity.
   bool IsGranular(uint64_t value) const {
     return (value & (profile.minimum_granularity.value() - 1)) == 0;
+  }
+
+  // The same of multicast objects.
+  bool IsMulticastGranular(uint64_t value) const {
+    return (value & (profile.multicast_minimum_granularity.value() - 1)) == 0;
   }
 
   // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
@@ -160,7 +169,28 @@ struct Mmu {
   const AddressRange* ReservationAt(DeviceAddress address) const;
   bool IsReserved(DeviceAddress address) const { return ReservationAt(address) != nullptr; }
 
-  // Whether `device` may access every byte of `range` in this way.
+  // Whether `address` is in a mapping of a multicast object.
+  bool IsMulticast(DeviceAddress address) const {
+    const MappingRecord* const mapping = MappingAt(address);
+    return mapping != nullptr && mapping->multicast;
+  }
+  // What the `size` bytes at a multicast address, at least one, stand for: one replica for each
+  // device of the team, in the order of their numbers, each contiguous in host memory. Nothing:
+  // they are not all in one mapping of a multicast object, or some device has no single binding
+  // there. Rights are not looked at: see At(). What was found holds until generation() changes.
+  std::vector<Replica> ReplicasAt(DeviceAddress address, uint64_t size) const;
+
+  // One mapping more, or less, of an allocation, with which it may go. Of memory, and of all that
+  // is bound to a multicast object, the monitor of aliases is told.
+  void AddMapping(uint32_t allocation);
+  void RemoveMapping(uint32_t allocation);
+  // The memory of `binding`, which is not yet or no longer in the team, has the addresses of the
+  // object's mappings, too; or has them no more, and may go.
+  void AddBinding(PhysicalPages& object, MulticastBinding binding);
+  void RemoveBinding(PhysicalPages& object, const MulticastBinding& binding);
+
+  // Whether `device` may access every byte of `range` in this way; of a multicast object nobody
+  // may.
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
   // Whether a copy by `device` may: one that begins in memory of the host to which the device has
   // no right goes by the right of the host.
@@ -192,6 +222,8 @@ struct Mmu {
   }
 
  private:
+  void AddAddresses(PhysicalPages& pages, uint64_t count);
+  void RemoveAddresses(PhysicalPages& pages, uint64_t count);
   template <typename Allowed>
   bool EveryPage(const AddressRange& range, const Allowed& allowed) const;
 };

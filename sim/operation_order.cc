@@ -20,7 +20,10 @@ struct OperationOrder::LineState {
   DeviceOrdinal device;
   uint64_t number = 0;
   uint64_t submitted = 0;
-  Known completed;           // what those that are over leave behind
+  Known completed;  // what those that are over leave behind
+  Known begun;      // what the last one that began came after
+  bool kernel_ahead =
+      false;                 // the last one that was submitted is a kernel, and nothing waits since
   std::weak_ptr<Cell> last;  // gone: `completed` has it
   Moment waits;              // of the next one
 };
@@ -94,9 +97,10 @@ void OperationOrder::Wait(const Line& line, const Moment& moment) {
   for (const std::shared_ptr<Cell>& cell : moment.pending_) waits.Add(cell);
   Compact(&waits);
   line->waits = std::move(waits);
+  line->kernel_ahead = false;
 }
 
-OperationOrder::Operation OperationOrder::Submit(const Line& line) {
+OperationOrder::Operation OperationOrder::Submit(const Line& line, Kind kind) {
   Operation operation;
   operation.line_ = line;
   operation.cell_ = std::make_shared<Cell>();
@@ -106,6 +110,8 @@ OperationOrder::Operation OperationOrder::Submit(const Line& line) {
   operation.host_ = host_;
   Compact(&line->waits);
   operation.waits_ = line->waits;  // kept there too: this operation may come to nothing
+  operation.early_ = kind == Kind::kEarlyKernel && line->kernel_ahead;
+  line->kernel_ahead = kind != Kind::kOther;
   cell.line_number = line->number;
   cell.number = ++line->submitted;
   line->last = operation.cell_;
@@ -117,13 +123,20 @@ coherence::Past OperationOrder::Begin(const Operation& operation) {
   ++running_;
   Known before;
   try {
-    Join(operation.line_->completed, &before);
+    Join(operation.early_ ? operation.line_->begun : operation.line_->completed, &before);
     Join(operation.host_, &before);
     Join(operation.waits_, &before);
   } catch (const std::bad_alloc&) {
-    before = everything_;
+    before = Known{everything_.past, generation_};
   }
+  operation.line_->begun = before;
   return before.past;
+}
+
+coherence::Past OperationOrder::Reached(const Operation& operation) {
+  const std::lock_guard lock(mutex_);
+  const Known& completed = operation.line_->completed;
+  return completed.generation == generation_ ? completed.past : coherence::Past();
 }
 
 void OperationOrder::End(const Operation& operation, const coherence::Past& past) {

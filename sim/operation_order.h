@@ -22,6 +22,9 @@ namespace twinmmu {
 //   what its stream was made to wait for before it was submitted,
 //   what the host had waited for when it submitted it: all threads of the host count as one.
 //
+// A kernel that starts early, beside the kernel ahead of it on its stream, begins after what that
+// one began after; it comes after the rest where it waits for it.
+//
 // Each operation has a past (see AliasMonitor), which is empty where nothing was ever armed; then
 // all of this costs next to nothing. Where the host has no memory for a past, more counts as
 // ordered than is.
@@ -61,6 +64,7 @@ class OperationOrder {
     std::shared_ptr<Cell> cell_;
     Moment waits_;
     Known host_;
+    bool early_ = false;
   };
 
   // `monitor` must outlive this object.
@@ -71,11 +75,18 @@ class OperationOrder {
   Moment Record(const Line& line) const;
   // What the line is given later waits for `moment`.
   void Wait(const Line& line, const Moment& moment);
-  Operation Submit(const Line& line);
+  enum class Kind {
+    kOther,  // a copy, a fill
+    kKernel,
+    kEarlyKernel,  // starts early, if what is ahead of it is a kernel
+  };
+  Operation Submit(const Line& line, Kind kind = Kind::kOther);
 
   // The operation begins, all that it waits for being over: what that is. Then it ends: `past` is
   // what it began with, and what it did.
   coherence::Past Begin(const Operation& operation);
+  // Of one that began early, once all that is ahead of it on its stream is over: what that is.
+  coherence::Past Reached(const Operation& operation);
   void End(const Operation& operation, const coherence::Past& past);
 
   // The host has waited until all of `moment` was over; or all that the device was given before.

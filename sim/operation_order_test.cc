@@ -135,6 +135,35 @@ TEST_F(OperationOrderTest, WhatNeverRanHidesNothing) {
   EXPECT_THAT(SubmitAndRun(c_, 4), testing::IsSupersetOf({1, 2}));
 }
 
+// A kernel that starts early comes after what the kernel ahead of it came after, and reaches the
+// rest when that is over. What is behind it comes after both.
+TEST_F(OperationOrderTest, KernelsStartEarly) {
+  using Kind = OperationOrder::Kind;
+  SubmitAndRun(a_, 1);
+  EXPECT_THAT(Run(order_.Submit(a_, Kind::kEarlyKernel), 2), ElementsAre(1));
+  const Operation ahead = order_.Submit(a_, Kind::kEarlyKernel);
+  const Operation early = order_.Submit(a_, Kind::kEarlyKernel);
+  EXPECT_THAT(Run(ahead, 3), ElementsAre(1));
+  const coherence::Past reached = order_.Reached(early);
+  EXPECT_NE(reached.all.Get(3), 0u);
+  coherence::Past past = order_.Begin(early);
+  EXPECT_EQ(past.all.Get(3), 0u);
+  past.Join(reached);
+  past.all.AddEnded(4, 4);
+  order_.End(early, past);
+  EXPECT_THAT(SubmitAndRun(a_, 5), ElementsAre(1, 3, 4));
+}
+
+// Not where something else is ahead, or the stream waits for another one.
+TEST_F(OperationOrderTest, KernelsStartEarlyBehindKernelsOnly) {
+  using Kind = OperationOrder::Kind;
+  Run(order_.Submit(a_, Kind::kKernel), 1);
+  SubmitAndRun(a_, 2);
+  EXPECT_THAT(Run(order_.Submit(a_, Kind::kEarlyKernel), 3), ElementsAre(1, 2));
+  order_.Wait(a_, order_.Record(b_));
+  EXPECT_THAT(Run(order_.Submit(a_, Kind::kEarlyKernel), 4), ElementsAre(1, 2, 3));
+}
+
 // Streams that wait for each other again and again keep nothing of what is over: each operation
 // comes after all before it, and what is queued costs no more the longer it goes on.
 TEST_F(OperationOrderTest, LongChainsOfWaitsCanBeDropped) {

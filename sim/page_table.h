@@ -102,6 +102,8 @@ class PageTable {
   uint64_t nodes() const { return nodes_; }
   // From 1; another after each Apply. What was found under it still holds.
   uint64_t generation() const { return generation_; }
+  // Another one, where what lies behind the pages is not the same any more.
+  void Invalidate() { ++generation_; }
 
  private:
   static constexpr int kBits = 9;

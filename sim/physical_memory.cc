@@ -1,6 +1,10 @@
 #include "sim/physical_memory.h"
 
-#include <cstring>
+#include <unistd.h>
+
+#include <chrono>
+#include <iterator>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,11 +13,18 @@ namespace twinmmu {
 
 namespace {
 
-constexpr uint64_t kFabricMark = 0x554d4d6e697754;  // "TwinMMU"
+// Differs from that of every other machine that there is, or was not long ago.
+uint64_t MakeFirstId(const void* machine) {
+  const uint64_t now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t parts[] = {static_cast<uint64_t>(getpid()), reinterpret_cast<uint64_t>(machine),
+                            now};
+  return FingerprintOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
+}
 
 }  // namespace
 
-PhysicalMemory::PhysicalMemory(const Profile& profile) : host_sees_memory_(profile.window.claimed) {
+PhysicalMemory::PhysicalMemory(const Profile& profile)
+    : profile_(profile), first_id_(MakeFirstId(this)), domain_(profile) {
   for (const DeviceProfile& device : profile.devices) {
     devices_.push_back(Capacity{device.memory, device.memory_in_use, device.memory_kept_back});
   }
@@ -23,6 +34,7 @@ PhysicalMemory::PhysicalMemory(const Profile& profile) : host_sees_memory_(profi
 }
 
 PhysicalMemory::~PhysicalMemory() {
+  for (const auto& [identity, pages] : files_) Withdraw(*pages);
   // One by one: a list of these would be destroyed by a recursion of its length.
   while (unfreed_ != nullptr) unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
 }
@@ -34,7 +46,7 @@ PhysicalMemory::Capacity& PhysicalMemory::CapacityOf(const Location& location) {
 absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
   Collect();
   const Capacity& capacity = CapacityOf(location);
-  const Bytes free = capacity.total - capacity.used;
+  const Bytes free = capacity.free();
   if (capacity.kept_back <= free && size <= free - capacity.kept_back) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("size ", ToString(size), " is more than what is left of the ",
@@ -61,20 +73,51 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->location = properties.location;
   pages->properties = properties;
   pages->number = next_number_;
-  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
+  pages->id = first_id_ + next_number_;
+  const bool in_domain = (types & HandleType::kFabric) != HandleType::kNone && domain_.exists();
+  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone || in_domain) {
     pages->kind = BackingKind::kMemoryFile;
-  } else if (properties.location.type != LocationType::kDevice && host_sees_memory_) {
+  } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
     pages->kind = BackingKind::kAliased;
   }
   absl::StatusOr<Backing> backing = Backing::Make(pages->kind, size);
   if (!backing.ok()) return backing.status();
   pages->backing = *std::move(backing);
+  const AllocationHandle handle = Insert(std::move(pages), call);
+  Occupy(size, properties.location);
+  return handle;
+}
+
+absl::StatusOr<AllocationHandle> PhysicalMemory::CreateMulticast(
+    const MulticastProperties& properties, uint64_t call) {
+  auto pages = std::make_shared<PhysicalPages>();
+  pages->size = properties.size;
+  pages->location.type = LocationType::kInvalid;
+  pages->properties.location = pages->location;
+  pages->properties.requested_handle_types = properties.handle_types;
+  pages->number = next_number_;
+  pages->id = first_id_ + next_number_;
+  pages->team = std::make_unique<MulticastTeam>();
+  pages->team->properties = properties;
+  if ((properties.handle_types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
+    pages->kind = BackingKind::kMemoryFile;
+    // Only a name for descriptors.
+    absl::StatusOr<Backing> backing = Backing::Make(pages->kind, KiB(4));
+    if (!backing.ok()) return backing.status();
+    pages->backing = *std::move(backing);
+  }
+  return Insert(std::move(pages), call);
+}
+
+AllocationHandle PhysicalMemory::Insert(std::shared_ptr<PhysicalPages> pages, uint64_t call) {
+  const AllocationProperties properties = pages->properties;
   // What can fail comes first. A name that leads to no pages does no harm.
   table_.Prepare();
-  if ((types & HandleType::kFabric) != HandleType::kNone) fabric_[pages->number] = pages;
+  if ((properties.requested_handle_types & HandleType::kFabric) != HandleType::kNone) {
+    fabric_[pages->id] = pages;
+  }
   if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
   ++next_number_;
-  Occupy(size, properties.location);
   return AllocationHandle(
       table_.Insert(AllocationRecord{properties, std::move(pages), 1, 0, call, false, {}}));
 }
@@ -91,19 +134,28 @@ void PhysicalMemory::Release(uint32_t number) {
 
 void PhysicalMemory::RemoveMapping(uint32_t number) {
   --table_[number].mappings;
-  --table_[number].pages->mappings;
+  FreeIfUnused(number);
+}
+
+void PhysicalMemory::Unpin(uint32_t number) {
+  --table_[number].pins;
   FreeIfUnused(number);
 }
 
 void PhysicalMemory::FreeIfUnused(uint32_t number) {
   const AllocationRecord& allocation = table_[number];
-  if (allocation.references != 0 || allocation.mappings != 0) return;
+  if (allocation.references != 0 || allocation.mappings != 0 || allocation.pins != 0) return;
   std::shared_ptr<PhysicalPages> pages = allocation.pages;
   table_.Erase(number);
+  FreePagesIfUnused(std::move(pages));
+}
+
+void PhysicalMemory::FreePagesIfUnused(std::shared_ptr<PhysicalPages> pages) {
   // This function holds the pages, and the table of files.
   const bool in_file = pages->kind == BackingKind::kMemoryFile;
   if (pages.use_count() != (in_file ? 2 : 1)) return;
   if (in_file) {
+    Withdraw(*pages);
     orphans_.insert(files_.extract(pages->backing.identity()));
     pages.reset();
     Collect();
@@ -113,87 +165,69 @@ void PhysicalMemory::FreeIfUnused(uint32_t number) {
 }
 
 void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
-  Vacate(pages->size, pages->location);
-  fabric_.erase(pages->number);
+  fabric_.erase(pages->id);
+  if (pages->team != nullptr) {
+    for (MulticastBinding& bound : pages->team->bindings) Unbind(std::move(bound.pages));
+    pages->team->bindings.clear();
+  } else {
+    Vacate(pages->size, pages->location);
+  }
   if (pages->backing.Free()) return;
   pages->next_unfreed = std::move(unfreed_);
   unfreed_ = std::move(pages);
 }
 
 void PhysicalMemory::Collect() {
+  UnpinClosedRanges();
   while (unfreed_ != nullptr && unfreed_->backing.Free()) {
     unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
   }
   for (auto orphan = orphans_.begin(); orphan != orphans_.end();) {
-    const PhysicalPages& pages = *orphan->second;
-    if (pages.exported && pages.backing.HasDescriptorElsewhere()) {
+    if (orphan->second->IsKeptElsewhere()) {
       ++orphan;
-    } else {
-      FreePages(std::move(orphan->second));
-      orphan = orphans_.erase(orphan);
+      continue;
     }
+    std::shared_ptr<PhysicalPages> pages = std::move(orphan->second);
+    orphan = orphans_.erase(orphan);
+    const bool binds = pages->team != nullptr;
+    FreePages(std::move(pages));
+    if (binds) orphan = orphans_.begin();  // what was bound became an orphan, and others are gone
   }
 }
 
-absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
-  PhysicalPages& pages = *table_[number].pages;
-  const absl::StatusOr<int> descriptor = pages.backing.NewDescriptor();
+absl::StatusOr<int> PhysicalMemory::PinByDescriptor(std::vector<uint32_t> numbers, Bytes size,
+                                                    const Location& location, uint64_t call) {
+  absl::StatusOr<Backing> file = Backing::Make(BackingKind::kMemoryFile, size);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<int> descriptor = file->NewDescriptor();
   if (!descriptor.ok()) return descriptor;
-  pages.exported = true;
-  pages.exported_by = call;
+  try {
+    pinned_ranges_.push_back({*std::move(file), std::move(numbers), size, location, call});
+  } catch (const std::bad_alloc&) {
+    close(*descriptor);
+    throw;
+  }
+  for (const uint32_t number : pinned_ranges_.back().allocations) Pin(number);
   return descriptor;
 }
 
-FabricHandle PhysicalMemory::ExportFabric(uint32_t number) const {
-  const uint64_t words[] = {kFabricMark, reinterpret_cast<uint64_t>(this),
-                            table_[number].pages->number};
-  FabricHandle handle = {};
-  std::memcpy(handle.data(), words, sizeof(words));
-  return handle;
-}
-
-AllocationHandle PhysicalMemory::InsertImport(const std::shared_ptr<PhysicalPages>& pages,
-                                              uint64_t call) {
-  AllocationProperties properties = pages->properties;
-  properties.requested_handle_types = HandleType::kNone;
-  properties.gpu_direct_rdma = 0;
-  return AllocationHandle(table_.Insert(AllocationRecord{properties, pages, 1, 0, call, true, {}}));
-}
-
-// Pages that only descriptors kept are about to be used again.
-void PhysicalMemory::Adopt(const FileIdentity& identity) {
-  const auto orphan = orphans_.find(identity);
-  if (orphan != orphans_.end()) files_.insert(orphans_.extract(orphan));
-}
-
-std::optional<AllocationHandle> PhysicalMemory::Import(const FileIdentity& identity,
-                                                       uint64_t call) {
-  table_.Prepare();
-  Adopt(identity);
-  const auto file = files_.find(identity);
-  // A descriptor that nobody exported is the simulator's own, known by its number only.
-  if (file == files_.end() || !file->second->exported) return std::nullopt;
-  return InsertImport(file->second, call);
-}
-
-std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricHandle& handle,
-                                                             uint64_t call) {
-  table_.Prepare();
-  uint64_t words[3];
-  std::memcpy(words, handle.data(), sizeof(words));
-  const bool ours = words[0] == kFabricMark && words[1] == reinterpret_cast<uint64_t>(this);
-  const auto found = fabric_.find(words[2]);
-  if (!ours || found == fabric_.end()) return std::nullopt;
-  const std::shared_ptr<PhysicalPages> pages = found->second.lock();
-  if (pages == nullptr) return std::nullopt;
-  if (pages->kind == BackingKind::kMemoryFile) Adopt(pages->backing.identity());
-  return InsertImport(pages, call);
+void PhysicalMemory::UnpinClosedRanges() {
+  std::list<PinnedRange> closed;
+  for (auto range = pinned_ranges_.begin(); range != pinned_ranges_.end();) {
+    const auto next = std::next(range);
+    if (!range->file.HasDescriptorElsewhere()) closed.splice(closed.end(), pinned_ranges_, range);
+    range = next;
+  }
+  // Comes back here when an allocation goes; what is closed is no longer in the list.
+  for (const PinnedRange& range : closed) {
+    for (const uint32_t number : range.allocations) Unpin(number);
+  }
 }
 
 MemoryInfo PhysicalMemory::Info(DeviceOrdinal device) {
   Collect();
   const Capacity& capacity = devices_[device.value()];
-  return MemoryInfo{capacity.total - capacity.used, capacity.total};
+  return MemoryInfo{capacity.free(), capacity.total};
 }
 
 }  // namespace twinmmu

@@ -64,6 +64,8 @@ DeviceProfile H200() {
   return device;
 }
 
+constexpr uint64_t kLongestWaitMs = 24 * 60 * 60 * 1000;
+
 // `path`: the value that is wrong, as profile_json.h names it.
 template <typename... Parts>
 absl::Status Wrong(absl::string_view path, const Parts&... parts) {
@@ -75,7 +77,10 @@ absl::Status ValidateGranularities(const Profile& profile) {
   for (const auto& [name, granularity] :
        {std::pair("minimum_granularity", profile.minimum_granularity),
         std::pair("recommended_granularity", profile.recommended_granularity),
-        std::pair("reservation_granularity", profile.reservation_granularity)}) {
+        std::pair("reservation_granularity", profile.reservation_granularity),
+        std::pair("multicast_minimum_granularity", profile.multicast_minimum_granularity),
+        std::pair("multicast_recommended_granularity",
+                  profile.multicast_recommended_granularity)}) {
     if (!IsPowerOfTwo(granularity) || granularity < host_page || granularity > GiB(1)) {
       return Wrong(name, ToString(granularity), " is not a power of two in ", ToString(host_page),
                    " .. 1 GiB");
@@ -84,6 +89,20 @@ absl::Status ValidateGranularities(const Profile& profile) {
   if (profile.recommended_granularity < profile.minimum_granularity) {
     return Wrong("recommended_granularity", ToString(profile.recommended_granularity),
                  " is less than the minimum ", ToString(profile.minimum_granularity));
+  }
+  if (profile.multicast_minimum_granularity < profile.minimum_granularity) {
+    return Wrong("multicast_minimum_granularity", ToString(profile.multicast_minimum_granularity),
+                 " is less than minimum_granularity, that of the memory: ",
+                 ToString(profile.minimum_granularity));
+  }
+  if (profile.multicast_recommended_granularity < profile.multicast_minimum_granularity) {
+    return Wrong("multicast_recommended_granularity",
+                 ToString(profile.multicast_recommended_granularity), " is less than the minimum ",
+                 ToString(profile.multicast_minimum_granularity));
+  }
+  if (profile.multicast_wait_ms > kLongestWaitMs) {
+    return Wrong("multicast_wait_ms", profile.multicast_wait_ms, " is more than ", kLongestWaitMs,
+                 ", a day");
   }
   return absl::OkStatus();
 }
@@ -162,6 +181,21 @@ absl::Status ValidateHost(const Profile& profile) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateFabric(const Profile& profile) {
+  constexpr size_t kLongest = 3000;  // with what is put behind it, less than any path may have
+  constexpr int kChannels = 2048;
+  const std::string& domain = profile.fabric_domain;
+  const bool is_path = domain.empty() || domain.front() == '/';
+  if (!is_path || domain.size() > kLongest || domain.find('\0') != std::string::npos) {
+    return Wrong("fabric_domain", "\"", domain.substr(0, 80),
+                 "\" is not empty, nor the path of a directory from / on");
+  }
+  if (profile.fabric_channel < 0 || profile.fabric_channel >= kChannels) {
+    return Wrong("fabric_channel", profile.fabric_channel, " is not in 0 .. ", kChannels - 1);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateStreams(const Profile& profile) {
   for (const StreamPolicyInfo& known : AllStreamPolicies()) {
     if (profile.stream_policy == known.policy) return absl::OkStatus();
@@ -177,10 +211,18 @@ absl::Status ValidateAliases(const Profile& profile) {
   if (!policy) {
     return Wrong("alias_policy", "there is no policy ", static_cast<int>(profile.alias_policy));
   }
-  for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
-    if (profile.alias_boundary == known.boundary) return absl::OkStatus();
+  const auto boundaries = AllAliasBoundaries();
+  const bool boundary = std::any_of(boundaries.begin(), boundaries.end(), [&](const auto& known) {
+    return profile.alias_boundary == known.boundary;
+  });
+  if (!boundary) {
+    return Wrong("alias_boundary", "there is no boundary ",
+                 static_cast<int>(profile.alias_boundary));
   }
-  return Wrong("alias_boundary", "there is no boundary ", static_cast<int>(profile.alias_boundary));
+  for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
+    if (profile.alias_multicast == known.mode) return absl::OkStatus();
+  }
+  return Wrong("alias_multicast", "there is no mode ", static_cast<int>(profile.alias_multicast));
 }
 
 // Reads "name", or "name:7" for the policy that takes a seed. False: it is none of `all`.
@@ -220,6 +262,14 @@ absl::Span<const AliasPolicyInfo> AllAliasPolicies() {
       {coherence::Policy::kL1, "l1"},
   };
   return kPolicies;
+}
+
+absl::Span<const AliasMulticastInfo> AllAliasMulticasts() {
+  static constexpr AliasMulticastInfo kModes[] = {
+      {coherence::MulticastMode::kGuide, "guide"},
+      {coherence::MulticastMode::kStrict, "strict"},
+  };
+  return kModes;
 }
 
 absl::Span<const AliasBoundaryInfo> AllAliasBoundaries() {
@@ -321,6 +371,7 @@ absl::Status Profile::Validate() const {
   if (status.ok()) status = ValidateWindow(*this);
   if (status.ok()) status = ValidateDevices(*this);
   if (status.ok()) status = ValidateHost(*this);
+  if (status.ok()) status = ValidateFabric(*this);
   if (status.ok()) status = ValidateStreams(*this);
   if (status.ok()) status = ValidateAliases(*this);
   return status;

@@ -138,6 +138,15 @@ struct AliasBoundaryInfo {
 };
 absl::Span<const AliasBoundaryInfo> AllAliasBoundaries();
 
+// Whether strong accesses of sufficient scope synchronise between a multicast address and the
+// unicast addresses under it ("guide"), or these are aliases like any others ("strict"). Data needs
+// an alias fence either way.
+struct AliasMulticastInfo {
+  coherence::MulticastMode mode;
+  const char* name;
+};
+absl::Span<const AliasMulticastInfo> AllAliasMulticasts();
+
 struct Profile {
   int driver_version = 0;  // as Vmm::GetDriverVersion
   std::vector<DeviceProfile> devices;
@@ -148,7 +157,18 @@ struct Profile {
   Bytes reservation_granularity;  // of sizes; where a reservation begins: see default_alignment()
   int address_bits = 0;           // no device address is beyond 2^address_bits
   WindowProfile window;
-  bool fabric_permitted = false;   // a fabric handle can be advertised and still not be permitted
+  // Of multicast objects. Assumed, not measured: what others report of machines like the reference.
+  Bytes multicast_minimum_granularity = MiB(2);
+  Bytes multicast_recommended_granularity = MiB(512);
+  // How long a call waits for the devices that are missing in a multicast team, where a driver may
+  // wait for ever; then it is ILLEGAL_STATE.
+  uint64_t multicast_wait_ms = 0;
+  bool fabric_permitted = false;  // a fabric handle can be advertised and still not be permitted
+  // Where fabric handles lead from process to process: a directory, and the channel that this
+  // machine uses, which is DIRECTORY/channelN. Without one they are good in the machine that made
+  // them only. Who cannot read and write in the channel is not permitted.
+  std::string fabric_domain;
+  int fabric_channel = 0;
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;
   uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order
@@ -159,6 +179,7 @@ struct Profile {
   coherence::Policy alias_policy = coherence::Policy::kCoherent;
   uint64_t alias_seed = 0;  // for Policy::kRandom
   coherence::BoundaryMode alias_boundary = coherence::BoundaryMode::kGuide;
+  coherence::MulticastMode alias_multicast = coherence::MulticastMode::kGuide;
   bool alias_check = true;  // whether accesses through several addresses that nothing orders, and
                             // missing alias fences, are diagnosed
   Quirks quirks;

@@ -58,9 +58,14 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("minimum_granularity", profile.minimum_granularity);
   visit("recommended_granularity", profile.recommended_granularity);
   visit("reservation_granularity", profile.reservation_granularity);
+  visit("multicast_minimum_granularity", profile.multicast_minimum_granularity);
+  visit("multicast_recommended_granularity", profile.multicast_recommended_granularity);
+  visit("multicast_wait_ms", profile.multicast_wait_ms);
   visit("address_bits", profile.address_bits);
   visit("window", profile.window);
   visit("fabric_permitted", profile.fabric_permitted);
+  visit("fabric_domain", profile.fabric_domain);
+  visit("fabric_channel", profile.fabric_channel);
   visit("map_takes_offsets", profile.map_takes_offsets);
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);
@@ -68,6 +73,7 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("alias_policy", profile.alias_policy);
   visit("alias_seed", profile.alias_seed);
   visit("alias_boundary", profile.alias_boundary);
+  visit("alias_multicast", profile.alias_multicast);
   visit("alias_check", profile.alias_check);
   visit("quirks", profile.quirks);
 }
@@ -180,6 +186,14 @@ class Reader {
     }
     Expected(path, "\"guide\" or \"ptx\"", value);
   }
+  void Read(const json& value, const std::string& path, coherence::MulticastMode& field) {
+    for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
+      if (value != known.name) continue;
+      field = known.mode;
+      return;
+    }
+    Expected(path, "\"guide\" or \"strict\"", value);
+  }
   void Read(const json& value, const std::string& path, std::string& field) {
     if (!value.is_string()) return Expected(path, "a string", value);
     field = value.get<std::string>();
@@ -279,6 +293,12 @@ class Writer {
   static json Write(coherence::Policy value) {
     for (const AliasPolicyInfo& known : AllAliasPolicies()) {
       if (value == known.policy) return known.name;
+    }
+    return nullptr;  // the same
+  }
+  static json Write(coherence::MulticastMode value) {
+    for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
+      if (value == known.mode) return known.name;
     }
     return nullptr;  // the same
   }

@@ -83,13 +83,19 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     other.alias_policy = known.policy;
     other.alias_seed = ~uint64_t{0};
     other.alias_boundary = coherence::BoundaryMode::kPtx;
+    other.alias_multicast = coherence::MulticastMode::kStrict;
     other.alias_check = false;
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_policy, known.policy) << known.name;
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_seed, other.alias_seed);
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_boundary, coherence::BoundaryMode::kPtx);
+    EXPECT_EQ(ParseProfile(ToJson(other))->alias_multicast, coherence::MulticastMode::kStrict);
     EXPECT_FALSE(ParseProfile(ToJson(other))->alias_check);
   }
   Profile other = reference;
+  other.fabric_domain = "/domain";
+  other.fabric_channel = 7;
+  EXPECT_EQ(ParseProfile(ToJson(other))->fabric_domain, "/domain");
+  EXPECT_EQ(ParseProfile(ToJson(other))->fabric_channel, 7);
   other.devices[1].attributes.clear();
   EXPECT_TRUE(ParseProfile(ToJson(other))->devices[1].attributes.empty());
 }
@@ -123,9 +129,14 @@ TEST(ProfileJsonTest, RefusesWithPathAndReason) {
            std::pair(R"({"stream_policy": "lazy"})", "stream_policy: expected \"eager\", \"def"),
            std::pair(R"({"stream_policy": 1})", "stream_policy: expected \"eager\""),
            std::pair(R"({"alias_policy": "fresh"})", "alias_policy: expected \"coherent\", \"st"),
+           std::pair(R"({"alias_multicast": 1})", "alias_multicast: expected \"guide\" or \"str"),
            std::pair(R"({"alias_boundary": true})", "alias_boundary: expected \"guide\" or \"ptx"),
            std::pair(R"({"stream_seed": -1})", "stream_seed: expected a whole number from 0"),
            std::pair(R"({"host_nodes": [{"node": "0"}]})", "host_nodes[0].node: expected"),
+           std::pair(R"({"fabric_domain": "here"})", "fabric_domain: \"here\" is not empty, nor"),
+           std::pair(R"({"fabric_domain": "/a\u0000b"})", "fabric_domain"),
+           std::pair(R"({"fabric_channel": -1})", "fabric_channel: -1 is not in 0 .. 2047"),
+           std::pair(R"({"fabric_channel": 2048})", "fabric_channel: 2048 is not in"),
        }) {
     EXPECT_THAT(Complaint(json), HasSubstr(absl::StrCat("profile: ", complaint)));
   }

@@ -40,6 +40,15 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad.reservation_granularity = Bytes(0);
   EXPECT_THAT(Complaint(bad), HasSubstr("reservation_granularity: 0 B"));
   bad = good;
+  bad.multicast_minimum_granularity = MiB(1);
+  EXPECT_THAT(Complaint(bad), HasSubstr("multicast_minimum_granularity: 1 MiB is less"));
+  bad = good;
+  bad.multicast_recommended_granularity = MiB(3);
+  EXPECT_THAT(Complaint(bad), HasSubstr("multicast_recommended_granularity: 3 MiB is not a power"));
+  bad = good;
+  bad.multicast_wait_ms = ~uint64_t{0};
+  EXPECT_THAT(Complaint(bad), HasSubstr("multicast_wait_ms: 18446744073709551615 is more"));
+  bad = good;
   bad.window.size = MiB(3);
   EXPECT_THAT(Complaint(bad), HasSubstr("window.size: 3 MiB"));
   bad = good;
@@ -67,6 +76,9 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad = good;
   bad.alias_boundary = static_cast<coherence::BoundaryMode>(2);
   EXPECT_THAT(Complaint(bad), HasSubstr("alias_boundary: there is no boundary 2"));
+  bad = good;
+  bad.alias_multicast = static_cast<coherence::MulticastMode>(2);
+  EXPECT_THAT(Complaint(bad), HasSubstr("alias_multicast: there is no mode 2"));
   EXPECT_THAT(Complaint(Profile::ReferenceH200(16)), HasSubstr("16 devices"));
 }
 

@@ -82,6 +82,12 @@ Profile FabricPermitted() {
   return profile;
 }
 
+Profile InFabricDomain() {
+  Profile profile = FabricPermitted();
+  profile.fabric_domain = "/dev/shm/twinmmu-fabric";
+  return profile;
+}
+
 // The attributes that the driver of a CUDA version knows: those up to a number, and some of the
 // next ones. Source: CUdevice_attribute in the cuda.h of each version.
 struct DriverLevel {
@@ -124,6 +130,9 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"fabric-not-permitted", "fabric handles advertised and not permitted: the reference",
        Reference},
       {"fabric-permitted", "the reference, where fabric handles can be made", FabricPermitted},
+      {"fabric-domain",
+       "the same, and between processes, where there is /dev/shm/twinmmu-fabric/channel0",
+       InFabricDomain},
       {"one-device", "one device of the reference", OneDevice},
       {"eight-devices", "eight devices, each a peer of every other", EightDevices},
       {"no-peers", "two devices that cannot reach each other's memory", NoPeers},

@@ -222,6 +222,28 @@ void BM_Memcpy(benchmark::State& state) {
 }
 BENCHMARK(BM_Memcpy)->Arg(2 << 20)->Arg(64 << 20);
 
+// A kernel of one block that stores a word from each thread, and what is behind it in its stream
+// waits for: launched, and done.
+void BM_Launch(benchmark::State& state) {
+  constexpr char kKernel[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+      ".reg .b32 %r1; .reg .b64 %rd<4>;\n"
+      "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n"
+      "add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r1;\nret;\n}\n";
+  const Loaded loaded(1);
+  Executor* const executor = *loaded.simulator->executor();
+  const DeviceOrdinal device(0);
+  const Kernel kernel = *executor->GetKernel(*executor->LoadModule(device, kKernel), "k");
+  const Stream stream = *executor->CreateStream(device);
+  const LaunchConfig config{Dim3{1, 1, 1}, Dim3{static_cast<uint32_t>(state.range(0)), 1, 1}};
+  const uint64_t address = loaded.range.base.value();
+  const std::array<const void*, 1> arguments{&address};
+  for (auto _ : state) Require(executor->Launch(stream, kernel, config, arguments).ok());
+  Require(executor->SynchronizeStream(stream).ok());
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Launch)->Arg(1)->Arg(256)->UseRealTime();
+
 }  // namespace
 }  // namespace twinmmu
 

@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_SIMULATED_EXECUTOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -86,6 +87,17 @@ class SimulatedExecutor : public Executor {
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
   // InvalidArgument (INVALID_VALUE): no block of this device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
+
+  // Work of another kind for a stream. There is such a stream, and no fault was raised.
+  absl::Status CheckStreamOf(const char* call, Stream stream) {
+    Queue queue;
+    return CheckStream(call, stream, &queue);
+  }
+  // Runs `task` at the call or in its turn, as copies are run; not after a fault. It may not throw.
+  absl::Status SubmitTask(const char* call, Stream stream, std::function<void()> task);
+
+  // Writes a call that works into the history: its number.
+  uint64_t NumberOf(const char* call, const AddressRange& range = {}) const;
 
   // The streams and events that were not destroyed.
   std::vector<Diagnostic> Leaks() const;
@@ -187,8 +199,6 @@ class SimulatedExecutor : public Executor {
   Point Record(const Queue& queue);
   void Finish(const Point& point);
 
-  // Writes a call that works into the history.
-  uint64_t NumberOf(const char* call, const AddressRange& range = {}) const;
   absl::Status NoSuchStream(const char* call, Stream stream) const;
   absl::Status NoSuchEvent(const char* call, Event event) const;
 

@@ -4,16 +4,18 @@
 #define TWINMMU_SIM_SIMULATED_VMM_H_
 
 #include <string>
+#include <vector>
 
 #include "api/vmm.h"
 #include "sim/call_record.h"
+#include "sim/memory_label.h"
 #include "sim/mmu.h"
 
 namespace twinmmu {
 
 // One function per call, its checks in the order in which the reference driver makes them. The
 // definitions stand by subject: vmm_devices.cc, vmm_reservations.cc, vmm_physical.cc,
-// vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc.
+// vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc, vmm_range_handles.cc.
 class SimulatedVmm : public Vmm {
  public:
   // `mmu` must outlive this object.
@@ -56,18 +58,28 @@ class SimulatedVmm : public Vmm {
                                                DeviceAddress address) override;
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override;
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override;
 
  private:
+  absl::StatusOr<std::vector<uint32_t>> AllocationsOf(const char* call,
+                                                      const AddressRange& range) const;
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
   absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
   absl::Status CheckGranularityOf(const AllocationProperties& properties);
   absl::Status CheckSupport(const char* call, const Location& location) const;
   absl::Status CheckHandleTypes(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckFabric(const char* call) const;
   bool HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const;
   AllocationProperties Granted(const AllocationProperties& properties) const;
   const AllocationRecord* FindUsable(AllocationHandle handle) const;
   absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
+
+  absl::Status CheckLabel(const MemoryLabel& label) const;
+  absl::StatusOr<AllocationHandle> ImportFile(int descriptor, const FabricName* fabric,
+                                              uint64_t call);
+  absl::StatusOr<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
 
   absl::Status CheckMapTarget(CallRecord& call, const AddressRange& range) const;
   absl::Status CheckBorder(CallRecord& call, const AddressRange& range, DeviceAddress border) const;

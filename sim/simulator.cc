@@ -10,7 +10,9 @@
 #include "sim/guarded_vmm.h"
 #include "sim/leaks.h"
 #include "sim/mmu.h"
+#include "sim/multicast_calls.h"
 #include "sim/plain_memory.h"
+#include "sim/sparse_arrays.h"
 #include "sim/window.h"
 
 namespace twinmmu {
@@ -22,15 +24,19 @@ struct Simulator::Parts {
             options.at_once),
         vmm(&mmu),
         executor(&mmu),
+        multicast(&mmu),
         plain(&mmu, &executor.unguarded()),
-        kernels(&mmu, &executor.unguarded()) {}
+        kernels(&mmu, &executor.unguarded()),
+        sparse_arrays(&mmu, &executor.unguarded()) {}
 
   const SimulatorOptions options;
   Mmu mmu;
   GuardedVmm vmm;
   GuardedExecutor executor;
+  MulticastCalls multicast;
   PlainCalls plain;
   KernelCalls kernels;
+  SimulatedSparseArrays sparse_arrays;
 };
 
 namespace {
@@ -77,6 +83,12 @@ Simulator::~Simulator() {
 
 absl::StatusOr<Vmm*> Simulator::vmm() { return &parts_->vmm; }
 absl::StatusOr<Executor*> Simulator::executor() { return &parts_->executor; }
+absl::StatusOr<Multicast*> Simulator::multicast() { return &parts_->multicast; }
+absl::StatusOr<SparseArrays*> Simulator::sparse_arrays() { return &parts_->sparse_arrays; }
+
+absl::StatusOr<ArrayDescriptor> Simulator::DescriptorOf(Array array) {
+  return parts_->sparse_arrays.GetDescriptor(array);
+}
 
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
@@ -94,6 +106,7 @@ uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->mmu.log.
 
 std::vector<Diagnostic> Simulator::leaks() const {
   std::vector<Diagnostic> leaks = parts_->executor.Leaks();
+  for (Diagnostic& leak : parts_->sparse_arrays.Leaks()) leaks.push_back(std::move(leak));
   const std::unique_lock lock(parts_->mmu.mutex);
   for (Diagnostic& leak : LeaksOf(parts_->mmu)) leaks.push_back(std::move(leak));
   return leaks;

@@ -41,8 +41,9 @@ struct SimulatorOptions {
 
 // One simulated machine, as its profile describes it. It answers every call, whatever is passed,
 // and never crashes; only host pointers are taken at their word. Memory costs what is touched of
-// it. Simulators share nothing and may live side by side, as far as the host's address space has
-// room for their windows. Thread safety: as in api/vmm.h.
+// it. Simulators may live side by side, as far as the host's address space has room for their
+// windows. They share only memory that one exports and another imports. Thread safety: as in
+// api/vmm.h.
 class Simulator : public Driver {
  public:
   // InvalidArgument: the profile is wrong, and why. ResourceExhausted: the host has no room for the
@@ -53,8 +54,12 @@ class Simulator : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
+  absl::StatusOr<Multicast*> multicast() override;
+  absl::StatusOr<SparseArrays*> sparse_arrays() override;
 
   // Calls of the driver beyond those of api/.
+  // What an array is: cuArray3DGetDescriptor. InvalidArgument (INVALID_HANDLE): there is none.
+  absl::StatusOr<ArrayDescriptor> DescriptorOf(Array array);
   PlainCalls& plain();
   KernelCalls& kernels();
 
@@ -79,7 +84,7 @@ class Simulator : public Driver {
   std::vector<Diagnostic> diagnostics() const;
   // How many of a kind were noticed, kept or not.
   uint64_t CountOf(DiagnosticKind kind) const;
-  // What is there now and would be lost if this were the end: streams, events, mappings,
+  // What is there now and would be lost if this were the end: streams, events, arrays, mappings,
   // reservations, references to allocations, plain memory, and descriptors of exported memory as
   // far as the host tells.
   std::vector<Diagnostic> leaks() const;

@@ -1,7 +1,9 @@
 #include "sim/site_table.h"
 
+#include <algorithm>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -9,6 +11,7 @@ namespace twinmmu {
 
 SiteTable::Site SiteTable::Add(const std::shared_ptr<const SiteSource>& source, uint32_t part,
                                uint32_t count, const std::string& name) {
+  std::shared_ptr<const SiteSource> oldest;  // ends without the lock
   const std::lock_guard lock(mutex_);
   try {
     Site& known = known_[{source.get(), part}];
@@ -19,6 +22,9 @@ SiteTable::Site SiteTable::Add(const std::shared_ptr<const SiteSource>& source, 
     ranges_[next_] = Range{count, part, source, name};
     known = next_;
     next_ += count;
+    if (std::find(kept_.begin(), kept_.end(), source) == kept_.end()) {
+      oldest = std::exchange(kept_[next_kept_++ % kKept], source);
+    }
     return known;
   } catch (const std::bad_alloc&) {
     return kUnknown;

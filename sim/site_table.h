@@ -3,6 +3,8 @@
 #ifndef TWINMMU_SIM_SITE_TABLE_H_
 #define TWINMMU_SIM_SITE_TABLE_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,10 +29,12 @@ class SiteTable {
  public:
   using Site = coherence::Site;
   static constexpr Site kUnknown = 0;
+  static constexpr size_t kKept = 16;
 
   // Numbers for `count` places of a part of `source`: the first of them; the same ones each time.
   // kUnknown: there are no numbers left, or the host has no memory. `name`: what is said of the
-  // part once its source is gone, which this object does not keep.
+  // part once its source is gone. This object keeps the last kKept sources, so that what was
+  // unloaded a while ago still has its lines.
   Site Add(const std::shared_ptr<const SiteSource>& source, uint32_t part, uint32_t count,
            const std::string& name);
   // Of any number. May throw std::bad_alloc.
@@ -48,6 +52,8 @@ class SiteTable {
   Site next_ = kUnknown + 1;
   std::map<Site, Range> ranges_;  // by their first numbers
   std::map<std::pair<const SiteSource*, uint32_t>, Site> known_;
+  std::array<std::shared_ptr<const SiteSource>, kKept> kept_;
+  size_t next_kept_ = 0;
 };
 
 }  // namespace twinmmu

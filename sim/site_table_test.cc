@@ -35,12 +35,22 @@ TEST(SiteTableTest, GivesOneRangeToEachPart) {
   EXPECT_EQ(table.Add(source, 0, 10, "a"), first);
 }
 
-// Of a source that is gone, the name of the part is left.
+// So many more sources that none from before is kept.
+void AddOthers(SiteTable* table) {
+  for (size_t i = 0; i < SiteTable::kKept; ++i) {
+    table->Add(std::make_shared<Numbered>(), 0, 1, "other");
+  }
+}
+
+// Of a source that nobody else has any more, the places are known for a while, and then the name of
+// the part is left.
 TEST(SiteTableTest, NamesPartsOfSourcesThatAreGone) {
   SiteTable table;
   auto source = std::make_shared<Numbered>();
   const coherence::Site site = table.Add(source, 0, 10, "kernel copy");
   source.reset();
+  EXPECT_EQ(table.InWords(site + 1), "place 1 of part 0");
+  AddOthers(&table);
   EXPECT_EQ(table.InWords(site + 1), "kernel copy, which is not loaded any more");
 }
 
@@ -54,6 +64,7 @@ TEST(SiteTableTest, TellsSourcesAtOneAddressApart) {
   auto source = lent();
   const coherence::Site first = table.Add(source, 0, 10, "a");
   source.reset();
+  AddOthers(&table);
   source = lent();
   EXPECT_NE(table.Add(source, 0, 10, "b"), first);
 }

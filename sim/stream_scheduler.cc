@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -53,6 +54,13 @@ bool StreamScheduler::IsDone(const Point& point) {
 
 bool StreamScheduler::CanRun(const QueueState& queue) {
   return !queue.running && IsDone(queue.items.front().after);
+}
+
+bool StreamScheduler::CanRunEarly(const QueueState& queue) {
+  if (queue.items.size() < 2) return false;
+  const Work& first = queue.items.front().work;
+  return std::next(queue.items.begin())->work.run_early && first.lets_next_start &&
+         first.lets_next_start();
 }
 
 // `item` is a list of one.
@@ -162,12 +170,13 @@ std::optional<PendingUse> StreamScheduler::KernelThatUsed(uint32_t mapping) cons
   if (IsIdle()) return std::nullopt;
   const Lock lock(mutex_);
   for (const Queue& queue : busy_) {
-    // Those behind it have not begun.
-    const Item& item = queue->items.front();
-    const Work& work = item.work;
-    if (!work.has_used || !work.has_used(mapping)) continue;
-    return PendingUse{work.stream,   work.call,   AddressRange(),
-                      Access::kNone, item.number, work.call_number};
+    int begun = queue->next_begun ? 2 : 1;
+    for (auto item = queue->items.begin(); begun > 0; ++item, --begun) {
+      const Work& work = item->work;
+      if (!work.has_used || !work.has_used(mapping)) continue;
+      return PendingUse{work.stream,   work.call,    AddressRange(),
+                        Access::kNone, item->number, work.call_number};
+    }
   }
   return std::nullopt;
 }
@@ -202,14 +211,24 @@ Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
   const Queue queue = chosen;
   queue->running = true;
   queue->passed_over = 0;
+  const bool seeded = policy_ == StreamPolicy::kSeeded;
+  bool early = CanRunEarly(*queue) && (!seeded || random_() % 2 == 0);
+  const bool only_early = early && seeded;
+  Progress of_next = early ? RunEarly(queue.get(), turn, lock) : Progress::kWaiting;
   Item& item = queue->items.front();
   lock.unlock();
-  const Progress progress = item.work.run ? item.work.run(turn) : Progress::kDone;
+  Progress progress = Progress::kWaiting;
+  if (!only_early) progress = item.work.run ? item.work.run(turn) : Progress::kDone;
   std::list<Item> done;
   lock.lock();
+  if (progress != Progress::kDone && !early && !seeded && CanRunEarly(*queue)) {
+    of_next = RunEarly(queue.get(), turn, lock);  // at once
+  }
   queue->running = false;
   queue->begun = progress != Progress::kDone;
   if (progress == Progress::kDone) {
+    // An eager machine lets it go on at the call.
+    queue->begun = std::exchange(queue->next_begun, false) && policy_ != StreamPolicy::kEager;
     done.splice(done.end(), queue->items, queue->items.begin());
     --pending_;
     if (done.front().work.kernel) {
@@ -219,6 +238,15 @@ Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
     if (queue->items.empty()) busy_.erase(std::find(busy_.begin(), busy_.end(), queue));
   }
   progress_.notify_all();
+  return progress == Progress::kWaiting ? of_next : progress;
+}
+
+Progress StreamScheduler::RunEarly(QueueState* queue, Turn turn, Lock& lock) {
+  Item& next = *std::next(queue->items.begin());
+  queue->next_begun = true;
+  lock.unlock();
+  const Progress progress = next.work.run_early(turn);
+  lock.lock();
   return progress;
 }
 
@@ -241,7 +269,9 @@ void StreamScheduler::RunAtCall(Lock& lock) {
 
 void StreamScheduler::RunReady(Lock& lock) {
   if (policy_ != StreamPolicy::kEager) return;
-  const auto may_begin = [](const Queue& queue) { return !queue->begun && CanRun(*queue); };
+  const auto may_begin = [](const Queue& queue) {
+    return CanRun(*queue) && (!queue->begun || (!queue->next_begun && CanRunEarly(*queue)));
+  };
   for (;;) {
     const auto next = std::find_if(busy_.begin(), busy_.end(), may_begin);
     if (next == busy_.end()) return;

@@ -57,6 +57,10 @@ enum class Progress {
 // calls below, a turn at a time, and always without a lock, so that the calls of other threads go
 // on. Work that is not done after its turn stays the first of its queue.
 //
+// A kernel that may start early gets turns beside the one ahead of it, as soon as that lets it:
+// under kEager and kDeferred it always goes first, so that what it does without waiting for the
+// other shows; under kSeeded one of the two gets the turn.
+//
 // Kernels may need more than one turn, and what they wait for may be anywhere: in another queue, or
 // done by the CPU. So whoever waits for one gives all others that can run their turns, too,
 // whatever the policy; calls that ask or wait for other work give a little turn to each kernel that
@@ -101,6 +105,10 @@ class StreamScheduler {
     bool kernel = false;                 // if not, it is done after one turn
     // Of a kernel: whether it has used a mapping, by its number. Takes no lock of an Mmu.
     std::function<bool(uint32_t mapping)> has_used = nullptr;
+    // Of a kernel: whether a kernel behind it may start early. Takes no lock.
+    std::function<bool()> lets_next_start = nullptr;
+    // Of a kernel that may: a turn of it before the one ahead is done. It is never done by that.
+    std::function<Progress(Turn)> run_early = nullptr;
   };
 
   StreamScheduler(StreamPolicy policy, uint64_t seed) : policy_(policy), random_(seed) {}
@@ -160,25 +168,30 @@ class StreamScheduler {
   };
   struct QueueState {
     DeviceOrdinal device;
-    std::list<Item> items;  // the first one stays until it is done
-    int kernels = 0;        // among them
-    bool running = false;   // some thread runs the first one
-    bool begun = false;     // the first one has had a turn
-    int passed_over = 0;    // how often others were waited for or asked after
-    uint64_t round = 0;     // the last one of ForEachOnce that came here
+    std::list<Item> items;    // the first one stays until it is done
+    int kernels = 0;          // among them
+    bool running = false;     // some thread runs the first one
+    bool begun = false;       // the first one has had a turn
+    bool next_begun = false;  // the one behind it has
+    int passed_over = 0;      // how often others were waited for or asked after
+    uint64_t round = 0;       // the last one of ForEachOnce that came here
   };
 
   // With mutex_ held, as all that follows.
   static bool IsDone(const Point& point);
   static bool CanRun(const QueueState& queue);
+  // Whether the second item may have a turn while the first is not done.
+  static bool CanRunEarly(const QueueState& queue);
   Point Push(const Queue& queue, std::list<Item> item);
   // A queue whose first item is to run next so that `point` gets done; null: other threads run
   // what can run.
   Queue Choose(const Point& point);
   static Queue FindRunnable(const Point& point);
   Queue ChooseAnyReady();
-  // Releases the lock meanwhile.
+  // A turn for the first item, and for the second where that can run early. Release the lock
+  // meanwhile.
   Progress RunFirst(const Queue& queue, Turn turn, Lock& lock);
+  static Progress RunEarly(QueueState* queue, Turn turn, Lock& lock);
   // visit(queue) for each queue that has work, once, though it may release the lock.
   template <typename Visit>
   void ForEachOnce(const Visit& visit);

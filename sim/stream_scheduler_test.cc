@@ -74,6 +74,31 @@ class Scenario {
   StreamScheduler scheduler;
 };
 
+// Two kernels: one that lets the next one start at its second turn of three, 'a' to 'c'; the next
+// has 'x' early, and 'y' at its end.
+void SubmitPair(Scenario* s, const StreamScheduler::Queue& queue) {
+  const auto turns = std::make_shared<int>(0);
+  StreamScheduler::Work first;
+  first.kernel = true;
+  first.run = [s, turns](Turn) {
+    s->log += "abc"[(*turns)++];
+    return *turns == 3 ? Progress::kDone : Progress::kAdvanced;
+  };
+  first.lets_next_start = [turns] { return *turns >= 2; };
+  s->scheduler.Submit(queue, std::move(first));
+  StreamScheduler::Work second;
+  second.kernel = true;
+  second.run = [s](Turn) {
+    s->log += 'y';
+    return Progress::kDone;
+  };
+  second.run_early = [s](Turn) {
+    s->log += 'x';
+    return Progress::kWaiting;
+  };
+  s->scheduler.Submit(queue, std::move(second));
+}
+
 constexpr StreamPolicy kPolicies[] = {StreamPolicy::kEager, StreamPolicy::kDeferred,
                                       StreamPolicy::kSeeded};
 
@@ -91,6 +116,17 @@ TEST(StreamSchedulerTest, DefersToTheLastMoment) {
   EXPECT_EQ(s.log, "ab");
   s.scheduler.FinishDevice(kDevice);
   EXPECT_EQ(s.log, "abcx");
+}
+
+// A kernel that may start early does so at once when the one ahead lets it, goes first from then
+// on, and has its end behind the end of that one.
+TEST(StreamSchedulerTest, KernelsStartEarly) {
+  Scenario s(StreamPolicy::kDeferred);
+  const auto queue = s.MakeQueue();
+  SubmitPair(&s, queue);
+  EXPECT_EQ(s.log, "");
+  s.scheduler.Finish(s.scheduler.Record(queue));
+  EXPECT_EQ(s.log, "abxxcy");
 }
 
 // What waits for a point drags in what the point needs, through any number of queues.

@@ -27,9 +27,11 @@ class ToldWork {
     }
   };
 
-  // `past`: of the operation, which gets what this does; null: nothing is told.
-  ToldWork(Mmu* mmu, DeviceOrdinal device, coherence::Site site, coherence::Past* past)
-      : mmu_(*mmu), device_(device), site_(site), past_(past) {}
+  // `past`: of the operation, which gets what this does; null: nothing is told. `call`: the number
+  // of the call that asked for it.
+  ToldWork(Mmu* mmu, DeviceOrdinal device, coherence::Site site, uint64_t call,
+           coherence::Past* past)
+      : mmu_(*mmu), device_(device), site_(site), call_(call), past_(past) {}
   ~ToldWork() {
     if (started_) mmu_.aliases.End(thread_, 1, past_);
   }
@@ -69,6 +71,7 @@ class ToldWork {
     coherence::MonitoredAccess access;
     access.memory = part.memory;
     access.site = site_;
+    access.call = call_;
     if (part.address == DeviceAddress(0)) return access;
     const MappingRecord* const mapping = mmu_.MappingAt(part.address);
     const PlainAllocation* const plain =
@@ -82,6 +85,7 @@ class ToldWork {
   Mmu& mmu_;
   const DeviceOrdinal device_;
   const coherence::Site site_;
+  const uint64_t call_;
   coherence::Past* const past_;
   bool started_ = false;
   coherence::ThreadId thread_ = 0;

@@ -11,6 +11,7 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   const PageRun run = mmu_.table.Find(page);
   if (!run.entry.mapped()) return WalkPlain(address, size, access);
   const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
+  if (mapping.multicast) return nullptr;
   Span& span = mapped_[page % kEntries];
   span.base = mmu_.AddressOf(page);
   span.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();
@@ -22,6 +23,19 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   if (!Holds(span, address, size, access)) return nullptr;
   if (used_ != nullptr) used_->Add(mapping.number);
   return &span;
+}
+
+bool TranslationCache::FindMulticast(DeviceAddress address, uint64_t size, Access access,
+                                     Multicast* found) {
+  if (!mmu_.IsMulticast(address)) return false;
+  const PageRun run = mmu_.table.Find(mmu_.PageOf(address));
+  if (!Covers(run.entry.access(device_.value()), access)) return false;
+  found->replicas = mmu_.ReplicasAt(address, size);
+  found->unbound = found->replicas.empty();
+  if (found->unbound) return false;
+  found->address_id = mmu_.mappings[run.entry.index()].number;
+  if (used_ != nullptr) used_->Add(found->address_id);
+  return true;
 }
 
 const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,

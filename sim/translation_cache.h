@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "api/address.h"
 #include "api/allocation.h"
@@ -46,6 +47,16 @@ class TranslationCache {
     const Span& plain = plain_[(address.value() >> kPlainShift) % kEntries];
     return Holds(plain, address, size, access) ? &plain : Walk(address, size, access);
   }
+
+  // What the `size` bytes at a multicast address are: one replica for each device of the team.
+  struct Multicast {
+    std::vector<Replica> replicas;  // in the order of devices; their memory as of a Span
+    uint32_t address_id = 0;
+    bool unbound = false;  // there are none, as some device has no memory there
+  };
+  // False: they are not all in one mapping of a multicast object that the device may access in this
+  // way, or unbound. Can throw std::bad_alloc.
+  bool FindMulticast(DeviceAddress address, uint64_t size, Access access, Multicast* found);
 
   // Where those bytes lie in the memory of the host, or null.
   char* Translate(DeviceAddress address, uint64_t size, Access access) {

@@ -73,11 +73,17 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
   const int owner = allocation.properties.location.id;
   if (number == mmu_.host) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
-                " cannot access memory of device ", owner);
+                " cannot access memory of ",
+                allocation.is_multicast() ? "a multicast object" : absl::StrCat("device ", owner));
   }
   if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, number)) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
                 " has no virtual memory management");
+  }
+  if (allocation.is_multicast()) {
+    if (allocation.pages->team->Has(DeviceOrdinal(number))) return absl::OkStatus();
+    return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
+                " is not in the team of the multicast object");
   }
   if (number != owner && !mmu_.profile.peers[number][owner]) {
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),

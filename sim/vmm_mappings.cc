@@ -8,6 +8,7 @@
 
 #include "sim/call_record.h"
 #include "sim/errors.h"
+#include "sim/multicast_wait.h"
 #include "sim/simulated_vmm.h"
 
 namespace twinmmu {
@@ -26,6 +27,18 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
     const std::optional<uint32_t> id = mmu.space.Find(mmu.AddressOf(page));
     const PageEntry entry = id.has_value() ? PageEntry::Reserved(*id) : PageEntry();
     mmu.table.Apply(page, 1, PageEdit::Replace(entry));
+  }
+}
+
+// Where that throws std::bad_alloc nothing has changed.
+uint32_t AddRecord(Mmu& mmu, const MappingRecord& mapping) {
+  if (!mapping.multicast) return mmu.mappings.Add(mapping);
+  mmu.aliases.AddMulticastAddress(mapping.number);
+  try {
+    return mmu.mappings.Add(mapping);
+  } catch (const std::bad_alloc&) {
+    mmu.aliases.RemoveMulticastAddress(mapping.number);
+    throw;
   }
 }
 
@@ -67,8 +80,13 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   if (range.base == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
   if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
-  const std::unique_lock lock(mmu_.mutex);
+  std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = FindUsable(handle);
+  if (allocation != nullptr && allocation->is_multicast()) {
+    const absl::Status joined = AwaitTeam(mmu_, call, lock, handle);
+    if (!joined.ok()) return joined;
+    allocation = FindUsable(handle);  // it may be gone by now
+  }
   if (allocation == nullptr) return RefuseHandle(call, handle);
   if ((allocation->properties.usage & kUsageTilePool) != 0) {
     return InvalidValue(kCall, "handle ", ToString(handle), " is of a tile pool");
@@ -89,6 +107,12 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   if (!mmu_.IsGranular(offset.value())) {
     return InvalidValue(kCall, "offset ", ToString(offset), " is misaligned");
   }
+  const bool aligned =
+      !allocation->is_multicast() || mmu_.IsMulticastGranular(range.base.value() | offset.value());
+  if (!aligned) {
+    return call.Refuse({DiagnosticKind::kMapMisaligned, range.base},
+                       words::NoMultipleOf(mmu_.profile.multicast_minimum_granularity, range));
+  }
   const absl::Status target = CheckMapTarget(call, range);
   if (!target.ok()) return target;
   const RdmaMappings rdma = allocation->rdma;
@@ -106,15 +130,12 @@ absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handl
   mapping.number = mmu_.NextBuffer();
   mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
   mapping.call = call.number();
+  mapping.multicast = allocation->is_multicast();
   mmu_.table.Prepare();  // what can fail comes first
-  const uint32_t id = mmu_.mappings.Add(mapping);
+  const uint32_t id = AddRecord(mmu_, mapping);
   mmu_.buffers_made = mapping.number;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
-  mmu_.memory.AddMapping(mapping.allocation);
-  const PhysicalPages& pages = *allocation->pages;
-  if (pages.mappings == 2) {
-    mmu_.aliases.Arm(pages.backing.data(), pages.size.value());
-  }
+  mmu_.AddMapping(mapping.allocation);
   const bool hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping &&
                      allocation->properties.gpu_direct_rdma != 0;
   if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.number, 0});
@@ -155,14 +176,13 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
     mmu_.table.Apply(mapping.first_page, mapping.pages,
                      PageEdit::Replace(PageEntry::Reserved(mapping.reservation)));
   }
+  if (mapping.multicast) mmu_.aliases.RemoveMulticastAddress(mapping.number);
   RdmaMappings rdma = mmu_.memory[mapping.allocation].rdma;
   for (uint32_t* number : {&rdma.first, &rdma.holder}) {
     if (*number == mapping.number) *number = 0;
   }
   mmu_.memory.SetRdma(mapping.allocation, rdma);
-  const PhysicalPages& pages = *mmu_.memory[mapping.allocation].pages;
-  if (pages.mappings == 2) mmu_.aliases.Disarm(pages.backing.data(), pages.size.value());
-  mmu_.memory.RemoveMapping(mapping.allocation);
+  mmu_.RemoveMapping(mapping.allocation);
   mmu_.mappings.Remove(id);
 }
 

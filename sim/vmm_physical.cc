@@ -24,7 +24,7 @@ bool IsTilePool(const AllocationProperties& properties) {
 }
 
 // A tile pool of a device that is too large for the driver: that is INVALID_VALUE. It was seen to
-// make one of 128 MiB and none of 2 GiB; from 2^47 on it says OUT_OF_MEMORY as for any memory.
+// make one of 2046 MiB and none of 2 GiB; from 2^47 on it says OUT_OF_MEMORY as for any memory.
 bool IsTooLargeATilePool(Bytes size, const AllocationProperties& properties, bool has_room) {
   return IsTilePool(properties) && properties.location.type == LocationType::kDevice &&
          (size >= GiB(2) || !has_room) && size < Bytes(uint64_t{1} << 47);
@@ -132,6 +132,19 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   return absl::OkStatus();
 }
 
+// This process may make fabric handles.
+absl::Status SimulatedVmm::CheckFabric(const char* call) const {
+  if (!mmu_.profile.fabric_permitted) {
+    return Fail(DriverCode::kNotPermitted, call,
+                "fabric handles are not permitted to this process");
+  }
+  if (!mmu_.memory.fabric().exists()) return absl::OkStatus();
+  const absl::Status access = mmu_.memory.fabric().CheckAccess();
+  if (access.ok()) return access;
+  const bool host = absl::IsResourceExhausted(access);
+  return Fail(host ? DriverCode::kOutOfMemory : DriverCode::kNotPermitted, call, access.message());
+}
+
 // Whether `properties`, which are not valid, would be without the handle types that do not exist.
 bool SimulatedVmm::HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const {
   AllocationProperties known = properties;
@@ -220,9 +233,9 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
   if (!room.ok()) return Fail(DriverCode::kOutOfMemory, kCall, room.message());
   const absl::Status shareable = CheckHandleTypes(kCall, granted);
   if (!shareable.ok()) return shareable;
-  if (Has(granted.requested_handle_types, HandleType::kFabric) && !mmu_.profile.fabric_permitted) {
-    return Fail(DriverCode::kNotPermitted, kCall,
-                "fabric handles are not permitted to this process");
+  if (Has(granted.requested_handle_types, HandleType::kFabric)) {
+    const absl::Status permitted = CheckFabric(kCall);
+    if (!permitted.ok()) return permitted;
   }
   const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted, call.number());
   if (!handle.ok()) return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
@@ -242,6 +255,7 @@ absl::Status SimulatedVmm::Release(AllocationHandle handle) {
   if (allocation == nullptr || allocation->references == 0) {
     return call.Refuse(WhyNotReleased(mmu_, handle), words::HasNoReference(handle));
   }
+  if (allocation->is_multicast()) mmu_.team_changed.notify_all();  // who waits looks again
   mmu_.memory.Release(PhysicalMemory::NumberOf(handle));
   call.Done(AddressRange(), handle.value());
   return absl::OkStatus();
@@ -263,7 +277,8 @@ const AllocationRecord* SimulatedVmm::FindUsable(AllocationHandle handle) const 
   const AllocationRecord* allocation = mmu_.memory.Find(handle);
   const bool usable =
       allocation != nullptr &&
-      (allocation->references != 0 || mmu_.profile.quirks.released_handle_usable_while_mapped);
+      (allocation->references != 0 ||
+       (allocation->mappings != 0 && mmu_.profile.quirks.released_handle_usable_while_mapped));
   return usable ? allocation : nullptr;
 }
 
@@ -286,6 +301,10 @@ absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
       return RefuseCall(mmu_, kCall, AddressRange(), misuse, words::NamesNoAllocation(handle));
     }
     WarnOfCall(mmu_, kCall, AddressRange(), misuse, words::HasNoReference(handle));
+  }
+  if (allocation->is_multicast()) {
+    return InvalidValue(kCall, "handle ", ToString(handle),
+                        " is of a multicast object, not of memory");
   }
   AllocationProperties properties = allocation->properties;
   properties.usage = 0;

@@ -111,6 +111,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
     case PointerAttribute::kBufferId:
       return mapping->number;
     case PointerAttribute::kDeviceOrdinal:
+      if (allocation.is_multicast()) break;  // it is of several
       return on_device ? allocation.properties.location.id : 0;
     case PointerAttribute::kRangeStartAddress:
       return reservation.base.value();

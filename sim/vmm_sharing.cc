@@ -1,13 +1,33 @@
 // Sharing: export to a descriptor and import from one.
 
+#include <unistd.h>
+
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
+#include "sim/memory_label.h"
 #include "sim/simulated_vmm.h"
 
 namespace twinmmu {
+namespace {
+
+// Closes a descriptor.
+class OpenFile {
+ public:
+  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() { close(descriptor_); }
+
+ private:
+  const int descriptor_;
+};
+
+}  // namespace
 
 absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHandle handle,
                                                                     HandleType type,
@@ -29,9 +49,13 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
   }
   const uint32_t number = PhysicalMemory::NumberOf(handle);
   if (type == HandleType::kFabric) {
+    const absl::StatusOr<FabricHandle> fabric = mmu_.memory.ExportFabric(number);
+    if (!fabric.ok()) {
+      return Fail(DriverCode::kOperatingSystem, kCall, fabric.status().message());
+    }
     if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
     call.Done(AddressRange(), handle.value());
-    return ShareableHandle{type, -1, mmu_.memory.ExportFabric(number)};
+    return ShareableHandle{type, -1, *fabric};
   }
   const absl::StatusOr<int> descriptor = mmu_.memory.Export(number, call.number());
   if (!descriptor.ok()) {
@@ -60,34 +84,100 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
                   " exists only on Windows");
     case HandleType::kFabric: {
       const std::unique_lock lock(mmu_.mutex);
-      const std::optional<AllocationHandle> handle =
-          mmu_.memory.ImportFabric(shareable.fabric, call.number());
-      if (handle.has_value()) {
+      const absl::StatusOr<AllocationHandle> handle = ImportFabric(shareable.fabric, call.number());
+      if (handle.ok()) {
         call.Done(AddressRange(), handle->value());
         return *handle;
       }
       // What the reference driver says of a handle that it does not know.
-      return Fail(DriverCode::kNotSupported, kCall, "the fabric handle names no memory");
+      const DriverCode code = absl::IsResourceExhausted(handle.status())
+                                  ? DriverCode::kOutOfMemory
+                                  : DriverCode::kNotSupported;
+      return Fail(code, kCall, "the fabric handle names no memory: ", handle.status().message());
     }
     default:
       return InvalidValue(kCall, "there is no handle type ", ToString(shareable.type));
   }
-  const absl::StatusOr<FileIdentity> identity = IdentifyFile(shareable.file_descriptor);
-  if (identity.status().code() == absl::StatusCode::kResourceExhausted) {
-    return Fail(DriverCode::kOutOfMemory, kCall, identity.status().message());
-  }
+  const int descriptor = shareable.file_descriptor;
   const std::unique_lock lock(mmu_.mutex);
-  std::optional<AllocationHandle> handle;
-  if (identity.ok()) handle = mmu_.memory.Import(*identity, call.number());
-  if (!handle.has_value()) {
-    const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
-                                ? DriverCode::kUnknown
-                                : DriverCode::kInvalidValue;
-    return call.RefuseWith(code, {DiagnosticKind::kImportOfForeignDescriptor},
-                           words::ForeignDescriptor(shareable.file_descriptor));
+  const absl::StatusOr<AllocationHandle> handle = ImportFile(descriptor, nullptr, call.number());
+  if (handle.ok()) {
+    call.Done(AddressRange(), handle->value());
+    return *handle;
   }
-  call.Done(AddressRange(), handle->value());
-  return *handle;
+  const Misuse misuse{DiagnosticKind::kImportOfForeignDescriptor};
+  const DriverCode code = quirks.import_of_foreign_descriptor_is_unknown
+                              ? DriverCode::kUnknown
+                              : DriverCode::kInvalidValue;
+  switch (handle.status().code()) {
+    case absl::StatusCode::kResourceExhausted:
+      return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
+    case absl::StatusCode::kNotFound:  // closed: there is no more to say
+      return call.RefuseWith(code, misuse, words::ForeignDescriptor(descriptor));
+    default:
+      return call.RefuseWith(code, misuse, words::ForeignDescriptor(descriptor), ": ",
+                             handle.status().message());
+  }
+}
+
+// Of memory that another simulator made and labelled so: whether this machine could have made it.
+absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
+  const AllocationProperties& properties = label.properties;
+  const Location& location = properties.location;
+  if (location.type == LocationType::kDevice && !mmu_.HasDevice(DeviceOrdinal(location.id))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it is memory of ", ToString(location), ", which is not here"));
+  }
+  const MachineTraits here = MachineTraits::Of(mmu_.profile, location);
+  const std::string difference = DifferenceOf(label.machine, here);
+  if (!difference.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("it is of another machine: ", difference));
+  }
+  const bool possible = properties.requested_handle_types != HandleType::kNone &&
+                        CheckProperties("cuMemImportFromShareableHandle", properties).ok() &&
+                        Granted(properties) == properties && label.size != Bytes(0) &&
+                        mmu_.IsGranular(label.size.value()) && label.size <= here.memory;
+  if (possible) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("this machine has no ", ToString(label.size),
+                                                 " of such memory: ", ToString(properties)));
+}
+
+// With mmu_.mutex held. `fabric`: what it is to be; null where a descriptor was exported.
+// InvalidArgument: why it is not exported memory. NotFound: it is not open. ResourceExhausted: the
+// host refused.
+absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const FabricName* fabric,
+                                                          uint64_t call) {
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(descriptor);
+  if (!identity.ok()) return identity.status();
+  if (const PhysicalPages* const pages = mmu_.memory.FindFile(*identity)) {
+    if (pages->exported || pages->imported) return mmu_.memory.Import(*identity, call);
+    return absl::InvalidArgumentError("it is the simulator's own, which nobody exported");
+  }
+  const absl::StatusOr<MemoryLabel> label = ReadLabel(descriptor);
+  if (!label.ok()) return label.status();
+  if (fabric != nullptr && label->id != fabric->id) {
+    return absl::InvalidArgumentError("it was freed, and other memory is in its place");
+  }
+  const absl::Status right = CheckLabel(*label);
+  if (!right.ok()) return right;
+  return mmu_.memory.ImportForeign(descriptor, *identity, *label, call);
+}
+
+// With mmu_.mutex held. ResourceExhausted: the host refused; else why it names no memory.
+absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFabric(const FabricHandle& handle,
+                                                            uint64_t call) {
+  const absl::StatusOr<FabricName> name = ParseFabricHandle(handle);
+  if (!name.ok()) return name.status();
+  const std::optional<AllocationHandle> own = mmu_.memory.ImportFabric(*name, call);
+  if (own.has_value()) return *own;
+  const FabricDomain& domain = mmu_.memory.fabric();
+  if (!domain.exists()) {
+    return absl::NotFoundError("it was freed, or is of another machine, and here is no domain");
+  }
+  const absl::StatusOr<int> opened = domain.Open(*name);
+  if (!opened.ok()) return opened.status();
+  const OpenFile file(*opened);
+  return ImportFile(*opened, &*name, call);
 }
 
 }  // namespace twinmmu

@@ -18,7 +18,7 @@ namespace {
 // The first devices, as many as the test has GPUs, if all of them can reach each other's memory.
 absl::StatusOr<std::vector<DeviceOrdinal>> ChooseDevices(Vmm& vmm,
                                                          const coherence::Program& program) {
-  const size_t needed = GpusOf(program).size();
+  const size_t needed = CountDevices(program);
   std::vector<DeviceOrdinal> devices = {DeviceOrdinal(0)};
   if (needed == 1) return devices;
   const absl::StatusOr<int> count = vmm.GetDeviceCount();
@@ -54,9 +54,15 @@ absl::StatusOr<LitmusCounts> PlayLitmus(Driver& driver, const coherence::LitmusT
   if (!vmm.ok()) return vmm.status();
   const absl::StatusOr<Executor*> executor = driver.executor();
   if (!executor.ok()) return executor.status();
+  Multicast* multicast = nullptr;
+  if (test.multicast) {
+    const absl::StatusOr<Multicast*> found = driver.multicast();
+    if (!found.ok()) return found.status();
+    multicast = *found;
+  }
   absl::StatusOr<std::vector<DeviceOrdinal>> devices = ChooseDevices(**vmm, test.program);
   if (!devices.ok()) return devices.status();
-  LitmusStage stage(**vmm, **executor, test, *std::move(devices));
+  LitmusStage stage(**vmm, **executor, multicast, test, *std::move(devices));
   absl::StatusOr<LitmusCounts> counts =
       test.host ? PlayTasks(stage, play) : PlayThreads(stage, play);
   if (!counts.ok()) return counts;

@@ -12,11 +12,11 @@ namespace twinmmu {
 
 // Plays `test`: one with threads in one kernel, many instances at once; one with tasks in launches
 // on streams, many instances in each. A test for one GPU runs on device 0; one for two on devices 0
-// and 1, in a kernel each, which meet before every turn. The memory is that of device 0. Gives back
-// all that it took.
-// Unimplemented: it cannot run there, and why; nothing was done. Multicast objects are never made:
-// such a test is Unimplemented. Internal: some rounds were not counted. Other errors are the
-// driver's.
+// and 1, in a kernel each, which meet before every turn. The memory is that of device 0; of a
+// multicast object each device has its own. Gives back all that it took.
+// Unimplemented: it cannot run there, and why; nothing was done. So it is of a test with multimem
+// where the driver has no Driver::multicast(), as the backend if it is not asked for it. Internal:
+// some rounds were not counted. Other errors are the driver's.
 absl::StatusOr<LitmusCounts> PlayLitmus(Driver& driver, const coherence::LitmusTest& test,
                                         const LitmusPlay& play);
 

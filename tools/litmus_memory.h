@@ -8,9 +8,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/multicast.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
+
+// Addresses of what a multicast object stands for: of each replica, and of the object.
+struct LitmusReplicas {
+  std::vector<std::vector<DeviceAddress>> unicast;
+  std::vector<DeviceAddress> multicast;
+};
 
 // Gives all of it back at the end. Nothing may use it then.
 class LitmusMemory {
@@ -25,8 +33,22 @@ class LitmusMemory {
   // `count` addresses of one new allocation of at least `size`.
   absl::StatusOr<std::vector<DeviceAddress>> New(Bytes size, size_t count);
 
+  // A multicast object over a new allocation of each of the first devices, as many as
+  // `unicast_counts` says how many addresses of each to make; and so many of the object.
+  absl::StatusOr<LitmusReplicas> NewReplicas(Multicast& multicast, Bytes size,
+                                             const std::vector<size_t>& unicast_counts,
+                                             size_t multicast_count);
+
  private:
-  absl::StatusOr<DeviceAddress> MapOnce(Bytes size, AllocationHandle handle);
+  absl::StatusOr<Bytes> GranuleOf(const AllocationProperties& properties);
+  // At `count` addresses, for `devices`.
+  absl::StatusOr<std::vector<DeviceAddress>> MapAt(size_t count, Bytes size,
+                                                   AllocationHandle handle,
+                                                   absl::Span<const DeviceOrdinal> devices);
+  absl::StatusOr<DeviceAddress> MapOnce(Bytes size, AllocationHandle handle,
+                                        absl::Span<const DeviceOrdinal> devices);
+  absl::Status FillTeam(Multicast& multicast, AllocationHandle object, Bytes size,
+                        const std::vector<size_t>& counts, LitmusReplicas* replicas);
 
   Vmm& vmm_;
   const std::vector<DeviceOrdinal> devices_;

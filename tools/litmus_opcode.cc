@@ -87,14 +87,19 @@ const char* OpcodeOf(Comparison comparison) {
   return "ge";
 }
 
-std::string OpcodeOf(const Instruction& instruction) {
+std::string OpcodeOf(const Instruction& instruction, bool multicast) {
   switch (instruction.kind) {
     case Instruction::kLoad:
+      if (multicast) {
+        return absl::StrCat("multimem.ld_reduce", Order(instruction), ".global",
+                            NameOf(instruction.operation));
+      }
       return absl::StrCat("ld", Order(instruction), ".global.u32");
     case Instruction::kStore:
-      return absl::StrCat("st", Order(instruction), ".global.u32");
+      return absl::StrCat(multicast ? "multimem.st" : "st", Order(instruction), ".global.u32");
     case Instruction::kAtomic:
-      return absl::StrCat("atom", Order(instruction), ".global", NameOf(instruction.operation));
+      return absl::StrCat(multicast ? "multimem.red" : "atom", Order(instruction), ".global",
+                          NameOf(instruction.operation));
     case Instruction::kFence:
       // fence.acquire and fence.release need a newer PTX: what is stronger stands for them.
       return absl::StrCat("fence.", instruction.sequential ? "sc" : "acq_rel",

@@ -11,7 +11,8 @@ namespace twinmmu {
 
 // "ld.acquire.gpu.global.u32", "fence.sc.sys": all of it but the operands. Not for directed alias
 // fences, which have no name yet.
-std::string OpcodeOf(const coherence::Instruction& instruction);
+// `multicast`: it accesses a multicast address.
+std::string OpcodeOf(const coherence::Instruction& instruction, bool multicast = false);
 
 // "eq", "lt": as setp has it.
 const char* OpcodeOf(coherence::Comparison comparison);

@@ -1,6 +1,7 @@
 #include "tools/litmus_placement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -40,6 +41,23 @@ absl::Status CountBarriers(const Program& program, LitmusPlacement::Cta* cta) {
   return absl::OkStatus();
 }
 
+// What the model has and PTX has not.
+absl::Status CheckMultimem(const Program& program, const Instruction& instruction) {
+  using coherence::Arithmetic;
+  using coherence::Semantics;
+  if (!instruction.IsAccess() || !program.addresses[instruction.address].multicast) {
+    return absl::OkStatus();
+  }
+  constexpr Arithmetic kOperations[] = {Arithmetic::kAdd, Arithmetic::kMin, Arithmetic::kMax,
+                                        Arithmetic::kAnd, Arithmetic::kOr,  Arithmetic::kXor};
+  const bool known =
+      std::count(std::begin(kOperations), std::end(kOperations), instruction.operation) != 0;
+  const bool acquires =
+      instruction.kind == Instruction::kAtomic && coherence::Acquires(instruction.semantics);
+  if (known && !acquires) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("PTX has no ", instruction.text));
+}
+
 }  // namespace
 
 std::vector<int> GpusOf(const Program& program) {
@@ -48,16 +66,29 @@ std::vector<int> GpusOf(const Program& program) {
   return std::vector<int>(gpus.begin(), gpus.end());
 }
 
-absl::Status CheckCanRun(const coherence::LitmusTest& test) {
-  if (test.multicast) {
-    return absl::UnimplementedError("multicast objects are never made on hardware");
+size_t CountDevices(const Program& program) {
+  size_t count = GpusOf(program).size();
+  for (const coherence::Address& address : program.addresses) {
+    count = std::max(count, address.locations.size());
   }
-  if (!test.runnable) return absl::UnimplementedError("it says that it is not runnable");
+  return count;
+}
+
+size_t UnicastAddressOf(const Program& program, int location) {
+  size_t i = 0;
+  while (program.addresses[i].multicast || program.addresses[i].locations[0] != location) ++i;
+  return i;
+}
+
+absl::Status CheckCanRun(const coherence::LitmusTest& test) {
+  // What needs a multicast object says so of hardware, where none is made unasked.
+  if (!test.runnable && !test.multicast) {
+    return absl::UnimplementedError("it says that it is not runnable");
+  }
   for (const Thread& thread : test.program.threads) {
-    if (!thread.after_trigger.empty()) {
-      return absl::UnimplementedError("programmatic launches cannot be made through api/");
-    }
     for (const Instruction& instruction : thread.instructions) {
+      const absl::Status multimem = CheckMultimem(test.program, instruction);
+      if (!multimem.ok()) return multimem;
       if (instruction.kind == Instruction::kAliasReleaseFence ||
           instruction.kind == Instruction::kAliasAcquireFence) {
         return absl::UnimplementedError(

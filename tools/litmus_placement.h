@@ -32,6 +32,12 @@ struct LitmusPlacement {
 // The numbers of the GPUs on which the program runs, each once, in order.
 std::vector<int> GpusOf(const coherence::Program& program);
 
+// How many devices it needs: one for each of those, and for each replica of a multicast address.
+size_t CountDevices(const coherence::Program& program);
+
+// The first address that `location` alone has.
+size_t UnicastAddressOf(const coherence::Program& program, int location);
+
 // OK, or Unimplemented: why the test cannot run on a device at all.
 absl::Status CheckCanRun(const coherence::LitmusTest& test);
 

@@ -52,6 +52,8 @@ class TaskPlayer {
   void ChooseStreams();
   absl::Status MakeStreams();
   absl::Status Reset();
+  // Whether a task of another stream waits for its event.
+  bool IsAwaited(size_t task) const;
   absl::Status Issue(size_t task, uint32_t random);
   absl::Status LaunchTask(size_t task, uint32_t random);
   absl::Status AwaitStart(int task);
@@ -69,13 +71,15 @@ class TaskPlayer {
   std::vector<DeviceAddress> constant_memory_;  // what a task copies that copies a constant
 };
 
-// The first task that comes after another one of its stream uses the stream of that one. Others
-// (nodes of a graph) have one of their own, and wait for the events of what they come after.
+// The first task that comes after another one of its stream, or starts early behind it, uses the
+// stream of that one. Others (nodes of a graph) have one of their own, and wait for the events of
+// what they come after.
 void TaskPlayer::ChooseStreams() {
   std::vector<bool> is_followed(program_.threads.size(), false);
   for (size_t t = 0; t < program_.threads.size(); ++t) {
     stream_of_.push_back(t);
-    for (const int before : program_.threads[t].after) {
+    const std::vector<int>& early = program_.threads[t].after_trigger;
+    for (const int before : early.empty() ? program_.threads[t].after : early) {
       if (static_cast<size_t>(before) >= t || is_followed[before] ||
           program_.threads[before].stream != program_.threads[t].stream) {
         continue;
@@ -151,6 +155,7 @@ absl::Status TaskPlayer::LaunchTask(size_t t, uint32_t random) {
   LaunchConfig config;
   config.block.x = std::min(kMostBlockThreads, std::max(kLanesPerWarp, instances_ / 8));
   config.grid.x = instances_ / config.block.x;
+  config.programmatic_stream_serialization = !task.after_trigger.empty();
   return executor_.Launch(stream, kernels_[t], config, arguments);
 }
 
@@ -172,6 +177,17 @@ absl::Status TaskPlayer::AwaitStart(int task) {
   return absl::OkStatus();
 }
 
+bool TaskPlayer::IsAwaited(size_t t) const {
+  for (size_t other = 0; other < program_.threads.size(); ++other) {
+    const std::vector<int>& after = program_.threads[other].after;
+    if (stream_of_[other] != stream_of_[t] &&
+        std::find(after.begin(), after.end(), static_cast<int>(t)) != after.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 absl::Status TaskPlayer::Issue(size_t t, uint32_t random) {
   const Thread& task = program_.threads[t];
   for (const int other : task.after_start) {
@@ -188,7 +204,9 @@ absl::Status TaskPlayer::Issue(size_t t, uint32_t random) {
     if (!status.ok()) return status;
   }
   const absl::Status launched = LaunchTask(t, random);
-  return launched.ok() ? executor_.RecordEvent(events_[t], streams_[stream_of_[t]]) : launched;
+  // An event between two kernels would keep the second from starting early.
+  if (!launched.ok() || !IsAwaited(t)) return launched;
+  return executor_.RecordEvent(events_[t], streams_[stream_of_[t]]);
 }
 
 absl::Status TaskPlayer::Reset() {
@@ -216,8 +234,11 @@ absl::Status TaskPlayer::PlayTurn(uint32_t random) {
       const size_t t = (random & 1) == 0 ? i : program_.threads.size() - 1 - i;
       const Thread& task = program_.threads[t];
       const auto is_issued = [&](int other) { return static_cast<bool>(issued[other]); };
-      if (issued[t] || !std::all_of(task.after.begin(), task.after.end(), is_issued) ||
-          !std::all_of(task.after_start.begin(), task.after_start.end(), is_issued)) {
+      const auto are_issued = [&](const std::vector<int>& others) {
+        return std::all_of(others.begin(), others.end(), is_issued);
+      };
+      if (issued[t] || !are_issued(task.after) || !are_issued(task.after_start) ||
+          !are_issued(task.after_trigger)) {
         continue;
       }
       status = Issue(t, (random ^ static_cast<uint32_t>(t) * 0x9E3779B1) * 0x2C1B3C6D);

@@ -21,7 +21,7 @@ uint32_t CountGroups(const LitmusStage& stage, const LitmusKernel& kernel, const
   uint64_t groups =
       std::max<uint64_t>(1, play.rounds / (FewestLitmusTurns(play.timing) * kLanesPerWarp));
   groups = std::min<uint64_t>(groups, kMaxGroups);
-  for (size_t i = 0; i < stage.devices().size(); ++i) {
+  for (size_t i = 0; i < kernel.ctas.size(); ++i) {
     const absl::StatusOr<int> counted =
         stage.vmm().GetDeviceAttribute(kMultiprocessors, stage.devices()[i]);
     const int multiprocessors = counted.ok() ? *counted : kFewMultiprocessors;
@@ -36,14 +36,14 @@ absl::Status LaunchAll(LitmusStage& stage, const LitmusKernel& made, uint32_t gr
                        uint32_t turns, uint32_t seed) {
   // All of it is loaded before the first one waits for the others.
   std::vector<Kernel> kernels;
-  for (size_t i = 0; i < stage.devices().size(); ++i) {
+  for (size_t i = 0; i < made.ctas.size(); ++i) {
     const absl::StatusOr<Kernel> kernel = stage.GetKernel(i, "litmus");
     if (!kernel.ok()) return kernel.status();
     kernels.push_back(*kernel);
   }
   const DeviceAddress control = stage.Control(0);
   uint32_t first = 0;
-  for (size_t i = 0; i < stage.devices().size(); ++i) {
+  for (size_t i = 0; i < made.ctas.size(); ++i) {
     const uint32_t ctas = made.ctas[i];
     std::vector<const void*> arguments = {&control, &turns, &seed, &ctas, &first};
     for (const DeviceAddress& base : stage.bases()) arguments.push_back(&base);

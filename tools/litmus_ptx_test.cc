@@ -67,11 +67,26 @@ TEST(LitmusPtxTest, MakesAKernelOfEachLaunch) {
   EXPECT_THAT(*ptx, HasSubstr(".entry task1("));
 }
 
-TEST(LitmusPtxTest, RefusesMulticast) {
-  const absl::StatusOr<LitmusKernel> kernel =
-      MakeLitmusKernel(Parse(R"([["multimem.st.weak m, 1"]])"), LitmusTiming::kClocks);
-  EXPECT_EQ(kernel.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("multicast"));
+TEST(LitmusPtxTest, WritesMultimem) {
+  const std::string ptx = KernelOf(
+      Parse(R"([["multimem.st.weak m, 1", "multimem.red.release.gpu.add m, 2",)"
+            R"( "multimem.ld_reduce.acquire.sys.max r0, m"], ["ld.relaxed.sys r1, um"]])"));
+  EXPECT_THAT(ptx, HasSubstr(".version 8.1\n.target sm_90"));
+  EXPECT_THAT(ptx, HasSubstr("multimem.st.weak.global.u32 [%b0_0], 1;"));
+  EXPECT_THAT(ptx, HasSubstr("multimem.red.release.gpu.global.add.u32 [%b0_1], 2;"));
+  EXPECT_THAT(ptx, HasSubstr("multimem.ld_reduce.acquire.sys.global.max.u32 %t0_0, [%b0_2];"));
+  EXPECT_THAT(ptx, HasSubstr("ld.relaxed.sys.global.u32 %t1_0, [%b1_0];"));
+}
+
+// What the model knows and PTX does not is said, not written.
+TEST(LitmusPtxTest, RefusesMultimemThatPtxHasNot) {
+  for (const char* instruction :
+       {"multimem.red.acq_rel.sys.add m, 1", "multimem.red.relaxed.sys.exch m, 1"}) {
+    const absl::StatusOr<LitmusKernel> kernel =
+        MakeLitmusKernel(Parse(absl::StrCat("[[\"", instruction, "\"]]")), LitmusTiming::kClocks);
+    EXPECT_EQ(kernel.status().code(), absl::StatusCode::kUnimplemented);
+    EXPECT_THAT(std::string(kernel.status().message()), HasSubstr(instruction));
+  }
 }
 
 // The numbers of CTAs are those within a GPU.

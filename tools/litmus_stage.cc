@@ -1,6 +1,9 @@
 #include "tools/litmus_stage.h"
 
+#include <set>
+
 #include "tools/litmus_control.h"
+#include "tools/litmus_placement.h"
 
 namespace twinmmu {
 
@@ -16,23 +19,55 @@ absl::Status LitmusStage::SynchronizeAll() {
   return status;
 }
 
+std::vector<size_t> LitmusStage::AddressesOf(const std::vector<int>& locations,
+                                             bool multicast) const {
+  std::vector<size_t> addresses;
+  for (size_t i = 0; i < program().addresses.size(); ++i) {
+    const coherence::Address& address = program().addresses[i];
+    if (address.multicast == multicast && address.locations == locations) addresses.push_back(i);
+  }
+  return addresses;
+}
+
+void LitmusStage::SetBases(const std::vector<size_t>& addresses,
+                           const std::vector<DeviceAddress>& bases) {
+  for (size_t i = 0; i < addresses.size(); ++i) bases_[addresses[i]] = bases[i];
+}
+
 absl::Status LitmusStage::MapAll(Bytes size) {
   const absl::StatusOr<std::vector<DeviceAddress>> control =
       memory_.New(Bytes(LitmusControl::kBytes), 1);
   if (!control.ok()) return control.status();
   control_ = control->front();
   bases_.resize(program().addresses.size());
-  for (size_t location = 0; location < program().locations.size(); ++location) {
-    std::vector<size_t> of_location;
-    for (size_t i = 0; i < program().addresses.size(); ++i) {
-      if (program().addresses[i].locations[0] == static_cast<int>(location)) {
-        of_location.push_back(i);
-      }
-    }
-    const absl::StatusOr<std::vector<DeviceAddress>> bases = memory_.New(size, of_location.size());
-    if (!bases.ok()) return bases.status();
-    for (size_t i = 0; i < of_location.size(); ++i) bases_[of_location[i]] = (*bases)[i];
+  std::set<int> mapped;
+  for (const coherence::Address& address : program().addresses) {
+    if (!address.multicast || mapped.count(address.locations[0]) != 0) continue;
+    const absl::Status status = MapReplicas(size, address.locations);
+    if (!status.ok()) return status;
+    mapped.insert(address.locations.begin(), address.locations.end());
   }
+  for (int location = 0; location < static_cast<int>(program().locations.size()); ++location) {
+    if (mapped.count(location) != 0) continue;
+    const std::vector<size_t> addresses = AddressesOf({location}, /*multicast=*/false);
+    const absl::StatusOr<std::vector<DeviceAddress>> bases = memory_.New(size, addresses.size());
+    if (!bases.ok()) return bases.status();
+    SetBases(addresses, *bases);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LitmusStage::MapReplicas(Bytes size, const std::vector<int>& locations) {
+  std::vector<size_t> counts;
+  for (const int location : locations) counts.push_back(AddressesOf({location}, false).size());
+  const std::vector<size_t> multicast = AddressesOf(locations, /*multicast=*/true);
+  const absl::StatusOr<LitmusReplicas> made =
+      memory_.NewReplicas(*multicast_, size, counts, multicast.size());
+  if (!made.ok()) return made.status();
+  for (size_t i = 0; i < locations.size(); ++i) {
+    SetBases(AddressesOf({locations[i]}, false), made->unicast[i]);
+  }
+  SetBases(multicast, made->multicast);
   return absl::OkStatus();
 }
 
@@ -57,9 +92,7 @@ absl::StatusOr<Kernel> LitmusStage::GetKernel(size_t device, absl::string_view n
 }
 
 DeviceAddress LitmusStage::FirstAddressOf(int location) const {
-  size_t i = 0;
-  while (program().addresses[i].locations[0] != location) ++i;
-  return bases_[i];
+  return bases_[UnicastAddressOf(program(), location)];
 }
 
 absl::StatusOr<std::vector<uint32_t>> LitmusStage::ReadWords(DeviceAddress from, size_t count) {

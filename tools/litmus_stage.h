@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/executor.h"
+#include "api/multicast.h"
 #include "api/vmm.h"
 #include "sim/coherence/litmus.h"
 #include "tools/litmus_memory.h"
@@ -23,12 +24,14 @@ namespace twinmmu {
 // Waits for all work of its devices at the end, and gives back all that it has.
 class LitmusStage {
  public:
-  // `devices`: one for each GPU of the test, in that order; the first has the memory. All else must
-  // outlive this object.
-  LitmusStage(Vmm& vmm, Executor& executor, const coherence::LitmusTest& test,
+  // `devices`: one for each GPU of the test, in that order, and for each replica of a multicast
+  // address; the first has all other memory. All else must outlive this object.
+  // `multicast`: null if the test has no multicast address.
+  LitmusStage(Vmm& vmm, Executor& executor, Multicast* multicast, const coherence::LitmusTest& test,
               std::vector<DeviceOrdinal> devices)
       : vmm_(vmm),
         executor_(executor),
+        multicast_(multicast),
         test_(test),
         devices_(std::move(devices)),
         memory_(vmm, devices_) {}
@@ -64,9 +67,13 @@ class LitmusStage {
 
  private:
   absl::Status MapAll(Bytes size);
+  absl::Status MapReplicas(Bytes size, const std::vector<int>& locations);
+  std::vector<size_t> AddressesOf(const std::vector<int>& locations, bool multicast) const;
+  void SetBases(const std::vector<size_t>& addresses, const std::vector<DeviceAddress>& bases);
 
   Vmm& vmm_;
   Executor& executor_;
+  Multicast* const multicast_;
   const coherence::LitmusTest& test_;
   const std::vector<DeviceOrdinal> devices_;
   LitmusMemory memory_;

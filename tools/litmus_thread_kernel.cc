@@ -99,6 +99,7 @@ class ThreadKernelWriter {
     std::set<int> done;
     for (size_t i = 0; i < program.addresses.size(); ++i) {
       const int location = program.addresses[i].locations[0];
+      if (program.addresses[i].multicast) continue;
       if (!done.insert(location).second) continue;
       writer_.Line("st.weak.global.u32 [%a", i, "], ", program.locations[location].initial, ";");
     }
@@ -167,7 +168,7 @@ class ThreadKernelWriter {
       if (instruction.Reads()) warmed.insert(instruction.address);
     }
     for (const int address : warmed) {
-      writer_.Line("ld.weak.global.ca.u32 %r15, [%a", address, "];");
+      writer_.ReadAddress("%r15", address);
       writer_.Line("or.b32 %r14, %r14, %r15;");
     }
     // Not before the lines are there. No value is this.
@@ -199,8 +200,7 @@ class ThreadKernelWriter {
         writer_.RegisterPlace(i);
         writer_.Line("ld.relaxed", writer_.all(), ".global.u32 %r12, [%rd3];");
       } else {
-        size_t address = 0;
-        while (test_.program.addresses[address].locations[0] != observable.index) ++address;
+        const size_t address = UnicastAddressOf(test_.program, observable.index);
         writer_.Line("ld.relaxed", writer_.all(), ".global.u32 %r12, [%a", address, "];");
       }
       writer_.Line("min.u32 %r12, %r12, ", most, ";");

@@ -25,6 +25,10 @@ LitmusWriter::LitmusWriter(const coherence::LitmusTest& test, LitmusTiming timin
       timing_(timing) {}
 
 void LitmusWriter::Header() {
+  if (test_.multicast) {
+    absl::StrAppend(&text_, ".version 8.1\n.target sm_90\n.address_size 64\n");
+    return;
+  }
   bool clusters = false;
   for (const Thread& thread : program_.threads) {
     for (const Instruction& instruction : thread.instructions) {
@@ -119,6 +123,13 @@ void LitmusWriter::Body(int thread, const std::map<int, int>* barrier_threads) {
   }
 }
 
+void LitmusWriter::ReadAddress(absl::string_view result, int address) {
+  const char* const opcode = program_.addresses[address].multicast
+                                 ? "multimem.ld_reduce.weak.global.add"
+                                 : "ld.weak.global.ca";
+  Line(opcode, ".u32 ", result, ", [%a", address, "];");
+}
+
 void LitmusWriter::StoreRegisters(int thread) {
   for (size_t i = 0; i < test_.observables.size(); ++i) {
     const Observable& observable = test_.observables[i];
@@ -137,6 +148,12 @@ void LitmusWriter::RegisterPlace(size_t observable) {
 
 void LitmusWriter::CountError() {
   Line("red.relaxed", all_, ".global.add.u32 [%rd0+", LitmusControl::kErrors, "], 1;");
+}
+
+std::string LitmusWriter::OpcodeOf(const Instruction& instruction) const {
+  const bool multicast =
+      instruction.IsAccess() && program_.addresses[instruction.address].multicast;
+  return twinmmu::OpcodeOf(instruction, multicast);
 }
 
 std::string LitmusWriter::Operand(int thread, const coherence::Value& value) const {
@@ -185,6 +202,10 @@ void LitmusWriter::EmitRead(int thread, const Instruction& instruction) {
     Line(OpcodeOf(instruction), " ", result, ", ", address_, ";");
     return;
   }
+  if (program_.addresses[instruction.address].multicast) {
+    Line(OpcodeOf(instruction), " ", address_, ", ", Operand(thread, instruction.value), ";");
+    return;
+  }
   const std::string compare = instruction.operation == Arithmetic::kCompareAndSwap
                                   ? absl::StrCat(Operand(thread, instruction.compare), ", ")
                                   : "";
@@ -197,7 +218,7 @@ void LitmusWriter::EmitSpin(int thread, const Instruction& instruction) {
   Line("mov.u32 %r25, 0;");
   Label(loop);
   EmitRead(thread, instruction);
-  Line("setp.", OpcodeOf(instruction.until->comparison), ".u32 %p2, ",
+  Line("setp.", twinmmu::OpcodeOf(instruction.until->comparison), ".u32 %p2, ",
        ResultOf(thread, instruction), ", ", instruction.until->value, ";");
   Line("@%p2 bra ", done, ";");
   Line("add.u32 %r25, %r25, 1;");

@@ -55,6 +55,8 @@ class LitmusWriter {
   // The instructions of a thread. `barrier_threads`: by barrier, how many threads meet at it; null:
   // barriers are left out.
   void Body(int thread, const std::map<int, int>* barrier_threads);
+  // Reads what lies at an address of the program, the sum of all replicas if it is multicast.
+  void ReadAddress(absl::string_view result, int address);
   // Puts the observable registers of a thread where the host and other threads can read them.
   void StoreRegisters(int thread);
   // %rd3: the place of this observable register for the instance.
@@ -62,6 +64,7 @@ class LitmusWriter {
   void CountError();
 
  private:
+  std::string OpcodeOf(const coherence::Instruction& instruction) const;
   std::string Operand(int thread, const coherence::Value& value) const;
   std::string ResultOf(int thread, const coherence::Instruction& instruction) const;
   void GiveWay();

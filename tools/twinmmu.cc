@@ -47,6 +47,10 @@ ABSL_FLAG(std::vector<std::string>, backend, {},
           "others");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
           "the driver's library: a name that the dynamic linker finds, or a path");
+ABSL_FLAG(
+    bool, allow_multicast, false,
+    "conformance, --backend=cuda: also test multicast objects, on the hardware; where that goes "
+    "wrong it can put GPUs out of service for everybody who shares the machine");
 ABSL_FLAG(std::string, profile, "",
           "the simulated machine: the name of a profile, or a file that ends in .json "
           "(sim/profile_json.h); default: reference");
@@ -57,6 +61,7 @@ ABSL_FLAG(std::string, stream_policy, "",
 ABSL_FLAG(std::string, alias_policy, "",
           "what its kernels and copies read through one of several addresses where an alias fence "
           "is missing: coherent, stale, l1, random or random:NUMBER; default: as its profile says");
+ABSL_DECLARE_FLAG(bool, strict_multicast);
 ABSL_FLAG(bool, require_hardware, false,
           "conformance: hardware that is absent (no driver, no second device) is a failure");
 ABSL_FLAG(bool, shared_devices, false,
@@ -152,6 +157,9 @@ absl::StatusOr<Profile> SimulatedMachine() {
   if (!stream_policy.empty()) known = profile->SetStreamPolicy(stream_policy);
   if (!known.ok()) return wrong("--stream-policy", stream_policy, known);
   if (!alias_policy.empty()) known = profile->SetAliasPolicy(alias_policy);
+  if (absl::GetFlag(FLAGS_strict_multicast)) {
+    profile->alias_multicast = coherence::MulticastMode::kStrict;
+  }
   if (!known.ok()) return wrong("--alias-policy", alias_policy, known);
   return profile;
 }
@@ -222,7 +230,11 @@ conformance::TargetFactory CudaBesideSimulated() {
 }
 
 absl::StatusOr<conformance::TargetFactory> TargetNamed(const std::string& name) {
-  if (name == "cuda") return conformance::CudaTarget(CudaOptions());
+  if (name == "cuda") {
+    CudaDriverOptions options = CudaOptions();
+    options.allow_multicast_on_hardware = absl::GetFlag(FLAGS_allow_multicast);
+    return conformance::CudaTarget(options);
+  }
   if (name == "cuda_on_sim") return CudaOnSim();
   if (name != "sim") {
     return absl::InvalidArgumentError(

@@ -123,8 +123,9 @@ expect 1 "odd_litmus.jsonl:1: odd: P0 \"jump x\": unknown: instruction jump" lit
 expect 2 "litmus needs files" litmus
 # The same as kernels on the simulated machine, and through the simulated driver; a machine of one
 # device has no room for two GPUs.
-expect 0 "played 59, skipped 6, 0 wrong" litmus "$litmus" --play --sim-devices=2 --rounds=32
-expect 0 "played 55, skipped 10, 0 wrong" litmus "$litmus" --backend=cuda_on_sim --sim-devices=1 --rounds=32
+expect 0 "played 65, skipped 0, 0 wrong" litmus "$litmus" --play --sim-devices=2 --rounds=32
+expect 0 "played 65, skipped 0, 0 wrong" litmus "$litmus" --backend=cuda_on_sim --sim-devices=2 --strict-multicast --rounds=32
+expect 0 "played 56, skipped 9, 0 wrong" litmus "$litmus" --backend=cuda_on_sim --sim-devices=1 --rounds=32
 expect 0 "32 rounds in" litmus "$litmus" --play --rounds=32 --profile=strict
 expect 2 'there is no backend "rocm"' litmus "$litmus" --backend=rocm
 expect 2 "cannot read /nonexistent" litmus /nonexistent

@@ -8,6 +8,9 @@ absl::string_view DriverCallName(DriverCall call) {
   case DriverCall::k##method:          \
     return #name;
 #define TWINMMU_EXECUTOR_CALL(method, name) TWINMMU_VMM_CALL(method, name)
+#define TWINMMU_MULTICAST_CALL(method, name) \
+  case DriverCall::kMulticast##method:       \
+    return #name;
 #include "api/testing/driver_calls.inc"
   }
   return "unknown call";

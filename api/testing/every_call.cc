@@ -46,6 +46,7 @@ std::vector<MadeCall> MakeEveryCall(Vmm& vmm) {
   TWINMMU_MAKE(ImportShareableHandle, shareable);
   TWINMMU_MAKE(GetPointerAttribute, device, PointerAttribute::kContext, address);
   TWINMMU_MAKE(GetAddressRange, device, address);
+  TWINMMU_MAKE(GetHandleForAddressRange, device, range, RangeHandleType::kDmaBufFileDescriptor, 0);
 #undef TWINMMU_MAKE
   return made;
 }
@@ -86,6 +87,24 @@ std::vector<MadeCall> MakeEveryCall(Executor& executor) {
   TWINMMU_MAKE(Launch, stream, Kernel(), LaunchConfig(), {});
 #undef TWINMMU_MAKE
 #undef TWINMMU_MAKE_KIND
+  return made;
+}
+
+std::vector<MadeCall> MakeEveryCall(Multicast& multicast) {
+  const MulticastProperties properties;
+  const AllocationHandle handle(0);
+  const DeviceOrdinal device(9);
+  const AddressRange range{DeviceAddress(0x10), Bytes(3), Bytes(0)};
+  std::vector<MadeCall> made;
+#define TWINMMU_MAKE(method, ...) \
+  made.push_back({DriverCall::kMulticast##method, #method, StatusOf(multicast.method(__VA_ARGS__))})
+  TWINMMU_MAKE(GetGranularity, properties, static_cast<Granularity>(9));
+  TWINMMU_MAKE(Create, properties);
+  TWINMMU_MAKE(AddDevice, handle, device);
+  TWINMMU_MAKE(BindMemory, handle, Bytes(1), handle, Bytes(2), Bytes(3), 4);
+  TWINMMU_MAKE(BindAddress, handle, Bytes(1), range, 4);
+  TWINMMU_MAKE(Unbind, handle, device, Bytes(1), Bytes(3));
+#undef TWINMMU_MAKE
   return made;
 }
 

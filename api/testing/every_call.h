@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "api/executor.h"
+#include "api/multicast.h"
 #include "api/testing/driver_call.h"
 #include "api/vmm.h"
 
@@ -22,6 +23,7 @@ struct MadeCall {
 // In the order of DriverCall. The arguments are valid on no machine.
 std::vector<MadeCall> MakeEveryCall(Vmm& vmm);
 std::vector<MadeCall> MakeEveryCall(Executor& executor);
+std::vector<MadeCall> MakeEveryCall(Multicast& multicast);
 
 }  // namespace twinmmu::testing_internal
 

@@ -8,9 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/every_call.h"
 #include "api/testing/fault_injecting_executor.h"
+#include "api/testing/fault_injecting_multicast.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
 #include "api/testing/mock_executor.h"
+#include "api/testing/mock_multicast.h"
 #include "api/testing/mock_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,9 +31,11 @@ using testing_internal::MakeEveryCall;
 TEST(FaultInjectingTest, FailsEveryCallWithoutMakingIt) {
   StrictMock<MockVmm> target;
   StrictMock<MockExecutor> target_executor;
+  StrictMock<MockMulticast> target_multicast;
   FaultPlan faults;
   FaultInjectingVmm vmm(&target, &faults);
   FaultInjectingExecutor executor(&target_executor, &faults);
+  FaultInjectingMulticast multicast(&target_multicast, &faults);
   faults.FailEvery(1, DriverCode::kNotPermitted);
   for (const MadeCall& made : MakeEveryCall(vmm)) {
     EXPECT_EQ(GetDriverError(made.status),
@@ -43,16 +47,23 @@ TEST(FaultInjectingTest, FailsEveryCallWithoutMakingIt) {
               (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
                            std::string(DriverCallName(made.call))}));
   }
-  EXPECT_EQ(faults.fired(), 21 + 23);
+  for (const MadeCall& made : MakeEveryCall(multicast)) {
+    EXPECT_EQ(GetDriverError(made.status),
+              (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
+                           std::string(DriverCallName(made.call))}));
+  }
+  EXPECT_EQ(faults.fired(), 22 + 23 + 6);
 }
 
 // A call that is not to fail reaches the call of the same name, and its answer comes back.
 TEST(FaultInjectingTest, PassesEveryOtherCallOn) {
   NiceMock<MockVmm> target;
   NiceMock<MockExecutor> target_executor;
+  NiceMock<MockMulticast> target_multicast;
   FaultPlan faults;
   FaultInjectingVmm vmm(&target, &faults);
   FaultInjectingExecutor executor(&target_executor, &faults);
+  FaultInjectingMulticast multicast(&target_multicast, &faults);
   for (const MadeCall& made : MakeEveryCall(vmm)) {
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockVmm has no answer to ", made.method, ":")));
@@ -60,6 +71,10 @@ TEST(FaultInjectingTest, PassesEveryOtherCallOn) {
   for (const MadeCall& made : MakeEveryCall(executor)) {
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockExecutor has no answer to ", made.method, ":")));
+  }
+  for (const MadeCall& made : MakeEveryCall(multicast)) {
+    EXPECT_THAT(std::string(made.status.message()),
+                HasSubstr(absl::StrCat("MockMulticast has no answer to ", made.method, ":")));
   }
 }
 
@@ -89,6 +104,8 @@ TEST(FaultInjectingTest, MakesEveryCallOfTheList) {
   NiceMock<MockExecutor> executor;
   std::vector<MadeCall> all = MakeEveryCall(vmm);
   for (MadeCall& made : MakeEveryCall(executor)) all.push_back(std::move(made));
+  NiceMock<MockMulticast> multicast;
+  for (MadeCall& made : MakeEveryCall(multicast)) all.push_back(std::move(made));
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].call, static_cast<DriverCall>(i));
   EXPECT_EQ(DriverCallName(static_cast<DriverCall>(all.size())), "unknown call");
 }

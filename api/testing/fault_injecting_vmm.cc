@@ -193,4 +193,12 @@ absl::StatusOr<AddressRange> FaultInjectingVmm::GetAddressRange(DeviceOrdinal de
               [&] { return ForwardingVmm::GetAddressRange(device, address); });
 }
 
+absl::StatusOr<int> FaultInjectingVmm::GetHandleForAddressRange(DeviceOrdinal device,
+                                                                const AddressRange& range,
+                                                                RangeHandleType type,
+                                                                uint64_t flags) {
+  return Call(DriverCall::kGetHandleForAddressRange,
+              [&] { return ForwardingVmm::GetHandleForAddressRange(device, range, type, flags); });
+}
+
 }  // namespace twinmmu

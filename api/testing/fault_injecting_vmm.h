@@ -79,6 +79,8 @@ class FaultInjectingVmm : public ForwardingVmm {
                                                DeviceAddress address) override;
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override;
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override;
 
  private:
   // What the plan says, or else what `call` gives.

@@ -1,6 +1,6 @@
-// ForwardingVmm, ForwardingExecutor, ForwardingDriver: pass every call on to another one. A wrapper
-// derives from them and overrides only the calls that it changes: to record, to count, to fail on
-// purpose.
+// ForwardingVmm, ForwardingExecutor, ForwardingMulticast, ForwardingSparseArrays, ForwardingDriver:
+// pass every call on to another one. A wrapper derives from them and overrides only the calls that
+// it changes: to record, to count, to fail on purpose.
 
 #ifndef TWINMMU_API_TESTING_FORWARDING_H_
 #define TWINMMU_API_TESTING_FORWARDING_H_
@@ -10,6 +10,8 @@
 
 #include "api/driver.h"
 #include "api/executor.h"
+#include "api/multicast.h"
+#include "api/sparse_arrays.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
@@ -85,6 +87,10 @@ class ForwardingVmm : public Vmm {
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override {
     return target_->GetAddressRange(device, address);
+  }
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override {
+    return target_->GetHandleForAddressRange(device, range, type, flags);
   }
 
  private:
@@ -167,6 +173,88 @@ class ForwardingExecutor : public Executor {
   Executor* target_;
 };
 
+class ForwardingMulticast : public Multicast {
+ public:
+  // `target` must outlive this object.
+  explicit ForwardingMulticast(Multicast* target) : target_(target) {}
+
+  using Multicast::BindAddress;
+  using Multicast::BindMemory;
+
+  absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
+                                       Granularity option) override {
+    return target_->GetGranularity(properties, option);
+  }
+  absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) override {
+    return target_->Create(properties);
+  }
+  absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) override {
+    return target_->AddDevice(object, device);
+  }
+  absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
+                          Bytes memory_offset, Bytes size, uint64_t flags) override {
+    return target_->BindMemory(object, offset, memory, memory_offset, size, flags);
+  }
+  absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
+                           uint64_t flags) override {
+    return target_->BindAddress(object, offset, range, flags);
+  }
+  absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
+                      Bytes size) override {
+    return target_->Unbind(object, device, offset, size);
+  }
+
+ private:
+  Multicast* target_;
+};
+
+class ForwardingSparseArrays : public SparseArrays {
+ public:
+  // `target` must outlive this object.
+  explicit ForwardingSparseArrays(SparseArrays* target) : target_(target) {}
+
+  absl::StatusOr<Array> CreateArray(DeviceOrdinal device,
+                                    const ArrayDescriptor& descriptor) override {
+    return target_->CreateArray(device, descriptor);
+  }
+  absl::Status DestroyArray(Array array) override { return target_->DestroyArray(array); }
+  absl::StatusOr<MipmappedArray> CreateMipmappedArray(DeviceOrdinal device,
+                                                      const ArrayDescriptor& descriptor,
+                                                      uint32_t levels) override {
+    return target_->CreateMipmappedArray(device, descriptor, levels);
+  }
+  absl::Status DestroyMipmappedArray(MipmappedArray mipmap) override {
+    return target_->DestroyMipmappedArray(mipmap);
+  }
+  absl::StatusOr<Array> GetLevel(MipmappedArray mipmap, uint32_t level) override {
+    return target_->GetLevel(mipmap, level);
+  }
+  absl::StatusOr<SparseProperties> GetArraySparseProperties(Array array) override {
+    return target_->GetArraySparseProperties(array);
+  }
+  absl::StatusOr<SparseProperties> GetMipmappedArraySparseProperties(
+      MipmappedArray mipmap) override {
+    return target_->GetMipmappedArraySparseProperties(mipmap);
+  }
+  absl::Status MapTiles(Stream stream, absl::Span<const TileOperation> operations) override {
+    return target_->MapTiles(stream, operations);
+  }
+  absl::Status CopyHostToArray(Stream stream, Array array, const ArrayExtent& offset,
+                               const ArrayExtent& extent, const void* source) override {
+    return target_->CopyHostToArray(stream, array, offset, extent, source);
+  }
+  absl::Status CopyArrayToHost(Stream stream, void* destination, Array array,
+                               const ArrayExtent& offset, const ArrayExtent& extent) override {
+    return target_->CopyArrayToHost(stream, destination, array, offset, extent);
+  }
+
+ protected:
+  void set_target(SparseArrays* target) { target_ = target; }
+
+ private:
+  SparseArrays* target_;
+};
+
 class ForwardingDriver : public Driver {
  public:
   // `target` must outlive this object.
@@ -174,6 +262,8 @@ class ForwardingDriver : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override { return target_->vmm(); }
   absl::StatusOr<Executor*> executor() override { return target_->executor(); }
+  absl::StatusOr<Multicast*> multicast() override { return target_->multicast(); }
+  absl::StatusOr<SparseArrays*> sparse_arrays() override { return target_->sparse_arrays(); }
 
  private:
   Driver* target_;

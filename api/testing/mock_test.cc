@@ -7,6 +7,7 @@
 #include "api/testing/every_call.h"
 #include "api/testing/matchers.h"
 #include "api/testing/mock_executor.h"
+#include "api/testing/mock_multicast.h"
 #include "api/testing/mock_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -35,6 +36,12 @@ TEST(MockTest, WithoutAnAnswerACallIsAnErrorThatNamesIt) {
     EXPECT_THAT(made.status, StatusIs(absl::StatusCode::kUnimplemented)) << made.call;
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockExecutor has no answer to ", made.method, ":")));
+  }
+  NiceMock<MockMulticast> multicast;
+  for (const MadeCall& made : MakeEveryCall(multicast)) {
+    EXPECT_THAT(made.status, StatusIs(absl::StatusCode::kUnimplemented)) << made.call;
+    EXPECT_THAT(std::string(made.status.message()),
+                HasSubstr(absl::StrCat("MockMulticast has no answer to ", made.method, ":")));
   }
 }
 
@@ -84,6 +91,15 @@ TEST(MockTest, DelegatesEveryCallOfAnExecutor) {
   EXPECT_CALL(target, GetKernel);
   EXPECT_CALL(target, Launch);
   MakeEveryCall(executor);
+}
+
+TEST(MockTest, DelegatesEveryCallOfMulticast) {
+  NiceMock<MockMulticast> target;
+  NiceMock<MockMulticast> multicast;
+  multicast.DelegateTo(&target);
+#define TWINMMU_MULTICAST_CALL(method, name) EXPECT_CALL(target, method).Times(1);
+#include "api/testing/driver_calls.inc"
+  MakeEveryCall(multicast);
 }
 
 // DelegateTo(nullptr) ends it.

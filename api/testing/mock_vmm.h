@@ -79,6 +79,10 @@ class MockVmm : public Vmm {
               (override));
   MOCK_METHOD(absl::StatusOr<AddressRange>, GetAddressRange,
               (DeviceOrdinal device, DeviceAddress address), (override));
+  MOCK_METHOD(absl::StatusOr<int>, GetHandleForAddressRange,
+              (DeviceOrdinal device, const AddressRange& range, RangeHandleType type,
+               uint64_t flags),
+              (override));
 
  private:
   Vmm* target_ = nullptr;

@@ -236,4 +236,12 @@ absl::StatusOr<AddressRange> TracingVmm::GetAddressRange(DeviceOrdinal device,
                [&] { return ForwardingVmm::GetAddressRange(device, address); });
 }
 
+absl::StatusOr<int> TracingVmm::GetHandleForAddressRange(DeviceOrdinal device,
+                                                         const AddressRange& range,
+                                                         RangeHandleType type, uint64_t flags) {
+  return Trace(DriverCall::kGetHandleForAddressRange,
+               Arguments(device, range, static_cast<int>(type)) + Flags(flags),
+               [&] { return ForwardingVmm::GetHandleForAddressRange(device, range, type, flags); });
+}
+
 }  // namespace twinmmu

@@ -100,6 +100,8 @@ class TracingVmm : public ForwardingVmm {
                                                DeviceAddress address) override;
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override;
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override;
 
  private:
   // Makes the call and remembers it.

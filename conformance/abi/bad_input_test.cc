@@ -273,16 +273,12 @@ TEST_F(BadInputTest, CopiesBetweenInventedContexts) {
 
 // --- What only the genuine driver can do ---------------------------------------------------------
 
-TEST_F(BadInputTest, SharingPlainMemoryIsNotSupported) {
+TEST_F(BadInputTest, SharingPlainMemoryByIpcIsNotSupported) {
   if (RanInNewProcess()) return;
   EnterState(State::kWithContext);
   const Buffer buffer(100);
-  const Function<CUresult(void*, CUdeviceptr, size_t, int, unsigned long long)> export_range(
-      "cuMemGetHandleForAddressRange");
   const Function<CUresult(void*, CUdeviceptr)> export_plain("cuIpcGetMemHandle");
-  int descriptor = -1;
   char handle[64];
-  EXPECT_EQ(export_range(&descriptor, buffer.address(), 4096, 1, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(export_plain(handle, buffer.address()), CUDA_ERROR_NOT_SUPPORTED);
 }
 

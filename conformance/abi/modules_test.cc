@@ -80,6 +80,43 @@ TEST_F(ModuleTest, ALaunchTakesABufferOfArguments) {
   EXPECT_EQ(WordAt(at), 108u);
 }
 
+// A launch with attributes, as the driver's header has it.
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    uint64_t words[8];
+    int allowed;
+  } value;
+};
+struct LaunchDescription {
+  unsigned int grid[3];
+  unsigned int block[3];
+  unsigned int shared_bytes;
+  CUstream stream;
+  LaunchAttribute* attributes;
+  unsigned int attribute_count;
+};
+using LaunchEx = Function<CUresult(const LaunchDescription*, void*, void**, void**)>;
+
+// With programmatic stream serialization, on or off, a kernel that asks for nothing of it runs as
+// ever, and what the host reads is there.
+TEST_F(ModuleTest, ALaunchTakesProgrammaticStreamSerialization) {
+  constexpr int kProgrammaticStreamSerialization = 6;
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  unsigned int value = 0;
+  void* arguments[] = {&at, &value};
+  for (const int allowed : {0, 1}) {
+    LaunchAttribute attribute = {kProgrammaticStreamSerialization, {}, {}};
+    attribute.value.allowed = allowed;
+    const LaunchDescription launch = {{1, 1, 1}, {1, 1, 1}, 0, nullptr, &attribute, 1};
+    value += 10;
+    ASSERT_EQ(LaunchEx("cuLaunchKernelEx")(&launch, add_, arguments, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(WordAt(at), 100 + value);
+  }
+}
+
 TEST_F(ModuleTest, VariablesCanBeWritten) {
   CUdeviceptr offset = 0;
   size_t size = 0;

@@ -46,6 +46,7 @@ TargetFactory CudaTarget(const CudaDriverOptions& options) {
     Target target;
     target.name = "cuda";
     target.driver = *std::move(driver);
+    target.traits.multicast_allowed = options.allow_multicast_on_hardware;
     target.traits.deviations = ReferenceDeviations();
     target.traits.driver_may_take = MiB(32);
     const absl::StatusOr<Vmm*> vmm = target.driver->vmm();

@@ -50,6 +50,21 @@ class DriverLevelTest : public testing::Test {
   Executor& executor_ = *driver_->executor().value();
 };
 
+// A launch needs a newer function only where it asks for what that brought.
+TEST_F(DriverLevelTest, OnlyProgrammaticLaunchesNeedANewerDriver) {
+  const absl::StatusOr<Module> module = executor_.LoadModule(
+      DeviceOrdinal(0),
+      ".version 6.0\n.target sm_30\n.address_size 64\n.visible .entry k() { ret; }\n");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const absl::StatusOr<Kernel> kernel = executor_.GetKernel(*module, "k");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const Stream stream(DeviceOrdinal(0));
+  LaunchConfig config;
+  Check(Symbol::cuLaunchKernel, executor_.Launch(stream, *kernel, config, {}));
+  config.programmatic_stream_serialization = true;
+  Check(Symbol::cuLaunchKernelEx, executor_.Launch(stream, *kernel, config, {}));
+}
+
 TEST_F(DriverLevelTest, DevicesAndStreamsWorkAtEveryLevel) {
   EXPECT_THAT(vmm_.GetDriverVersion(), IsOkAndHolds(version));
   EXPECT_THAT(vmm_.GetDeviceCount(), IsOkAndHolds(2));

@@ -1,6 +1,11 @@
 #include "conformance/instances/sim.h"
 
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "sim/simulator.h"
@@ -39,6 +44,25 @@ constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
      Deviation::kImportOfAForeignDescriptorIsUnknown},
 };
 
+// A directory for fabric handles that lead from process to process: the first process of a run
+// makes it, and takes it away; those that tests start get its name. Empty: the host gives none.
+std::string FabricDomainOfRun() {
+  constexpr char kVariable[] = "TWINMMU_FABRIC_DOMAIN_OF_RUN";
+  const char* const inherited = std::getenv(kVariable);
+  if (inherited != nullptr) return inherited;
+  std::error_code error;
+  static auto* const folder = new std::string(
+      (std::filesystem::temp_directory_path(error) / "twinmmu-fabric-XXXXXX").string());
+  if (mkdtemp(folder->data()) == nullptr) return "";
+  std::atexit([] {
+    std::error_code ignored;
+    std::filesystem::remove_all(*folder, ignored);
+  });
+  mkdir((*folder + "/channel0").c_str(), S_IRWXU);
+  setenv(kVariable, folder->c_str(), 1);
+  return *folder;
+}
+
 WorkTiming TimingOf(StreamPolicy policy) {
   switch (policy) {
     case StreamPolicy::kEager:
@@ -59,6 +83,8 @@ Traits TraitsOf(const Profile& profile) {
   traits.loses_aliased_atomics = profile.alias_policy == coherence::Policy::kStale ||
                                  profile.alias_policy == coherence::Policy::kRandom;
   traits.has_vmm = profile.HasVmm();
+  traits.multicast_allowed = true;
+  traits.multicast_mistakes_answered = true;
   traits.cpu_sees_host_memory = profile.window.claimed;
   traits.work_timing = TimingOf(profile.stream_policy);
   for (const auto& [quirk, deviation] : kShownAs) {
@@ -81,7 +107,11 @@ Traits TraitsOf(const Profile& profile) {
 
 TargetFactory SimTarget(const std::string& name, const Profile& profile) {
   const auto open = [name, profile]() -> absl::StatusOr<Target> {
-    absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(profile);
+    Profile machine = profile;
+    if (machine.fabric_permitted && machine.fabric_domain.empty()) {
+      machine.fabric_domain = FabricDomainOfRun();
+    }
+    absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(machine);
     if (!simulator.ok()) return simulator.status();
     Target target;
     target.name = name;

@@ -105,7 +105,18 @@ absl::Status HostKernels::Run(const std::string& name, Stream stream, const Laun
     obeying_.push_back({stream, arguments.Word(0), arguments.Word(1), 0, std::nullopt});
     return Ok();
   }
+  if (name == "share") return RunShare(device, config, arguments);
   return RunWord(name, device, arguments);
+}
+
+// Of conformance/programmatic.cc, as are "write", "read" and "read_behind".
+absl::Status HostKernels::RunShare(DeviceOrdinal device, const LaunchConfig& config,
+                                   const Arguments& arguments) {
+  std::vector<uint32_t> numbers;
+  for (uint32_t block = 0; block < config.grid.x; ++block) {
+    numbers.insert(numbers.end(), config.block.x, block);
+  }
+  return Store(device, arguments.Word(1), numbers.data(), numbers.size() * sizeof(uint32_t));
 }
 
 absl::Status HostKernels::RunWord(const std::string& name, DeviceOrdinal device,
@@ -114,10 +125,10 @@ absl::Status HostKernels::RunWord(const std::string& name, DeviceOrdinal device,
   if (name == "twinmmu_verify_reset") {
     const VerifyResult none{0, kNoMismatch};
     status = Store(device, arguments.Word(0), &none, sizeof(none));
-  } else if (name == "twinmmu_store32") {
+  } else if (name == "twinmmu_store32" || name == "write") {
     const uint32_t value = arguments.Half(1);
     status = Store(device, arguments.Word(0), &value, sizeof(value));
-  } else if (name == "twinmmu_load32") {
+  } else if (name == "twinmmu_load32" || absl::StartsWith(name, "read")) {
     uint32_t value = 0;
     status = Load(device, arguments.Word(0), &value, sizeof(value));
     if (status.ok()) status = Store(device, arguments.Word(1), &value, sizeof(value));

@@ -68,6 +68,8 @@ class HostKernels : public Real {
   // Each gives the status of its first access that was refused.
   absl::Status Run(const std::string& name, Stream stream, const LaunchConfig& config,
                    const Arguments& arguments);
+  absl::Status RunShare(DeviceOrdinal device, const LaunchConfig& config,
+                        const Arguments& arguments);
   absl::Status RunWord(const std::string& name, DeviceOrdinal device, const Arguments& arguments);
   absl::Status RunFill(DeviceOrdinal device, const Arguments& arguments);
   absl::Status RunVerify(DeviceOrdinal device, const Arguments& arguments);

@@ -1,5 +1,7 @@
 // Mutants of the interpreter: the tests of kernels notice what it does wrong.
 
+#include <string>
+
 #include "conformance/mutants/kernel_mutant.h"
 #include "conformance/mutants/ptx_mutant.h"
 
@@ -174,6 +176,55 @@ PTX_MUTANT(RUN_5, "st.relaxed.sys.global.u32 [%rd6], *;", "",
            "A kernel that stores goes on with a right to read.")
 PTX_MUTANT(RUN_7, "atom.relaxed.sys.global.add.u32 *, [*], *;", "ld.global.u32 $0, [$1];",
            "A kernel that runs adds nothing.")
+
+// --- Kernels that start early, and shared memory
+
+PTX_MUTANT(KERNEL_15, "griddepcontrol.wait;", "", "A kernel does not wait for the one ahead.")
+PTX_MUTANT(KERNEL_15, "griddepcontrol.wait;", "trap;", "A wait for the kernel ahead is a fault.")
+PTX_MUTANT(KERNEL_16, "griddepcontrol.wait;", "trap;",
+           "A wait where no kernel ahead is to be waited for is a fault.")
+
+namespace {
+
+class RefusesEarlyLaunches : public Real {
+ public:
+  using Real::Real;
+  CALL_Launch() override {
+    if (config.programmatic_stream_serialization) return Refuse(DriverCode::kNotSupported);
+    return Real::Launch(stream, kernel, config, arguments);
+  }
+};
+INTERPRETER_MUTANT(KERNEL_15, RefusesEarlyLaunches, "No kernel may start early.")
+
+class StartsAllEarly : public Real {
+ public:
+  using Real::Real;
+  CALL_Launch() override {
+    LaunchConfig changed = config;
+    changed.programmatic_stream_serialization = true;
+    return Real::Launch(stream, kernel, changed, arguments);
+  }
+};
+INTERPRETER_MUTANT(KERNEL_16, StartsAllEarly, "Each kernel may start early.")
+
+// Global memory, of which all blocks have the same.
+class SharesSharedMemory : public Real {
+ public:
+  using Real::Real;
+  CALL_LoadModule() override {
+    std::string text = WithInstead(ptx, ".shared *;", ".global $0;");
+    text = WithInstead(text, "st.shared.u32 *;", "st.global.u32 $0;");
+    return Real::LoadModule(device, WithInstead(text, "ld.shared.u32 *;", "ld.global.u32 $0;"));
+  }
+};
+INTERPRETER_MUTANT(KERNEL_17, SharesSharedMemory, "All blocks share their shared memory.")
+
+}  // namespace
+
+PTX_MUTANT(KERNEL_17, "ld.shared.u32 *, [*];",
+           "{ .reg .pred first; setp.eq.u32 first, %r1, 0; mov.u32 $0, 0; "
+           "@first ld.shared.u32 $0, [$1]; }",
+           "Only the first thread finds what is in shared memory.")
 
 // --- Barriers, branches and aliases
 

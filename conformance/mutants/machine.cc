@@ -17,6 +17,8 @@ class MachineDriver : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override { return front_.get(); }
   absl::StatusOr<Executor*> executor() override { return front_.get(); }
+  absl::StatusOr<Multicast*> multicast() override { return front_->multicast(); }
+  absl::StatusOr<SparseArrays*> sparse_arrays() override { return front_.get(); }
 
  private:
   std::unique_ptr<Driver> driver_;
@@ -41,9 +43,16 @@ absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
   if (!interprets) kernels = std::make_unique<HostKernels>(*vmm, *executor);
   std::unique_ptr<Real> front =
       interprets ? make(*vmm, *executor) : make(kernels.get(), kernels.get());
+  const absl::StatusOr<Multicast*> multicast = target->driver->multicast();
+  if (!multicast.ok()) return multicast.status();
+  front->SetMulticast(*multicast);
+  const absl::StatusOr<SparseArrays*> arrays = target->driver->sparse_arrays();
+  if (!arrays.ok()) return arrays.status();
+  front->SetSparseArrays(*arrays);
   target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
                                                    std::move(front));
   target->traits.interprets_kernels = interprets;
+  target->traits.runs_any_kernel = interprets;
   return target;
 }
 

@@ -23,13 +23,19 @@ struct Work {
 
 inline constexpr AddressRange kEverything{DeviceAddress(0), Bytes(~uint64_t{0}), Bytes(0)};
 
-// Both interfaces at once, so that a mutant may break one call and be noticed by another. A copy or
-// fill without a stream and one on a stream come together in one call here.
-class Real : public ForwardingVmm, public ForwardingExecutor {
+// All interfaces at once, so that a mutant may break one call and be noticed by another. A copy or
+// fill without a stream and one on a stream come together in one call here, and the calls of
+// Multicast have names of their own where those of Vmm have the same.
+class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingSparseArrays {
  public:
   // Both must outlive this object.
   Real(Vmm* vmm, Executor* executor)
-      : ForwardingVmm(vmm), ForwardingExecutor(executor), executor_(executor) {}
+      : ForwardingVmm(vmm),
+        ForwardingExecutor(executor),
+        ForwardingSparseArrays(nullptr),
+        executor_(executor) {}
+  // Before the first call of SparseArrays; must outlive this object.
+  void SetSparseArrays(SparseArrays* arrays) { set_target(arrays); }
 
   absl::StatusOr<AddressRange> AddressReserve(Bytes size, const ReserveOptions& options) override;
   absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
@@ -44,6 +50,33 @@ class Real : public ForwardingVmm, public ForwardingExecutor {
                             Bytes size);
   virtual absl::Status Set(const Work& work, DeviceAddress destination, const FillPattern& pattern,
                            uint64_t count);
+
+  // Before the first call of these: who makes them, and must outlive this object.
+  void SetMulticast(Multicast* multicast) { target_multicast_ = multicast; }
+  // The calls below as an interface.
+  Multicast* multicast() { return &multicast_; }
+  virtual absl::StatusOr<Bytes> GetMulticastGranularity(const MulticastProperties& properties,
+                                                        Granularity option) {
+    return target_multicast_->GetGranularity(properties, option);
+  }
+  virtual absl::StatusOr<AllocationHandle> CreateMulticast(const MulticastProperties& properties) {
+    return target_multicast_->Create(properties);
+  }
+  virtual absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) {
+    return target_multicast_->AddDevice(object, device);
+  }
+  virtual absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
+                                  Bytes memory_offset, Bytes size, uint64_t flags) {
+    return target_multicast_->BindMemory(object, offset, memory, memory_offset, size, flags);
+  }
+  virtual absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
+                                   uint64_t flags) {
+    return target_multicast_->BindAddress(object, offset, range, flags);
+  }
+  virtual absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
+                              Bytes size) {
+    return target_multicast_->Unbind(object, device, offset, size);
+  }
 
  protected:
   static absl::Status Ok() { return absl::OkStatus(); }
@@ -83,6 +116,36 @@ class Real : public ForwardingVmm, public ForwardingExecutor {
   void Scribble(const AddressRange& range);  // over the data; rights stay
 
  private:
+  class MulticastFront : public Multicast {
+   public:
+    explicit MulticastFront(Real* real) : real_(*real) {}
+    absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
+                                         Granularity option) override {
+      return real_.GetMulticastGranularity(properties, option);
+    }
+    absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) override {
+      return real_.CreateMulticast(properties);
+    }
+    absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) override {
+      return real_.AddDevice(object, device);
+    }
+    absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
+                            Bytes memory_offset, Bytes size, uint64_t flags) override {
+      return real_.BindMemory(object, offset, memory, memory_offset, size, flags);
+    }
+    absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
+                             uint64_t flags) override {
+      return real_.BindAddress(object, offset, range, flags);
+    }
+    absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
+                        Bytes size) override {
+      return real_.Unbind(object, device, offset, size);
+    }
+
+   private:
+    Real& real_;
+  };
+
   absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
                                 Bytes size) final;
   absl::Status CopyDeviceToHost(DeviceOrdinal device, void* destination, DeviceAddress source,
@@ -101,6 +164,8 @@ class Real : public ForwardingVmm, public ForwardingExecutor {
                     uint64_t count) final;
 
   Executor* executor_;
+  Multicast* target_multicast_ = nullptr;
+  MulticastFront multicast_{this};
   std::mutex mutex_;  // guards what follows
   std::vector<AddressRange> reservations_;
   std::vector<AddressRange> mappings_;  // all that were ever made

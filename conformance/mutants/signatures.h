@@ -63,6 +63,39 @@
 #define CALL_GetAddressRange(scope) \
   absl::StatusOr<AddressRange> scope GetAddressRange(TWINMMU_ANY DeviceOrdinal device, \
       TWINMMU_ANY DeviceAddress address)
+#define CALL_GetHandleForAddressRange(scope) \
+  absl::StatusOr<int> scope GetHandleForAddressRange(TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY const AddressRange& range, TWINMMU_ANY RangeHandleType type, \
+      TWINMMU_ANY uint64_t flags)
+#define CALL_CreateArray(scope) \
+  absl::StatusOr<Array> scope CreateArray(TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY const ArrayDescriptor& descriptor)
+#define CALL_DestroyArray(scope) \
+  absl::Status scope DestroyArray(TWINMMU_ANY Array array)
+#define CALL_CreateMipmappedArray(scope) \
+  absl::StatusOr<MipmappedArray> scope CreateMipmappedArray(TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY const ArrayDescriptor& descriptor, TWINMMU_ANY uint32_t levels)
+#define CALL_DestroyMipmappedArray(scope) \
+  absl::Status scope DestroyMipmappedArray(TWINMMU_ANY MipmappedArray mipmap)
+#define CALL_GetLevel(scope) \
+  absl::StatusOr<Array> scope GetLevel(TWINMMU_ANY MipmappedArray mipmap, \
+      TWINMMU_ANY uint32_t level)
+#define CALL_GetArraySparseProperties(scope) \
+  absl::StatusOr<SparseProperties> scope GetArraySparseProperties(TWINMMU_ANY Array array)
+#define CALL_GetMipmappedArraySparseProperties(scope) \
+  absl::StatusOr<SparseProperties> scope GetMipmappedArraySparseProperties( \
+      TWINMMU_ANY MipmappedArray mipmap)
+#define CALL_MapTiles(scope) \
+  absl::Status scope MapTiles(TWINMMU_ANY Stream stream, \
+      TWINMMU_ANY absl::Span<const TileOperation> operations)
+#define CALL_CopyHostToArray(scope) \
+  absl::Status scope CopyHostToArray(TWINMMU_ANY Stream stream, TWINMMU_ANY Array array, \
+      TWINMMU_ANY const ArrayExtent& offset, TWINMMU_ANY const ArrayExtent& extent, \
+      TWINMMU_ANY const void* source)
+#define CALL_CopyArrayToHost(scope) \
+  absl::Status scope CopyArrayToHost(TWINMMU_ANY Stream stream, TWINMMU_ANY void* destination, \
+      TWINMMU_ANY Array array, TWINMMU_ANY const ArrayExtent& offset, \
+      TWINMMU_ANY const ArrayExtent& extent)
 #define CALL_Write(scope) \
   absl::Status scope Write(TWINMMU_ANY const Work& work, TWINMMU_ANY DeviceAddress destination, \
       TWINMMU_ANY const void* source, TWINMMU_ANY Bytes size)
@@ -109,6 +142,25 @@
   absl::Status scope Launch(TWINMMU_ANY Stream stream, TWINMMU_ANY Kernel kernel, \
       TWINMMU_ANY const LaunchConfig& config, \
       TWINMMU_ANY absl::Span<const void* const> arguments)
+#define CALL_GetMulticastGranularity(scope) \
+  absl::StatusOr<Bytes> scope GetMulticastGranularity( \
+      TWINMMU_ANY const MulticastProperties& properties, TWINMMU_ANY Granularity option)
+#define CALL_CreateMulticast(scope) \
+  absl::StatusOr<AllocationHandle> scope CreateMulticast( \
+      TWINMMU_ANY const MulticastProperties& properties)
+#define CALL_AddDevice(scope) \
+  absl::Status scope AddDevice(TWINMMU_ANY AllocationHandle object, \
+      TWINMMU_ANY DeviceOrdinal device)
+#define CALL_BindMemory(scope) \
+  absl::Status scope BindMemory(TWINMMU_ANY AllocationHandle object, TWINMMU_ANY Bytes offset, \
+      TWINMMU_ANY AllocationHandle memory, TWINMMU_ANY Bytes memory_offset, \
+      TWINMMU_ANY Bytes size, TWINMMU_ANY uint64_t flags)
+#define CALL_BindAddress(scope) \
+  absl::Status scope BindAddress(TWINMMU_ANY AllocationHandle object, TWINMMU_ANY Bytes offset, \
+      TWINMMU_ANY const AddressRange& range, TWINMMU_ANY uint64_t flags)
+#define CALL_Unbind(scope) \
+  absl::Status scope Unbind(TWINMMU_ANY AllocationHandle object, TWINMMU_ANY DeviceOrdinal device, \
+      TWINMMU_ANY Bytes offset, TWINMMU_ANY Bytes size)
 // clang-format on
 
 #endif  // TWINMMU_CONFORMANCE_MUTANTS_SIGNATURES_H_

@@ -39,6 +39,7 @@ class AllOk : public Real {
   CALL_ImportShareableHandle() override { return AllocationHandle(++last_); }
   CALL_GetPointerAttribute() override { return 0; }
   CALL_GetAddressRange() override { return AddressRange{address, MiB(2), Bytes(0)}; }
+  CALL_GetHandleForAddressRange() override { return 1 << 20; }
 
   CALL_Write() override { return Ok(); }
   CALL_Read() override { return Ok(); }
@@ -59,6 +60,25 @@ class AllOk : public Real {
   CALL_UnloadModule() override { return Ok(); }
   CALL_GetKernel() override { return Kernel(module.device(), ++last_); }
   CALL_Launch() override { return Ok(); }
+  CALL_GetMulticastGranularity() override { return MiB(2); }
+  CALL_CreateMulticast() override { return AllocationHandle(++last_); }
+  CALL_AddDevice() override { return Ok(); }
+  CALL_BindMemory() override { return Ok(); }
+  CALL_BindAddress() override { return Ok(); }
+  CALL_Unbind() override { return Ok(); }
+
+  CALL_CreateArray() override { return Array(device, ++last_); }
+  CALL_DestroyArray() override { return Ok(); }
+  CALL_CreateMipmappedArray() override { return MipmappedArray(device, ++last_); }
+  CALL_DestroyMipmappedArray() override { return Ok(); }
+  CALL_GetLevel() override { return Array(mipmap.device(), ++last_); }
+  CALL_GetArraySparseProperties() override { return SparseProperties{{128, 128, 1}, 4, KiB(64)}; }
+  CALL_GetMipmappedArraySparseProperties() override {
+    return SparseProperties{{128, 128, 1}, 4, KiB(64)};
+  }
+  CALL_MapTiles() override { return Ok(); }
+  CALL_CopyHostToArray() override { return Ok(); }
+  CALL_CopyArrayToHost() override { return Ok(); }
 
  private:
   std::atomic<uint64_t> end_ = TiB(1).value();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "conformance/other_process.h"
 
 namespace twinmmu::conformance {
 
@@ -53,6 +54,7 @@ void Trials::Add(const std::string& suite, const TargetFactory& factory,
 
 void Trials::Run() {
   if (!GTEST_FLAG_GET(internal_run_death_test).empty()) std::exit(RUN_ALL_TESTS());
+  if (SocketToStarter() >= 0) std::exit(RunAsOtherProcess());
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new Witness(this));

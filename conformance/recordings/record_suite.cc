@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/recording/file.h"
 #include "api/testing/recording/recorder.h"
+#include "conformance/other_process.h"
+#include "conformance/process_fixture.h"
 #include "conformance/recordings/known_content.h"
 #include "conformance/recordings/record.h"
 #include "conformance/registry.h"
@@ -113,6 +115,8 @@ class SuiteRecorder : public ::testing::EmptyTestEventListener {
     for (int i = 0; i < result.test_property_count(); ++i) {
       const ::testing::TestProperty& property = result.GetTestProperty(i);
       section_.end[property.key()] = property.value();
+      // Nobody can play this process's calls without those of the others.
+      if (property.key() == std::string(kOtherProcessProperty)) section_.lines.clear();
     }
     if (!has_header_) return;
     Note(writer_->Write(section_));
@@ -157,7 +161,9 @@ TargetFactory Wrapped(TargetFactory factory,
                       std::function<std::unique_ptr<Driver>(std::unique_ptr<Driver>)> wrap) {
   factory.open = [open = factory.open, wrap]() -> absl::StatusOr<Target> {
     absl::StatusOr<Target> target = open();
-    if (target.ok()) target->driver = wrap(std::move(target->driver));
+    if (!target.ok()) return target;
+    target->driver = wrap(std::move(target->driver));
+    target->traits.multicast_allowed = false;  // RecordingDriver has none
     return target;
   };
   return factory;
@@ -167,6 +173,8 @@ TargetFactory Wrapped(TargetFactory factory,
 
 int RecordSuite(int argc, char** argv, TargetFactory factory, const RunOptions& options,
                 const RecordingPlan& plan) {
+  // What other processes do is no part of a recording.
+  if (SocketToStarter() >= 0) return RunConformance(argc, argv, {std::move(factory)}, options);
   if (IsChild(argc, argv)) {
     // Where calls take turns to be written down, a race does not show.
     if (HasArgument(argc, argv, "/threads.")) {

@@ -35,6 +35,7 @@ struct MonitoredAccess {
   AddressId address = 0;
   Strength strength;
   Site site = 0;
+  uint64_t call = 0;  // that asked for it: a number for whoever reports
 };
 
 // Two accesses of the same bytes that nothing orders, at least one of them a write.
@@ -48,7 +49,10 @@ struct AliasHazard {
   bool missing_fence = false;  // all else is in order: an alias fence is what is missing
   Side first;
   Side second;
-  const char* memory = nullptr;  // the first byte of the access that came second
+  // Of the access that came second; of a copy or fill the part in one page.
+  const char* memory = nullptr;
+  uint64_t size = 0;
+  uint64_t call = 0;
 };
 
 struct AliasOptions {
@@ -81,6 +85,10 @@ class AliasMonitor {
   // `memory`: whole pages of 4 KiB. Disarm forgets what was noted of it.
   void Arm(const char* memory, uint64_t size);
   void Disarm(const char* memory, uint64_t size);
+  // A multicast address begins and ends: what it accesses lies at other addresses, too, one on each
+  // device of its team. Can throw std::bad_alloc.
+  void AddMulticastAddress(AddressId address);
+  void RemoveMulticastAddress(AddressId address);
 
   // --- Operations: a grid, a copy, a fill. Its threads start after what is in `past`. ---
   // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the number of the
@@ -119,6 +127,11 @@ class AliasMonitor::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Before the weak loads or stores of a warp, of armed memory through one address: for the bits i
+  // of `lanes`, thread access.thread + i accesses memory[i]. True: all of them may be made; after
+  // stores, call AfterStores with the same. False: nothing was done, so they are told one by one.
+  bool BeforeAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
+  void AfterStores(const MonitoredAccess& access, uint32_t lanes, char* const* memory);
   // Before a load. Where to read its bytes from: access.memory, or `older`, access.size bytes where
   // an older value was put.
   const char* Load(const MonitoredAccess& access, char* older);
@@ -139,6 +152,8 @@ class AliasMonitor::Session {
   void AliasFence(ThreadId first, uint32_t lanes);
   void AliasReleaseFence(ThreadId first, uint32_t lanes);
   void AliasAcquireFence(ThreadId first, uint32_t lanes);
+  // griddepcontrol.wait: they have waited for the operations in `past`.
+  void Boundary(ThreadId first, uint32_t lanes, const Past& past);
   void Arrive(ThreadId first, uint32_t lanes, Meeting* meeting);
   void Leave(ThreadId first, uint32_t lanes, Meeting* meeting);
 

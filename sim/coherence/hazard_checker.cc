@@ -7,9 +7,6 @@ namespace {
 
 constexpr uint32_t kBytesOfCell = 4;
 constexpr uint32_t kMaxCells = kPageBytes / kBytesOfCell;
-constexpr uint64_t kPageCost = 256;  // of a page without cells, about
-// So many different accesses are not met; if so, all is forgotten.
-constexpr size_t kMaxKinds = size_t{1} << 20;
 
 // The bytes of the cell of `index` that lie from `first` to `last` of the page.
 uint8_t MaskOf(uint32_t index, uint32_t first, uint32_t last) {
@@ -106,27 +103,17 @@ uint32_t HazardChecker::FindKind(const Kind& kind) {
   return found->second;
 }
 
-uint32_t HazardChecker::KindOf(const Now& now, uint8_t mask) {
-  const Kind kind(now.mark, now.strength, now.writes, mask);
+uint32_t HazardChecker::NumberOf(const Kind& kind) {
   Recent& recent = RecentOf(kind);
   if (recent.number == 0 || !(recent.kind == kind)) recent = {kind, FindKind(kind)};
   return recent.number;
 }
 
-void HazardChecker::MakeRoom(uint64_t number) {
-  uint64_t oldest = 0;
-  while (bytes_ > limit_ && pages_.Oldest(number, &oldest)) {
-    const Page& page = *pages_.Find(oldest);
-    bytes_ -= std::min(bytes_, kPageCost + page.bytes());
-    pages_.Erase(oldest);
-  }
-}
-
-inline HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
+HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
   if (index >= page->firsts.size()) {
     const size_t before = page->bytes();
     // Whoever touches much of a page touches most of it.
-    size_t size = 16;
+    size_t size = kLineCells;
     while (size <= index) size *= 8;
     size = std::min<size_t>(size, kMaxCells);
     page->firsts.resize(size);
@@ -137,7 +124,7 @@ inline HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, si
   return Cell(page, index);
 }
 
-inline bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
+bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
   if (earlier.address != now.address || earlier.writes() != now.writes() ||
       (earlier.mask() & ~now.mask()) != 0) {
     return false;
@@ -286,6 +273,7 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
   }
   if (all && !left) {
     bytes_ -= std::min<uint64_t>(bytes_, page->bytes());
+    std::vector<Line>().swap(page->lines);
     std::vector<Entry>().swap(page->firsts);
     std::vector<Rest>().swap(page->rests);
   }
@@ -303,29 +291,18 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
                     static_cast<uint16_t>(last)});
 }
 
-void HazardChecker::DropForgotten(Page* page) const {
-  page->ranges.erase(std::remove_if(page->ranges.begin(), page->ranges.end(),
-                                    [&](const RangeEntry& range) { return IsEmpty(range.entry); }),
-                     page->ranges.end());
-}
-
 void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t size,
                           const Mark& mark, const Strength& strength, bool writes,
                           std::vector<HazardReport>* reports) {
   const Now now{ordering, mark, strength, writes, reports};
   if (kinds_.size() > kMaxKinds) Collapse();
   const uint64_t number = PageOf(first);
-  Page* page = pages_.Find(number);
-  if (page == nullptr) {
-    page = pages_.Get(number);
-    bytes_ += kPageCost;
-    if (bytes_ > limit_) MakeRoom(number);
-  }
+  Page* const page = GetPage(number);
   if (!page->ranges.empty()) DropForgotten(page);
   const auto begin = static_cast<uint32_t>(first % kPageBytes);
   const uint32_t end = begin + size;
+  SpreadLines(page, number, begin, end - 1);
   if (size > kMaxCelled) {
-    page->quick_cells = 0;
     CheckRange(now, page, begin, end - 1);
     return;
   }
@@ -335,89 +312,6 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
     const uint8_t mask = whole ? kWhole : MaskOf(index, begin, end - 1);
     Cell cell = CellOf(page, number, index);
     CheckCell(now, page, &cell, byte, KindOf(now, mask));
-  }
-  page->quick_cells = page->ranges.empty() ? page->firsts.size() : 0;
-}
-
-void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes,
-                            const Mark& by) {
-  constexpr size_t kMaxObservers = 64;
-  Page* const page = pages_.Find(PageOf(first));
-  if (page == nullptr || writes.empty()) return;
-  const uint64_t begin = first % kPageBytes / kCellBytes;
-  const uint64_t end = (first % kPageBytes + size - 1) / kCellBytes;
-  const auto is_seen = [&](const Entry& entry) {
-    return std::any_of(writes.begin(), writes.end(), [&](const Mark& write) {
-      return write.thread == entry.thread && write.epoch == entry.epoch;
-    });
-  };
-  for (uint64_t index = begin; index <= end && index < page->firsts.size(); ++index) {
-    Cell cell(page, index);
-    for (size_t i = 0; i < cell.size(); ++i) {
-      const Entry entry = cell[i];
-      if (!kinds_[entry.kind].writes()) continue;
-      // Also what an atomic operation has seen that this read has seen.
-      const bool chained =
-          cell.more() != nullptr &&
-          std::any_of(cell.more()->observers.begin(), cell.more()->observers.end(),
-                      [&](const Observer& observer) {
-                        return observer.thread == entry.thread && observer.epoch == entry.epoch &&
-                               is_seen(Entry(observer.by.thread, observer.by.epoch, 0));
-                      });
-      if (!chained && !is_seen(entry)) continue;
-      // Its own thread knows, through its own address.
-      if (entry.thread == by.thread && kinds_[entry.kind].address == by.address) continue;
-      std::vector<Observer>& observers = cell.MakeMore()->observers;
-      // The first of a thread is before all that a later one is before.
-      const bool known =
-          std::any_of(observers.begin(), observers.end(), [&](const Observer& observer) {
-            return observer.thread == entry.thread && observer.epoch == entry.epoch &&
-                   observer.by.thread == by.thread && observer.by.address == by.address;
-          });
-      if (known) continue;
-      if (observers.size() < kMaxObservers) {
-        observers.push_back({entry.thread, entry.epoch, by});
-        continue;
-      }
-      // Too many to keep: without them, it would seem to race with what it does not.
-      cell.Remove(i--);
-      cell.PruneObservers();
-    }
-  }
-}
-
-void HazardChecker::Forget(LocationId first, LocationId last) {
-  pages_.Erase(PageOf(first), PageOf(last));
-  bytes_ = 0;
-  for (const auto& [number, page] : pages_) {
-    bytes_ += kPageCost + page.bytes();
-  }
-}
-
-void HazardChecker::Collapse() {
-  pages_.Clear();
-  bytes_ = 0;
-  first_kept_ = 0;
-  kinds_.resize(1);
-  numbers_.clear();
-  recent_.fill({});
-}
-
-void HazardChecker::AppendTo(std::vector<uint64_t>* key) const {
-  for (const auto& [number, page] : pages_) {
-    for (size_t index = 0; index < page.firsts.size(); ++index) {
-      const Cell cell(const_cast<Page*>(&page), index);
-      if (cell.size() == 0) continue;
-      key->push_back((number * kMaxCells + index) << 32 | cell.size());
-      for (size_t i = 0; i < cell.size(); ++i) {
-        key->push_back(uint64_t{cell[i].thread} << 32 | cell[i].epoch);
-      }
-      if (cell.more() == nullptr) continue;
-      for (const Observer& observer : cell.more()->observers) {
-        key->push_back(uint64_t{observer.thread} << 32 | observer.epoch);
-        key->push_back(uint64_t{observer.by.thread} << 32 | observer.by.epoch);
-      }
-    }
   }
 }
 

@@ -29,7 +29,8 @@ struct HazardReport {
 
 // One cell per 4 bytes that were accessed; what covers much of a page has one entry there. A cell
 // keeps the accesses that a later one could race with: up to kMaxAccesses, of which a read goes
-// first (so only reports can be lost).
+// first (so only reports can be lost). What the lanes of a warp did together with a line of cells
+// is noted once for all of them, until somebody does something else with part of it.
 class HazardChecker {
  public:
   static constexpr size_t kMaxAccesses = 8;
@@ -41,10 +42,17 @@ class HazardChecker {
   // what it races with. Call it before the access synchronises by what it reads.
   void Check(const Ordering& ordering, LocationId first, uint32_t size, const Mark& mark,
              const Strength& strength, bool writes, std::vector<HazardReport>* reports);
-  // The same of a weak access, if it is one like most others: by words to a page that is known,
-  // with nothing to tell. False: it is not, so call Check.
-  [[gnu::always_inline]] bool CheckQuickly(const Ordering& ordering, LocationId first,
-                                           uint32_t size, const Mark& mark, bool writes);
+  // The same of a row of weak accesses: of the threads row.mark.thread + i, each of `size` bytes,
+  // one behind the other in one page. Notes those that are like most others, from the first on: by
+  // words, with nothing to tell. Returns how many these were; call Check for the one after them.
+  struct Row {
+    LocationId first = 0;
+    uint32_t size = 0;
+    uint32_t threads = 0;
+    Mark mark;  // of the first, but for its epoch: they get new ones here
+    bool writes = false;
+  };
+  uint32_t CheckQuickly(Ordering* ordering, const Row& row);
   // A strong read, with mark `by`, saw these writes.
   void Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes, const Mark& by);
 
@@ -63,6 +71,9 @@ class HazardChecker {
   static constexpr uint32_t kCellBytes = 4;
   static constexpr uint32_t kNoKind = 0x7fffffff;
   static constexpr uint8_t kWhole = 0xf;  // Kind::mask
+  static constexpr uint32_t kLineCells = 32;
+  // So many different accesses are not met; if so, all is forgotten.
+  static constexpr size_t kMaxKinds = size_t{1} << 20;
   // What covers more of a page than this is one entry.
   static constexpr uint32_t kMaxCelled = 64;
 
@@ -131,16 +142,24 @@ class HazardChecker {
     uint16_t first;  // bytes of the page
     uint16_t last;
   };
+  // Of the threads from entry.thread on, each in that epoch.
+  struct Line {
+    Entry first;
+    Entry second;             // not without a first
+    uint32_t cells_each = 1;  // that a thread accessed
+    bool spread = false;      // the cells have it; what these had before is void
+  };
   // Most cells have one access, so that the others lie elsewhere.
   struct Page {
     size_t bytes() const {
-      return firsts.capacity() * sizeof(Entry) + rests.capacity() * sizeof(Rest);
+      return lines.capacity() * sizeof(Line) + firsts.capacity() * sizeof(Entry) +
+             rests.capacity() * sizeof(Rest);
     }
 
+    std::vector<Line> lines;    // all of them; none: as if spread
     std::vector<Entry> firsts;  // as many as were needed
     std::vector<Rest> rests;    // as many, or none
     std::vector<RangeEntry> ranges;
-    size_t quick_cells = 0;  // how many there are; 0 where there are ranges
   };
   // Accesses by time.
   class Cell {
@@ -167,11 +186,23 @@ class HazardChecker {
     size_t index_;
   };
   bool IsEmpty(const Entry& entry) const { return entry.kind == 0 || entry.thread < first_kept_; }
-  [[gnu::always_inline]] bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
-                                              const Mark& mark, bool writes) const;
-  [[gnu::always_inline]] bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
-                                               const Mark& mark, bool writes,
-                                               uint32_t number) const;
+  bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry, const Mark& mark,
+                       bool writes) const;
+  bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index, const Mark& mark,
+                        bool writes, uint32_t number) const;
+  bool IsOwn(const Entry* cells, const Row& row, uint32_t number) const;
+  uint32_t CheckCellsQuickly(Ordering* ordering, Page* page, const Row& row, uint32_t number);
+  bool IsLineBefore(const Ordering& ordering, const Entry& entry, const Row& row) const;
+  bool CheckLine(const Ordering& ordering, Line* line, const Row& row, const Entry& own) const;
+  bool NoteInLine(Ordering* ordering, Page* page, const Row& row, uint32_t number);
+  bool AreRangesBefore(const Ordering& ordering, const Page& page, const Row& row) const;
+  void Spread(Page* page, uint64_t number, size_t index);
+  // Those that hold any of the bytes from `first` to `last` of the page.
+  void SpreadLines(Page* page, uint64_t number, uint32_t first, uint32_t last) {
+    if (page->lines.empty()) return;
+    constexpr uint32_t kLineBytes = kLineCells * kCellBytes;
+    for (size_t i = first / kLineBytes; i <= last / kLineBytes; ++i) Spread(page, number, i);
+  }
   struct Recent {  // a kind that was met
     Kind kind;
     uint32_t number = 0;
@@ -188,7 +219,11 @@ class HazardChecker {
   Recent& RecentOf(const Kind& kind) {
     return recent_[(kind.site + (kind.writes() ? recent_.size() / 2 : 0)) % recent_.size()];
   }
-  uint32_t KindOf(const Now& now, uint8_t mask);
+  uint32_t NumberOf(const Kind& kind);
+  uint32_t KindOf(const Now& now, uint8_t mask) {
+    return NumberOf(Kind(now.mark, now.strength, now.writes, mask));
+  }
+  Page* GetPage(uint64_t number);
   void DropForgotten(Page* page) const;
   void SetTakesReads(Cell* cell) const;
   uint32_t FindKind(const Kind& kind);
@@ -212,72 +247,6 @@ class HazardChecker {
   std::map<Kind, uint32_t> numbers_;
   std::array<Recent, 64> recent_{};
 };
-
-inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
-                                           const Mark& mark, bool writes) const {
-  if (IsEmpty(entry)) return true;
-  const Kind& kind = kinds_[entry.kind];
-  return (!writes && !kind.writes()) ||
-         ordering.IsBefore({entry.thread, entry.epoch, kind.address, kind.site}, mark.thread,
-                           mark.address);
-}
-
-inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
-                                            const Mark& mark, bool writes, uint32_t number) const {
-  const Entry own(mark.thread, mark.epoch, number);
-  Entry& first = page->firsts[index];
-  if (first.has_rest == 0) {
-    if (first.kind == number && first.thread == mark.thread) {
-      first.epoch = mark.epoch;
-      return true;
-    }
-    if (!IsQuicklyBefore(ordering, first, mark, writes)) return false;
-    if (writes || IsEmpty(first)) {
-      first = own;
-      return true;
-    }
-    if (page->rests.empty()) return false;
-    first.has_rest = 1;
-    page->rests[index].second = own;
-    return true;
-  }
-  Rest& rest = page->rests[index];
-  if (rest.more != nullptr) {
-    if (writes || !rest.more->takes_reads || !IsQuicklyBefore(ordering, first, mark, writes)) {
-      return false;
-    }
-    rest.more->entries[mark.thread % rest.more->entries.size()] = own;
-    return true;
-  }
-  Entry& second = rest.second;
-  if (second.kind == number && second.thread == mark.thread) {
-    second.epoch = mark.epoch;
-    return true;
-  }
-  if (!writes || !IsQuicklyBefore(ordering, first, mark, writes) ||
-      !IsQuicklyBefore(ordering, second, mark, writes)) {
-    return false;
-  }
-  first = own;
-  second = Entry();
-  return true;
-}
-
-inline bool HazardChecker::CheckQuickly(const Ordering& ordering, LocationId first, uint32_t size,
-                                        const Mark& mark, bool writes) {
-  const Kind kind(mark, Strength(), writes, kWhole);
-  const Recent& recent = RecentOf(kind);
-  Page* const page = pages_.Find(PageOf(first));
-  if ((first | size) % kCellBytes != 0 || page == nullptr || !(recent.kind == kind)) return false;
-  const uint64_t begin = first % kPageBytes / kCellBytes;
-  const uint64_t end = begin + size / kCellBytes;
-  if (end > page->quick_cells || size > kMaxCelled) return false;
-  for (uint64_t i = begin; i < end; ++i) {
-    // What was done of it already, Check may do again.
-    if (!CheckCellQuickly(ordering, page, i, mark, writes, recent.number)) return false;
-  }
-  return true;
-}
 
 }  // namespace twinmmu::coherence
 

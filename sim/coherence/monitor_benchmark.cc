@@ -1,5 +1,6 @@
 // What it costs to tell of accesses of armed memory.
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -34,24 +35,17 @@ class Machine {
   // A store or load of the warp: lane i accesses the word `word` + i.
   void Store(ThreadId first, uint64_t word) {
     AliasMonitor::Session session(&monitor_);
-    MonitoredAccess access = Access(first, word, 1);
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      session.BeforeStore(access);
-      words_[word + lane] = lane;
-      session.AfterStore(access);
-      ++access.thread;
-      access.memory += sizeof(uint32_t);
-    }
+    const MonitoredAccess access = Access(first, 1);
+    const Lanes memory = MemoryOf(word);
+    session.BeforeAll(access, ~0u, memory.data(), /*writes=*/true);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) words_[word + lane] = lane;
+    session.AfterStores(access, ~0u, memory.data());
   }
   void Load(ThreadId first, uint64_t word) {
     AliasMonitor::Session session(&monitor_);
-    MonitoredAccess access = Access(first, word, 2);
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      char older[16];
-      benchmark::DoNotOptimize(*session.Load(access, older));
-      ++access.thread;
-      access.memory += sizeof(uint32_t);
-    }
+    const Lanes memory = MemoryOf(word);
+    session.BeforeAll(Access(first, 2), ~0u, memory.data(), /*writes=*/false);
+    for (const char* const from : memory) benchmark::DoNotOptimize(*from);
   }
   void Meet(ThreadId first) {
     AliasMonitor::Meeting meeting;
@@ -83,9 +77,15 @@ class Machine {
   AliasMonitor& monitor() { return monitor_; }
 
  private:
-  MonitoredAccess Access(ThreadId first, uint64_t word, Site site) {
+  using Lanes = std::array<char*, kLanes>;
+
+  Lanes MemoryOf(uint64_t word) {
+    Lanes memory;
+    for (char*& lane : memory) lane = reinterpret_cast<char*>(words_ + word++);
+    return memory;
+  }
+  MonitoredAccess Access(ThreadId first, Site site) {
     MonitoredAccess access;
-    access.memory = reinterpret_cast<char*>(words_ + word);
     access.size = sizeof(uint32_t);
     access.armed = true;
     access.thread = first;

@@ -143,6 +143,7 @@ void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const
   state.past = past;
   // The edge counts like a fence, and what is behind the fence is so for whoever comes later.
   if (modes_.boundary == BoundaryMode::kPtx) state.past.passed = state.past.all;
+  block.now.resize(threads);
   block.states.resize(threads, state);
   AddPlace(first, first + threads - 1, place);
   const auto after =
@@ -154,12 +155,12 @@ void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const
 void Ordering::Boundary(ThreadId thread, const Past& past) {
   Block* const block = FindBlock(thread);
   if (block == nullptr) return;
-  SetStart(block, past);
+  block->start.Join(past.all);
   State& state = block->states[thread - block->first];
   state.past.Join(past);
   if (modes_.boundary == BoundaryMode::kPtx) {
     state.past.passed = state.past.all;
-    state.passed = state.now;
+    state.passed = block->now[thread - block->first];
   }
 }
 
@@ -167,11 +168,11 @@ void Ordering::End(ThreadId first, Past* past) {
   const Block* const block = FindBlock(first);
   if (block == nullptr || block->first != first) return;
   Gathering gathering;
-  for (const State& state : block->states) {
+  for (uint32_t i = 0; i < block->threads; ++i) {
+    const State& state = block->states[i];
     gathering.Add(state.past);
-    if (state.now != 0) {
-      gathering.own_.push_back({first + static_cast<ThreadId>(&state - block->states.data()),
-                                state.now, state.passed, state.half});
+    if (block->now[i] != 0) {
+      gathering.own_.push_back({first + i, block->now[i], state.passed, state.half});
     }
   }
   const ThreadId last = first + static_cast<ThreadId>(block->states.size() - 1);
@@ -243,21 +244,22 @@ bool Ordering::HasPassed(const Mark& earlier, ThreadId thread, const Block& bloc
   // Past a fence of its own, or past that of a thread that it met in between.
   return (earlier.thread == thread && earlier.epoch <= state.passed) ||
          earlier.epoch <= state.past.passed.Get(earlier.thread) ||
-         earlier.epoch <= block.start.Get(earlier.thread);
+         (earlier.epoch <= block.start.Get(earlier.thread) &&
+          (earlier.thread == thread || earlier.epoch <= state.past.all.Get(earlier.thread)));
 }
 
 void Ordering::AliasFence(ThreadId thread) {
   State* const state = Find(thread);
   if (state == nullptr) return;
   state->past.passed = state->past.all;
-  state->passed = state->now;
+  state->passed = *EpochsOf(thread, 1);
 }
 
 void Ordering::AliasReleaseFence(ThreadId thread) {
   State* const state = Find(thread);
   if (state == nullptr) return;
   state->past.half = state->past.all;
-  state->half = state->now;
+  state->half = *EpochsOf(thread, 1);
   Fence(thread, {Semantics::kRelease, Scope::kSys}, false);
 }
 
@@ -270,12 +272,12 @@ void Ordering::AliasAcquireFence(ThreadId thread) {
 }
 
 void Ordering::Arrive(ThreadId thread, Gathering* gathering) const {
-  const State* const state = Find(thread);
-  if (state == nullptr) return;
-  gathering->Add(state->past);
-  if (state->now != 0) {
-    gathering->own_.push_back({thread, state->now, state->passed, state->half});
-  }
+  const Block* const block = FindBlock(thread);
+  if (block == nullptr) return;
+  const Epoch now = block->now[thread - block->first];
+  const State& state = block->states[thread - block->first];
+  gathering->Add(state.past);
+  if (now != 0) gathering->own_.push_back({thread, now, state.passed, state.half});
 }
 
 void Ordering::Leave(ThreadId thread, Gathering* gathering) {
@@ -307,7 +309,7 @@ std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scop
   State& state = block.states[thread - block.first];
   Release release;
   release.past = state.past;
-  release.now = state.now;
+  release.now = block.now[thread - block.first];
   release.passed = state.passed;
   release.half = state.half;
   release.thread = thread;
@@ -381,33 +383,37 @@ void Ordering::Fence(ThreadId first, uint32_t lanes, const Strength& strength, b
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const ThreadId thread = first + static_cast<ThreadId>(__builtin_ctz(left));
       if (thread - block->first < block->threads) {
-        work(thread, &block->states[thread - block->first]);
+        work(thread, thread - block->first);
       }
     }
   };
-  for_lanes([&](ThreadId thread, State* state) {
+  for_lanes([&](ThreadId thread, size_t index) {
     if (!Acquires(strength.semantics)) return;
-    for (Seen& seen : state->seen) {
+    State& state = block->states[index];
+    for (Seen& seen : state.seen) {
       if (seen.release->thread == thread || Meets(*seen.release, block->place, strength.scope)) {
-        Acquire(state, &seen);
+        Acquire(&state, &seen);
       }
     }
   });
   if (sequential) FenceSequential(first, lanes, strength.scope);
-  for_lanes([&](ThreadId thread, State* state) {
-    if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
-      Remember(state, MakeRelease(thread, strength.scope));
+  for_lanes([&](ThreadId thread, size_t index) {
+    State& state = block->states[index];
+    if (coherence::Releases(strength.semantics) && HasPast(block->now[index], state)) {
+      Remember(&state, MakeRelease(thread, strength.scope));
     }
   });
 }
 
 bool Ordering::Carries(ThreadId thread, AddressId address, const Strength& strength) const {
-  const State* const state = Find(thread);
-  if (state == nullptr || !strength.IsStrong()) return false;
-  if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
+  const Block* const block = FindBlock(thread);
+  if (block == nullptr || !strength.IsStrong()) return false;
+  const State& state = block->states[thread - block->first];
+  if (coherence::Releases(strength.semantics) &&
+      HasPast(block->now[thread - block->first], state)) {
     return true;
   }
-  return std::any_of(state->releases.begin(), state->releases.end(), [&](const auto& release) {
+  return std::any_of(state.releases.begin(), state.releases.end(), [&](const auto& release) {
     return !release->is_access || release->address == address;
   });
 }
@@ -415,7 +421,7 @@ bool Ordering::Carries(ThreadId thread, AddressId address, const Strength& stren
 ReleaseList Ordering::ReleasesOf(ThreadId thread, AddressId address, const Strength& strength) {
   State* const state = Find(thread);
   if (state == nullptr || !strength.IsStrong()) return {};
-  if (coherence::Releases(strength.semantics) && (state->now != 0 || !state->past.empty())) {
+  if (coherence::Releases(strength.semantics) && HasPast(*EpochsOf(thread, 1), *state)) {
     Release release = *MakeRelease(thread, strength.scope);
     release.is_access = true;
     release.address = address;
@@ -505,11 +511,13 @@ void Ordering::Acquire(ThreadId thread, AddressId address, const Strength& stren
   }
 }
 
+bool Ordering::IsMulticast(AddressId address) const {
+  const AddressState* const state = FindAddress(address);
+  return state != nullptr && state->multicast;
+}
+
 bool Ordering::IsMulticastPair(AddressId a, AddressId b) const {
-  if (modes_.multicast != MulticastMode::kGuide) return false;
-  const AddressState* of_a = FindAddress(a);
-  const AddressState* of_b = FindAddress(b);
-  return (of_a != nullptr && of_a->multicast) != (of_b != nullptr && of_b->multicast);
+  return modes_.multicast == MulticastMode::kGuide && IsMulticast(a) != IsMulticast(b);
 }
 
 bool Ordering::IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& strength_a,
@@ -532,7 +540,7 @@ void Ordering::AppendTo(std::vector<uint64_t>* key) const {
     block.start.AppendTo(key);
     for (size_t i = 0; i < block.states.size(); ++i) {
       const State& state = block.states[i];
-      key->push_back((uint64_t{block.first} + i) << 32 | state.now);
+      key->push_back((uint64_t{block.first} + i) << 32 | block.now[i]);
       key->push_back(uint64_t{state.passed} << 32 | state.half);
       state.past.AppendTo(key);
       key->push_back(uint64_t{state.seen.size()} << 32 | state.releases.size());

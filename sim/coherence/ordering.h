@@ -101,6 +101,7 @@ class Ordering {
 
   // `multicast`: it stands for one location per device. `device`: whose mapping; -1: not known.
   void SetAddress(AddressId address, bool multicast, int device);
+  void ForgetAddress(AddressId address) { addresses_.erase(address); }
 
   // Starts threads with consecutive numbers, at one place. `past`: of all that was complete before.
   // Numbers are not used again before Forget.
@@ -112,7 +113,8 @@ class Ordering {
   void End(ThreadId first, Past* past);
   // The same, for numbers that are never compared at less than the scope of a GPU again.
   void EndAndLeave(ThreadId first, Past* past);
-  // griddepcontrol.wait: what the thread, and those started with it, waited for has this past.
+  // griddepcontrol.wait: what the thread waited for has this past. To those that started with it,
+  // it is a boundary too, behind what orders them after the thread.
   void Boundary(ThreadId thread, const Past& past);
   // Forgets all. Nothing may run.
   void Forget();
@@ -121,19 +123,19 @@ class Ordering {
 
   // A new access of the thread, which runs.
   Mark Next(ThreadId thread, AddressId address, Site site = 0) {
-    return Mark{thread, ++Find(thread)->now, address, site};
-  }
-  // The same, if the thread runs.
-  bool TryNext(ThreadId thread, AddressId address, Site site, Mark* mark) {
-    State* const state = Find(thread);
-    if (state == nullptr) return false;
-    *mark = Mark{thread, ++state->now, address, site};
-    return true;
+    return Mark{thread, ++*EpochsOf(thread, 1), address, site};
   }
   // The last one of the thread; none: a mark of epoch 0.
   Mark Last(ThreadId thread, AddressId address, Site site = 0) const {
-    const State* const state = Find(thread);
-    return Mark{thread, state == nullptr ? 0 : state->now, address, site};
+    const Block* const block = FindBlock(thread);
+    return Mark{thread, block == nullptr ? 0 : block->now[thread - block->first], address, site};
+  }
+  // The epochs of the last accesses of `threads` threads from `first` on, for who makes the next
+  // ones of many. Null: not all of them run and started together.
+  Epoch* EpochsOf(ThreadId first, uint32_t threads) {
+    Block* const block = FindBlock(first);
+    if (block == nullptr || threads > block->threads - (first - block->first)) return nullptr;
+    return &block->now[first - block->first];
   }
   // Whether `earlier` comes before an access that `thread` makes now through `address`, as the
   // memory model preserves it; Reached: by base causality, whatever the address.
@@ -179,6 +181,7 @@ class Ordering {
   // Whether accesses of the same bytes are morally strong.
   bool IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& strength_a, ThreadId b,
                        AddressId address_b, const Strength& strength_b) const;
+  bool IsMulticast(AddressId address) const;
   bool IsMulticastPair(AddressId a, AddressId b) const;
   int DeviceOf(AddressId address) const;
   // Where the thread runs, or ran; null: not known.
@@ -200,7 +203,6 @@ class Ordering {
     bool acquired = false;  // is in the past of the thread
   };
   struct State {
-    Epoch now = 0;
     Epoch passed = 0;  // own accesses before the last alias fence
     Epoch half = 0;
     uint32_t made = 0;  // releases
@@ -212,8 +214,9 @@ class Ordering {
     ThreadId first = 0;
     uint32_t threads = 0;
     Place place;
-    Clock start;         // what was complete when they started
-    Clock::Range ended;  // most of it
+    Clock start;             // what was complete when they started
+    Clock::Range ended;      // most of it
+    std::vector<Epoch> now;  // the accesses of each, counted
     std::vector<State> states;
   };
   struct AddressState {
@@ -257,6 +260,7 @@ class Ordering {
   void FenceSequential(ThreadId first, uint32_t lanes, Scope scope);
   bool RunsAny(ThreadId first, ThreadId last) const;
   void Coarsen(Past* past) const;
+  static bool HasPast(Epoch now, const State& state) { return now != 0 || !state.past.empty(); }
   static void Join(Past* past, const Release& release);
   void Acquire(State* state, Seen* seen) const;
   void Remember(State* state, std::shared_ptr<const Release> release);

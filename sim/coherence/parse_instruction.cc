@@ -274,6 +274,8 @@ absl::Status ProgramBuilder::ParseAccess(absl::string_view opcode, Parts parts,
   if (std::count(parts.list.begin(), parts.list.end(), "nc") != 0) {
     return absl::UnimplementedError("ld.global.nc is outside of the model (R13)");
   }
+  // The scope of the device is what the others have where none is said.
+  if (multimem) parts.list.insert(parts.list.begin(), "sys");
   const absl::Status modifiers = ParseModifiers(parts.list, out);
   return modifiers.ok() ? ParseOperands(rest, multimem, has_result, thread, out) : modifiers;
 }

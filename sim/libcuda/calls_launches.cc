@@ -1,6 +1,5 @@
 // Launches.
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,44 +16,6 @@ namespace {
 constexpr uint64_t kEnd = 0;            // CU_LAUNCH_PARAM_END
 constexpr uint64_t kBufferPointer = 1;  // CU_LAUNCH_PARAM_BUFFER_POINTER
 constexpr uint64_t kBufferSize = 2;     // CU_LAUNCH_PARAM_BUFFER_SIZE
-
-// CUlaunchAttributeID, as far as it matters here.
-enum LaunchAttribute : int {
-  kIgnore = 0,
-  kAccessPolicyWindow = 1,
-  kCooperative = 2,
-  kSynchronizationPolicy = 3,
-  kClusterDimension = 4,
-  kClusterSchedulingPolicy = 5,
-  kProgrammaticStreamSerialization = 6,
-  kPriority = 8,
-  kMemSyncDomainMap = 9,
-  kMemSyncDomain = 10,
-  kPreferredClusterDimension = 11,
-  kPreferredSharedMemoryCarveout = 14,
-  kNvlinkUtilCentricScheduling = 16,
-};
-
-struct CUlaunchAttribute {
-  int id;
-  char pad[4];
-  union {
-    char bytes[64];
-    int cooperative;
-    struct {
-      unsigned int x, y, z;
-    } cluster;
-  } value;
-};
-
-struct CUlaunchConfig {
-  unsigned int grid_x, grid_y, grid_z;
-  unsigned int block_x, block_y, block_z;
-  unsigned int shared_bytes;
-  CUstream stream;
-  CUlaunchAttribute* attributes;
-  unsigned int attribute_count;
-};
 
 // Pointers to the arguments. `whole`: room for a buffer that is shorter than the parameters; the
 // driver takes it, and no program should.
@@ -125,21 +86,21 @@ DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int cou
   if (count != 0 && attributes == nullptr) return DriverCode::kInvalidValue;
   for (unsigned int i = 0; i < count; ++i) {
     switch (attributes[i].id) {
-      case kIgnore:
-      case kAccessPolicyWindow:
-      case kCooperative:
-      case kSynchronizationPolicy:
-      case kClusterSchedulingPolicy:
-      case kProgrammaticStreamSerialization:
-      case kPriority:
-      case kMemSyncDomainMap:
-      case kMemSyncDomain:
-      case kPreferredClusterDimension:
-      case kPreferredSharedMemoryCarveout:
-      case kNvlinkUtilCentricScheduling:
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
         continue;
-      case kClusterDimension: {
-        const auto& cluster = attributes[i].value.cluster;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+        const auto& cluster = attributes[i].value.clusterDim;
         if (cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1) continue;
         return DriverCode::kNotSupported;
       }
@@ -196,19 +157,23 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
   if (config == nullptr) {
     return EnterInContext(site, [&](Machine&, Context&) { return NullPointer(site); });
   }
-  const DriverCode attributes = CheckAttributes(config->attributes, config->attribute_count);
+  const DriverCode attributes = CheckAttributes(config->attrs, config->numAttrs);
   if (attributes != DriverCode::kSuccess) {
     return EnterInContext(site, [&](Machine&, Context&) { return attributes; });
   }
-  const LaunchConfig sizes{{config->grid_x, config->grid_y, config->grid_z},
-                           {config->block_x, config->block_y, config->block_z},
-                           config->shared_bytes};
-  const CUlaunchAttribute* const begin = config->attributes;
-  const bool cooperative =
-      std::any_of(begin, begin + config->attribute_count, [](const CUlaunchAttribute& attribute) {
-        return attribute.id == kCooperative && attribute.value.cooperative != 0;
-      });
-  return Launch(site, function, sizes, config->stream, cooperative, parameters, extra);
+  LaunchConfig launch{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                      {config->blockDimX, config->blockDimY, config->blockDimZ},
+                      config->sharedMemBytes};
+  bool cooperative = false;
+  for (unsigned int i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttributeValue& value = config->attrs[i].value;
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+      cooperative |= value.cooperative != 0;
+    } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      launch.programmatic_stream_serialization = value.programmaticStreamSerializationAllowed != 0;
+    }
+  }
+  return Launch(site, function, launch, config->hStream, cooperative, parameters, extra);
 }
 TWINMMU_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 

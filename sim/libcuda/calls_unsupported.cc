@@ -21,19 +21,9 @@ TWINMMU_UNSUPPORTED(cuMemAllocAsync)
 TWINMMU_ALIAS(cuMemAllocAsync_ptsz, cuMemAllocAsync);
 TWINMMU_UNSUPPORTED(cuMemFreeAsync)
 TWINMMU_ALIAS(cuMemFreeAsync_ptsz, cuMemFreeAsync);
-TWINMMU_UNSUPPORTED(cuMemGetHandleForAddressRange)
 TWINMMU_UNSUPPORTED(cuIpcGetMemHandle)
 TWINMMU_UNSUPPORTED(cuIpcOpenMemHandle_v2)
 TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
 TWINMMU_UNSUPPORTED(cuIpcCloseMemHandle)
-
-TWINMMU_UNSUPPORTED(cuMemMapArrayAsync)
-TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
-TWINMMU_UNSUPPORTED(cuMulticastCreate)
-TWINMMU_UNSUPPORTED(cuMulticastAddDevice)
-TWINMMU_UNSUPPORTED(cuMulticastBindMem)
-TWINMMU_UNSUPPORTED(cuMulticastBindAddr)
-TWINMMU_UNSUPPORTED(cuMulticastUnbind)
-TWINMMU_UNSUPPORTED(cuMulticastGetGranularity)
 
 }  // namespace twinmmu::libcuda

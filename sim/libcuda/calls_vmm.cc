@@ -201,4 +201,22 @@ extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* ha
   });
 }
 
+extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
+                                                  CUmemRangeHandleType handleType,
+                                                  unsigned long long flags) {
+  const CallSite site = TWINMMU_HERE(cuMemGetHandleForAddressRange);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (handle == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<int> descriptor = machine.vmm.GetHandleForAddressRange(
+        context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
+    if (!descriptor.ok()) return ToResult(descriptor.status());
+    std::memcpy(handle, &*descriptor, sizeof(int));
+    const bool again = machine.exported.Add(*descriptor);
+    const auto number = static_cast<uint64_t>(*descriptor);
+    if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
+    machine.report.AddObject(ObjectKind::kDescriptor, number);
+    return CUDA_SUCCESS;
+  });
+}
+
 }  // namespace twinmmu::libcuda

@@ -52,6 +52,7 @@ Machine::Machine(std::unique_ptr<Simulator> made, Report* report_of_process)
       simulator(std::move(made)),
       vmm(**simulator->vmm()),
       executor(**simulator->executor()),
+      multicast(**simulator->multicast()),
       contexts(simulator->profile().device_count()) {
   report.SetWindow(simulator->window().base);
 }

@@ -32,6 +32,7 @@ struct Machine {
   std::unique_ptr<Simulator> simulator;
   Vmm& vmm;
   Executor& executor;
+  Multicast& multicast;
   Contexts contexts;
   Streams streams;
   Modules modules;

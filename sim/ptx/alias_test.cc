@@ -98,6 +98,44 @@ TEST_F(StaleAliasTest, LoadsNewValuesBehindAnAliasFence) {
   EXPECT_THAT(Hazards(), IsEmpty());
 }
 
+// The halves of it are an alias fence together, in this order, and neither is one alone.
+TEST_F(StaleAliasTest, TakesBothHalvesForAnAliasFence) {
+  const std::string release = "fence.proxy.alias.release.sys; ";
+  const std::string acquire = "fence.proxy.alias.acquire.sys; ";
+  uint32_t value = 0;
+  const auto found = [&](const std::string& fences) {
+    grid_ = MakeGrid(
+        Load(Module(Body(absl::StrCat("st.global.u32 [%rd3], ", ++value, "; ", fences,
+                                      "ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;")),
+                    "9.4")),
+        Dim3(), Dim3(), {memory().value()});
+    grid_->StartAfter(past_);
+    EXPECT_EQ(grid_->Run(kEnough), Grid::State::kDone);
+    past_ = grid_->past();
+    return value - Read(0);
+  };
+  EXPECT_EQ(found(release + acquire), 0u);
+  EXPECT_THAT(Hazards(), IsEmpty());
+  EXPECT_EQ(found(release), 1u);
+  EXPECT_EQ(found(acquire), 1u);
+  EXPECT_EQ(found(acquire + release), 1u);
+}
+
+// They are there from PTX 9.4 on, and have no other form.
+TEST_F(AliasTest, KnowsTheFormsOfItsHalves) {
+  const auto error = [](const char* fence, const char* version) {
+    const auto parsed = Parse(Module(Kernel(absl::StrCat(fence, ";")), version));
+    return parsed.ok() ? Program::Make(*parsed).status() : parsed.status();
+  };
+  EXPECT_THAT(error("fence.proxy.alias.acquire.sys", "9.4"), IsOk());
+  EXPECT_THAT(std::string(error("fence.proxy.alias.release.sys", "9.3").message()),
+              HasSubstr("PTX 9.4"));
+  for (const char* fence : {"fence.proxy.alias.acquire", "fence.proxy.alias.release.gpu",
+                            "fence.proxy.alias.acq_rel.sys", "fence.proxy.alias.sys"}) {
+    EXPECT_EQ(error(fence, "9.4").code(), absl::StatusCode::kInvalidArgument) << fence;
+  }
+}
+
 // Through the address of the store it gives the new one anyway.
 TEST_F(StaleAliasTest, LoadsNewValuesThroughTheSameAddress) {
   EXPECT_EQ(ResultOf("st.global.u32 [%rd3], 7; ld.global.u32 %r2, [%rd3];\n"

@@ -1,6 +1,7 @@
 #include "sim/ptx/block.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -28,6 +29,7 @@ void Block::Start(uint64_t index) {
   index_.z = static_cast<uint32_t>(index / size.x / size.y);
   next_ = 0;
   live_threads_ = grid_.threads();
+  lets_next_start_ = false;
   std::fill(shared_.begin(), shared_.end(), 0);
   barriers_.fill(Barrier());
   fault_ = GridFault();
@@ -82,6 +84,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     polls_ += warp.polls;
     changes_ += warp.changes;
     instructions_ += warp.instructions;
+    if (std::exchange(stops_, false)) steps = 0;
     if (states_[i] == Warp::State::kFaulted) return State::kFaulted;
   }
   if (live_threads_ == 0) return State::kDone;
@@ -109,6 +112,18 @@ void Block::NoteDeadlock() {
                          absl::Hex(group.mask, absl::kZeroPad8), ", which wait elsewhere");
   }
   warp.Fault(GridFault::kDeadlock, group.lanes, words);
+}
+
+// --- The grids ahead and behind ------------------------------------------------------------------
+
+bool Block::LetNextStart() {
+  if (std::exchange(lets_next_start_, true)) return false;
+  stops_ = --*grid_.holding == 0;
+  return stops_;
+}
+
+void Block::PassGridWait(int warp, Lanes lanes) {
+  if (aliases().active() && !grid_.ahead.empty()) threads().Boundary(warp, lanes, grid_.ahead);
 }
 
 // --- Barriers ------------------------------------------------------------------------------------

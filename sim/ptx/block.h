@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_PTX_BLOCK_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -27,7 +28,10 @@ struct GridContext {
   const KernelCode* kernel = nullptr;
   uint64_t number = 0;  // of the grid
   uint32_t sms = 0;
-  coherence::Past before;  // what was complete before the grid started
+  coherence::Past before;                    // what was complete before the grid started
+  std::atomic<uint64_t>* holding = nullptr;  // blocks that do not let the next grid start
+  bool holds_waits = false;                  // the grid ahead goes on: griddepcontrol.wait waits
+  coherence::Past ahead;                     // what that has waited for, once it has
 
   uint32_t threads() const {
     const Dim3& block = launch->config.block;
@@ -95,6 +99,10 @@ class Block {
     bool all = true;
   };
   const Votes& votes(int barrier) const { return barriers_[barrier].votes; }
+  // The next grid may start, as far as this block is concerned. True: this was the last one.
+  bool LetNextStart();
+  // Lanes of `warp` are past griddepcontrol.wait.
+  void PassGridWait(int warp, Lanes lanes);
   // Lanes that waited for it go on.
   void Leave(int barrier, int warp, Lanes lanes);
 
@@ -119,6 +127,8 @@ class Block {
   std::vector<Warp::State> states_;
   size_t next_ = 0;  // warp
   uint32_t live_threads_ = 0;
+  bool lets_next_start_ = false;
+  bool stops_ = false;  // its slice ends
   std::vector<char> shared_;
   std::array<Barrier, kBarriers> barriers_;
   std::unique_ptr<BlockThreads> threads_;  // null until they are needed

@@ -31,6 +31,10 @@ void BlockThreads::Leave(int barrier, int warp, Lanes lanes) {
     Session(&monitor_).Leave(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
 }
 
+void BlockThreads::Boundary(int warp, Lanes lanes, const coherence::Past& past) {
+  if (known()) Session(&monitor_).Boundary(FirstOf(warp), lanes, past);
+}
+
 void BlockThreads::Meet(int warp, Lanes met, Lanes go_on) {
   if (!known()) return;
   Session session(&monitor_);

@@ -41,6 +41,8 @@ class BlockThreads {
   void Arrive(int barrier, int warp, Lanes lanes);
   void Leave(int barrier, int warp, Lanes lanes);
   void Close(int barrier) { meetings_[static_cast<size_t>(barrier)] = {}; }
+  // Lanes have waited for what is in `past`.
+  void Boundary(int warp, Lanes lanes, const coherence::Past& past);
   // `go_on` go on where all of `met` came together.
   void Meet(int warp, Lanes met, Lanes go_on);
 

@@ -49,7 +49,8 @@ class Decoder {
   using Method = void (Decoder::*)();
   static Method FindMethod(absl::string_view opcode);
 
-  // --- By opcode. decode.cc, decode_memory.cc, decode_flow.cc, decode_lanes.cc ---
+  // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_flow.cc,
+  // decode_lanes.cc ---
   void DecodeOne();
   void Computation();
   void Mov();
@@ -60,7 +61,9 @@ class Decoder {
   void Atom();
   void Red();
   void Atomic(bool gives_old);
+  void Multimem();
   void Fence();
+  void GridControl();
   void Ignored();
   void Discard();
   void Bra();
@@ -92,6 +95,13 @@ class Decoder {
   void TakeOrder(Order unsaid, coherence::Scope unsaid_scope, MemoryAccess* access);
   // No modifier, but `count` of the type that was taken.
   void TakeSize(Type type, int count, MemoryAccess* access);
+  // Of multimem, whose type was taken.
+  void TakeMulticastOrder(bool loads, bool changes, MemoryAccess* access);
+  int TakeMulticastCount(Type type);
+  // The elements of multimem in slots one behind the other; the first. Those that are read are
+  // copied there.
+  uint32_t MulticastSlots(const Operand& elements, Type type, int count, bool read);
+  void CopyFromMulticastSlots(uint32_t first, const Operand& elements, Type type);
 
   // --- Operands ---
   const Operand& At(size_t index);

@@ -144,6 +144,14 @@ void Decoder::Exit() {
   Emit(PerformExit);
 }
 
+void Decoder::GridControl() {
+  ExpectOperands(0, 0);
+  const int which = TakeOneOf({"launch_dependents", "wait"});
+  if (which < 0) return FailInvalid("it is neither .launch_dependents nor .wait");
+  if (module_.target < 90) return FailInvalid("it is there from sm_90 on");
+  Emit(which == 0 ? PerformLetNextStart : PerformGridWait);
+}
+
 void Decoder::Trap() {
   ExpectOperands(0, 0);
   Emit(PerformTrap);

@@ -258,13 +258,22 @@ void Decoder::Fence() {
   // membar is fence.sc.
   const int unsaid = instruction_->opcode == "membar" ? 0 : 1;
   step.memory.order = kOrders[said < 0 ? unsaid : said];
+  const bool whole_system = kind == FenceKind::kAlias && Take("sys");
   step.memory.strength = {SemanticsOf(step.memory.order), TakeScope(Scope::kSys)};
   TakeOneOf({"global", "shared::cta", "shared::cluster"});
   if (kind == FenceKind::kAlias && (module_.version < 75 || module_.target < 70)) {
     return FailInvalid("it is there from PTX 7.5 and sm_70 on");
   }
-  // Its halves came with PTX 9.4.
-  if (kind == FenceKind::kAlias && said >= 0) return FailInvalid("it has no such modifier");
+  if (kind == FenceKind::kAlias && (said >= 0 || whole_system)) {
+    const bool acquires = step.memory.order == Order::kAcquire;
+    if ((!acquires && step.memory.order != Order::kRelease) || said < 0 || !whole_system) {
+      return FailInvalid("the forms are fence.proxy.alias and .acquire.sys and .release.sys of it");
+    }
+    if (module_.version < 94 || module_.target < 90) {
+      return FailInvalid("this half of it is there from PTX 9.4 and sm_90 on");
+    }
+    kind = acquires ? FenceKind::kAliasAcquire : FenceKind::kAliasRelease;
+  }
   step.detail = static_cast<uint8_t>(kind);
   Emit(step);
 }

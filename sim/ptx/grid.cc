@@ -32,6 +32,8 @@ constexpr uint64_t kChunk = 2048;
 constexpr int kChunks = 64;
 // Turns of blocks that work, for each one more that begins.
 constexpr uint64_t kTurnsPerBegin = 16;
+// Blocks that are there at once while griddepcontrol.wait holds them.
+constexpr uint64_t kMostHeld = 16;
 
 }  // namespace
 
@@ -49,6 +51,8 @@ class Grid::Impl {
     context_.number = ++grids;
     const Dim3& size = launch_.config.grid;
     total_ = uint64_t{size.x} * size.y * size.z;
+    holding_ = total_;
+    context_.holding = &holding_;
     const auto limit = [&](const DeviceLimit& of) {
       return LimitOf(mmu_.profile, launch_.device, of);
     };
@@ -64,6 +68,18 @@ class Grid::Impl {
     context_.before = before;
     past_ = before;
   }
+
+  void HoldWaits() { context_.holds_waits = true; }
+  void ReleaseWaits(const coherence::Past& ahead) {
+    context_.holds_waits = false;
+    context_.ahead = ahead;
+    try {
+      past_.Join(ahead);
+    } catch (const std::bad_alloc&) {
+      NoteNoMemory();
+    }
+  }
+  bool LetsNextStart() const { return holding_ == 0; }
 
   State Run(uint64_t instructions) {
     if (fault_.kind != GridFault::kNone) return State::kFaulted;
@@ -107,11 +123,15 @@ class Grid::Impl {
         RunFor(&cache, std::move(block));
       }
     } catch (const std::bad_alloc&) {
-      const std::lock_guard lock(mutex_);
-      if (fault_.kind != GridFault::kNone) return;
-      fault_.kind = GridFault::kOutOfMemory;
-      fault_.kernel.swap(name_);
+      NoteNoMemory();
     }
+  }
+
+  void NoteNoMemory() {
+    const std::lock_guard lock(mutex_);
+    if (fault_.kind != GridFault::kNone) return;
+    fault_.kind = GridFault::kOutOfMemory;
+    fault_.kernel.swap(name_);
   }
 
   // A block to go on with, or an empty one, or null, to begin block *index. False: there is none
@@ -119,7 +139,9 @@ class Grid::Impl {
   bool TakeBlock(BlockPointer* block, uint64_t* index) {
     const std::lock_guard lock(mutex_);
     if (fault_.kind != GridFault::kNone || left_ <= 0) return false;
-    const bool can_begin = next_ < total_ && resident_ < most_resident_;
+    const uint64_t most =
+        context_.holds_waits ? std::min(kMostHeld, most_resident_) : most_resident_;
+    const bool can_begin = next_ < total_ && resident_ < most;
     if (can_begin && (parked_.empty() || begin_next_)) {
       begin_next_ = false;
       *index = next_++;
@@ -146,6 +168,9 @@ class Grid::Impl {
       state = block->Run(cache, kChunk);
       left_ -= static_cast<int64_t>(block->instructions());
       polls = block->polls() != 0 && block->changes() == 0;
+      if (state == Block::State::kDone) block->LetNextStart();
+      // The kernel behind this one is to start at once.
+      if (LetsNextStart() && !let_next_start_.exchange(true)) left_ = 0;
     }
     const std::lock_guard lock(mutex_);
     polls &= state == Block::State::kRunning;
@@ -169,7 +194,9 @@ class Grid::Impl {
   GridContext context_;
   uint64_t total_ = 0;
   uint64_t most_resident_ = 1;
-  std::atomic<int64_t> left_{0};  // thread-instructions of this slice
+  std::atomic<int64_t> left_{0};      // thread-instructions of this slice
+  std::atomic<uint64_t> holding_{0};  // blocks that do not let the next kernel start
+  std::atomic<bool> let_next_start_{false};
   UsedMappings used_;
 
   std::mutex mutex_;  // guards the rest
@@ -190,6 +217,9 @@ Grid::Grid(Mmu* mmu, Launch launch, int threads)
 Grid::~Grid() = default;
 
 void Grid::StartAfter(const coherence::Past& before) { impl_->StartAfter(before); }
+void Grid::HoldWaits() { impl_->HoldWaits(); }
+void Grid::ReleaseWaits(const coherence::Past& ahead) { impl_->ReleaseWaits(ahead); }
+bool Grid::LetsNextStart() const { return impl_->LetsNextStart(); }
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
 const coherence::Past& Grid::past() const { return impl_->past(); }

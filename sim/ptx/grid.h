@@ -25,6 +25,7 @@ struct Launch {
   LaunchConfig config;           // no dimension 0; within the limits of the device
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
   DeviceAddress image;           // where the program's variables lie
+  uint64_t call_number = 0;      // in the history of the machine
 };
 
 // Why a grid ended before its end.
@@ -33,6 +34,8 @@ struct GridFault {
     kNone,
     kIllegalAddress,  // nothing is mapped there, or the device has not the right
     kMisalignedAddress,
+    kMulticastAddress,    // an access of a multicast address that is not multimem
+    kNoMulticastAddress,  // multimem of an address that is no multicast one
     kIllegalInstruction,  // a construct that has no meaning when it is reached
     kTrap,
     kAssert,
@@ -71,11 +74,20 @@ class Grid {
 
   // Before the first Run: what was complete before the grid starts, for the monitor of aliases.
   void StartAfter(const coherence::Past& before);
+  // From now on griddepcontrol.wait waits, until ReleaseWaits says what it has waited for. Not
+  // while Run is.
+  void HoldWaits();
+  void ReleaseWaits(const coherence::Past& ahead);
 
   // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
   // way, and lets go of it now and then so that calls that change memory get their turn: what they
-  // take away is not there for the next access. Does not throw.
+  // take away is not there for the next access. A slice ends where LetsNextStart becomes true. Does
+  // not throw.
   State Run(uint64_t instructions);
+
+  // Whether each block has executed griddepcontrol.launch_dependents, or has ended. May be called
+  // while Run is.
+  bool LetsNextStart() const;
 
   // Once it is kFaulted.
   const GridFault& fault() const;

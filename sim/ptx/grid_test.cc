@@ -60,6 +60,35 @@ TEST_F(GridTest, FillsAndVerifies) {
   EXPECT_EQ(Read<uint64_t>(1), 5000u);
 }
 
+// A slice ends where all blocks let the next grid start.
+TEST_F(GridTest, StopsWhereTheNextOneMayStart) {
+  const auto program = Load(
+      Module(Kernel("mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd1, %rd3;\n"
+                    "griddepcontrol.launch_dependents; st.global.u32 [%rd3], 1;")));
+  const auto grid = MakeGrid(program, Dim3{3, 1, 1}, Dim3{64, 1, 1}, {memory().value()});
+  EXPECT_FALSE(grid->LetsNextStart());
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kRunning);
+  EXPECT_TRUE(grid->LetsNextStart());
+  EXPECT_EQ(Read(2), 0u);
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(Read(2), 1u);
+}
+
+// A wait that is held lets those threads go on that do not come to it, and few blocks begin.
+TEST_F(GridTest, HoldsThreadsAtAWait) {
+  const auto program =
+      Load(Module(Kernel("setp.eq.u32 %p1, %r1, 0; @%p1 griddepcontrol.wait;\n"
+                         "atom.global.add.u32 %r2, [%rd2], 1;")));
+  const auto grid = MakeGrid(program, Dim3{100, 1, 1}, Dim3{2, 1, 1}, {memory().value()});
+  grid->HoldWaits();
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
+  EXPECT_EQ(Read(0), 0u);
+  EXPECT_EQ(Read(1), 16u);
+  grid->ReleaseWaits(coherence::Past());
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_THAT(ReadAll(2), testing::ElementsAre(100u, 100u));
+}
+
 // A device of two multiprocessors, each of which holds one block.
 class SmallDeviceTest : public GridTest {
  protected:

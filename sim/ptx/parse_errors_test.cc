@@ -74,10 +74,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A version that is newer than what is known has a code of its own.
 TEST(Header, OfANewerVersionIsOutOfRange) {
-  EXPECT_THAT(Parse(".version 9.0 .target sm_90"), IsOk());
-  const absl::StatusOr<Module> module = Parse(".version 9.1 .target sm_90");
+  EXPECT_THAT(Parse(".version 9.4 .target sm_90"), IsOk());
+  const absl::StatusOr<Module> module = Parse(".version 9.5 .target sm_90");
   EXPECT_THAT(module, StatusIs(absl::StatusCode::kOutOfRange));
-  EXPECT_THAT(MessageOf(module), HasSubstr("the version of this PTX is 9.1"));
+  EXPECT_THAT(MessageOf(module), HasSubstr("the version of this PTX is 9.5"));
 }
 
 class WrongModule : public testing::TestWithParam<Wrong> {};

@@ -11,7 +11,7 @@
 namespace twinmmu::ptx {
 namespace {
 
-constexpr int kNewestVersion = 90;
+constexpr int kNewestVersion = 94;  // of what came after 9.0, the halves of the alias fence
 // Of Module::files, which has a place for each number.
 constexpr uint64_t kMostFiles = 65535;
 // So that an int holds each line, column and index.
@@ -57,7 +57,8 @@ void Parser::Version() {
   if (module_.version > kNewestVersion) {
     cursor_.FailWith(absl::StatusCode::kOutOfRange, number.position,
                      absl::StrCat("the version of this PTX is ", number.text,
-                                  ", the newest one that is known is 9.0"));
+                                  ", the newest one that is known is ", kNewestVersion / 10, ".",
+                                  kNewestVersion % 10));
   }
 }
 

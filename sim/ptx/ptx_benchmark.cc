@@ -33,17 +33,24 @@ std::string Kernel(const std::string& body) {
       body, "\nret;\n}\n");
 }
 
-// A machine with 1 GiB at memory(), which may have a second address.
+// What has two addresses.
+enum Aliased { kNothing, kMemory, kOtherMemory };
+
+// A machine with 1 GiB at memory().
 class Machine {
  public:
-  explicit Machine(bool aliased = false) {
+  explicit Machine(Aliased aliased = kNothing) {
     range_ = *vmm_.AddressReserve(GiB(1));
-    const auto handle = vmm_.Create(GiB(1), {}, 0);
+    auto handle = vmm_.Create(GiB(1), {}, 0);
     const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};
     if (!vmm_.Map(range_, *handle, Bytes(0), 0).ok() || !vmm_.SetAccess(range_, grants).ok()) {
       std::abort();
     }
-    if (!aliased) return;
+    if (aliased == kNothing) return;
+    if (aliased == kOtherMemory) {
+      handle = vmm_.Create(GiB(1), {}, 0);
+      if (!vmm_.Map(*vmm_.AddressReserve(GiB(1)), *handle, Bytes(0), 0).ok()) std::abort();
+    }
     if (!vmm_.Map(*vmm_.AddressReserve(GiB(1)), *handle, Bytes(0), 0).ok()) std::abort();
   }
   uint64_t memory() const { return range_.base.value(); }
@@ -125,9 +132,9 @@ void BM_Fill(benchmark::State& state) {
 BENCHMARK(BM_Fill)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
 // The same of 16 MiB, and a loop that loads, adds, and stores again: of memory with one address,
-// and with two.
+// with two, and with one beside other memory with two.
 void BM_Aliased(benchmark::State& state, const char* body) {
-  Machine machine(state.range(0) != 0);
+  Machine machine(static_cast<Aliased>(state.range(0)));
   const std::string loop = absl::StrCat(
       "mul.wide.u32 %rd4, %r4, 4; mov.u32 %r6, %r3;\nL: ", body,
       "add.s64 %rd3, %rd3, %rd4; add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, 4194304;\n",
@@ -136,13 +143,11 @@ void BM_Aliased(benchmark::State& state, const char* body) {
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 22);
 }
 BENCHMARK_CAPTURE(BM_Aliased, Fill, "st.global.u32 [%rd3], %r6;\n")
-    ->Arg(0)
-    ->Arg(1)
+    ->DenseRange(kNothing, kOtherMemory)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Aliased, Increment,
                   "ld.global.u32 %r7, [%rd3]; add.u32 %r7, %r7, 1; st.global.u32 [%rd3], %r7;\n")
-    ->Arg(0)
-    ->Arg(1)
+    ->DenseRange(kNothing, kOtherMemory)
     ->Unit(benchmark::kMillisecond);
 
 // Threads that do one thing each: 2^20 of them.

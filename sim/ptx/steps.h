@@ -31,10 +31,18 @@ Perform FindStore(Type type, int width);
 // operands: the old value, the address, the operand, and of cas the value to store. Null: PTX has
 // no such form.
 Perform FindAtomic(absl::string_view operation, Type type);
+// Accesses of multicast addresses. operands: the address, then the first slot of the elements,
+// whose slots lie one behind the other. `wide_sums`: those of f16 and bf16 are f32. Null: no such
+// form.
+Perform FindMulticastLoad(absl::string_view operation, Type type, bool wide_sums);
+Perform FindMulticastStore(Type type);
+Perform FindMulticastChange(absl::string_view operation, Type type);
 // detail: FenceKind; memory.order and .strength: of kMemory.
 enum class FenceKind : uint8_t {
-  kMemory,      // fence, membar
-  kAlias,       // fence.proxy.alias
+  kMemory,        // fence, membar
+  kAlias,         // fence.proxy.alias
+  kAliasAcquire,  // its halves, fence.proxy.alias.acquire.sys
+  kAliasRelease,
   kOtherProxy,  // none that has accesses here
 };
 Flow PerformFence(Warp& warp, const Step& step, Lanes lanes);
@@ -52,6 +60,9 @@ Flow PerformReturn(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformExit(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformTrap(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformSleep(Warp& warp, const Step& step, Lanes lanes);
+// griddepcontrol.launch_dependents, .wait
+Flow PerformLetNextStart(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformGridWait(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformNothing(Warp& warp, const Step& step, Lanes lanes);
 // operands: the slot; detail: the Special.
 Flow PerformReadSpecial(Warp& warp, const Step& step, Lanes lanes);

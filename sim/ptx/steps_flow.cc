@@ -97,6 +97,24 @@ Flow PerformSleep(Warp& warp, const Step&, Lanes lanes) {
   return Flow::kYield;
 }
 
+Flow PerformLetNextStart(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0 || !warp.block().LetNextStart()) return Flow::kNext;
+  ++warp.running().pc;
+  return Flow::kYield;
+}
+
+Flow PerformGridWait(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  Block& block = warp.block();
+  if (!block.grid().holds_waits) {
+    block.PassGridWait(warp.number(), lanes);
+    return Flow::kNext;
+  }
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  ++warp.polls;
+  return Flow::kYield;
+}
+
 Flow PerformNothing(Warp&, const Step&, Lanes) { return Flow::kNext; }
 
 Flow PerformReadSpecial(Warp& warp, const Step& step, Lanes) {

@@ -25,6 +25,10 @@ void TellFence(Warp& warp, const Step& step, Lanes lanes) {
                            step.memory.order == Order::kSequential);
     case FenceKind::kAlias:
       return session.AliasFence(first, lanes);
+    case FenceKind::kAliasAcquire:
+      return session.AliasAcquireFence(first, lanes);
+    case FenceKind::kAliasRelease:
+      return session.AliasReleaseFence(first, lanes);
     case FenceKind::kOtherProxy:
       break;
   }
@@ -76,9 +80,13 @@ __attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& st
 template <typename M, typename R>
 __attribute__((noinline)) void ReadTold(Warp& warp, const Step& step, Lanes lanes,
                                         const LaneMemory& memory) {
+  Telling telling(&warp, step);
+  if (telling.BeforeAll(memory, /*writes=*/false)) {
+    ReadLanes<M, R>(warp, step, lanes, memory);
+    return;
+  }
   alignas(kMaxAccess) char older[kLanes][kMaxAccess];
   LaneMemory from;
-  Telling telling(&warp, step);
   ForEachLane(lanes, [&](int lane) {
     from[lane] = const_cast<char*>(telling.Load(lane, memory[lane], older[lane]));
   });
@@ -89,6 +97,11 @@ template <typename M, typename R>
 __attribute__((noinline)) void WriteTold(Warp& warp, const Step& step, Lanes lanes,
                                          const LaneMemory& memory) {
   Telling telling(&warp, step);
+  if (telling.BeforeAll(memory, /*writes=*/true)) {
+    WriteLanes<M, R>(warp, step, lanes, memory);
+    telling.AfterStores(memory);
+    return;
+  }
   ForEachLane(lanes, [&](int lane) {
     telling.BeforeStore(lane, memory[lane]);
     WriteLanes<M, R>(warp, step, Lanes{1} << lane, memory);

@@ -16,7 +16,18 @@ class Telling {
  public:
   // After a Resolve for `step` that said Found::kTold.
   Telling(Warp* warp, const Step& step);
+  // Of one replica of a multicast address.
+  Telling(Warp* warp, const Step& step, const ToldLanes& told);
 
+  // Before all loads or stores of the step. True: they may be made as they are, and AfterStores is
+  // called behind stores. False: they are told and made lane by lane, as below.
+  bool BeforeAll(const LaneMemory& memory, bool writes) {
+    if (!told_.alike || told_.armed == 0 || lanes_ == 0) return lanes_ == 0;
+    return session_.BeforeAll(OfAll(), lanes_, memory.data(), writes);
+  }
+  void AfterStores(const LaneMemory& memory) {
+    if (lanes_ != 0) session_.AfterStores(OfAll(), lanes_, memory.data());
+  }
   // Before a load: where its bytes are, at `memory` or at `older`, where there is room for them.
   const char* Load(int lane, char* memory, char* older) {
     return Tells(lane) ? session_.Load(Of(lane, memory), older) : memory;
@@ -42,6 +53,13 @@ class Telling {
     access_.armed = (told_.armed >> lane & 1) != 0;
     access_.thread = first_ + static_cast<coherence::ThreadId>(lane);
     access_.address = told_.addresses[static_cast<size_t>(lane)];
+    return access_;
+  }
+  // What all lanes have in common.
+  const coherence::MonitoredAccess& OfAll() {
+    access_.armed = true;
+    access_.thread = first_;
+    access_.address = told_.addresses.front();
     return access_;
   }
 

@@ -71,8 +71,8 @@ class GridTest : public testing::Test {
     EXPECT_THAT(program, IsOk());
     return program.ok() ? *program : nullptr;
   }
-  static std::string Module(absl::string_view functions) {
-    return absl::StrCat(".version 8.0\n.target sm_90\n.address_size 64\n", functions);
+  static std::string Module(absl::string_view functions, absl::string_view version = "8.1") {
+    return absl::StrCat(".version ", version, "\n.target sm_90\n.address_size 64\n", functions);
   }
   // A kernel `k` whose parameter, the address of the memory, is in %rd1, %tid.x in %r1, and whose
   // own word, by %tid.x, is at %rd2. Line 1 of `body` is line 11 of the module.

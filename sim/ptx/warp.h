@@ -33,8 +33,17 @@ enum class Found : uint8_t {
 // Of which ones, and what of them.
 struct ToldLanes {
   Lanes lanes = 0;
-  Lanes armed = 0;  // memory that has several mappings
+  Lanes armed = 0;     // memory that has several mappings
+  bool alike = false;  // all of them go to one address's memory
   std::array<coherence::AddressId, kLanes> addresses;
+};
+
+// An access of multicast addresses goes to one replica on each device: this is what it does on one
+// of them, in the lanes whose address has it.
+struct ReplicaLanes {
+  Lanes lanes = 0;
+  LaneMemory memory;
+  ToldLanes told;  // none: the monitor of aliases is not to be told
 };
 
 // One activation of a function, for those lanes of a warp that called it from one place of one
@@ -122,6 +131,10 @@ class Warp {
   Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
   // After it said kTold.
   const ToldLanes& told() const { return told_; }
+  // The same of an access of multicast addresses: the replicas, in the order of their devices,
+  // until the next call. None: a fault, which is noted.
+  const std::vector<ReplicaLanes>& ResolveMulticast(const MemoryAccess& access,
+                                                    uint32_t address_slot, Lanes lanes);
 
   // Copies bytes at a generic address that `lane` may read; false: it may not, which is no fault.
   bool Read(uint64_t address, void* to, uint32_t size, int lane);
@@ -152,10 +165,12 @@ class Warp {
   Found Tell(const TranslationCache::Span& span, Lanes lanes);
   Found TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
   void FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address);
+  bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
 
   Block& block_;
   const int number_;
   ToldLanes told_;
+  std::vector<ReplicaLanes> replicas_;
   Lanes live_ = 0;
   Group groups_[kLanes];  // [0] is the running one
   int group_count_ = 0;

@@ -110,7 +110,9 @@ Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lan
     if ((lanes >> lane & 1) == 0) continue;
     char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &told);
     if (host == nullptr) {
-      FaultAt(GridFault::kIllegalAddress, lane, access, addresses[lane]);
+      const bool multicast = block_.grid().mmu->IsMulticast(DeviceAddress(addresses[lane]));
+      FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
+              addresses[lane]);
       return Found::kFault;
     }
     (*memory)[lane] = host;
@@ -123,6 +125,7 @@ Found Warp::Tell(const TranslationCache::Span& span, Lanes lanes) {
   if (!block_.aliases().active()) return Found::kMemory;
   told_.lanes = lanes;
   told_.armed = span.armed ? lanes : 0;
+  told_.alike = true;
   told_.addresses.fill(span.address_id);
   return Found::kTold;
 }
@@ -132,6 +135,7 @@ Found Warp::TellSome(const MemoryAccess& access, const uint64_t* addresses, Lane
   if (!block_.aliases().active()) return Found::kMemory;
   told_.lanes = 0;
   told_.armed = 0;
+  told_.alike = false;
   ForEachLane(lanes, [&](int lane) {
     const Lanes bit = Lanes{1} << lane;
     uint64_t address = addresses[lane];

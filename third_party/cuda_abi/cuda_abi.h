@@ -25,17 +25,29 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUarray_st;
+struct CUmipmappedArray_st;
 using CUcontext = CUctx_st*;
 using CUstream = CUstream_st*;
 using CUevent = CUevent_st*;
 using CUmodule = CUmod_st*;
 using CUfunction = CUfunc_st*;
+using CUarray = CUarray_st*;
+using CUmipmappedArray = CUmipmappedArray_st*;
 
 using CUmemLocationType = int;
 using CUmemAccess_flags = int;
 using CUmemAllocationType = int;
 using CUmemAllocationHandleType = int;
 using CUmemAllocationGranularity_flags = int;
+using CUmemRangeHandleType = int;
+using CUmulticastGranularity_flags = int;
+using CUarray_format = int;
+using CUmemorytype = int;
+using CUresourcetype = int;
+using CUarraySparseSubresourceType = int;
+using CUmemOperationType = int;
+using CUmemHandleType = int;
 using CUdevice_attribute = int;
 using CUpointer_attribute = int;
 
@@ -66,6 +78,97 @@ struct CUmemFabricHandle {
   unsigned char data[64];
 };
 
+struct CUmulticastObjectProp {
+  unsigned int numDevices;
+  size_t size;
+  unsigned long long handleTypes;
+  unsigned long long flags;
+};
+
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  size_t Width;
+  size_t Height;
+  size_t Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+};
+
+struct CUDA_ARRAY_SPARSE_PROPERTIES {
+  struct {
+    unsigned int width;
+    unsigned int height;
+    unsigned int depth;
+  } tileExtent;
+  unsigned int miptailFirstLevel;
+  unsigned long long miptailSize;
+  unsigned int flags;
+  unsigned int reserved[4];
+};
+
+struct CUarrayMapInfo {
+  CUresourcetype resourceType;
+  union {
+    CUmipmappedArray mipmap;
+    CUarray array;
+  } resource;
+  CUarraySparseSubresourceType subresourceType;
+  union {
+    struct {
+      unsigned int level;
+      unsigned int layer;
+      unsigned int offsetX;
+      unsigned int offsetY;
+      unsigned int offsetZ;
+      unsigned int extentWidth;
+      unsigned int extentHeight;
+      unsigned int extentDepth;
+    } sparseLevel;
+    struct {
+      unsigned int layer;
+      unsigned long long offset;
+      unsigned long long size;
+    } miptail;
+  } subresource;
+  CUmemOperationType memOperationType;
+  CUmemHandleType memHandleType;
+  union {
+    CUmemGenericAllocationHandle memHandle;
+  } memHandle;
+  unsigned long long offset;
+  unsigned int deviceBitMask;
+  unsigned int flags;
+  unsigned int reserved[2];
+};
+
+struct CUDA_MEMCPY3D {
+  size_t srcXInBytes;
+  size_t srcY;
+  size_t srcZ;
+  size_t srcLOD;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void* reserved0;
+  size_t srcPitch;
+  size_t srcHeight;
+  size_t dstXInBytes;
+  size_t dstY;
+  size_t dstZ;
+  size_t dstLOD;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void* reserved1;
+  size_t dstPitch;
+  size_t dstHeight;
+  size_t WidthInBytes;
+  size_t Height;
+  size_t Depth;
+};
+
 struct CUuuid {
   char bytes[16];
 };
@@ -91,6 +194,14 @@ inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1;
 inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_FABRIC = 8;
 
+inline constexpr CUmemorytype CU_MEMORYTYPE_HOST = 1;
+inline constexpr CUmemorytype CU_MEMORYTYPE_ARRAY = 3;
+inline constexpr CUresourcetype CU_RESOURCE_TYPE_ARRAY = 0;
+inline constexpr CUresourcetype CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1;
+inline constexpr CUarraySparseSubresourceType CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1;
+inline constexpr CUmemHandleType CU_MEM_HANDLE_TYPE_GENERIC = 0;
+inline constexpr unsigned int CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL = 1;
+
 inline constexpr unsigned int CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned int CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned int CU_EVENT_BLOCKING_SYNC = 1;
@@ -115,6 +226,47 @@ inline constexpr CUdevice_P2PAttribute CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUP
 inline constexpr CUdevice_P2PAttribute CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4;
 inline constexpr CUdevice_P2PAttribute
     CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5;
+
+// Of launches.
+using CUlaunchAttributeID = int;
+union CUlaunchAttributeValue {
+  alignas(8) char pad[64];
+  int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
+};
+struct CUlaunchAttribute {
+  CUlaunchAttributeID id;
+  char pad[8 - sizeof(CUlaunchAttributeID)];
+  CUlaunchAttributeValue value;
+};
+struct CUlaunchConfig {
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute* attrs;
+  unsigned int numAttrs;
+};
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_IGNORE = 0;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY = 3;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 5;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PRIORITY = 8;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION = 11;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16;
 
 using CUjit_option = int;
 inline constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;

@@ -32,7 +32,27 @@ static_assert(offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable) == 
 static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
 static_assert(offsetof(CUmemAllocationProp, allocFlags.reserved) == 28);
 
+static_assert(sizeof(CUmulticastObjectProp) == 32 && alignof(CUmulticastObjectProp) == 8);
+static_assert(offsetof(CUmulticastObjectProp, numDevices) == 0);
+static_assert(offsetof(CUmulticastObjectProp, size) == 8);
+static_assert(offsetof(CUmulticastObjectProp, handleTypes) == 16);
+static_assert(offsetof(CUmulticastObjectProp, flags) == 24);
+
 static_assert(sizeof(CUmemFabricHandle) == 64 && alignof(CUmemFabricHandle) == 1);
+
+static_assert(sizeof(CUlaunchAttribute) == 72 && offsetof(CUlaunchAttribute, value) == 8);
+static_assert(sizeof(CUlaunchConfig) == 56 && alignof(CUlaunchConfig) == 8);
+static_assert(offsetof(CUlaunchConfig, blockDimX) == 12);
+static_assert(offsetof(CUlaunchConfig, sharedMemBytes) == 24);
+static_assert(offsetof(CUlaunchConfig, hStream) == 32);
+static_assert(offsetof(CUlaunchConfig, attrs) == 40);
+static_assert(offsetof(CUlaunchConfig, numAttrs) == 48);
+static_assert(sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40 && sizeof(CUDA_MEMCPY3D) == 200);
+static_assert(sizeof(CUDA_ARRAY_SPARSE_PROPERTIES) == 48 && sizeof(CUarrayMapInfo) == 96);
+static_assert(offsetof(CUDA_ARRAY_SPARSE_PROPERTIES, miptailSize) == 16);
+static_assert(offsetof(CUarrayMapInfo, subresource) == 24);
+static_assert(offsetof(CUarrayMapInfo, memOperationType) == 56);
+static_assert(offsetof(CUarrayMapInfo, offset) == 72);
 
 static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_READY == 600);
 static_assert(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == 1 && CU_MEM_HANDLE_TYPE_FABRIC == 8);

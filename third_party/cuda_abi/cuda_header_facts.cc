@@ -40,6 +40,10 @@ CudaHeaderFacts FactsOfLayouts() {
   TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
   TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.usage);
   TWINMMU_SUBFIELD(CUmemAllocationProp, allocFlags.reserved);
+  TWINMMU_FIELD(CUmulticastObjectProp, numDevices);
+  TWINMMU_FIELD(CUmulticastObjectProp, size);
+  TWINMMU_FIELD(CUmulticastObjectProp, handleTypes);
+  TWINMMU_FIELD(CUmulticastObjectProp, flags);
   TWINMMU_FIELD(CUmemFabricHandle, data);
   TWINMMU_FIELD(CUuuid, bytes);
   return facts;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The C++ examples of the documents are those that are compiled and run as tests: the first of the
-# README is tools/examples/first_mapping.cc, and each of docs/testing.md stands, line for line, in
-# tools/examples/allocate_test.cc.
+# README is tools/examples/first_mapping.cc, each of docs/testing.md stands, line for line, in
+# tools/examples/allocate_test.cc, and each of docs/sharing.md in tools/examples/share_memory.cc.
 set -eu
 cd "$(dirname "$0")/../.."
 failed=0
@@ -9,15 +9,20 @@ if ! diff <(awk '/^```cpp$/ { f = 1; next } /^```$/ { if (f) exit } f' README.md
   echo "README.md: its first C++ example differs from tools/examples/first_mapping.cc (above: < README): make them the same"
   failed=1
 fi
-awk '
+# check_examples DOCUMENT SOURCE
+check_examples() {
+  awk -v document="$1" -v source="$2" '
 NR == FNR { code = code "\n" $0; next }
 /^```cpp$/ { inside = 1; example = ""; start = FNR; next }
 /^```$/ && inside {
   inside = 0
   if (index(code "\n", example "\n")) next
-  printf "docs/testing.md:%d: this example is not in tools/examples/allocate_test.cc: make them the same\n", start
+  printf "%s:%d: this example is not in %s: make them the same\n", document, start, source
   bad = 1
 }
 inside { example = example "\n" $0 }
-END { exit bad }' tools/examples/allocate_test.cc docs/testing.md || failed=1
+END { exit bad }' "$2" "$1" || failed=1
+}
+check_examples docs/testing.md tools/examples/allocate_test.cc
+check_examples docs/sharing.md tools/examples/share_memory.cc
 exit $failed

@@ -1,8 +1,6 @@
-/* Two processes share memory of a device: one creates it and sends a descriptor of it through a
- * socket, the other holds that. As long as it does, the memory stays, whatever the first one
- * releases.
- *
- * With the argument "import" the other process also maps the memory, and reads what is there. */
+/* Two processes share memory of a device. One creates it, exports it, and sends a descriptor of it
+ * through a socket; the other one imports it, and maps it for itself. Each sees what the other
+ * writes. The memory stays as long as one of them has it, whatever the first one releases. */
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,7 +13,8 @@
 
 #include "tools/examples/check.h"
 
-static const unsigned char kContent = 42;
+static const unsigned char kQuestion = 41;
+static const unsigned char kAnswer = 42;
 
 /* A byte to say that something is done, and a descriptor with it if that is not -1. */
 static void send_done(int socket, int descriptor) {
@@ -85,51 +84,41 @@ static void unmap_shared(CUdevice device, CUdeviceptr address) {
   CHECK(cuMemAddressFree(address, shared_size(device)));
 }
 
-/* Releases all of its own; returns the descriptor. */
-static int export_memory(CUdevice device) {
-  CUmemAllocationProp properties = memory_of(device);
-  CUmemGenericAllocationHandle handle;
-  CUdeviceptr address;
-  int descriptor = -1;
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  CHECK(cuMemCreate(&handle, shared_size(device), &properties, 0));
-  address = map_shared(device, handle);
-  CHECK(cuMemsetD8(address, kContent, shared_size(device)));
-  CHECK(cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                     0));
-  unmap_shared(device, address);
-  CHECK(cuMemRelease(handle));
-  return descriptor;
+static void write_all(CUdevice device, CUdeviceptr address, unsigned char content) {
+  CHECK(cuMemsetD8(address, content, shared_size(device)));
+  CHECK(cuCtxSynchronize()); /* Another process does not wait for the streams of this one. */
 }
 
-/* What the memory holds, seen from the other process. */
-static int import_memory(int descriptor) {
-  CUmemGenericAllocationHandle handle;
-  CUdeviceptr address;
-  CUdevice device;
+static unsigned char read_last(CUdevice device, CUdeviceptr address) {
   unsigned char content = 0;
-  CHECK(cuInit(0));
-  device = use_device(0);
-  CHECK(cuMemImportFromShareableHandle(&handle, (void*)(size_t)descriptor,
-                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-  address = map_shared(device, handle);
   CHECK(cuMemcpyDtoH(&content, address + shared_size(device) - 1, 1));
-  unmap_shared(device, address);
-  CHECK(cuMemRelease(handle));
-  CHECK(cuDevicePrimaryCtxRelease(device));
   return content;
 }
 
-static void hold_memory(int socket, int imports) {
-  const int descriptor = await_done(socket);
+static void import_memory(int socket) {
+  CUmemGenericAllocationHandle handle;
+  CUdeviceptr address;
+  CUdevice device;
+  int descriptor;
+  CHECK(cuInit(0));
+  device = use_device(0);
+  warm_up(device);
+  send_done(socket, -1);
+  descriptor = await_done(socket);
   EXPECT(descriptor != -1, "no descriptor came");
-  if (imports) {
-    EXPECT(import_memory(descriptor) == kContent, "the importer reads something else");
-  }
+  CHECK(cuMemImportFromShareableHandle(&handle, (void*)(size_t)descriptor,
+                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  close(descriptor);
+  address = map_shared(device, handle);
+  EXPECT(read_last(device, address) == kQuestion, "the importer reads something else");
+  write_all(device, address, kAnswer);
   send_done(socket, -1);
   await_done(socket);
-  close(descriptor);
+  unmap_shared(device, address);
+  CHECK(cuMemRelease(handle));
   send_done(socket, -1);
+  await_done(socket);
+  CHECK(cuDevicePrimaryCtxRelease(device));
 }
 
 /* In granules; waits a second at most for `expected`, as a driver may free memory a little later.
@@ -146,15 +135,26 @@ static size_t taken(size_t free_before, CUdevice device, size_t expected) {
   return granules;
 }
 
-static void share_memory(int socket) {
-  size_t before;
-  int descriptor;
+static void export_memory(int socket) {
+  CUmemAllocationProp properties;
+  CUmemGenericAllocationHandle handle;
+  CUdeviceptr address;
   CUdevice device;
+  size_t before;
+  int descriptor = -1;
   CHECK(cuInit(0));
   device = use_device(0);
   warm_up(device);
+  await_done(socket); /* Until the other process has its context, which takes memory, too. */
   before = free_memory();
-  descriptor = export_memory(device);
+
+  properties = memory_of(device);
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  CHECK(cuMemCreate(&handle, shared_size(device), &properties, 0));
+  address = map_shared(device, handle);
+  write_all(device, address, kQuestion);
+  CHECK(cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                     0));
   send_done(socket, descriptor);
 #ifndef PLANTED_BUG
   close(descriptor);
@@ -162,16 +162,21 @@ static void share_memory(int socket) {
   /* Wrong: sending is not giving away. The descriptor stays open here too, and keeps the memory. */
 #endif
   await_done(socket);
-  printf("all is released, the other process holds the memory: %zu granules taken\n",
+  EXPECT(read_last(device, address) == kAnswer, "the exporter reads something else");
+  printf("each process has read what the other one wrote\n");
+
+  unmap_shared(device, address);
+  CHECK(cuMemRelease(handle));
+  printf("all is released here, the other process has it mapped: %zu granules taken\n",
          taken(before, device, 4));
   send_done(socket, -1);
   await_done(socket);
   printf("the other process has let go: %zu granules taken\n", taken(before, device, 0));
+  send_done(socket, -1);
   CHECK(cuDevicePrimaryCtxRelease(device));
 }
 
-int main(int argc, char** argv) {
-  const int imports = argc > 1 && strcmp(argv[1], "import") == 0;
+int main(void) {
   int sockets[2];
   int status = 0;
   pid_t other;
@@ -180,13 +185,12 @@ int main(int argc, char** argv) {
   EXPECT(other != -1, "no process");
   if (other == 0) {
     close(sockets[0]);
-    hold_memory(sockets[1], imports);
+    import_memory(sockets[1]);
     return 0;
   }
   close(sockets[1]);
-  share_memory(sockets[0]);
+  export_memory(sockets[0]);
   close(sockets[0]);
   EXPECT(waitpid(other, &status, 0) == other && status == 0, "the other process failed");
-  if (imports) printf("the other process has read what was written\n");
   return 0;
 }

@@ -134,6 +134,11 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
                                   Address(line, "address"));
   } else if (call == "GetAddressRange") {
     (void)vmm.GetAddressRange(Device(line), Address(line, "address"));
+  } else if (call == "GetHandleForAddressRange") {
+    const auto type = static_cast<RangeHandleType>(Whole(line.at("type")).get<uint32_t>());
+    const auto descriptor =
+        vmm.GetHandleForAddressRange(Device(line), Range(line), type, Number(line, "flags"));
+    if (descriptor.ok()) descriptors_.push_back(*descriptor);
   } else {
     return absl::NotFoundError(call);
   }

@@ -36,4 +36,8 @@ absl::StatusOr<Executor*> RecordingDriver::executor() {
   return executor_.get();
 }
 
+absl::StatusOr<Multicast*> RecordingDriver::multicast() {
+  return absl::UnimplementedError("calls of multicast objects cannot be recorded");
+}
+
 }  // namespace twinmmu

@@ -48,6 +48,8 @@ class RecordingDriver : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
+  // Unimplemented: a recording has no lines for multicast objects, and could not be played without.
+  absl::StatusOr<Multicast*> multicast() override;
 
  private:
   std::unique_ptr<Driver> target_;

@@ -170,6 +170,7 @@ class RecordingExecutor : public ForwardingExecutor {
           line.Put("grid", Json{config.grid.x, config.grid.y, config.grid.z});
           line.Put("block", Json{config.block.x, config.block.y, config.block.z});
           line.PutNonzero("shared", config.dynamic_shared_bytes);
+          line.PutNonzero("early", config.programmatic_stream_serialization ? 1 : 0);
         },
         [&] { return ForwardingExecutor::Launch(stream, kernel, config, arguments); }, kNoResult);
   }

@@ -231,6 +231,19 @@ class RecordingVmm : public ForwardingVmm {
         [&] { return ForwardingVmm::GetAddressRange(device, address); },
         [](LineWriter& line, const auto& range) { line.Put(*range); });
   }
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override {
+    return log_.Record(
+        "GetHandleForAddressRange",
+        [&](LineWriter& line) {
+          line.Put(range).Put("type", static_cast<uint32_t>(type)).Put("flags", flags).Put(device);
+        },
+        [&] { return ForwardingVmm::GetHandleForAddressRange(device, range, type, flags); },
+        [](LineWriter& line, const auto& descriptor) {
+          line.Put("descriptor",
+                   line.names().Add(Names::kDescriptor, static_cast<uint64_t>(*descriptor)));
+        });
+  }
 
  private:
   static void NewHandle(LineWriter& line, const absl::StatusOr<AllocationHandle>& handle) {

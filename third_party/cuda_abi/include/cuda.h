@@ -296,6 +296,18 @@ typedef struct CUmemAllocationProp_st {
   } allocFlags;
 } CUmemAllocationProp;
 
+typedef enum CUmulticastGranularity_flags_enum {
+  CU_MULTICAST_GRANULARITY_MINIMUM = 0,
+  CU_MULTICAST_GRANULARITY_RECOMMENDED = 1
+} CUmulticastGranularity_flags;
+
+typedef struct CUmulticastObjectProp_st {
+  unsigned int numDevices;
+  size_t size;                    /* that each device can bind */
+  unsigned long long handleTypes; /* any of them, as bits */
+  unsigned long long flags;       /* must be 0 */
+} CUmulticastObjectProp;
+
 typedef enum CUmemAllocationGranularity_flags_enum {
   CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
   CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
@@ -492,6 +504,19 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
                                                 CUmemGenericAllocationHandle handle);
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address);
+
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle,
+                           const CUmulticastObjectProp* properties);
+CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice device);
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
+                            CUmemGenericAllocationHandle memory, size_t memory_offset, size_t size,
+                            unsigned long long flags);
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
+                             CUdeviceptr address, size_t size, unsigned long long flags);
+CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
+                           size_t size);
+CUresult cuMulticastGetGranularity(size_t* granularity, const CUmulticastObjectProp* properties,
+                                   CUmulticastGranularity_flags option);
 
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address);
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** values,

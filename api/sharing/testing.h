@@ -1,0 +1,92 @@
+// What the tests of this folder ask the system.
+
+#ifndef TWINMMU_API_SHARING_TESTING_H_
+#define TWINMMU_API_SHARING_TESTING_H_
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api/sharing/owned_descriptor.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+
+// How many descriptors this process has open. Makes none of the calls that a test lets fail.
+inline int OpenDescriptors() {
+  int count = 0;
+  DIR* const all = opendir("/proc/self/fd");
+  EXPECT_NE(all, nullptr);
+  while (all != nullptr && readdir(all) != nullptr) ++count;
+  if (all != nullptr) closedir(all);
+  return count;
+}
+
+inline bool IsOpen(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
+
+// A new file without a name, in the place of memory of a device.
+inline OwnedDescriptor NewFile() { return OwnedDescriptor(memfd_create("shared", MFD_CLOEXEC)); }
+
+// Two descriptors are of one file.
+inline bool IsSameFile(int one, int other) {
+  struct stat of_one = {};
+  struct stat of_other = {};
+  return fstat(one, &of_one) == 0 && fstat(other, &of_other) == 0 &&
+         of_one.st_ino == of_other.st_ino && of_one.st_dev == of_other.st_dev;
+}
+
+// Two connected sockets.
+struct Sockets {
+  explicit Sockets(int type = SOCK_STREAM) {
+    int numbers[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, numbers), 0);
+    here = OwnedDescriptor(numbers[0]);
+    there = OwnedDescriptor(numbers[1]);
+  }
+
+  OwnedDescriptor here;
+  OwnedDescriptor there;
+};
+
+// A process that does `work` and ends.
+template <typename Work>
+pid_t Start(const Work& work) {
+  const pid_t child = fork();
+  EXPECT_GE(child, 0);
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  return child;
+}
+inline void Await(pid_t child) {
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// As long as the object lives, no descriptor gets a number that is not open already. A sanitizer
+// needs one to look at objects: call nothing then but what is tested.
+class NoDescriptorLeft {
+ public:
+  NoDescriptorLeft() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &usual_), 0);
+    const OwnedDescriptor next(dup(STDERR_FILENO));
+    rlimit none = usual_;
+    none.rlim_cur = static_cast<rlim_t>(next.get());
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptorLeft() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &usual_), 0); }
+
+ private:
+  rlimit usual_ = {};
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_SHARING_TESTING_H_

@@ -1,0 +1,55 @@
+// MockMulticast: a Multicast whose calls a test expects and answers, with GoogleMock.
+//
+//   MockMulticast multicast;
+//   EXPECT_CALL(multicast, AddDevice(object, device)).WillOnce(Return(absl::OkStatus()));
+//
+// What nobody answers is an error, or DelegateTo's, as in api/testing/mock_vmm.h.
+
+#ifndef TWINMMU_API_TESTING_MOCK_MULTICAST_H_
+#define TWINMMU_API_TESTING_MOCK_MULTICAST_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/multicast.h"
+#include "gmock/gmock.h"
+
+namespace twinmmu {
+
+// Thread safety: as for MockVmm.
+class MockMulticast : public Multicast {
+ public:
+  // A call without an answer is Unimplemented, and the message names it.
+  MockMulticast();
+
+  // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
+  // nobody, as in the beginning.
+  void DelegateTo(Multicast* target) { target_ = target; }
+
+  using Multicast::BindAddress;
+  using Multicast::BindMemory;
+
+  MOCK_METHOD(absl::StatusOr<Bytes>, GetGranularity,
+              (const MulticastProperties& properties, Granularity option), (override));
+  MOCK_METHOD(absl::StatusOr<AllocationHandle>, Create, (const MulticastProperties& properties),
+              (override));
+  MOCK_METHOD(absl::Status, AddDevice, (AllocationHandle object, DeviceOrdinal device), (override));
+  MOCK_METHOD(absl::Status, BindMemory,
+              (AllocationHandle object, Bytes offset, AllocationHandle memory, Bytes memory_offset,
+               Bytes size, uint64_t flags),
+              (override));
+  MOCK_METHOD(absl::Status, BindAddress,
+              (AllocationHandle object, Bytes offset, const AddressRange& range, uint64_t flags),
+              (override));
+  MOCK_METHOD(absl::Status, Unbind,
+              (AllocationHandle object, DeviceOrdinal device, Bytes offset, Bytes size),
+              (override));
+
+ private:
+  Multicast* target_ = nullptr;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_TESTING_MOCK_MULTICAST_H_

@@ -1,0 +1,65 @@
+#include "backend/cuda_multicast.h"
+
+#include "backend/abi.h"
+#include "backend/call.h"
+
+namespace twinmmu {
+namespace {
+
+cuda_abi::CUmulticastObjectProp PropOf(const MulticastProperties& properties) {
+  cuda_abi::CUmulticastObjectProp prop = {};
+  prop.numDevices = properties.device_count;
+  prop.size = properties.size.value();
+  prop.handleTypes = static_cast<uint64_t>(properties.handle_types);
+  prop.flags = properties.flags;
+  return prop;
+}
+
+}  // namespace
+
+absl::StatusOr<Bytes> CudaMulticast::GetGranularity(const MulticastProperties& properties,
+                                                    Granularity option) {
+  const cuda_abi::CUmulticastObjectProp prop = PropOf(properties);
+  size_t granularity = 0;
+  const absl::Status status = Call<Symbol::cuMulticastGetGranularity>(
+      table_, &granularity, &prop, static_cast<cuda_abi::CUmulticastGranularity_flags>(option));
+  if (!status.ok()) return status;
+  return Bytes(granularity);
+}
+
+absl::StatusOr<AllocationHandle> CudaMulticast::Create(const MulticastProperties& properties) {
+  const cuda_abi::CUmulticastObjectProp prop = PropOf(properties);
+  cuda_abi::CUmemGenericAllocationHandle handle = 0;
+  const absl::Status status = Call<Symbol::cuMulticastCreate>(table_, &handle, &prop);
+  if (!status.ok()) return status;
+  return AllocationHandle(handle);
+}
+
+absl::Status CudaMulticast::AddDevice(AllocationHandle object, DeviceOrdinal device) {
+  cuda_abi::CUdevice id = 0;
+  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
+  if (!status.ok()) return status;
+  return Call<Symbol::cuMulticastAddDevice>(table_, object, id);
+}
+
+absl::Status CudaMulticast::BindMemory(AllocationHandle object, Bytes offset,
+                                       AllocationHandle memory, Bytes memory_offset, Bytes size,
+                                       uint64_t flags) {
+  return Call<Symbol::cuMulticastBindMem>(table_, object, offset, memory, memory_offset, size,
+                                          flags);
+}
+
+absl::Status CudaMulticast::BindAddress(AllocationHandle object, Bytes offset,
+                                        const AddressRange& range, uint64_t flags) {
+  return Call<Symbol::cuMulticastBindAddr>(table_, object, offset, range.base, range.size, flags);
+}
+
+absl::Status CudaMulticast::Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
+                                   Bytes size) {
+  cuda_abi::CUdevice id = 0;
+  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
+  if (!status.ok()) return status;
+  return Call<Symbol::cuMulticastUnbind>(table_, object, id, offset, size);
+}
+
+}  // namespace twinmmu

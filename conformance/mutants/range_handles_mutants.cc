@@ -1,0 +1,80 @@
+// Mutants of cuMemGetHandleForAddressRange.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+
+MUTANT(DMABUF_1, GetHandleForAddressRange, "The descriptor is not open.") { return 1 << 20; }
+
+MUTANT(DMABUF_1, GetHandleForAddressRange, "Memory that nobody has a right to is refused.") {
+  if (AccessAt(range.base) == Access::kNone) return Refuse();
+  return Real::GetHandleForAddressRange(device, range, type, flags);
+}
+
+MUTANT(DMABUF_2, GetHandleForAddressRange, "Only whole granules are taken.") {
+  if (range.size % Granule() != Bytes(0)) return Refuse();
+  return Real::GetHandleForAddressRange(device, range, type, flags);
+}
+
+MUTANT(DMABUF_2, GetHandleForAddressRange, "Only what is inside one mapping is taken.") {
+  if (MappingsIn(range).size() > 1) return Refuse();
+  return Real::GetHandleForAddressRange(device, range, type, flags);
+}
+
+MUTANT(DMABUF_3, GetHandleForAddressRange, "A base inside a page is taken for its beginning.") {
+  const Bytes inside(range.base.value() % KiB(4).value());
+  const AddressRange pages{range.base - inside, range.size, Bytes(0)};
+  return Real::GetHandleForAddressRange(device, pages, type, flags);
+}
+
+MUTANT(DMABUF_3, GetHandleForAddressRange, "A size is rounded up to pages.") {
+  const Bytes size = KiB(4) * ((range.size.value() + KiB(4).value() - 1) / KiB(4).value());
+  const AddressRange pages{range.base, size, Bytes(0)};
+  return Real::GetHandleForAddressRange(device, pages, type, flags);
+}
+
+MUTANT(DMABUF_3, GetHandleForAddressRange, "Size 0 is a page.") {
+  const AddressRange page{range.base, range.size == Bytes(0) ? KiB(4) : range.size, Bytes(0)};
+  return Real::GetHandleForAddressRange(device, page, type, flags);
+}
+
+MUTANT(DMABUF_4, GetHandleForAddressRange, "Only the first page has to be mapped.") {
+  const AddressRange page{range.base, KiB(4), Bytes(0)};
+  const bool whole = range.size % KiB(4) == Bytes(0) && range.size != Bytes(0);
+  return Real::GetHandleForAddressRange(device, whole ? page : range, type, flags);
+}
+
+MUTANT(DMABUF_5, GetHandleForAddressRange, "The type is ignored.") {
+  return Real::GetHandleForAddressRange(device, range, RangeHandleType::kDmaBufFileDescriptor,
+                                        flags);
+}
+
+MUTANT(DMABUF_6, GetHandleForAddressRange, "The descriptor keeps nothing.") {
+  return open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+namespace {
+
+// Each descriptor has another one that nobody closes.
+class Duplicated : public Real {
+ public:
+  using Real::Real;
+  CALL_GetHandleForAddressRange() override {
+    const absl::StatusOr<int> given = Real::GetHandleForAddressRange(device, range, type, flags);
+    if (given.ok()) dup(*given);
+    return given;
+  }
+};
+
+}  // namespace
+
+MUTANT_CLASS(DMABUF_6, Duplicated, "The memory stays after the descriptor is closed.")
+
+MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags are ignored.") {
+  return Real::GetHandleForAddressRange(device, range, type, 0);
+}
+
+}  // namespace twinmmu::conformance

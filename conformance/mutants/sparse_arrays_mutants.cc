@@ -1,0 +1,248 @@
+// Mutants of sparse arrays.
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "conformance/mutants/mutant.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using Operations = std::vector<TileOperation>;
+
+// The operations, each changed by change(operation).
+template <typename Change>
+Operations Changed(absl::Span<const TileOperation> operations, const Change& change) {
+  Operations changed(operations.begin(), operations.end());
+  for (TileOperation& operation : changed) change(operation);
+  return changed;
+}
+
+}  // namespace
+
+MUTANT(SPARSE_1, GetArraySparseProperties, "A tile is twice as wide as it is.") {
+  auto found = Real::GetArraySparseProperties(array);
+  if (found.ok()) found->tile.x *= 2;
+  return found;
+}
+
+MUTANT(SPARSE_1, GetArraySparseProperties, "An array with tiles has a mip tail.") {
+  auto found = Real::GetArraySparseProperties(array);
+  if (found.ok()) found->mip_tail_size = KiB(64);
+  return found;
+}
+
+MUTANT(SPARSE_2, CreateArray, "Three channels are four.") {
+  ArrayDescriptor changed = descriptor;
+  if (changed.channels == 3) changed.channels = 4;
+  return Real::CreateArray(device, changed);
+}
+
+MUTANT(SPARSE_2, CreateArray, "One dimension is two.") {
+  ArrayDescriptor changed = descriptor;
+  if (changed.extent.y == 0) changed.extent.y = 1;
+  return Real::CreateArray(device, changed);
+}
+
+MUTANT(SPARSE_2, CreateArray, "Flags that do not go together are ignored.") {
+  ArrayDescriptor changed = descriptor;
+  changed.flags &= ~kArraySurface;
+  return Real::CreateArray(device, changed);
+}
+
+MUTANT(SPARSE_3, CopyArrayToHost, "An element that is not mapped is not read.") {
+  uint32_t value = 0;
+  const absl::Status status = Real::CopyArrayToHost(stream, &value, array, offset, extent);
+  if (!status.ok() || !Real::SynchronizeStream(stream).ok()) return status;
+  if (value != 0) std::memcpy(destination, &value, sizeof(value));
+  return status;
+}
+
+MUTANT(SPARSE_4, MapTiles, "All tiles of a list get the memory of the first.") {
+  return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) {
+                          operation.memory_offset = operations.front().memory_offset;
+                        }));
+}
+
+MUTANT(SPARSE_4, MapTiles, "Nothing is mapped.") { return Ok(); }
+
+namespace {
+
+// Each tile gets memory that no other tile has.
+class Apart : public Real {
+ public:
+  using Real::Real;
+  CALL_MapTiles() override {
+    return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) {
+                            operation.memory_offset = KiB(64) * next_++;
+                          }));
+  }
+
+ private:
+  uint64_t next_ = 0;
+};
+
+}  // namespace
+
+MUTANT_CLASS(SPARSE_5, Apart, "Tiles of one memory are apart.")
+
+MUTANT(SPARSE_6, MapTiles, "Unmapping does nothing.") {
+  Operations maps;
+  for (const TileOperation& operation : operations) {
+    if (operation.type == TileOperationType::kMap) maps.push_back(operation);
+  }
+  return maps.empty() ? Ok() : Real::MapTiles(stream, maps);
+}
+
+MUTANT_CLASS(SPARSE_6, Apart, "Memory that is mapped again is other memory.")
+
+MUTANT(SPARSE_7, MapTiles, "An offset inside a tile is taken for its beginning.") {
+  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
+                          if (operation.tiles.offset.x == 1) operation.tiles.offset.x = 0;
+                        }));
+}
+
+MUTANT(SPARSE_7, MapTiles, "An extent is rounded up to tiles.") {
+  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
+                          if (operation.tiles.extent.x == 64) operation.tiles.extent.x = 128;
+                        }));
+}
+
+MUTANT(SPARSE_7, MapTiles, "The edge of an array that ends inside a tile cannot be mapped.") {
+  for (const TileOperation& operation : operations) {
+    if (operation.tiles.extent.x == 44) return Refuse();
+  }
+  return Real::MapTiles(stream, operations);
+}
+
+MUTANT(SPARSE_8, MapTiles, "A memory offset inside a tile is rounded down.") {
+  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
+                          operation.memory_offset =
+                              operation.memory_offset - operation.memory_offset % KiB(64);
+                        }));
+}
+
+MUTANT(SPARSE_8, MapTiles, "Beyond the memory it begins anew.") {
+  return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) {
+                          const Bytes size = SizeOf(operation.memory);
+                          if (operation.memory_offset == size) operation.memory_offset = Bytes(0);
+                        }));
+}
+
+MUTANT(SPARSE_9, MapTiles, "The device mask is ignored.") {
+  return Real::MapTiles(
+      stream, Changed(operations, [](TileOperation& operation) { operation.device_mask = 1; }));
+}
+
+MUTANT(SPARSE_9, MapTiles, "Flags are ignored.") {
+  return Real::MapTiles(stream,
+                        Changed(operations, [](TileOperation& operation) { operation.flags = 0; }));
+}
+
+MUTANT(SPARSE_9, MapTiles, "An empty list is no error.") {
+  return operations.empty() ? Ok() : Real::MapTiles(stream, operations);
+}
+
+MUTANT(SPARSE_9, MapTiles, "An operation that does not exist unmaps.") {
+  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
+                          if (operation.type == TileOperationType::kMap) return;
+                          operation.type = TileOperationType::kUnmap;
+                        }));
+}
+
+MUTANT(SPARSE_10, MapTiles, "What comes before a refused operation is done.") {
+  for (const TileOperation& operation : operations) {
+    const absl::Status status = Real::MapTiles(stream, {operation});
+    if (!status.ok()) return status;
+  }
+  return Ok();
+}
+
+MUTANT(SPARSE_10, MapTiles, "A list is done from its end.") {
+  return Real::MapTiles(stream, Operations(operations.rbegin(), operations.rend()));
+}
+
+MUTANT(SPARSE_11, MapTiles, "The layer is ignored.") {
+  return Real::MapTiles(
+      stream, Changed(operations, [](TileOperation& operation) { operation.tiles.layer = 0; }));
+}
+
+namespace {
+
+// A pool that is released takes its tiles along.
+class ReleasedTiles : public Real {
+ public:
+  using Real::Real;
+  CALL_MapTiles() override {
+    for (TileOperation operation : operations) {
+      operation.type = TileOperationType::kUnmap;
+      undo_.push_back({stream, operation});
+    }
+    return Real::MapTiles(stream, operations);
+  }
+  CALL_Release() override {
+    for (const auto& [stream, operation] : undo_) {
+      if (operation.memory == handle) Real::MapTiles(stream, {operation}).IgnoreError();
+    }
+    return Real::Release(handle);
+  }
+
+ private:
+  std::vector<std::pair<Stream, TileOperation>> undo_;
+};
+
+}  // namespace
+
+MUTANT_CLASS(SPARSE_12, ReleasedTiles, "Tiles go with the last reference to their memory.")
+
+MUTANT(SPARSE_13, MapTiles, "Memory of no tile pool is mapped.") {
+  const absl::Status status = Real::MapTiles(stream, operations);
+  return operations.size() == 1 ? Ok() : status;
+}
+
+MUTANT(SPARSE_14, GetMipmappedArraySparseProperties, "The tail begins one level later.") {
+  auto found = Real::GetMipmappedArraySparseProperties(mipmap);
+  if (found.ok()) ++found->mip_tail_level;
+  return found;
+}
+
+MUTANT(SPARSE_14, GetLevel, "Beyond the last level is the last one.") {
+  const auto found = Real::GetLevel(mipmap, level);
+  return found.ok() ? found : Real::GetLevel(mipmap, 10);
+}
+
+MUTANT(SPARSE_14, MapTiles, "A mip tail is not mapped.") {
+  for (const TileOperation& operation : operations) {
+    if (operation.subresource == ArraySubresource::kMipTail && operation.mip_tail.layer == 0 &&
+        operation.mip_tail.offset == Bytes(0) && operation.mip_tail.size == KiB(64)) {
+      return Ok();
+    }
+  }
+  return Real::MapTiles(stream, operations);
+}
+
+MUTANT(SPARSE_15, GetArraySparseProperties, "Every array has sparse properties.") {
+  return SparseProperties{{128, 128, 1}, 0, Bytes(0), false};
+}
+
+MUTANT(SPARSE_16, CopyArrayToHost, "A box is cut at the edge.") {
+  ArrayExtent cut = extent;
+  if (offset.x < 1024 && offset.x + cut.x > 1024) cut.x = 1024 - offset.x;
+  return Real::CopyArrayToHost(stream, destination, array, offset, cut);
+}
+
+MUTANT(SPARSE_16, CopyHostToArray, "What is beyond the array is left out.") {
+  Real::CopyHostToArray(stream, array, offset, extent, source).IgnoreError();
+  return Ok();
+}
+
+MUTANT(SPARSE_17, MapTiles, "Maps take effect after the copies that follow.") {
+  const auto other = Real::CreateStream(stream.device());
+  if (!other.ok()) return other.status();
+  const absl::Status status = Real::MapTiles(*other, operations);
+  Real::DestroyStream(*other).IgnoreError();
+  return status;
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,121 @@
+#include "conformance/process_fixture.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "conformance/process_server.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
+
+}  // namespace
+
+void ProcessTest::SetUp() {
+  ConformanceTest::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto handle = vmm().Create(granule(), SharedProperties());
+  if (!IsCreatedAsTold(DeviceAttribute::kHandleTypePosixFileDescriptorSupported, handle.status())) {
+    GTEST_SKIP() << "memory cannot be shared by POSIX file descriptor";
+  }
+  ASSERT_THAT(vmm().Release(*handle), IsOk());
+  ASSERT_THAT(WarmUp(), IsOk());
+  if (SocketToStarter() < 0) return;
+  ProcessServer(&vmm(), &executor(), device()).Run(SocketToStarter());
+}
+
+void ProcessTest::TearDown() {
+  others_.clear();
+  ConformanceTest::TearDown();
+}
+
+// So that what a driver takes at first use is taken.
+absl::Status ProcessTest::WarmUp() {
+  const absl::StatusOr<AllocationHandle> handle = vmm().Create(granule(), properties());
+  if (!handle.ok()) return handle.status();
+  const absl::StatusOr<AddressRange> range = vmm().AddressReserve(granule());
+  if (!range.ok()) return range.status();
+  absl::Status status = vmm().Map(*range, *handle);
+  status.Update(Grant(*range, Access::kReadWrite));
+  status.Update(Write(*range, 1));
+  status.Update(vmm().Unmap(*range));
+  status.Update(vmm().AddressFree(*range));
+  status.Update(vmm().Release(*handle));
+  return status;
+}
+
+ProcessTest::Shared ProcessTest::Share(Bytes size) {
+  Shared shared;
+  const auto handle = vmm().Create(size, SharedProperties());
+  EXPECT_THAT(handle, IsOk());
+  if (!handle.ok()) return shared;
+  shared.handle = *handle;
+  shared.range = MapSomewhere(*handle, size);
+  const auto exported = vmm().ExportShareableHandle(*handle, kFd);
+  EXPECT_THAT(exported, IsOk());
+  if (exported.ok()) shared.descriptor = OwnedDescriptor(exported->file_descriptor);
+  return shared;
+}
+
+AddressRange ProcessTest::MapSomewhere(AllocationHandle handle, Bytes size) {
+  const auto range = vmm().AddressReserve(size);
+  EXPECT_THAT(range, IsOk());
+  if (!range.ok()) return {};
+  EXPECT_THAT(vmm().Map(*range, handle), IsOk());
+  EXPECT_THAT(Grant(*range, Access::kReadWrite), IsOk());
+  return *range;
+}
+
+void ProcessTest::Drop(Shared& shared) {
+  shared.descriptor.Close();
+  EXPECT_THAT(vmm().Unmap(shared.range), IsOk());
+  EXPECT_THAT(vmm().AddressFree(shared.range), IsOk());
+  EXPECT_THAT(vmm().Release(shared.handle), IsOk());
+}
+
+void ProcessTest::ExpectFreeSoon(Bytes expected) {
+  for (int tries = 0; tries < 200; ++tries) {
+    const auto info = vmm().GetMemoryInfo(device());
+    if (info.ok() && info->free == expected) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ExpectFree(device(), expected);
+}
+
+OtherProcess* ProcessTest::Start() {
+  absl::StatusOr<std::unique_ptr<OtherProcess>> other = OtherProcess::Start();
+  EXPECT_THAT(other, IsOk());
+  if (!other.ok()) return nullptr;
+  const absl::Status ready = (*other)->Do({Step::kReady});
+  EXPECT_THAT(ready, IsOk());
+  if (!ready.ok()) return nullptr;
+  RecordProperty(kOtherProcessProperty, "started");
+  others_.push_back(*std::move(other));
+  return others_.back().get();
+}
+
+absl::StatusOr<uint64_t> ProcessTest::Give(OtherProcess& other, const ShareableHandle& shareable,
+                                           Bytes size) {
+  const absl::StatusOr<uint64_t> memory = other.Send(shareable, size);
+  if (!memory.ok()) return memory;
+  absl::Status status = other.Do({Step::kImport, *memory});
+  if (status.ok()) status = other.Do({Step::kMap, *memory});
+  if (status.ok()) status = other.Do({Step::kGrant, *memory});
+  if (!status.ok()) return status;
+  return *memory;
+}
+
+void ProcessTest::ExpectHoldsIn(OtherProcess& other, uint64_t memory, uint32_t seed) {
+  EXPECT_THAT(other.Do({Step::kCheck, memory, seed}), IsOk());
+}
+
+int ProcessTest::OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(all), end(all)));
+}
+
+}  // namespace twinmmu::conformance
