@@ -89,6 +89,10 @@ absl::StatusOr<SparseArrays*> Simulator::sparse_arrays() { return &parts_->spars
 absl::StatusOr<ArrayDescriptor> Simulator::DescriptorOf(Array array) {
   return parts_->sparse_arrays.GetDescriptor(array);
 }
+absl::Status Simulator::CopyArrayBytes(Stream stream, Array array, const ArrayExtent& offset,
+                                       const ArrayExtent& extent, char* host, bool to_array) {
+  return parts_->sparse_arrays.CopyBytes(stream, array, offset, extent, host, to_array);
+}
 
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }

@@ -60,6 +60,10 @@ class Simulator : public Driver {
   // Calls of the driver beyond those of api/.
   // What an array is: cuArray3DGetDescriptor. InvalidArgument (INVALID_HANDLE): there is none.
   absl::StatusOr<ArrayDescriptor> DescriptorOf(Array array);
+  // cuMemcpy3DAsync between an array and `host`, where rows are packed. As CopyHostToArray and
+  // CopyArrayToHost of SparseArrays, but x of both is in bytes, and need be no whole elements.
+  absl::Status CopyArrayBytes(Stream stream, Array array, const ArrayExtent& offset,
+                              const ArrayExtent& extent, char* host, bool to_array);
   PlainCalls& plain();
   KernelCalls& kernels();
 

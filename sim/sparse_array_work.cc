@@ -226,16 +226,19 @@ absl::Status SimulatedSparseArrays::SubmitCopy(const char* call, Stream stream, 
     const ArrayLayout& layout = found->state->layout;
     const ArrayExtent& size = layout.level(found->level).extent;
     const uint64_t depth = layout.has_depth() ? size.z : layout.layers();
-    if (!IsInside(copy.offset.x, copy.extent.x, size.x) ||
+    const uint64_t unit = copy.in_bytes ? 1 : layout.element();
+    if (!IsInside(copy.offset.x, copy.extent.x, size.x * (layout.element() / unit)) ||
         !IsInside(copy.offset.y, copy.extent.y, size.y) ||
         !IsInside(copy.offset.z, copy.extent.z, depth)) {
       return InvalidValue(call, "the box reaches beyond the array of ", size.x, " x ", size.y,
                           " x ", depth);
     }
-    const uint64_t elements = copy.extent.x * copy.extent.y * copy.extent.z;
-    if (elements == 0) return absl::OkStatus();
-    const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)),
-                            Bytes(elements * layout.element()), Bytes(0)};
+    copy.in_bytes = true;
+    copy.offset.x *= unit;
+    copy.extent.x *= unit;
+    const Bytes bytes(copy.extent.x * copy.extent.y * copy.extent.z);
+    if (bytes == Bytes(0)) return absl::OkStatus();
+    const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)), bytes, Bytes(0)};
     const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(host)) ||
                             mmu_.plain.OverlapsDevices(host);
     if (copy.host == nullptr || of_devices) {
@@ -257,28 +260,42 @@ void SimulatedSparseArrays::Run(const Copy& copy) const {
     if (found == state.blocks.end()) return nullptr;
     return mmu_.memory[found->second.allocation].pages->backing.data() + found->second.offset;
   };
+  const uint64_t element = layout.element();
   char* host = copy.host;
   for (uint64_t z = copy.offset.z; z < copy.offset.z + copy.extent.z; ++z) {
     const uint64_t layer = layout.has_depth() ? 0 : z;
     for (uint64_t y = copy.offset.y; y < copy.offset.y + copy.extent.y; ++y) {
       for (uint64_t x = copy.offset.x; x < copy.offset.x + copy.extent.x;) {
         const ArrayLayout::Run run =
-            layout.RunAt(copy.level, layer, {x, y, layout.has_depth() ? z : 0});
-        const uint64_t count = std::min(run.elements, copy.offset.x + copy.extent.x - x);
-        const size_t bytes = count * layout.element();
+            layout.RunAt(copy.level, layer, {x / element, y, layout.has_depth() ? z : 0});
+        const uint64_t inside = x % element;  // of an element that is not copied whole
+        const size_t bytes =
+            std::min(run.elements * element - inside, copy.offset.x + copy.extent.x - x);
         char* const memory = memory_of(run.block);
         if (memory == nullptr) {
           if (!copy.to_array) std::memset(host, 0, bytes);
         } else if (copy.to_array) {
-          std::memcpy(memory + run.offset, host, bytes);
+          std::memcpy(memory + run.offset + inside, host, bytes);
         } else {
-          std::memcpy(host, memory + run.offset, bytes);
+          std::memcpy(host, memory + run.offset + inside, bytes);
         }
         host += bytes;
-        x += count;
+        x += bytes;
       }
     }
   }
+}
+
+absl::Status SimulatedSparseArrays::CopyBytes(Stream stream, Array array, const ArrayExtent& offset,
+                                              const ArrayExtent& extent, char* host,
+                                              bool to_array) {
+  Copy copy;
+  copy.offset = offset;
+  copy.extent = extent;
+  copy.in_bytes = true;
+  copy.host = host;
+  copy.to_array = to_array;
+  return SubmitCopy("cuMemcpy3DAsync", stream, array, copy);
 }
 
 absl::Status SimulatedSparseArrays::CopyHostToArray(Stream stream, Array array,

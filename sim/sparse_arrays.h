@@ -47,6 +47,10 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::Status CopyArrayToHost(Stream stream, void* destination, Array array,
                                const ArrayExtent& offset, const ArrayExtent& extent) override;
 
+  // Copies a box between an array and the host, like CopyHostToArray and CopyArrayToHost, but x of
+  // offset and extent are in bytes, and need be no whole elements.
+  absl::Status CopyBytes(Stream stream, Array array, const ArrayExtent& offset,
+                         const ArrayExtent& extent, char* host, bool to_array);
   // What array was made of. NotFound: none.
   absl::StatusOr<ArrayDescriptor> GetDescriptor(Array array);
   // The arrays that were not destroyed.
@@ -90,6 +94,7 @@ class SimulatedSparseArrays : public SparseArrays {
     uint32_t level = 0;
     ArrayExtent offset;
     ArrayExtent extent;
+    bool in_bytes = false;  // x of both; when it runs, always
     char* host = nullptr;
     bool to_array = false;
   };

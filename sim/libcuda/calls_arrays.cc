@@ -79,19 +79,16 @@ absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, 
   const absl::StatusOr<ArrayDescriptor> found = machine.simulator->DescriptorOf(array);
   if (!found.ok()) return found.status();
   const size_t element = ElementSize(*found).value();
-  const size_t x = to_array ? copy.dstXInBytes : copy.srcXInBytes;
-  const ArrayExtent offset{x / element, to_array ? copy.dstY : copy.srcY,
-                           to_array ? copy.dstZ : copy.srcZ};
-  const ArrayExtent extent{copy.WidthInBytes / element, copy.Height, copy.Depth};
-  const bool inside = IsInside(offset.x, extent.x, found->extent.x) &&
+  const ArrayExtent offset{to_array ? copy.dstXInBytes : copy.srcXInBytes,
+                           to_array ? copy.dstY : copy.srcY, to_array ? copy.dstZ : copy.srcZ};
+  const ArrayExtent extent{copy.WidthInBytes, copy.Height, copy.Depth};
+  const bool inside = IsInside(offset.x, extent.x, found->extent.x * element) &&
                       IsInside(offset.y, extent.y, std::max<size_t>(found->extent.y, 1)) &&
                       IsInside(offset.z, extent.z, std::max<size_t>(found->extent.z, 1));
-  const bool whole_elements = x % element == 0 && copy.WidthInBytes % element == 0;
-  if (!inside || !whole_elements) {
+  if (!inside) {
     return MakeDriverStatus({DriverCode::kInvalidValue, ErrorOrigin::kSimulator, "cuMemcpy3DAsync"},
-                            "the box is no whole elements of the array");
+                            "the box reaches beyond the array");
   }
-  SparseArrays& arrays = ArraysOf(machine);
   const size_t pitch_asked = to_array ? copy.srcPitch : copy.dstPitch;
   const size_t pitch = pitch_asked == 0 ? copy.WidthInBytes : pitch_asked;
   const size_t height_asked = to_array ? copy.srcHeight : copy.dstHeight;
@@ -100,11 +97,10 @@ absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, 
       to_array ? copy.srcZ * height + copy.srcY : copy.dstZ * height + copy.dstY;
   const size_t first_byte = first_row * pitch + (to_array ? copy.srcXInBytes : copy.dstXInBytes);
   const auto move = [&](const ArrayExtent& at, const ArrayExtent& size, size_t byte) {
-    const size_t where = first_byte + byte;
-    return to_array ? arrays.CopyHostToArray(stream, array, at, size,
-                                             static_cast<const char*>(copy.srcHost) + where)
-                    : arrays.CopyArrayToHost(stream, static_cast<char*>(copy.dstHost) + where,
-                                             array, at, size);
+    char* const host = to_array ? static_cast<char*>(const_cast<void*>(copy.srcHost))
+                                : static_cast<char*>(copy.dstHost);
+    return machine.simulator->CopyArrayBytes(stream, array, at, size, host + first_byte + byte,
+                                             to_array);
   };
   const bool packed = pitch == copy.WidthInBytes && (height == copy.Height || copy.Depth == 1);
   if (packed) return move(offset, extent, 0);
