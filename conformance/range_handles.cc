@@ -113,6 +113,9 @@ CONFORMANCE_TEST(RangeHandleTest, DMABUF_6, ADescriptorKeepsTheMemory) {
 CONFORMANCE_TEST(RangeHandleTest, DMABUF_7, GivesNoneByWayOfPcie) {
   ExpectRefused(DriverCode::kNotSupported, mapping(),
                 [&] { return Ask(mapping(), kDmaBuf, kRangeFlagPcie); });
+  ExpectRefused(DriverCode::kNotSupported, mapping(),
+                [&] { return Ask(mapping(), kDmaBuf, kRangeFlagPcie | 2); });
+  ExpectRefused(DriverCode::kInvalidValue, mapping(), [&] { return Ask(mapping(), kDmaBuf, 2); });
 }
 
 }  // namespace twinmmu::conformance

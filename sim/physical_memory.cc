@@ -64,6 +64,15 @@ void PhysicalMemory::Vacate(Bytes size, const Location& location) {
   capacity.used = capacity.used - size;
 }
 
+void PhysicalMemory::VacateBlock(uint64_t block, Bytes size, const Location& location) {
+  for (PinnedRange& range : pinned_ranges_) {
+    if (range.plain_block != block) continue;
+    range.kept = size;  // until it is found closed
+    return;
+  }
+  Vacate(size, location);
+}
+
 absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
                                                         const AllocationProperties& properties,
                                                         uint64_t call) {
@@ -195,14 +204,14 @@ void PhysicalMemory::Collect() {
   }
 }
 
-absl::StatusOr<int> PhysicalMemory::PinByDescriptor(std::vector<uint32_t> numbers, Bytes size,
-                                                    const Location& location, uint64_t call) {
-  absl::StatusOr<Backing> file = Backing::Make(BackingKind::kMemoryFile, size);
+absl::StatusOr<int> PhysicalMemory::PinByDescriptor(PinnedRange range) {
+  absl::StatusOr<Backing> file = Backing::Make(BackingKind::kMemoryFile, range.size);
   if (!file.ok()) return file.status();
-  const absl::StatusOr<int> descriptor = file->NewDescriptor();
+  range.file = *std::move(file);
+  const absl::StatusOr<int> descriptor = range.file.NewDescriptor();
   if (!descriptor.ok()) return descriptor;
   try {
-    pinned_ranges_.push_back({*std::move(file), std::move(numbers), size, location, call});
+    pinned_ranges_.push_back(std::move(range));
   } catch (const std::bad_alloc&) {
     close(*descriptor);
     throw;
@@ -221,6 +230,7 @@ void PhysicalMemory::UnpinClosedRanges() {
   // Comes back here when an allocation goes; what is closed is no longer in the list.
   for (const PinnedRange& range : closed) {
     for (const uint32_t number : range.allocations) Unpin(number);
+    if (range.kept != Bytes(0)) VacateBlock(range.plain_block, range.kept, range.location);
   }
 }
 

@@ -133,10 +133,19 @@ class PhysicalMemory {
   // A new descriptor of the pages. ResourceExhausted: the process can have no more, or the host has
   // no memory for the label.
   absl::StatusOr<int> Export(uint32_t number, uint64_t call);
-  // A new descriptor that pins these allocations as long as it is open, in any process. It leads to
-  // no memory. ResourceExhausted: the process can have no more.
-  absl::StatusOr<int> PinByDescriptor(std::vector<uint32_t> numbers, Bytes size,
-                                      const Location& location, uint64_t call);
+  // Memory that a descriptor pins.
+  struct PinnedRange {
+    Backing file;  // holds nothing: it tells whether the descriptor is open
+    std::vector<uint32_t> allocations;
+    uint64_t plain_block = 0;  // PlainAllocation::block_id; 0: no plain memory
+    Bytes kept;                // the room of that block, from when it was freed
+    Bytes size;
+    Location location;
+    uint64_t call = 0;
+  };
+  // A new descriptor that pins `range`, but for its file, as long as it is open, in any process. It
+  // leads to no memory. ResourceExhausted: the process can have no more.
+  absl::StatusOr<int> PinByDescriptor(PinnedRange range);
   // A name of the pages, which other machines of the fabric domain know, and without one this
   // machine only. Unlike a descriptor it keeps nothing. ResourceExhausted: the host refused.
   absl::StatusOr<FabricHandle> ExportFabric(uint32_t number);
@@ -157,6 +166,8 @@ class PhysicalMemory {
   // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
   void Occupy(Bytes size, const Location& location);
   void Vacate(Bytes size, const Location& location);
+  // The same for a block of plain memory, once no descriptor pins it.
+  void VacateBlock(uint64_t block, Bytes size, const Location& location);
 
   const FabricDomain& fabric() const { return domain_; }
 
@@ -183,14 +194,6 @@ class PhysicalMemory {
       }
     }
   }
-  // Memory that a descriptor pins.
-  struct PinnedRange {
-    Backing file;  // holds nothing: it tells whether the descriptor is open
-    std::vector<uint32_t> allocations;
-    Bytes size;
-    Location location;
-    uint64_t call = 0;
-  };
   // The same for the descriptors of PinByDescriptor: visit(range).
   template <typename Visit>
   void ForEachPinnedRange(const Visit& visit) const {

@@ -208,7 +208,7 @@ void PlainMemory::Free(DeviceAddress base) {
 void PlainMemory::RemoveBlock(Blocks::iterator block) {
   const std::optional<Location> location = LocationOf(block->second.place);
   const AddressRange range = block->second.range;
-  if (location.has_value()) physical_.Vacate(range.size, *location);
+  if (location.has_value()) physical_.VacateBlock(block->second.id, range.size, *location);
   if (block->second.place < devices_) space_.Free(*space_.Find(range.base));
   if (block->second.backing.Free()) {
     blocks_.erase(block);

@@ -14,14 +14,20 @@ namespace {
 
 constexpr Bytes kHostPage = KiB(4);
 
+// The plain memory of a device to whose pages all of `range` belongs; null: there is none.
+const PlainAllocation* FindPlainPages(const PlainMemory& memory, const AddressRange& range) {
+  const PlainAllocation* const found = memory.Find(range.base);
+  if (found == nullptr || !found->on_device()) return nullptr;
+  const Bytes rest = found->range.end() - range.base;
+  return range.size <= RoundUp(rest, kHostPage) ? found : nullptr;
+}
+
 }  // namespace
 
-// The allocations of `range`, all of one device; plain memory has none.
+// The allocations of `range`, all of one device.
 absl::StatusOr<std::vector<uint32_t>> SimulatedVmm::AllocationsOf(const char* call,
                                                                   const AddressRange& range) const {
   std::vector<uint32_t> numbers;
-  const PlainAllocation* const plain = mmu_.plain.FindAll(range);
-  if (plain != nullptr && plain->on_device()) return numbers;
   for (DeviceAddress address = range.base; address < range.end();) {
     const MappingRecord* const mapping = mmu_.MappingAt(address);
     if (mapping == nullptr) return InvalidValue(call, "nothing is mapped at ", ToString(address));
@@ -53,19 +59,30 @@ absl::StatusOr<int> SimulatedVmm::GetHandleForAddressRange(DeviceOrdinal device,
   if (type != RangeHandleType::kDmaBufFileDescriptor) {
     return InvalidValue(kCall, "there is no handle type ", static_cast<int>(type));
   }
-  if ((flags & ~kRangeFlagPcie) != 0) return InvalidValue(kCall, "there are no flags ", flags);
+  const bool by_pcie = (flags & kRangeFlagPcie) != 0;  // then nobody looks at the others
+  if (flags != 0 && !by_pcie) return InvalidValue(kCall, "there are no flags ", flags);
   if (!range.base.IsAligned(kHostPage) || range.size % kHostPage != Bytes(0) || range.empty()) {
     return InvalidValue(kCall, "range ", ToString(range), " is empty, or not of whole pages of ",
                         ToString(kHostPage));
   }
   const std::unique_lock lock(mmu_.mutex);
-  absl::StatusOr<std::vector<uint32_t>> numbers = AllocationsOf(kCall, range);
+  const PlainAllocation* const plain = FindPlainPages(mmu_.plain, range);
+  absl::StatusOr<std::vector<uint32_t>> numbers = std::vector<uint32_t>();
+  if (plain == nullptr) numbers = AllocationsOf(kCall, range);
   if (!numbers.ok()) return numbers.status();
-  if (flags != 0) {
+  if (by_pcie) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(device), " gives none by way of PCIe");
   }
-  const absl::StatusOr<int> descriptor = mmu_.memory.PinByDescriptor(
-      *std::move(numbers), range.size, Location::Device(device), call.number());
+  PhysicalMemory::PinnedRange pinned;
+  pinned.allocations = *std::move(numbers);
+  pinned.size = range.size;
+  pinned.location = Location::Device(device);
+  if (plain != nullptr) {
+    pinned.plain_block = plain->block_id;
+    pinned.location = Location::Device(plain->device);
+  }
+  pinned.call = call.number();
+  const absl::StatusOr<int> descriptor = mmu_.memory.PinByDescriptor(std::move(pinned));
   if (!descriptor.ok()) {
     return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());
   }

@@ -77,4 +77,14 @@ MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags are ignored.") {
   return Real::GetHandleForAddressRange(device, range, type, 0);
 }
 
+MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags that do not exist are taken for that of PCIe.") {
+  const uint64_t known = flags == 0 ? 0 : kRangeFlagPcie;
+  return Real::GetHandleForAddressRange(device, range, type, known);
+}
+
+MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags that do not exist are noticed before PCIe.") {
+  if ((flags & ~kRangeFlagPcie) != 0) return Refuse();
+  return Real::GetHandleForAddressRange(device, range, type, flags);
+}
+
 }  // namespace twinmmu::conformance
