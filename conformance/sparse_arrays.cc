@@ -56,7 +56,8 @@ class SparseArrayTest : public ConformanceTest {
   SparseArrays& arrays() { return *arrays_; }
   Array array() const { return array_; }
   AllocationHandle pool() const { return pool_; }
-  Bytes pool_size() const { return 2 * granule(); }
+  // Room for the tiles that a test uses, also where granules are small.
+  Bytes pool_size() const { return RoundUp(MiB(4), granule()); }
   Stream stream() const { return stream_; }
   const ArrayExtent& tile() const { return tile_; }
 
