@@ -53,6 +53,10 @@ std::string TextWithoutNumbers(const Diagnostic& diagnostic) {
   other.number = 0;
   other.message = Replace(diagnostic.message, CallNumber(),
                           [](const std::smatch&) { return std::string("a call"); });
+  // Why a descriptor is a foreign one only the simulator can see.
+  static const std::regex* const foreign =
+      new std::regex("(is not one of shared device memory): .*");
+  other.message = std::regex_replace(other.message, *foreign, "$1");
   other.history.clear();
   return ToString(other);
 }

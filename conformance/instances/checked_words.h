@@ -18,7 +18,8 @@ std::vector<std::string> Texts(absl::Span<const Diagnostic> diagnostics);
 // its first appearance.
 std::vector<std::string> TextsWithoutAddresses(absl::Span<const Diagnostic> diagnostics);
 
-// For where only one of the two numbers calls of an executor: without numbers and history.
+// For where only one of the two numbers calls of an executor: without numbers and history, and
+// without what a wrapper cannot see.
 std::string TextWithoutNumbers(const Diagnostic& diagnostic);
 // The sentence of the call that the message names; empty if the history does not have it.
 std::string CauseIn(const Diagnostic& diagnostic);
