@@ -239,10 +239,7 @@ class RecordingVmm : public ForwardingVmm {
           line.Put(range).Put("type", static_cast<uint32_t>(type)).Put("flags", flags).Put(device);
         },
         [&] { return ForwardingVmm::GetHandleForAddressRange(device, range, type, flags); },
-        [](LineWriter& line, const auto& descriptor) {
-          line.Put("descriptor",
-                   line.names().Add(Names::kDescriptor, static_cast<uint64_t>(*descriptor)));
-        });
+        [&](LineWriter& line, const auto& descriptor) { log_.AddDescriptor(line, *descriptor); });
   }
 
  private:
