@@ -1,12 +1,13 @@
 // A shareable handle on its way to another process, through a Unix socket: a file descriptor as
 // ancillary data, a fabric handle as its 64 bytes, and the size of the memory with either.
 //
-//   exporter                                        importer
-//   auto handle = vmm.ExportShareableHandle(        auto received = ReceiveShareableHandle(socket);
-//       allocation, kPosixFileDescriptor);          if (!received.ok()) return received.status();
-//   status = SendShareableHandle(                   auto allocation =
-//       socket, *handle, size); vmm.ImportShareableHandle(received->handle);
-//   close(handle->file_descriptor);                 // reserve and map received->size
+// The exporter:
+//   auto handle = vmm.ExportShareableHandle(allocation, HandleType::kPosixFileDescriptor);
+//   status = SendShareableHandle(socket, *handle, size);
+//   close(handle->file_descriptor);
+// The importer, which then reserves and maps received->size:
+//   auto received = ReceiveShareableHandle(socket);
+//   auto allocation = vmm.ImportShareableHandle(received->handle);
 //
 // Sockets are connected Unix sockets of type SOCK_STREAM or SOCK_SEQPACKET, such as socketpair()
 // makes, blocking or not, and stay the caller's. Datagram sockets are refused: their end does not
