@@ -27,13 +27,13 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
 
 bool TranslationCache::FindMulticast(DeviceAddress address, uint64_t size, Access access,
                                      Multicast* found) {
-  if (!mmu_.IsMulticast(address)) return false;
-  const PageRun run = mmu_.table.Find(mmu_.PageOf(address));
-  if (!Covers(run.entry.access(device_.value()), access)) return false;
+  const PageEntry entry = mmu_.At(address);
+  if (!entry.mapped() || !mmu_.mappings[entry.index()].multicast) return false;
+  if (!Covers(entry.access(device_.value()), access)) return false;
   found->replicas = mmu_.ReplicasAt(address, size);
   found->unbound = found->replicas.empty();
   if (found->unbound) return false;
-  found->address_id = mmu_.mappings[run.entry.index()].number;
+  found->address_id = mmu_.mappings[entry.index()].number;
   if (used_ != nullptr) used_->Add(found->address_id);
   return true;
 }

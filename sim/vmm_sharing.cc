@@ -1,33 +1,17 @@
 // Sharing: export to a descriptor and import from one.
 
-#include <unistd.h>
-
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "api/sharing/owned_descriptor.h"
 #include "sim/call_record.h"
 #include "sim/errors.h"
 #include "sim/memory_label.h"
 #include "sim/simulated_vmm.h"
 
 namespace twinmmu {
-namespace {
-
-// Closes a descriptor.
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() { close(descriptor_); }
-
- private:
-  const int descriptor_;
-};
-
-}  // namespace
 
 absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHandle handle,
                                                                     HandleType type,
@@ -176,8 +160,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFabric(const FabricHandle& 
   }
   const absl::StatusOr<int> opened = domain.Open(*name);
   if (!opened.ok()) return opened.status();
-  const OpenFile file(*opened);
-  return ImportFile(*opened, &*name, call);
+  const OwnedDescriptor file(*opened);
+  return ImportFile(file.get(), &*name, call);
 }
 
 }  // namespace twinmmu

@@ -86,12 +86,6 @@ class AliasMonitor::Impl {
   void AfterRangeLoad(const MonitoredAccess& access, uint64_t size, char* copied);
   void BeforeRangeStore(const MonitoredAccess& access, uint64_t size);
   void AfterRangeStore(const MonitoredAccess& access, uint64_t size);
-  void Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential) {
-    Try([&] {
-      if (strength.scope != Scope::kCta) InvalidateCache(first);
-      ordering_.Fence(first, lanes, strength, sequential);
-    });
-  }
   void InvalidateCache(ThreadId thread) {
     if (options_.policy == Policy::kL1) caches_.Invalidate(SmOf(thread));
   }
