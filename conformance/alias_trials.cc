@@ -5,7 +5,7 @@
 namespace twinmmu::conformance {
 
 uint64_t AliasRounds(const Traits& traits, AliasPartners partners) {
-  const uint64_t most = traits.interprets_kernels ? 1'000 : 100'000;
+  const uint64_t most = traits.interprets_kernels ? 300 : 100'000;
   switch (partners) {
     case AliasPartners::kOfABlock:
       break;

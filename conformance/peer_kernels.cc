@@ -182,7 +182,7 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_16, NoAtomicAdditionOfTwoDevicesIsLost) {
   if (!LoadKernels()) return;
   const bool may_lose = traits().loses_aliased_atomics;
   const uint32_t blocks = may_lose ? 2 : traits().interprets_kernels ? 4 : 16;
-  const uint32_t rounds = may_lose ? 4 : traits().interprets_kernels ? 16 : 64;
+  const uint32_t rounds = may_lose ? 4 : traits().interprets_kernels ? 8 : 64;
   const uint32_t all = 7 + 2 * blocks * Kernels::kThreadsPerBlock * rounds;
   for (const AddressRange& memory : {own_memory(), peer_memory()}) {
     ASSERT_NO_FATAL_FAILURE(MapAlias(memory));

@@ -328,14 +328,11 @@ bool ViewMachine::StoreAtomic(Ordering* ordering, LocationId id, ThreadId thread
 bool ViewMachine::MayReadAtomically(const Ordering& ordering, LocationId id, ThreadId thread,
                                     AddressId address, const Strength& strength, int source) const {
   const Location& location = Find(id);
-  for (const Write& write : location.writes) {
-    if (!ordering.IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, thread,
-                                  address, strength)) {
-      continue;
-    }
-    if (source == kInitialWrite || HasBit(write.before, source)) return false;
-  }
-  return true;
+  return std::none_of(location.writes.begin(), location.writes.end(), [&](const Write& write) {
+    return (source == kInitialWrite || HasBit(write.before, source)) &&
+           ordering.IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, thread,
+                                    address, strength);
+  });
 }
 
 std::vector<uint64_t> ViewMachine::FinalValues(LocationId id) const {
