@@ -4,20 +4,20 @@ _C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"]
 _LIBRARY = "//sim/libcuda:libcuda.so.1"
 _TOOL = "//tools:twinmmu"
 
-def _program(name, src, defines):
+def _program(name, srcs, defines):
     native.cc_binary(
         name = name,
-        srcs = [src, "check.h"],
+        srcs = srcs + ["check.h"],
         additional_linker_inputs = [_LIBRARY],
-        copts = _C_FLAGS if src.endswith(".c") else [],
+        copts = _C_FLAGS if srcs[0].endswith(".c") else [],
         # By its name alone, so that the machine's own driver is found where there is one.
         linkopts = ["$(location %s)" % _LIBRARY],
         local_defines = defines,
         deps = ["//third_party/cuda_abi:cuda_header"],
     )
 
-def driver_program(src, exit_code, bug, gpus = 1):
-    """The program of a source file, and <name>_wrong with its planted bug.
+def driver_program(src, exit_code, bug, gpus = 1, more = []):
+    """The program of a source file, and of `more`, and <name>_wrong with its planted bug.
 
     <name>_test: on the simulated driver the program prints what <name>.golden holds, and the report
     has nothing to say. <name>_gpu_test: it prints the same on a machine with GPUs.
@@ -25,8 +25,8 @@ def driver_program(src, exit_code, bug, gpus = 1):
     did not notice itself that anything is wrong.
     """
     name = src.rpartition(".")[0]
-    _program(name, src, [])
-    _program(name + "_wrong", src, ["PLANTED_BUG"])
+    _program(name, [src] + more, [])
+    _program(name + "_wrong", [src] + more, ["PLANTED_BUG"])
     native.sh_test(
         name = name + "_test",
         size = "small",
