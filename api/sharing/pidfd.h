@@ -10,7 +10,8 @@
 
 namespace twinmmu {
 
-// A duplicate of the descriptor that has the number `descriptor` in process `pid`, closed on exec:
+// A duplicate of the descriptor that has the number `descriptor` in process `pid`, closed on exec,
+// and never 0, which no driver imports:
 //
 //   auto taken = ReceiveByPidfd(pid, number);
 //   if (!taken.ok()) return taken.status();

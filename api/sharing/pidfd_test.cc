@@ -66,6 +66,15 @@ TEST_F(PidfdTest, TakesTheFile) {
   EXPECT_STREQ(content, "shared");
 }
 
+// A driver takes descriptor 0 for a null pointer. Even where that number is free, another one is
+// given: the process itself has it meanwhile.
+TEST_F(PidfdTest, ADescriptorIsNeverZero) {
+  const WithoutStandardInput closed;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const OwnedDescriptor taken, ReceiveByPidfd(child(), number()));
+  EXPECT_GT(taken.get(), 0);
+  EXPECT_FALSE(IsOpen(0));
+}
+
 // A process that has ended is not found.
 TEST_F(PidfdTest, AProcessThatEndedIsNotFound) {
   End();

@@ -205,6 +205,14 @@ absl::Status CheckSender(const ReceiveOptions& options, const std::optional<ucre
   return absl::PermissionDeniedError(text);
 }
 
+// The same file under a number other than 0, which a driver takes for a null pointer [SHARE-13]; a
+// process without standard input gets that number first. Holds nothing, and errno says why, if
+// there is no other.
+OwnedDescriptor AboveZero(OwnedDescriptor descriptor) {
+  if (descriptor.get() != 0) return descriptor;
+  return OwnedDescriptor(fcntl(0, F_DUPFD_CLOEXEC, 1));
+}
+
 // A message as it comes in, piece by piece.
 class Incoming {
  public:
@@ -245,19 +253,24 @@ class Incoming {
     return true;
   }
 
-  ReceivedMemory Take() {
+  absl::StatusOr<ReceivedMemory> Take() {
     ReceivedMemory memory;
     memory.handle.type = static_cast<HandleType>(message_.type);
     memory.handle.fabric = message_.fabric;
     memory.size = Bytes(message_.size);
     if (!ancillary_.descriptors.empty()) {
-      memory.descriptor = std::move(ancillary_.descriptors.front());
+      memory.descriptor = AboveZero(std::move(ancillary_.descriptors.front()));
+      if (!memory.descriptor.is_open()) return NoNumber(errno);
       memory.handle.file_descriptor = memory.descriptor.get();
     }
     return memory;
   }
 
  private:
+  static absl::Status NoNumber(int error) {
+    return SystemError("a shareable handle came, and its descriptor could not be taken", error);
+  }
+
   absl::Status Ended() const { return Gone(socket_, absl::StrCat(Progress(), " came")); }
 
   absl::Status Check(size_t bytes, int flags) {
@@ -267,9 +280,7 @@ class Incoming {
     }
     received_ += bytes;
     // A descriptor that cannot get a number does not come at all; the message is not to blame.
-    if ((flags & MSG_CTRUNC) != 0) {
-      return SystemError("a shareable handle came, and its descriptor could not be taken", EMFILE);
-    }
+    if ((flags & MSG_CTRUNC) != 0) return NoNumber(EMFILE);
     const auto flaw = Flaw(message_, received_, ancillary_.descriptors.size());
     if (flaw.has_value()) return NotAHandle(socket_, *flaw);
     const bool is_longer = (flags & MSG_TRUNC) != 0;

@@ -69,8 +69,8 @@ struct ReceivedMemory {
   // As the sender says; Vmm::Map needs it, and no driver tells it. One that is wrong is refused
   // there.
   Bytes size;
-  // Owns handle.file_descriptor, which is closed on exec; holds nothing for other types. May be
-  // closed after the import: the allocation then lives by the handle alone. [SHARE-7]
+  // Owns handle.file_descriptor, which is never 0, and is closed on exec; holds nothing for other
+  // types. May be closed after the import: the allocation then lives by the handle alone. [SHARE-7]
   OwnedDescriptor descriptor;
 };
 

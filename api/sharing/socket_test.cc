@@ -205,8 +205,13 @@ TEST_P(SocketTest, SignalsDoNotDisturb) {
   ASSERT_EQ(sigaction(SIGALRM, &handler, &usual), 0);
   const itimerval often = {{0, 2000}, {0, 2000}};
   ASSERT_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
-  const auto start = std::chrono::steady_clock::now();
+  auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(ReceiveShareableHandle(there(), {kShort, {}, {}}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, kShort);
+  while (SendShareableHandle(here(), Fabric(), MiB(2), {milliseconds(0)}).ok()) continue;
+  start = std::chrono::steady_clock::now();
+  EXPECT_THAT(SendShareableHandle(here(), Fabric(), MiB(2), {kShort}),
               StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_GE(std::chrono::steady_clock::now() - start, kShort);
   const itimerval never = {};
@@ -339,6 +344,25 @@ TEST_P(SocketTest, NoDescriptorLeft) {
   EXPECT_EQ(OpenDescriptors(), open);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const ReceivedMemory next, ReceiveShareableHandle(there()));
   EXPECT_EQ(next.size, MiB(4));
+}
+
+// A driver takes descriptor 0 for a null pointer: even where that number is free, another one is
+// given.
+TEST_P(SocketTest, ADescriptorIsNeverZero) {
+  ASSERT_THAT(SendShareableHandle(here(), handle(), MiB(2)), IsOk());
+  ASSERT_THAT(SendShareableHandle(here(), handle(), MiB(2)), IsOk());
+  const WithoutStandardInput closed;
+  const int socket = there();
+  const auto refused = [&] {
+    const NoDescriptorLeft none(1);
+    return ReceiveShareableHandle(socket);
+  }();
+  EXPECT_THAT(refused, Says(absl::StatusCode::kResourceExhausted, "RLIMIT_NOFILE"));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const ReceivedMemory received, ReceiveShareableHandle(there()));
+  EXPECT_GT(received.handle.file_descriptor, 0);
+  EXPECT_EQ(fcntl(received.descriptor.get(), F_GETFD), FD_CLOEXEC);
+  EXPECT_TRUE(IsSameFile(received.descriptor.get(), file().get()));
+  EXPECT_FALSE(IsOpen(0));
 }
 
 // A handle that cannot be sent is refused before anything is sent.

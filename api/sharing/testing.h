@@ -70,13 +70,25 @@ inline void Await(pid_t child) {
   EXPECT_EQ(status, 0);
 }
 
-// As long as the object lives, no descriptor gets a number that is not open already. A sanitizer
-// needs one to look at objects: call nothing then but what is tested.
+// As long as the object lives, descriptor 0 is free.
+class WithoutStandardInput {
+ public:
+  WithoutStandardInput() : usual_(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 1)) {
+    EXPECT_EQ(close(STDIN_FILENO), 0);
+  }
+  ~WithoutStandardInput() { EXPECT_EQ(dup2(usual_.get(), STDIN_FILENO), STDIN_FILENO); }
+
+ private:
+  const OwnedDescriptor usual_;
+};
+
+// As long as the object lives, no descriptor from `first` on gets a number that is not open
+// already. A sanitizer needs one to look at objects: call nothing then but what is tested.
 class NoDescriptorLeft {
  public:
-  NoDescriptorLeft() {
+  explicit NoDescriptorLeft(int first = 0) {
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &usual_), 0);
-    const OwnedDescriptor next(dup(STDERR_FILENO));
+    const OwnedDescriptor next(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, first));
     rlimit none = usual_;
     none.rlim_cur = static_cast<rlim_t>(next.get());
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
