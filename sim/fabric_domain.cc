@@ -49,11 +49,6 @@ std::optional<FabricName> ParseEntry(absl::string_view entry) {
   return NameOf(words);
 }
 
-bool IsOfTheHost(int error) {
-  return error == ENOMEM || error == EINTR || error == EIO || error == EMFILE || error == ENFILE ||
-         error == ENOSPC;
-}
-
 absl::Status HostRefused(absl::string_view what) {
   return absl::ResourceExhaustedError(
       absl::StrCat("the host refused ", what, ": ", std::strerror(errno)));

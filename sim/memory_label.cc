@@ -69,11 +69,6 @@ uint64_t WordOf(T field) {
   return static_cast<uint64_t>(field);
 }
 
-// Whether it was the host's failure, and not the file's.
-bool IsOfTheHost(int error) {
-  return error == ENOMEM || error == EINTR || error == EIO || error == EMFILE || error == ENFILE;
-}
-
 absl::Status Refused(const char* call, const char* reason) {
   const int error = errno;
   if (IsOfTheHost(error)) {
@@ -86,6 +81,11 @@ absl::Status Refused(const char* call, const char* reason) {
 absl::Status NoLabel() { return absl::InvalidArgumentError("nothing says that it was exported"); }
 
 }  // namespace
+
+bool IsOfTheHost(int error) {
+  return error == ENOMEM || error == EINTR || error == EIO || error == EMFILE || error == ENFILE ||
+         error == ENOSPC;
+}
 
 uint64_t FingerprintOf(absl::Span<const uint8_t> bytes) {
   uint64_t hash = 0xcbf29ce484222325;

@@ -51,6 +51,9 @@ absl::Status WriteLabel(int file_descriptor, const MemoryLabel& label);
 // and why. ResourceExhausted: the host does not say.
 absl::StatusOr<MemoryLabel> ReadLabel(int file_descriptor);
 
+// Whether an errno tells of a failure of the host, and not of the file that was looked at.
+bool IsOfTheHost(int error);
+
 // A number that stands for these bytes, the same in every process.
 uint64_t FingerprintOf(absl::Span<const uint8_t> bytes);
 

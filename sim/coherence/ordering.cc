@@ -351,8 +351,8 @@ bool Ordering::Meets(const Release& release, const Place& place, Scope scope) {
   return release.of_many || Include(release.place, release.scope, place, scope);
 }
 
-void Ordering::FenceSequential(ThreadId first, uint32_t lanes, Scope scope) {
-  const Place& place = FindBlock(first)->place;
+void Ordering::FenceSequential(ThreadId thread, Scope scope) {
+  const Place& place = FindBlock(thread)->place;
   Gathering gathering;
   Sequential* own = nullptr;
   for (Sequential& earlier : sequential_) {
@@ -360,15 +360,10 @@ void Ordering::FenceSequential(ThreadId first, uint32_t lanes, Scope scope) {
     gathering.Add(earlier.past);
     if (earlier.scope == scope && IsSamePlace(earlier.place, place)) own = &earlier;
   }
-  const auto for_lanes = [&](const auto& work) {
-    for (uint32_t left = lanes; left != 0; left &= left - 1) {
-      work(first + static_cast<ThreadId>(__builtin_ctz(left)));
-    }
-  };
-  for_lanes([&](ThreadId thread) { Arrive(thread, &gathering); });
+  Arrive(thread, &gathering);
   if (gathering.Met().empty()) return;  // nothing for others
   Coarsen(&gathering.met_);
-  for_lanes([&](ThreadId thread) { Leave(thread, &gathering); });
+  Leave(thread, &gathering);
   if (own == nullptr) {
     sequential_.push_back({place, scope, Past()});
     own = &sequential_.back();
@@ -376,33 +371,23 @@ void Ordering::FenceSequential(ThreadId first, uint32_t lanes, Scope scope) {
   own->past = gathering.met_;
 }
 
-void Ordering::Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential) {
-  Block* const block = FindBlock(first);
+void Ordering::Fence(ThreadId thread, const Strength& strength, bool sequential) {
+  Block* const block = FindBlock(thread);
   if (block == nullptr) return;
-  const auto for_lanes = [&](const auto& work) {
-    for (uint32_t left = lanes; left != 0; left &= left - 1) {
-      const ThreadId thread = first + static_cast<ThreadId>(__builtin_ctz(left));
-      if (thread - block->first < block->threads) {
-        work(thread, thread - block->first);
-      }
-    }
-  };
-  for_lanes([&](ThreadId thread, size_t index) {
-    if (!Acquires(strength.semantics)) return;
+  const size_t index = thread - block->first;
+  if (Acquires(strength.semantics)) {
     State& state = block->states[index];
     for (Seen& seen : state.seen) {
       if (seen.release->thread == thread || Meets(*seen.release, block->place, strength.scope)) {
         Acquire(&state, &seen);
       }
     }
-  });
-  if (sequential) FenceSequential(first, lanes, strength.scope);
-  for_lanes([&](ThreadId thread, size_t index) {
-    State& state = block->states[index];
-    if (coherence::Releases(strength.semantics) && HasPast(block->now[index], state)) {
-      Remember(&state, MakeRelease(thread, strength.scope));
-    }
-  });
+  }
+  if (sequential) FenceSequential(thread, strength.scope);
+  State& state = block->states[index];
+  if (coherence::Releases(strength.semantics) && HasPast(block->now[index], state)) {
+    Remember(&state, MakeRelease(thread, strength.scope));
+  }
 }
 
 bool Ordering::Carries(ThreadId thread, AddressId address, const Strength& strength) const {

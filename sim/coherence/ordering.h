@@ -151,12 +151,7 @@ class Ordering {
   bool IsReached(const Mark& earlier, ThreadId thread) const;
 
   // fence.sc, fence.acq_rel, ...
-  void Fence(ThreadId thread, const Strength& strength, bool sequential) {
-    Fence(thread, 1, strength, sequential);
-  }
-  // Of the threads first + i for the bits i of `lanes`, which started together. They make it
-  // together: fence.sc orders each after all of them.
-  void Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential);
+  void Fence(ThreadId thread, const Strength& strength, bool sequential);
   void AliasFence(ThreadId thread);
   void AliasReleaseFence(ThreadId thread);
   void AliasAcquireFence(ThreadId thread);
@@ -257,7 +252,7 @@ class Ordering {
   void SetStart(Block* block, const Past& past);
   void AddPlace(ThreadId first, ThreadId last, const Place& place);
   void LeavePlace(const Block& block);
-  void FenceSequential(ThreadId first, uint32_t lanes, Scope scope);
+  void FenceSequential(ThreadId thread, Scope scope);
   bool RunsAny(ThreadId first, ThreadId last) const;
   void Coarsen(Past* past) const;
   static bool HasPast(Epoch now, const State& state) { return now != 0 || !state.past.empty(); }
