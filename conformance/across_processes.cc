@@ -236,6 +236,22 @@ CONFORMANCE_TEST(ProcessTest, PROC_16, ThreeProcessesShare) {
   }
   ExpectHolds(shared.range, 11);
   ExpectHoldsIn(*child, here, 11);
+  // The same from the one in the middle, to the one that it started and the one that started it.
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Answer made, child->Ask({Step::kCreate, 0, 0, size()}));
+  for (const Step step : {Step::kMap, Step::kGrant, Step::kWrite, Step::kExport}) {
+    ASSERT_THAT(child->Do({step, made.value, 12}), IsOk());
+  }
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Answer below, child->Ask({Step::kPassOn, made.value}));
+  for (const Step step : {Step::kImport, Step::kMap, Step::kGrant, Step::kCheck}) {
+    ASSERT_THAT(child->Do(InGrandchild({step, below.value, 12})), IsOk());
+  }
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const ReceivedMemory received, child->Receive(made.value));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported,
+                               vmm().ImportShareableHandle(received.handle));
+  const AddressRange above = MapSomewhere(imported, size());
+  ASSERT_THAT(child->Do(InGrandchild({Step::kWrite, below.value, 13})), IsOk());
+  ExpectHolds(above, 13);
+  ExpectHoldsIn(*child, made.value, 13);
 }
 
 CONFORMANCE_TEST(ProcessTest, PROC_11, RightsAreOfEachProcess) {

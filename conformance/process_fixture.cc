@@ -24,6 +24,7 @@ void ProcessTest::SetUp() {
   }
   ASSERT_THAT(vmm().Release(*handle), IsOk());
   ASSERT_THAT(WarmUp(), IsOk());
+  open_before_ = SettledDescriptors();
   if (SocketToStarter() < 0) return;
   ProcessServer(&vmm(), &executor(), device()).Run(SocketToStarter());
 }
@@ -31,6 +32,12 @@ void ProcessTest::SetUp() {
 void ProcessTest::TearDown() {
   others_.clear();
   ConformanceTest::TearDown();
+  if (open_before_ == -1) return;
+  // A process that one of the others started ends a little later.
+  for (int tries = 0; tries < 200 && SettledDescriptors() != open_before_; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(SettledDescriptors(), open_before_) << "a descriptor was left open";
 }
 
 // So that what a driver takes at first use is taken.
@@ -111,6 +118,13 @@ absl::StatusOr<uint64_t> ProcessTest::Give(OtherProcess& other, const ShareableH
 
 void ProcessTest::ExpectHoldsIn(OtherProcess& other, uint64_t memory, uint32_t seed) {
   EXPECT_THAT(other.Do({Step::kCheck, memory, seed}), IsOk());
+}
+
+// A driver may have one of its own for memory that another process had, until it is asked what is
+// free.
+int ProcessTest::SettledDescriptors() {
+  EXPECT_THAT(vmm().GetMemoryInfo(device()), IsOk());
+  return OpenDescriptors();
 }
 
 int ProcessTest::OpenDescriptors() {

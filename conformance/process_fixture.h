@@ -28,6 +28,7 @@ class ProcessTest : public ConformanceTest {
   };
 
   void SetUp() override;
+  // Expects that no descriptor is left open.
   void TearDown() override;
 
   Bytes size() const { return 4 * granule(); }
@@ -55,7 +56,9 @@ class ProcessTest : public ConformanceTest {
 
  private:
   absl::Status WarmUp();
+  int SettledDescriptors();
 
+  int open_before_ = -1;  // -1: it did not come so far
   std::vector<std::unique_ptr<OtherProcess>> others_;
 };
 

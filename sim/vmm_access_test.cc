@@ -1,6 +1,8 @@
 // SetAccess and GetAccess.
 
 #include <array>
+#include <random>
+#include <vector>
 
 #include "sim/test_machine.h"
 
@@ -166,6 +168,35 @@ TEST(AccessPeerTest, NeedsAPeer) {
   EXPECT_THAT(vmm.SetAccess(range, std::array{For(kDevice1, Access::kRead)}),
               HasDriverCode(DriverCode::kInvalidDevice));
   EXPECT_THAT(vmm.SetAccess(range, std::array{kReadWrite}), IsOk());
+}
+
+// Whatever the matrix of peers says, in each direction by itself, is what is told and granted.
+TEST(AccessPeerTest, FollowsAnyMatrix) {
+  std::mt19937 random(1);
+  for (size_t count = 2; count <= 8; ++count) {
+    Profile profile = Profile::ReferenceH200(static_cast<int>(count));
+    for (std::vector<bool>& row : profile.peers) {
+      for (size_t i = 0; i < count; ++i) row[i] = random() % 2 == 0;
+    }
+    const auto simulator = *Simulator::Create(profile);
+    Vmm& vmm = **simulator->vmm();
+    const AddressRange range = *vmm.AddressReserve(kGranule);
+    for (size_t owner = 0; owner < count; ++owner) {
+      const DeviceOrdinal of(static_cast<int>(owner));
+      ASSERT_THAT(vmm.Map(range, *vmm.Create(kGranule, On(Location::Device(of)))), IsOk());
+      for (size_t user = 0; user < count; ++user) {
+        SCOPED_TRACE(testing::Message() << user << " of " << owner << " of " << count);
+        const DeviceOrdinal by(static_cast<int>(user));
+        const bool can = user != owner && profile.peers[user][owner];
+        EXPECT_THAT(vmm.CanAccessPeer(by, of), IsOkAndHolds(can));
+        EXPECT_EQ(vmm.SetAccess(range, std::array{For(by, Access::kReadWrite)}).ok(),
+                  can || user == owner);
+        EXPECT_THAT(vmm.GetAccess(Location::Device(by), range.base),
+                    IsOkAndHolds(can || user == owner ? Access::kReadWrite : Access::kNone));
+      }
+      ASSERT_THAT(vmm.Unmap(range), IsOk());
+    }
+  }
 }
 
 // Without the quirks a hole is an error, and a refused list changes nothing.
