@@ -42,8 +42,12 @@ bool IsProgress(const Json& line) {
   return Succeeded(line) && (Name(line) == "QueryStream" || Name(line) == "QueryEvent");
 }
 
+bool IsRead(const Json& line) {
+  return Name(line) == "CopyDeviceToHost" || Name(line) == "CopyArrayToHost";
+}
+
 bool ReadsOnAStream(const Step& step, const std::string& stream) {
-  return Name(*step.call) == "CopyDeviceToHost" && TextOr(*step.call, "stream") == stream;
+  return IsRead(*step.call) && TextOr(*step.call, "stream") == stream;
 }
 
 // A program that watches device code reads and waits, again and again, and a fault may show in
@@ -65,8 +69,8 @@ void JoinPolls(Steps& steps) {
 bool ChangesNothing(const Step& step) {
   const std::string name = Name(*step.call);
   if (!step.call->contains("call")) return false;
-  return !Succeeded(*step.call) || name == "CanAccessPeer" || name == "CopyDeviceToHost" ||
-         (absl::StartsWith(name, "Get") && name != "GetKernel") ||
+  return !Succeeded(*step.call) || name == "CanAccessPeer" || IsRead(*step.call) ||
+         (absl::StartsWith(name, "Get") && name != "GetKernel" && name != "GetLevel") ||
          absl::StartsWith(name, "Synchronize");
 }
 

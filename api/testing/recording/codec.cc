@@ -1,51 +1,27 @@
 #include "api/testing/recording/codec.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "api/testing/recording/value_names.h"
 
 namespace twinmmu {
 namespace {
 
 constexpr size_t kMostHexBytes = 64;
 
-constexpr std::pair<LocationType, const char*> kLocations[] = {
+constexpr ValueName<LocationType> kLocations[] = {
     {LocationType::kDevice, "device"},
     {LocationType::kHost, "host"},
     {LocationType::kHostNuma, "host_numa"},
     {LocationType::kHostNumaCurrent, "host_numa_current"},
 };
-constexpr std::pair<Access, const char*> kAccesses[] = {
+constexpr ValueName<Access> kAccesses[] = {
     {Access::kNone, "none"}, {Access::kRead, "read"}, {Access::kReadWrite, "read-write"}};
-
-[[noreturn]] void Refuse(const std::string& text, const char* what) {
-  throw std::invalid_argument(absl::StrCat("\"", text, "\" is no ", what));
-}
-
-// A name of the table, or a number.
-template <typename T, size_t kCount>
-T Named(const std::pair<T, const char*> (&table)[kCount], const std::string& text,
-        const char* what) {
-  for (const auto& [value, name] : table) {
-    if (text == name) return value;
-  }
-  int64_t number = 0;
-  if (!absl::SimpleAtoi(text, &number)) Refuse(text, what);
-  return static_cast<T>(number);
-}
-
-template <typename T, size_t kCount>
-std::string NameOf(const std::pair<T, const char*> (&table)[kCount], T value) {
-  for (const auto& [known, name] : table) {
-    if (value == known) return name;
-  }
-  return absl::StrCat(static_cast<int64_t>(value));
-}
 
 template <typename Attribute>
 Json Encode(Attribute attribute, absl::Span<const Attribute> known) {
@@ -59,7 +35,7 @@ Attribute Decode(const Json& json, absl::Span<const Attribute> known) {
   const std::string name = json.get<std::string>();
   const auto found = std::find_if(known.begin(), known.end(),
                                   [&](Attribute attribute) { return ToString(attribute) == name; });
-  if (found == known.end()) Refuse(name, "attribute");
+  if (found == known.end()) RefuseText(name, "attribute");
   return *found;
 }
 
@@ -103,7 +79,7 @@ std::string TextOr(const Json& object, const char* key, const char* other) {
 }
 
 const Json& Whole(const Json& json) {
-  if (!json.is_number_integer()) Refuse(json.dump(), "whole number");
+  if (!json.is_number_integer()) RefuseText(json.dump(), "whole number");
   return json;
 }
 
@@ -117,16 +93,16 @@ std::string EncodeLocation(const Location& location) {
 Location DecodeLocation(const std::string& text) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   Location location;
-  location.type = Named(kLocations, parts.first, "location");
+  location.type = ValueOf(kLocations, parts.first, "location");
   location.id = 0;
   if (!parts.second.empty() && !absl::SimpleAtoi(parts.second, &location.id)) {
-    Refuse(text, "location");
+    RefuseText(text, "location");
   }
   return location;
 }
 
 std::string EncodeAccess(Access access) { return NameOf(kAccesses, access); }
-Access DecodeAccess(const std::string& text) { return Named(kAccesses, text, "access"); }
+Access DecodeAccess(const std::string& text) { return ValueOf(kAccesses, text, "access"); }
 
 Json EncodeProperties(const AllocationProperties& properties) {
   const AllocationProperties defaults;
@@ -209,10 +185,10 @@ std::vector<uint8_t> DecodeWritten(const Json& json, size_t size, const KnownCon
     for (uint8_t& byte : bytes) byte = next++;
   } else {
     const auto made = known.make ? known.make(json, size) : std::nullopt;
-    if (!made.has_value()) Refuse(json.dump(), "content that is known here");
+    if (!made.has_value()) RefuseText(json.dump(), "content that is known here");
     bytes = *made;
   }
-  if (bytes.size() != size) Refuse(json.dump(), "content of that size");
+  if (bytes.size() != size) RefuseText(json.dump(), "content of that size");
   return bytes;
 }
 

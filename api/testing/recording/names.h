@@ -28,6 +28,8 @@ class Names {
     kEvent = 'e',
     kModule = 'm',
     kKernel = 'k',
+    kArray = 'a',
+    kMipmappedArray = 'p',
     kOpaque = 'x',  // numbers of a driver's own that mean nothing
   };
 

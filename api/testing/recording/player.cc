@@ -7,36 +7,14 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/testing/recording/arguments.h"
 
 namespace twinmmu {
-namespace {
-
-// Nothing of more bytes is kept: such a call was refused, and will be.
-constexpr Bytes kMostBytes = GiB(4);
-
-uint64_t Number(const Json& line, const char* key) {
-  return line.contains(key) ? Whole(line.at(key)).get<uint64_t>() : 0;
-}
-DeviceOrdinal Device(const Json& line) {
-  return DeviceOrdinal(Whole(line.at("device")).get<int>());
-}
-
-// An absent result is not an error of the one who asks.
-template <typename T>
-T OrThrow(absl::StatusOr<T> result) {
-  if (!result.ok()) throw std::invalid_argument(std::string(result.status().message()));
-  return *std::move(result);
-}
-
-}  // namespace
-
 void Player::Free::operator()(void* memory) const { std::free(memory); }
 
 Player::Player(PlayerTarget target, KnownContent known_content)
@@ -81,7 +59,9 @@ absl::Status Player::Make(const Json& line) {
   if (!absl::IsNotFound(made)) return made;
   const absl::StatusOr<Executor*> executor = driver_.executor();
   if (!executor.ok()) return executor.status();
-  return MakeOnExecutor(**executor, call, line);
+  const absl::Status made_there = MakeOnExecutor(**executor, call, line);
+  if (!absl::IsNotFound(made_there)) return made_there;
+  return MakeOnSparseArrays(call, line);
 }
 
 // NotFound: not a call of Vmm.
@@ -96,7 +76,7 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
   } else if (call == "GetDeviceAttribute") {
     (void)vmm.GetDeviceAttribute(DecodeDeviceAttribute(line.at("attribute")), Device(line));
   } else if (call == "CanAccessPeer") {
-    (void)vmm.CanAccessPeer(Device(line), DeviceOrdinal(Whole(line.at("peer")).get<int>()));
+    (void)vmm.CanAccessPeer(Device(line), Device(line, "peer"));
   } else if (call == "GetMemoryInfo") {
     (void)vmm.GetMemoryInfo(Device(line));
   } else if (call == "AddressReserve") {
@@ -145,12 +125,12 @@ absl::Status Player::MakeOnVmm(Vmm& vmm, const std::string& call, const Json& li
   return absl::OkStatus();
 }
 
+// NotFound: not a call of Executor.
 absl::Status Player::MakeOnExecutor(Executor& executor, const std::string& call, const Json& line) {
-  const auto stream = [&] { return Stream(Device(line), Value(Names::kStream, line, "stream")); };
+  const auto stream = [&] { return StreamOf(line); };
   const auto event = [&] {
     const char* const key = line.contains("event_device") ? "event_device" : "device";
-    const int device = Whole(line.at(key)).get<int>();
-    return Event(DeviceOrdinal(device), Value(Names::kEvent, line, "event"));
+    return Event(Device(line, key), Value(Names::kEvent, line, "event"));
   };
   const auto module = [&] { return Module(Device(line), Value(Names::kModule, line, "module")); };
   if (call == "CreateStream") {
@@ -190,10 +170,11 @@ absl::Status Player::MakeOnExecutor(Executor& executor, const std::string& call,
 }
 
 absl::Status Player::MakeTransfer(Executor& executor, const std::string& call, const Json& line) {
-  const bool known = absl::StartsWith(call, "Copy") || call == "Fill";
-  if (!known) throw std::invalid_argument(absl::StrCat("there is no call \"", call, "\""));
+  const bool known = call == "CopyHostToDevice" || call == "CopyDeviceToHost" ||
+                     call == "CopyDeviceToDevice" || call == "Fill";
+  if (!known) return absl::NotFoundError(call);
   if (line.contains("stream")) {
-    Transfer(executor, call, line, Stream(Device(line), Value(Names::kStream, line, "stream")));
+    Transfer(executor, call, line, StreamOf(line));
   } else {
     Transfer(executor, call, line, Device(line));
   }
@@ -218,19 +199,22 @@ void Player::Transfer(Executor& executor, const std::string& call, const Json& l
   if (call == "CopyHostToDevice") {
     (void)executor.CopyHostToDevice(where, Address(line, "destination"), buffers_.back().get(),
                                     size);
-  } else if (call == "CopyDeviceToHost") {
-    (void)executor.CopyDeviceToHost(where, buffers_.back().get(), Address(line, "source"), size);
   } else {
-    throw std::invalid_argument(absl::StrCat("there is no call \"", call, "\""));
+    (void)executor.CopyDeviceToHost(where, buffers_.back().get(), Address(line, "source"), size);
   }
   if (!line.contains("stream")) buffers_.pop_back();
+}
+
+Player::Buffer Player::ZeroedBuffer(Bytes size) {
+  Buffer buffer(static_cast<uint8_t*>(std::calloc(std::max<size_t>(size.value(), 1), 1)));
+  if (buffer == nullptr) throw std::bad_alloc();
+  return buffer;
 }
 
 Player::Buffer Player::BufferFor(const Json& line) const {
   const Bytes size(Number(line, "size"));
   const size_t count = size > kMostBytes ? 1 : static_cast<size_t>(size.value());
-  Buffer buffer(static_cast<uint8_t*>(std::calloc(std::max<size_t>(count, 1), 1)));
-  if (buffer == nullptr) throw std::bad_alloc();
+  Buffer buffer = ZeroedBuffer(Bytes(count));
   const bool is_written = line.at("call") == "CopyHostToDevice" && line.contains("data");
   if (!is_written) return buffer;
   const std::vector<uint8_t> bytes = DecodeWritten(line.at("data"), count, known_content_);
@@ -275,8 +259,8 @@ void Player::CloseDescriptors() {
 
 // What was given out there, and perhaps not here.
 void Player::SkipPastResults(const Json& line) {
-  for (const char* key :
-       {"reservation", "handle", "descriptor", "stream", "event", "module", "kernel", "value"}) {
+  for (const char* key : {"reservation", "handle", "descriptor", "stream", "event", "module",
+                          "kernel", "array", "mipmap", "value"}) {
     if (line.contains(key) && line.at(key).is_string()) {
       driver_.names().SkipPast(line.at(key).get<std::string>());
     }
@@ -293,6 +277,10 @@ AddressRange Player::Range(const Json& line) {
 
 AllocationHandle Player::Handle(const Json& line) {
   return AllocationHandle(Value(Names::kHandle, line, "handle"));
+}
+
+Stream Player::StreamOf(const Json& line) {
+  return Stream(Device(line), Value(Names::kStream, line, "stream"));
 }
 
 uint64_t Player::Value(char kind, const Json& line, const char* key) {

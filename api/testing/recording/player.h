@@ -40,10 +40,14 @@ class Player {
     void operator()(void* memory) const;
   };
   using Buffer = std::unique_ptr<uint8_t, Free>;
+  // Nothing of more bytes is kept: such a call was refused, and will be.
+  static constexpr Bytes kMostBytes = GiB(4);
 
   absl::Status Make(const Json& line);
   absl::Status MakeOnVmm(Vmm& vmm, const std::string& call, const Json& line);
   absl::Status MakeOnExecutor(Executor& executor, const std::string& call, const Json& line);
+  absl::Status MakeOnSparseArrays(const std::string& call, const Json& line);
+  void CopyOfArray(SparseArrays& arrays, const Json& line, bool to_array);
   absl::Status MakeTransfer(Executor& executor, const std::string& call, const Json& line);
   template <typename Where>
   void Transfer(Executor& executor, const std::string& call, const Json& line, Where where);
@@ -52,11 +56,13 @@ class Player {
   void CloseDescriptor(const std::string& name);
   void CloseDescriptors();
   void SkipPastResults(const Json& line);
+  static Buffer ZeroedBuffer(Bytes size);
   Buffer BufferFor(const Json& line) const;
 
   DeviceAddress Address(const Json& line, const char* key);
   AddressRange Range(const Json& line);
   AllocationHandle Handle(const Json& line);
+  Stream StreamOf(const Json& line);
   uint64_t Value(char kind, const Json& line, const char* key);
 
   std::function<void(DeviceAddress)> place_next_;

@@ -4,6 +4,7 @@
 
 #include "api/testing/recording/log.h"
 #include "api/testing/recording/recording_executor.h"
+#include "api/testing/recording/recording_sparse_arrays.h"
 #include "api/testing/recording/recording_vmm.h"
 
 namespace twinmmu {
@@ -18,6 +19,9 @@ RecordingDriver::RecordingDriver(std::unique_ptr<Driver> target, RecordingSink s
   const absl::StatusOr<Executor*> executor = target_->executor();
   executor_status_ = executor.status();
   if (executor.ok()) executor_ = MakeRecordingExecutor(*executor, log_.get());
+  const absl::StatusOr<SparseArrays*> arrays = target_->sparse_arrays();
+  sparse_arrays_status_ = arrays.status();
+  if (arrays.ok()) sparse_arrays_ = MakeRecordingSparseArrays(*arrays, log_.get());
 }
 
 RecordingDriver::~RecordingDriver() = default;
@@ -38,6 +42,11 @@ absl::StatusOr<Executor*> RecordingDriver::executor() {
 
 absl::StatusOr<Multicast*> RecordingDriver::multicast() {
   return absl::UnimplementedError("calls of multicast objects cannot be recorded");
+}
+
+absl::StatusOr<SparseArrays*> RecordingDriver::sparse_arrays() {
+  if (sparse_arrays_ == nullptr) return sparse_arrays_status_;
+  return sparse_arrays_.get();
 }
 
 }  // namespace twinmmu
