@@ -8,6 +8,7 @@ absl::string_view DriverCallName(DriverCall call) {
   case DriverCall::k##method:          \
     return #name;
 #define TWINMMU_EXECUTOR_CALL(method, name) TWINMMU_VMM_CALL(method, name)
+#define TWINMMU_SPARSE_ARRAYS_CALL(method, name) TWINMMU_VMM_CALL(method, name)
 #define TWINMMU_MULTICAST_CALL(method, name) \
   case DriverCall::kMulticast##method:       \
     return #name;

@@ -10,12 +10,13 @@
 namespace twinmmu {
 
 // kMap is Vmm::Map, kFill is Executor::Fill of a device, kFillAsync that of a stream,
-// kMulticastCreate is Multicast::Create.
+// kMulticastCreate is Multicast::Create, kCreateArray SparseArrays::CreateArray.
 // driver_calls.inc has the list.
 enum class DriverCall {
 #define TWINMMU_VMM_CALL(method, name) k##method,
 #define TWINMMU_EXECUTOR_CALL(method, name) k##method,
 #define TWINMMU_MULTICAST_CALL(method, name) kMulticast##method,
+#define TWINMMU_SPARSE_ARRAYS_CALL(method, name) k##method,
 #include "api/testing/driver_calls.inc"
 };
 

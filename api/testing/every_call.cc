@@ -108,4 +108,29 @@ std::vector<MadeCall> MakeEveryCall(Multicast& multicast) {
   return made;
 }
 
+std::vector<MadeCall> MakeEveryCall(SparseArrays& arrays) {
+  const DeviceOrdinal device(9);
+  const Stream stream(device);
+  const Array array(device, 0);
+  const MipmappedArray mipmap(device, 0);
+  const ArrayDescriptor descriptor;
+  const ArrayExtent one{1, 1, 1};
+  char host = 0;
+  std::vector<MadeCall> made;
+#define TWINMMU_MAKE(method, ...) \
+  made.push_back({DriverCall::k##method, #method, StatusOf(arrays.method(__VA_ARGS__))})
+  TWINMMU_MAKE(CreateArray, device, descriptor);
+  TWINMMU_MAKE(DestroyArray, array);
+  TWINMMU_MAKE(CreateMipmappedArray, device, descriptor, 3);
+  TWINMMU_MAKE(DestroyMipmappedArray, mipmap);
+  TWINMMU_MAKE(GetLevel, mipmap, 1);
+  TWINMMU_MAKE(GetArraySparseProperties, array);
+  TWINMMU_MAKE(GetMipmappedArraySparseProperties, mipmap);
+  TWINMMU_MAKE(MapTiles, stream, {});
+  TWINMMU_MAKE(CopyHostToArray, stream, array, ArrayExtent(), one, &host);
+  TWINMMU_MAKE(CopyArrayToHost, stream, &host, array, ArrayExtent(), one);
+#undef TWINMMU_MAKE
+  return made;
+}
+
 }  // namespace twinmmu::testing_internal

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "api/executor.h"
 #include "api/multicast.h"
+#include "api/sparse_arrays.h"
 #include "api/testing/driver_call.h"
 #include "api/vmm.h"
 
@@ -24,6 +25,7 @@ struct MadeCall {
 std::vector<MadeCall> MakeEveryCall(Vmm& vmm);
 std::vector<MadeCall> MakeEveryCall(Executor& executor);
 std::vector<MadeCall> MakeEveryCall(Multicast& multicast);
+std::vector<MadeCall> MakeEveryCall(SparseArrays& arrays);
 
 }  // namespace twinmmu::testing_internal
 

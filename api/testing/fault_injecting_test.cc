@@ -9,10 +9,12 @@
 #include "api/testing/every_call.h"
 #include "api/testing/fault_injecting_executor.h"
 #include "api/testing/fault_injecting_multicast.h"
+#include "api/testing/fault_injecting_sparse_arrays.h"
 #include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
 #include "api/testing/mock_executor.h"
 #include "api/testing/mock_multicast.h"
+#include "api/testing/mock_sparse_arrays.h"
 #include "api/testing/mock_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -32,10 +34,12 @@ TEST(FaultInjectingTest, FailsEveryCallWithoutMakingIt) {
   StrictMock<MockVmm> target;
   StrictMock<MockExecutor> target_executor;
   StrictMock<MockMulticast> target_multicast;
+  StrictMock<MockSparseArrays> target_arrays;
   FaultPlan faults;
   FaultInjectingVmm vmm(&target, &faults);
   FaultInjectingExecutor executor(&target_executor, &faults);
   FaultInjectingMulticast multicast(&target_multicast, &faults);
+  FaultInjectingSparseArrays arrays(&target_arrays, &faults);
   faults.FailEvery(1, DriverCode::kNotPermitted);
   for (const MadeCall& made : MakeEveryCall(vmm)) {
     EXPECT_EQ(GetDriverError(made.status),
@@ -52,7 +56,12 @@ TEST(FaultInjectingTest, FailsEveryCallWithoutMakingIt) {
               (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
                            std::string(DriverCallName(made.call))}));
   }
-  EXPECT_EQ(faults.fired(), 22 + 23 + 6);
+  for (const MadeCall& made : MakeEveryCall(arrays)) {
+    EXPECT_EQ(GetDriverError(made.status),
+              (DriverError{DriverCode::kNotPermitted, ErrorOrigin::kInjected,
+                           std::string(DriverCallName(made.call))}));
+  }
+  EXPECT_EQ(faults.fired(), 22 + 23 + 6 + 10);
 }
 
 // A call that is not to fail reaches the call of the same name, and its answer comes back.
@@ -60,10 +69,12 @@ TEST(FaultInjectingTest, PassesEveryOtherCallOn) {
   NiceMock<MockVmm> target;
   NiceMock<MockExecutor> target_executor;
   NiceMock<MockMulticast> target_multicast;
+  NiceMock<MockSparseArrays> target_arrays;
   FaultPlan faults;
   FaultInjectingVmm vmm(&target, &faults);
   FaultInjectingExecutor executor(&target_executor, &faults);
   FaultInjectingMulticast multicast(&target_multicast, &faults);
+  FaultInjectingSparseArrays arrays(&target_arrays, &faults);
   for (const MadeCall& made : MakeEveryCall(vmm)) {
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockVmm has no answer to ", made.method, ":")));
@@ -75,6 +86,10 @@ TEST(FaultInjectingTest, PassesEveryOtherCallOn) {
   for (const MadeCall& made : MakeEveryCall(multicast)) {
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockMulticast has no answer to ", made.method, ":")));
+  }
+  for (const MadeCall& made : MakeEveryCall(arrays)) {
+    EXPECT_THAT(std::string(made.status.message()),
+                HasSubstr(absl::StrCat("MockSparseArrays has no answer to ", made.method, ":")));
   }
 }
 
@@ -106,6 +121,8 @@ TEST(FaultInjectingTest, MakesEveryCallOfTheList) {
   for (MadeCall& made : MakeEveryCall(executor)) all.push_back(std::move(made));
   NiceMock<MockMulticast> multicast;
   for (MadeCall& made : MakeEveryCall(multicast)) all.push_back(std::move(made));
+  NiceMock<MockSparseArrays> arrays;
+  for (MadeCall& made : MakeEveryCall(arrays)) all.push_back(std::move(made));
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].call, static_cast<DriverCall>(i));
   EXPECT_EQ(DriverCallName(static_cast<DriverCall>(all.size())), "unknown call");
 }

@@ -8,6 +8,7 @@
 #include "api/testing/matchers.h"
 #include "api/testing/mock_executor.h"
 #include "api/testing/mock_multicast.h"
+#include "api/testing/mock_sparse_arrays.h"
 #include "api/testing/mock_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -42,6 +43,12 @@ TEST(MockTest, WithoutAnAnswerACallIsAnErrorThatNamesIt) {
     EXPECT_THAT(made.status, StatusIs(absl::StatusCode::kUnimplemented)) << made.call;
     EXPECT_THAT(std::string(made.status.message()),
                 HasSubstr(absl::StrCat("MockMulticast has no answer to ", made.method, ":")));
+  }
+  NiceMock<MockSparseArrays> arrays;
+  for (const MadeCall& made : MakeEveryCall(arrays)) {
+    EXPECT_THAT(made.status, StatusIs(absl::StatusCode::kUnimplemented)) << made.call;
+    EXPECT_THAT(std::string(made.status.message()),
+                HasSubstr(absl::StrCat("MockSparseArrays has no answer to ", made.method, ":")));
   }
 }
 
@@ -100,6 +107,15 @@ TEST(MockTest, DelegatesEveryCallOfMulticast) {
 #define TWINMMU_MULTICAST_CALL(method, name) EXPECT_CALL(target, method).Times(1);
 #include "api/testing/driver_calls.inc"
   MakeEveryCall(multicast);
+}
+
+TEST(MockTest, DelegatesEveryCallOfSparseArrays) {
+  NiceMock<MockSparseArrays> target;
+  NiceMock<MockSparseArrays> arrays;
+  arrays.DelegateTo(&target);
+#define TWINMMU_SPARSE_ARRAYS_CALL(method, name) EXPECT_CALL(target, method).Times(1);
+#include "api/testing/driver_calls.inc"
+  MakeEveryCall(arrays);
 }
 
 // DelegateTo(nullptr) ends it.

@@ -9,7 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/every_call.h"
 #include "api/testing/matchers.h"
+#include "api/testing/mock_multicast.h"
+#include "api/testing/mock_sparse_arrays.h"
 #include "api/testing/mock_vmm.h"
+#include "api/testing/tracing_multicast.h"
+#include "api/testing/tracing_sparse_arrays.h"
 #include "api/testing/tracing_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -52,18 +56,27 @@ class TracingTest : public testing::Test {
 };
 
 // Every call reaches the call of the same name, is counted as its kind, and its error is kept.
-TEST_F(TracingTest, PassesEveryCallOnAndCountsIt) {
-  const std::vector<MadeCall> all = MakeEveryCall(vmm());
-  const std::vector<TracedCall> traced = vmm().calls();
+void ExpectTraced(const CallTrace& trace, const std::vector<MadeCall>& all, const char* mock) {
+  const std::vector<TracedCall> traced = trace.calls();
   ASSERT_EQ(traced.size(), all.size());
   for (size_t i = 0; i < all.size(); ++i) {
     const MadeCall& made = all[i];
     EXPECT_THAT(std::string(made.status.message()),
-                HasSubstr(absl::StrCat("MockVmm has no answer to ", made.method, ":")));
-    EXPECT_EQ(vmm().count(made.call), 1) << made.call;
+                HasSubstr(absl::StrCat(mock, " has no answer to ", made.method, ":")));
+    EXPECT_EQ(trace.count(made.call), 1) << made.call;
     EXPECT_EQ(traced[i].call, made.call);
     EXPECT_EQ(traced[i].status, made.status);
   }
+}
+
+TEST_F(TracingTest, PassesEveryCallOnAndCountsIt) {
+  ExpectTraced(vmm(), MakeEveryCall(vmm()), "MockVmm");
+  NiceMock<MockMulticast> target_multicast;
+  TracingMulticast multicast(&target_multicast);
+  ExpectTraced(multicast, MakeEveryCall(multicast), "MockMulticast");
+  NiceMock<MockSparseArrays> target_arrays;
+  TracingSparseArrays arrays(&target_arrays);
+  ExpectTraced(arrays, MakeEveryCall(arrays), "MockSparseArrays");
 }
 
 TEST_F(TracingTest, ListsTheKindsOfCallsInOrder) {
@@ -119,6 +132,60 @@ TEST_F(TracingTest, WritesWhatACallGave) {
   ON_CALL(target(), GetPointerAttribute).WillByDefault(Return(uint64_t{0x7f00}));
   (void)vmm().GetPointerAttribute(kDevice0, PointerAttribute::kRangeSize, kRange.base);
   EXPECT_THAT(LastLine(), HasSubstr(") = 0x7f00"));
+}
+
+TEST_F(TracingTest, WritesWhichTilesAreMapped) {
+  NiceMock<MockSparseArrays> target;
+  TracingSparseArrays arrays(&target);
+  const auto line = [&] {
+    std::ostringstream text;
+    text << arrays.calls().back();
+    return text.str();
+  };
+  const Stream stream(kDevice0, 3);
+  const Array array(kDevice0, 5);
+  ON_CALL(target, CreateArray).WillByDefault(Return(array));
+  (void)arrays.CreateArray(kDevice0, {{256, 128, 0}, ArrayFormat::kHalf, 2});
+  EXPECT_EQ(line(),
+            "cuArray3DCreate(device 0, 256 x 128 x 0, 2 channels of format 16, flags 0x40) = 0x5");
+  ON_CALL(target, GetArraySparseProperties)
+      .WillByDefault(Return(SparseProperties{{128, 128, 1}, 4, KiB(64), true}));
+  (void)arrays.GetArraySparseProperties(array);
+  EXPECT_EQ(line(),
+            "cuArrayGetSparseProperties(0x5) = tiles of 128 x 128 x 1, mip tail of 64 KiB from "
+            "level 4, one for all layers");
+  ON_CALL(target, MapTiles).WillByDefault(Return(absl::OkStatus()));
+  TileOperation map;
+  map.array = array;
+  map.tiles = {1, 2, {128, 0, 0}, {128, 256, 1}};
+  map.memory = kHandle;
+  map.memory_offset = KiB(64);
+  TileOperation unmap;
+  unmap.type = TileOperationType::kUnmap;
+  unmap.mipmap = MipmappedArray(kDevice0, 6);
+  unmap.subresource = ArraySubresource::kMipTail;
+  unmap.mip_tail.size = KiB(128);
+  unmap.device_mask = 2;
+  (void)arrays.MapTiles(stream, {map, unmap});
+  EXPECT_EQ(line(),
+            "cuMemMapArrayAsync({map 128 x 256 x 1 at 128, 0, 0 of level 1, layer 2 of 0x5 to "
+            "0x55d0 + 64 KiB; unmap 128 KiB at 0 B of the mip tail, layer 0 of 0x6, device mask "
+            "0x2}, stream 0x3) = OK");
+  (void)arrays.CopyHostToArray(stream, array, {1, 2, 0}, {3, 1, 1}, nullptr);
+  EXPECT_THAT(line(), StartsWith("cuMemcpy3DAsync(host to 0x5, 3 x 1 x 1 at 1, 2, 0, stream 0x3)"));
+}
+
+TEST_F(TracingTest, WritesWhatIsBound) {
+  NiceMock<MockMulticast> target;
+  TracingMulticast multicast(&target);
+  ON_CALL(target, Create).WillByDefault(Return(kHandle));
+  (void)multicast.Create({2, MiB(4), HandleType::kFabric, 1});
+  (void)multicast.BindMemory(kHandle, MiB(2), AllocationHandle(7), Bytes(0), MiB(4));
+  std::ostringstream text;
+  text << multicast.calls()[0] << "\n" << multicast.calls()[1];
+  EXPECT_THAT(text.str(),
+              StartsWith("cuMulticastCreate(4 MiB of 2 devices, fabric, flags 0x1) = 0x55d0\n"
+                         "cuMulticastBindMem(0x55d0, offset 2 MiB, 0x7, offset 0 B, 4 MiB) = "));
 }
 
 // The driver's code where there is one, else the whole status.

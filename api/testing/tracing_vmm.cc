@@ -1,46 +1,17 @@
 #include "api/testing/tracing_vmm.h"
 
-#include <initializer_list>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "api/driver_error.h"
+#include "api/testing/trace_text.h"
 
 namespace twinmmu {
 namespace {
 
-std::string Text(int value) { return absl::StrCat(value); }
-std::string Text(bool value) { return value ? "true" : "false"; }
-std::string Text(uint64_t value) { return absl::StrCat("0x", absl::Hex(value)); }
-std::string Text(const std::string& value) { return absl::StrCat("\"", value, "\""); }
-// Without its alignment, which no call but AddressReserve is told.
-std::string Text(const AddressRange& range) {
-  return absl::StrCat("[", ToString(range.base), ", +", ToString(range.size), "]");
-}
-std::string Text(const MemoryInfo& info) {
-  return absl::StrCat(ToString(info.free), " free of ", ToString(info.total));
-}
-std::string Text(absl::Span<const AccessGrant> grants) {
-  const auto append = [](std::string* out, const AccessGrant& grant) {
-    absl::StrAppend(out, ToString(grant));
-  };
-  return absl::StrCat("{", absl::StrJoin(grants, ", ", append), "}");
-}
-template <typename T>
-auto Text(const T& value) -> decltype(ToString(value)) {
-  return ToString(value);
-}
-
-template <typename... T>
-std::string Arguments(const T&... values) {
-  return absl::StrJoin(std::initializer_list<std::string>{Text(values)...}, ", ");
-}
-
-std::string Offset(Bytes offset) { return absl::StrCat(", offset ", ToString(offset)); }
-// Flags are to be 0; nothing then.
-std::string Flags(uint64_t flags) { return flags == 0 ? "" : ", flags " + Text(flags); }
+using trace_text::Arguments;
+using trace_text::Flags;
+using trace_text::Offset;
+using trace_text::Text;
 
 std::string Options(const ReserveOptions& options) {
   std::string text;
@@ -51,75 +22,13 @@ std::string Options(const ReserveOptions& options) {
   return text + Flags(options.flags);
 }
 
-const absl::Status& StatusOf(const absl::Status& status) { return status; }
-template <typename T>
-const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
-  return result.status();
-}
-
-std::string ValueOf(const absl::Status&) { return ""; }
-template <typename T>
-std::string ValueOf(const absl::StatusOr<T>& result) {
-  return result.ok() ? Text(*result) : "";
-}
-
 }  // namespace
 
 template <typename F>
 auto TracingVmm::Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call()) {
   auto result = call();
-  TracedCall traced{kind, std::move(arguments), StatusOf(result), ValueOf(result)};
-  const std::lock_guard lock(mutex_);
-  ++count_;
-  ++counts_[kind];
-  calls_.push_back(std::move(traced));
-  if (calls_.size() > calls_kept_) calls_.pop_front();
+  Remember(trace_text::Traced(kind, std::move(arguments), result));
   return result;
-}
-
-uint64_t TracingVmm::count(DriverCall call) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = counts_.find(call);
-  return found != counts_.end() ? found->second : 0;
-}
-
-uint64_t TracingVmm::count() const {
-  const std::lock_guard lock(mutex_);
-  return count_;
-}
-
-std::vector<TracedCall> TracingVmm::calls() const {
-  const std::lock_guard lock(mutex_);
-  return {calls_.begin(), calls_.end()};
-}
-
-std::vector<DriverCall> TracingVmm::kinds() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<DriverCall> kinds;
-  for (const TracedCall& traced : calls_) kinds.push_back(traced.call);
-  return kinds;
-}
-
-void TracingVmm::Clear() {
-  const std::lock_guard lock(mutex_);
-  calls_.clear();
-  counts_.clear();
-  count_ = 0;
-}
-
-std::ostream& operator<<(std::ostream& out, const TracedCall& call) {
-  out << call.call << "(" << call.arguments << ") = ";
-  if (call.status.ok()) return out << (call.value.empty() ? "OK" : call.value);
-  const std::optional<DriverError> error = GetDriverError(call.status);
-  return error.has_value() ? out << error->code : out << call.status;
-}
-
-std::ostream& operator<<(std::ostream& out, const TracingVmm& trace) {
-  const std::lock_guard lock(trace.mutex_);
-  const uint64_t forgotten = trace.count_ - trace.calls_.size();
-  if (forgotten != 0) out << "(" << forgotten << " calls before these are forgotten)\n";
-  for (const TracedCall& call : trace.calls_) out << call << "\n";
-  return out;
 }
 
 absl::StatusOr<int> TracingVmm::GetDriverVersion() {

@@ -5,11 +5,7 @@
 //   ...
 //   EXPECT_EQ(trace.count(DriverCall::kMap), trace.count(DriverCall::kUnmap)) << trace;
 //
-// A trace is printed with one line for each call:
-//
-//   cuMemCreate(2 MiB, pinned on device 0) = 0x55d0c0ffee00
-//   cuMemMap([0x7f0000200000, +2 MiB], 0x55d0c0ffee00, offset 0 B) = OK
-//   cuMemUnmap([0x7f0000200000, +4 MiB]) = CUDA_ERROR_INVALID_VALUE
+// api/testing/call_trace.h says what it remembers.
 //
 // docs/testing.md has a whole example. What is to be kept, compared or played again is recorded
 // instead: docs/recordings.md.
@@ -19,54 +15,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
-#include <map>
-#include <mutex>
-#include <ostream>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "api/testing/driver_call.h"
+#include "api/testing/call_trace.h"
 #include "api/testing/forwarding.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
 
-struct TracedCall {
-  DriverCall call;
-  std::string arguments;  // "[0x7f0000200000, +2 MiB], 0x55d0c0ffee00, offset 0 B"
-  absl::Status status;
-  std::string value;  // what a call gave, if it succeeded and gives something
-
-  // The line of the call, without its end.
-  friend std::ostream& operator<<(std::ostream& out, const TracedCall& call);
-};
-
 // Calls run as they come, without a lock held, and are remembered in the order in which they
 // return. Thread safety: every function may run concurrently with every other.
-class TracingVmm : public ForwardingVmm {
+class TracingVmm : public ForwardingVmm, public CallTrace {
  public:
-  // `target` must outlive this object. The last `calls_kept` calls are remembered, about 200 bytes
-  // each; all are counted.
+  // `target` must outlive this object. `calls_kept`: as in CallTrace.
   explicit TracingVmm(Vmm* target, size_t calls_kept = std::numeric_limits<size_t>::max())
-      : ForwardingVmm(target), calls_kept_(calls_kept) {}
-
-  // How many calls there were since the beginning or the last Clear, of one kind or of all; also
-  // those that failed.
-  uint64_t count(DriverCall call) const;
-  uint64_t count() const;
-  // The calls that are remembered, oldest first.
-  std::vector<TracedCall> calls() const;
-  // Only which calls they were, to compare with a list.
-  std::vector<DriverCall> kinds() const;
-  void Clear();
-
-  // All lines. Where calls were forgotten, the first line says how many.
-  friend std::ostream& operator<<(std::ostream& out, const TracingVmm& trace);
+      : ForwardingVmm(target), CallTrace(calls_kept) {}
 
   using Vmm::AddressReserve;
   using Vmm::Create;
@@ -107,12 +74,6 @@ class TracingVmm : public ForwardingVmm {
   // Makes the call and remembers it.
   template <typename F>
   auto Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call());
-
-  const size_t calls_kept_;
-  mutable std::mutex mutex_;
-  std::deque<TracedCall> calls_;
-  std::map<DriverCall, uint64_t> counts_;
-  uint64_t count_ = 0;
 };
 
 }  // namespace twinmmu

@@ -1,0 +1,73 @@
+// CallTrace: the calls that a TracingVmm, TracingMulticast or TracingSparseArrays has passed on.
+//
+// It is printed with one line for each call:
+//
+//   cuMemCreate(2 MiB, pinned on device 0) = 0x55d0c0ffee00
+//   cuMemMap([0x7f0000200000, +2 MiB], 0x55d0c0ffee00, offset 0 B) = OK
+//   cuMemUnmap([0x7f0000200000, +4 MiB]) = CUDA_ERROR_INVALID_VALUE
+
+#ifndef TWINMMU_API_TESTING_CALL_TRACE_H_
+#define TWINMMU_API_TESTING_CALL_TRACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "api/testing/driver_call.h"
+
+namespace twinmmu {
+
+struct TracedCall {
+  DriverCall call;
+  std::string arguments;  // "[0x7f0000200000, +2 MiB], 0x55d0c0ffee00, offset 0 B"
+  absl::Status status;
+  std::string value;  // what a call gave, if it succeeded and gives something
+
+  // The line of the call, without its end.
+  friend std::ostream& operator<<(std::ostream& out, const TracedCall& call);
+};
+
+// Thread safety: every function may run concurrently with every other.
+class CallTrace {
+ public:
+  // The last `calls_kept` calls are remembered, about 200 bytes each; all are counted.
+  explicit CallTrace(size_t calls_kept = std::numeric_limits<size_t>::max())
+      : calls_kept_(calls_kept) {}
+
+  // How many calls there were since the beginning or the last Clear, of one kind or of all; also
+  // those that failed.
+  uint64_t count(DriverCall call) const;
+  uint64_t count() const;
+  // The calls that are remembered, oldest first.
+  std::vector<TracedCall> calls() const;
+  // Only which calls they were, to compare with a list.
+  std::vector<DriverCall> kinds() const;
+  void Clear();
+
+  // All lines. Where calls were forgotten, the first line says how many.
+  friend std::ostream& operator<<(std::ostream& out, const CallTrace& trace);
+
+ protected:
+  ~CallTrace() = default;
+
+  // For who makes the calls: one that has returned.
+  void Remember(TracedCall call);
+
+ private:
+  const size_t calls_kept_;
+  mutable std::mutex mutex_;
+  std::deque<TracedCall> calls_;
+  std::map<DriverCall, uint64_t> counts_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_API_TESTING_CALL_TRACE_H_

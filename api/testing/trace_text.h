@@ -1,0 +1,77 @@
+// Arguments and results of calls as text, for traces.
+
+#ifndef TWINMMU_API_TESTING_TRACE_TEXT_H_
+#define TWINMMU_API_TESTING_TRACE_TEXT_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "api/sparse_arrays.h"
+#include "api/testing/call_trace.h"
+#include "api/vmm.h"
+
+namespace twinmmu::trace_text {
+
+inline std::string Text(int value) { return absl::StrCat(value); }
+inline std::string Text(bool value) { return value ? "true" : "false"; }
+inline std::string Text(uint64_t value) { return absl::StrCat("0x", absl::Hex(value)); }
+inline std::string Text(const std::string& value) { return absl::StrCat("\"", value, "\""); }
+// Without its alignment, which no call but AddressReserve is told.
+inline std::string Text(const AddressRange& range) {
+  return absl::StrCat("[", ToString(range.base), ", +", ToString(range.size), "]");
+}
+inline std::string Text(const MemoryInfo& info) {
+  return absl::StrCat(ToString(info.free), " free of ", ToString(info.total));
+}
+inline std::string Text(absl::Span<const AccessGrant> grants) {
+  const auto append = [](std::string* out, const AccessGrant& grant) {
+    absl::StrAppend(out, ToString(grant));
+  };
+  return absl::StrCat("{", absl::StrJoin(grants, ", ", append), "}");
+}
+// An array and the like; its device stands in the call that made it.
+template <typename Tag>
+std::string Text(const DeviceObject<Tag>& object) {
+  return Text(object.value());
+}
+inline std::string Text(const ArrayExtent& extent) {
+  return absl::StrCat(extent.x, " x ", extent.y, " x ", extent.z);
+}
+inline std::string Text(const SparseProperties& properties) {
+  return absl::StrCat("tiles of ", Text(properties.tile), ", mip tail of ",
+                      ToString(properties.mip_tail_size), " from level ", properties.mip_tail_level,
+                      properties.single_mip_tail ? ", one for all layers" : "");
+}
+template <typename T>
+auto Text(const T& value) -> decltype(ToString(value)) {
+  return ToString(value);
+}
+
+template <typename... T>
+std::string Arguments(const T&... values) {
+  return absl::StrJoin(std::initializer_list<std::string>{Text(values)...}, ", ");
+}
+
+inline std::string Offset(Bytes offset) { return absl::StrCat(", offset ", ToString(offset)); }
+// Flags are to be 0; nothing then.
+inline std::string Flags(uint64_t flags) { return flags == 0 ? "" : ", flags " + Text(flags); }
+
+// A call that has returned `status`, or a result.
+inline TracedCall Traced(DriverCall kind, std::string arguments, const absl::Status& status) {
+  return {kind, std::move(arguments), status, ""};
+}
+template <typename T>
+TracedCall Traced(DriverCall kind, std::string arguments, const absl::StatusOr<T>& result) {
+  return {kind, std::move(arguments), result.status(), result.ok() ? Text(*result) : ""};
+}
+
+}  // namespace twinmmu::trace_text
+
+#endif  // TWINMMU_API_TESTING_TRACE_TEXT_H_
