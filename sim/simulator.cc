@@ -94,6 +94,12 @@ absl::Status Simulator::CopyArrayBytes(Stream stream, Array array, const ArrayEx
   return parts_->sparse_arrays.CopyBytes(stream, array, offset, extent, host, to_array);
 }
 
+bool Simulator::IsMulticastObject(AllocationHandle handle) const {
+  const std::shared_lock lock(parts_->mmu.mutex);
+  const AllocationRecord* const found = parts_->mmu.memory.Find(handle);
+  return found != nullptr && found->is_multicast();
+}
+
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 

@@ -64,6 +64,8 @@ class Simulator : public Driver {
   // CopyArrayToHost of SparseArrays, but x of both is in bytes, and need be no whole elements.
   absl::Status CopyArrayBytes(Stream stream, Array array, const ArrayExtent& offset,
                               const ArrayExtent& extent, char* host, bool to_array);
+  // Whether it is a handle of a multicast object, and of no memory.
+  bool IsMulticastObject(AllocationHandle handle) const;
   PlainCalls& plain();
   KernelCalls& kernels();
 

@@ -122,8 +122,11 @@ extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRI
     if (array == nullptr || descriptor == nullptr) return ToResult(NullPointer(site));
     const absl::StatusOr<Array> made =
         ArraysOf(machine).CreateArray(context.device, FromAbi(*descriptor));
-    if (made.ok()) *array = ToPointer<CUarray>(made->value());
-    return ToResult(made.status());
+    if (!made.ok()) return ToResult(made.status());
+    machine.arrays.arrays.Add(made->value(), {&context});
+    machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
+    *array = ToPointer<CUarray>(made->value());
+    return CUDA_SUCCESS;
   });
 }
 
@@ -146,7 +149,12 @@ extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descripto
 
 extern "C" CUresult cuArrayDestroy(CUarray array) {
   return EnterInContext(TWINMMU_HERE(cuArrayDestroy), [&](Machine& machine, Context& context) {
-    return ToResult(ArraysOf(machine).DestroyArray(Array(context.device, ToNumber(array))));
+    const uint64_t number = ToNumber(array);
+    const absl::Status destroyed = ArraysOf(machine).DestroyArray(Array(context.device, number));
+    if (destroyed.ok() && machine.arrays.arrays.Remove(number)) {
+      machine.report.RemoveObject(ObjectKind::kArray, number);
+    }
+    return ToResult(destroyed);
   });
 }
 
@@ -170,17 +178,26 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
     if (mipmap == nullptr || descriptor == nullptr) return ToResult(NullPointer(site));
     const absl::StatusOr<MipmappedArray> made =
         ArraysOf(machine).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
-    if (made.ok()) *mipmap = ToPointer<CUmipmappedArray>(made->value());
-    return ToResult(made.status());
+    if (!made.ok()) return ToResult(made.status());
+    machine.arrays.mipmaps.Add(made->value(), {&context});
+    machine.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
+                             context.device.value());
+    *mipmap = ToPointer<CUmipmappedArray>(made->value());
+    return CUDA_SUCCESS;
   });
 }
 
 extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
-  return EnterInContext(TWINMMU_HERE(cuMipmappedArrayDestroy),
-                        [&](Machine& machine, Context& context) {
-                          return ToResult(ArraysOf(machine).DestroyMipmappedArray(
-                              MipmappedArray(context.device, ToNumber(mipmap))));
-                        });
+  const CallSite site = TWINMMU_HERE(cuMipmappedArrayDestroy);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    const uint64_t number = ToNumber(mipmap);
+    const absl::Status destroyed =
+        ArraysOf(machine).DestroyMipmappedArray(MipmappedArray(context.device, number));
+    if (destroyed.ok() && machine.arrays.mipmaps.Remove(number)) {
+      machine.report.RemoveObject(ObjectKind::kMipmappedArray, number);
+    }
+    return ToResult(destroyed);
+  });
 }
 
 extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap,

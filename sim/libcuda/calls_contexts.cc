@@ -48,6 +48,15 @@ void FreeWhatBelongsTo(Machine& machine, Context& context) {
     machine.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     machine.report.RemoveObject(ObjectKind::kStream, stream);
   }
+  SparseArrays& arrays = **machine.simulator->sparse_arrays();
+  for (const uint64_t array : machine.arrays.arrays.RemoveOf(context)) {
+    arrays.DestroyArray(Array(context.device, array)).IgnoreError();
+    machine.report.RemoveObject(ObjectKind::kArray, array);
+  }
+  for (const uint64_t mipmap : machine.arrays.mipmaps.RemoveOf(context)) {
+    arrays.DestroyMipmappedArray(MipmappedArray(context.device, mipmap)).IgnoreError();
+    machine.report.RemoveObject(ObjectKind::kMipmappedArray, mipmap);
+  }
   for (const uint64_t event : machine.streams.events.RemoveOf(context)) {
     machine.executor.DestroyEvent(Event(context.device, event)).IgnoreError();
     machine.report.RemoveObject(ObjectKind::kEvent, event);

@@ -20,7 +20,7 @@ extern "C" CUresult cuMulticastCreate(CUmemGenericAllocationHandle* mcHandle,
     if (mcHandle == nullptr || prop == nullptr) return ToResult(NullPointer(site));
     const absl::StatusOr<AllocationHandle> made = machine.multicast.Create(FromAbi(*prop));
     if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(prop->size));
+    machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
     *mcHandle = made->value();
     return CUDA_SUCCESS;
   });

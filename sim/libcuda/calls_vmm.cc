@@ -157,7 +157,10 @@ extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
     }
     const absl::StatusOr<AllocationHandle> made = machine.vmm.ImportShareableHandle(shareable);
     if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(0));
+    machine.report.AddAllocation(*made, Bytes(0),
+                                 machine.simulator->IsMulticastObject(*made)
+                                     ? AllocationKind::kMulticastObject
+                                     : AllocationKind::kMemory);
     *handle = made->value();
     return CUDA_SUCCESS;
   });

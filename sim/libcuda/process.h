@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "api/driver_error.h"
+#include "sim/libcuda/arrays.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/exported_descriptors.h"
 #include "sim/libcuda/injector.h"
@@ -36,6 +37,7 @@ struct Machine {
   Contexts contexts;
   Streams streams;
   Modules modules;
+  Arrays arrays;
   ExportedDescriptors exported;
 };
 

@@ -356,11 +356,12 @@ AllocationSlot* Report::SlotOf(AllocationHandle handle) {
   return now_.memory.MakeReady(place) ? now_.memory.At<AllocationSlot>(place) : nullptr;
 }
 
-void Report::AddAllocation(AllocationHandle handle, Bytes size) {
+void Report::AddAllocation(AllocationHandle handle, Bytes size, AllocationKind kind) {
   if (!ready()) return;
   AllocationSlot* const slot = SlotOf(handle);
   if (slot == nullptr) return Lose();
-  slot->made.store(SiteAndCall(), std::memory_order_relaxed);
+  slot->made.store(uint64_t{static_cast<uint32_t>(kind)} << 48 | SiteAndCall(),
+                   std::memory_order_relaxed);
   slot->kept.store(0, std::memory_order_relaxed);
   slot->size.store(size.value(), std::memory_order_relaxed);
   slot->state.store((handle.value() >> 32) << 32 | 1, std::memory_order_release);

@@ -95,7 +95,8 @@ class Report {
   void RemoveMappings(const AddressRange& range);
 
   // An allocation that was created or imported, with one reference. Another one; one less.
-  void AddAllocation(AllocationHandle handle, Bytes size);
+  void AddAllocation(AllocationHandle handle, Bytes size,
+                     AllocationKind kind = AllocationKind::kMemory);
   void AddReference(AllocationHandle handle);
   void RemoveReference(AllocationHandle handle);
 

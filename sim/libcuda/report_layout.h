@@ -92,10 +92,12 @@ struct UnitSlot {
 };
 
 // An allocation; its handle's index is the place.
+enum class AllocationKind : uint32_t { kMemory, kMulticastObject };
 struct AllocationSlot {
   std::atomic<uint64_t> state;  // generation << 32 | references
-  std::atomic<uint64_t> made;   // call + 1 << 32 | site
-  std::atomic<uint64_t> kept;   // the same, of the last call that added a reference; 0: none did
+  std::atomic<uint64_t> made;   // kind << 48 | call + 1 << 32 | site
+  std::atomic<uint64_t> kept;   // call + 1 << 32 | site, of the last one that added a reference; 0:
+                                // none did
   std::atomic<uint64_t> size;
 };
 
@@ -108,6 +110,8 @@ enum class ObjectKind : uint32_t {
   kEvent,
   kContext,     // made by cuCtxCreate
   kDescriptor,  // of exported memory; known to be open only where the process finished
+  kArray,
+  kMipmappedArray,
 };
 struct ObjectSlot {
   std::atomic<uint64_t> state;  // kind << 48 | call + 1 << 32 | site; 0: nothing

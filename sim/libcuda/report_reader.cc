@@ -254,8 +254,11 @@ class Reader {
       if (references == 0) return;
       const uint64_t place = Load(slot.made);
       LiveObjects* group = nullptr;
-      if (!AddAlive(DiagnosticKind::kLeakedAllocation, place >> 32, static_cast<uint32_t>(place),
-                    Load(slot.size), &group)) {
+      const bool is_multicast =
+          place >> 48 == static_cast<uint32_t>(AllocationKind::kMulticastObject);
+      if (!AddAlive(is_multicast ? DiagnosticKind::kLeakedMulticastObject
+                                 : DiagnosticKind::kLeakedAllocation,
+                    place >> 32 & 0xffff, static_cast<uint32_t>(place), Load(slot.size), &group)) {
         return;
       }
       const uint64_t index = (offset - layout_.allocation(0)) / sizeof(AllocationSlot);
@@ -279,6 +282,9 @@ class Reader {
         return DiagnosticKind::kLeakedEvent;
       case ObjectKind::kContext:
         return DiagnosticKind::kLeakedContext;
+      case ObjectKind::kArray:
+      case ObjectKind::kMipmappedArray:
+        return DiagnosticKind::kLeakedArray;
       case ObjectKind::kDescriptor:
         if (!report_.finished) break;
         return DiagnosticKind::kLeakedDescriptor;

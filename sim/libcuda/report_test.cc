@@ -256,12 +256,26 @@ TEST_F(ReportTest, TellsWhatIsAllocated) {
   EXPECT_EQ(read.alive[0].retained.call, "");
 }
 
+// With the place where it was made, as of memory.
+TEST_F(ReportTest, TellsMulticastObjectsFromMemory) {
+  Report report(Options(), Profile::ReferenceH200());
+  report.Begin(kCreate, HereNow());
+  report.AddAllocation(kHandle, MiB(4), AllocationKind::kMulticastObject);
+  const ProcessReport read = Read(report);
+  ASSERT_THAT(read.alive, SizeIs(1));
+  EXPECT_EQ(read.alive[0].kind, DiagnosticKind::kLeakedMulticastObject);
+  EXPECT_EQ(read.alive[0].handle, kHandle);
+  EXPECT_EQ(read.alive[0].place.call, "cuMemCreate");
+  EXPECT_NE(read.alive[0].place.site.address, 0u);
+}
+
 TEST_F(ReportTest, TellsWhatElseIsAlive) {
   Report report(Options(), Profile::ReferenceH200());
   report.Begin(kCreate, HereNow());
   for (const ObjectKind kind :
        {ObjectKind::kMemory, ObjectKind::kHostMemory, ObjectKind::kRegisteredMemory,
-        ObjectKind::kStream, ObjectKind::kEvent, ObjectKind::kContext}) {
+        ObjectKind::kStream, ObjectKind::kEvent, ObjectKind::kContext, ObjectKind::kArray,
+        ObjectKind::kMipmappedArray}) {
     report.AddObject(kind, 0x1000, Bytes(512), 1);
     report.AddObject(kind, 0x2000);
     report.RemoveObject(kind, 0x2000);
@@ -274,11 +288,11 @@ TEST_F(ReportTest, TellsWhatElseIsAlive) {
     EXPECT_EQ(objects.device, 1);
     EXPECT_EQ(objects.range, (AddressRange{DeviceAddress(0x1000), Bytes(512), Bytes(0)}));
   }
-  EXPECT_THAT(alive, ElementsAre(Pair(DiagnosticKind::kLeakedMemory, 1),
-                                 Pair(DiagnosticKind::kLeakedHostMemory, 2),
-                                 Pair(DiagnosticKind::kLeakedStream, 1),
-                                 Pair(DiagnosticKind::kLeakedEvent, 1),
-                                 Pair(DiagnosticKind::kLeakedContext, 1)));
+  EXPECT_THAT(
+      alive, ElementsAre(
+                 Pair(DiagnosticKind::kLeakedMemory, 1), Pair(DiagnosticKind::kLeakedHostMemory, 2),
+                 Pair(DiagnosticKind::kLeakedStream, 1), Pair(DiagnosticKind::kLeakedEvent, 1),
+                 Pair(DiagnosticKind::kLeakedContext, 1), Pair(DiagnosticKind::kLeakedArray, 2)));
 }
 
 // A slot is used again; and what was added again in between stays.
