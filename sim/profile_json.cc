@@ -66,6 +66,8 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("fabric_permitted", profile.fabric_permitted);
   visit("fabric_domain", profile.fabric_domain);
   visit("fabric_channel", profile.fabric_channel);
+  visit("compression_granted", profile.compression_granted);
+  visit("host_memory_permitted", profile.host_memory_permitted);
   visit("map_takes_offsets", profile.map_takes_offsets);
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);

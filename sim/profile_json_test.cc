@@ -96,6 +96,10 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
   other.fabric_channel = 7;
   EXPECT_EQ(ParseProfile(ToJson(other))->fabric_domain, "/domain");
   EXPECT_EQ(ParseProfile(ToJson(other))->fabric_channel, 7);
+  other.compression_granted = false;
+  EXPECT_FALSE(ParseProfile(ToJson(other))->compression_granted);
+  other.host_memory_permitted = false;
+  EXPECT_FALSE(ParseProfile(ToJson(other))->host_memory_permitted);
   other.devices[1].attributes.clear();
   EXPECT_TRUE(ParseProfile(ToJson(other))->devices[1].attributes.empty());
 }

@@ -88,6 +88,18 @@ Profile InFabricDomain() {
   return profile;
 }
 
+Profile CompressionNotGranted() {
+  Profile profile = Reference();
+  profile.compression_granted = false;
+  return profile;
+}
+
+Profile HostMemoryNotPermitted() {
+  Profile profile = Reference();
+  profile.host_memory_permitted = false;
+  return profile;
+}
+
 // The attributes that the driver of a CUDA version knows: those up to a number, and some of the
 // next ones. Source: CUdevice_attribute in the cuda.h of each version.
 struct DriverLevel {
@@ -133,6 +145,11 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"fabric-domain",
        "the same, and between processes, where there is /dev/shm/twinmmu-fabric/channel0",
        InFabricDomain},
+      {"compression-not-granted", "compression advertised, and never granted",
+       CompressionNotGranted},
+      {"host-memory-not-permitted",
+       "memory of the host advertised and not permitted, as in some containers",
+       HostMemoryNotPermitted},
       {"one-device", "one device of the reference", OneDevice},
       {"eight-devices", "eight devices, each a peer of every other", EightDevices},
       {"no-peers", "two devices that cannot reach each other's memory", NoPeers},

@@ -160,7 +160,8 @@ AllocationProperties SimulatedVmm::Granted(const AllocationProperties& propertie
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
   granted.usage = properties.usage & kUsageTilePool;  // which nobody is told
   if (granted.gpu_direct_rdma != 0) granted.compression = CompressionType::kNone;
-  if (!SupportedBy(mmu_.profile, granted.location, DeviceAttribute::kGenericCompressionSupported)) {
+  if (!mmu_.profile.compression_granted ||
+      !SupportedBy(mmu_.profile, granted.location, DeviceAttribute::kGenericCompressionSupported)) {
     granted.compression = CompressionType::kNone;
   }
   if (properties.location.type == LocationType::kHost) {
@@ -222,6 +223,10 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
       call.Report(Severity::kError, {DiagnosticKind::kUnknownHandleTypes}, valid.message());
     }
     return valid;
+  }
+  if (!mmu_.profile.host_memory_permitted && properties.location.type != LocationType::kDevice) {
+    return Fail(DriverCode::kNotPermitted, kCall, "memory of ", ToString(properties.location),
+                " is not permitted to this process");
   }
   const AllocationProperties granted = Granted(properties);
 

@@ -148,6 +148,37 @@ TEST_F(PhysicalTest, AReleasedHandleIsUsableWhileMapped) {
   EXPECT_THAT(vmm().Map(At(range.base + kGranule, kGranule), handle), IsOk());
 }
 
+// Compression that is advertised and not granted is read back as none, and the memory is as any.
+TEST(PhysicalRefusedTest, CompressionMayNotBeGranted) {
+  const auto simulator = *Simulator::Create(*Profile::Named("compression-not-granted"));
+  Vmm& vmm = **simulator->vmm();
+  AllocationProperties compressed;
+  compressed.compression = CompressionType::kGeneric;
+  EXPECT_THAT(
+      vmm.GetDeviceAttribute(DeviceAttribute::kGenericCompressionSupported, DeviceOrdinal(0)),
+      IsOkAndHolds(1));
+  const auto handle = vmm.Create(kGranule, compressed);
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_THAT(vmm.GetAllocationProperties(*handle), IsOkAndHolds(AllocationProperties()));
+}
+
+// Memory of the host that is advertised and not permitted is refused after wrong arguments only;
+// memory of a device, and what is wrong with the host's, is as elsewhere.
+TEST(PhysicalRefusedTest, HostMemoryMayNotBePermitted) {
+  const auto simulator = *Simulator::Create(*Profile::Named("host-memory-not-permitted"));
+  Vmm& vmm = **simulator->vmm();
+  EXPECT_THAT(vmm.GetDeviceAttribute(DeviceAttribute::kHostVirtualMemoryManagementSupported,
+                                     DeviceOrdinal(0)),
+              IsOkAndHolds(1));
+  for (const Location& host : {Location::Host(), Location::HostNuma(0)}) {
+    EXPECT_THAT(vmm.Create(kGranule, On(host)), HasDriverCode(DriverCode::kNotPermitted));
+    EXPECT_THAT(vmm.Create(kGranule, On(host), 1), HasDriverCode(kInvalid));
+  }
+  EXPECT_THAT(vmm.Create(kGranule, On(Location::HostNuma(7))), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm.Create(kGranule, On(Location::HostNumaCurrent())), HasDriverCode(kInvalid));
+  EXPECT_THAT(vmm.Create(kGranule, {}), IsOk());
+}
+
 // Without the quirks, the documentation holds.
 TEST(PhysicalDocumentedTest, KeepsToTheDocumentation) {
   Profile profile = Profile::ReferenceH200();
