@@ -164,8 +164,8 @@ struct Profile {
   // wait for ever; then it is ILLEGAL_STATE.
   uint64_t multicast_wait_ms = 0;
   bool fabric_permitted = false;  // a fabric handle can be advertised and still not be permitted
-  // Compression is a hint: where it is advertised and not granted, Create succeeds all the same, and
-  // the properties of the handle tell.
+  // Compression is a hint: where it is advertised and not granted, Create succeeds all the same,
+  // and the properties of the handle tell.
   bool compression_granted = true;
   // Memory of the host can be advertised and still not be permitted, as in containers that forbid
   // the system calls of NUMA: Create is NOT_PERMITTED then. Assumed, not measured: reports of it

@@ -68,7 +68,7 @@ class SimulatedVmm : public Vmm {
   absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
   absl::Status CheckGranularityOf(const AllocationProperties& properties);
   absl::Status CheckSupport(const char* call, const Location& location) const;
-  absl::Status CheckHandleTypes(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckCapabilities(const char* call, const AllocationProperties& properties) const;
   absl::Status CheckFabric(const char* call) const;
   bool HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const;
   AllocationProperties Granted(const AllocationProperties& properties) const;

@@ -100,6 +100,30 @@ TEST(CapabilityTest, VmmOfOneDevice) {
   EXPECT_THAT(vmm.SetAccess(range, std::array{For(kDevice0, Access::kRead)}), IsOk());
 }
 
+// An older driver has what its header has: memory of a node of the host before it can tell of it,
+// that of the host without a node with the capability, and before both there is no such location.
+TEST(CapabilityTest, AnOlderDriverKnowsFewerLocations) {
+  for (const auto& [name, node, host] :
+       {std::tuple("driver-12.0", DriverCode::kInvalidValue, DriverCode::kInvalidValue),
+        std::tuple("driver-12.4", DriverCode::kSuccess, DriverCode::kInvalidValue),
+        std::tuple("driver-13.0", DriverCode::kSuccess, DriverCode::kSuccess)}) {
+    SCOPED_TRACE(name);
+    const auto simulator = *Simulator::Create(*Profile::Named(name));
+    Vmm& vmm = **simulator->vmm();
+    EXPECT_THAT(vmm.Create(kGranule, On(Location::HostNuma(0))), HasDriverCode(node));
+    EXPECT_THAT(vmm.Create(kGranule, On(Location::Host())), HasDriverCode(host));
+  }
+}
+
+// Memory for GPUDirect RDMA is refused by a device that does not have that.
+TEST(CapabilityTest, RdmaNeedsTheCapability) {
+  const auto simulator = *Simulator::Create(*Profile::Named("driver-10.2"));
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  EXPECT_THAT((*simulator->vmm())->Create(kGranule, rdma),
+              HasDriverCode(DriverCode::kNotSupported));
+}
+
 // Without virtual memory management its calls are NOT_SUPPORTED, and the others answer.
 TEST(CapabilityTest, NoVmmAtAll) {
   const auto simulator = *Simulator::Create(*Profile::Named("no-vmm"));

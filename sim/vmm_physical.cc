@@ -40,10 +40,24 @@ bool HasNode(const Profile& profile, int node) {
                      [=](const HostNodeProfile& known) { return known.node == node; });
 }
 
+// Whether the driver knows of this attribute of the first device.
+bool Knows(const Profile& profile, DeviceAttribute attribute) {
+  return profile.devices.empty() || profile.devices[0].attributes.count(attribute) != 0;
+}
+
+// Nodes came with HOST_NUMA_ID, before the capability; the host without a node with its own.
+bool KnowsLocation(const Profile& profile, LocationType host) {
+  return Knows(profile, host == LocationType::kHostNuma
+                            ? DeviceAttribute::kHostNumaId
+                            : DeviceAttribute::kHostVirtualMemoryManagementSupported);
+}
+
 // Whether memory can be created there; devices apart.
 bool IsHostMemory(const Profile& profile, const Location& location) {
-  if (location.type == LocationType::kHostNuma) return HasNode(profile, location.id);
-  return location.type == LocationType::kHost && !profile.host_nodes.empty();
+  const bool exists = location.type == LocationType::kHostNuma
+                          ? HasNode(profile, location.id)
+                          : location.type == LocationType::kHost && !profile.host_nodes.empty();
+  return exists && KnowsLocation(profile, location.type);
 }
 
 // The capability of the device, or for the host's memory of the first one.
@@ -62,14 +76,20 @@ absl::Status SimulatedVmm::CheckSupport(const char* call, const Location& locati
           : (location.type == LocationType::kHost
                  ? DeviceAttribute::kHostVirtualMemoryManagementSupported
                  : DeviceAttribute::kHostNumaVirtualMemoryManagementSupported);
-  if (SupportedBy(mmu_.profile, location, capability)) return absl::OkStatus();
+  const bool untold = location.type != LocationType::kDevice && !Knows(mmu_.profile, capability);
+  if (untold || SupportedBy(mmu_.profile, location, capability)) return absl::OkStatus();
   return Fail(DriverCode::kNotSupported, call, ToString(location), " does not have ",
               ToString(capability));
 }
 
-// The handle types asked for are such that the devices support.
-absl::Status SimulatedVmm::CheckHandleTypes(const char* call,
-                                            const AllocationProperties& properties) const {
+// The devices support the handle types asked for, and GPUDirect RDMA.
+absl::Status SimulatedVmm::CheckCapabilities(const char* call,
+                                             const AllocationProperties& properties) const {
+  constexpr DeviceAttribute kRdma = DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported;
+  if (properties.gpu_direct_rdma != 0 && !SupportedBy(mmu_.profile, properties.location, kRdma)) {
+    return Fail(DriverCode::kNotSupported, call, ToString(properties.location), " does not have ",
+                ToString(kRdma));
+  }
   for (const auto& [type, capability] :
        {std::pair(HandleType::kPosixFileDescriptor,
                   DeviceAttribute::kHandleTypePosixFileDescriptorSupported),
@@ -236,8 +256,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
     return InvalidValue(kCall, "size ", ToString(size), " is too large for a tile pool");
   }
   if (!room.ok()) return Fail(DriverCode::kOutOfMemory, kCall, room.message());
-  const absl::Status shareable = CheckHandleTypes(kCall, granted);
-  if (!shareable.ok()) return shareable;
+  const absl::Status supported = CheckCapabilities(kCall, granted);
+  if (!supported.ok()) return supported;
   if (Has(granted.requested_handle_types, HandleType::kFabric)) {
     const absl::Status permitted = CheckFabric(kCall);
     if (!permitted.ok()) return permitted;
