@@ -171,20 +171,14 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_11, CompressionReadsBack) {
   AllocationProperties unknown;
   unknown.compression = static_cast<CompressionType>(9);
   EXPECT_THAT(vmm().Create(granule(), unknown), HasDriverCode(DriverCode::kInvalidValue));
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int supported,
-      vmm().GetDeviceAttribute(DeviceAttribute::kGenericCompressionSupported, device()));
-  if (supported == 0) {
+  if (!Tells(DeviceAttribute::kGenericCompressionSupported)) {
     EXPECT_EQ(granted.compression, CompressionType::kNone);
   }
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
   const auto handle = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
-  if (!IsCreatedAsTold(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
-                       handle.status())) {
-    return;
-  }
+  if (!IsHostMemoryCreated(Location::HostNuma(0), handle.status())) return;
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(2 * granule()));
   ASSERT_THAT(vmm().Map(range, *handle), IsOk());
   ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
@@ -197,9 +191,7 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
   std::set<int> nodes;
   for (const int ignored_id : {0, 5}) {
     const auto handle = vmm().Create(granule(), properties({LocationType::kHost, ignored_id}));
-    if (!IsCreatedAsTold(DeviceAttribute::kHostVirtualMemoryManagementSupported, handle.status())) {
-      return;
-    }
+    if (!IsHostMemoryCreated(Location::Host(), handle.status())) return;
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
                                  vmm().GetAllocationProperties(*handle));
     EXPECT_EQ(granted.location.type, LocationType::kHostNuma);
@@ -207,6 +199,24 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_18, HostMemoryOfNoNodeBelongsToANode) {
     nodes.insert(granted.location.id);
   }
   EXPECT_EQ(nodes.size(), 1u) << "the id must not matter";
+}
+
+CONFORMANCE_TEST(ConformanceTest, CREATE_27, HostMemoryIsMadeOrRefusedEachTimeAlike) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
+  for (const Location& host : {Location::HostNuma(0), Location::Host()}) {
+    SCOPED_TRACE(host);
+    const DriverCode code = GetDriverCode(vmm().Create(granule(), properties(host)).status());
+    for (const uint64_t granules : {2, 1, 3}) {
+      const auto handle = vmm().Create(granules * granule(), properties(host));
+      EXPECT_THAT(handle, HasDriverCode(code));
+      if (!handle.ok()) continue;
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                                   vmm().GetAllocationProperties(*handle));
+      EXPECT_EQ(granted.location.type, LocationType::kHostNuma);
+    }
+    if (code != DriverCode::kSuccess) ExpectFree(device(), before.free);
+  }
+  EXPECT_THAT(vmm().Create(granule(), properties()), IsOk());
 }
 
 CONFORMANCE_TEST(ConformanceTest, CREATE_19, RdmaReadsBack) {

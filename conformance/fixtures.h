@@ -120,10 +120,20 @@ class ConformanceTest : public ::testing::Test {
   // test's verdict as "as observed".
   bool Deviates(Deviation deviation);
 
+  // Whether device 0 tells of the capability. An older driver does not know newer ones [DEV-6], and
+  // tells of none.
+  bool Tells(DeviceAttribute capability);
   // What the device says is what comes of it: `created` is OK if it tells of the capability that
   // the memory needs, and refused as not supported if it does not, which the table then shows.
   // True: the memory is there.
   bool IsCreatedAsTold(DeviceAttribute capability, const absl::Status& created);
+  // The same of memory of the host, `anything` of which can be asked for. It can be advertised and
+  // still be refused: then all of it is, with one code, which is not that of what is not supported
+  // [CREATE-27]. An older driver has it without telling, or does not know such a location.
+  bool IsHostMemoryCreated(const Location& anything, const absl::Status& created);
+  // Whether the driver is older than that of CUDA `version` (11050 is 11.5), which brought the PTX
+  // that was to be loaded. Then it must have refused that, which the table shows.
+  bool IsTooOldForPtx(int version, const absl::Status& loaded);
   // Asserts that a call is refused as not supported, and shows it in the table.
   void ExpectUnsupported(const absl::Status& status);
   // Shows in the table that what the rule is about is not supported here, which has been asserted.
@@ -131,6 +141,7 @@ class ConformanceTest : public ::testing::Test {
 
  private:
   void ExpectNoVmm();
+  void ExpectOkIf(bool told, const absl::Status& created);
 
   TargetUnderTest* under_test_ = nullptr;
   const Target* target_ = nullptr;

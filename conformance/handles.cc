@@ -71,12 +71,10 @@ CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
 }
 
 CONFORMANCE_TEST(MappedTest, REL_5, ADeadHandleIsNeitherMappedNorExported) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int shareable,
-      vmm().GetDeviceAttribute(DeviceAttribute::kHandleTypePosixFileDescriptorSupported, device()));
+  const bool shareable = Tells(DeviceAttribute::kHandleTypePosixFileDescriptorSupported);
   constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
   AllocationProperties shared;
-  if (shareable != 0) shared.requested_handle_types = kFd;
+  if (shareable) shared.requested_handle_types = kFd;
   for (const bool map : {true, false}) {
     const auto use_dead = [&] {
       ChildChecks checks;

@@ -21,8 +21,7 @@ class HostMemoryTest : public ConformanceTest {
     ConformanceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     const auto handle = vmm().Create(2 * granule(), properties(kHost));
-    if (!IsCreatedAsTold(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
-                         handle.status())) {
+    if (!IsHostMemoryCreated(kHost, handle.status())) {
       GTEST_SKIP() << "there is no memory of the host";
     }
     TWINMMU_ASSERT_OK_AND_ASSIGN(range_, vmm().AddressReserve(2 * granule()));

@@ -14,6 +14,7 @@ void KernelTest::TearDown() {
 bool KernelTest::LoadKernels() {
   if (kernels_.has_value()) return true;
   absl::StatusOr<Kernels> kernels = Kernels::Load(&executor(), device());
+  if (IsTooOldForPtx(kKernelsSince, kernels.status())) return false;
   EXPECT_THAT(kernels, IsOk());
   if (!kernels.ok()) return false;
   kernels_ = *std::move(kernels);

@@ -10,13 +10,17 @@
 
 namespace twinmmu::conformance {
 
+// The CUDA version that brought PTX 7.5, of which kernels/ is.
+inline constexpr int kKernelsSince = 11050;
+
 // The reservation's first four granules are mapped read-write: three to work in, and the fourth
 // holds results. The other four are free.
 class KernelTest : public MappedTest {
  protected:
   void TearDown() override;
 
-  // True: kernels() is ready. False: the test has failed, and returns.
+  // True: kernels() is ready. False: the driver is too old for them, which has been recorded, or
+  // the test has failed; it returns.
   bool LoadKernels();
   Kernels& kernels() { return *kernels_; }
 

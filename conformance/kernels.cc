@@ -102,9 +102,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_6, RefusesAnEmptyGridAndAnEmptyBlock) {
 CONFORMANCE_TEST(KernelTest, KERNEL_7, WorksInHostMemory) {
   if (!LoadKernels()) return;
   const auto host = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
-  if (!IsCreatedAsTold(DeviceAttribute::kHostNumaVirtualMemoryManagementSupported, host.status())) {
-    return;
-  }
+  if (!IsHostMemoryCreated(Location::HostNuma(0), host.status())) return;
   const AddressRange range = Granules(4, 2);
   ASSERT_THAT(vmm().Map(range, *host), IsOk());
   ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());

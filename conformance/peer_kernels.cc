@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "conformance/alias_trials.h"
 #include "conformance/child_checks.h"
+#include "conformance/kernel_fixture.h"
 #include "conformance/peer_fixture.h"
 #include "conformance/registry.h"
 #include "kernels/kernels.h"
@@ -29,6 +30,7 @@ class PeerKernelTest : public PeerTest {
   bool LoadKernels() {
     for (const DeviceOrdinal each : {device(), peer()}) {
       absl::StatusOr<Kernels> kernels = Kernels::Load(&executor(), each);
+      if (IsTooOldForPtx(kKernelsSince, kernels.status())) return false;
       EXPECT_THAT(kernels, IsOk());
       if (!kernels.ok()) return false;
       kernels_[each.value()] = *std::move(kernels);

@@ -115,6 +115,7 @@ CONFORMANCE_TEST(TwoDevicesTest, PEER_6, EachDeviceHasItsOwnMemory) {
 
 CONFORMANCE_TEST(PeerTest, PEER_7, AKernelNeedsAGrantToo) {
   absl::StatusOr<Kernels> kernels = Kernels::Load(&executor(), device());
+  if (IsTooOldForPtx(kKernelsSince, kernels.status())) return;
   ASSERT_THAT(kernels, IsOk());
   ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, there()), IsOk());
   const auto child = [&] {

@@ -103,6 +103,7 @@ class ProgrammaticTest : public KernelTest {
       RecordProperty(kUnsupportedProperty, "");
       return false;
     }
+    if (IsTooOldForPtx(11080, module.status())) return false;
     EXPECT_THAT(module, IsOk());
     if (module.ok()) module_ = *module;
     return module.ok();
@@ -160,7 +161,9 @@ CONFORMANCE_TEST(ProgrammaticTest, KERNEL_16, WithoutTheAttributeKernelsRunInOrd
 CONFORMANCE_TEST(KernelTest, KERNEL_17, EachBlockHasItsSharedMemory) {
   constexpr uint32_t kBlocks = 4;
   constexpr uint32_t kThreads = 64;
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const Module module, executor().LoadModule(device(), kSharedText));
+  const auto loaded = executor().LoadModule(device(), kSharedText);
+  if (IsTooOldForPtx(kKernelsSince, loaded.status())) return;
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Module module, loaded);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Kernel share, executor().GetKernel(module, "share"));
   const DeviceAddress count = Granules(0, 1).base;
   const DeviceAddress out = Granules(1, 1).base;

@@ -18,10 +18,7 @@ class RangeHandleTest : public MappedTest {
   void SetUp() override {
     MappedTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    const absl::StatusOr<int> told =
-        vmm().GetDeviceAttribute(DeviceAttribute::kDmaBufSupported, device());
-    EXPECT_THAT(told, IsOk());
-    if (told.ok() && *told != 0) return;
+    if (Tells(DeviceAttribute::kDmaBufSupported)) return;
     ExpectUnsupported(Ask(mapping()).status());
     GTEST_SKIP() << "there are no descriptors of address ranges";
   }

@@ -172,14 +172,12 @@ CONFORMANCE_TEST(SharingTest, SHARE_11, AnImportIsNotExportedAgain) {
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_18, AnImportIsOfTheSameKindButForRdma) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(
-      const int rdma,
-      vmm().GetDeviceAttribute(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported, device()));
+  const bool rdma = Tells(DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported);
   for (const bool compressed : {true, false}) {
     AllocationProperties asked;
     asked.requested_handle_types = kFd;
     if (compressed) asked.compression = CompressionType::kGeneric;
-    if (!compressed && rdma != 0) asked.gpu_direct_rdma = 1;
+    if (!compressed && rdma) asked.gpu_direct_rdma = 1;
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle exporter, vmm().Create(granule(), asked));
     TWINMMU_ASSERT_OK_AND_ASSIGN(AllocationProperties expected,
                                  vmm().GetAllocationProperties(exporter));

@@ -9,12 +9,21 @@
 namespace twinmmu::conformance::random {
 namespace {
 
-// What Create answers to fabric handles.
-DriverCode AskForFabric(Vmm& vmm, Bytes size) {
-  AllocationProperties properties;
-  properties.requested_handle_types = HandleType::kFabric;
+// What Create answers.
+DriverCode AskFor(Vmm& vmm, Bytes size, const AllocationProperties& properties) {
   const absl::StatusOr<AllocationHandle> handle = vmm.Create(size, properties);
   return GetDriverCode(handle.ok() ? vmm.Release(*handle) : handle.status());
+}
+
+// False too where no such memory is created.
+bool GrantsCompression(Vmm& vmm, Bytes size) {
+  AllocationProperties properties;
+  properties.compression = CompressionType::kGeneric;
+  const absl::StatusOr<AllocationHandle> handle = vmm.Create(size, properties);
+  if (!handle.ok()) return false;
+  const absl::StatusOr<AllocationProperties> granted = vmm.GetAllocationProperties(*handle);
+  return vmm.Release(*handle).ok() && granted.ok() &&
+         granted->compression == CompressionType::kGeneric;
 }
 
 // What the driver says of itself; the rest is as with the reference.
@@ -41,7 +50,13 @@ absl::StatusOr<Machine> Describe(Vmm& vmm) {
       machine.peers.back().push_back(*reaches);
     }
   }
-  machine.fabric = AskForFabric(vmm, machine.granularity);
+  AllocationProperties fabric;
+  fabric.requested_handle_types = HandleType::kFabric;
+  machine.fabric = AskFor(vmm, machine.granularity, fabric);
+  AllocationProperties of_host;
+  of_host.location = Location::HostNuma(0);
+  machine.host_memory = AskFor(vmm, machine.granularity, of_host);
+  machine.grants_compression = GrantsCompression(vmm, machine.granularity);
   machine.deviations = ReferenceDeviations();
   return machine;
 }

@@ -22,6 +22,8 @@ Machine MachineOf(const Profile& profile) {
   for (const HostNodeProfile& node : profile.host_nodes) machine.host_nodes.push_back(node.node);
   machine.cpu_sees_host_memory = profile.window.claimed;
   if (profile.fabric_permitted) machine.fabric = DriverCode::kSuccess;
+  if (!profile.host_memory_permitted) machine.host_memory = DriverCode::kNotPermitted;
+  machine.grants_compression = profile.compression_granted;
   machine.released_handle_usable_while_mapped = profile.quirks.released_handle_usable_while_mapped;
   machine.fill_size_wraps = profile.quirks.fill_size_wraps;
   machine.deviations = TraitsOf(profile).deviations;

@@ -36,6 +36,7 @@ TEST(RandomDefinedTest, TheSimulatorAnswersAsTheModel) {
 INSTANTIATE_TEST_SUITE_P(Profiles, RandomSimTest,
                          testing::Values("reference", "strict", "small-address-space",
                                          "full-address-space", "granularities", "fabric-permitted",
+                                         "compression-not-granted", "host-memory-not-permitted",
                                          "one-device", "eight-devices", "no-peers"),
                          [](const auto& test) {
                            std::string name = test.param;

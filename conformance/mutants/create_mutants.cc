@@ -272,6 +272,30 @@ class TakesTheIdForANode : public Real {
 MUTANT_CLASS(CREATE_18, TakesTheIdForANode, "The id given with host memory of no node is its node.")
 
 }  // namespace
+MUTANT(CREATE_27, Create, "More than two granules of memory of the host are refused.") {
+  const bool host = properties.location.type != LocationType::kDevice;
+  if (host && size > 2 * Granule()) return Refuse(DriverCode::kNotPermitted);
+  return Real::Create(size, properties, flags);
+}
+MUTANT(CREATE_27, Create, "Memory of the host is made on the device.") {
+  const bool host = properties.location.type != LocationType::kDevice;
+  return Real::Create(size, host ? At(properties, kFirst) : properties, flags);
+}
+MUTANT_ON("host-memory-not-permitted", CREATE_27, Create,
+          "Of memory of the host that is not permitted, a large piece is taken from the device.") {
+  const bool large = size > 2 * Granule();
+  return Real::Create(size, large ? AllocationProperties() : properties, flags);
+}
+MUTANT_ON("host-memory-not-permitted", CREATE_27, Create,
+          "Memory of the host that is not permitted is refused, and taken from the device.") {
+  const auto handle = Real::Create(size, properties, flags);
+  if (!handle.ok()) Real::Create(size, AllocationProperties(), flags).IgnoreError();
+  return handle;
+}
+MUTANT_ON("host-memory-not-permitted", CREATE_12, Create,
+          "Host memory is not permitted, and refused as not supported, which the device denies.") {
+  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
+}
 MUTANT(CREATE_19, Create, "The wish for GPUDirect RDMA is lost.") {
   AllocationProperties changed = properties;
   changed.gpu_direct_rdma = 0;

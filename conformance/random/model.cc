@@ -168,6 +168,7 @@ Answer Model::Create(Bytes size, const AllocationProperties& properties, uint64_
   const DriverCode fits =
       Has(properties.requested_handle_types, HandleType::kFabric) ? machine_.fabric : kSuccess;
   if (properties.location.type != LocationType::kDevice) {
+    if (machine_.host_memory != kSuccess) return machine_.host_memory;
     return size <= kModest ? Answer(fits) : Answer(fits, kOutOfMemory);
   }
   const Bytes free = FreeOn(properties.location.id);
@@ -198,7 +199,9 @@ std::string Model::Created(AllocationHandle handle, Bytes size,
   granted.requested_handle_types = properties.requested_handle_types & kShareable;
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
   granted.usage = 0;
-  if (granted.gpu_direct_rdma != 0) granted.compression = CompressionType::kNone;
+  if (granted.gpu_direct_rdma != 0 || !machine_.grants_compression) {
+    granted.compression = CompressionType::kNone;
+  }
   if (granted.location.type == LocationType::kHost) {
     granted.location = Location::HostNuma(machine_.host_nodes.front());
   }

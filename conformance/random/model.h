@@ -34,6 +34,8 @@ struct Machine {
   std::vector<int> host_nodes = {0};
   bool cpu_sees_host_memory = true;               // at its device address, with the host's right
   DriverCode fabric = DriverCode::kNotPermitted;  // Create's answer to fabric handles
+  DriverCode host_memory = DriverCode::kSuccess;  // the same, to memory of the host
+  bool grants_compression = true;
   // Nobody else takes memory of the devices, so that what is free can be told.
   bool sole_user = true;
   // Map and Export take a handle whose references are all released, as long as it is mapped.
