@@ -73,6 +73,15 @@ namespace twinmmu {
   CALL(kUnloadModule, "cuModuleUnload")                          \
   CALL(kGetKernel, "cuModuleGetFunction")                        \
   CALL(kLaunch, "cuLaunchKernel")                                \
+  CALL(kCreateArray, "cuArray3DCreate")                          \
+  CALL(kDestroyArray, "cuArrayDestroy")                          \
+  CALL(kCreateMipmappedArray, "cuMipmappedArrayCreate")          \
+  CALL(kDestroyMipmappedArray, "cuMipmappedArrayDestroy")        \
+  CALL(kGetLevel, "cuMipmappedArrayGetLevel")                    \
+  CALL(kArrayProperties, "cuArrayGetSparseProperties")           \
+  CALL(kMipmapProperties, "cuMipmappedArrayGetSparseProperties") \
+  CALL(kMapTiles, "cuMemMapArrayAsync")                          \
+  CALL(kCopyBoxAsync, "cuMemcpy3DAsync")                         \
   CALL(kOther, "a call")
 
 enum class Call : uint8_t {

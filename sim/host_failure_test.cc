@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "sim/failing_host.h"
 #include "sim/test_machine.h"
 
@@ -33,6 +34,7 @@ struct World {
         elsewhere(*Simulator::Create(simulator->profile())),
         vmm(**simulator->vmm()),
         executor(**simulator->executor()),
+        arrays(**simulator->sparse_arrays()),
         other_vmm(**elsewhere->vmm()) {}
   ~World() {
     if (file >= 0) close(file);
@@ -46,6 +48,7 @@ struct World {
   std::unique_ptr<Simulator> elsewhere;  // another machine, which imports
   Vmm& vmm;
   Executor& executor;
+  SparseArrays& arrays;
   Vmm& other_vmm;
   AddressRange space;  // three reservations side by side: 8, 4 and 4 granules
   AllocationHandle plain, shared, host, overhanging, by_file, by_fabric, rdma;
@@ -56,6 +59,9 @@ struct World {
   int file = -1;
   Stream stream;
   Event event;
+  AllocationHandle tiles;
+  Array sparse, with_memory, level;
+  MipmappedArray mipmapped;
   std::array<char, 64> bytes = {};
 };
 
@@ -218,6 +224,66 @@ std::vector<Step> Using() {
   };
 }
 
+TileOperation FirstTile(const World& w, TileOperationType type) {
+  TileOperation operation;
+  operation.type = type;
+  operation.array = w.sparse;
+  operation.tiles.extent = {128, 128, 1};
+  operation.memory = w.tiles;
+  return operation;
+}
+
+std::vector<Step> UsingArrays() {
+  constexpr ArrayExtent kOne{1, 1, 1};
+  return {
+      {"create a tile pool",
+       [](World& w) {
+         AllocationProperties properties;
+         properties.usage = kUsageTilePool;
+         return Store(w.vmm.Create(kGranule, properties), w.tiles);
+       }},
+      {"create a sparse array",
+       [](World& w) {
+         return Store(w.arrays.CreateArray(kDevice0, {{256, 256, 0}}), w.sparse);
+       }},
+      {"create an array with memory",
+       [](World& w) {
+         return Store(w.arrays.CreateArray(kDevice0, {{1024, 256, 0}, ArrayFormat::kUint32, 1, 0}),
+                      w.with_memory);
+       }},
+      {"create a mipmapped array",
+       [](World& w) {
+         const ArrayDescriptor descriptor{{256, 256, 0}, ArrayFormat::kUint32, 1, 0};
+         return Store(w.arrays.CreateMipmappedArray(kDevice0, descriptor, 9), w.mipmapped);
+       }},
+      {"level", [](World& w) { return Store(w.arrays.GetLevel(w.mipmapped, 1), w.level); }},
+      {"sparse properties",
+       [](World& w) { return w.arrays.GetArraySparseProperties(w.sparse).status(); }},
+      {"map a tile",
+       [](World& w) {
+         return w.arrays.MapTiles(w.stream, {FirstTile(w, TileOperationType::kMap)});
+       }},
+      {"copy to the array",
+       [kOne](World& w) {
+         return w.arrays.CopyHostToArray(w.stream, w.sparse, {}, kOne, w.bytes.data());
+       }},
+      {"copy from the array",
+       [kOne](World& w) {
+         return w.arrays.CopyArrayToHost(w.stream, w.bytes.data(), w.sparse, {}, kOne);
+       }},
+      {"unmap a tile and map it again",
+       [](World& w) {
+         return w.arrays.MapTiles(w.stream, {FirstTile(w, TileOperationType::kUnmap),
+                                             FirstTile(w, TileOperationType::kMap)});
+       }},
+      {"release the tile pool", [](World& w) { return w.vmm.Release(w.tiles); }},
+      {"destroy a sparse array", [](World& w) { return w.arrays.DestroyArray(w.sparse); }},
+      {"destroy one with memory", [](World& w) { return w.arrays.DestroyArray(w.with_memory); }},
+      {"destroy a mipmapped array",
+       [](World& w) { return w.arrays.DestroyMipmappedArray(w.mipmapped); }},
+  };
+}
+
 std::vector<Step> UsingRdma() {
   return {
       {"create for RDMA",
@@ -366,7 +432,7 @@ std::vector<Step> Ending() {
 std::vector<Step> Script() {
   std::vector<Step> script = Asking();
   for (const std::vector<Step>& part :
-       {Building(), Using(), UsingPlain(), UsingRdma(), Misusing(), Ending()}) {
+       {Building(), Using(), UsingArrays(), UsingPlain(), UsingRdma(), Misusing(), Ending()}) {
     script.insert(script.end(), part.begin(), part.end());
   }
   return script;
@@ -402,6 +468,13 @@ std::string StateOf(World& w, bool what_the_cpu_sees) {
   for (const DeviceAddress address :
        {w.small, w.large, AddressOf(w.pinned), AddressOf(w.bytes.data())}) {
     out << (w.simulator->plain().Find(address).ok() ? "plain" : "nothing") << "\n";
+  }
+  for (const Array array : {w.sparse, w.with_memory, w.level}) {
+    uint32_t word = 0;
+    const absl::Status read =
+        w.arrays.CopyArrayToHost(Stream(kDevice0), &word, array, {}, {1, 1, 1});
+    EXPECT_THAT(w.executor.SynchronizeDevice(kDevice0), IsOk());
+    out << (read.ok() ? absl::StrCat("an array with ", word) : "no array") << "\n";
   }
   for (uint64_t i = 0; i < 18 && w.space.base != DeviceAddress(0); ++i) {
     const DeviceAddress at = w.Granules(i, 1).base;

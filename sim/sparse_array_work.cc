@@ -110,24 +110,44 @@ absl::Status SimulatedSparseArrays::CheckMemory(Stream stream, const TileOperati
   return absl::OkStatus();
 }
 
+absl::StatusOr<SimulatedSparseArrays::StatePtr> SimulatedSparseArrays::ArrayOf(
+    Stream stream, const TileOperation& operation) const {
+  const bool mipmapped = operation.mipmap.value() != 0;
+  const uint64_t value = mipmapped ? operation.mipmap.value() : operation.array.value();
+  StatePtr state;
+  bool is_level = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const NamedArray* const array = mipmapped ? nullptr : arrays_.Find(value);
+    const NamedMipmap* const mipmap = mipmapped ? mipmaps_.Find(value) : nullptr;
+    if (array != nullptr) state = array->state;
+    if (mipmap != nullptr) state = mipmap->state;
+    is_level = array != nullptr && array->mipmap != 0;
+  }
+  if (state == nullptr || state->gone) {
+    return NoSuchArray(kMapCall, stream.device(), value, DriverCode::kInvalidValue);
+  }
+  if (is_level) {
+    return InvalidValue(kMapCall,
+                        "the array is a level of a mipmapped array, which is the one to name");
+  }
+  if (state->device != stream.device()) {
+    return InvalidValue(kMapCall, "the array is of ", ToString(state->device), ", the stream of ",
+                        ToString(stream.device()));
+  }
+  if ((state->descriptor.flags & kArraySparse) == 0) {
+    return InvalidValue(kMapCall, "the array is not sparse");
+  }
+  return state;
+}
+
 // With mmu_.mutex held.
 absl::StatusOr<SimulatedSparseArrays::Change> SimulatedSparseArrays::Prepare(
     Stream stream, const TileOperation& operation) {
+  const absl::StatusOr<StatePtr> state = ArrayOf(stream, operation);
+  if (!state.ok()) return state.status();
   Change change;
-  if (operation.mipmap.value() != 0) {
-    const std::lock_guard lock(mutex_);
-    const NamedMipmap* const found = mipmaps_.Find(operation.mipmap.value());
-    if (found != nullptr) change.state = found->state;
-  } else {
-    const std::lock_guard lock(mutex_);
-    const NamedArray* const found = arrays_.Find(operation.array.value());
-    if (found != nullptr && found->mipmap == 0) change.state = found->state;
-  }
-  const bool usable = change.state != nullptr && !change.state->gone &&
-                      change.state->device == stream.device() &&
-                      (change.state->descriptor.flags & kArraySparse) != 0;
-  if (!usable)
-    return InvalidValue(kMapCall, "it is no sparse array of ", ToString(stream.device()));
+  change.state = *state;
   if (operation.flags != 0) return InvalidValue(kMapCall, "flags ", operation.flags, " are not 0");
   if (stream.device().value() >= 32 ||
       operation.device_mask != 1u << static_cast<unsigned>(stream.device().value())) {

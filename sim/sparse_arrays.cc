@@ -1,6 +1,7 @@
 #include "sim/sparse_arrays.h"
 
 #include <mutex>
+#include <new>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
@@ -97,6 +98,9 @@ absl::StatusOr<SimulatedSparseArrays::StatePtr> SimulatedSparseArrays::Make(
   if ((descriptor.flags & kArraySparse) != 0) return state;
   const Bytes size(state->layout.blocks() * ArrayLayout::kBlock);
   const std::unique_lock lock(mmu_.mutex);
+  while (unfreed_ != nullptr && unfreed_->own.Free()) {
+    unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
+  }
   const absl::Status room = mmu_.memory.CheckRoom(size, Location::Device(device));
   if (!room.ok()) return Fail(DriverCode::kOutOfMemory, call, room.message());
   absl::StatusOr<Backing> own = Backing::Make(BackingKind::kPrivate, size);
@@ -116,13 +120,27 @@ void SimulatedSparseArrays::Drop(const StatePtr& state) {
   if (state->own.data() == nullptr) return;
   const Bytes size(state->layout.blocks() * ArrayLayout::kBlock);
   mmu_.memory.Vacate(size, Location::Device(state->device));
+  if (state->own.Free()) return;
+  state->next_unfreed = std::move(unfreed_);
+  unfreed_ = state;
+}
+
+template <typename Named>
+uint64_t SimulatedSparseArrays::Insert(HandleTable<Named>& table, Named named) {
+  const StatePtr state = named.state;
+  try {
+    const std::lock_guard lock(mutex_);
+    return table.Insert(std::move(named));
+  } catch (const std::bad_alloc&) {
+    Drop(state);
+    throw;
+  }
 }
 
 absl::Status SimulatedSparseArrays::NoSuchArray(const char* call, DeviceOrdinal device,
                                                 uint64_t value, DriverCode code) const {
   if (value == 0) return Fail(code, call, "the array is null");
   const Misuse misuse{DiagnosticKind::kUseOfUnknownArray, std::nullopt, std::nullopt, device};
-  const std::shared_lock lock(mmu_.mutex);
   return RefuseCall(mmu_, code, call, AddressRange(), misuse, "array ", value, " of ", device,
                     " does not exist");
 }
@@ -134,6 +152,7 @@ absl::StatusOr<SimulatedSparseArrays::NamedArray> SimulatedSparseArrays::Find(
     const NamedArray* const found = arrays_.Find(array.value());
     if (found != nullptr && found->state->device == array.device()) return *found;
   }
+  const std::shared_lock lock(mmu_.mutex);
   return NoSuchArray(call, array.device(), array.value(), code);
 }
 
@@ -144,6 +163,7 @@ absl::StatusOr<SimulatedSparseArrays::NamedMipmap> SimulatedSparseArrays::Find(
     const NamedMipmap* const found = mipmaps_.Find(mipmap.value());
     if (found != nullptr && found->state->device == mipmap.device()) return *found;
   }
+  const std::shared_lock lock(mmu_.mutex);
   return NoSuchArray(call, mipmap.device(), mipmap.value(), code);
 }
 
@@ -158,8 +178,7 @@ absl::StatusOr<Array> SimulatedSparseArrays::CreateArray(DeviceOrdinal device,
     NamedArray named;
     named.state = *std::move(state);
     named.made_by = executor_.NumberOf(kCall);
-    const std::lock_guard lock(mutex_);
-    return Array(device, arrays_.Insert(std::move(named)));
+    return Array(device, Insert(arrays_, std::move(named)));
   });
 }
 
@@ -186,14 +205,13 @@ absl::StatusOr<MipmappedArray> SimulatedSparseArrays::CreateMipmappedArray(
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<MipmappedArray> {
     const absl::Status valid = CheckDescriptor(kCall, device, descriptor, true);
     if (!valid.ok()) return valid;
+    NamedMipmap named;
+    named.levels.resize(ArrayLayout(descriptor, levels).levels());
     absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, levels);
     if (!state.ok()) return state.status();
-    NamedMipmap named;
-    named.levels.resize((*state)->layout.levels());
     named.state = *std::move(state);
     named.made_by = executor_.NumberOf(kCall);
-    const std::lock_guard lock(mutex_);
-    return MipmappedArray(device, mipmaps_.Insert(std::move(named)));
+    return MipmappedArray(device, Insert(mipmaps_, std::move(named)));
   });
 }
 

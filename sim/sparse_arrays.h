@@ -66,9 +66,10 @@ class SimulatedSparseArrays : public SparseArrays {
     DeviceOrdinal device;
     ArrayDescriptor descriptor;
     ArrayLayout layout;
-    Backing own;                       // of an array that is not sparse
+    Backing own;                       // of an array that is not sparse; with Mmu::mutex
     bool gone = false;                 // with Mmu::mutex
     std::map<uint64_t, Block> blocks;  // with Mmu::mutex; what is mapped, by block
+    std::shared_ptr<State> next_unfreed;
   };
   using StatePtr = std::shared_ptr<State>;
   struct NamedArray {
@@ -104,11 +105,17 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::StatusOr<StatePtr> Make(const char* call, DeviceOrdinal device,
                                 const ArrayDescriptor& descriptor, uint32_t levels);
   void Drop(const StatePtr& state);
+  // Gives a name to what was made, or drops it again.
+  template <typename Named>
+  uint64_t Insert(HandleTable<Named>& table, Named named);
+  // With Mmu::mutex held.
   absl::Status NoSuchArray(const char* call, DeviceOrdinal device, uint64_t value,
                            DriverCode code) const;
   absl::StatusOr<NamedArray> Find(const char* call, Array array, DriverCode code) const;
   absl::StatusOr<NamedMipmap> Find(const char* call, MipmappedArray mipmap, DriverCode code) const;
 
+  // The array of an operation. With Mmu::mutex held.
+  absl::StatusOr<StatePtr> ArrayOf(Stream stream, const TileOperation& operation) const;
   // The blocks of an operation, in the order of its memory.
   absl::StatusOr<std::vector<uint64_t>> BlocksOf(const State& state,
                                                  const TileOperation& operation) const;
@@ -121,6 +128,7 @@ class SimulatedSparseArrays : public SparseArrays {
   Mmu& mmu_;
   SimulatedExecutor& executor_;
   const CallGuard guard_;
+  StatePtr unfreed_;          // with Mmu::mutex; those whose memory the host would not take yet
   mutable std::mutex mutex_;  // guards the tables; a leaf
   HandleTable<NamedArray> arrays_;
   HandleTable<NamedMipmap> mipmaps_;
