@@ -96,6 +96,20 @@ TEST(CompareTest, PassesOverQuestionsThatOnlyOneAsked) {
   EXPECT_EQ(comparison.calls_only_there, 1u);
 }
 
+// A level gets a name when it is first asked for, a box of an array that is read changes nothing.
+TEST(CompareTest, ALevelThatOnlyOneAskedForIsNotPassedOver) {
+  const auto compare = [](const char* call) {
+    const Json only_there = {{"call", call}, {"code", "CUDA_SUCCESS"}};
+    return Compare(Write("g1", {ASection("a", {Map("r1", "CUDA_SUCCESS")})}),
+                   Write("g2", {ASection("a", {only_there, Map("r1", "OTHER")})}));
+  };
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Comparison level, compare("GetLevel"));
+  EXPECT_THAT(level.differences, IsEmpty());
+  EXPECT_EQ(level.calls, 0u);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const Comparison read, compare("CopyArrayToHost"));
+  EXPECT_EQ(read.differences.size(), 1u);
+}
+
 // Addresses that were never reserved lie somewhere else on each machine; small and huge numbers
 // are the test's own.
 TEST(CompareTest, NumbersThatTheMachineChoseAreAlike) {
