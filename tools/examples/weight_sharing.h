@@ -99,6 +99,7 @@ static inline int receive_message(int socket, struct message* message, struct we
   struct msghdr header;
   struct weights came = {{0}, {-1, -1, -1, -1}};
   ssize_t size;
+  int is_right;
   memset(&header, 0, sizeof(header));
   header.msg_iov = &data;
   header.msg_iovlen = 1;
@@ -111,8 +112,10 @@ static inline int receive_message(int socket, struct message* message, struct we
   if (rights != NULL && rights->cmsg_type == SCM_RIGHTS) {
     memcpy(came.descriptors, CMSG_DATA(rights), rights->cmsg_len - CMSG_LEN(0));
   }
-  if (size != (ssize_t)sizeof(*message) || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-      (weights != NULL) != (came.descriptors[kLayers - 1] != -1)) {
+  is_right = size == (ssize_t)sizeof(*message) &&
+             (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
+             (weights != NULL ? came.descriptors[kLayers - 1] != -1 : came.descriptors[0] == -1);
+  if (!is_right) {
     close_weights(&came);
     return 0;
   }
