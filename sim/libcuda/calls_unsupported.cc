@@ -21,9 +21,5 @@ TWINMMU_UNSUPPORTED(cuMemAllocAsync)
 TWINMMU_ALIAS(cuMemAllocAsync_ptsz, cuMemAllocAsync);
 TWINMMU_UNSUPPORTED(cuMemFreeAsync)
 TWINMMU_ALIAS(cuMemFreeAsync_ptsz, cuMemFreeAsync);
-TWINMMU_UNSUPPORTED(cuIpcGetMemHandle)
-TWINMMU_UNSUPPORTED(cuIpcOpenMemHandle_v2)
-TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
-TWINMMU_UNSUPPORTED(cuIpcCloseMemHandle)
 
 }  // namespace twinmmu::libcuda
