@@ -1,6 +1,7 @@
 // cuMemExportToShareableHandle, cuMemImportFromShareableHandle, inside one process.
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -149,6 +150,16 @@ CONFORMANCE_TEST(SharingTest, SHARE_8, RefusesADescriptorOfSomethingElse) {
   close(null_device);
   EXPECT_THAT(Import(null_device), HasDriverCode(code)) << "closed";
   EXPECT_THAT(Import(-1), HasDriverCode(code)) << "-1";
+  int ends[4] = {-1, -1, -1, -1};
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends + 2), 0);
+  for (const int other :
+       {ends[0], ends[1], ends[2], ends[3], open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        open("/proc/self/exe", O_PATH | O_CLOEXEC), memfd_create("other", MFD_CLOEXEC)}) {
+    ASSERT_GE(other, 0);
+    EXPECT_THAT(Import(other), HasDriverCode(code)) << "a pipe, a socket, a directory or a file";
+    EXPECT_EQ(close(other), 0) << "importing must leave the descriptor open";
+  }
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_9, RefusesAnImportOfAnUnknownType) {
