@@ -107,6 +107,22 @@ absl::StatusOr<Backing> Backing::OfFile(int file_descriptor, const FileIdentity&
   return backing;
 }
 
+absl::StatusOr<Backing> Backing::Open(int file_descriptor, const FileIdentity& identity,
+                                      Bytes size) {
+  const int again = OpenAgain(file_descriptor);
+  if (again < 0) {
+    if (errno != EACCES && errno != EPERM) return HostRefused("descriptor");
+    return absl::InvalidArgumentError("it does not allow to write");
+  }
+  absl::StatusOr<Backing> backing = OfFile(again, identity, size);
+  if (backing.ok()) {
+    backing->file_descriptor_ = again;
+  } else {
+    close(again);
+  }
+  return backing;
+}
+
 bool Backing::Map(int flags, int file_descriptor, Bytes size) {
   void* const data = mmap(nullptr, size.value(), PROT_READ | PROT_WRITE, flags, file_descriptor, 0);
   if (data == MAP_FAILED) return false;

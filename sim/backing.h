@@ -41,6 +41,9 @@ class Backing {
   // InvalidArgument: the descriptor does not allow to write. ResourceExhausted: as above.
   static absl::StatusOr<Backing> OfFile(int file_descriptor, const FileIdentity& identity,
                                         Bytes size);
+  // The same, with a descriptor of its own as one of Make has.
+  static absl::StatusOr<Backing> Open(int file_descriptor, const FileIdentity& identity,
+                                      Bytes size);
   Backing(Backing&& other) noexcept { Swap(other); }
   Backing& operator=(Backing&& other) noexcept {
     Swap(other);
@@ -53,7 +56,7 @@ class Backing {
   // had joined; then nothing has changed and it can be tried again.
   bool Free();
 
-  // The rest is for kMemoryFile, and but for the identity for files made here.
+  // The rest is for kMemoryFile, and but for the identity not for OfFile.
   const FileIdentity& identity() const { return identity_; }
   // Its own descriptor, -1 for OfFile. Behind the memory it has kLabelRoom.
   int file_descriptor() const { return file_descriptor_; }

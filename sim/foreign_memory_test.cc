@@ -26,7 +26,8 @@ constexpr int kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 // A label that the reference machine could have written.
 MemoryLabel GoodLabel() {
-  return {7, kSize, Shareable(), MachineTraits::Of(Profile::ReferenceH200(2), Location())};
+  return {7, kSize,   Shareable(), MachineTraits::Of(Profile::ReferenceH200(2), Location()),
+          0, Bytes(0)};
 }
 
 // Closes a descriptor.
@@ -191,7 +192,7 @@ TEST_F(ForeignMemoryTest, RefusesALabelThatDoesNotFit) {
 
 // A byte of the label that is changed is noticed, wherever it is.
 TEST_F(ForeignMemoryTest, NoticesEachChangedByte) {
-  constexpr int kLabelBytes = 18 * 8;
+  constexpr int kLabelBytes = 20 * 8;
   for (int at = 0; at < kLabelBytes; ++at) {
     const File file = Forge(GoodLabel());
     const off_t where = static_cast<off_t>(kSize.value()) + at;
@@ -243,7 +244,7 @@ TEST_F(ForeignMemoryTest, RandomBytesDoNoHarm) {
   std::mt19937_64 random(9);
   for (int i = 0; i < 500; ++i) {
     const File file = Forge(GoodLabel());
-    for (int word = 0; word < 18; ++word) {
+    for (int word = 0; word < 20; ++word) {
       if (random() % 3 == 0) continue;
       const uint64_t value = random();
       ASSERT_EQ(pwrite(file.get(), &value, 8, static_cast<off_t>(kSize.value()) + 8 * word), 8);

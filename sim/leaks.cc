@@ -1,5 +1,7 @@
 #include "sim/leaks.h"
 
+#include <algorithm>
+
 #include "api/diagnostic_words.h"
 #include "sim/explain.h"
 
@@ -26,6 +28,12 @@ void AddReservations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   });
 }
 
+size_t BoundHere(const MulticastTeam& team) {
+  return static_cast<size_t>(
+      std::count_if(team.bindings.begin(), team.bindings.end(),
+                    [](const MulticastBinding& bound) { return bound.is_own(); }));
+}
+
 void AddAllocations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
   mmu.memory.ForEach([&](AllocationHandle handle, const AllocationRecord& allocation) {
     if (allocation.references == 0) return;
@@ -37,7 +45,7 @@ void AddAllocations(const Mmu& mmu, std::vector<Diagnostic>& leaks) {
     leak.message = allocation.is_multicast()
                        ? words::InWords(words::ReferencesLeft(allocation.references, pages.size,
                                                               pages.team->properties.device_count,
-                                                              pages.team->bindings.size()))
+                                                              BoundHere(*pages.team)))
                        : words::InWords(words::ReferencesLeft(allocation.references, pages.size,
                                                               pages.location));
     leak.history = HistoryOf(mmu, handle);

@@ -16,12 +16,12 @@ namespace twinmmu {
 namespace {
 
 constexpr uint64_t kMark = 0x6d654d554d4d7754;  // "TwMMUMem"
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr long kMemoryFileSystem = 0x01021994;  // TMPFS_MAGIC
 
 // One word for each field, and the last for the sum of the others.
-using Words = std::array<uint64_t, 18>;
+using Words = std::array<uint64_t, 20>;
 
 template <typename T>
 absl::Span<const uint8_t> BytesOf(const T& words, size_t count) {
@@ -49,7 +49,9 @@ void VisitFields(Label& label, WordsOf& words, const Visit& visit) {
   field(label.machine.reservation_granularity);
   field(label.machine.memory);
   field(label.machine.name);
-  static_assert(std::tuple_size_v<Words> == 2 + 15 + 1, "mark and version, the fields, the sum");
+  field(label.team_devices);
+  field(label.object_size);
+  static_assert(std::tuple_size_v<Words> == 2 + 17 + 1, "mark and version, the fields, the sum");
 }
 
 // False: the word is more than the field can hold.
@@ -108,6 +110,18 @@ MachineTraits MachineTraits::Of(const Profile& profile, const Location& location
   for (const HostNodeProfile& node : profile.host_nodes) {
     if (Location::HostNuma(node.node) == location) traits.memory = node.memory;
   }
+  return traits;
+}
+
+MachineTraits MachineTraits::OfTeams(const Profile& profile) {
+  MachineTraits traits = Of(profile, Location{LocationType::kInvalid, 0});
+  traits.minimum_granularity = profile.multicast_minimum_granularity;
+  traits.recommended_granularity = profile.multicast_recommended_granularity;
+  std::string devices;
+  for (const DeviceProfile& device : profile.devices) {
+    absl::StrAppend(&devices, device.name, ", ", device.memory.value(), "\n");
+  }
+  traits.name = FingerprintOf({reinterpret_cast<const uint8_t*>(devices.data()), devices.size()});
   return traits;
 }
 

@@ -27,6 +27,8 @@ struct MachineTraits {
 
   // Of a machine that has the location.
   static MachineTraits Of(const Profile& profile, const Location& location);
+  // For multicast objects: the granularities are theirs, and the name stands for all devices.
+  static MachineTraits OfTeams(const Profile& profile);
 };
 
 // Why memory of a machine `exporter` is not memory of the machine `importer`; empty: it is.
@@ -37,6 +39,8 @@ struct MemoryLabel {
   Bytes size;       // without the label
   AllocationProperties properties;
   MachineTraits machine;
+  uint32_t team_devices = 0;  // of a multicast object; 0: it is memory
+  Bytes object_size;          // of a multicast object
 };
 
 // A label stands behind the memory, where a page is left for it. Whoever has a descriptor can write

@@ -7,8 +7,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/diagnostic_log.h"
@@ -179,6 +182,16 @@ struct Mmu {
   // they are not all in one mapping of a multicast object, or some device has no single binding
   // there. Rights are not looked at: see At(). What was found holds until generation() changes.
   std::vector<Replica> ReplicasAt(DeviceAddress address, uint64_t size) const;
+  // Why there are none, of bytes in a mapping of a multicast object.
+  std::string WhyNoReplicas(DeviceAddress address, uint64_t size) const;
+
+  // The right to change a multicast object, which is as other simulators have left it, until it is
+  // destroyed; `mutex` is held alone. With an error nothing can be done to the object; it is
+  // DeadlineExceeded, InvalidArgument or ResourceExhausted, as TeamFile says.
+  absl::StatusOr<TeamFile::Turn> EnterTeam(PhysicalPages& object);
+  // Without `mutex`: takes over what other simulators did to the objects that are mapped here. Can
+  // throw std::bad_alloc.
+  void FollowTeams();
 
   // One mapping more, or less, of an allocation, with which it may go. Of memory, and of all that
   // is bound to a multicast object, the monitor of aliases is told.
@@ -224,6 +237,8 @@ struct Mmu {
  private:
   void AddAddresses(PhysicalPages& pages, uint64_t count);
   void RemoveAddresses(PhysicalPages& pages, uint64_t count);
+  bool AddForeign(PhysicalPages& object, const TeamEntry& entry);
+  absl::Status ReadTeam(PhysicalPages& object);
   template <typename Allowed>
   bool EveryPage(const AddressRange& range, const Allowed& allowed) const;
 };

@@ -105,6 +105,13 @@ absl::StatusOr<PhysicalPages*> MulticastCalls::FindObject(CallRecord& call,
   return record->pages.get();
 }
 
+absl::StatusOr<TeamFile::Turn> MulticastCalls::Enter(const char* call,
+                                                     PhysicalPages& object) const {
+  absl::StatusOr<TeamFile::Turn> turn = mmu_.EnterTeam(object);
+  if (turn.ok()) return turn;
+  return Fail(DriverCode::kOperatingSystem, call, turn.status().message());
+}
+
 absl::Status MulticastCalls::AddDevice(AllocationHandle object, DeviceOrdinal device) {
   return Guarded(Call::kAddDevice, [&]() -> absl::Status {
     CallRecord call(mmu_, Call::kAddDevice, AddressRange(), object.value());
@@ -115,6 +122,8 @@ absl::Status MulticastCalls::AddDevice(AllocationHandle object, DeviceOrdinal de
     const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
     if (!found.ok()) return found.status();
     MulticastTeam& team = *(*found)->team;
+    const absl::StatusOr<TeamFile::Turn> turn = Enter(call.name(), **found);
+    if (!turn.ok()) return turn.status();
     if (!mmu_.profile.Supports(DeviceAttribute::kMulticastSupported, device.value())) {
       return Fail(DriverCode::kNotSupported, call.name(), ToString(device), " does not have ",
                   ToString(DeviceAttribute::kMulticastSupported));
@@ -127,6 +136,7 @@ absl::Status MulticastCalls::AddDevice(AllocationHandle object, DeviceOrdinal de
                           " device(s)");
     }
     team.devices.insert(std::upper_bound(team.devices.begin(), team.devices.end(), device), device);
+    if (team.file != nullptr) team.file->AddDevice(device);
     call.Done(AddressRange(), object.value());
     mmu_.team_changed.notify_all();
     return absl::OkStatus();
@@ -194,11 +204,29 @@ absl::StatusOr<MulticastCalls::Part> MulticastCalls::PartAt(const char* call,
   return Part{mmu_.AllocationOf(*mapping).pages, offset};
 }
 
+// Tells other simulators of the binding, if there can be any.
+absl::Status MulticastCalls::Publish(const char* call, PhysicalPages& object,
+                                     MulticastBinding& binding) {
+  if (object.team->file == nullptr) return absl::OkStatus();
+  absl::StatusOr<SharedBinding> shared = mmu_.memory.Announce(*binding.pages);
+  if (!shared.ok()) return Fail(DriverCode::kOutOfMemory, call, shared.status().message());
+  shared->device = binding.device;
+  shared->offset = binding.offset;
+  shared->size = binding.size;
+  shared->memory_offset = binding.memory_offset;
+  const absl::StatusOr<uint64_t> stamp = object.team->file->Add(*shared);
+  if (!stamp.ok()) return Fail(DriverCode::kOutOfMemory, call, stamp.status().message());
+  binding.stamp = *stamp;
+  return absl::OkStatus();
+}
+
 // What holds for memory however it is named. Last of all it is bound.
 absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
                                   MulticastBinding binding) {
+  const absl::StatusOr<TeamFile::Turn> turn = Enter(call, object);
+  if (!turn.ok()) return turn.status();
   const Location& location = binding.pages->location;
-  const MulticastTeam& team = *object.team;
+  MulticastTeam& team = *object.team;
   if (location.type != LocationType::kDevice || !team.Has(DeviceOrdinal(location.id))) {
     return InvalidValue(call, "the memory is of ", ToString(location),
                         ", which is not in the team");
@@ -217,8 +245,17 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
     return InvalidValue(call, ToString(binding.device), " has bound offset ", ToString(old->offset),
                         " and size ", ToString(old->size), " already");
   }
-  mmu_.AddBinding(object, std::move(binding));
-  return absl::OkStatus();
+  for (const MissingReplica& other : team.missing) {
+    const SharedBinding& theirs = other.binding;
+    if (!other.left && theirs.device == binding.device &&
+        binding.offset < theirs.offset + theirs.size && theirs.offset < binding.end()) {
+      return InvalidValue(call, other.why);
+    }
+  }
+  team.bindings.reserve(team.bindings.size() + 1);  // what can fail comes first
+  const absl::Status told = Publish(call, object, binding);
+  if (told.ok()) mmu_.AddBinding(object, std::move(binding));
+  return told;
 }
 
 absl::Status MulticastCalls::BindMemory(AllocationHandle object, Bytes offset,
@@ -278,6 +315,8 @@ absl::Status MulticastCalls::Unbind(AllocationHandle object, DeviceOrdinal devic
     if (!found.ok()) return found.status();
     const absl::Status valid = CheckSpan(call.name(), **found, offset, size);
     if (!valid.ok()) return valid;
+    const absl::StatusOr<TeamFile::Turn> turn = Enter(call.name(), **found);
+    if (!turn.ok()) return turn.status();
     const MulticastTeam& team = *(*found)->team;
     if (!team.Has(device)) {
       return InvalidValue(call.name(), ToString(device), " is not in the team");
@@ -288,6 +327,11 @@ absl::Status MulticastCalls::Unbind(AllocationHandle object, DeviceOrdinal devic
                           bound == nullptr ? 0 : bound->call},
                          words::NothingBoundSo(device, offset, size));
     }
+    if (!bound->is_own()) {
+      return InvalidValue(call.name(), "another process has bound that memory of ",
+                          ToString(device), ", and it alone unbinds it");
+    }
+    if (team.file != nullptr) team.file->Remove(bound->stamp);
     mmu_.RemoveBinding(**found, *bound);
     call.Done(AddressRange(), object.value());
     return absl::OkStatus();

@@ -51,6 +51,8 @@ class MulticastCalls : public Multicast {
   absl::StatusOr<Part> PartOf(CallRecord& call, AllocationHandle memory, Bytes offset,
                               Bytes size) const;
   absl::StatusOr<Part> PartAt(const char* call, const AddressRange& range) const;
+  absl::StatusOr<TeamFile::Turn> Enter(const char* call, PhysicalPages& object) const;
+  absl::Status Publish(const char* call, PhysicalPages& object, MulticastBinding& binding);
   absl::Status Bind(const char* call, PhysicalPages& object, MulticastBinding binding);
 
   Mmu& mmu_;

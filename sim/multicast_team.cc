@@ -16,6 +16,7 @@ std::vector<Replica> Mmu::ReplicasAt(DeviceAddress address, uint64_t size) const
   if (size == 0 || !whole.contains(asked)) return {};
   const Bytes offset = SizeOf(mapping->offset) + (address - whole.base);
   const MulticastTeam& team = *AllocationOf(*mapping).pages->team;
+  if (!team.trouble.empty()) return {};
   std::vector<Replica> replicas;
   replicas.reserve(team.devices.size());
   for (const DeviceOrdinal device : team.devices) {

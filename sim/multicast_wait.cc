@@ -1,26 +1,38 @@
 #include "sim/multicast_wait.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace twinmmu {
 
+namespace {
+
+// How often a team is looked at that another process may make complete.
+constexpr std::chrono::milliseconds kLook(2);
+
+}  // namespace
+
 absl::Status AwaitTeam(Mmu& mmu, CallRecord& call, std::unique_lock<FairSharedMutex>& lock,
                        AllocationHandle object) {
-  const auto missing = [&]() -> const MulticastTeam* {
-    const AllocationRecord* const record = mmu.memory.Find(object);
-    if (record == nullptr || !record->is_multicast()) return nullptr;
-    const MulticastTeam& team = *record->pages->team;
-    return team.complete() ? nullptr : &team;
-  };
-  if (missing() == nullptr) return absl::OkStatus();
   const uint64_t wait = mmu.profile.multicast_wait_ms;
-  mmu.team_changed.wait_for(lock, std::chrono::milliseconds(wait),
-                            [&] { return missing() == nullptr; });
-  const MulticastTeam* const team = missing();
-  if (team == nullptr) return absl::OkStatus();
-  return call.RefuseWith(
-      DriverCode::kIllegalState, {DiagnosticKind::kMulticastTeamIncomplete, std::nullopt, object},
-      words::TeamIncomplete(object, team->devices.size(), team->properties.device_count, wait));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait);
+  while (true) {
+    const AllocationRecord* const record = mmu.memory.Find(object);
+    if (record == nullptr || !record->is_multicast()) return absl::OkStatus();
+    const absl::Status read = mmu.EnterTeam(*record->pages).status();
+    if (!read.ok()) return Fail(DriverCode::kOperatingSystem, call.name(), read.message());
+    const MulticastTeam& team = *record->pages->team;
+    if (team.complete()) return absl::OkStatus();
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline) {
+      return call.RefuseWith(
+          DriverCode::kIllegalState,
+          {DiagnosticKind::kMulticastTeamIncomplete, std::nullopt, object},
+          words::TeamIncomplete(object, team.devices.size(), team.properties.device_count, wait));
+    }
+    const bool shared = team.file != nullptr;
+    mmu.team_changed.wait_until(lock, shared ? std::min(deadline, now + kLook) : deadline);
+  }
 }
 
 }  // namespace twinmmu

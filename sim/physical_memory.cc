@@ -73,6 +73,12 @@ void PhysicalMemory::VacateBlock(uint64_t block, Bytes size, const Location& loc
   Vacate(size, location);
 }
 
+// Whether other processes can have what is made for these.
+bool PhysicalMemory::IsInFile(HandleType types) const {
+  const bool in_domain = (types & HandleType::kFabric) != HandleType::kNone && domain_.exists();
+  return (types & HandleType::kPosixFileDescriptor) != HandleType::kNone || in_domain;
+}
+
 absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
                                                         const AllocationProperties& properties,
                                                         uint64_t call) {
@@ -83,8 +89,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->properties = properties;
   pages->number = next_number_;
   pages->id = first_id_ + next_number_;
-  const bool in_domain = (types & HandleType::kFabric) != HandleType::kNone && domain_.exists();
-  if ((types & HandleType::kPosixFileDescriptor) != HandleType::kNone || in_domain) {
+  if (IsInFile(types)) {
     pages->kind = BackingKind::kMemoryFile;
   } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
     pages->kind = BackingKind::kAliased;
@@ -106,16 +111,18 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::CreateMulticast(
   pages->properties.requested_handle_types = properties.handle_types;
   pages->number = next_number_;
   pages->id = first_id_ + next_number_;
-  pages->team = std::make_unique<MulticastTeam>();
-  pages->team->properties = properties;
-  if ((properties.handle_types & HandleType::kPosixFileDescriptor) != HandleType::kNone) {
+  if (IsInFile(properties.handle_types)) {
     pages->kind = BackingKind::kMemoryFile;
-    // Only a name for descriptors.
-    absl::StatusOr<Backing> backing = Backing::Make(pages->kind, KiB(4));
+    absl::StatusOr<Backing> backing = Backing::Make(pages->kind, TeamFile::kSize);
     if (!backing.ok()) return backing.status();
     pages->backing = *std::move(backing);
   }
-  return Insert(std::move(pages), call);
+  const absl::Status started = StartTeam(*pages, properties);
+  if (!started.ok()) return started;
+  PhysicalPages* const object = pages.get();
+  const AllocationHandle handle = Insert(std::move(pages), call);
+  AddSharedTeam(object);
+  return handle;
 }
 
 AllocationHandle PhysicalMemory::Insert(std::shared_ptr<PhysicalPages> pages, uint64_t call) {
@@ -176,8 +183,7 @@ void PhysicalMemory::FreePagesIfUnused(std::shared_ptr<PhysicalPages> pages) {
 void PhysicalMemory::FreePages(std::shared_ptr<PhysicalPages> pages) {
   fabric_.erase(pages->id);
   if (pages->team != nullptr) {
-    for (MulticastBinding& bound : pages->team->bindings) Unbind(std::move(bound.pages));
-    pages->team->bindings.clear();
+    EndTeam(*pages);
   } else {
     Vacate(pages->size, pages->location);
   }

@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_PHYSICAL_MEMORY_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -45,6 +46,9 @@ struct PhysicalPages {
   uint64_t mappings = 0;
   std::unique_ptr<MulticastTeam> team;  // of a multicast object; null: this is memory
   std::shared_ptr<PhysicalPages> next_unfreed;
+
+  // What other simulators are told of.
+  MemoryLabel LabelOn(const Profile& profile) const;
 
   // Whether a descriptor of them is open outside, or another simulator has them mapped, as far as
   // the host says.
@@ -162,6 +166,20 @@ class PhysicalMemory {
   // ResourceExhausted: the host refused.
   absl::StatusOr<AllocationHandle> ImportForeign(int file_descriptor, const FileIdentity& identity,
                                                  const MemoryLabel& label, uint64_t call);
+  // The same of a multicast object, of which the label says what it is.
+  absl::StatusOr<AllocationHandle> ImportTeam(int file_descriptor, const FileIdentity& identity,
+                                              const MemoryLabel& label, uint64_t call);
+
+  // Lets other simulators of the object's team find `pages`. ResourceExhausted: the host refused.
+  absl::StatusOr<SharedBinding> Announce(const PhysicalPages& pages) const;
+  // The memory that another simulator has bound; it takes room here as an import does.
+  // ResourceExhausted: the host refused, which may be over soon. NotFound: it cannot be reached,
+  // and why.
+  absl::StatusOr<std::shared_ptr<PhysicalPages>> Reach(const TeamEntry& entry,
+                                                       const PhysicalPages& object);
+  // The multicast objects that can be shared. Whether there are any can be asked without a lock.
+  const std::vector<PhysicalPages*>& shared_teams() const { return shared_teams_; }
+  bool has_shared_teams() const { return shared_team_count_.load(std::memory_order_relaxed) != 0; }
 
   // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
   void Occupy(Bytes size, const Location& location);
@@ -212,6 +230,7 @@ class PhysicalMemory {
   };
   using Files = std::map<FileIdentity, std::shared_ptr<PhysicalPages>>;
 
+  bool IsInFile(HandleType types) const;
   absl::Status Label(const PhysicalPages& pages) const;
   FabricName NameOf(const PhysicalPages& pages) const;
   void Withdraw(const PhysicalPages& pages) const;
@@ -219,6 +238,11 @@ class PhysicalMemory {
   void Adopt(const FileIdentity& identity);
   AllocationHandle Insert(std::shared_ptr<PhysicalPages> pages, uint64_t call);
   AllocationHandle InsertImport(const std::shared_ptr<PhysicalPages>& pages, uint64_t call);
+  // Pages in a file of another simulator, with the label's properties.
+  std::shared_ptr<PhysicalPages> PagesOf(const MemoryLabel& label, Backing backing);
+  absl::Status StartTeam(PhysicalPages& pages, const MulticastProperties& properties);
+  void AddSharedTeam(PhysicalPages* pages);
+  void EndTeam(PhysicalPages& pages);
   void FreeIfUnused(uint32_t number);
   void FreePagesIfUnused(std::shared_ptr<PhysicalPages> pages);
   void FreePages(std::shared_ptr<PhysicalPages> pages);
@@ -237,6 +261,8 @@ class PhysicalMemory {
   Files files_;
   Files orphans_;  // kept by descriptors only
   std::list<PinnedRange> pinned_ranges_;
+  std::vector<PhysicalPages*> shared_teams_;
+  std::atomic<size_t> shared_team_count_ = 0;
   std::map<uint64_t, std::weak_ptr<PhysicalPages>> fabric_;  // by id
   std::shared_ptr<PhysicalPages> unfreed_;  // a list of what the host would not take back
 };

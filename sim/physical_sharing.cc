@@ -6,12 +6,21 @@
 
 namespace twinmmu {
 
+MemoryLabel PhysicalPages::LabelOn(const Profile& profile) const {
+  if (team == nullptr) {
+    return {id, size, properties, MachineTraits::Of(profile, location), 0, Bytes(0)};
+  }
+  return {id,
+          TeamFile::kSize,
+          properties,
+          MachineTraits::OfTeams(profile),
+          team->properties.device_count,
+          size};
+}
+
 absl::Status PhysicalMemory::Label(const PhysicalPages& pages) const {
   if (pages.exported || pages.published) return absl::OkStatus();  // it is there
-  if (pages.team != nullptr) return absl::OkStatus();              // for this machine only
-  return WriteLabel(pages.backing.file_descriptor(),
-                    MemoryLabel{pages.id, pages.size, pages.properties,
-                                MachineTraits::Of(profile_, pages.location)});
+  return WriteLabel(pages.backing.file_descriptor(), pages.LabelOn(profile_));
 }
 
 absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
@@ -33,7 +42,7 @@ FabricName PhysicalMemory::NameOf(const PhysicalPages& pages) const {
 
 absl::StatusOr<FabricHandle> PhysicalMemory::ExportFabric(uint32_t number) {
   PhysicalPages& pages = *table_[number].pages;
-  if (domain_.exists() && pages.team == nullptr && !pages.published) {
+  if (domain_.exists() && !pages.published) {
     absl::Status done = Label(pages);
     if (done.ok()) done = domain_.Publish(NameOf(pages), pages.backing.file_descriptor());
     if (!done.ok()) return done;
@@ -80,20 +89,24 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::ImportForeign(int file_descript
                                                                uint64_t call) {
   absl::StatusOr<Backing> backing = Backing::OfFile(file_descriptor, identity, label.size);
   if (!backing.ok()) return backing.status();
+  table_.Prepare();
+  const std::shared_ptr<PhysicalPages> pages = PagesOf(label, *std::move(backing));
+  files_.emplace(identity, pages);
+  Occupy(pages->size, pages->location);
+  return InsertImport(pages, call);
+}
+
+std::shared_ptr<PhysicalPages> PhysicalMemory::PagesOf(const MemoryLabel& label, Backing backing) {
   auto pages = std::make_shared<PhysicalPages>();
   pages->size = label.size;
   pages->location = label.properties.location;
   pages->properties = label.properties;
   pages->kind = BackingKind::kMemoryFile;
-  pages->backing = *std::move(backing);
+  pages->backing = std::move(backing);
   pages->imported = true;
-  pages->number = next_number_;
+  pages->number = next_number_++;
   pages->id = label.id;
-  table_.Prepare();
-  files_.emplace(identity, pages);
-  ++next_number_;
-  Occupy(pages->size, pages->location);
-  return InsertImport(pages, call);
+  return pages;
 }
 
 std::optional<AllocationHandle> PhysicalMemory::ImportFabric(const FabricName& name,

@@ -76,6 +76,7 @@ class SimulatedVmm : public Vmm {
   absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
 
+  absl::Status CheckTeamLabel(const MemoryLabel& label) const;
   absl::Status CheckLabel(const MemoryLabel& label) const;
   absl::StatusOr<AllocationHandle> ImportFile(int descriptor, const FabricName* fabric,
                                               uint64_t call);

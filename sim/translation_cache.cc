@@ -31,8 +31,10 @@ bool TranslationCache::FindMulticast(DeviceAddress address, uint64_t size, Acces
   if (!entry.mapped() || !mmu_.mappings[entry.index()].multicast) return false;
   if (!Covers(entry.access(device_.value()), access)) return false;
   found->replicas = mmu_.ReplicasAt(address, size);
-  found->unbound = found->replicas.empty();
-  if (found->unbound) return false;
+  if (found->replicas.empty()) {
+    found->missing = mmu_.WhyNoReplicas(address, size);
+    return false;
+  }
   found->address_id = mmu_.mappings[entry.index()].number;
   if (used_ != nullptr) used_->Add(found->address_id);
   return true;

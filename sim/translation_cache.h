@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "api/address.h"
@@ -52,10 +53,10 @@ class TranslationCache {
   struct Multicast {
     std::vector<Replica> replicas;  // in the order of devices; their memory as of a Span
     uint32_t address_id = 0;
-    bool unbound = false;  // there are none, as some device has no memory there
+    std::string missing;  // why there are none; where there are or never could be any, empty
   };
   // False: they are not all in one mapping of a multicast object that the device may access in this
-  // way, or unbound. Can throw std::bad_alloc.
+  // way, or replicas are missing. Can throw std::bad_alloc.
   bool FindMulticast(DeviceAddress address, uint64_t size, Access access, Multicast* found);
 
   // Where those bytes lie in the memory of the host, or null.

@@ -104,8 +104,32 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
   }
 }
 
+// The same as CheckLabel, of a multicast object.
+absl::Status SimulatedVmm::CheckTeamLabel(const MemoryLabel& label) const {
+  const std::string difference = DifferenceOf(label.machine, MachineTraits::OfTeams(mmu_.profile));
+  if (!difference.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it is a multicast object of another machine: ", difference));
+  }
+  AllocationProperties usual;
+  usual.location = Location{LocationType::kInvalid, 0};
+  usual.requested_handle_types = label.properties.requested_handle_types;
+  const HandleType most = HandleType::kPosixFileDescriptor | HandleType::kFabric;
+  const HandleType types = usual.requested_handle_types;
+  const bool possible = label.properties == usual && types != HandleType::kNone &&
+                        (types & most) == types && label.size == TeamFile::kSize &&
+                        label.team_devices <= static_cast<uint32_t>(mmu_.profile.device_count()) &&
+                        label.object_size != Bytes(0) &&
+                        mmu_.IsMulticastGranular(label.object_size.value());
+  if (possible) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("this machine has no such multicast object of ",
+                                                 ToString(label.object_size), " for ",
+                                                 label.team_devices, " devices"));
+}
+
 // Of memory that another simulator made and labelled so: whether this machine could have made it.
 absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
+  if (label.team_devices != 0) return CheckTeamLabel(label);
   const AllocationProperties& properties = label.properties;
   const Location& location = properties.location;
   if (location.type == LocationType::kDevice && !mmu_.HasDevice(DeviceOrdinal(location.id))) {
@@ -134,8 +158,14 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const 
   const absl::StatusOr<FileIdentity> identity = IdentifyFile(descriptor);
   if (!identity.ok()) return identity.status();
   if (const PhysicalPages* const pages = mmu_.memory.FindFile(*identity)) {
-    if (pages->exported || pages->imported) return mmu_.memory.Import(*identity, call);
-    return absl::InvalidArgumentError("it is the simulator's own, which nobody exported");
+    if (!pages->exported && !pages->imported) {
+      return absl::InvalidArgumentError("it is the simulator's own, which nobody exported");
+    }
+    // It may have come here as what another simulator has bound, of which less was asked.
+    const absl::Status right =
+        pages->imported ? CheckLabel(pages->LabelOn(mmu_.profile)) : absl::OkStatus();
+    if (!right.ok()) return right;
+    return mmu_.memory.Import(*identity, call);
   }
   const absl::StatusOr<MemoryLabel> label = ReadLabel(descriptor);
   if (!label.ok()) return label.status();
@@ -144,6 +174,9 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const 
   }
   const absl::Status right = CheckLabel(*label);
   if (!right.ok()) return right;
+  if (label->team_devices != 0) {
+    return mmu_.memory.ImportTeam(descriptor, *identity, *label, call);
+  }
   return mmu_.memory.ImportForeign(descriptor, *identity, *label, call);
 }
 

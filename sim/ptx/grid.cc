@@ -164,6 +164,7 @@ class Grid::Impl {
     bool polls = false;
     Block::State state = Block::State::kRunning;
     for (int i = 0; i < kChunks && state == Block::State::kRunning && !polls && left_ > 0; ++i) {
+      mmu_.FollowTeams();
       const std::shared_lock lock(mmu_.mutex);
       state = block->Run(cache, kChunk);
       left_ -= static_cast<int64_t>(block->instructions());

@@ -1,5 +1,7 @@
 // Where the accesses of a warp go that have multicast addresses.
 
+#include <utility>
+
 #include "sim/ptx/block.h"
 #include "sim/ptx/steps.h"
 #include "sim/ptx/warp.h"
@@ -15,7 +17,7 @@ bool Warp::AddReplicas(const MemoryAccess& access, uint64_t address, int lane) {
     const bool ordinary = block_.cache().Find(at, size, access.access) != nullptr;
     FaultAt(ordinary ? GridFault::kNoMulticastAddress : GridFault::kIllegalAddress, lane, access,
             address);
-    if (found.unbound) block_.fault().words = "a device of the team has bound no memory there";
+    block_.fault().words = std::move(found.missing);
     return false;
   }
   const Lanes bit = Lanes{1} << lane;

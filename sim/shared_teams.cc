@@ -1,0 +1,257 @@
+// Multicast objects whose team is in several simulators.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "api/sharing/owned_descriptor.h"
+#include "sim/mmu.h"
+
+namespace twinmmu {
+namespace {
+
+absl::Status NotReached(int error) {
+  if (error == ENOMEM || error == EINTR || error == EIO || error == EMFILE || error == ENFILE) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the host refused a look at it: ", std::strerror(error)));
+  }
+  if (error == EACCES || error == EPERM) {
+    return absl::NotFoundError("the host does not allow it: is it a process of another user?");
+  }
+  return absl::NotFoundError("it is not there");
+}
+
+// A descriptor of the memory file of an entry. What its number leads to by now may be anything: it
+// is opened only once it is known to be that file, and one of a kind with `team`.
+absl::StatusOr<OwnedDescriptor> OpenMemory(const TeamEntry& entry, const FileIdentity& team) {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%d/fd/%d", entry.process, entry.descriptor);
+  const OwnedDescriptor place(open(path, O_PATH | O_CLOEXEC));
+  if (place.get() < 0) return NotReached(errno);
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(place.get());
+  if (!identity.ok()) return identity.status();
+  if (*identity != entry.memory || identity->first != team.first) return NotReached(ENOENT);
+  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", place.get());
+  OwnedDescriptor file(open(path, O_RDWR | O_CLOEXEC));
+  if (file.get() < 0) return NotReached(errno);
+  return file;
+}
+
+bool Fits(const PhysicalPages& pages, const TeamEntry& entry) {
+  return pages.team == nullptr && pages.id == entry.memory_id &&
+         pages.location == Location::Device(entry.device) && entry.memory_offset <= pages.size &&
+         entry.size <= pages.size - entry.memory_offset;
+}
+
+bool IsThis(const MulticastBinding& bound, const TeamEntry& entry) {
+  return bound.stamp == entry.stamp && bound.device == entry.device &&
+         bound.offset == entry.offset && bound.size == entry.size &&
+         bound.memory_offset == entry.memory_offset && bound.pages->id == entry.memory_id;
+}
+
+}  // namespace
+
+// --- What PhysicalMemory has of them
+
+absl::Status PhysicalMemory::StartTeam(PhysicalPages& pages,
+                                       const MulticastProperties& properties) {
+  pages.team = std::make_unique<MulticastTeam>();
+  pages.team->properties = properties;
+  if (pages.kind != BackingKind::kMemoryFile) return absl::OkStatus();
+  pages.team->file =
+      std::make_unique<TeamFile>(&pages.backing, properties, profile_.device_count());
+  shared_teams_.reserve(shared_teams_.size() + 1);
+  return pages.team->file->Join();
+}
+
+void PhysicalMemory::AddSharedTeam(PhysicalPages* pages) {
+  if (pages->team->file == nullptr) return;
+  shared_teams_.push_back(pages);
+  shared_team_count_ = shared_teams_.size();
+}
+
+void PhysicalMemory::EndTeam(PhysicalPages& pages) {
+  if (pages.team->file != nullptr) {
+    // Without a turn, others find that this process has gone.
+    const absl::StatusOr<TeamFile::Turn> turn = pages.team->file->TakeTurn();
+    if (turn.ok()) pages.team->file->RemoveOwn();
+    const auto team = std::find(shared_teams_.begin(), shared_teams_.end(), &pages);
+    if (team != shared_teams_.end()) shared_teams_.erase(team);
+    shared_team_count_ = shared_teams_.size();
+  }
+  for (MulticastBinding& bound : pages.team->bindings) Unbind(std::move(bound.pages));
+  pages.team->bindings.clear();
+}
+
+absl::StatusOr<AllocationHandle> PhysicalMemory::ImportTeam(int file_descriptor,
+                                                            const FileIdentity& identity,
+                                                            const MemoryLabel& label,
+                                                            uint64_t call) {
+  absl::StatusOr<Backing> backing = Backing::Open(file_descriptor, identity, label.size);
+  if (!backing.ok()) return backing.status();
+  table_.Prepare();
+  const std::shared_ptr<PhysicalPages> pages = PagesOf(label, *std::move(backing));
+  pages->size = label.object_size;
+  const HandleType types = label.properties.requested_handle_types;
+  const absl::Status started = StartTeam(*pages, {label.team_devices, label.object_size, types, 0});
+  if (!started.ok()) return started;
+  files_.emplace(identity, pages);
+  AddSharedTeam(pages.get());
+  return InsertImport(pages, call);
+}
+
+absl::StatusOr<SharedBinding> PhysicalMemory::Announce(const PhysicalPages& pages) const {
+  SharedBinding found;
+  found.memory_id = pages.id;
+  if (pages.kind == BackingKind::kMemoryFile) found.memory = pages.backing.identity();
+  if (pages.kind != BackingKind::kMemoryFile || pages.imported) return found;
+  const absl::Status labelled = Label(pages);
+  if (!labelled.ok()) return labelled;
+  found.descriptor = pages.backing.file_descriptor();
+  return found;
+}
+
+absl::StatusOr<std::shared_ptr<PhysicalPages>> PhysicalMemory::Reach(const TeamEntry& entry,
+                                                                     const PhysicalPages& object) {
+  if (const PhysicalPages* const known = FindFile(entry.memory)) {
+    if (!(known->exported || known->published || known->imported) || !Fits(*known, entry)) {
+      return absl::NotFoundError("it is not what was bound");
+    }
+    Adopt(entry.memory);
+    return files_.at(entry.memory);
+  }
+  if (entry.descriptor < 0) {
+    return absl::NotFoundError("that process has no descriptor of it");
+  }
+  if (entry.processes != object.team->file->processes()) {
+    return absl::NotFoundError("it is a process of another namespace");
+  }
+  const absl::StatusOr<OwnedDescriptor> file = OpenMemory(entry, object.backing.identity());
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<MemoryLabel> label = ReadLabel(file->get());
+  if (absl::IsResourceExhausted(label.status())) return label.status();
+  if (!label.ok() || label->team_devices != 0) {
+    return absl::NotFoundError("it is not what was bound");
+  }
+  const Location& location = label->properties.location;
+  if (location != Location::Device(entry.device) ||
+      !DifferenceOf(label->machine, MachineTraits::Of(profile_, location)).empty()) {
+    return absl::NotFoundError("it is of another machine");
+  }
+  absl::StatusOr<Backing> backing = Backing::OfFile(file->get(), entry.memory, label->size);
+  if (!backing.ok()) return backing.status();
+  const std::shared_ptr<PhysicalPages> pages = PagesOf(*label, *std::move(backing));
+  if (!Fits(*pages, entry)) return absl::NotFoundError("it is not what was bound");
+  files_.emplace(entry.memory, pages);
+  Occupy(pages->size, pages->location);
+  return pages;
+}
+
+// --- What the Mmu has of them
+
+// A binding of another simulator that is new here. False: it may be reached the next time.
+bool Mmu::AddForeign(PhysicalPages& object, const TeamEntry& entry) {
+  MulticastTeam& team = *object.team;
+  if (entry.left) {
+    team.missing.push_back({entry, true,
+                            absl::StrCat("process ", entry.process, ", which had bound memory of ",
+                                         ToString(entry.device), " there, has ended")});
+    return true;
+  }
+  team.bindings.reserve(team.bindings.size() + 1);  // so that nothing fails once it is here
+  absl::StatusOr<std::shared_ptr<PhysicalPages>> pages = memory.Reach(entry, object);
+  if (pages.ok()) {
+    AddBinding(object, {entry.device, entry.offset, entry.size, *std::move(pages),
+                        entry.memory_offset, 0, entry.stamp});
+    return true;
+  }
+  team.missing.push_back(
+      {entry, false,
+       absl::StrCat("memory of ", ToString(entry.device), " that process ", entry.process,
+                    " has bound there cannot be reached: ", pages.status().message())});
+  return !absl::IsResourceExhausted(pages.status());
+}
+
+absl::Status Mmu::ReadTeam(PhysicalPages& object) {
+  MulticastTeam& team = *object.team;
+  const absl::StatusOr<TeamState> state = team.file->Read();
+  if (!state.ok()) return state.status();
+  auto read_again = absl::MakeCleanup([&] { team.file->Forget(); });
+  team.devices = state->devices;
+  team.missing.clear();
+  const auto entry_of = [&](const MulticastBinding& bound) {
+    return std::find_if(state->entries.begin(), state->entries.end(), [&](const TeamEntry& entry) {
+      return !entry.left && IsThis(bound, entry);
+    });
+  };
+  for (size_t i = team.bindings.size(); i-- > 0;) {
+    const MulticastBinding& bound = team.bindings[i];
+    if (!bound.is_own() && entry_of(bound) == state->entries.end()) RemoveBinding(object, bound);
+  }
+  bool all_told = true;
+  for (const TeamEntry& entry : state->entries) {
+    const bool known =
+        std::any_of(team.bindings.begin(), team.bindings.end(),
+                    [&](const MulticastBinding& bound) { return IsThis(bound, entry); });
+    if (!entry.own && (entry.left || !known)) all_told &= AddForeign(object, entry);
+  }
+  if (all_told) std::move(read_again).Cancel();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TeamFile::Turn> Mmu::EnterTeam(PhysicalPages& object) {
+  MulticastTeam& team = *object.team;
+  if (team.file == nullptr) return TeamFile::Turn();
+  absl::StatusOr<TeamFile::Turn> turn = team.file->TakeTurn();
+  absl::Status read = turn.status();
+  if (turn.ok() && team.file->HasChanged()) read = ReadTeam(object);
+  team.trouble = std::string(read.message());
+  if (read.ok()) return turn;
+  team.file->Forget();  // and look again the next time
+  table.Invalidate();
+  return read;
+}
+
+void Mmu::FollowTeams() {
+  if (!memory.has_shared_teams()) return;
+  const auto has_changed = [](const PhysicalPages* object) {
+    return object->mappings != 0 && object->team->file->HasChanged();
+  };
+  std::vector<PhysicalPages*> changed;
+  {
+    const std::shared_lock lock(mutex);
+    const std::vector<PhysicalPages*>& all = memory.shared_teams();
+    if (std::none_of(all.begin(), all.end(), has_changed)) return;
+  }
+  const std::unique_lock lock(mutex);
+  for (PhysicalPages* const object : memory.shared_teams()) {
+    if (has_changed(object)) changed.push_back(object);
+  }
+  // What is mapped stays, whatever goes with the bindings of another one.
+  for (PhysicalPages* const object : changed) EnterTeam(*object).IgnoreError();
+}
+
+std::string Mmu::WhyNoReplicas(DeviceAddress address, uint64_t size) const {
+  const MappingRecord& mapping = *MappingAt(address);
+  const MulticastTeam& team = *AllocationOf(mapping).pages->team;
+  if (!team.trouble.empty()) return team.trouble;
+  const Bytes offset = SizeOf(mapping.offset) + (address - AddressOf(mapping.first_page));
+  for (const MissingReplica& missing : team.missing) {
+    const SharedBinding& lost = missing.binding;
+    if (team.Find(lost.device, offset, Bytes(size)) != nullptr) continue;
+    if (lost.offset < offset + Bytes(size) && offset < lost.offset + lost.size) return missing.why;
+  }
+  return "a device of the team has bound no memory there";
+}
+
+}  // namespace twinmmu
