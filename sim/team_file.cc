@@ -160,9 +160,12 @@ bool TeamFile::ReadEntry(uint64_t at, TeamEntry* entry, Member* owner) const {
   entry->memory = FileIdentity(words[kMemoryDevice], words[kMemoryNode]);
   const bool has_descriptor = words[kDescriptor] <= kMostInt;
   entry->descriptor = has_descriptor ? static_cast<int>(words[kDescriptor]) : -1;
-  return words[kPlace] < kMostMembers && words[kProcess] != 0 && words[kProcess] <= kMostInt &&
-         words[kDevice] < static_cast<uint64_t>(machine_devices_) && entry->size != Bytes(0) &&
-         entry->offset <= properties_.size && entry->size <= properties_.size - entry->offset;
+  constexpr uint64_t kSmallestGranule = 4096;
+  const uint64_t granules = words[kOffset] | words[kExtent] | words[kMemoryOffset];
+  return granules % kSmallestGranule == 0 && words[kPlace] < kMostMembers && words[kProcess] != 0 &&
+         words[kProcess] <= kMostInt && words[kDevice] < static_cast<uint64_t>(machine_devices_) &&
+         entry->size != Bytes(0) && entry->offset <= properties_.size &&
+         entry->size <= properties_.size - entry->offset;
 }
 
 absl::StatusOr<TeamState> TeamFile::Read() {

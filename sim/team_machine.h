@@ -50,6 +50,7 @@ class TeamMachine : public SharingMachine {
   Multicast& multicast() { return **simulator().multicast(); }
   Executor& executor() { return **simulator().executor(); }
   AllocationHandle object() const { return object_; }
+  const AddressRange& own() const { return own_; }
   Bytes free() { return vmm().GetMemoryInfo(device_)->free; }
 
   // Makes an object for all devices; a descriptor of it.
