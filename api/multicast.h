@@ -11,6 +11,10 @@
 // ExportShareableHandle, ImportShareableHandle, RetainAllocationHandle. Only kernels may use such a
 // mapping, and only by the instructions multimem.*; anything else is undefined.
 //
+// Processes share an object as they share memory. Each adds its devices and binds memory of its
+// own, and its kernels reach what the others have bound. [MC-25, MC-26] A simulator says Internal
+// (OPERATING_SYSTEM) where it cannot tell what the others did.
+//
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h, with one
 // departure of the driver's: it blocks in BindMemory, BindAddress and Map until the team is
 // complete. Implementations here say FailedPrecondition (ILLEGAL_STATE) instead, unless told to

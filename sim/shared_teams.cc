@@ -82,9 +82,7 @@ void PhysicalMemory::AddSharedTeam(PhysicalPages* pages) {
 
 void PhysicalMemory::EndTeam(PhysicalPages& pages) {
   if (pages.team->file != nullptr) {
-    // Without a turn, others find that this process has gone.
-    const absl::StatusOr<TeamFile::Turn> turn = pages.team->file->TakeTurn();
-    if (turn.ok()) pages.team->file->RemoveOwn();
+    pages.team->file->Leave();
     const auto team = std::find(shared_teams_.begin(), shared_teams_.end(), &pages);
     if (team != shared_teams_.end()) shared_teams_.erase(team);
     shared_team_count_ = shared_teams_.size();

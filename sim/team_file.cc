@@ -69,6 +69,12 @@ struct flock LockOf(short type, uint64_t byte) {
   return lock;
 }
 
+bool IsTaken(int error) { return error == EAGAIN || error == EACCES; }
+absl::Status LockRefused(int error) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the host refused a lock on a memory file: ", std::strerror(error)));
+}
+
 uint64_t NewId(const void* file) {
   const uint64_t now = std::chrono::system_clock::now().time_since_epoch().count();
   const uint64_t parts[] = {static_cast<uint64_t>(getpid()), reinterpret_cast<uint64_t>(file), now};
@@ -99,9 +105,8 @@ bool TeamFile::SetLock(short type, uint64_t byte) const {
 absl::Status TeamFile::Join() {
   for (uint64_t place = 0; place < kMostMembers; ++place) {
     if (!SetLock(F_WRLCK, kMemberLocks + place)) {
-      if (errno == EAGAIN || errno == EACCES) continue;
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the host refused a lock on a memory file: ", std::strerror(errno)));
+      if (IsTaken(errno)) continue;
+      return LockRefused(errno);
     }
     self_ = {place, NewId(this)};
     Store(WordOf(kMembers + place), self_.id);
@@ -117,28 +122,31 @@ bool TeamFile::IsHere(const Member& member) const {
     return false;
   }
   struct flock lock = LockOf(F_WRLCK, kMemberLocks + member.place);
-  return fcntl(file_.file_descriptor(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  // What the host does not say is no reason to think so.
+  return fcntl(file_.file_descriptor(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 TeamFile::Turn::~Turn() {
   if (file_ != nullptr) file_->SetLock(F_UNLCK, kTableLock);
 }
 
-absl::StatusOr<TeamFile::Turn> TeamFile::TakeTurn() const {
+// 0, or an errno; EAGAIN: another process did not let go.
+int TeamFile::LockTable() const {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!SetLock(F_WRLCK, kTableLock)) {
-    if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the host refused a lock on a memory file: ", std::strerror(errno)));
-    }
-    if (std::chrono::steady_clock::now() > deadline) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("another process has the multicast object locked for more than ",
-                       kPatience.count(), " ms"));
-    }
+    if (!IsTaken(errno) && errno != EINTR) return errno;
+    if (std::chrono::steady_clock::now() > deadline) return EAGAIN;
     std::this_thread::sleep_for(kPause);
   }
-  return Turn(this);
+  return 0;
+}
+
+absl::StatusOr<TeamFile::Turn> TeamFile::TakeTurn() const {
+  const int error = LockTable();
+  if (error == 0) return Turn(this);
+  if (error != EAGAIN) return LockRefused(error);
+  return absl::DeadlineExceededError(absl::StrCat(
+      "another process has the multicast object locked for more than ", kPatience.count(), " ms"));
 }
 
 // False: it makes no sense. An owner that is gone is no matter here.
@@ -276,7 +284,9 @@ void TeamFile::Remove(uint64_t stamp) {
   });
 }
 
-void TeamFile::RemoveOwn() {
+void TeamFile::Leave() {
+  if (LockTable() != 0) return;
+  const Turn turn(this);
   Change();
   ForEachEntry([&](uint64_t* word, const TeamEntry&, const Member& owner) {
     if (owner == self_) Store(word, 0);

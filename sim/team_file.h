@@ -83,7 +83,7 @@ class TeamFile {
   // refused.
   absl::StatusOr<Turn> TakeTurn() const;
 
-  // The rest but HasChanged is done in a turn.
+  // The rest but HasChanged and Leave is done in a turn.
 
   // InvalidArgument: what is in the table makes no sense.
   absl::StatusOr<TeamState> Read();
@@ -99,8 +99,10 @@ class TeamFile {
   absl::StatusOr<uint64_t> Add(const SharedBinding& binding);
   // Takes away an entry of this process.
   void Remove(uint64_t stamp);
-  // All of them.
-  void RemoveOwn();
+
+  // Without a turn: takes away all of them, if it gets one. Else others find that this process has
+  // gone. Allocates nothing.
+  void Leave();
 
  private:
   struct Member {
@@ -112,6 +114,7 @@ class TeamFile {
 
   uint64_t* WordOf(uint64_t index) const;
   bool SetLock(short type, uint64_t byte) const;
+  int LockTable() const;
   bool IsHere(const Member& member) const;
   void Change();
   bool ReadEntry(uint64_t at, TeamEntry* entry, Member* owner) const;
