@@ -45,7 +45,9 @@ enum class Step : uint32_t {
   kRelease,
   kClose,  // the descriptor that it received or made
   kGetProperties,
-  kPassOn,  // sends what it received to the process that it started, which receives it
+  kAddDevice,  // puts its device into the team of a multicast object
+  kBind,       // binds it, whole, at offset 0 of the multicast object that is memory `value`
+  kPassOn,     // sends what it received to the process that it started, which receives it
 };
 
 struct Request {

@@ -131,11 +131,22 @@ ProcessServer::Value ProcessServer::ServePiece(const Request& request, Piece& pi
     case Step::kClose:
       piece.received.descriptor.Close();
       return 0;
+    case Step::kAddDevice:
+    case Step::kBind:
+      return Done(ServeTeam(request, piece));
     case Step::kPassOn:
       return PassOn(piece);
     default:
       return absl::InternalError("no such step");
   }
+}
+
+absl::Status ProcessServer::ServeTeam(const Request& request, const Piece& piece) {
+  if (multicast_ == nullptr) return absl::InternalError("no multicast here");
+  if (request.step == Step::kAddDevice) return multicast_->AddDevice(piece.handle, device_);
+  if (request.value >= pieces_.size()) return absl::InternalError("there is no such memory");
+  return multicast_->BindMemory(pieces_[request.value].handle, Bytes(0), piece.handle, Bytes(0),
+                                piece.received.size);
 }
 
 ProcessServer::Value ProcessServer::Receive() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/executor.h"
+#include "api/multicast.h"
 #include "api/vmm.h"
 #include "conformance/other_process.h"
 
@@ -14,9 +15,9 @@ namespace twinmmu::conformance {
 
 class ProcessServer {
  public:
-  // Both must outlive this object.
-  ProcessServer(Vmm* vmm, Executor* executor, DeviceOrdinal device)
-      : vmm_(*vmm), executor_(*executor), device_(device) {}
+  // All must outlive this object. `multicast`: null where no test asks for it.
+  ProcessServer(Vmm* vmm, Executor* executor, DeviceOrdinal device, Multicast* multicast = nullptr)
+      : vmm_(*vmm), executor_(*executor), device_(device), multicast_(multicast) {}
 
   // Answers each request until the starter is gone; then ends the process, without destructors:
   // what it holds is left to the system.
@@ -44,11 +45,13 @@ class ProcessServer {
   absl::Status Write(const AddressRange& range, uint32_t seed);
   absl::Status Check(const AddressRange& range, uint32_t seed);
   absl::Status Start();
+  absl::Status ServeTeam(const Request& request, const Piece& piece);
   Value PassOn(const Piece& piece);
 
   Vmm& vmm_;
   Executor& executor_;
   const DeviceOrdinal device_;
+  Multicast* const multicast_;
   int socket_ = -1;
   std::vector<Piece> pieces_;
   std::unique_ptr<OtherProcess> other_;

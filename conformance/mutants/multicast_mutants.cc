@@ -262,4 +262,50 @@ MUTANT(MC_24, BindAddress, "By address, flags are ignored.") {
   return Real::BindAddress(object, offset, range, 0);
 }
 
+MUTANT(MC_25, ImportShareableHandle, "An import in another process is an object of its own.") {
+  return Real::CreateMulticast({2, MiB(2), HandleType::kPosixFileDescriptor, 0});
+}
+MUTANT(MC_25, BindMemory, "What binds before all devices are there is told that it has.") {
+  Real::BindMemory(object, offset, memory, memory_offset, size, flags).IgnoreError();
+  return Ok();
+}
+
+// A process that has imported something.
+class Importer : public Real {
+ public:
+  using Real::Real;
+  CALL_ImportShareableHandle() override {
+    imports_ = true;
+    return Real::ImportShareableHandle(shareable);
+  }
+
+ protected:
+  bool imports_ = false;
+};
+
+class BindsNothing : public Importer {
+ public:
+  using Importer::Importer;
+  CALL_BindMemory() override {
+    return imports_ ? Ok() : Real::BindMemory(object, offset, memory, memory_offset, size, flags);
+  }
+};
+MUTANT_CLASS_ON("interpreter", MC_26, BindsNothing, "What an importer binds, it does not.")
+
+class BindsOtherMemory : public Importer {
+ public:
+  using Importer::Importer;
+  CALL_BindMemory() override {
+    if (!imports_) return Real::BindMemory(object, offset, memory, memory_offset, size, flags);
+    AllocationProperties other;
+    other.location = Location::Device(DeviceOrdinal(1));
+    other.requested_handle_types = HandleType::kPosixFileDescriptor;
+    const auto made = Real::Create(size, other, 0);
+    return made.ok() ? Real::BindMemory(object, offset, *made, Bytes(0), size, flags)
+                     : made.status();
+  }
+};
+MUTANT_CLASS_ON("interpreter", MC_26, BindsOtherMemory,
+                "Others reach a copy of what an importer has bound.")
+
 }  // namespace twinmmu::conformance
