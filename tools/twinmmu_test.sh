@@ -18,8 +18,7 @@ expect() {
   fi
 }
 
-expect 0 "Every verdict is as expected." conformance
-# With addresses that are mere numbers, as all are under the thread sanitizer.
+# The whole suite, with addresses that are mere numbers, as all are under the thread sanitizer.
 expect 0 "Every verdict is as expected." conformance --backend=sim,cuda_on_sim --profile=full-address-space
 expect 0 "cuda_on_sim: " conformance --backend=cuda_on_sim --profile=strict --sim-devices=3 --filter='*/peers.*:*/cuMemUnmap.*'
 expect 2 'there is no profile "b200"' conformance --backend=cuda_on_sim --profile=b200
@@ -105,9 +104,15 @@ expect 0 "0 sections differ" compare "$TEST_TMPDIR/odd.jsonl" "$TEST_TMPDIR/odd.
 expect 1 "does not tell the machine" replay "$TEST_TMPDIR/odd.jsonl"
 echo '{"recording":1}' > "$TEST_TMPDIR/empty.jsonl"
 expect 1 "there is nothing in it" replay "$TEST_TMPDIR/empty.jsonl"
-# One driver answers alike on two machines, of one device and of two.
+# One driver answers alike on two machines, of one device and of two. RUN-5 alone lets it do either of
+# two things: a kernel that runs may fault at once, or not, when it may no longer store.
 recordings=conformance/recordings
-expect 0 " 0 sections differ" compare "$recordings/h200_suite.jsonl.zst" "$recordings/two_h200_suite.jsonl.zst"
+answers=$("$twinmmu" compare "$recordings/h200_suite.jsonl.zst" "$recordings/two_h200_suite.jsonl.zst")
+others=$(grep -E '^[A-Z]+-[0-9]+ ' <<< "$answers" | grep -v '^RUN-5 ')
+if [[ $answers != *" sections differ"* || -n $others ]]; then
+  echo "FAILED: the recordings of one H200 and of two differ: $others"
+  failed=1
+fi
 expect 2 "compare needs the names of two" compare "$map"
 expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
 expect 2 'conformance does not know what "now" is' conformance now
@@ -139,7 +144,7 @@ expect 1 'sim UNMAP-3 is "holds"; the baseline says "unrecorded here"' conforman
 expect 1 "Could not read" conformance --filter='*/cuMemUnmap.*' --baseline=/nonexistent
 expect 1 "Could not write" conformance --filter='*MAP_1_*' --write-baseline=/proc/nope/baseline.txt
 
-"$twinmmu" conformance --xml="$TEST_TMPDIR/report.xml" --markdown="$TEST_TMPDIR/table.md" >/dev/null
+"$twinmmu" conformance --filter='*/cuMemMap.*' --xml="$TEST_TMPDIR/report.xml" --markdown="$TEST_TMPDIR/table.md" >/dev/null
 grep -q '<testcase name="MAP_1_' "$TEST_TMPDIR/report.xml" || { echo "FAILED: no JUnit report"; failed=1; }
 grep -q '^| MAP-1 | .* | CUDA Driver API, cuMemMap | holds |$' "$TEST_TMPDIR/table.md" || { echo "FAILED: no Markdown table"; failed=1; }
 exit $failed
