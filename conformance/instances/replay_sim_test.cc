@@ -1,24 +1,12 @@
 // What is recorded on a simulator comes out the same when it is played on another one, and what was
 // changed in between does not.
 
-#include "conformance/instances/replay_sim.h"
-
 #include <unistd.h>
 
-#include <functional>
-#include <memory>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "api/testing/matchers.h"
-#include "api/testing/recording/file.h"
-#include "api/testing/recording/recorder.h"
-#include "conformance/recordings/known_content.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "sim/simulator.h"
+#include "conformance/instances/replay_fixture.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -29,23 +17,8 @@ using ::testing::IsEmpty;
 
 constexpr Bytes kGranule = MiB(2);
 
-class ReplayTest : public testing::Test {
+class ReplayTest : public ReplayFixture {
  protected:
-  ReplayTest() {
-    Profile profile = *Profile::Named("full-address-space");
-    auto simulator = *Simulator::Create(profile);
-    header_ = DescribeMachine(*simulator, "sim", "2026-11-21");
-    driver_ = std::make_unique<RecordingDriver>(
-        std::move(simulator), [this](const Json& line) { section_.lines.push_back(line); },
-        RecorderOptions{SuiteContent(), false});
-    section_.begin = Json{{"section", "program"}};
-    driver_->Begin();
-  }
-
-  Vmm& vmm() { return **driver_->vmm(); }
-  Executor& executor() { return **driver_->executor(); }
-  std::vector<Json>& lines() { return section_.lines; }
-
   // A mapping of a granule in a reservation of four, with the right for device 0.
   AddressRange MapOne() {
     const AddressRange range = *vmm().AddressReserve(4 * kGranule);
@@ -62,28 +35,9 @@ class ReplayTest : public testing::Test {
     return properties;
   }
 
-  // Plays what was recorded so far.
-  absl::StatusOr<ReplayReport> Play() {
-    const std::string path = testing::TempDir() + "program.jsonl";
-    const auto writer = *RecordingWriter::Create(path);
-    EXPECT_THAT(writer->Write(header_), IsOk());
-    section_.end = Json{{"end", "program"}};
-    EXPECT_THAT(writer->Write(section_), IsOk());
-    EXPECT_THAT(writer->Close(), IsOk());
-    return Replay(path, SimReplayOptions());
-  }
-  void ExpectNoDifference() {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const ReplayReport report, Play());
-    std::ostringstream text;
-    for (const LineDifference& difference : report.differences) Print(difference, text);
-    EXPECT_EQ(text.str(), "");
-    EXPECT_THAT(report.masked, IsEmpty());
-    EXPECT_GE(report.calls + 2, lines().size()) << "nearly every line is a call";
-  }
+  // Nearly every line is a call.
+  void ExpectNoDifference() { ReplayFixture::ExpectNoDifference(lines().size() - 2); }
 
-  Json header_;
-  Section section_;
-  std::unique_ptr<RecordingDriver> driver_;
   AllocationHandle handle_;
 };
 
@@ -175,7 +129,7 @@ TEST_F(ReplayTest, AResultThatIsChangedIsADifference) {
 TEST_F(ReplayTest, ADifferenceIsCountedWhereAMaskCoversIt) {
   MapOne();
   lines().back()["code"] = "CUDA_ERROR_INVALID_VALUE";
-  section_.begin["undefined"] = true;
+  begin()["undefined"] = true;
   const auto is_set_access = [](const Section&, const Json& recorded, const Json&,
                                 const std::string& key) {
     return recorded.at("call") == "SetAccess" && key == "code";

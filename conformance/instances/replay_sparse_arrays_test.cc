@@ -1,51 +1,28 @@
 // What programs with sparse arrays do comes out the same when it is played on another simulator.
 
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "api/testing/matchers.h"
-#include "api/testing/recording/file.h"
-#include "api/testing/recording/recorder.h"
-#include "conformance/instances/replay_sim.h"
-#include "conformance/recordings/known_content.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "sim/simulator.h"
+#include "conformance/instances/replay_fixture.h"
 
 namespace twinmmu::conformance {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr DeviceOrdinal kDevice(0);
 constexpr Bytes kTile = KiB(64);
 
-class ReplaySparseTest : public testing::Test {
+class ReplaySparseTest : public ReplayFixture {
  protected:
   ReplaySparseTest() {
-    auto simulator = *Simulator::Create(*Profile::Named("full-address-space"));
-    header_ = DescribeMachine(*simulator, "sim", "2026-11-23");
-    driver_ = std::make_unique<RecordingDriver>(
-        std::move(simulator), [this](const Json& line) { section_.lines.push_back(line); },
-        RecorderOptions{SuiteContent(), false});
-    section_.begin = Json{{"section", "program"}};
-    driver_->Begin();
     AllocationProperties pool;
     pool.usage = kUsageTilePool;
-    pool_ = *driver_->vmm().value()->Create(MiB(2), pool);
+    pool_ = *vmm().Create(MiB(2), pool);
     stream_ = *executor().CreateStream(kDevice);
   }
 
-  Executor& executor() { return **driver_->executor(); }
-  SparseArrays& arrays() { return **driver_->sparse_arrays(); }
-  std::vector<Json>& lines() { return section_.lines; }
   Stream stream() const { return stream_; }
 
   TileOperation Map(Array array, uint64_t of_pool) const {
@@ -89,28 +66,9 @@ class ReplaySparseTest : public testing::Test {
     ASSERT_THAT(arrays().DestroyArray(array), IsOk());
   }
 
-  // Plays what was recorded so far.
-  absl::StatusOr<ReplayReport> Play() {
-    const std::string path = testing::TempDir() + "program.jsonl";
-    const auto writer = *RecordingWriter::Create(path);
-    EXPECT_THAT(writer->Write(header_), IsOk());
-    section_.end = Json{{"end", "program"}};
-    EXPECT_THAT(writer->Write(section_), IsOk());
-    EXPECT_THAT(writer->Close(), IsOk());
-    return Replay(path, SimReplayOptions());
-  }
-  void ExpectNoDifference() {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const ReplayReport report, Play());
-    std::ostringstream text;
-    for (const LineDifference& difference : report.differences) Print(difference, text);
-    EXPECT_EQ(text.str(), "");
-    EXPECT_THAT(report.masked, IsEmpty());
-    EXPECT_EQ(report.calls, lines().size());
-  }
+  // Every line is a call.
+  void ExpectNoDifference() { ReplayFixture::ExpectNoDifference(lines().size()); }
 
-  Json header_;
-  Section section_;
-  std::unique_ptr<RecordingDriver> driver_;
   AllocationHandle pool_;
   Stream stream_;
 };
