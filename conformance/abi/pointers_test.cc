@@ -225,6 +225,14 @@ TEST_F(PointersTest, MemoryOfADeviceHasNoHostPointer) {
   }
 }
 
+TEST_F(PointersTest, WithoutTheRightThereIsNoDevicePointer) {
+  const Mapping mapping(0, /*granted=*/false);
+  void* pointer = &pointer;
+  EXPECT_EQ(cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, mapping.address()),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(pointer, nullptr) << "written, although it failed";
+}
+
 TEST_F(PointersTest, BuffersHaveIdentitiesOfTheirOwn) {
   const Buffer buffer(100);
   const Buffer other(100);

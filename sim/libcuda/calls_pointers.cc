@@ -121,9 +121,12 @@ extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
     const auto asked = static_cast<PointerAttribute>(attribute);
     const absl::StatusOr<uint64_t> value =
         AttributeOf(machine, CurrentOrNull(), asked, DeviceAddress(ptr));
-    // Memory of a device has no host pointer, which is an error, and null all the same.
-    const bool is_null = asked == PointerAttribute::kHostPointer && !value.ok() &&
-                         CheckMapped(machine, DeviceAddress(ptr)).ok();
+    // Memory of a device has no host pointer, and none of the device without the right to it: that
+    // is an error, and null all the same.
+    const bool is_null =
+        (asked == PointerAttribute::kHostPointer || asked == PointerAttribute::kDevicePointer) &&
+        GetDriverCode(value.status()) == DriverCode::kInvalidValue &&
+        CheckMapped(machine, DeviceAddress(ptr)).ok();
     if (value.ok() || is_null) Write(asked, value.value_or(0), data);
     return ToResult(value.status());
   });
