@@ -52,14 +52,14 @@ class ReplayFixture : public testing::Test {
     return Replay(path, SimReplayOptions());
   }
 
-  // `at_least`: how many calls are played.
-  void ExpectNoDifference(uint64_t at_least) {
+  // `calls`: how many are played.
+  void ExpectNoDifference(const testing::Matcher<uint64_t>& calls) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const ReplayReport report, Play());
     std::ostringstream text;
     for (const LineDifference& difference : report.differences) Print(difference, text);
     EXPECT_EQ(text.str(), "");
     EXPECT_THAT(report.masked, testing::IsEmpty());
-    EXPECT_GE(report.calls, at_least);
+    EXPECT_THAT(report.calls, calls);
   }
 
  private:

@@ -9,6 +9,7 @@ namespace twinmmu::conformance {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Eq;
 using ::testing::HasSubstr;
 
 constexpr DeviceOrdinal kDevice(0);
@@ -67,7 +68,7 @@ class ReplaySparseTest : public ReplayFixture {
   }
 
   // Every line is a call.
-  void ExpectNoDifference() { ReplayFixture::ExpectNoDifference(lines().size()); }
+  void ExpectNoDifference() { ReplayFixture::ExpectNoDifference(Eq(lines().size())); }
 
   AllocationHandle pool_;
   Stream stream_;
