@@ -57,10 +57,13 @@ class CallTrace {
  protected:
   ~CallTrace() = default;
 
-  // For who makes the calls: one that has returned.
-  void Remember(TracedCall call);
+  // Makes a call and remembers it. For who makes the calls: trace_text.h has it.
+  template <typename F>
+  auto Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call());
 
  private:
+  void Remember(TracedCall call);
+
   const size_t calls_kept_;
   mutable std::mutex mutex_;
   std::deque<TracedCall> calls_;

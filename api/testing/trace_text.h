@@ -74,4 +74,15 @@ TracedCall Traced(DriverCall kind, std::string arguments, const absl::StatusOr<T
 
 }  // namespace twinmmu::trace_text
 
+namespace twinmmu {
+
+template <typename F>
+auto CallTrace::Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call()) {
+  auto result = call();
+  Remember(trace_text::Traced(kind, std::move(arguments), result));
+  return result;
+}
+
+}  // namespace twinmmu
+
 #endif  // TWINMMU_API_TESTING_TRACE_TEXT_H_

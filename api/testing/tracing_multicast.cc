@@ -1,7 +1,5 @@
 #include "api/testing/tracing_multicast.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "api/testing/trace_text.h"
 
@@ -21,14 +19,6 @@ std::string Described(const MulticastProperties& properties) {
 }
 
 }  // namespace
-
-template <typename F>
-auto TracingMulticast::Trace(DriverCall kind, std::string arguments, const F& call)
-    -> decltype(call()) {
-  auto result = call();
-  Remember(trace_text::Traced(kind, std::move(arguments), result));
-  return result;
-}
 
 absl::StatusOr<Bytes> TracingMulticast::GetGranularity(const MulticastProperties& properties,
                                                        Granularity option) {

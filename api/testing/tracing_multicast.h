@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -42,11 +41,6 @@ class TracingMulticast : public ForwardingMulticast, public CallTrace {
                            uint64_t flags) override;
   absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                       Bytes size) override;
-
- private:
-  // Makes the call and remembers it.
-  template <typename F>
-  auto Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call());
 };
 
 }  // namespace twinmmu

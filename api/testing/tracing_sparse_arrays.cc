@@ -1,7 +1,5 @@
 #include "api/testing/tracing_sparse_arrays.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/testing/trace_text.h"
@@ -59,14 +57,6 @@ std::string Operation(const TileOperation& operation) {
 }
 
 }  // namespace
-
-template <typename F>
-auto TracingSparseArrays::Trace(DriverCall kind, std::string arguments, const F& call)
-    -> decltype(call()) {
-  auto result = call();
-  Remember(trace_text::Traced(kind, std::move(arguments), result));
-  return result;
-}
 
 absl::StatusOr<Array> TracingSparseArrays::CreateArray(DeviceOrdinal device,
                                                        const ArrayDescriptor& descriptor) {

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -46,11 +45,6 @@ class TracingSparseArrays : public ForwardingSparseArrays, public CallTrace {
                                const ArrayExtent& extent, const void* source) override;
   absl::Status CopyArrayToHost(Stream stream, void* destination, Array array,
                                const ArrayExtent& offset, const ArrayExtent& extent) override;
-
- private:
-  // Makes the call and remembers it.
-  template <typename F>
-  auto Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call());
 };
 
 }  // namespace twinmmu

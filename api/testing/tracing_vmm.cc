@@ -1,7 +1,5 @@
 #include "api/testing/tracing_vmm.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "api/testing/trace_text.h"
 
@@ -23,13 +21,6 @@ std::string Options(const ReserveOptions& options) {
 }
 
 }  // namespace
-
-template <typename F>
-auto TracingVmm::Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call()) {
-  auto result = call();
-  Remember(trace_text::Traced(kind, std::move(arguments), result));
-  return result;
-}
 
 absl::StatusOr<int> TracingVmm::GetDriverVersion() {
   return Trace(DriverCall::kGetDriverVersion, "",

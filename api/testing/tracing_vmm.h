@@ -69,11 +69,6 @@ class TracingVmm : public ForwardingVmm, public CallTrace {
                                                DeviceAddress address) override;
   absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
                                                RangeHandleType type, uint64_t flags) override;
-
- private:
-  // Makes the call and remembers it.
-  template <typename F>
-  auto Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call());
 };
 
 }  // namespace twinmmu
