@@ -15,13 +15,14 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "api/sharing/owned_descriptor.h"
+#include "sim/memory_label.h"
 #include "sim/mmu.h"
 
 namespace twinmmu {
 namespace {
 
 absl::Status NotReached(int error) {
-  if (error == ENOMEM || error == EINTR || error == EIO || error == EMFILE || error == ENFILE) {
+  if (IsOfTheHost(error)) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the host refused a look at it: ", std::strerror(error)));
   }
