@@ -246,9 +246,7 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
                         " and size ", ToString(old->size), " already");
   }
   for (const MissingReplica& other : team.missing) {
-    const SharedBinding& theirs = other.binding;
-    if (!other.left && theirs.device == binding.device &&
-        binding.offset < theirs.offset + theirs.size && theirs.offset < binding.end()) {
+    if (!other.left && other.binding.Overlaps(binding.device, binding.offset, binding.size)) {
       return InvalidValue(call, other.why);
     }
   }

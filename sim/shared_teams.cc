@@ -248,7 +248,7 @@ std::string Mmu::WhyNoReplicas(DeviceAddress address, uint64_t size) const {
   for (const MissingReplica& missing : team.missing) {
     const SharedBinding& lost = missing.binding;
     if (team.Find(lost.device, offset, Bytes(size)) != nullptr) continue;
-    if (lost.offset < offset + Bytes(size) && offset < lost.offset + lost.size) return missing.why;
+    if (lost.Overlaps(lost.device, offset, Bytes(size))) return missing.why;
   }
   return "a device of the team has bound no memory there";
 }

@@ -81,10 +81,6 @@ uint64_t NewId(const void* file) {
   return FingerprintOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)}) | 1;
 }
 
-bool Overlap(const SharedBinding& a, const SharedBinding& b) {
-  return a.device == b.device && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-}
-
 }  // namespace
 
 TeamFile::TeamFile(const Backing* file, const MulticastProperties& properties, int machine_devices)
@@ -248,7 +244,9 @@ absl::StatusOr<uint64_t> TeamFile::Add(const SharedBinding& binding) {
       if (which(entry) && !IsHere(owner)) Store(stamp, 0);
     });
   };
-  remove_gone([&](const TeamEntry& entry) { return Overlap(entry, binding); });
+  remove_gone([&](const TeamEntry& entry) {
+    return entry.Overlaps(binding.device, binding.offset, binding.size);
+  });
   uint64_t at = FindRoom();
   if (at == kMostEntries) {
     remove_gone([](const TeamEntry&) { return true; });

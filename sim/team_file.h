@@ -26,6 +26,11 @@ struct SharedBinding {
   uint64_t memory_id = 0;  // PhysicalPages::id
   FileIdentity memory;     // the file that it is in
   int descriptor = -1;     // of that file, in the process; -1: it has none
+
+  // Whether it has a byte of [from, from + bytes) for that device.
+  bool Overlaps(DeviceOrdinal of, Bytes from, Bytes bytes) const {
+    return device == of && offset < from + bytes && from < offset + size;
+  }
 };
 
 // The same as others see it.
