@@ -14,10 +14,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "sim/coherence/enumerate.h"
-#include "sim/coherence/explain.h"
-#include "sim/coherence/explore.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/enumerate.h"
+#include "sim/coherence/litmus/explain_race.h"
+#include "sim/coherence/litmus/explore.h"
+#include "sim/coherence/litmus/litmus.h"
 #include "tools/litmus_device.h"
 
 ABSL_FLAG(

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/coherence/enumerate.h"
+#include "sim/coherence/litmus/enumerate.h"
 #include "tools/litmus_timing.h"
 
 namespace twinmmu {

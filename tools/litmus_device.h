@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "api/driver.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 #include "tools/litmus_counts.h"
 
 namespace twinmmu {

@@ -16,9 +16,9 @@
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/coherence/enumerate.h"
-#include "sim/coherence/litmus.h"
-#include "sim/profile.h"
+#include "sim/coherence/litmus/enumerate.h"
+#include "sim/coherence/litmus/litmus.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 #include "tools/litmus_timing.h"
 

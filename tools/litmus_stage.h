@@ -16,7 +16,7 @@
 #include "api/executor.h"
 #include "api/multicast.h"
 #include "api/vmm.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 #include "tools/litmus_memory.h"
 
 namespace twinmmu {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 #include "tools/litmus_timing.h"
 
 namespace twinmmu {

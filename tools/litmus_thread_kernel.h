@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 #include "tools/litmus_timing.h"
 
 namespace twinmmu {

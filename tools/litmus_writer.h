@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 #include "tools/litmus_timing.h"
 
 namespace twinmmu {

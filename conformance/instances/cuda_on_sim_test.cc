@@ -6,7 +6,7 @@
 #include <string>
 
 #include "conformance/runner.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 int main(int argc, char** argv) {
   const char* const runfiles = std::getenv("TEST_SRCDIR");

@@ -10,7 +10,7 @@
 #include "conformance/runner.h"
 #include "conformance/target.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::conformance {
 namespace {
