@@ -32,8 +32,8 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
 
 }  // namespace
 
-// `range` begins in a reservation, whose number is given back, nothing in it is mapped, and its end is
-// where it may be.
+// `range` begins in a reservation, whose number is given back, nothing in it is mapped, and its end
+// is where it may be.
 absl::StatusOr<uint32_t> SimulatedVmm::CheckMapTarget(CallRecord& call,
                                                       const AddressRange& range) const {
   if (!mmu_.IsGranular(range.base.value() | range.size.value())) {
