@@ -25,7 +25,7 @@ def simulated_library(version, folder = ""):
         name = name + "_version",
         srcs = ["library_version.cc"],
         local_defines = ["TWINMMU_LIBRARY_VERSION=%d" % version],
-        visibility = ["//conformance/instances:__pkg__"],
+        visibility = ["//conformance/instances:__subpackages__"],
         deps = [":calls"],
         alwayslink = True,
     )
