@@ -18,7 +18,7 @@
 //   Unmap             no               no         yes      yes, the right is lost
 //   AddressFree       no               yes        no       no
 //   copies, kernels   no               no         no       yes
-// Where the reference driver departs from this table, conformance/deviations.inc says how.
+// Where the reference driver departs from this table, conformance/rules/deviations.inc says how.
 //
 // Errors. A call that fails gives a status with the canonical code below and a DriverError as
 // payload (api/driver_error.h): the driver's number, the call, who raised it. Unless a call says
@@ -38,8 +38,8 @@
 // driver may let both succeed, or crash: use a lock. [THREAD-1 .. THREAD-5] In a child made by fork
 // every call but GetDriverVersion is FailedPrecondition (NOT_INITIALIZED). [FORK-1]
 //
-// Names in brackets are rules of the conformance suite (conformance/rules.inc), where the source of
-// each rule stands. `twinmmu conformance` shows which of them an implementation keeps.
+// Names in brackets are rules of the conformance suite (conformance/rules/rules.inc), where the
+// source of each rule stands. `twinmmu conformance` shows which of them an implementation keeps.
 
 #ifndef TWINMMU_API_VMM_H_
 #define TWINMMU_API_VMM_H_

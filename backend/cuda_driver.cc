@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "backend/call.h"
-#include "backend/contexts.h"
+#include "backend/call_driver.h"
 #include "backend/cuda_executor.h"
 #include "backend/cuda_multicast.h"
 #include "backend/cuda_sparse_arrays.h"
 #include "backend/cuda_vmm.h"
 #include "backend/loader.h"
+#include "backend/primary_contexts.h"
 
 namespace twinmmu {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "api/executor.h"
-#include "backend/contexts.h"
+#include "backend/primary_contexts.h"
 
 namespace twinmmu {
 

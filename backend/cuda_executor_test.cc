@@ -9,8 +9,8 @@
 
 #include "api/driver_error.h"
 #include "api/testing/matchers.h"
-#include "backend/contexts.h"
 #include "backend/fake_driver.h"
+#include "backend/primary_contexts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

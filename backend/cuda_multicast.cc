@@ -1,7 +1,7 @@
 #include "backend/cuda_multicast.h"
 
 #include "backend/abi.h"
-#include "backend/call.h"
+#include "backend/call_driver.h"
 
 namespace twinmmu {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backend/abi.h"
-#include "backend/call.h"
+#include "backend/call_driver.h"
 
 namespace twinmmu {
 namespace {

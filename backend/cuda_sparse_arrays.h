@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/sparse_arrays.h"
-#include "backend/contexts.h"
+#include "backend/primary_contexts.h"
 
 namespace twinmmu {
 

@@ -11,7 +11,7 @@
 
 #include "absl/container/fixed_array.h"
 #include "backend/abi.h"
-#include "backend/call.h"
+#include "backend/call_driver.h"
 
 namespace twinmmu {
 namespace {

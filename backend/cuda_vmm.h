@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/vmm.h"
-#include "backend/contexts.h"
 #include "backend/driver_table.h"
+#include "backend/primary_contexts.h"
 
 namespace twinmmu {
 

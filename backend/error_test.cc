@@ -6,11 +6,11 @@
 
 #include "api/driver_error.h"
 #include "api/testing/matchers.h"
-#include "backend/call.h"
-#include "backend/contexts.h"
+#include "backend/call_driver.h"
 #include "backend/cuda_executor.h"
 #include "backend/cuda_vmm.h"
 #include "backend/fake_driver.h"
+#include "backend/primary_contexts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -11,11 +11,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "conformance/baseline.h"
 #include "conformance/catalogue.h"
-#include "conformance/other_process.h"
-#include "conformance/registry.h"
-#include "conformance/report.h"
+#include "conformance/framework/baseline.h"
+#include "conformance/framework/other_process.h"
+#include "conformance/framework/registry.h"
+#include "conformance/framework/verdicts.h"
 #include "gtest/gtest.h"
 
 namespace twinmmu::conformance {

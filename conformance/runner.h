@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/target.h"
+#include "conformance/framework/target.h"
 
 namespace twinmmu::conformance {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "conformance/abi/driver.h"
+#include "conformance/abi/driver_under_test.h"
 #include "gtest/gtest.h"
 
 int main(int argc, char** argv) {

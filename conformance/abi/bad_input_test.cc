@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

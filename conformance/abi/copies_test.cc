@@ -1,6 +1,6 @@
 // Copies and fills: which memory they take from the host and from devices.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

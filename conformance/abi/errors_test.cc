@@ -1,6 +1,6 @@
 // Names and texts of results.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

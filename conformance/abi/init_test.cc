@@ -1,6 +1,6 @@
 // Before cuInit, at it, and which devices it finds.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,7 +1,7 @@
 // Limits, cache configuration and priorities of a context. A context of its own for each test, so
 // that none sees another's.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

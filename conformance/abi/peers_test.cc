@@ -1,6 +1,6 @@
 // Two devices.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,6 +1,6 @@
 // Primary contexts: who holds them, and what becomes of what was made in them.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

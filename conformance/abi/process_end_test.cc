@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,6 +1,6 @@
 // Streams, events, and functions that streams call on the host.
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,7 +1,7 @@
 // What the library exports, and what is found by name.
 
+#include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/elf_file.h"
-#include "conformance/abi/fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

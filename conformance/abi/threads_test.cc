@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "conformance/abi/fixtures.h"
+#include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -24,7 +24,7 @@
 #include "api/diagnostics.h"
 #include "api/driver.h"
 #include "conformance/allocators/implementations.h"
-#include "conformance/target.h"
+#include "conformance/framework/target.h"
 #include "gtest/gtest.h"
 
 namespace twinmmu::conformance {

@@ -9,7 +9,7 @@
 
 #include "api/diagnostics.h"
 #include "api/driver.h"
-#include "conformance/target.h"
+#include "conformance/framework/target.h"
 
 namespace twinmmu::conformance {
 

@@ -24,7 +24,7 @@ struct RandomProgram {
   double failures = 0;
   // Nobody else uses the devices: free memory is compared.
   bool sole_user = true;
-  // As in Traits (conformance/target.h), while the program runs.
+  // As in Traits (conformance/framework/target.h), while the program runs.
   Bytes driver_may_take;
 };
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "conformance/allocators/implementations.h"
-#include "conformance/instances/cuda.h"
+#include "conformance/instances/cuda_target.h"
 
 namespace twinmmu::conformance {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "conformance/allocators/implementations.h"
-#include "conformance/instances/cuda_on_sim.h"
-#include "conformance/instances/sim.h"
+#include "conformance/instances/cuda_on_sim_target.h"
+#include "conformance/instances/sim_target.h"
 #include "sim/profile/profile.h"
 #include "sim/simulator.h"
 

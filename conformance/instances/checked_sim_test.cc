@@ -12,7 +12,7 @@
 #include "api/testing/checked_vmm.h"
 #include "api/testing/matchers.h"
 #include "conformance/instances/checked_words.h"
-#include "conformance/instances/cuda_on_sim.h"
+#include "conformance/instances/cuda_on_sim_target.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/simulator.h"

@@ -1,10 +1,9 @@
 // The suite on the backend over the simulated library: the whole way of the real backend.
 
-#include "conformance/instances/cuda_on_sim.h"
-
 #include <cstdlib>
 #include <string>
 
+#include "conformance/instances/cuda_on_sim_target.h"
 #include "conformance/runner.h"
 #include "sim/profile/profile.h"
 

@@ -1,8 +1,7 @@
 // The suite on this machine's driver and devices. Absent hardware is a failure: whoever runs this
 // test means to test it.
 
-#include "conformance/instances/cuda.h"
-
+#include "conformance/instances/cuda_target.h"
 #include "conformance/runner.h"
 
 int main(int argc, char** argv) {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "api/testing/matchers.h"
-#include "conformance/instances/sim.h"
+#include "conformance/instances/sim_target.h"
 #include "conformance/programs/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/instances/sim.h"
+#include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
 #include "sim/profile/profile.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/instances/sim.h"
+#include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
 
 int main(int argc, char** argv) {

@@ -1,7 +1,6 @@
 // The suite on the simulator.
 
-#include "conformance/instances/sim.h"
-
+#include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
 
 int main(int argc, char** argv) {

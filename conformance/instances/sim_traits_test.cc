@@ -1,6 +1,6 @@
 // What is declared of a simulated machine follows from its profile.
 
-#include "conformance/instances/sim.h"
+#include "conformance/instances/sim_target.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "conformance/instances/sim.h"
+#include "conformance/framework/target.h"
+#include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
-#include "conformance/target.h"
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "conformance/instances/sim.h"
+#include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
 
 int main(int argc, char** argv) {

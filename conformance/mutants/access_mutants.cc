@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 namespace {

@@ -1,6 +1,6 @@
 // Mutants of cuMemAddressFree.
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "conformance/mutants/framework/ptx_mutant.h"
 #include "conformance/mutants/kernel_mutant.h"
-#include "conformance/mutants/ptx_mutant.h"
 
 namespace twinmmu::conformance {
 

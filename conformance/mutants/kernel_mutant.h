@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 #include "kernels/common.h"
 
 namespace twinmmu::conformance {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/mutants/framework/ptx_mutant.h"
 #include "conformance/mutants/kernel_mutant.h"
-#include "conformance/mutants/ptx_mutant.h"
 
 namespace twinmmu::conformance {
 namespace {

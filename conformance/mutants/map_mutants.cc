@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 

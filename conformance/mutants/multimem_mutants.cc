@@ -1,6 +1,6 @@
 // Mutants of kernels on multicast addresses.
 
-#include "conformance/mutants/ptx_mutant.h"
+#include "conformance/mutants/framework/ptx_mutant.h"
 
 namespace twinmmu::conformance {
 

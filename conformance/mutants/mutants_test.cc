@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "conformance/instances/sim.h"
-#include "conformance/mutants/machine.h"
-#include "conformance/mutants/mutant.h"
-#include "conformance/mutants/trials.h"
+#include "conformance/instances/sim_target.h"
+#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/framework/simulated_target.h"
+#include "conformance/mutants/framework/trials.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -113,7 +113,7 @@ bool JudgeRules(const std::vector<MutantInfo>& mutants) {
     std::cout << info.id << " has "
               << (mutated.count(info.rule) == 0 ? "no MUTANT and no NO_MUTANT"
                                                 : "a MUTANT and also a NO_MUTANT")
-              << ": see conformance/mutants/mutant.h\n";
+              << ": see conformance/mutants/framework/mutant.h\n";
   }
   std::cout << mutated.size() << " of " << AllRules().size() << " rules have a mutant\n";
   return passed;

@@ -1,6 +1,6 @@
 // Mutants of cuPointerGetAttribute and cuMemGetAddressRange.
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 namespace {

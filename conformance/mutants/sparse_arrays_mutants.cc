@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/mutants/mutant.h"
+#include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
 namespace {

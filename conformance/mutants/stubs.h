@@ -6,8 +6,8 @@
 
 #include <atomic>
 
-#include "conformance/mutants/real.h"
-#include "conformance/mutants/signatures.h"
+#include "conformance/mutants/framework/real.h"
+#include "conformance/mutants/framework/signatures.h"
 
 namespace twinmmu::conformance {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "conformance/mutants/machine.h"
-#include "conformance/mutants/mutant.h"
-#include "conformance/mutants/trials.h"
+#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/framework/simulated_target.h"
+#include "conformance/mutants/framework/trials.h"
 
 namespace twinmmu::conformance {
 namespace {

@@ -10,13 +10,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "conformance/programs/program.h"
+#include "conformance/programs/deviation_program.h"
 
 namespace twinmmu::conformance {
 
 namespace programs {
 #define TWINMMU_DEVIATION(id, rule, sentence) ProgramBody id();
-#include "conformance/deviations.inc"
+#include "conformance/rules/deviations.inc"
 #undef TWINMMU_DEVIATION
 }  // namespace programs
 
@@ -60,7 +60,7 @@ absl::Span<const DeviationProgram> AllPrograms() {
       programs->push_back({deviation, body.by_rule, body.deviating, TextOf(name), body.run});
     };
 #define TWINMMU_DEVIATION(id, rule, sentence) add(Deviation::id, #id, programs::id());
-#include "conformance/deviations.inc"
+#include "conformance/rules/deviations.inc"
 #undef TWINMMU_DEVIATION
     return programs;
   }();

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/driver.h"
-#include "conformance/rules.h"
+#include "conformance/rules/rules.h"
 
 namespace twinmmu::conformance {
 

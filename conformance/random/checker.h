@@ -9,8 +9,8 @@
 
 #include "api/executor.h"
 #include "api/vmm.h"
-#include "conformance/random/calls.h"
 #include "conformance/random/model.h"
+#include "conformance/random/random_call.h"
 
 namespace twinmmu::conformance::random {
 

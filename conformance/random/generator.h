@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <random>
 
-#include "conformance/random/calls.h"
 #include "conformance/random/checker.h"
+#include "conformance/random/random_call.h"
 
 namespace twinmmu::conformance::random {
 

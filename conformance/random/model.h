@@ -19,7 +19,7 @@
 #include "api/driver_error.h"
 #include "api/executor.h"
 #include "api/vmm.h"
-#include "conformance/rules.h"
+#include "conformance/rules/rules.h"
 
 namespace twinmmu::conformance::random {
 

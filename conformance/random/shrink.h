@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "conformance/random/calls.h"
+#include "conformance/random/random_call.h"
 
 namespace twinmmu::conformance::random {
 

@@ -8,11 +8,11 @@
 #include "api/testing/recording/file.h"
 #include "api/testing/recording/player.h"
 #include "api/testing/recording/recorder.h"
-#include "conformance/ledger.h"
+#include "conformance/framework/ledger.h"
 #include "conformance/random/checker.h"
 #include "conformance/random/generator.h"
 #include "conformance/recordings/known_content.h"
-#include "conformance/recordings/record.h"
+#include "conformance/recordings/recorders.h"
 
 namespace twinmmu::conformance {
 namespace {

@@ -14,11 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/recording/file.h"
 #include "api/testing/recording/recorder.h"
-#include "conformance/other_process.h"
-#include "conformance/process_fixture.h"
+#include "conformance/fixtures/process_fixture.h"
+#include "conformance/framework/other_process.h"
+#include "conformance/framework/registry.h"
 #include "conformance/recordings/known_content.h"
-#include "conformance/recordings/record.h"
-#include "conformance/registry.h"
+#include "conformance/recordings/recorders.h"
 #include "gtest/gtest.h"
 
 namespace twinmmu::conformance {

@@ -26,7 +26,7 @@ def simulated_library(version, folder = ""):
         srcs = ["library_version.cc"],
         local_defines = ["TWINMMU_LIBRARY_VERSION=%d" % version],
         visibility = [
-            "//conformance/instances:__pkg__",
+            "//conformance/instances:__subpackages__",
             "//sim/libcuda:__subpackages__",
         ],
         deps = ["//sim/libcuda/calls"],

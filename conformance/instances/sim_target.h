@@ -1,0 +1,22 @@
+// The simulator as a target of the suite.
+
+#ifndef TWINMMU_CONFORMANCE_INSTANCES_SIM_TARGET_H_
+#define TWINMMU_CONFORMANCE_INSTANCES_SIM_TARGET_H_
+
+#include <string>
+
+#include "conformance/framework/target.h"
+#include "sim/profile/profile.h"
+
+namespace twinmmu::conformance {
+
+// What can be declared of a machine with this profile.
+Traits TraitsOf(const Profile& profile);
+
+// A machine with this profile, under this name in the table.
+TargetFactory SimTarget(const std::string& name = "sim",
+                        const Profile& profile = Profile::ReferenceH200(2));
+
+}  // namespace twinmmu::conformance
+
+#endif  // TWINMMU_CONFORMANCE_INSTANCES_SIM_TARGET_H_

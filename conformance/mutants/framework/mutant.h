@@ -1,0 +1,86 @@
+// How a mutant is written: an implementation that is wrong in one way, and must be noticed.
+//
+//   MUTANT(MAP_9, Map, "Size 0 is accepted, and maps nothing.") {
+//     return range.size == Bytes(0) ? Ok() : Real::Map(range, handle, offset, flags);
+//   }
+//
+// The first argument is the rule that the mutant breaks, the second the call that it does
+// otherwise, with the parameters' names of signatures.h; the braces hold that call. Real::Map is
+// what the call does elsewhere. The tests of the rule are run on the mutant; if all of them pass it
+// survives, and the build fails.
+
+#ifndef TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_
+#define TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/mutants/framework/real.h"
+#include "conformance/mutants/framework/signatures.h"
+#include "conformance/rules/rules.h"
+
+namespace twinmmu::conformance {
+
+struct MutantInfo {
+  Rule rule;
+  const char* sentence;  // what it does wrong
+  const char* machine;   // that it breaks, by its name for Machine()
+  std::unique_ptr<Real> (*make)(Vmm* vmm, Executor* executor);
+};
+
+// All mutants that are linked in, ordered by rule.
+std::vector<MutantInfo> AllMutants();
+
+// A rule that has no mutant, and why.
+struct UnbrokenRule {
+  Rule rule;
+  const char* reason;
+};
+const std::vector<UnbrokenRule>& UnbrokenRules();
+
+// Called by the macros before main(); return true.
+bool AddMutant(const MutantInfo& mutant);
+bool AddUnbrokenRule(const UnbrokenRule& rule);
+
+template <typename T>
+std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
+  return std::make_unique<T>(vmm, executor);
+}
+
+}  // namespace twinmmu::conformance
+
+// All to be used inside namespace twinmmu::conformance.
+
+// A mutant that breaks one call on the machine of this name.
+#define MUTANT_ON(machine, rule_id, call, sentence) \
+  TWINMMU_MUTANT(machine, rule_id, call, sentence, TWINMMU_MUTANT_NAME(rule_id, __LINE__))
+#define MUTANT(rule_id, call, sentence) MUTANT_ON("reference", rule_id, call, sentence)
+// A mutant that is a class of its own, derived from Real: for several calls, or with a memory.
+#define MUTANT_CLASS_ON(machine, rule_id, Class, sentence)                              \
+  static const bool TWINMMU_MUTANT_NAME(k##rule_id##Added, __LINE__) [[maybe_unused]] = \
+      AddMutant({Rule::rule_id, sentence, machine, &MakeMutant<Class>});
+#define MUTANT_CLASS(rule_id, Class, sentence) \
+  MUTANT_CLASS_ON("reference", rule_id, Class, sentence)
+// A rule that no mutant can break here.
+#define NO_MUTANT(rule_id, reason)                                                      \
+  static const bool TWINMMU_MUTANT_NAME(k##rule_id##Added, __LINE__) [[maybe_unused]] = \
+      AddUnbrokenRule({Rule::rule_id, reason});
+
+#define TWINMMU_MUTANT_NAME(rule_id, line) TWINMMU_MUTANT_NAME_EXPANDED(rule_id, line)
+#define TWINMMU_MUTANT_NAME_EXPANDED(rule_id, line) rule_id##_mutant_##line
+#define TWINMMU_MUTANT(machine, rule_id, call, sentence, Class)                                 \
+  namespace {                                                                                   \
+  class Class : public Real {                                                                   \
+   public:                                                                                      \
+    using Real::Real;                                                                           \
+    CALL_##call() override;                                                                     \
+                                                                                                \
+   private:                                                                                     \
+    static const bool kAdded;                                                                   \
+  };                                                                                            \
+  const bool Class::kAdded = AddMutant({Rule::rule_id, sentence, machine, &MakeMutant<Class>}); \
+  }                                                                                             \
+  CALL_##call(Class::)
+
+#endif  // TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_

@@ -1,0 +1,65 @@
+#include "conformance/mutants/framework/simulated_target.h"
+
+#include <utility>
+
+#include "conformance/instances/sim_target.h"
+#include "conformance/mutants/framework/host_kernels.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+class MachineDriver : public Driver {
+ public:
+  // `kernels` may be null.
+  MachineDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> kernels,
+                std::unique_ptr<Real> front)
+      : driver_(std::move(driver)), kernels_(std::move(kernels)), front_(std::move(front)) {}
+
+  absl::StatusOr<Vmm*> vmm() override { return front_.get(); }
+  absl::StatusOr<Executor*> executor() override { return front_.get(); }
+  absl::StatusOr<Multicast*> multicast() override { return front_->multicast(); }
+  absl::StatusOr<SparseArrays*> sparse_arrays() override { return front_.get(); }
+
+ private:
+  std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Real> kernels_;
+  std::unique_ptr<Real> front_;
+};
+
+absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
+  const bool interprets = name == kInterpreter;
+  const absl::StatusOr<Profile> described = Profile::Named(interprets ? "reference" : name);
+  if (!described.ok()) return described.status();
+  Profile profile = *described;
+  // With HostKernels, tests take work that is queued behind a kernel for not done yet.
+  if (!interprets) profile.stream_policy = StreamPolicy::kDeferred;
+  absl::StatusOr<Target> target = SimTarget(name, profile).open();
+  if (!target.ok()) return target;
+  const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
+  if (!vmm.ok()) return vmm.status();
+  const absl::StatusOr<Executor*> executor = target->driver->executor();
+  if (!executor.ok()) return executor.status();
+  std::unique_ptr<Real> kernels;
+  if (!interprets) kernels = std::make_unique<HostKernels>(*vmm, *executor);
+  std::unique_ptr<Real> front =
+      interprets ? make(*vmm, *executor) : make(kernels.get(), kernels.get());
+  const absl::StatusOr<Multicast*> multicast = target->driver->multicast();
+  if (!multicast.ok()) return multicast.status();
+  front->SetMulticast(*multicast);
+  const absl::StatusOr<SparseArrays*> arrays = target->driver->sparse_arrays();
+  if (!arrays.ok()) return arrays.status();
+  front->SetSparseArrays(*arrays);
+  target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
+                                                   std::move(front));
+  target->traits.interprets_kernels = interprets;
+  target->traits.runs_any_kernel = interprets;
+  return target;
+}
+
+}  // namespace
+
+TargetFactory Machine(const std::string& name, MakeReal make) {
+  return TargetFactory{name, [name, make = std::move(make)] { return Open(name, make); }};
+}
+
+}  // namespace twinmmu::conformance

@@ -1,0 +1,83 @@
+// docs/observations.md says what the deviations and their programs say.
+
+#include "conformance/rules/observations.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "api/testing/matchers.h"
+#include "conformance/programs/programs.h"
+#include "conformance/rules/rules.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu::conformance {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string CommittedObservations() {
+  std::stringstream document;
+  document << std::ifstream("docs/observations.md").rdbuf();
+  return document.str();
+}
+
+absl::StatusOr<std::string> Updated(const std::string& document) {
+  return UpdateObservations(document, SuiteRecordings("conformance/recordings"));
+}
+
+TEST(ObservationsTest, TheDocumentIsUpToDate) {
+  const absl::StatusOr<std::string> updated = Updated(CommittedObservations());
+  ASSERT_THAT(updated, IsOk());
+  EXPECT_TRUE(*updated == CommittedObservations())
+      << "what is observed has changed since docs/observations.md was written: run\n"
+         "    tools/bazel run //conformance/rules:update_observations";
+}
+
+// Without line breaks and indentation.
+std::string Flat(const std::string& text) {
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+}
+
+// Each deviation stands there with its sentence, the program that shows it, and what that says.
+TEST(ObservationsTest, ShowsEachDeviationWithItsProgram) {
+  const std::string document = Flat(CommittedObservations());
+  const auto shows = [&](const std::string& text) {
+    return document.find(Flat(text)) != std::string::npos;
+  };
+  EXPECT_TRUE(shows(absl::StrCat("**", AllPrograms().size(), " deviations**")));
+  for (const DeviationProgram& program : AllPrograms()) {
+    const DeviationInfo& deviation = GetDeviation(program.deviation);
+    SCOPED_TRACE(deviation.name);
+    EXPECT_TRUE(shows(deviation.sentence));
+    EXPECT_TRUE(shows(absl::StrCat("### ", deviation.name, "\n")));
+    EXPECT_TRUE(shows(absl::StrCat("```cpp\n", program.text, "```\n")));
+    EXPECT_TRUE(shows(absl::StrCat("Seen: **", program.deviating, "**.")));
+  }
+}
+
+// A rule that was never tried on a GPU says so.
+TEST(ObservationsTest, SaysOfEachRuleWhatWasSeen) {
+  const std::string document = Flat(CommittedObservations());
+  int seen = 0;
+  for (const RuleInfo& rule : AllRules()) {
+    const std::string point =
+        Flat(absl::StrCat("* **", rule.id, "** ", rule.sentence, " [", rule.source, "]"));
+    const size_t at = document.find(point);
+    ASSERT_NE(at, std::string::npos) << rule.id;
+    if (document.compare(at + point.size(), 11, " **Seen:** ") == 0) ++seen;
+  }
+  EXPECT_GT(seen, 200);
+}
+
+TEST(ObservationsTest, SaysWhereASectionHasNoPlace) {
+  EXPECT_THAT(std::string(Updated("words\n").status().message()),
+              HasSubstr("<!-- begin: deviations -->"));
+}
+
+}  // namespace
+}  // namespace twinmmu::conformance

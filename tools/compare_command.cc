@@ -1,0 +1,130 @@
+#include "tools/compare_command.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "api/testing/recording/compare.h"
+#include "conformance/rules/rules.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr int kUsageError = 2;
+// Of one rule; more of the same tell nothing new.
+constexpr size_t kMostLines = 3;
+
+std::string Text(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
+// "2 x NVIDIA H200, driver 580.159.04 (CUDA 13.0), cuda, 2026-11-21"
+std::string Describe(const Json& header) {
+  return absl::StrCat(MachineOf(header), ", ", TextOr(header, "backend", "?"), ", ",
+                      TextOr(header, "date", "?"));
+}
+
+// The heading that a difference stands under: a rule with its sentence, or what else it is about.
+std::string Heading(const SectionDifference& difference) {
+  for (const conformance::RuleInfo& rule : conformance::AllRules()) {
+    if (rule.id == difference.rule) {
+      return absl::StrCat(rule.id, " (", rule.call, "): ", rule.sentence);
+    }
+  }
+  if (difference.lines.empty()) return "other calls";
+  return absl::StrCat("calls of ", Text(difference.lines.front().recorded.at("call")));
+}
+
+// "Map {...}: code was CUDA_SUCCESS, is CUDA_ERROR_INVALID_VALUE"
+void PrintLine(const LineDifference& difference, std::ostream& out) {
+  out << "    " << difference.section << ", line " << difference.line << ": ";
+  Json call = difference.recorded;
+  const std::vector<std::string> keys = DifferingKeys(difference.recorded, difference.seen);
+  for (const std::string& key : keys) call.erase(key);
+  out << Shortened(call) << "\n";
+  for (const std::string& key : keys) {
+    const auto value = [&](const Json& line) {
+      return line.contains(key) ? Text(line.at(key)) : std::string("absent");
+    };
+    out << "      " << key << ": " << value(difference.recorded) << ", there "
+        << value(difference.seen) << "\n";
+  }
+}
+
+void PrintOne(const SectionDifference& difference, std::ostream& out) {
+  if (!difference.verdict.empty()) {
+    out << "    " << difference.section << ": verdict " << difference.verdict << "\n";
+  }
+  const size_t shown = std::min(difference.lines.size(), kMostLines);
+  for (size_t i = 0; i < shown; ++i) PrintLine(difference.lines[i], out);
+  if (shown != difference.lines.size()) {
+    out << "    and " << difference.lines.size() - shown << " more calls of that section\n";
+  }
+}
+
+void PrintNames(const char* what, const std::vector<std::string>& names, std::ostream& out) {
+  if (names.empty()) return;
+  out << "Only " << what << ": " << names.size() << " sections, the first is " << names.front()
+      << "\n";
+}
+
+void PrintLeftOut(const Comparison& comparison, std::ostream& out) {
+  const std::pair<uint64_t, const char*> counts[] = {
+      {comparison.polls, "calls that ask whether something has happened yet"},
+      {comparison.after_launch, "calls that read something else after device code was launched"},
+      {comparison.of_threads, "calls from where several threads worked at once"},
+      {comparison.lacking_devices, "verdicts of tests that one of them has too few devices for"},
+      {comparison.calls_only_here, "calls that only here were made, or come after such a call"},
+      {comparison.calls_only_there, "calls that only there were made, or come after such a call"},
+  };
+  const char* heading = "Left out, as time or the machine decides it, and not the driver:\n";
+  for (const auto& [count, what] : counts) {
+    if (count == 0) continue;
+    out << heading << "  " << count << " " << what << "\n";
+    heading = "";
+  }
+}
+
+void PrintComparison(const Comparison& comparison, std::ostream& out) {
+  out << "here:  " << Describe(comparison.machine)
+      << "\nthere: " << Describe(comparison.other_machine) << "\n"
+      << comparison.sections << " sections and " << comparison.calls << " calls compared, "
+      << comparison.differences.size() << " sections differ\n";
+  PrintNames("here", comparison.only_here, out);
+  PrintNames("there", comparison.only_there, out);
+  PrintLeftOut(comparison, out);
+  std::map<std::string, std::vector<const SectionDifference*>> by_heading;
+  for (const SectionDifference& difference : comparison.differences) {
+    by_heading[Heading(difference)].push_back(&difference);
+  }
+  for (const auto& [heading, differences] : by_heading) {
+    out << "\n" << heading << "\n";
+    for (size_t i = 0; i < std::min(differences.size(), kMostLines); ++i) {
+      PrintOne(*differences[i], out);
+    }
+    if (differences.size() > kMostLines) {
+      out << "    and " << differences.size() - kMostLines << " more sections\n";
+    }
+  }
+}
+
+}  // namespace
+
+int CompareFiles(const std::vector<std::string>& paths, std::ostream& out) {
+  if (paths.size() != 2) {
+    std::cerr << "twinmmu: compare needs the names of two recordings.\n";
+    return kUsageError;
+  }
+  const absl::StatusOr<Comparison> comparison = Compare(paths[0], paths[1]);
+  if (!comparison.ok()) {
+    std::cerr << "twinmmu: " << comparison.status().message() << "\n";
+    return kUsageError;
+  }
+  PrintComparison(*comparison, out);
+  return comparison->differences.empty() ? 0 : 1;
+}
+
+}  // namespace twinmmu
