@@ -1,5 +1,7 @@
 // The wrappers make each call under its own name, and do not make the ones that are to fail.
 
+#include "api/testing/fault_injecting.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,10 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "api/testing/every_call.h"
-#include "api/testing/fault_injecting_executor.h"
-#include "api/testing/fault_injecting_multicast.h"
-#include "api/testing/fault_injecting_sparse_arrays.h"
-#include "api/testing/fault_injecting_vmm.h"
 #include "api/testing/matchers.h"
 #include "api/testing/mock_executor.h"
 #include "api/testing/mock_multicast.h"
