@@ -6,8 +6,8 @@
 //
 //   for (const Diagnostic& diagnostic : simulator.diagnostics()) std::cerr << diagnostic;
 //
-// docs/diagnostics.md has the table of all kinds. JSON: api/diagnostics_json.h. Matchers for tests:
-// api/testing/diagnostic_matchers.h.
+// docs/reference/diagnostics.md has the table of all kinds. JSON: api/diagnostics_json.h. Matchers
+// for tests: api/testing/diagnostic_matchers.h.
 
 #ifndef TWINMMU_API_DIAGNOSTICS_H_
 #define TWINMMU_API_DIAGNOSTICS_H_

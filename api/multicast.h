@@ -26,7 +26,7 @@
 // On real hardware a wrong use of these calls can put a link out of service for everybody, so the
 // backend makes none of them unless its options ask for it: without, Driver::multicast() is
 // Unimplemented. Nothing here was compared with a driver: what is not in its documentation is our
-// choice, and docs/contract.md says where.
+// choice, and docs/reference/contract.md says where.
 
 #ifndef TWINMMU_API_MULTICAST_H_
 #define TWINMMU_API_MULTICAST_H_

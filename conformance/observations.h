@@ -1,4 +1,4 @@
-// docs/observations.md: what drivers were seen to do. Its words are written by hand; its sections
+// docs/reference/observations.md: what drivers were seen to do. Its words are written by hand; its sections
 // are made from what the project knows.
 
 #ifndef TWINMMU_CONFORMANCE_OBSERVATIONS_H_

@@ -1,4 +1,4 @@
-// docs/observations.md says what the deviations and their programs say.
+// docs/reference/observations.md says what the deviations and their programs say.
 
 #include "conformance/observations.h"
 
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 std::string CommittedObservations() {
   std::stringstream document;
-  document << std::ifstream("docs/observations.md").rdbuf();
+  document << std::ifstream("docs/reference/observations.md").rdbuf();
   return document.str();
 }
 
@@ -34,7 +34,7 @@ TEST(ObservationsTest, TheDocumentIsUpToDate) {
   const absl::StatusOr<std::string> updated = Updated(CommittedObservations());
   ASSERT_THAT(updated, IsOk());
   EXPECT_TRUE(*updated == CommittedObservations())
-      << "what is observed has changed since docs/observations.md was written: run\n"
+      << "what is observed has changed since docs/reference/observations.md was written: run\n"
          "    tools/bazel run //conformance:update_observations";
 }
 
