@@ -1,0 +1,23 @@
+// Writes the tables of docs/reference/verdicts.md: tools/bazel run //conformance:update_verdicts
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "conformance/document.h"
+#include "conformance/observed.h"
+#include "conformance/verdicts.h"
+
+int main() {
+  namespace conformance = twinmmu::conformance;
+  const char* const tree = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  const std::string folder = absl::StrCat(tree == nullptr ? "." : tree, "/conformance/");
+  std::stringstream simulated;
+  simulated << std::ifstream(folder + "simulated_verdicts.txt").rdbuf();
+  return conformance::UpdateFile("docs/reference/verdicts.md", [&](absl::string_view document) {
+    return conformance::UpdateVerdicts(document, simulated.str(),
+                                       conformance::SuiteRecordings(folder + "recordings"));
+  });
+}
