@@ -2,7 +2,7 @@
 //
 // A point and a distance have different types, so that an address is never added to an address and
 // a size is never passed where an address belongs. All arithmetic is on 64 bits and wraps, as the
-// driver's does: an interface that is meant to be tested with bad input must be able to carry it.
+// driver's does: an interface that is tested with bad input must be able to carry it.
 // Only AddressRange::end() saturates, because a wrapped end would make every comparison wrong.
 
 #ifndef TWINMMU_API_ADDRESS_H_

@@ -112,8 +112,8 @@ enum class CompressionType : uint8_t { kNone = 0, kGeneric = 1 };
 inline constexpr uint16_t kUsageTilePool = 1;
 inline constexpr uint16_t kUsageHardwareDecompress = 2;
 
-// What a physical allocation is to be: CUmemAllocationProp. The default is plain pinned memory of
-// device 0 that cannot be shared.
+// What an allocation should be: CUmemAllocationProp. The default is pinned memory of device 0 that
+// cannot be shared.
 struct AllocationProperties {
   AllocationType type = AllocationType::kPinned;
   HandleType requested_handle_types = HandleType::kNone;  // a set of bits
@@ -137,7 +137,7 @@ enum class Granularity : uint32_t { kMinimum = 0, kRecommended = 1 };
 
 // CUmemRangeHandleType: what Vmm::GetHandleForAddressRange gives.
 enum class RangeHandleType : int32_t { kDmaBufFileDescriptor = 1 };
-// CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE: by way of PCIe, where there is another way.
+// CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE: through PCIe, even where there is another way.
 inline constexpr uint64_t kRangeFlagPcie = 1;
 
 // Names one reference to physical memory. value() is exactly the driver's

@@ -15,7 +15,7 @@
 
 namespace twinmmu {
 
-// Told of each diagnostic as it is noticed: its kind, and all of it, or null if it is only counted.
+// Called with each diagnostic as it is noticed: its kind, and all of it, or null if only counted.
 using DiagnosticObserver = std::function<void(DiagnosticKind, const Diagnostic*)>;
 
 // Keeps the first diagnostics in full, and counts all, by kind. Thread-safe. Each that is counted
@@ -38,7 +38,7 @@ class DiagnosticLog {
   }
   // Whether no more are kept.
   bool IsFull() const { return full_.load(std::memory_order_relaxed); }
-  // One that was counted, and for which there are no words.
+  // One that was counted, and for which no words could be made.
   void Drop(DiagnosticKind kind) {
     if (observer_) observer_(kind, nullptr);
   }

@@ -3,7 +3,7 @@
 //
 // A phrase is a tuple of its parts, and becomes text when somebody wants it:
 //   words::InWords(words::NotReserved(address))   "address 0x7f0000200000 is not reserved"
-// So a reporter can say something without memory for it, and leave it to others to fail.
+// So a reporter needs no memory to say something; whoever wants the text may fail for lack of it.
 
 #ifndef TWINMMU_API_DIAGNOSTIC_WORDS_H_
 #define TWINMMU_API_DIAGNOSTIC_WORDS_H_
@@ -21,7 +21,7 @@
 
 namespace twinmmu {
 
-// A kind of misuse, and what it is about.
+// A kind of misuse, and what it concerns.
 struct Misuse {
   DiagnosticKind kind;
   std::optional<DeviceAddress> address = std::nullopt;  // whose history explains it
@@ -125,7 +125,7 @@ inline auto AllBelowUnmapped(DeviceAddress end) {
   return std::make_tuple("all below ", end, " is unmapped");
 }
 
-// --- Rights
+// --- Access
 
 inline auto NoMappingBegins(DeviceAddress address) {
   return std::make_tuple("no mapping begins at ", address);

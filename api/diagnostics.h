@@ -1,13 +1,13 @@
 // Diagnostics: what a client of GPU virtual memory does wrong, in words.
 //
 // A status says that a call was refused. A diagnostic says what the program did wrong, since when,
-// and what to do; also where the driver lets pass what its documentation forbids. The vocabulary is
-// here, once for all who report: the simulator does, wrappers around a driver can.
+// and what to do, also where the driver accepts what its documentation forbids. This is the one
+// vocabulary for all reporters: the simulator, and wrappers around a driver.
 //
 //   for (const Diagnostic& diagnostic : simulator.diagnostics()) std::cerr << diagnostic;
 //
-// docs/diagnostics.md has the table of all kinds. JSON: api/diagnostics_json.h. Matchers for tests:
-// api/testing/diagnostic_matchers.h.
+// docs/reference/diagnostics.md has the table of all kinds. JSON: api/diagnostics_json.h. Matchers
+// for tests: api/testing/diagnostic_matchers.h.
 
 #ifndef TWINMMU_API_DIAGNOSTICS_H_
 #define TWINMMU_API_DIAGNOSTICS_H_
@@ -24,7 +24,7 @@
 
 namespace twinmmu {
 
-// Open: more kinds may come. They stand in api/diagnostics.inc, with their words.
+// Open: more kinds may come. api/diagnostics.inc lists them, with their words.
 enum class DiagnosticKind {
 #define TWINMMU_DIAGNOSTIC(kind, ...) kind,
 #include "api/diagnostics.inc"
@@ -33,7 +33,7 @@ enum class DiagnosticKind {
 
 enum class Severity {
   kError,    // the call was refused, or broke something
-  kWarning,  // today's driver lets it pass, against its documentation
+  kWarning,  // today's driver accepts it, against its documentation
   kLeak,     // left at the end
 };
 

@@ -47,7 +47,7 @@ TEST(DiagnosticsTest, HaveWordsForEveryKind) {
   }
 }
 
-// docs/diagnostics.md has a line for each kind, as it is here, and no other.
+// docs/reference/diagnostics.md has a line for each kind, as it is here, and no other.
 TEST(DiagnosticsTest, AreInTheTableOfTheDocument) {
   std::string expected;
   for (const DiagnosticInfo& info : AllDiagnostics()) {
@@ -55,7 +55,7 @@ TEST(DiagnosticsTest, AreInTheTableOfTheDocument) {
     expected += std::string("| ") + info.name + " | " + rule + (rule.empty() ? "| " : " | ") +
                 ToString(info.severity) + " | " + info.what + " |\n";
   }
-  std::ifstream document("docs/diagnostics.md");
+  std::ifstream document("docs/reference/diagnostics.md");
   std::string found;
   for (std::string line; std::getline(document, line);) {
     if (line.compare(0, 3, "| k") == 0 && line.compare(0, 6, "| kind") != 0) found += line + "\n";

@@ -11,8 +11,8 @@
 
 namespace twinmmu {
 
-// Hands out interfaces. What an implementation has not got is a status, so that an interface added
-// later breaks neither an implementation nor a mock. The pointers belong to the driver and are
+// Hands out interfaces. What an implementation lacks is a status, so that an interface added later
+// breaks neither an implementation nor a mock. The pointers belong to the driver and are
 // valid as long as it lives. Several drivers may live in one process. Thread safety: as in
 // api/vmm.h.
 class Driver {

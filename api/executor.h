@@ -1,23 +1,22 @@
-// Executor: what looks at device memory: copies, fills, streams, events and kernels.
+// Executor: what works on device memory: copies, fills, streams, events and kernels.
 //
 // Each call works in the primary context of the device that it names, which an implementation
 // retains when it is first needed; the caller's current context is left as it was.
 //
 // Order. Work on one stream runs in the order of the calls. Calls without a stream run on the
-// device's default stream, and return when their host memory is no longer needed; as with the
+// device's default stream, and return when their host memory is no longer needed. As with the
 // driver's own calls, a fill or a copy inside the device may still be running then, and a copy from
-// the host still be on its way: unmapping its memory or lowering a right needs a synchronise before
-// it. What the default stream is given later waits for it; another device must wait for a
-// synchronise or an event. Host memory passed to a call with a stream must stay valid until that
-// work is done, and is read or written at any time until then. [STREAM-*]
+// the host may still be on its way: synchronise before you unmap its memory or lower its access.
+// Later work of the default stream waits for it; another device needs a synchronise or an event.
+// Host memory passed to a call with a stream must stay valid until that work is done, and is read
+// or written at any time until then. [STREAM-*]
 //
-// Rights. Every byte touched must be mapped and granted to the device that does the work. Where the
-// driver sees at the call that it is not, the call is InvalidArgument and nothing runs; an access
-// that only the device can refuse faults: DataLoss (ILLEGAL_ADDRESS) at the next synchronise, and
-// every later call in a context gives the same code until the process ends. Work that is queued
-// keeps nothing mapped: if its memory is unmapped, or its right lowered, before it has run, it is
-// such an access. The contexts of all devices of the process end with it. [DATA-*, FAULT-*,
-// PEER-10]
+// Access. Every byte touched must be mapped and granted to the device that does the work. Where the
+// driver sees at the call that it is not, the call is InvalidArgument and nothing runs. What only
+// the device can refuse faults: DataLoss (ILLEGAL_ADDRESS) at the next synchronise, and the same
+// code from every later call in a context of any device, until the process ends. Queued work keeps
+// nothing mapped: it faults if its memory is unmapped, or its access lowered, before it has run.
+// [DATA-*, FAULT-*, PEER-10]
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h.
 
@@ -101,8 +100,9 @@ struct LaunchConfig {
   Dim3 block;
   uint32_t dynamic_shared_bytes = 0;
   // The kernel may start before the kernel ahead of it on the stream has ended: once all blocks of
-  // that have executed griddepcontrol.launch_dependents or exited. What that wrote is sure to be
-  // seen after griddepcontrol.wait. (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+  // that one have executed griddepcontrol.launch_dependents or exited. What that one wrote is
+  // visible for certain after griddepcontrol.wait.
+  // (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
   bool programmatic_stream_serialization = false;
 };
 
@@ -142,12 +142,12 @@ class Executor {
                             uint64_t count) = 0;
 
   // --- Streams and events ----------------------------------------------------------------------
-  // A new stream does not wait for the default stream, nor that one for it. Destroying one lets its
-  // work finish. Undefined: an object that was destroyed.
+  // A new stream does not wait for the default stream, nor does that one wait for it. Destroying a
+  // stream lets its work finish. Undefined: an object that was destroyed.
 
   virtual absl::StatusOr<Stream> CreateStream(DeviceOrdinal device) = 0;
   virtual absl::Status DestroyStream(Stream stream) = 0;
-  // True when all work of the stream is done. Never waits; asked again and again, it is true in the
+  // True when all work of the stream is done. Never waits; who asks repeatedly gets true in the
   // end.
   virtual absl::StatusOr<bool> QueryStream(Stream stream) = 0;
   virtual absl::Status SynchronizeStream(Stream stream) = 0;

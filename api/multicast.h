@@ -4,7 +4,7 @@
 // own memory to the span; whoever maps the object sees them all at one address: a multimem store
 // reaches each, a multimem load reduces over them. From nothing to a byte:
 //   Create                  the team's size and the span, once
-//   AddDevice               each device of the team, in any order; for ever
+//   AddDevice               each device of the team, in any order; for good
 //   BindMemory/BindAddress  per device; only when the team is complete
 //   Vmm::Map, SetAccess     of the object's handle; only when the team is complete
 // The object is named by an AllocationHandle, and Vmm's calls take it: Map, Release,
@@ -26,7 +26,7 @@
 // On real hardware a wrong use of these calls can put a link out of service for everybody, so the
 // backend makes none of them unless its options ask for it: without, Driver::multicast() is
 // Unimplemented. Nothing here was compared with a driver: what is not in its documentation is our
-// choice, and docs/contract.md says where.
+// choice, and docs/reference/contract.md says where.
 
 #ifndef TWINMMU_API_MULTICAST_H_
 #define TWINMMU_API_MULTICAST_H_
@@ -59,16 +59,16 @@ class Multicast {
 
   // The granule of offsets and sizes of such an object, and of its mappings; for kRecommended the
   // one that performs best. [MC-1, MC-2]
-  // InvalidArgument: an option that does not exist, properties that Create refuses but for size.
+  // InvalidArgument: an option that does not exist, properties that Create refuses (size aside).
   // Unimplemented: no device can.
   virtual absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
                                                Granularity option) = 0;
 
-  // A new object with one reference, which Vmm::Release returns. Nobody is in its team. It lives as
-  // long as there are references or mappings; what is bound to it then is unbound. [MC-3 to MC-6]
-  // InvalidArgument: size 0 or not a multiple of the minimum granularity, no devices or more than
-  // there are, flags not 0. Unimplemented: no device can. PermissionDenied: the handle type exists,
-  // but not for this user.
+  // A new object with one reference, which Vmm::Release returns. Its team is empty. It lives as
+  // long as there are references or mappings; what is bound to it at its end is unbound. [MC-3 to
+  // MC-6] InvalidArgument: size 0 or not a multiple of the minimum granularity, no devices or more
+  // than there are, flags not 0. Unimplemented: no device can. PermissionDenied: the handle type
+  // exists, but not for this user.
   virtual absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) = 0;
 
   // Puts `device` into the team, for as long as the object lives. [MC-7, MC-8, MC-9]
@@ -77,7 +77,7 @@ class Multicast {
   virtual absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) = 0;
 
   // Binds `size` bytes of `memory`, from `memory_offset` on, at `offset` of the object. The memory
-  // decides which device's it is. Offsets and size: multiples of the minimum granularity.
+  // decides which device it is for. Offsets and size: multiples of the minimum granularity.
   // The memory lives while it is bound. To an object with handle types, an imported one among them,
   // only memory with handle types can be bound. flags: must be 0. [MC-10, MC-12 to MC-16, MC-18,
   // MC-24]

@@ -77,7 +77,7 @@ struct SparseProperties {
 
 // CUmemOperationType: what a TileOperation does.
 enum class TileOperationType : uint32_t { kMap = 1, kUnmap = 2 };
-// CUarraySparseSubresourceType: of what.
+// CUarraySparseSubresourceType: the part of the array that it concerns.
 enum class ArraySubresource : uint32_t { kSparseLevel = 0, kMipTail = 1 };
 
 // Tiles of one level and layer. Each offset is a multiple of the tile, and each extent is one too
@@ -98,7 +98,7 @@ struct MipTailRange {
 
 // One entry of MapTiles: CUarrayMapInfo.
 struct TileOperation {
-  MipmappedArray mipmap;  // the one that it is about, unless its value is 0; then `array`
+  MipmappedArray mipmap;  // the one that it concerns, unless its value is 0; then `array`
   Array array;
   ArraySubresource subresource = ArraySubresource::kSparseLevel;
   TileRange tiles;        // of kSparseLevel
@@ -124,8 +124,8 @@ class SparseArrays {
   // Waits for the work of its device. What is mapped is unmapped.
   // InvalidArgument (INVALID_HANDLE): null. Undefined on drivers: an array that is gone.
   virtual absl::Status DestroyArray(Array array) = 0;
-  // The same with `levels` levels, of which each is half as large as the one before, or as many as
-  // there can be. [SPARSE-14]
+  // The same with `levels` levels, each half as large as the one before, or as many as there can
+  // be. [SPARSE-14]
   virtual absl::StatusOr<MipmappedArray> CreateMipmappedArray(DeviceOrdinal device,
                                                               const ArrayDescriptor& descriptor,
                                                               uint32_t levels) = 0;
@@ -141,10 +141,10 @@ class SparseArrays {
 
   // Maps and unmaps, one operation after the other, in the order of the stream. A map replaces what
   // was mapped there; to unmap what is not mapped is no error. [SPARSE-3 .. SPARSE-13]
-  // InvalidArgument, and nothing is done: no operation, positions or extents that are no tiles, or
-  // beyond the array or the memory, memory of another device, a device mask that is not the
-  // stream's device, flags that are not 0, a level of a mipmapped array as an array.
-  // Undefined on drivers: memory that was not created with kUsageTilePool, a dead handle.
+  // InvalidArgument, and nothing is done: an empty list, positions or extents that are not whole
+  // tiles, or beyond the array or the memory, memory of another device, a device mask that is not
+  // the stream's device, flags that are not 0, a level of a mipmapped array as an array. Undefined
+  // on drivers: memory that was not created with kUsageTilePool, a dead handle.
   virtual absl::Status MapTiles(Stream stream, absl::Span<const TileOperation> operations) = 0;
 
   // Copies a box of elements, whose rows are packed in host memory, in the order of the stream. The

@@ -1,21 +1,21 @@
 // Vmm: GPU virtual memory management, as the CUDA driver offers it, behind one interface.
 //
-// Three nouns, three life times that do not depend on each other:
+// Three nouns, with lifetimes that do not depend on each other:
 //   reservation  a span of device addresses. Holds no memory.      AddressReserve .. AddressFree
 //   allocation   physical memory. Has no address.                  Create .. last reference
 //   mapping      makes an allocation visible in a reservation.     Map .. Unmap
-// and one right: a mapping is not accessible to anyone, its owner included, until SetAccess grants
-// a location read or read-write. The right belongs to the mapping and ends with it.
+// and access: nobody may touch a new mapping, its owner included, until SetAccess grants a location
+// read or read-write. Access belongs to the mapping and ends with it.
 //
 // An allocation lives as long as anything refers to it: a handle (Create, RetainAllocationHandle
 // and ImportShareableHandle each give one reference, Release returns one), a mapping, an exported
 // descriptor that is open. So releasing a handle right after Map is legal and usual.
 //
 // Which call accepts a range in which state ("no": it fails and changes nothing):
-//                     never reserved   reserved   mapped   mapped, right granted
+//                     never reserved   reserved   mapped   mapped, access granted
 //   Map               no               yes        no       no
 //   SetAccess         no               no         yes      yes
-//   Unmap             no               no         yes      yes, the right is lost
+//   Unmap             no               no         yes      yes, access is lost
 //   AddressFree       no               yes        no       no
 //   copies, kernels   no               no         no       yes
 // Where the reference driver departs from this table, conformance/rules/deviations.inc says how.
@@ -24,7 +24,7 @@
 // payload (api/driver_error.h): the driver's number, the call, who raised it. Unless a call says
 // otherwise, an error leaves everything as it was. Besides the errors listed at each call, every
 // call can give: FailedPrecondition (no driver, or it could not be initialised), Unimplemented (the
-// driver has not got this call), DataLoss and others when an earlier fault stuck to the context.
+// driver lacks this call), DataLoss and others when an earlier fault stuck to the context.
 //
 // Undefined calls. What a driver does with a handle that is dead or was never given out is not
 // defined: it may crash the process. Implementations that can tell return InvalidArgument.

@@ -82,8 +82,12 @@ int Count(const std::vector<Column>& columns, Verdict verdict) {
   return count;
 }
 
-// The verdicts against those that a site expects; says what differs.
-bool IsAsBaseline(const std::vector<Column>& columns, const std::string& path) {
+// The verdicts against those that a site expects; says what differs. `failed`: as in HasFailed.
+bool IsAsBaseline(const std::vector<Column>& columns, const std::string& path, bool failed) {
+  if (failed && Count(columns, Verdict::kFailed) + Count(columns, Verdict::kUnrecorded) == 0) {
+    std::cout << "Not as expected: something failed outside of the tests; see above.\n";
+    return false;
+  }
   std::ifstream file(path);
   if (!file) {
     std::cout << "Could not read " << path << ".\n";
@@ -121,7 +125,7 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool fa
                   Count(columns, Verdict::kNotRun);
   const bool as_expected = options.baseline_path.empty()
                                ? !HasFailed(columns, options, failed)
-                               : IsAsBaseline(columns, options.baseline_path);
+                               : IsAsBaseline(columns, options.baseline_path, failed);
   if (!as_expected) return 1;
   if (ran == 0) {
     std::cout << "Nothing was tested: "

@@ -85,7 +85,7 @@ class Simulator : public Driver {
   void PlaceNextReservation(DeviceAddress base);
 
   // What was noticed so far: the first ones in full, as many as the options say.
-  // docs/diagnostics.md has the list of what is. A diagnostic never changes what a call does; one
+  // docs/reference/diagnostics.md lists all kinds. A diagnostic never changes what a call does; one
   // for which the program has no memory is only counted.
   std::vector<Diagnostic> diagnostics() const;
   // How many of a kind were noticed, kept or not.

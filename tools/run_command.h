@@ -11,7 +11,7 @@
 namespace twinmmu {
 
 struct RunOptions {
-  // Variables of docs/libcuda.md for the program, over those of the environment.
+  // Variables of docs/guide/libcuda.md for the program, over those of the environment.
   std::vector<std::pair<std::string, std::string>> variables;
   std::string report_file;             // for JSON Lines; empty: none
   std::optional<int> error_exit_code;  // where the program is fine and the report has errors

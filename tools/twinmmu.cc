@@ -82,8 +82,8 @@ ABSL_FLAG(bool, strict, false, "run: the driver keeps to its documentation, with
 ABSL_FLAG(std::string, memory, "", "run: what is free of each device at the start: 512MiB");
 ABSL_FLAG(
     std::string, fail, "",
-    "run: calls that fail, CALL:WHEN:CODE, as cuMemMap:3:OUT_OF_MEMORY (docs/libcuda.md); may "
-    "be given several times");
+    "run: calls that fail, CALL:WHEN:CODE, as cuMemMap:3:OUT_OF_MEMORY (docs/guide/libcuda.md); "
+    "may be given several times");
 ABSL_FLAG(std::string, report, "", "run: write the report to this file, as JSON Lines");
 ABSL_FLAG(std::string, error_exitcode, "",
           "run: the exit code where the program is fine and the report has errors; without a "
@@ -100,7 +100,7 @@ constexpr char kUsage[] =
     "  twinmmu info [--backend=cuda]              driver, devices, capabilities, functions found\n"
     "  twinmmu random [--seeds=1-100]             random calls, compared with a model\n"
     "  twinmmu soak [--minutes=1 --seed=1]        random programs over the allocators of api/\n"
-    "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/observations.md\n"
+    "  twinmmu deviations [--backend=sim,cuda]    the programs of docs/reference/observations.md\n"
     "  twinmmu litmus FILE... [--play]            litmus tests of alias coherence: what the model\n"
     "                                             allows, and what a machine shows\n"
     "  twinmmu record --out=FILE                  record calls with their results: the suite's,\n"

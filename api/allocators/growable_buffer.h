@@ -41,7 +41,7 @@ struct DeviceSpan {
 };
 
 // Every call fails with FailedPrecondition after Close. An error leaves address, size, capacity,
-// contents, rights and physical memory as they were. Errors of the driver keep its code as payload.
+// contents, access and physical memory as they were. Errors of the driver keep its code as payload.
 // Thread safety: that of a vector; const calls may run concurrently.
 class GrowableBuffer {
  public:

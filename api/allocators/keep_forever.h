@@ -1,4 +1,4 @@
-// KeepForever: for what work may still use, and nobody can wait for.
+// KeepForever: for objects that work may still use when nobody can wait for that work.
 
 #ifndef TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_
 #define TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_

@@ -10,7 +10,7 @@
 
 namespace twinmmu {
 
-// Calls made, those included that failed. Retrieving what cannot change is not counted.
+// Calls made, failed ones included. Questions whose answer cannot change are not counted.
 struct DriverCallCounts {
   uint64_t create = 0;
   uint64_t release = 0;
@@ -35,11 +35,11 @@ struct DriverCallCounts {
   }
 };
 
-// Physical memory, all of it in whole pages: in_use + leaving + cached is what the device lacks.
+// Physical memory in whole pages: in_use + leaving + cached is what is taken from the device.
 struct MemoryStats {
   Bytes in_use;
   Bytes peak;     // the most that was ever in use
-  Bytes leaving;  // given up, but work is to be done with it, or the driver refused it
+  Bytes leaving;  // given up, but still needed by work, or the driver refused to unmap it
   Bytes cached;   // kept for reuse
   uint64_t cached_pages = 0;
   uint64_t commits = 0;    // successful calls that asked for memory: Allocate, Resize, Wake, ...

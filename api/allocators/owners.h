@@ -27,8 +27,8 @@
 // Devices. Nothing here waits for work of a device. Work that still uses memory when its mapping is
 // closed or moved faults: wait for the work first.
 //
-// Errors. A call that the driver refused gives the driver's status; what is right to pass is said
-// at the calls of api/vmm.h. Besides those, each call here gives: FailedPrecondition: an object
+// Errors. A call that the driver refused gives the driver's status; the calls of api/vmm.h say what
+// may be passed. Besides those, each call here gives: FailedPrecondition: an object
 // that it needs holds nothing. InvalidArgument without a driver's code: a null vmm, objects of two
 // Vmms, a range that is not inside the reservation (the reference driver would reach into the
 // neighbour's). An error leaves everything as it was, unless the call says otherwise.
@@ -154,11 +154,11 @@ class Mapping {
 
   // Remapping without a copy: maps the same memory at `offset` of `reservation`, which may be that
   // where it is or another one of the same Vmm, grants, and then unmaps the old place. For a moment
-  // the memory is mapped twice, so the new place must not overlap the old one. The rights at the
-  // old place do not come along. Where a step fails, the last one included, the new place is
+  // the memory is mapped twice, so the new place must not overlap the old one. Access at the
+  // old place does not come along. Where a step fails, the last one included, the new place is
   // unmapped again, and the old one is as it was. If a destroyed reservation loses its last mapping
   // by this, the error of its AddressFree goes to the hook. Not for GPUDirect RDMA: on the
-  // reference driver such memory hangs on its first mapping. [MAP-23]
+  // reference driver such memory depends on its first mapping. [MAP-23]
   absl::Status MoveTo(const Reservation& reservation, Bytes offset,
                       absl::Span<const AccessGrant> grants = {});
 

@@ -16,7 +16,7 @@
 
 namespace twinmmu {
 
-// Has no destructor that releases: its owner calls Compact, and deals with its error.
+// Its destructor releases nothing: the owner calls Compact, and deals with its error.
 // Thread safety: one thread at a time.
 class PageSource {
  public:
@@ -42,7 +42,7 @@ class PageSource {
   uint64_t cached() const { return cache_.size(); }
 
  private:
-  // A page that the driver does not take stays in the cache, so that it is not lost.
+  // A page that the driver refuses to release stays in the cache, so that it is not lost.
   void ReleaseOrKeep(AllocationHandle page);
   absl::Status Release(AllocationHandle page);
 

@@ -1,9 +1,8 @@
 // PagedReservation: a reservation that gets physical memory page by page. The pool and the buffers
 // are made of it; each of them adds what its users may ask for.
 //
-// A page is free (no memory), in use, or leaving: given up, but still mapped because work is to be
-// done with it. Each page has an allocation and a mapping of its own, since a driver takes mappings
-// away only whole.
+// A page is free (no memory), in use, or leaving: given up, but still mapped because work needs it.
+// Each page has an allocation and a mapping of its own, since a driver unmaps only whole mappings.
 
 #ifndef TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_
 #define TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_
@@ -38,8 +37,8 @@ struct PageOptions {
   std::optional<Bytes> cache_limit;
 };
 
-// Pages of 32 MiB of device 0, for what is given and taken in large pieces. The reference driver
-// takes 40 to 60 us to give a page and to take it, whatever its size, so smaller ones take longer
+// Pages of 32 MiB of device 0, for memory that comes and goes in large pieces. The reference driver
+// needs 40 to 60 us to grant and to unmap a page, whatever its size, so smaller ones take longer
 // than a copy would; larger ones leave more memory unused.
 PageOptions LargePages();
 
@@ -51,7 +50,7 @@ struct PageRun {
   constexpr uint64_t end() const { return first + count; }
 };
 
-// Mostly one, which then needs no memory of the host.
+// Mostly one, which needs no memory of the host.
 using PageRuns = absl::InlinedVector<PageRun, 2>;
 
 enum class PageState { kFree, kInUse, kLeaving };
@@ -79,7 +78,7 @@ class PagedReservation {
   // An error leaves everything as it was, unless the message says otherwise.
   absl::Status Decommit(const PageRun& run, absl::Span<const LastUse> after);
 
-  // As Decommit, of what a successful Commit gave that is not to count: neither call is counted.
+  // As Decommit, to undo a successful Commit: neither call counts in the statistics.
   absl::Status UndoCommit(const PageRun& run, absl::Span<const LastUse> after);
 
   // Later work of `stream` waits for `work`. Errors: those of the executor.
@@ -87,12 +86,12 @@ class PagedReservation {
     return tracker_.LetWait(stream, work);
   }
 
-  // Takes what is leaving and whose work is done; what the driver refuses stays leaving. To be
+  // Unmaps the leaving pages whose work is done; what the driver refuses stays leaving. To be
   // called before a question or a call that depends on it. Per run one Unmap.
   void CollectFinished();
 
-  // Sets the right of `device` to all pages, now and later, by one SetAccess per contiguous run. An
-  // error leaves everything as it was. InvalidArgument: no such access. FailedPrecondition: the
+  // Sets the access of `device` to all pages, now and later, by one SetAccess per contiguous run.
+  // An error leaves everything as it was. InvalidArgument: no such access. FailedPrecondition: the
   // device cannot reach the memory. NotFound (INVALID_DEVICE): no such device.
   absl::Status Grant(DeviceOrdinal device, Access access);
 
@@ -123,14 +122,14 @@ class PagedReservation {
   // Whether every page of `run`, which has one, is in use.
   bool AllInUse(const PageRun& run) const;
 
-  // The right that was granted last.
+  // The access that was granted last.
   Access RightOf(DeviceOrdinal device) const;
 
   const AddressRange& range() const { return range_; }
   AddressRange RangeOf(const PageRun& run) const;
   Bytes page_size() const { return page_size_; }
   PageRun all() const { return PageRun{0, range_.size / page_size_}; }
-  // What the device lacks for this object: in use, leaving or cached.
+  // What this object takes from the device: in use, leaving or cached.
   Bytes physical_memory() const;
   MemoryStats stats() const;
 

@@ -55,16 +55,16 @@ class SleepingBuffer {
   // kSave the call may wait in any case: host memory that is not pinned is copied to at the call by
   // some drivers, and the copy comes after the work.
   // Driver calls: one Unmap, one Release per page.
-  // FailedPrecondition: it sleeps, or is to save what its own device has no right to read.
-  // ResourceExhausted: no host memory to save it in. After an error with which nobody knows whether
-  // a copy still writes there, this host memory is never freed.
+  // FailedPrecondition: it sleeps, or its own device may not read what is to be saved.
+  // ResourceExhausted: no host memory to save it in. After an error that leaves open whether a copy
+  // still writes there, this host memory is never freed.
   absl::Status Sleep(Contents contents, absl::Span<const LastUse> after = {});
 
-  // Gets memory at the same address, with the rights that were granted, and the contents if they
+  // Gets memory at the same address, with the access that was granted, and the contents if they
   // were saved; returns when they are there. Memory that is still waiting for work is kept, with
   // its contents.
   // Driver calls: per page one Create and one Map; one SetAccess.
-  // FailedPrecondition: it is awake, or has saved contents and its own device no right to write.
+  // FailedPrecondition: it is awake, or has saved contents and its own device may not write them.
   // ResourceExhausted: out of memory; it sleeps on.
   absl::Status Wake();
 
@@ -79,7 +79,7 @@ class SleepingBuffer {
   // Gives back the memory of a sleeping buffer whose work is done by now. Driver calls: as Sleep.
   void Collect() { pages_->CollectFinished(); }
 
-  // As VirtualMemoryPool::Grant. Also while it sleeps: rights hold when it wakes.
+  // As VirtualMemoryPool::Grant. Also while it sleeps: the access is there when it wakes.
   absl::Status Grant(DeviceOrdinal device, Access access) { return pages_->Grant(device, access); }
   // As VirtualMemoryPool::Close.
   absl::Status Close();
@@ -95,7 +95,7 @@ class SleepingBuffer {
   SleepingBuffer(Executor* executor, Stream stream, std::unique_ptr<PagedReservation> pages)
       : executor_(executor), stream_(stream), pages_(std::move(pages)) {}
 
-  // That the device of the buffer has the right.
+  // That the device of the buffer has this access.
   absl::Status CheckRight(Access needed, absl::string_view what) const;
   absl::Status CheckAsleep() const;
   absl::Status Save(void* host, bool wait);

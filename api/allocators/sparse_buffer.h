@@ -28,7 +28,7 @@
 namespace twinmmu {
 
 // Offsets and sizes are multiples of tile_size(). Every call fails with FailedPrecondition after
-// Close. An error leaves residency, contents, rights and physical memory as they were, unless its
+// Close. An error leaves residency, contents, access and physical memory as they were, unless its
 // message says otherwise. Errors of the driver keep its code as payload. Thread safety: const calls
 // may run concurrently.
 class SparseBuffer {

@@ -4,7 +4,7 @@
 //   auto address = (*pool)->Allocate(GiB(3), MiB(64));       // base + 3 GiB, readable and writable
 //   auto status = (*pool)->Deallocate(GiB(3), MiB(64), {stream});  // after what is in the stream
 //
-// The caller chooses offsets, as an allocator does that keeps its own free lists; the address of an
+// The caller chooses offsets, like an allocator with free lists of its own; the address of an
 // offset never changes. Pages that were given up are kept and used again, wherever they are needed.
 
 #ifndef TWINMMU_API_ALLOCATORS_VIRTUAL_MEMORY_POOL_H_
@@ -61,9 +61,9 @@ class VirtualMemoryPool {
   // names which. FailedPrecondition: `after` without an executor.
   absl::Status Deallocate(Bytes offset, Bytes size, absl::Span<const LastUse> after = {});
 
-  // Gives `device` this right to all memory of the pool, now and later; kNone takes it. The device
-  // of the pool has read-write access from the start. A right is taken at once, also from memory
-  // that goes after work: nothing may still need it.
+  // Gives `device` this access to all memory of the pool, now and later; kNone takes it away. The
+  // device of the pool has read-write access from the start. Access is taken at once, also from
+  // memory that goes after work: nothing may still need it.
   // Driver calls: one SetAccess per contiguous run of memory.
   // InvalidArgument: no such access. NotFound (INVALID_DEVICE): no such device.
   // FailedPrecondition: the device cannot reach the memory.
@@ -83,7 +83,7 @@ class VirtualMemoryPool {
   Bytes PageSize() const { return pages_->page_size(); }
   // True only if all of [offset, offset + size) is allocated; false for size 0.
   bool IsMapped(Bytes offset, Bytes size) const;
-  // What the device lacks because of this pool: allocated, leaving and cached.
+  // What the pool takes from the device: allocated, leaving and cached.
   Bytes PhysicalMemoryUsage() const;
   MemoryStats Stats() const;
 

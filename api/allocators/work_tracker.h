@@ -1,5 +1,5 @@
-// WorkTracker: tells when the work is over after which memory may go, for allocators that wait for
-// it themselves: to give out a block again, say.
+// WorkTracker: tells when the work is over after which memory may go, for allocators that wait
+// themselves, say to give out a block again.
 //
 //   absl::StatusOr<WorkTracker::Mark> mark = tracker.Set({stream, event});
 //   ...
@@ -26,8 +26,8 @@ namespace twinmmu {
 // its end, when all marks must be dropped. Thread safety: one thread at a time.
 class WorkTracker {
  public:
-  // One use, as something stands for it that nobody else records anew or destroys: an event behind
-  // the work of a stream, or a stream behind an event.
+  // One use, marked by an object that nobody else records anew or destroys: an event behind the
+  // work of a stream, or a stream behind an event.
   struct Use {
     LastUse own;
     std::optional<Stream> stream;  // whose work it is, where that is known
@@ -51,15 +51,16 @@ class WorkTracker {
     std::vector<Stream> busy;
     return IsOver(mark, busy);
   }
-  // For who asks about many marks, in the order in which they were set: `busy` has the streams with
-  // work that is not over. Nor is then what was marked in them later, and the driver is not asked.
+  // For asking about many marks in the order in which they were set: `busy` has the streams whose
+  // work is not over. What was marked in them later is not over either, and the driver is not
+  // asked.
   absl::StatusOr<bool> IsOver(const Mark& mark, std::vector<Stream>& busy);
   absl::Status Wait(const Mark& mark);
 
   // Later work of `stream` waits for `work`; the host does not. Errors: as Set.
   absl::Status LetWait(Stream stream, absl::Span<const LastUse> work);
 
-  // Takes what a mark consists of back; it is empty then.
+  // Takes back what the mark consists of; it is empty then.
   void Drop(Mark& mark);
 
  private:

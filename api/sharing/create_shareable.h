@@ -35,11 +35,11 @@ inline constexpr HandleType kPreferredHandleTypes[] = {
 // Creates memory with the first handle type of `preferred` that works, as Vmm::Create does with it
 // as properties.requested_handle_types, which are ignored. A type works if the device says that it
 // has it, the driver creates memory with it, and exports that; a descriptor made to find out is
-// closed again. Advertised is not permitted: a driver may say that it has fabric handles, and
-// refuse memory with them as NOT_PERMITTED, where nobody runs the service that they need.
+// closed again. Advertised does not mean permitted: a driver may say that it has fabric handles,
+// and refuse memory for them as NOT_PERMITTED where the service that they need does not run.
 //
-// Memory that cannot be shared (kNone) is given only if `preferred` has it: leave it out where the
-// memory is of no use then. preferred: single types, in order; not empty.
+// Memory that cannot be shared (kNone) is created only if `preferred` has it: leave it out where
+// such memory is of no use. preferred: single types, in order; not empty.
 //
 // After an error there is no memory. ResourceExhausted: there is not enough memory, which no other
 // type would change. InvalidArgument: `preferred` is empty. Else nothing in `preferred` works, and

@@ -1,4 +1,4 @@
-// InterruptedCalls: what happens at the n-th of the calls that a transfer makes of the system.
+// InterruptedCalls: makes the n-th system call of a transfer fail, or kills the process there.
 //
 // For a test that is linked with interrupted_calls.cc and `--wrap` for each of the calls
 // (INTERRUPTED_CALLS_LINKOPTS in BUILD.bazel). A message goes in small pieces, so that there are
@@ -11,7 +11,7 @@
 
 namespace twinmmu::interrupted_calls {
 
-// So many bytes are sent or received by one call.
+// How many bytes one call sends or receives.
 inline constexpr unsigned kPiece = 30;
 
 // The n-th call (from 0) of this process from now on fails with `error`; or, where that is kKilled,

@@ -33,8 +33,8 @@ std::optional<size_t> DescriptorsOf(HandleType type);
 
 HandleMessage MakeMessage(const ShareableHandle& handle, Bytes size);
 
-// What is wrong with the first `bytes` of a message, by what can be said already, and with the
-// number of descriptors that came with it; nothing: it may become, or is, a shareable handle.
+// What is wrong with the first `bytes` of a message, as far as these tell, and with the number of
+// descriptors that came with it; nothing: it is, or may become, a shareable handle.
 std::optional<std::string> Flaw(const HandleMessage& message, size_t bytes, size_t descriptors);
 
 // InvalidArgument: what came is no handle.

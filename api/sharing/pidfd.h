@@ -17,9 +17,10 @@ namespace twinmmu {
 //   if (!taken.ok()) return taken.status();
 //   auto allocation = vmm.ImportShareableHandle(ShareableHandle::FileDescriptor(taken->get()));
 //
-// The other process tells pid, number and size by any way, keeps the descriptor open until it is
-// told that it was taken, and notices nothing of it. It must live until then: a pid that ended may
-// be another process's. The number is not checked to be memory; the import does that.
+// The other process sends its pid, the number and the size in any way, and keeps the descriptor
+// open until it hears that it was taken; it notices nothing itself. It must live until then: the
+// pid of a process that has ended may be another's. The number is not checked to be memory; the
+// import does that.
 //
 // An error leaves nothing open. Its words say what to do. It carries no driver's code.
 //   InvalidArgument     pid is not positive, descriptor is negative

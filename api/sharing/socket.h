@@ -10,8 +10,8 @@
 //   auto allocation = vmm.ImportShareableHandle(received->handle);
 //
 // Sockets are connected Unix sockets of type SOCK_STREAM or SOCK_SEQPACKET, such as socketpair()
-// makes, blocking or not, and stay the caller's. Datagram sockets are refused: their end does not
-// show to the other side. Both processes use these two functions.
+// makes, blocking or not, and stay the caller's. Datagram sockets are refused: the other side would
+// not see that they are closed. Both processes use these two functions.
 //
 // One message is one handle. Between messages the socket is the caller's to use. After an error of
 // either call nobody knows how much of a message is under way: close the socket.
@@ -19,8 +19,8 @@
 // Errors say in words what happened, and carry no driver's code.
 //   InvalidArgument     not such a socket; a size of 0, a handle that cannot be sent; what came is
 //                       not a shareable handle
-//   Unavailable         the other end is closed: the other process has ended, or let go
-//   DeadlineExceeded    the time is over
+//   Unavailable         the other end is closed: the other process has ended, or closed it
+//   DeadlineExceeded    the deadline has passed
 //   PermissionDenied    the sender is not who was asked for
 //   ResourceExhausted   this process can have no more descriptors, or too many are under way
 //   Internal            anything else that the system refuses
@@ -44,7 +44,7 @@
 
 namespace twinmmu {
 
-// What both sides wait at most, unless they say otherwise.
+// How long both sides wait at most, unless they say otherwise.
 inline constexpr std::chrono::milliseconds kSharingTimeout = std::chrono::seconds(30);
 
 struct SendOptions {
@@ -56,8 +56,8 @@ struct ReceiveOptions {
   // For the whole call, however many pieces come; 0 or less: does not wait.
   std::chrono::milliseconds timeout = kSharingTimeout;
   // Who must have sent the message, by what the kernel says: the effective user, the process. Not
-  // set: anybody. A sender whom the kernel cannot tell, as one of another PID namespace, is refused
-  // where its process is asked for.
+  // set: anybody. A sender that the kernel cannot identify, such as one of another PID namespace,
+  // is refused if a process is required.
   std::optional<uid_t> sender_uid;
   std::optional<pid_t> sender_pid;
 };
@@ -66,8 +66,7 @@ struct ReceiveOptions {
 struct ReceivedMemory {
   // To be imported, as long as `descriptor` is open.
   ShareableHandle handle;
-  // As the sender says; Vmm::Map needs it, and no driver tells it. One that is wrong is refused
-  // there.
+  // As the sender says; Vmm::Map needs it, and no driver gives it. Map refuses a wrong one.
   Bytes size;
   // Owns handle.file_descriptor, which is never 0, and is closed on exec; holds nothing for other
   // types. May be closed after the import: the allocation then lives by the handle alone. [SHARE-7]

@@ -17,6 +17,10 @@ int main(int argc, char** argv) {
   if (alias_policy != nullptr) profile.SetAliasPolicy(alias_policy).IgnoreError();
   twinmmu::conformance::RunOptions options;
   options.require_hardware = true;
+  // As in sim_test.cc.
+  if (profile.window.claimed && runfiles != nullptr && alias_policy == nullptr) {
+    options.baseline_path = "conformance/rules/simulated_verdicts.txt";
+  }
   return twinmmu::conformance::RunConformance(
       argc, argv,
       {twinmmu::conformance::CudaOnSimTarget(folder + "sim/libcuda/libcuda.so.1", profile)},

@@ -7,7 +7,7 @@
 //
 // First the name of the deviation, then what the program says where the rule is kept, then what it
 // says where it is not. It has `vmm`, `executor` and `granule`, and the words below. At most 12
-// lines: readers of docs/observations.md see it whole.
+// lines: readers of docs/reference/observations.md see it whole.
 
 #ifndef TWINMMU_CONFORMANCE_PROGRAMS_DEVIATION_PROGRAM_H_
 #define TWINMMU_CONFORMANCE_PROGRAMS_DEVIATION_PROGRAM_H_

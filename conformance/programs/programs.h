@@ -1,8 +1,8 @@
 // The deviations as programs: for each one of deviations.inc the smallest program that shows it.
 //
 // A program says in words what it saw. Those words differ between an implementation that keeps the
-// rule and one that deviates, and both are written down here. docs/observations.md shows the text
-// of each program as it is compiled, and `twinmmu deviations` runs them.
+// rule and one that deviates, and both are written down here. docs/reference/observations.md shows
+// the text of each program as it is compiled, and `twinmmu deviations` runs them.
 
 #ifndef TWINMMU_CONFORMANCE_PROGRAMS_PROGRAMS_H_
 #define TWINMMU_CONFORMANCE_PROGRAMS_PROGRAMS_H_

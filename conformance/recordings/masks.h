@@ -8,7 +8,7 @@
 
 namespace twinmmu::conformance {
 
-// Each with its reason, which docs/recordings.md repeats.
+// Each with its reason, which docs/guide/recordings.md repeats.
 absl::Span<const Mask> SimulatorMasks();
 
 }  // namespace twinmmu::conformance

@@ -1,4 +1,4 @@
-// The rules in docs/contract.md. What stands there in words is written by hand; between
+// The rules in docs/reference/contract.md. What stands there in words is written by hand; between
 //   <!-- rules: cuMemMap -->
 //   <!-- end of rules -->
 // stand the rules of that call, as rules.inc and deviations.inc have them.

@@ -1,4 +1,4 @@
-// docs/contract.md and the rules say the same.
+// docs/reference/contract.md and the rules say the same.
 
 #include "conformance/rules/contract.h"
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 std::string CommittedContract() {
   std::stringstream document;
-  document << std::ifstream("docs/contract.md").rdbuf();
+  document << std::ifstream("docs/reference/contract.md").rdbuf();
   return document.str();
 }
 
@@ -29,7 +29,7 @@ TEST(ContractTest, TheDocumentIsUpToDate) {
   const absl::StatusOr<std::string> updated = UpdateContract(CommittedContract());
   ASSERT_THAT(updated, IsOk());
   EXPECT_TRUE(*updated == CommittedContract())
-      << "the rules have changed since docs/contract.md was written: run\n"
+      << "the rules have changed since docs/reference/contract.md was written: run\n"
          "    tools/bazel run //conformance/rules:update_contract";
 }
 

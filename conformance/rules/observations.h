@@ -1,27 +1,19 @@
-// docs/observations.md: what drivers were seen to do. Its words are written by hand; its sections
-// are made from what the project knows.
+// docs/reference/observations.md: what the reference driver does against the rules. Its words are
+// written by hand; the list of deviations is generated.
 
 #ifndef TWINMMU_CONFORMANCE_RULES_OBSERVATIONS_H_
 #define TWINMMU_CONFORMANCE_RULES_OBSERVATIONS_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace twinmmu::conformance {
 
-// `document` with its sections as they are now. "deviations": their number, each in a sentence, and
-// then each with its rule and the program that shows it. "rules": each rule, who says it, and what
-// was seen by the recordings in these files, on which machines, since when. InvalidArgument: a
-// section has no place, or a file is no recording.
-absl::StatusOr<std::string> UpdateObservations(absl::string_view document,
-                                               const std::vector<std::string>& recordings);
-
-// The recordings of the suite in that folder, in order of names. Those of random calls say nothing
-// of a rule.
-std::vector<std::string> SuiteRecordings(const std::string& folder);
+// `document` with its section "deviations" as it is now: their number, each in a sentence, and then
+// each with its rule and the program that shows it. InvalidArgument: the section has no place.
+absl::StatusOr<std::string> UpdateObservations(absl::string_view document);
 
 }  // namespace twinmmu::conformance
 

@@ -1,11 +1,13 @@
 #include "conformance/rules/observed.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "api/testing/recording/file.h"
 #include "conformance/framework/target_under_test.h"
 #include "conformance/rules/rules.h"
@@ -20,12 +22,8 @@ std::string VerdictOf(const Json& end) {
   const std::string verdict = TextOr(end, "verdict");
   if (verdict == "failed") return "does not hold";
   if (verdict != "passed") return "";
-  if (end.contains(kUnsupportedProperty)) return "not supported, and refused as such";
-  if (!end.contains(kDeviationProperty)) return "holds";
-  for (const DeviationInfo& deviation : AllDeviations()) {
-    if (deviation.name == TextOr(end, kDeviationProperty)) return deviation.sentence;
-  }
-  return absl::StrCat("deviates: ", TextOr(end, kDeviationProperty));
+  if (end.contains(kUnsupportedProperty)) return "unsupported";
+  return end.contains(kDeviationProperty) ? TextOr(end, kDeviationProperty) : "holds";
 }
 
 void AddSection(const Section& section, const std::string& machine, const std::string& date,
@@ -49,6 +47,17 @@ void AddSection(const Section& section, const std::string& machine, const std::s
 }
 
 }  // namespace
+
+std::vector<std::string> SuiteRecordings(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    const std::string path = entry.path().string();
+    if (absl::EndsWith(path, "_suite.jsonl.zst")) paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
 
 absl::StatusOr<Observations> ReadObservations(const std::vector<std::string>& recordings) {
   Observations all;

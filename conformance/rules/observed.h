@@ -16,7 +16,8 @@ namespace twinmmu::conformance {
 struct Observation {
   std::string machine;            // "2 x NVIDIA H200, driver 580.159.04 (CUDA 13.0)"
   std::string since;              // the date of the first recording: "2026-11-22"
-  std::set<std::string> verdict;  // "holds", or how it does not; of all tests of the rule
+  std::set<std::string> verdict;  // "holds", "unsupported", "does not hold", or the name of the
+                                  // deviation that showed; of all tests of the rule
   std::map<std::string, std::string> figures;  // what the tests counted, by name
 };
 
@@ -24,6 +25,10 @@ struct Observation {
 // say nothing. Errors: the files'.
 absl::StatusOr<std::map<std::string, std::vector<Observation>>> ReadObservations(
     const std::vector<std::string>& recordings);
+
+// The recordings of the suite in that folder, in order of names. Those of random calls say nothing
+// of a rule.
+std::vector<std::string> SuiteRecordings(const std::string& folder);
 
 }  // namespace twinmmu::conformance
 

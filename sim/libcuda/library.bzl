@@ -29,7 +29,10 @@ def simulated_library(version, folder = ""):
             "//conformance/instances:__subpackages__",
             "//sim/libcuda:__subpackages__",
         ],
-        deps = ["//sim/libcuda/calls"],
+        deps = [
+            ":process",
+            "//sim/libcuda/calls",
+        ],
         alwayslink = True,
     )
     native.cc_binary(

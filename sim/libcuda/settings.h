@@ -1,4 +1,5 @@
-// Settings: what the environment says about the simulated driver. docs/libcuda.md has the list.
+// Settings: what the environment says about the simulated driver. docs/guide/libcuda.md has the
+// list.
 
 #ifndef TWINMMU_SIM_LIBCUDA_SETTINGS_H_
 #define TWINMMU_SIM_LIBCUDA_SETTINGS_H_

@@ -165,14 +165,14 @@ TEST(SettingsTest, WarnOfVariablesThatDoNotExist) {
   EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("TWINMMU_DEVICE ")));
 }
 
-// docs/libcuda.md has a line for each variable, in the same order, and for no other.
+// docs/guide/libcuda.md has a line for each variable, in the same order, and for no other.
 TEST(SettingsTest, AreInTheTableOfTheDocument) {
   std::vector<std::string> expected;
   for (const Variable& variable : AllVariables()) {
     expected.push_back(std::string("| ") + variable.name + " | " + variable.what + " | " +
                        variable.example + " |");
   }
-  std::ifstream document("docs/libcuda.md");
+  std::ifstream document("docs/guide/libcuda.md");
   std::vector<std::string> found;
   for (std::string line; std::getline(document, line);) {
     if (line.compare(0, 10, "| TWINMMU_") != 0 && line.compare(0, 7, "| CUDA_") != 0) continue;

@@ -1,6 +1,6 @@
 // What a call costs, beside the same done with Linux's own virtual memory.
 //
-//   bazel run -c opt //sim:sim_benchmark -- --benchmark_repetitions=15
+//   bazel run -c opt //sim/tests:sim_benchmark -- --benchmark_repetitions=15
 //
 // On a machine that does other work too, the least of the repetitions says most.
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Checks the #include lines against the layers of docs/design.md, and the length of the public headers.
+# Checks the #include lines against the layers of docs/internals/overview.md, and the length of the public
+# headers.
 # Usage: check_layers.sh [ROOT]. One line for each violation; exit code 1 if there is any.
 set -eu
 cd "${1:-$(dirname "$0")/../..}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The C++ examples of the documents are those that are compiled and run as tests: the first of the
-# README is tools/examples/first_mapping.cc, each of docs/testing.md stands, line for line, in
-# tools/examples/allocate_test.cc, and each of docs/sharing.md in tools/examples/share_memory.cc.
+# README is tools/examples/first_mapping.cc, each of docs/guide/testing.md stands, line for line, in
+# tools/examples/allocate_test.cc, and each of docs/guide/sharing.md in tools/examples/share_memory.cc.
 set -eu
 cd "$(dirname "$0")/../.."
 failed=0
@@ -23,6 +23,6 @@ NR == FNR { code = code "\n" $0; next }
 inside { example = example "\n" $0 }
 END { exit bad }' "$2" "$1" || failed=1
 }
-check_examples docs/testing.md tools/examples/allocate_test.cc
-check_examples docs/sharing.md tools/examples/share_memory.cc
+check_examples docs/guide/testing.md tools/examples/allocate_test.cc
+check_examples docs/guide/sharing.md tools/examples/share_memory.cc
 exit $failed

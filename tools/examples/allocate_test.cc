@@ -1,4 +1,4 @@
-// The examples of docs/testing.md, and the function that they test.
+// The examples of docs/guide/testing.md, and the function that they test.
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// Two processes share memory: the examples of docs/sharing.md, and a program around them.
+// Two processes share memory: the examples of docs/guide/sharing.md, and a program around them.
 
 #include <sys/socket.h>
 #include <sys/wait.h>

@@ -52,7 +52,7 @@ std::string Words(const std::string& text) {
 }
 
 TEST(MasksTest, TheDocumentHasThemAllTenAtMost) {
-  std::ifstream file("docs/recordings.md");
+  std::ifstream file("docs/guide/recordings.md");
   const std::string document = Words({std::istreambuf_iterator<char>(file), {}});
   EXPECT_LE(SimulatorMasks().size(), 10u);
   for (const Mask& mask : SimulatorMasks()) {

@@ -13,8 +13,9 @@
 namespace twinmmu {
 
 // Nothing of this was compared with a driver: it is what the documentation says, and where that is
-// silent, what docs/contract.md says that we chose. Without memory a call is OUT_OF_MEMORY, in a
-// forked child NOT_INITIALIZED; where no device has multicast it is NOT_SUPPORTED.
+// silent, our choice, which docs/reference/contract.md lists. Without memory a call is
+// OUT_OF_MEMORY, in a forked child NOT_INITIALIZED; where no device has multicast it is
+// NOT_SUPPORTED.
 class MulticastCalls : public Multicast {
  public:
   // `machine` must outlive this object.

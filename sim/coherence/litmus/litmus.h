@@ -4,7 +4,7 @@
 //    "threads": [["st.weak x, 1", "ld.weak r0, y"]], "layout": [{"cta": 0, "gpu": 0}],
 //    "assert": {"kind": "exists", "cond": "P0:r0 == 0"}, "verdict": "allowed", "hazard": ["alias"]}
 //
-// docs/litmus.md has the whole format.
+// docs/reference/litmus.md has the whole format.
 
 #ifndef TWINMMU_SIM_COHERENCE_LITMUS_LITMUS_H_
 #define TWINMMU_SIM_COHERENCE_LITMUS_LITMUS_H_

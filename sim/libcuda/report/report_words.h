@@ -25,7 +25,7 @@ std::string InWords(const Site& site);
 // `ended`: how the process ended, in words; empty: not known, but for what the report says.
 std::string InWords(const ProcessReport& report, absl::string_view ended);
 
-// One object in each line; docs/libcuda.md has the keys.
+// One object in each line; docs/guide/libcuda.md has the keys.
 std::string ToJsonLines(const ProcessReport& report, absl::string_view ended);
 
 }  // namespace twinmmu::libcuda
