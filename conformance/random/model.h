@@ -38,10 +38,6 @@ struct Machine {
   bool grants_compression = true;
   // Nobody else takes memory of the devices, so that what is free can be told.
   bool sole_user = true;
-  // Map and Export take a handle whose references are all released, as long as it is mapped.
-  bool released_handle_usable_while_mapped = true;
-  // The byte count of Fill wraps at 2^64.
-  bool fill_size_wraps = true;
   std::set<Deviation> deviations;
 };
 
