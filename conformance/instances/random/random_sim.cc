@@ -8,8 +8,8 @@
 
 namespace twinmmu::conformance::random {
 
-Machine MachineOf(const Profile& profile) {
-  Machine machine;
+ModelledMachine MachineOf(const Profile& profile) {
+  ModelledMachine machine;
   machine.granularity = profile.minimum_granularity;
   machine.recommended_granularity = profile.recommended_granularity;
   machine.reservation_granularity = profile.reservation_granularity;
