@@ -5,32 +5,32 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "sim/explain.h"
-#include "sim/guarded_executor.h"
-#include "sim/guarded_vmm.h"
-#include "sim/leaks.h"
-#include "sim/mmu.h"
-#include "sim/multicast_calls.h"
-#include "sim/plain_memory.h"
-#include "sim/sparse_arrays.h"
-#include "sim/window.h"
+#include "sim/calls/arrays/simulated_sparse_arrays.h"
+#include "sim/calls/executor/guarded_executor.h"
+#include "sim/calls/multicast/multicast_calls.h"
+#include "sim/calls/vmm/guarded_vmm.h"
+#include "sim/diagnostics/explain.h"
+#include "sim/diagnostics/leaks.h"
+#include "sim/host/window.h"
+#include "sim/machine/machine_state.h"
+#include "sim/memory/linear_memory.h"
 
 namespace twinmmu {
 
 struct Simulator::Parts {
   Parts(const Profile& profile, Window window, SimulatorOptions how)
       : options(std::move(how)),
-        mmu(profile, std::move(window), options.calls_remembered, options.diagnostics_kept,
-            options.at_once),
-        vmm(&mmu),
-        executor(&mmu),
-        multicast(&mmu),
-        plain(&mmu, &executor.unguarded()),
-        kernels(&mmu, &executor.unguarded()),
-        sparse_arrays(&mmu, &executor.unguarded()) {}
+        machine(profile, std::move(window), options.calls_remembered, options.diagnostics_kept,
+                options.at_once),
+        vmm(&machine),
+        executor(&machine),
+        multicast(&machine),
+        plain(&machine, &executor.unguarded()),
+        kernels(&machine.mmu, &executor.unguarded()),
+        sparse_arrays(&machine, &executor.unguarded()) {}
 
   const SimulatorOptions options;
-  Mmu mmu;
+  MachineState machine;
   GuardedVmm vmm;
   GuardedExecutor executor;
   MulticastCalls multicast;
@@ -95,46 +95,46 @@ absl::Status Simulator::CopyArrayBytes(Stream stream, Array array, const ArrayEx
 }
 
 bool Simulator::IsMulticastObject(AllocationHandle handle) const {
-  const std::shared_lock lock(parts_->mmu.mutex);
-  const AllocationRecord* const found = parts_->mmu.memory.Find(handle);
+  const std::shared_lock lock(parts_->machine.mmu.mutex);
+  const AllocationRecord* const found = parts_->machine.mmu.memory.Find(handle);
   return found != nullptr && found->is_multicast();
 }
 
 PlainCalls& Simulator::plain() { return parts_->plain; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 
-bool Simulator::IsBypassingStreams() const { return parts_->mmu.IsBypassed(); }
+bool Simulator::IsBypassingStreams() const { return parts_->machine.IsBypassed(); }
 
 void Simulator::PlaceNextReservation(DeviceAddress base) {
-  const std::unique_lock lock(parts_->mmu.mutex);
-  parts_->mmu.space.PlaceNext(base);
+  const std::unique_lock lock(parts_->machine.mmu.mutex);
+  parts_->machine.mmu.space.PlaceNext(base);
 }
 
-std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->mmu.log.Kept(); }
+std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->machine.log.Kept(); }
 
-uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->mmu.log.CountOf(kind); }
+uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->machine.log.CountOf(kind); }
 
 std::vector<Diagnostic> Simulator::leaks() const {
   std::vector<Diagnostic> leaks = parts_->executor.Leaks();
   for (Diagnostic& leak : parts_->sparse_arrays.Leaks()) leaks.push_back(std::move(leak));
-  const std::unique_lock lock(parts_->mmu.mutex);
-  for (Diagnostic& leak : LeaksOf(parts_->mmu)) leaks.push_back(std::move(leak));
+  const std::unique_lock lock(parts_->machine.mmu.mutex);
+  for (Diagnostic& leak : LeaksOf(parts_->machine)) leaks.push_back(std::move(leak));
   return leaks;
 }
 
 std::vector<HistoryEntry> Simulator::HistoryOf(DeviceAddress address) const {
-  const std::shared_lock lock(parts_->mmu.mutex);
-  return twinmmu::HistoryOf(parts_->mmu, address);
+  const std::shared_lock lock(parts_->machine.mmu.mutex);
+  return twinmmu::HistoryOf(parts_->machine, address);
 }
 
 std::optional<AddressRange> Simulator::ReservationAt(DeviceAddress address) const {
-  const std::shared_lock lock(parts_->mmu.mutex);
-  const std::optional<uint32_t> reserved = parts_->mmu.space.Find(address);
+  const std::shared_lock lock(parts_->machine.mmu.mutex);
+  const std::optional<uint32_t> reserved = parts_->machine.mmu.space.Find(address);
   if (!reserved.has_value()) return std::nullopt;
-  return parts_->mmu.space[*reserved];
+  return parts_->machine.mmu.space[*reserved];
 }
 
-const Profile& Simulator::profile() const { return parts_->mmu.profile; }
-const AddressRange& Simulator::window() const { return parts_->mmu.window.range(); }
+const Profile& Simulator::profile() const { return parts_->machine.mmu.profile; }
+const AddressRange& Simulator::window() const { return parts_->machine.mmu.window.range(); }
 
 }  // namespace twinmmu

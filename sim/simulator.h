@@ -17,9 +17,9 @@
 #include "absl/status/statusor.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
-#include "sim/kernel_calls.h"
-#include "sim/plain_calls.h"
-#include "sim/profile.h"
+#include "sim/calls/executor/kernel_calls.h"
+#include "sim/calls/linear/linear_calls.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu {
 

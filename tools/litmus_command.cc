@@ -15,10 +15,10 @@
 #include "absl/strings/str_join.h"
 #include "conformance/litmus/litmus_device.h"
 #include "nlohmann/json.hpp"
-#include "sim/coherence/enumerate.h"
-#include "sim/coherence/explain.h"
-#include "sim/coherence/explore.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/enumerate.h"
+#include "sim/coherence/litmus/explain_race.h"
+#include "sim/coherence/litmus/explore.h"
+#include "sim/coherence/litmus/litmus.h"
 
 ABSL_FLAG(
     uint64_t, rounds, 0,

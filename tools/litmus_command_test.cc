@@ -14,7 +14,7 @@
 #include "conformance/litmus/litmus_timing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 
 namespace twinmmu {

@@ -18,7 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "sim/libcuda/injector.h"
-#include "sim/libcuda/report_words.h"
+#include "sim/libcuda/report/report_words.h"
 #include "sim/libcuda/settings.h"
 #include "sim/libcuda/symbols.h"
 #include "tools/child_program.h"

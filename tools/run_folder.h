@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/libcuda/report_reader.h"
+#include "sim/libcuda/report/report_reader.h"
 
 namespace twinmmu {
 

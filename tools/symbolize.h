@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/libcuda/report_reader.h"
+#include "sim/libcuda/report/report_reader.h"
 
 namespace twinmmu {
 

@@ -28,7 +28,7 @@
 #include "conformance/litmus/litmus_counts.h"
 #include "conformance/litmus/litmus_timing.h"
 #include "conformance/runner.h"
-#include "sim/profile_json.h"
+#include "sim/profile/profile_json.h"
 #include "sim/simulator.h"
 #include "tools/command_line.h"
 #include "tools/compare_command.h"
@@ -53,7 +53,7 @@ ABSL_FLAG(
     "wrong it can put GPUs out of service for everybody who shares the machine");
 ABSL_FLAG(std::string, profile, "",
           "the simulated machine: the name of a profile, or a file that ends in .json "
-          "(sim/profile_json.h); default: reference");
+          "(sim/profile/profile_json.h); default: reference");
 ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile says");
 ABSL_FLAG(std::string, stream_policy, "",
           "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: as "

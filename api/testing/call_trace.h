@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "api/testing/driver_call.h"
+#include "api/driver_call.h"
 
 namespace twinmmu {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "api/driver_call.h"
 #include "api/executor.h"
 #include "api/multicast.h"
 #include "api/sparse_arrays.h"
-#include "api/testing/driver_call.h"
 #include "api/vmm.h"
 
 namespace twinmmu::testing_internal {

@@ -28,8 +28,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "api/driver_call.h"
 #include "api/driver_error.h"
-#include "api/testing/driver_call.h"
 
 namespace twinmmu {
 

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "api/executor.h"
-#include "gmock/gmock.h"
+#include "api/testing/mock_call.h"
 
 namespace twinmmu {
 
@@ -33,51 +33,9 @@ class MockExecutor : public Executor {
   // nobody, as in the beginning.
   void DelegateTo(Executor* target) { target_ = target; }
 
-  MOCK_METHOD(absl::Status, CopyHostToDevice,
-              (DeviceOrdinal device, DeviceAddress destination, const void* source, Bytes size),
-              (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToHost,
-              (DeviceOrdinal device, void* destination, DeviceAddress source, Bytes size),
-              (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToDevice,
-              (DeviceOrdinal device, DeviceAddress destination, DeviceAddress source, Bytes size),
-              (override));
-  MOCK_METHOD(absl::Status, Fill,
-              (DeviceOrdinal device, DeviceAddress destination, const FillPattern& pattern,
-               uint64_t count),
-              (override));
-  MOCK_METHOD(absl::Status, CopyHostToDevice,
-              (Stream stream, DeviceAddress destination, const void* source, Bytes size),
-              (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToHost,
-              (Stream stream, void* destination, DeviceAddress source, Bytes size), (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToDevice,
-              (Stream stream, DeviceAddress destination, DeviceAddress source, Bytes size),
-              (override));
-  MOCK_METHOD(absl::Status, Fill,
-              (Stream stream, DeviceAddress destination, const FillPattern& pattern,
-               uint64_t count),
-              (override));
-  MOCK_METHOD(absl::StatusOr<Stream>, CreateStream, (DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::Status, DestroyStream, (Stream stream), (override));
-  MOCK_METHOD(absl::StatusOr<bool>, QueryStream, (Stream stream), (override));
-  MOCK_METHOD(absl::Status, SynchronizeStream, (Stream stream), (override));
-  MOCK_METHOD(absl::StatusOr<Event>, CreateEvent, (DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::Status, DestroyEvent, (Event event), (override));
-  MOCK_METHOD(absl::Status, RecordEvent, (Event event, Stream stream), (override));
-  MOCK_METHOD(absl::Status, WaitEvent, (Stream stream, Event event), (override));
-  MOCK_METHOD(absl::StatusOr<bool>, QueryEvent, (Event event), (override));
-  MOCK_METHOD(absl::Status, SynchronizeEvent, (Event event), (override));
-  MOCK_METHOD(absl::Status, SynchronizeDevice, (DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::StatusOr<Module>, LoadModule, (DeviceOrdinal device, absl::string_view ptx),
-              (override));
-  MOCK_METHOD(absl::Status, UnloadModule, (Module module), (override));
-  MOCK_METHOD(absl::StatusOr<Kernel>, GetKernel, (Module module, absl::string_view name),
-              (override));
-  MOCK_METHOD(absl::Status, Launch,
-              (Stream stream, Kernel kernel, const LaunchConfig& config,
-               absl::Span<const void* const> arguments),
-              (override));
+  // GoogleMock tells methods of one name apart by their lines.
+  TWINMMU_EXECUTOR_DEVICE_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_MOCK, )
 
  private:
   void AnswerCopies();

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/multicast.h"
-#include "gmock/gmock.h"
+#include "api/testing/mock_call.h"
 
 namespace twinmmu {
 
@@ -27,24 +27,8 @@ class MockMulticast : public Multicast {
   // nobody, as in the beginning.
   void DelegateTo(Multicast* target) { target_ = target; }
 
-  using Multicast::BindAddress;
-  using Multicast::BindMemory;
-
-  MOCK_METHOD(absl::StatusOr<Bytes>, GetGranularity,
-              (const MulticastProperties& properties, Granularity option), (override));
-  MOCK_METHOD(absl::StatusOr<AllocationHandle>, Create, (const MulticastProperties& properties),
-              (override));
-  MOCK_METHOD(absl::Status, AddDevice, (AllocationHandle object, DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::Status, BindMemory,
-              (AllocationHandle object, Bytes offset, AllocationHandle memory, Bytes memory_offset,
-               Bytes size, uint64_t flags),
-              (override));
-  MOCK_METHOD(absl::Status, BindAddress,
-              (AllocationHandle object, Bytes offset, const AddressRange& range, uint64_t flags),
-              (override));
-  MOCK_METHOD(absl::Status, Unbind,
-              (AllocationHandle object, DeviceOrdinal device, Bytes offset, Bytes size),
-              (override));
+  TWINMMU_MULTICAST_CALLS(TWINMMU_SHORT_FORMS, Multicast)
+  TWINMMU_MULTICAST_CALLS(TWINMMU_MOCK, )
 
  private:
   Multicast* target_ = nullptr;

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/sparse_arrays.h"
-#include "gmock/gmock.h"
+#include "api/testing/mock_call.h"
 
 namespace twinmmu {
 
@@ -28,28 +28,7 @@ class MockSparseArrays : public SparseArrays {
   // nobody, as in the beginning.
   void DelegateTo(SparseArrays* target) { target_ = target; }
 
-  MOCK_METHOD(absl::StatusOr<Array>, CreateArray,
-              (DeviceOrdinal device, const ArrayDescriptor& descriptor), (override));
-  MOCK_METHOD(absl::Status, DestroyArray, (Array array), (override));
-  MOCK_METHOD(absl::StatusOr<MipmappedArray>, CreateMipmappedArray,
-              (DeviceOrdinal device, const ArrayDescriptor& descriptor, uint32_t levels),
-              (override));
-  MOCK_METHOD(absl::Status, DestroyMipmappedArray, (MipmappedArray mipmap), (override));
-  MOCK_METHOD(absl::StatusOr<Array>, GetLevel, (MipmappedArray mipmap, uint32_t level), (override));
-  MOCK_METHOD(absl::StatusOr<SparseProperties>, GetArraySparseProperties, (Array array),
-              (override));
-  MOCK_METHOD(absl::StatusOr<SparseProperties>, GetMipmappedArraySparseProperties,
-              (MipmappedArray mipmap), (override));
-  MOCK_METHOD(absl::Status, MapTiles, (Stream stream, absl::Span<const TileOperation> operations),
-              (override));
-  MOCK_METHOD(absl::Status, CopyHostToArray,
-              (Stream stream, Array array, const ArrayExtent& offset, const ArrayExtent& extent,
-               const void* source),
-              (override));
-  MOCK_METHOD(absl::Status, CopyArrayToHost,
-              (Stream stream, void* destination, Array array, const ArrayExtent& offset,
-               const ArrayExtent& extent),
-              (override));
+  TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_MOCK, )
 
  private:
   SparseArrays* target_ = nullptr;

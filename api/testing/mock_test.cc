@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/every_call.h"
 #include "api/testing/matchers.h"
+#include "api/testing/mock_call.h"
 #include "api/testing/mock_executor.h"
 #include "api/testing/mock_multicast.h"
 #include "api/testing/mock_sparse_arrays.h"
@@ -17,7 +18,6 @@ namespace twinmmu {
 namespace {
 
 using ::testing::_;
-using ::testing::An;
 using ::testing::HasSubstr;
 using ::testing::NiceMock;
 using ::testing::Return;
@@ -59,13 +59,15 @@ TEST(MockTest, AnExpectationWithoutAnActionIsNoAnswer) {
   EXPECT_THAT(vmm.Release(AllocationHandle(1)), StatusIs(absl::StatusCode::kUnimplemented));
 }
 
+#define TWINMMU_EXPECT(context, id, result, method, ...) \
+  EXPECT_CALL(target, TWINMMU_ANY(method, __VA_ARGS__)).Times(1);
+
 // With DelegateTo, each call reaches the call of the same name, and its answer comes back.
 TEST(MockTest, DelegatesEveryCall) {
   NiceMock<MockVmm> target;
   NiceMock<MockVmm> vmm;
   vmm.DelegateTo(&target);
-#define TWINMMU_VMM_CALL(method, name) EXPECT_CALL(target, method).Times(1);
-#include "api/testing/driver_calls.inc"
+  TWINMMU_VMM_CALLS(TWINMMU_EXPECT, )
   MakeEveryCall(vmm);
 }
 
@@ -74,29 +76,7 @@ TEST(MockTest, DelegatesEveryCallOfAnExecutor) {
   NiceMock<MockExecutor> target;
   NiceMock<MockExecutor> executor;
   executor.DelegateTo(&target);
-  EXPECT_CALL(target, CopyHostToDevice(An<DeviceOrdinal>(), _, _, _));
-  EXPECT_CALL(target, CopyHostToDevice(An<Stream>(), _, _, _));
-  EXPECT_CALL(target, CopyDeviceToHost(An<DeviceOrdinal>(), _, _, _));
-  EXPECT_CALL(target, CopyDeviceToHost(An<Stream>(), _, _, _));
-  EXPECT_CALL(target, CopyDeviceToDevice(An<DeviceOrdinal>(), _, _, _));
-  EXPECT_CALL(target, CopyDeviceToDevice(An<Stream>(), _, _, _));
-  EXPECT_CALL(target, Fill(An<DeviceOrdinal>(), _, _, _));
-  EXPECT_CALL(target, Fill(An<Stream>(), _, _, _));
-  EXPECT_CALL(target, CreateStream);
-  EXPECT_CALL(target, DestroyStream);
-  EXPECT_CALL(target, QueryStream);
-  EXPECT_CALL(target, SynchronizeStream);
-  EXPECT_CALL(target, CreateEvent);
-  EXPECT_CALL(target, DestroyEvent);
-  EXPECT_CALL(target, RecordEvent);
-  EXPECT_CALL(target, WaitEvent);
-  EXPECT_CALL(target, QueryEvent);
-  EXPECT_CALL(target, SynchronizeEvent);
-  EXPECT_CALL(target, SynchronizeDevice);
-  EXPECT_CALL(target, LoadModule);
-  EXPECT_CALL(target, UnloadModule);
-  EXPECT_CALL(target, GetKernel);
-  EXPECT_CALL(target, Launch);
+  TWINMMU_EXECUTOR_CALLS(TWINMMU_EXPECT, )
   MakeEveryCall(executor);
 }
 
@@ -104,8 +84,7 @@ TEST(MockTest, DelegatesEveryCallOfMulticast) {
   NiceMock<MockMulticast> target;
   NiceMock<MockMulticast> multicast;
   multicast.DelegateTo(&target);
-#define TWINMMU_MULTICAST_CALL(method, name) EXPECT_CALL(target, method).Times(1);
-#include "api/testing/driver_calls.inc"
+  TWINMMU_MULTICAST_CALLS(TWINMMU_EXPECT, )
   MakeEveryCall(multicast);
 }
 
@@ -113,8 +92,7 @@ TEST(MockTest, DelegatesEveryCallOfSparseArrays) {
   NiceMock<MockSparseArrays> target;
   NiceMock<MockSparseArrays> arrays;
   arrays.DelegateTo(&target);
-#define TWINMMU_SPARSE_ARRAYS_CALL(method, name) EXPECT_CALL(target, method).Times(1);
-#include "api/testing/driver_calls.inc"
+  TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_EXPECT, )
   MakeEveryCall(arrays);
 }
 

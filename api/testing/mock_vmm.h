@@ -21,8 +21,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "api/testing/mock_call.h"
 #include "api/vmm.h"
-#include "gmock/gmock.h"
 
 namespace twinmmu {
 
@@ -37,52 +37,8 @@ class MockVmm : public Vmm {
   // nobody, as in the beginning.
   void DelegateTo(Vmm* target) { target_ = target; }
 
-  using Vmm::AddressReserve;
-  using Vmm::Create;
-  using Vmm::ExportShareableHandle;
-  using Vmm::Map;
-
-  MOCK_METHOD(absl::StatusOr<int>, GetDriverVersion, (), (override));
-  MOCK_METHOD(absl::StatusOr<int>, GetDeviceCount, (), (override));
-  MOCK_METHOD(absl::StatusOr<std::string>, GetDeviceName, (DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::StatusOr<int>, GetDeviceAttribute,
-              (DeviceAttribute attribute, DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::StatusOr<bool>, CanAccessPeer, (DeviceOrdinal device, DeviceOrdinal peer),
-              (override));
-  MOCK_METHOD(absl::StatusOr<MemoryInfo>, GetMemoryInfo, (DeviceOrdinal device), (override));
-  MOCK_METHOD(absl::StatusOr<AddressRange>, AddressReserve,
-              (Bytes size, const ReserveOptions& options), (override));
-  MOCK_METHOD(absl::Status, AddressFree, (const AddressRange& range), (override));
-  MOCK_METHOD(absl::StatusOr<Bytes>, GetAllocationGranularity,
-              (const AllocationProperties& properties, Granularity option), (override));
-  MOCK_METHOD(absl::StatusOr<AllocationHandle>, Create,
-              (Bytes size, const AllocationProperties& properties, uint64_t flags), (override));
-  MOCK_METHOD(absl::Status, Release, (AllocationHandle handle), (override));
-  MOCK_METHOD(absl::StatusOr<AllocationHandle>, RetainAllocationHandle, (DeviceAddress address),
-              (override));
-  MOCK_METHOD(absl::StatusOr<AllocationProperties>, GetAllocationProperties,
-              (AllocationHandle handle), (override));
-  MOCK_METHOD(absl::Status, Map,
-              (const AddressRange& range, AllocationHandle handle, Bytes offset, uint64_t flags),
-              (override));
-  MOCK_METHOD(absl::Status, Unmap, (const AddressRange& range), (override));
-  MOCK_METHOD(absl::Status, SetAccess,
-              (const AddressRange& range, absl::Span<const AccessGrant> grants), (override));
-  MOCK_METHOD(absl::StatusOr<Access>, GetAccess, (const Location& location, DeviceAddress address),
-              (override));
-  MOCK_METHOD(absl::StatusOr<ShareableHandle>, ExportShareableHandle,
-              (AllocationHandle handle, HandleType type, uint64_t flags), (override));
-  MOCK_METHOD(absl::StatusOr<AllocationHandle>, ImportShareableHandle,
-              (const ShareableHandle& shareable), (override));
-  MOCK_METHOD(absl::StatusOr<uint64_t>, GetPointerAttribute,
-              (DeviceOrdinal device, PointerAttribute attribute, DeviceAddress address),
-              (override));
-  MOCK_METHOD(absl::StatusOr<AddressRange>, GetAddressRange,
-              (DeviceOrdinal device, DeviceAddress address), (override));
-  MOCK_METHOD(absl::StatusOr<int>, GetHandleForAddressRange,
-              (DeviceOrdinal device, const AddressRange& range, RangeHandleType type,
-               uint64_t flags),
-              (override));
+  TWINMMU_VMM_CALLS(TWINMMU_SHORT_FORMS, Vmm)
+  TWINMMU_VMM_CALLS(TWINMMU_MOCK, )
 
  private:
   Vmm* target_ = nullptr;

@@ -12,7 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "api/executor.h"
+#include "api/multicast.h"
 #include "api/sparse_arrays.h"
 #include "api/testing/call_trace.h"
 #include "api/vmm.h"
@@ -44,6 +47,20 @@ std::string Text(const DeviceObject<Tag>& object) {
 inline std::string Text(const ArrayExtent& extent) {
   return absl::StrCat(extent.x, " x ", extent.y, " x ", extent.z);
 }
+std::string Text(const ReserveOptions& options);
+std::string Text(const FillPattern& pattern);
+std::string Text(const LaunchConfig& config);
+std::string Text(const MulticastProperties& properties);
+std::string Text(const ArrayDescriptor& descriptor);
+std::string Text(absl::Span<const TileOperation> operations);
+inline std::string Text(RangeHandleType type) { return absl::StrCat(static_cast<int>(type)); }
+inline std::string Text(Stream stream) { return Text(stream.value()); }
+// What host memory is at an address that differs from run to run.
+inline std::string Text(const void*) { return "from host"; }
+inline std::string Text(void*) { return "to host"; }
+inline std::string Text(absl::Span<const void* const> arguments) {
+  return absl::StrCat(arguments.size(), arguments.size() == 1 ? " argument" : " arguments");
+}
 inline std::string Text(const SparseProperties& properties) {
   return absl::StrCat("tiles of ", Text(properties.tile), ", mip tail of ",
                       ToString(properties.mip_tail_size), " from level ", properties.mip_tail_level,
@@ -54,14 +71,38 @@ auto Text(const T& value) -> decltype(ToString(value)) {
   return ToString(value);
 }
 
-template <typename... T>
-std::string Arguments(const T&... values) {
-  return absl::StrJoin(std::initializer_list<std::string>{Text(values)...}, ", ");
-}
+// The arguments of a call in their order, but for the stream, which stands last.
+class ArgumentWriter {
+ public:
+  // The names of the parameters tell what a number is.
+  template <typename... T>
+  static std::string Write([[maybe_unused]] std::initializer_list<const char*> names,
+                           const T&... values) {
+    ArgumentWriter writer;
+    [[maybe_unused]] const char* const* name = names.begin();
+    (writer.Put(*name++, values), ...);
+    writer.Add(writer.stream_);
+    return writer.text_;
+  }
 
-inline std::string Offset(Bytes offset) { return absl::StrCat(", offset ", ToString(offset)); }
-// Flags are to be 0; nothing then.
-inline std::string Flags(uint64_t flags) { return flags == 0 ? "" : ", flags " + Text(flags); }
+ private:
+  void Add(absl::string_view text);
+
+  template <typename T>
+  void Put(absl::string_view, const T& value) {
+    Add(Text(value));
+  }
+  void Put(absl::string_view, Stream value) { stream_ = "stream " + Text(value); }
+  void Put(absl::string_view name, Bytes value);
+  void Put(absl::string_view name, uint64_t value);
+  void Put(absl::string_view name, uint32_t value);
+  void Put(absl::string_view name, absl::string_view value);
+  void Put(absl::string_view name, const ArrayExtent& value);
+
+  std::string text_;
+  std::string stream_;
+  ArrayExtent offset_;
+};
 
 // A call that has returned `status`, or a result.
 inline TracedCall Traced(DriverCall kind, std::string arguments, const absl::Status& status) {

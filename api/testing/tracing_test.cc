@@ -1,5 +1,7 @@
 // A trace has every call with its arguments and its result, in words.
 
+#include "api/testing/tracing.h"
+
 #include <sstream>
 #include <string>
 #include <thread>
@@ -9,12 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/every_call.h"
 #include "api/testing/matchers.h"
+#include "api/testing/mock_executor.h"
 #include "api/testing/mock_multicast.h"
 #include "api/testing/mock_sparse_arrays.h"
 #include "api/testing/mock_vmm.h"
-#include "api/testing/tracing_multicast.h"
-#include "api/testing/tracing_sparse_arrays.h"
-#include "api/testing/tracing_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -71,6 +71,9 @@ void ExpectTraced(const CallTrace& trace, const std::vector<MadeCall>& all, cons
 
 TEST_F(TracingTest, PassesEveryCallOnAndCountsIt) {
   ExpectTraced(vmm(), MakeEveryCall(vmm()), "MockVmm");
+  NiceMock<MockExecutor> target_executor;
+  TracingExecutor executor(&target_executor);
+  ExpectTraced(executor, MakeEveryCall(executor), "MockExecutor");
   NiceMock<MockMulticast> target_multicast;
   TracingMulticast multicast(&target_multicast);
   ExpectTraced(multicast, MakeEveryCall(multicast), "MockMulticast");
@@ -172,7 +175,8 @@ TEST_F(TracingTest, WritesWhichTilesAreMapped) {
             "0x55d0 + 64 KiB; unmap 128 KiB at 0 B of the mip tail, layer 0 of 0x6, device mask "
             "0x2}, stream 0x3) = OK");
   (void)arrays.CopyHostToArray(stream, array, {1, 2, 0}, {3, 1, 1}, nullptr);
-  EXPECT_THAT(line(), StartsWith("cuMemcpy3DAsync(host to 0x5, 3 x 1 x 1 at 1, 2, 0, stream 0x3)"));
+  EXPECT_THAT(line(),
+              StartsWith("cuMemcpy3DAsync(0x5, 3 x 1 x 1 at 1, 2, 0, from host, stream 0x3)"));
 }
 
 TEST_F(TracingTest, WritesWhatIsBound) {
@@ -186,6 +190,24 @@ TEST_F(TracingTest, WritesWhatIsBound) {
   EXPECT_THAT(text.str(),
               StartsWith("cuMulticastCreate(4 MiB of 2 devices, fabric, flags 0x1) = 0x55d0\n"
                          "cuMulticastBindMem(0x55d0, offset 2 MiB, 0x7, offset 0 B, 4 MiB) = "));
+}
+
+TEST_F(TracingTest, WritesWhatIsCopiedAndLaunched) {
+  NiceMock<MockExecutor> target;
+  TracingExecutor executor(&target);
+  const auto line = [&] {
+    std::ostringstream text;
+    text << executor.calls().back();
+    return text.str();
+  };
+  (void)executor.CopyHostToDevice(kDevice0, kRange.base, nullptr, KiB(1));
+  EXPECT_THAT(line(), StartsWith("cuMemcpyHtoD(device 0, 0x7f0000200000, from host, 1 KiB) = "));
+  const Stream stream(kDevice0, 3);
+  (void)executor.Fill(stream, kRange.base, {7, Bytes(4)}, 16);
+  EXPECT_THAT(line(), StartsWith("cuMemsetAsync(0x7f0000200000, 0x7 of 4 B, 16, stream 0x3) = "));
+  (void)executor.Launch(stream, Kernel(kDevice0, 9), {{1, 2, 3}, {4, 5, 6}, 7}, {});
+  EXPECT_THAT(line(), StartsWith("cuLaunchKernel(0x9, grid 1 x 2 x 3, block 4 x 5 x 6, 7 B shared, "
+                                 "0 arguments, stream 0x3) = "));
 }
 
 // The driver's code where there is one, else the whole status.

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "api/allocators/owners.h"
-#include "api/testing/driver_call.h"
-#include "api/testing/fault_injecting_vmm.h"
+#include "api/driver_call.h"
+#include "api/testing/fault_injecting.h"
 #include "api/testing/fault_plan.h"
-#include "api/testing/tracing_vmm.h"
+#include "api/testing/tracing.h"
 #include "conformance/allocators/fixture.h"
 
 namespace twinmmu::conformance {

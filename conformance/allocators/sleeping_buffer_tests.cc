@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/allocators/sleeping_buffer.h"
-#include "api/testing/fault_injecting_executor.h"
+#include "api/testing/fault_injecting.h"
 #include "api/testing/forwarding.h"
 #include "api/testing/matchers.h"
 #include "conformance/allocators/buffer_fixture.h"

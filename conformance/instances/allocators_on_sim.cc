@@ -9,7 +9,7 @@
 #include "conformance/allocators/implementations.h"
 #include "conformance/instances/cuda_on_sim_target.h"
 #include "conformance/instances/sim_target.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 
 namespace twinmmu::conformance {

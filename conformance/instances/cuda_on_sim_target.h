@@ -6,7 +6,7 @@
 #include <string>
 
 #include "conformance/framework/target.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::conformance {
 

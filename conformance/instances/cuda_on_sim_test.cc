@@ -5,7 +5,7 @@
 
 #include "conformance/instances/cuda_on_sim_target.h"
 #include "conformance/runner.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 int main(int argc, char** argv) {
   const char* const runfiles = std::getenv("TEST_SRCDIR");

@@ -7,14 +7,13 @@
 #include <thread>
 #include <vector>
 
-#include "api/testing/driver_call.h"
+#include "api/driver_call.h"
 #include "api/testing/every_call.h"
-#include "api/testing/fault_injecting_executor.h"
-#include "api/testing/fault_injecting_vmm.h"
+#include "api/testing/fault_injecting.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 
 namespace twinmmu {

@@ -9,7 +9,7 @@
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 
 namespace twinmmu {

@@ -7,7 +7,7 @@
 
 #include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 int main(int argc, char** argv) {
   std::vector<twinmmu::conformance::TargetFactory> targets;

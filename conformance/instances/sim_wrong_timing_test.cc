@@ -10,7 +10,7 @@
 #include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::conformance {
 namespace {

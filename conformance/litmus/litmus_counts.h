@@ -7,7 +7,7 @@
 #include <map>
 
 #include "conformance/litmus/litmus_timing.h"
-#include "sim/coherence/enumerate.h"
+#include "sim/coherence/litmus/enumerate.h"
 
 namespace twinmmu {
 

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "api/driver.h"
 #include "conformance/litmus/litmus_counts.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 
 namespace twinmmu {
 

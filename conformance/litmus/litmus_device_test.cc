@@ -17,9 +17,9 @@
 #include "conformance/litmus/litmus_timing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/coherence/enumerate.h"
-#include "sim/coherence/litmus.h"
-#include "sim/profile.h"
+#include "sim/coherence/litmus/enumerate.h"
+#include "sim/coherence/litmus/litmus.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 
 namespace twinmmu {

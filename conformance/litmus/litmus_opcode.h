@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/coherence/program.h"
+#include "sim/coherence/model/litmus_program.h"
 
 namespace twinmmu {
 

@@ -7,7 +7,7 @@
 #include "conformance/litmus/litmus_thread_kernel.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 
 namespace twinmmu {
 namespace {

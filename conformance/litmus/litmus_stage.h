@@ -17,7 +17,7 @@
 #include "api/multicast.h"
 #include "api/vmm.h"
 #include "conformance/litmus/litmus_memory.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 
 namespace twinmmu {
 

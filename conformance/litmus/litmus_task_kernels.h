@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "conformance/litmus/litmus_timing.h"
-#include "sim/coherence/litmus.h"
+#include "sim/coherence/litmus/litmus.h"
 
 namespace twinmmu {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
-#include "sim/ptx/float_math.h"
+#include "sim/ptx/operations/float_math.h"
 
 namespace twinmmu::conformance {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
-#include "sim/ptx/type.h"
+#include "sim/ptx/text/type.h"
 
 namespace twinmmu::conformance {
 

@@ -10,8 +10,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "sim/ptx/operation.h"
-#include "sim/ptx/run_operation.h"
+#include "sim/ptx/operations/operation.h"
+#include "sim/ptx/operations/run_operation.h"
 
 namespace twinmmu::conformance {
 

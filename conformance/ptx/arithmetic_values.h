@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/ptx/type.h"
+#include "sim/ptx/text/type.h"
 
 namespace twinmmu::conformance {
 

@@ -25,8 +25,11 @@ def simulated_library(version, folder = ""):
         name = name + "_version",
         srcs = ["library_version.cc"],
         local_defines = ["TWINMMU_LIBRARY_VERSION=%d" % version],
-        visibility = ["//conformance/instances:__subpackages__"],
-        deps = [":calls"],
+        visibility = [
+            "//conformance/instances:__subpackages__",
+            "//sim/libcuda:__subpackages__",
+        ],
+        deps = ["//sim/libcuda/calls"],
         alwayslink = True,
     )
     native.cc_binary(
@@ -43,7 +46,7 @@ def simulated_library(version, folder = ""):
         linkshared = True,
         visibility = ["//visibility:public"],
         deps = [
-            ":calls",
+            "//sim/libcuda/calls",
             ":%s_version" % name,
             "@com_google_absl//absl/base:core_headers",
             "@com_google_absl//absl/container:flat_hash_map",

@@ -15,7 +15,7 @@
 #include "sim/libcuda/exported_descriptors.h"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/modules.h"
-#include "sim/libcuda/report.h"
+#include "sim/libcuda/report/report.h"
 #include "sim/libcuda/settings.h"
 #include "sim/libcuda/streams.h"
 #include "sim/simulator.h"

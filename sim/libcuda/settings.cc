@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "api/address.h"
-#include "sim/profile_json.h"
+#include "sim/profile/profile_json.h"
 
 namespace twinmmu::libcuda {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/driver_error.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::libcuda {
 

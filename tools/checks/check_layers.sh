@@ -59,6 +59,7 @@ function check_include(path, quoted) {
     if (path !~ allowed)
       violation(layer "/ includes \"" path "\": it may include " allowed_words \
                 " only. Depend on an interface of a lower layer, or move this file up.")
+    else check_room(path)
   } else if (path ~ /(^|\/)(cuda[A-Za-z_]*|nvrtc|driver_types)\.h$/) {
     if (file !~ /^third_party\/cuda_abi\/(cuda_h_test|cuda_header_facts)\.cc$/ &&
         !(file ~ /^tools\/(examples|testdata)\// && path == "cuda.h"))
@@ -68,6 +69,32 @@ function check_include(path, quoted) {
   } else if (quoted && (path !~ /\// || path ~ /^\.\.?\//)) {
     violation("relative include \"" path "\". Write the path from the root of the repository.")
   }
+}
+
+# The rooms of the simulator, each above those before it. What is in none of them (the simulator
+# itself, libcuda/, testing/, tests/) is above all.
+BEGIN {
+  rooms = split("base coherence/model coherence/monitor profile host memory mmu ptx/text " \
+                "ptx/operations ptx/program ptx/run ptx/decode streams machine diagnostics " \
+                "calls/multicast calls/vmm calls/executor calls/linear calls/arrays", room)
+}
+
+# The number of the room that a file of sim/ is in; 0: none. Litmus tests run on the monitor alone.
+function room_of(path, i) {
+  for (i = 1; i <= rooms; ++i)
+    if (index(path, "sim/" room[i] "/") == 1) return i
+  return index(path, "sim/coherence/litmus/") == 1 ? 3 : 0
+}
+# Tests and benchmarks may use the machine that they need.
+function is_test(path) { return path ~ /(_test|_benchmark|_fuzzer)\.cc$|_testing\.(h|cc)$/ }
+
+function check_room(path, from, to) {
+  if (file !~ /^sim\// || path !~ /^sim\// || is_test(file)) return
+  from = room_of(file)
+  to = room_of(path)
+  if (from != 0 && (to == 0 || to > from))
+    violation("room sim/" room[from] "/ includes \"" path "\": it may include the rooms before it" \
+              " only, in the order of sim/README.md. Move what both need down, or this file up.")
 }
 
 {

@@ -59,6 +59,21 @@ allowed tools/examples/x.c '<cuda.h>'
 allowed tools/testdata/x.c '<cuda.h>'
 allowed tools/example_workspace/x.cc '"x.h"'
 
+allowed sim/mmu/x.cc '"sim/memory/x.h"'
+allowed sim/mmu/x.cc '"sim/mmu/y.h"'
+allowed sim/mmu/x_test.cc '"sim/calls/vmm/x.h"'
+allowed sim/testing/x.h '"sim/simulator.h"'
+allowed sim/simulator.cc '"sim/calls/vmm/x.h"'
+allowed sim/libcuda/x.cc '"sim/simulator.h"'
+allowed sim/coherence/litmus/x.cc '"sim/coherence/monitor/x.h"'
+
+caught sim/memory/x.cc '"sim/mmu/x.h"' 'room sim/memory/ includes "sim/mmu/x.h"'
+caught sim/mmu/x.h '"sim/streams/x.h"' 'room sim/mmu/ includes'
+caught sim/ptx/run/x.cc '"sim/ptx/decode/x.h"' 'room sim/ptx/run/ includes'
+caught sim/base/x.h '"sim/simulator.h"' 'room sim/base/ includes'
+caught sim/calls/arrays/x.cc '"sim/libcuda/x.h"' 'room sim/calls/arrays/ includes'
+caught sim/coherence/model/x.cc '"sim/coherence/litmus/x.h"' 'room sim/coherence/model/ includes'
+
 for folder in backend sim conformance kernels; do
   caught api/x.h "\"$folder/x.h\"" 'may include api/ only'
 done

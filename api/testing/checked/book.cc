@@ -12,14 +12,15 @@ namespace {
 // More would not be read.
 constexpr size_t kMostEntries = 16;
 
-bool NamesHandle(CallName name) {
-  return name == CallName::kCreate || name == CallName::kRelease || name == CallName::kRetain ||
-         name == CallName::kMap || name == CallName::kExport || name == CallName::kImport;
+bool NamesHandle(DriverCall name) {
+  return name == DriverCall::kCreate || name == DriverCall::kRelease ||
+         name == DriverCall::kRetainAllocationHandle || name == DriverCall::kMap ||
+         name == DriverCall::kExportShareableHandle || name == DriverCall::kImportShareableHandle;
 }
 
-CallName MakerOf(const TrackedAllocation& allocation) {
-  if (allocation.imported) return CallName::kImport;
-  return allocation.size.has_value() ? CallName::kCreate : CallName::kRetain;
+DriverCall MakerOf(const TrackedAllocation& allocation) {
+  if (allocation.imported) return DriverCall::kImportShareableHandle;
+  return allocation.size.has_value() ? DriverCall::kCreate : DriverCall::kRetainAllocationHandle;
 }
 
 // The sentences of the calls that satisfy `wanted`, newest first.
@@ -75,8 +76,8 @@ void AddDescriptors(const Book& book, std::vector<Diagnostic>& leaks) {
     }
   }
   for (const TrackedDescriptor& exported : open) {
-    leaks.push_back(
-        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(CallName::kExport), exported.made_by));
+    leaks.push_back(LeakOf(DiagnosticKind::kLeakedDescriptor,
+                           NameOf(DriverCall::kExportShareableHandle), exported.made_by));
     const TrackedAllocation& allocation = *exported.allocation;
     if (!allocation.size.has_value()) continue;
     leaks.back().message =
@@ -93,12 +94,12 @@ std::vector<HistoryEntry> HistoryOf(const Book& book, DeviceAddress address) {
   const TrackedReservation* const reserved = book.state.ReservationAt(address);
   if (mapping != nullptr) {
     AddIfForgotten(entries, mapping->made_by,
-                   words::Sentence(NameOf(CallName::kMap), words::Mapped(mapping->range)));
+                   words::Sentence(NameOf(DriverCall::kMap), words::Mapped(mapping->range)));
   }
   if (reserved != nullptr) {
     AddIfForgotten(
         entries, reserved->made_by,
-        words::Sentence(NameOf(CallName::kAddressReserve), words::Reserved(reserved->range)));
+        words::Sentence(NameOf(DriverCall::kAddressReserve), words::Reserved(reserved->range)));
   }
   std::reverse(entries.begin(), entries.end());
   return entries;
@@ -116,15 +117,15 @@ std::vector<HistoryEntry> HistoryOf(const Book& book, AllocationHandle handle) {
   return entries;
 }
 
-uint64_t NewestAt(const Book& book, CallName name, DeviceAddress address) {
+uint64_t NewestAt(const Book& book, DriverCall name, DeviceAddress address) {
   return Newest(
       book,
       [&](const PastCall& call) {
         return call.name == name && call.range.contains(address) &&
-               (name != CallName::kUnmap || call.found);
+               (name != DriverCall::kUnmap || call.found);
       },
       [&](const PastCall& call) {
-        return call.name == CallName::kAddressReserve && call.range.contains(address);
+        return call.name == DriverCall::kAddressReserve && call.range.contains(address);
       });
 }
 
@@ -132,7 +133,7 @@ uint64_t NewestRelease(const Book& book, AllocationHandle handle) {
   return Newest(
       book,
       [&](const PastCall& call) {
-        return call.name == CallName::kRelease && call.handle == handle;
+        return call.name == DriverCall::kRelease && call.handle == handle;
       },
       [](const PastCall&) { return false; });
 }
@@ -141,13 +142,13 @@ std::vector<Diagnostic> LeaksOf(const Book& book) {
   std::vector<Diagnostic> leaks;
   for (const auto& [base, mapping] : book.state.mappings()) {
     leaks.push_back(
-        LeakOf(DiagnosticKind::kLeakedMapping, NameOf(CallName::kMap), mapping.made_by));
+        LeakOf(DiagnosticKind::kLeakedMapping, NameOf(DriverCall::kMap), mapping.made_by));
     leaks.back().range = mapping.range;
     leaks.back().handle = mapping.allocation->handle;
     leaks.back().history = HistoryOf(book, base);
   }
   for (const auto& [base, reservation] : book.state.reservations()) {
-    leaks.push_back(LeakOf(DiagnosticKind::kLeakedReservation, NameOf(CallName::kAddressReserve),
+    leaks.push_back(LeakOf(DiagnosticKind::kLeakedReservation, NameOf(DriverCall::kAddressReserve),
                            reservation.made_by));
     leaks.back().range = reservation.range;
     leaks.back().history = HistoryOf(book, base);

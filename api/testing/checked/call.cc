@@ -2,7 +2,7 @@
 
 namespace twinmmu::checked {
 
-CheckedCall::CheckedCall(Book* book, CallName name, const AddressRange& range,
+CheckedCall::CheckedCall(Book* book, DriverCall name, const AddressRange& range,
                          AllocationHandle handle)
     : book_(*book) {
   past_.name = name;

@@ -20,7 +20,7 @@ namespace twinmmu::checked {
 // when it ends, without a lock: it must end after the lock that it is used under.
 class CheckedCall {
  public:
-  CheckedCall(Book* book, CallName name, const AddressRange& range = AddressRange(),
+  CheckedCall(Book* book, DriverCall name, const AddressRange& range = AddressRange(),
               AllocationHandle handle = AllocationHandle());
   ~CheckedCall();
   CheckedCall(const CheckedCall&) = delete;

@@ -44,7 +44,7 @@ Findings FindingsOfUse(const Book& book, AllocationHandle handle) {
 
 Misuse WhyNotUnmapped(const Book& book, const AddressRange& range, DeviceAddress hole) {
   if (book.state.FirstMapping(range) != nullptr) return {Kind::kUnmapOverHoles, hole};
-  const uint64_t unmapped_by = NewestAt(book, CallName::kUnmap, hole);
+  const uint64_t unmapped_by = NewestAt(book, DriverCall::kUnmap, hole);
   return {unmapped_by == 0 ? Kind::kUnmapOfNothing : Kind::kDoubleUnmap, hole, std::nullopt,
           std::nullopt, unmapped_by};
 }
@@ -142,7 +142,7 @@ bool AreUndefined(const Findings& findings) {
 Findings FindingsOfFree(const Book& book, const AddressRange& range) {
   const TrackedReservation* const reservation = book.state.ReservationAt(range.base);
   if (reservation == nullptr) {
-    const uint64_t freed_by = NewestAt(book, CallName::kAddressFree, range.base);
+    const uint64_t freed_by = NewestAt(book, DriverCall::kAddressFree, range.base);
     return {FindingOf(book,
                       {freed_by == 0 ? Kind::kFreeOfUnreserved : Kind::kDoubleFree, range.base,
                        std::nullopt, std::nullopt, freed_by},

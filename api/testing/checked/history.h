@@ -12,30 +12,15 @@
 
 #include "api/address.h"
 #include "api/allocation.h"
+#include "api/driver_call.h"
 
 namespace twinmmu::checked {
 
-// The calls that can have numbers.
-enum class CallName {
-  kAddressReserve,
-  kAddressFree,
-  kCreate,
-  kRelease,
-  kRetain,
-  kGetProperties,
-  kMap,
-  kUnmap,
-  kSetAccess,
-  kGetAccess,
-  kGetAddressRange,
-  kExport,
-  kImport,
-};
-const char* NameOf(CallName name);  // the driver's: "cuMemMap"
+const char* NameOf(DriverCall call);  // the driver's: "cuMemMap"
 
 // What became of a call.
 struct PastCall {
-  CallName name = CallName::kMap;
+  DriverCall name = DriverCall::kMap;
   uint64_t number = 0;
   bool refused = false;
   AddressRange range;

@@ -16,7 +16,6 @@
 namespace twinmmu {
 
 using checked::Book;
-using checked::CallName;
 using checked::CheckedCall;
 using checked::Finding;
 using checked::Findings;
@@ -65,7 +64,7 @@ bool NameNoDevice(Vmm& vmm, absl::Span<const AccessGrant> grants) {
 absl::Status CheckedVmm::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
                              uint64_t flags) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kMap, range, handle);
+  CheckedCall call(&book, DriverCall::kMap, range, handle);
   std::unique_lock lock(book.mutex);
   Findings findings = FindingsOfMap(book, range, handle, offset, flags);
   if (parts_->options.refuse_undefined && AreUndefined(findings)) {
@@ -100,7 +99,7 @@ absl::Status CheckedVmm::Map(const AddressRange& range, AllocationHandle handle,
 
 absl::Status CheckedVmm::Unmap(const AddressRange& range) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kUnmap, range);
+  CheckedCall call(&book, DriverCall::kUnmap, range);
   const AddressRange gone = checked::TakenByUnmap(range);
   std::unique_lock lock(book.mutex);
   const Findings findings = FindingsOfUnmap(book, range);
@@ -125,7 +124,7 @@ absl::Status CheckedVmm::Unmap(const AddressRange& range) {
 absl::Status CheckedVmm::SetAccess(const AddressRange& range,
                                    absl::Span<const AccessGrant> grants) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kSetAccess, range);
+  CheckedCall call(&book, DriverCall::kSetAccess, range);
   std::unique_lock lock(book.mutex);
   Findings findings = FindingsOfSetAccess(book, range, grants);
   lock.unlock();
@@ -165,7 +164,7 @@ absl::StatusOr<Access> CheckedVmm::GetAccess(const Location& location, DeviceAdd
   const absl::StatusOr<Access> access = ForwardingVmm::GetAccess(location, address);
   if (!access.ok() || location.type != LocationType::kHost) return access;
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kGetAccess, AddressRange{address, Bytes(1), Bytes(0)});
+  CheckedCall call(&book, DriverCall::kGetAccess, AddressRange{address, Bytes(1), Bytes(0)});
   const std::lock_guard lock(book.mutex);
   const Findings findings = FindingsOfHostAccess(book, address, *access);
   if (findings.empty()) return access;
@@ -179,7 +178,7 @@ absl::StatusOr<AddressRange> CheckedVmm::GetAddressRange(DeviceOrdinal device,
   const absl::StatusOr<AddressRange> range = ForwardingVmm::GetAddressRange(device, address);
   if (!range.ok() || range->base != DeviceAddress(0)) return range;
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kGetAddressRange, AddressRange{address, Bytes(1), Bytes(0)});
+  CheckedCall call(&book, DriverCall::kGetAddressRange, AddressRange{address, Bytes(1), Bytes(0)});
   const std::lock_guard lock(book.mutex);
   const Findings findings = FindingsOfAddressRange(book, address, *range);
   if (findings.empty()) return range;

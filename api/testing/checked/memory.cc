@@ -16,7 +16,6 @@
 namespace twinmmu {
 
 using checked::Book;
-using checked::CallName;
 using checked::CheckedCall;
 using checked::Findings;
 
@@ -34,7 +33,7 @@ HandleType UnknownTypes(HandleType types) {
 
 absl::StatusOr<AddressRange> CheckedVmm::AddressReserve(Bytes size, const ReserveOptions& options) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kAddressReserve,
+  CheckedCall call(&book, DriverCall::kAddressReserve,
                    AddressRange{options.hint, size, options.alignment});
   const absl::StatusOr<AddressRange> range = ForwardingVmm::AddressReserve(size, options);
   const std::lock_guard lock(book.mutex);
@@ -49,7 +48,7 @@ absl::StatusOr<AddressRange> CheckedVmm::AddressReserve(Bytes size, const Reserv
 
 absl::Status CheckedVmm::AddressFree(const AddressRange& range) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kAddressFree, range);
+  CheckedCall call(&book, DriverCall::kAddressFree, range);
   std::unique_lock lock(book.mutex);
   const Findings findings = FindingsOfFree(book, range);
   std::optional<checked::TrackedReservation> taken;
@@ -72,7 +71,7 @@ absl::StatusOr<AllocationHandle> CheckedVmm::Create(Bytes size,
                                                     const AllocationProperties& properties,
                                                     uint64_t flags) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kCreate);
+  CheckedCall call(&book, DriverCall::kCreate);
   const absl::StatusOr<AllocationHandle> handle = ForwardingVmm::Create(size, properties, flags);
   const std::lock_guard lock(book.mutex);
   if (!handle.ok()) {
@@ -97,7 +96,7 @@ absl::StatusOr<AllocationHandle> CheckedVmm::Create(Bytes size,
 
 absl::Status CheckedVmm::Release(AllocationHandle handle) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kRelease, AddressRange(), handle);
+  CheckedCall call(&book, DriverCall::kRelease, AddressRange(), handle);
   std::unique_lock lock(book.mutex);
   const Findings findings = FindingsOfRelease(book, handle);
   if (parts_->options.refuse_undefined && AreUndefined(findings)) {
@@ -119,7 +118,7 @@ absl::Status CheckedVmm::Release(AllocationHandle handle) {
 
 absl::StatusOr<AllocationHandle> CheckedVmm::RetainAllocationHandle(DeviceAddress address) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kRetain);
+  CheckedCall call(&book, DriverCall::kRetainAllocationHandle);
   const absl::StatusOr<AllocationHandle> handle = ForwardingVmm::RetainAllocationHandle(address);
   if (!handle.ok()) return handle;
   const std::lock_guard lock(book.mutex);
@@ -130,7 +129,7 @@ absl::StatusOr<AllocationHandle> CheckedVmm::RetainAllocationHandle(DeviceAddres
 
 absl::StatusOr<AllocationProperties> CheckedVmm::GetAllocationProperties(AllocationHandle handle) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kGetProperties);
+  CheckedCall call(&book, DriverCall::kGetAllocationProperties);
   std::unique_lock lock(book.mutex);
   const Findings findings = FindingsOfGetProperties(book, handle);
   if (parts_->options.refuse_undefined && AreUndefined(findings)) {
@@ -153,7 +152,7 @@ absl::StatusOr<AllocationProperties> CheckedVmm::GetAllocationProperties(Allocat
 absl::StatusOr<ShareableHandle> CheckedVmm::ExportShareableHandle(AllocationHandle handle,
                                                                   HandleType type, uint64_t flags) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kExport, AddressRange(), handle);
+  CheckedCall call(&book, DriverCall::kExportShareableHandle, AddressRange(), handle);
   std::unique_lock lock(book.mutex);
   const Findings findings = FindingsOfExport(book, handle, type, flags);
   if (parts_->options.refuse_undefined && AreUndefined(findings)) {
@@ -182,7 +181,7 @@ absl::StatusOr<ShareableHandle> CheckedVmm::ExportShareableHandle(AllocationHand
 absl::StatusOr<AllocationHandle> CheckedVmm::ImportShareableHandle(
     const ShareableHandle& shareable) {
   Book& book = parts_->book;
-  CheckedCall call(&book, CallName::kImport);
+  CheckedCall call(&book, DriverCall::kImportShareableHandle);
   const absl::StatusOr<AllocationHandle> handle = ForwardingVmm::ImportShareableHandle(shareable);
   const std::lock_guard lock(book.mutex);
   if (handle.ok()) {

@@ -4,7 +4,7 @@
 #define TWINMMU_CONFORMANCE_INSTANCES_RANDOM_RANDOM_SIM_H_
 
 #include "conformance/random/run_seeds.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::conformance::random {
 

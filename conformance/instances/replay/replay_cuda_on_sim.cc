@@ -9,7 +9,7 @@
 #include "backend/cuda_driver.h"
 #include "backend/driver_table.h"
 #include "conformance/instances/replay/replay_sim.h"
-#include "sim/libcuda/exports.h"
+#include "sim/libcuda/calls/exports.h"
 #include "sim/libcuda/process.h"
 
 namespace twinmmu::conformance {

@@ -17,7 +17,7 @@
 #include "conformance/recordings/known_content.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 
 namespace twinmmu::conformance {

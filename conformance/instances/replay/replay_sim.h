@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "api/testing/recording/replay.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::conformance {
 

@@ -9,7 +9,7 @@
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 #include "tools/examples/allocators/expandable_segments.h"
 #include "tools/examples/allocators/sleep_mode.h"

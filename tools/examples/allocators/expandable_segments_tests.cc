@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/testing/fault_injecting_executor.h"
-#include "api/testing/fault_injecting_vmm.h"
+#include "api/testing/fault_injecting.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

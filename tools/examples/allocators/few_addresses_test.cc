@@ -8,7 +8,7 @@
 #include "api/driver_error.h"
 #include "api/testing/matchers.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/simulator.h"
 #include "tools/examples/allocators/expandable_segments.h"
 

@@ -1,0 +1,314 @@
+#include "sim/calls/arrays/simulated_sparse_arrays.h"
+
+#include <mutex>
+#include <new>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+
+#include "sim/base/errors.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/diagnostics/leaks.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather;
+constexpr uint32_t kFlagsOfOthers = kArrayLayered | kArrayGather | kArraySurface;
+
+// The device attributes that limit arrays: CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE....
+struct Limits {
+  int x;
+  int y;
+  int z;
+};
+constexpr Limits kOneDimension{21, 0, 0};
+constexpr Limits kTwoDimensions{22, 23, 0};
+constexpr Limits kThreeDimensions{24, 25, 26};
+constexpr Limits kThreeDimensionsElsewise{47, 48, 49};  // another set, either of which will do
+constexpr Limits kLayers{27, 28, 29};
+constexpr Limits kMipmapped{73, 74, 0};
+
+// Whether a device allows that many; attribute 0 limits nothing.
+bool IsWithin(const DeviceProfile& device, const Limits& limits, const ArrayExtent& extent) {
+  const auto allows = [&](int attribute, uint64_t wanted) {
+    const auto found = device.attributes.find(static_cast<DeviceAttribute>(attribute));
+    return attribute == 0 || (found != device.attributes.end() && found->second >= 0 &&
+                              wanted <= static_cast<uint64_t>(found->second));
+  };
+  return allows(limits.x, extent.x) && allows(limits.y, extent.y) && allows(limits.z, extent.z);
+}
+
+bool IsWithin(const DeviceProfile& device, const ArrayDescriptor& descriptor, bool mipmapped) {
+  const ArrayExtent& extent = descriptor.extent;
+  if ((descriptor.flags & kArrayLayered) != 0) return IsWithin(device, kLayers, extent);
+  if (extent.z != 0) {
+    return IsWithin(device, kThreeDimensions, extent) ||
+           IsWithin(device, kThreeDimensionsElsewise, extent);
+  }
+  if (extent.y == 0) return IsWithin(device, kOneDimension, extent);
+  return IsWithin(device, mipmapped ? kMipmapped : kTwoDimensions, extent);
+}
+
+}  // namespace
+
+absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdinal device,
+                                                    const ArrayDescriptor& descriptor,
+                                                    bool mipmapped) const {
+  if (!mmu_.HasDevice(device)) {
+    return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
+  }
+  const absl::Status usable = machine_.sticky_error.Check(call);
+  if (!usable.ok()) return usable;
+  const ArrayExtent& extent = descriptor.extent;
+  const uint32_t channels = descriptor.channels;
+  const bool sparse = (descriptor.flags & kArraySparse) != 0;
+  const bool layered = (descriptor.flags & kArrayLayered) != 0;
+  if (ElementSize(descriptor) == Bytes(0) || (channels != 1 && channels != 2 && channels != 4)) {
+    return InvalidValue(call, "there are no elements of ", channels, " channels of format ",
+                        static_cast<int>(descriptor.format));
+  }
+  if ((descriptor.flags & ~(sparse ? kFlagsOfSparse : kFlagsOfOthers)) != 0) {
+    return InvalidValue(call, "flags ", descriptor.flags, " do not go together, or do not exist");
+  }
+  if (extent.x == 0 || (extent.y == 0 && extent.z != 0) || (layered && extent.z == 0)) {
+    return InvalidValue(call, "an array of ", extent.x, " x ", extent.y, " x ", extent.z,
+                        " has no elements");
+  }
+  if (sparse && extent.y == 0) return InvalidValue(call, "a sparse array has two dimensions or 3");
+  const DeviceProfile& profile = mmu_.profile.devices[static_cast<size_t>(device.value())];
+  if (!IsWithin(profile, descriptor, mipmapped)) {
+    return InvalidValue(call, "an array of ", extent.x, " x ", extent.y, " x ", extent.z,
+                        " is larger than ", ToString(device), " allows");
+  }
+  if (sparse &&
+      !mmu_.profile.Supports(DeviceAttribute::kSparseCudaArraySupported, device.value())) {
+    return Fail(DriverCode::kNotSupported, call, ToString(device), " does not have ",
+                ToString(DeviceAttribute::kSparseCudaArraySupported));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SimulatedSparseArrays::StatePtr> SimulatedSparseArrays::Make(
+    const char* call, DeviceOrdinal device, const ArrayDescriptor& descriptor, uint32_t levels) {
+  auto state = std::make_shared<State>();
+  state->device = device;
+  state->descriptor = descriptor;
+  state->layout = ArrayLayout(descriptor, levels);
+  if ((descriptor.flags & kArraySparse) != 0) return state;
+  const Bytes size(state->layout.blocks() * ArrayLayout::kBlock);
+  const std::unique_lock lock(mmu_.mutex);
+  while (unfreed_ != nullptr && unfreed_->own.Free()) {
+    unfreed_ = std::exchange(unfreed_->next_unfreed, nullptr);
+  }
+  const absl::Status room = mmu_.memory.CheckRoom(size, Location::Device(device));
+  if (!room.ok()) return Fail(DriverCode::kOutOfMemory, call, room.message());
+  absl::StatusOr<Backing> own = Backing::Make(BackingKind::kPrivate, size);
+  if (!own.ok()) return Fail(DriverCode::kOutOfMemory, call, own.status().message());
+  state->own = *std::move(own);
+  mmu_.memory.Occupy(size, Location::Device(device));
+  return state;
+}
+
+// What work that is still queued keeps is empty from now on.
+void SimulatedSparseArrays::Drop(const StatePtr& state) {
+  machine_.FinishDevice(state->device);
+  const std::unique_lock lock(mmu_.mutex);
+  if (std::exchange(state->gone, true)) return;
+  for (const auto& [number, block] : state->blocks) mmu_.memory.Unpin(block.allocation);
+  state->blocks.clear();
+  if (state->own.data() == nullptr) return;
+  const Bytes size(state->layout.blocks() * ArrayLayout::kBlock);
+  mmu_.memory.Vacate(size, Location::Device(state->device));
+  if (state->own.Free()) return;
+  state->next_unfreed = std::move(unfreed_);
+  unfreed_ = state;
+}
+
+template <typename Named>
+uint64_t SimulatedSparseArrays::Insert(HandleTable<Named>& table, Named named) {
+  const StatePtr state = named.state;
+  try {
+    const std::lock_guard lock(mutex_);
+    return table.Insert(std::move(named));
+  } catch (const std::bad_alloc&) {
+    Drop(state);
+    throw;
+  }
+}
+
+absl::Status SimulatedSparseArrays::NoSuchArray(const char* call, DeviceOrdinal device,
+                                                uint64_t value, DriverCode code) const {
+  if (value == 0) return Fail(code, call, "the array is null");
+  const Misuse misuse{DiagnosticKind::kUseOfUnknownArray, std::nullopt, std::nullopt, device};
+  return RefuseCall(machine_, code, call, AddressRange(), misuse, "array ", value, " of ", device,
+                    " does not exist");
+}
+
+absl::StatusOr<SimulatedSparseArrays::NamedArray> SimulatedSparseArrays::Find(
+    const char* call, Array array, DriverCode code) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const NamedArray* const found = arrays_.Find(array.value());
+    if (found != nullptr && found->state->device == array.device()) return *found;
+  }
+  const std::shared_lock lock(mmu_.mutex);
+  return NoSuchArray(call, array.device(), array.value(), code);
+}
+
+absl::StatusOr<SimulatedSparseArrays::NamedMipmap> SimulatedSparseArrays::Find(
+    const char* call, MipmappedArray mipmap, DriverCode code) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const NamedMipmap* const found = mipmaps_.Find(mipmap.value());
+    if (found != nullptr && found->state->device == mipmap.device()) return *found;
+  }
+  const std::shared_lock lock(mmu_.mutex);
+  return NoSuchArray(call, mipmap.device(), mipmap.value(), code);
+}
+
+absl::StatusOr<Array> SimulatedSparseArrays::CreateArray(DeviceOrdinal device,
+                                                         const ArrayDescriptor& descriptor) {
+  static constexpr char kCall[] = "cuArray3DCreate";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<Array> {
+    const absl::Status valid = CheckDescriptor(kCall, device, descriptor, false);
+    if (!valid.ok()) return valid;
+    absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, 1);
+    if (!state.ok()) return state.status();
+    NamedArray named;
+    named.state = *std::move(state);
+    named.made_by = executor_.NumberOf(kCall);
+    return Array(device, Insert(arrays_, std::move(named)));
+  });
+}
+
+absl::Status SimulatedSparseArrays::DestroyArray(Array array) {
+  static constexpr char kCall[] = "cuArrayDestroy";
+  return guard_.Guard(kCall, [&]() -> absl::Status {
+    const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidHandle);
+    if (!found.ok()) return found.status();
+    {
+      const std::lock_guard lock(mutex_);
+      if (arrays_.Find(array.value()) == nullptr) return absl::OkStatus();  // by another thread
+      arrays_.Erase(HandleTable<NamedArray>::IndexOf(array.value()));
+      NamedMipmap* const mipmap = mipmaps_.Find(found->mipmap);
+      if (mipmap != nullptr) mipmap->levels[found->level] = 0;
+    }
+    if (found->mipmap == 0) Drop(found->state);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<MipmappedArray> SimulatedSparseArrays::CreateMipmappedArray(
+    DeviceOrdinal device, const ArrayDescriptor& descriptor, uint32_t levels) {
+  static constexpr char kCall[] = "cuMipmappedArrayCreate";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<MipmappedArray> {
+    const absl::Status valid = CheckDescriptor(kCall, device, descriptor, true);
+    if (!valid.ok()) return valid;
+    NamedMipmap named;
+    named.levels.resize(ArrayLayout(descriptor, levels).levels());
+    absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, levels);
+    if (!state.ok()) return state.status();
+    named.state = *std::move(state);
+    named.made_by = executor_.NumberOf(kCall);
+    return MipmappedArray(device, Insert(mipmaps_, std::move(named)));
+  });
+}
+
+absl::Status SimulatedSparseArrays::DestroyMipmappedArray(MipmappedArray mipmap) {
+  static constexpr char kCall[] = "cuMipmappedArrayDestroy";
+  return guard_.Guard(kCall, [&]() -> absl::Status {
+    absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidHandle);
+    if (!found.ok()) return found.status();
+    {
+      const std::lock_guard lock(mutex_);
+      NamedMipmap* const named = mipmaps_.Find(mipmap.value());
+      if (named == nullptr) return absl::OkStatus();  // by another thread
+      for (const uint64_t level : named->levels) {
+        if (level != 0) arrays_.Erase(HandleTable<NamedArray>::IndexOf(level));
+      }
+      mipmaps_.Erase(HandleTable<NamedMipmap>::IndexOf(mipmap.value()));
+    }
+    Drop(found->state);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Array> SimulatedSparseArrays::GetLevel(MipmappedArray mipmap, uint32_t level) {
+  static constexpr char kCall[] = "cuMipmappedArrayGetLevel";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<Array> {
+    const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidHandle);
+    if (!found.ok()) return found.status();
+    if (level >= found->state->layout.levels()) {
+      return InvalidValue(kCall, "level ", level, " is not one of ", found->state->layout.levels());
+    }
+    const std::lock_guard lock(mutex_);
+    NamedMipmap* const named = mipmaps_.Find(mipmap.value());
+    if (named == nullptr) return InvalidValue(kCall, "the array was destroyed meanwhile");
+    uint64_t& array = named->levels[level];
+    if (array == 0) {
+      array = arrays_.Insert(NamedArray{found->state, level, mipmap.value(), found->made_by});
+    }
+    return Array(mipmap.device(), array);
+  });
+}
+
+absl::StatusOr<SparseProperties> SimulatedSparseArrays::GetArraySparseProperties(Array array) {
+  static constexpr char kCall[] = "cuArrayGetSparseProperties";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<SparseProperties> {
+    const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidValue);
+    if (!found.ok()) return found.status();
+    if (found->mipmap != 0) return InvalidValue(kCall, "it is a level of a mipmapped array");
+    if ((found->state->descriptor.flags & kArraySparse) == 0) {
+      return InvalidValue(kCall, "the array is not sparse");
+    }
+    SparseProperties properties = found->state->layout.properties();
+    if (properties.mip_tail_size == Bytes(0)) properties.mip_tail_level = 0;
+    return properties;
+  });
+}
+
+absl::StatusOr<SparseProperties> SimulatedSparseArrays::GetMipmappedArraySparseProperties(
+    MipmappedArray mipmap) {
+  static constexpr char kCall[] = "cuMipmappedArrayGetSparseProperties";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<SparseProperties> {
+    const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidValue);
+    if (!found.ok()) return found.status();
+    if ((found->state->descriptor.flags & kArraySparse) == 0) {
+      return InvalidValue(kCall, "the array is not sparse");
+    }
+    return found->state->layout.properties();
+  });
+}
+
+absl::StatusOr<ArrayDescriptor> SimulatedSparseArrays::GetDescriptor(Array array) {
+  static constexpr char kCall[] = "cuArray3DGetDescriptor";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<ArrayDescriptor> {
+    const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidHandle);
+    if (!found.ok()) return found.status();
+    ArrayDescriptor descriptor = found->state->descriptor;
+    const ArrayExtent& extent = found->state->layout.level(found->level).extent;
+    descriptor.extent.x = extent.x;
+    if (descriptor.extent.y != 0) descriptor.extent.y = extent.y;
+    if (found->state->layout.has_depth()) descriptor.extent.z = extent.z;
+    return descriptor;
+  });
+}
+
+std::vector<Diagnostic> SimulatedSparseArrays::Leaks() const {
+  std::vector<Diagnostic> leaks;
+  const auto add = [&](const char* call, uint64_t number, DeviceOrdinal device) {
+    leaks.push_back(LeakOf(DiagnosticKind::kLeakedArray, call, number));
+    leaks.back().device = device;
+  };
+  const std::lock_guard lock(mutex_);
+  arrays_.ForEach([&](uint64_t, const NamedArray& array) {
+    if (array.mipmap == 0) add("cuArray3DCreate", array.made_by, array.state->device);
+  });
+  mipmaps_.ForEach([&](uint64_t, const NamedMipmap& mipmap) {
+    add("cuMipmappedArrayCreate", mipmap.made_by, mipmap.state->device);
+  });
+  return leaks;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,141 @@
+// SimulatedSparseArrays: SparseArrays on a software MMU.
+
+#ifndef TWINMMU_SIM_CALLS_ARRAYS_SIMULATED_SPARSE_ARRAYS_H_
+#define TWINMMU_SIM_CALLS_ARRAYS_SIMULATED_SPARSE_ARRAYS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/diagnostics.h"
+#include "api/sparse_arrays.h"
+#include "sim/base/call_guard.h"
+#include "sim/base/handle_table.h"
+#include "sim/calls/arrays/array_layout.h"
+#include "sim/calls/executor/simulated_executor.h"
+#include "sim/host/backing.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+
+// An array is a table of blocks, each of which lies in an allocation, or nowhere. Each pins its
+// allocation. Work is checked at the call and queued as copies are; what it maps is pinned from the
+// call on. Definitions: sparse_arrays.cc, and sparse_array_work.cc for what goes to streams.
+class SimulatedSparseArrays : public SparseArrays {
+ public:
+  // Both must outlive this object, and be done with its work.
+  SimulatedSparseArrays(MachineState* machine, SimulatedExecutor* executor)
+      : machine_(*machine), executor_(*executor) {}
+
+  absl::StatusOr<Array> CreateArray(DeviceOrdinal device,
+                                    const ArrayDescriptor& descriptor) override;
+  absl::Status DestroyArray(Array array) override;
+  absl::StatusOr<MipmappedArray> CreateMipmappedArray(DeviceOrdinal device,
+                                                      const ArrayDescriptor& descriptor,
+                                                      uint32_t levels) override;
+  absl::Status DestroyMipmappedArray(MipmappedArray mipmap) override;
+  absl::StatusOr<Array> GetLevel(MipmappedArray mipmap, uint32_t level) override;
+  absl::StatusOr<SparseProperties> GetArraySparseProperties(Array array) override;
+  absl::StatusOr<SparseProperties> GetMipmappedArraySparseProperties(
+      MipmappedArray mipmap) override;
+  absl::Status MapTiles(Stream stream, absl::Span<const TileOperation> operations) override;
+  absl::Status CopyHostToArray(Stream stream, Array array, const ArrayExtent& offset,
+                               const ArrayExtent& extent, const void* source) override;
+  absl::Status CopyArrayToHost(Stream stream, void* destination, Array array,
+                               const ArrayExtent& offset, const ArrayExtent& extent) override;
+
+  // Copies a box between an array and the host, like CopyHostToArray and CopyArrayToHost, but x of
+  // offset and extent are in bytes, and need be no whole elements.
+  absl::Status CopyBytes(Stream stream, Array array, const ArrayExtent& offset,
+                         const ArrayExtent& extent, char* host, bool to_array);
+  // What array was made of. NotFound: none.
+  absl::StatusOr<ArrayDescriptor> GetDescriptor(Array array);
+  // The arrays that were not destroyed.
+  std::vector<Diagnostic> Leaks() const;
+
+ private:
+  struct Block {
+    uint32_t allocation = 0;
+    uint64_t offset = 0;
+  };
+  // The memory of an array; kept as long as work needs it.
+  struct State {
+    DeviceOrdinal device;
+    ArrayDescriptor descriptor;
+    ArrayLayout layout;
+    Backing own;                       // of an array that is not sparse; with Mmu::mutex
+    bool gone = false;                 // with Mmu::mutex
+    std::map<uint64_t, Block> blocks;  // with Mmu::mutex; what is mapped, by block
+    std::shared_ptr<State> next_unfreed;
+  };
+  using StatePtr = std::shared_ptr<State>;
+  struct NamedArray {
+    StatePtr state;
+    uint32_t level = 0;
+    uint64_t mipmap = 0;  // that it is a level of; 0: none
+    uint64_t made_by = 0;
+  };
+  struct NamedMipmap {
+    StatePtr state;
+    std::vector<uint64_t> levels;  // the arrays that name them; 0: not asked for yet
+    uint64_t made_by = 0;
+  };
+  // What one operation does when it runs: `unmapped`, or else `mapped`. The entries exist before,
+  // so that nothing can fail then.
+  struct Change {
+    StatePtr state;
+    std::vector<uint64_t> unmapped;
+    std::map<uint64_t, Block> mapped;
+  };
+  struct Copy {
+    StatePtr state;
+    uint32_t level = 0;
+    ArrayExtent offset;
+    ArrayExtent extent;
+    bool in_bytes = false;  // x of both; when it runs, always
+    char* host = nullptr;
+    bool to_array = false;
+  };
+
+  absl::Status CheckDescriptor(const char* call, DeviceOrdinal device,
+                               const ArrayDescriptor& descriptor, bool mipmapped) const;
+  absl::StatusOr<StatePtr> Make(const char* call, DeviceOrdinal device,
+                                const ArrayDescriptor& descriptor, uint32_t levels);
+  void Drop(const StatePtr& state);
+  // Gives a name to what was made, or drops it again.
+  template <typename Named>
+  uint64_t Insert(HandleTable<Named>& table, Named named);
+  // With Mmu::mutex held.
+  absl::Status NoSuchArray(const char* call, DeviceOrdinal device, uint64_t value,
+                           DriverCode code) const;
+  absl::StatusOr<NamedArray> Find(const char* call, Array array, DriverCode code) const;
+  absl::StatusOr<NamedMipmap> Find(const char* call, MipmappedArray mipmap, DriverCode code) const;
+
+  // The array of an operation. With Mmu::mutex held.
+  absl::StatusOr<StatePtr> ArrayOf(Stream stream, const TileOperation& operation) const;
+  // The blocks of an operation, in the order of its memory.
+  absl::StatusOr<std::vector<uint64_t>> BlocksOf(const State& state,
+                                                 const TileOperation& operation) const;
+  absl::StatusOr<Change> Prepare(Stream stream, const TileOperation& operation);
+  absl::Status CheckMemory(Stream stream, const TileOperation& operation, uint64_t blocks) const;
+  void Apply(std::vector<Change>& changes);
+  absl::Status SubmitCopy(const char* call, Stream stream, Array array, Copy copy);
+  void Run(const Copy& copy) const;
+
+  MachineState& machine_;
+  Mmu& mmu_ = machine_.mmu;
+  SimulatedExecutor& executor_;
+  const CallGuard guard_;
+  StatePtr unfreed_;          // with Mmu::mutex; those whose memory the host would not take yet
+  mutable std::mutex mutex_;  // guards the tables; a leaf
+  HandleTable<NamedArray> arrays_;
+  HandleTable<NamedMipmap> mipmaps_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_ARRAYS_SIMULATED_SPARSE_ARRAYS_H_

@@ -1,0 +1,336 @@
+// Copies and fills: translated page by page, and only if every page is accessible.
+
+#include <cstring>
+#include <new>
+#include <shared_mutex>
+
+#include "sim/base/errors.h"
+#include "sim/base/word_copies.h"
+#include "sim/calls/executor/simulated_executor.h"
+#include "sim/diagnostics/alias_reports.h"
+#include "sim/diagnostics/call_record.h"
+
+namespace twinmmu {
+namespace {
+
+// Repeats the low `width` bytes of `value` from `memory` on; `size` is a multiple of the width.
+void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
+  if (width == 1) {
+    std::memset(memory, static_cast<int>(value & 0xff), size);
+    return;
+  }
+  for (uint64_t done = 0; done < size; done += width) std::memcpy(memory + done, &value, width);
+}
+
+AddressRange Span(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
+AddressRange Span(const void* base, Bytes size) {
+  return Span(DeviceAddress(reinterpret_cast<uint64_t>(base)), size);
+}
+
+}  // namespace
+
+SimulatedExecutor::Side::Kind SimulatedExecutor::KindOf(const Side& side) const {
+  if (side.kind != Side::kHost && side.kind != Side::kAnywhere) return side.kind;
+  const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(side.range)) ||
+                          mmu_.plain.OverlapsDevices(side.range);
+  if (side.kind == Side::kHost) return of_devices ? Side::kHostMemory : Side::kHostPointer;
+  // Addresses that are mere numbers may be pointers too: memory first.
+  return of_devices || !mmu_.At(side.range.base).hole() ? Side::kMemory : Side::kHostPointer;
+}
+
+bool SimulatedExecutor::IsSynchronous(const Side& side) const {
+  if (side.kind == Side::kHostPointer) return true;
+  const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
+  return plain != nullptr && plain->sync_memops;
+}
+
+bool SimulatedExecutor::CanUse(const Operation& operation, const Side& side, Access access,
+                               Fault* fault) const {
+  if (side.kind == Side::kNothing || side.kind == Side::kHostPointer) return true;
+  const bool fill = operation.kind == Operation::kFill;
+  const bool can = fill ? mmu_.CanAccess(side.device, side.range, access)
+                        : mmu_.CanCopy(side.device, side.range, access);
+  if (can) return true;
+  const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
+  if (plain != nullptr && (!fill || mmu_.plain.CanReach(side.device, *plain))) return true;
+  const bool by_host = side.kind == Side::kHostMemory;
+  if (by_host && mmu_.CpuCanAccess(side.range, access)) return true;
+  *fault = Fault{operation.call, side.range, access,
+                 by_host ? Location::Host() : Location::Device(side.device)};
+  return false;
+}
+
+bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) const {
+  return CanUse(operation, operation.written, Access::kReadWrite, fault) &&
+         CanUse(operation, operation.read, Access::kRead, fault);
+}
+
+template <typename Visit>
+void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const {
+  DeviceAddress at = side.range.base;
+  if (side.kind == Side::kHostPointer) {
+    return visit(ToldWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
+                 side.range.size.value());
+  }
+  mmu_.ForEachPiece(side.range, [&](char* memory, uint64_t length) {
+    visit(ToldWork::Part{memory, at}, length);
+    at = at + Bytes(length);
+  });
+}
+
+coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
+  if (!machine_.aliases.active()) return SiteTable::kUnknown;
+  try {
+    return machine_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
+  } catch (const std::bad_alloc&) {
+    return SiteTable::kUnknown;
+  }
+}
+
+void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* past) const {
+  ToldWork told(&machine_, operation.stream.device(), SiteOf(operation.call), operation.call_number,
+                past);
+  // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
+  const bool by_words = machine_.scheduler.HasKernels();
+  if (operation.kind == Operation::kFill) {
+    const FillPattern& pattern = operation.pattern;
+    const auto fill = by_words ? FillByWords : Repeat;
+    return ForEachPiece(operation.written, [&](const ToldWork::Part& to, uint64_t length) {
+      told.Write(to, {}, length,
+                 [&] { fill(to.memory, length, pattern.value, pattern.width.value()); });
+    });
+  }
+  Side rest = operation.read;
+  ForEachPiece(operation.written, [&](ToldWork::Part to, uint64_t length) {
+    rest.range.size = Bytes(length);
+    ForEachPiece(rest, [&](const ToldWork::Part& from, uint64_t n) {
+      told.Write(to, from, n, [&] {
+        // Undefined for the caller if they overlap, not for us.
+        by_words ? CopyByWords(to.memory, from.memory, n)
+                 : static_cast<void>(std::memmove(to.memory, from.memory, n));
+      });
+      to = to.Behind(n);
+    });
+    rest.range.base = rest.range.base + Bytes(length);
+  });
+}
+
+void SimulatedExecutor::Run(const Operation& operation) const {
+  if (machine_.sticky_error.HasFault()) return;
+  coherence::Past past = machine_.order.Begin(operation.order);
+  const std::shared_lock lock(mmu_.mutex);
+  Fault fault;
+  if (!CanPerform(operation, &fault)) {
+    machine_.sticky_error.Raise(fault);
+    return ReportFault(machine_, operation.call_number, fault);
+  }
+  Perform(operation, &past);
+  machine_.order.End(operation.order, past);
+}
+
+absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation, Returns returns) {
+  {
+    const std::shared_lock lock(mmu_.mutex);
+    operation.written.kind = KindOf(operation.written);
+    operation.read.kind = KindOf(operation.read);
+    Fault fault;
+    if (!CanPerform(operation, &fault)) return RefuseFault(machine_, fault);
+    if (machine_.IsBypassed()) {
+      Perform(operation, nullptr);
+      return absl::OkStatus();
+    }
+    operation.synchronous = IsSynchronous(operation.written) || IsSynchronous(operation.read);
+  }
+  return Enqueue(queue, operation, returns);
+}
+
+// A fill whose size wraps to that of `range`, perhaps to nothing. The driver looks all the same
+// whether its first element can be written.
+absl::Status SimulatedExecutor::CheckWrappedFill(const char* call, DeviceOrdinal device,
+                                                 const AddressRange& range, Bytes width) const {
+  const AddressRange first{range.base, width, Bytes(0)};
+  const std::shared_lock lock(mmu_.mutex);
+  if (!mmu_.CanAccess(device, first, Access::kReadWrite) && mmu_.plain.FindAll(first) == nullptr) {
+    return RefuseFault(machine_, Fault{call, first, Access::kReadWrite, Location::Device(device)});
+  }
+  WarnOfCall(machine_, call, range, {DiagnosticKind::kFillWraps, range.base}, "the size wraps to ",
+             range.size);
+  return absl::OkStatus();
+}
+
+// No mapping of `range` behind the first one is such that the driver would refuse to fill it.
+absl::Status SimulatedExecutor::CheckFillBorders(const char* call, DeviceOrdinal device,
+                                                 const AddressRange& range) const {
+  const bool refuses = mmu_.profile.quirks.fill_refuses_what_host_sees_behind_border;
+  if (!refuses || device != DeviceOrdinal(0)) return absl::OkStatus();
+  const std::shared_lock lock(mmu_.mutex);
+  if (!mmu_.CanAccess(device, range, Access::kReadWrite)) return absl::OkStatus();  // found later
+  for (DeviceAddress border = mmu_.RangeOf(*mmu_.MappingAt(range.base)).end(); border < range.end();
+       border = mmu_.RangeOf(*mmu_.MappingAt(border)).end()) {
+    if (mmu_.At(border).access(mmu_.host) == Access::kNone) continue;
+    return InvalidValue(call, "range ", ToString(range), " goes on at ", ToString(border),
+                        ", where the host has a right");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& operation,
+                                        Returns returns) {
+  Operation numbered = operation;
+  const AddressRange written = operation.written.used();
+  const AddressRange read = operation.read.used();
+  numbered.call_number = NumberOf(operation.call, written.empty() ? read : written);
+  numbered.order = machine_.order.Submit(queue->order);
+  const StreamScheduler::Point done =
+      machine_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
+                                                Run(numbered);
+                                                return Progress::kDone;
+                                              },
+                                              operation.stream,
+                                              operation.call,
+                                              {written, read},
+                                              numbered.call_number});
+  const bool waits =
+      returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
+  if (!waits) return absl::OkStatus();
+  Finish({done, machine_.order.Record(queue->order)});
+  return machine_.sticky_error.Check(operation.call);
+}
+
+absl::Status SimulatedExecutor::CopySides(const char* call, Stream stream, const Side& written,
+                                          const Side& read, Returns returns) {
+  Queue queue;
+  const absl::Status known = CheckStream(call, stream, &queue);
+  if (!known.ok() || written.range.empty()) return known;
+  for (const Side* side : {&written, &read}) {
+    if (!mmu_.HasDevice(side->device)) return NoSuchDevice(call, side->device);
+    const bool is_null = side->kind != Side::kMemory && side->range.base == DeviceAddress(0);
+    if (is_null) return InvalidValue(call, "the host pointer is null");
+  }
+  Operation operation;
+  operation.call = call;
+  operation.stream = stream;
+  operation.written = written;
+  operation.read = read;
+  return Submit(queue, operation, returns);
+}
+
+absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
+                                             DeviceAddress destination, const FillPattern& pattern,
+                                             uint64_t count, Returns returns) {
+  Queue queue;
+  const absl::Status known = CheckStream(call, stream, &queue);
+  if (!known.ok()) return known;
+  const Bytes width = pattern.width;
+  if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) {
+    return InvalidValue(call, "width ", ToString(width), " is not 1, 2 or 4");
+  }
+  if (count == 0) return absl::OkStatus();
+  const Bytes size = width * count;
+  const AddressRange range{destination, size, Bytes(0)};
+  const bool wraps = size / width != count;
+  if (wraps && !mmu_.profile.quirks.fill_size_wraps) {
+    const std::shared_lock lock(mmu_.mutex);
+    return RefuseCall(machine_, call, range, {DiagnosticKind::kFillWraps, destination},
+                      "the size wraps to ", size);
+  }
+  if (!destination.IsAligned(width)) {
+    return InvalidValue(call, "address ", ToString(destination), " is not a multiple of ",
+                        ToString(width));
+  }
+  if (wraps) {
+    const absl::Status passed = CheckWrappedFill(call, stream.device(), range, width);
+    if (!passed.ok() || size == Bytes(0)) return passed;
+  }
+  const absl::Status borders = CheckFillBorders(call, stream.device(), range);
+  if (!borders.ok()) return borders;
+  Operation operation;
+  operation.kind = Operation::kFill;
+  operation.call = call;
+  operation.stream = stream;
+  operation.written = Side{Side::kMemory, stream.device(), range};
+  operation.pattern = pattern;
+  return Submit(queue, operation, returns);
+}
+
+// Without a stream: on the default stream, and the host's memory is not needed afterwards.
+
+absl::Status SimulatedExecutor::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
+                                                 const void* source, Bytes size) {
+  return CopySides("cuMemcpyHtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
+                   {Side::kHost, device, Span(source, size)}, Returns::kWhenDone);
+}
+
+absl::Status SimulatedExecutor::CopyDeviceToHost(DeviceOrdinal device, void* destination,
+                                                 DeviceAddress source, Bytes size) {
+  return CopySides("cuMemcpyDtoH", Stream(device), {Side::kHost, device, Span(destination, size)},
+                   {Side::kMemory, device, Span(source, size)}, Returns::kWhenDone);
+}
+
+absl::Status SimulatedExecutor::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
+                                                   DeviceAddress source, Bytes size) {
+  return CopySides("cuMemcpyDtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
+                   {Side::kMemory, device, Span(source, size)}, Returns::kWhenItMay);
+}
+
+absl::Status SimulatedExecutor::Fill(DeviceOrdinal device, DeviceAddress destination,
+                                     const FillPattern& pattern, uint64_t count) {
+  return FillOnDevice("cuMemset", Stream(device), destination, pattern, count, Returns::kWhenItMay);
+}
+
+absl::Status SimulatedExecutor::Copy(DeviceOrdinal device, DeviceAddress destination,
+                                     DeviceAddress source, Bytes size) {
+  return CopySides("cuMemcpy", Stream(device), {Side::kAnywhere, device, Span(destination, size)},
+                   {Side::kAnywhere, device, Span(source, size)}, Returns::kWhenItMay);
+}
+
+absl::Status SimulatedExecutor::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                                         const PeerAddress& source, Bytes size) {
+  return CopySides("cuMemcpyPeer", Stream(device),
+                   {Side::kAnywhere, destination.device, Span(destination.address, size)},
+                   {Side::kAnywhere, source.device, Span(source.address, size)},
+                   Returns::kWhenItMay);
+}
+
+absl::Status SimulatedExecutor::CopyHostToDevice(Stream stream, DeviceAddress destination,
+                                                 const void* source, Bytes size) {
+  return CopySides("cuMemcpyHtoDAsync", stream,
+                   {Side::kMemory, stream.device(), Span(destination, size)},
+                   {Side::kHost, stream.device(), Span(source, size)}, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::CopyDeviceToHost(Stream stream, void* destination,
+                                                 DeviceAddress source, Bytes size) {
+  return CopySides("cuMemcpyDtoHAsync", stream,
+                   {Side::kHost, stream.device(), Span(destination, size)},
+                   {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::CopyDeviceToDevice(Stream stream, DeviceAddress destination,
+                                                   DeviceAddress source, Bytes size) {
+  return CopySides("cuMemcpyDtoDAsync", stream,
+                   {Side::kMemory, stream.device(), Span(destination, size)},
+                   {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::Fill(Stream stream, DeviceAddress destination,
+                                     const FillPattern& pattern, uint64_t count) {
+  return FillOnDevice("cuMemsetAsync", stream, destination, pattern, count, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
+                                     Bytes size) {
+  return CopySides("cuMemcpyAsync", stream,
+                   {Side::kAnywhere, stream.device(), Span(destination, size)},
+                   {Side::kAnywhere, stream.device(), Span(source, size)}, Returns::kWhenQueued);
+}
+
+absl::Status SimulatedExecutor::CopyPeer(Stream stream, const PeerAddress& destination,
+                                         const PeerAddress& source, Bytes size) {
+  return CopySides("cuMemcpyPeerAsync", stream,
+                   {Side::kAnywhere, destination.device, Span(destination.address, size)},
+                   {Side::kAnywhere, source.device, Span(source.address, size)},
+                   Returns::kWhenQueued);
+}
+
+}  // namespace twinmmu

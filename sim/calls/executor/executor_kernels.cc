@@ -1,0 +1,342 @@
+// Modules, kernels and launches.
+
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/base/errors.h"
+#include "sim/calls/executor/kernel_run.h"
+#include "sim/calls/executor/simulated_executor.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/profile/device_limits.h"
+#include "sim/ptx/decode/make_program.h"
+#include "sim/ptx/text/module.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr char kLoadCall[] = "cuModuleLoadData";
+constexpr char kLaunchCall[] = "cuLaunchKernel";
+
+// The version of PTX that came with a version of CUDA is greater than what the driver reads, if its
+// own is older. Source: the release notes of PTX.
+int NewestPtx(int driver_version) {
+  const int minor = driver_version / 10 % 10;
+  if (driver_version >= 13000) return 90 + minor;
+  if (driver_version >= 12000) return 80 + (minor >= 8 ? 7 : minor >= 6 ? 5 : minor);
+  return 70 + minor;
+}
+
+// Whether the text is meant to be PTX: the first word of it, behind comments, is its version.
+bool BeginsAsPtx(absl::string_view text) {
+  for (;;) {
+    const size_t start = text.find_first_not_of(" \t\r\n\v\f");
+    if (start == absl::string_view::npos) return false;
+    text.remove_prefix(start);
+    const bool line = text.substr(0, 2) == "//";
+    if (!line && text.substr(0, 2) != "/*") return text.substr(0, 8) == ".version";
+    const size_t end = line ? text.find('\n') : text.find("*/", 2);
+    if (end == absl::string_view::npos) return false;
+    text.remove_prefix(end + (line ? 1 : 2));
+  }
+}
+
+// Of what Parse or MakeProgram did not take.
+DriverCode CodeOf(const absl::Status& status) {
+  if (absl::IsOutOfRange(status)) return DriverCode::kUnsupportedPtxVersion;
+  return absl::IsUnimplemented(status) ? DriverCode::kNotSupported : DriverCode::kInvalidPtx;
+}
+
+// One that a message names.
+struct Limit {
+  DeviceLimit limit;
+  const char* name;
+};
+constexpr DeviceLimit kThreads{1, 1024};
+constexpr Limit kBlock[] = {{{2, 1024}, "block.x"}, {{3, 1024}, "block.y"}, {{4, 64}, "block.z"}};
+constexpr Limit kGrid[] = {
+    {{5, 2147483647}, "grid.x"}, {{6, 65535}, "grid.y"}, {{7, 65535}, "grid.z"}};
+constexpr DeviceLimit kShared{8, 49152};
+constexpr DeviceLimit kSharedOptin{97, 232448};
+
+absl::Status CheckExtent(const Profile& profile, DeviceOrdinal device, const Dim3& extent,
+                         const Limit (&limits)[3]) {
+  const uint32_t asked[] = {extent.x, extent.y, extent.z};
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t most = LimitOf(profile, device, limits[i].limit);
+    if (asked[i] == 0 || asked[i] > most) {
+      return InvalidValue(kLaunchCall, limits[i].name, " is ", asked[i], ", and not in 1 .. ",
+                          most);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBlock(const Profile& profile, DeviceOrdinal device, const ptx::KernelInfo& kernel,
+                        const Dim3& block) {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const uint64_t most = LimitOf(profile, device, kThreads);
+  if (threads > most) {
+    return InvalidValue(kLaunchCall, "there are ", threads, " threads in a block, and at most ",
+                        most, " on this device");
+  }
+  if (threads > kernel.max_threads) {
+    return InvalidValue(kLaunchCall, "there are ", threads, " threads in a block, and at most ",
+                        kernel.max_threads, " of kernel ", kernel.name);
+  }
+  const auto& required = kernel.required_threads;
+  const bool any = required[0] == 0 && required[1] == 0 && required[2] == 0;
+  const auto differs = [](uint32_t asked, uint32_t wanted) {
+    return asked != (wanted == 0 ? 1 : wanted);
+  };
+  if (!any && (differs(block.x, required[0]) || differs(block.y, required[1]) ||
+               differs(block.z, required[2]))) {
+    return InvalidValue(kLaunchCall, "block (", block.x, ", ", block.y, ", ", block.z,
+                        ") is not what kernel ", kernel.name, " requires: (", required[0], ", ",
+                        required[1], ", ", required[2], ")");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
+  if (dynamic <= kernel.most_dynamic_shared_bytes) return absl::OkStatus();
+  return InvalidValue(kLaunchCall, dynamic, " bytes of dynamic shared memory are more than the ",
+                      kernel.most_dynamic_shared_bytes, " that kernel ", kernel.info->name,
+                      " may have");
+}
+
+absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
+                                       absl::Span<const void* const> arguments) {
+  if (arguments.size() != kernel.parameters.size()) {
+    return InvalidValue(kLaunchCall, "there are ", arguments.size(), " arguments, and kernel ",
+                        kernel.name, " has ", kernel.parameters.size(), " parameters");
+  }
+  std::vector<char> packed(kernel.parameter_bytes);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == nullptr) {
+      return InvalidValue(kLaunchCall, "the pointer to argument ", i, " is null");
+    }
+    const ptx::KernelInfo::Parameter& parameter = kernel.parameters[i];
+    std::memcpy(packed.data() + parameter.offset, arguments[i], parameter.size);
+  }
+  return packed;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
+                                                        absl::string_view text) const {
+  if (!BeginsAsPtx(text)) {
+    return Fail(DriverCode::kInvalidImage, kLoadCall, "the text does not begin with .version");
+  }
+  const absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
+  if (!parsed.ok()) {
+    return Fail(CodeOf(parsed.status()), kLoadCall, parsed.status().message());
+  }
+  const int newest = NewestPtx(mmu_.profile.driver_version);
+  if (parsed->version > newest) {
+    return Fail(DriverCode::kUnsupportedPtxVersion, kLoadCall, "PTX ", parsed->version / 10, ".",
+                parsed->version % 10, " is newer than what this driver reads, ", newest / 10, ".",
+                newest % 10);
+  }
+  const auto& attributes = mmu_.profile.devices[static_cast<size_t>(device.value())].attributes;
+  const auto major = attributes.find(DeviceAttribute::kComputeCapabilityMajor);
+  const auto minor = attributes.find(DeviceAttribute::kComputeCapabilityMinor);
+  if (major != attributes.end() && minor != attributes.end()) {
+    const int capability = 10 * major->second + minor->second;
+    if (parsed->target > capability) {
+      return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
+                  ", and ", ToString(device), " is sm_", capability);
+    }
+  }
+  absl::StatusOr<std::shared_ptr<const ptx::Program>> program = ptx::MakeProgram(*parsed);
+  if (program.ok()) return LoadedModule{device, *std::move(program), parsed->target, {}, {}};
+  return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
+}
+
+absl::StatusOr<AddressRange> SimulatedExecutor::PlaceImage(DeviceOrdinal device,
+                                                           const ptx::Program& program) {
+  const Bytes size(program.image_bytes());
+  CallRecord call(machine_, Call::kLoadModule, AddressRange{DeviceAddress(0), size, Bytes(0)});
+  const std::unique_lock lock(mmu_.mutex);
+  PlainAllocation wanted;
+  wanted.kind = PlainKind::kModule;
+  wanted.device = device;
+  wanted.made_by = call.number();
+  wanted.buffer_id = mmu_.NextBuffer();
+  const absl::StatusOr<AddressRange> range = mmu_.plain.Allocate(size, wanted);
+  if (!range.ok()) return Fail(DriverCode::kOutOfMemory, kLoadCall, range.status().message());
+  mmu_.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+  try {
+    const std::vector<char> image = program.ImageAt(range->base);
+    std::memcpy(mmu_.plain.Find(range->base)->memory, image.data(), image.size());
+  } catch (const std::bad_alloc&) {
+    mmu_.plain.Free(range->base);
+    throw;
+  }
+  call.Done(*range, 0);
+  return range;
+}
+
+void SimulatedExecutor::FreeImage(const AddressRange& image) {
+  if (image.empty()) return;
+  const std::unique_lock lock(mmu_.mutex);
+  mmu_.plain.Free(image.base);
+  CallRecord(machine_, Call::kUnloadModule, image).Done(image, 0);
+}
+
+absl::StatusOr<Module> SimulatedExecutor::LoadModule(DeviceOrdinal device, absl::string_view ptx) {
+  const absl::Status usable = CheckContext(kLoadCall, device);
+  if (!usable.ok()) return usable;
+  // The driver takes a string that ends at a NUL.
+  absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
+  if (!compiled.ok()) return compiled.status();
+  LoadedModule module = *std::move(compiled);
+  if (module.program->image_bytes() != 0) {
+    absl::StatusOr<AddressRange> image = PlaceImage(device, *module.program);
+    if (!image.ok()) return image.status();
+    module.image = *image;
+  }
+  const AddressRange image = module.image;
+  try {
+    const std::lock_guard lock(mutex_);
+    return Module(device, modules_.Insert(std::move(module)));
+  } catch (const std::bad_alloc&) {
+    FreeImage(image);
+    throw;
+  }
+}
+
+// Its kernels may still run, and then are waited for.
+absl::Status SimulatedExecutor::UnloadModule(Module module) {
+  static constexpr char kCall[] = "cuModuleUnload";
+  const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
+  if (!known.ok()) return known.status();
+  machine_.FinishDevice(module.device());
+  const absl::Status usable = machine_.sticky_error.Check(kCall);
+  if (!usable.ok()) return usable;
+  AddressRange image;
+  {
+    const std::lock_guard lock(mutex_);
+    LoadedModule* const state = modules_.Find(module.value());
+    if (state == nullptr) return absl::OkStatus();  // unloaded meanwhile
+    image = state->image;
+    for (const auto& [name, kernel] : state->kernels) {
+      kernels_.Erase(HandleTable<LoadedKernel>::IndexOf(kernel));
+    }
+    modules_.Erase(HandleTable<LoadedModule>::IndexOf(module.value()));
+  }
+  FreeImage(image);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Kernel> SimulatedExecutor::GetKernel(Module module, absl::string_view name) {
+  static constexpr char kCall[] = "cuModuleGetFunction";
+  const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
+  if (!known.ok()) return known.status();
+  const ptx::KernelInfo* const info = known->program->FindKernel(name);
+  if (info == nullptr) {
+    return Fail(DriverCode::kNotFound, kCall, "the module has no kernel ", name);
+  }
+  LoadedKernel kernel{module, known->program, info, known->image.base, known->target};
+  const uint64_t usual = LimitOf(mmu_.profile, module.device(), kShared);
+  kernel.most_dynamic_shared_bytes =
+      static_cast<uint32_t>(usual - std::min(usual, info->shared_bytes));
+  const std::lock_guard lock(mutex_);
+  LoadedModule* const state = modules_.Find(module.value());
+  if (state == nullptr) return Fail(DriverCode::kInvalidHandle, kCall, "the module was unloaded");
+  uint64_t& handle = state->kernels[std::string(name)];
+  if (handle == 0) handle = kernels_.Insert(std::move(kernel));
+  return Kernel(module.device(), handle);
+}
+
+absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                                       absl::Span<const void* const> arguments) {
+  Queue queue;
+  absl::Status valid = CheckStream(kLaunchCall, stream, &queue);
+  if (!valid.ok()) return valid;
+  const absl::StatusOr<LoadedKernel> known = FindKernel(kLaunchCall, kernel);
+  if (!known.ok()) return known.status();
+  if (kernel.device() != stream.device()) {
+    return Fail(DriverCode::kInvalidHandle, kLaunchCall, "the kernel is of ",
+                ToString(kernel.device()), ", the stream of ", ToString(stream.device()));
+  }
+  const DeviceOrdinal device = kernel.device();
+  valid = CheckExtent(mmu_.profile, device, config.grid, kGrid);
+  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.block, kBlock);
+  if (valid.ok()) valid = CheckBlock(mmu_.profile, device, *known->info, config.block);
+  if (valid.ok()) valid = CheckShared(*known, config.dynamic_shared_bytes);
+  if (!valid.ok()) return valid;
+  absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
+  if (!packed.ok()) return packed.status();
+  ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
+  const uint64_t number = NumberOf(kLaunchCall);
+  launch.call_number = number;
+  using Kind = OperationOrder::Kind;
+  const bool early = config.programmatic_stream_serialization;
+  const auto run = std::make_shared<KernelRun>(
+      &machine_, std::move(launch), number,
+      machine_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
+  StreamScheduler::Work work;
+  work.run = [run](Turn turn) { return run->Run(turn); };
+  work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };
+  work.lets_next_start = [run] { return run->LetsNextStart(); };
+  if (early) work.run_early = [run](Turn turn) { return run->RunEarly(turn); };
+  work.stream = stream;
+  work.call = kLaunchCall;
+  work.call_number = number;
+  work.kernel = true;
+  machine_.scheduler.Submit(queue->work, std::move(work));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedExecutor::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
+  static constexpr char kCall[] = "cuFuncSetAttribute";
+  const absl::StatusOr<LoadedKernel> known = FindKernel(kCall, kernel);
+  if (!known.ok()) return known.status();
+  const uint64_t most = LimitOf(mmu_.profile, kernel.device(), kSharedOptin);
+  if (known->info->shared_bytes + bytes > most) {
+    return InvalidValue(kCall, bytes, " bytes of dynamic shared memory, and ",
+                        known->info->shared_bytes, " of static, are more than ", most);
+  }
+  const std::lock_guard lock(mutex_);
+  LoadedKernel* const state = kernels_.Find(kernel.value());
+  if (state != nullptr) state->most_dynamic_shared_bytes = bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadedModule> SimulatedExecutor::FindModule(const char* call, Module module) const {
+  const absl::Status usable = CheckContext(call, module.device());
+  if (!usable.ok()) return usable;
+  {
+    const std::lock_guard lock(mutex_);
+    const LoadedModule* const state = modules_.Find(module.value());
+    if (state != nullptr && state->device == module.device()) return *state;
+  }
+  const Misuse misuse{DiagnosticKind::kUseOfUnknownModule, std::nullopt, std::nullopt,
+                      module.device()};
+  const std::shared_lock lock(mmu_.mutex);
+  return RefuseCall(machine_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "module ",
+                    module.value(), " of ", module.device(), " does not exist");
+}
+
+absl::StatusOr<LoadedKernel> SimulatedExecutor::FindKernel(const char* call, Kernel kernel) const {
+  const absl::Status usable = CheckContext(call, kernel.device());
+  if (!usable.ok()) return usable;
+  {
+    const std::lock_guard lock(mutex_);
+    const LoadedKernel* const state = kernels_.Find(kernel.value());
+    if (state != nullptr && state->module.device() == kernel.device()) return *state;
+  }
+  const Misuse misuse{DiagnosticKind::kUseOfUnknownKernel, std::nullopt, std::nullopt,
+                      kernel.device()};
+  const std::shared_lock lock(mmu_.mutex);
+  return RefuseCall(machine_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "kernel ",
+                    kernel.value(), " of ", kernel.device(), " does not exist");
+}
+
+}  // namespace twinmmu

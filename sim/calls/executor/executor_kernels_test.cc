@@ -1,0 +1,355 @@
+// Modules and launches: what is refused, how kernels end, and what is said of their faults.
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "api/testing/diagnostic_matchers.h"
+#include "sim/testing/test_machine.h"
+
+namespace twinmmu {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Module text with these kernels.
+std::string Ptx(const std::string& body) {
+  return ".version 7.5\n.target sm_70\n.address_size 64\n" + body;
+}
+
+// A store of 7, in line 9 of the module; a wait for a word to be no longer 0, which then is added
+// up at another; a loop without end; a trap; and a load, followed by a wait.
+const char kKernels[] = R"(
+.visible .entry store(.param .u64 at) {
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [at];
+  mov.u64 %rd1, %rd1;
+  st.global.u32 [%rd1], 7;
+  ret;
+}
+.visible .entry wait(.param .u64 flag, .param .u64 out) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<2>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [flag];
+  ld.param.u64 %rd2, [out];
+again:
+  ld.acquire.sys.global.u32 %r1, [%rd1];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra again;
+  st.release.sys.global.u32 [%rd2], %r1;
+  ret;
+}
+.visible .entry forever() {
+again:
+  bra again;
+}
+.visible .entry fail() {
+  trap;
+}
+.visible .entry bounded() .maxntid 64, 1, 1 { ret; }
+.visible .entry look_and_wait(.param .u64 word, .param .u64 flag) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<2>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [word];
+  ld.param.u64 %rd2, [flag];
+  ld.global.u32 %r1, [%rd1];
+again:
+  ld.acquire.sys.global.u32 %r1, [%rd2];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra again;
+  ret;
+}
+)";
+
+Profile WithPolicy(StreamPolicy policy) {
+  Profile profile = Profile::ReferenceH200(2);
+  profile.stream_policy = policy;
+  profile.kernel_instruction_budget = 100'000'000;
+  return profile;
+}
+
+class KernelsTest : public MachineTest, public testing::WithParamInterface<StreamPolicy> {
+ protected:
+  KernelsTest() : MachineTest(WithPolicy(GetParam())) {}
+
+  void SetUp() override {
+    const auto module = executor().LoadModule(kDevice0, Ptx(kKernels));
+    ASSERT_THAT(module, IsOk());
+    module_ = *module;
+  }
+  Kernel Get(const std::string& name) {
+    const auto kernel = executor().GetKernel(module_, name);
+    EXPECT_THAT(kernel, IsOk());
+    return kernel.value_or(Kernel());
+  }
+  absl::Status Launch(const std::string& name, const std::vector<DeviceAddress>& arguments,
+                      Stream stream = Stream(kDevice0), const LaunchConfig& config = {}) {
+    std::vector<const void*> pointers;
+    for (const DeviceAddress& argument : arguments) pointers.push_back(&argument);
+    return executor().Launch(stream, Get(name), config, pointers);
+  }
+  DeviceAddress Allocate() {
+    const auto made = plain().Allocate({kDevice0}, Bytes(256));
+    EXPECT_THAT(made, IsOk());
+    EXPECT_THAT(executor().Fill(kDevice0, *made, {0, Bytes(4)}, 64), IsOk());
+    EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());  // before any stream's work
+    return *made;
+  }
+  uint32_t WordAt(DeviceAddress address) {
+    uint32_t word = 0;
+    EXPECT_THAT(executor().CopyDeviceToHost(kDevice0, &word, address, Bytes(4)), IsOk());
+    return word;
+  }
+
+  Module module_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, KernelsTest,
+                         testing::Values(StreamPolicy::kEager, StreamPolicy::kDeferred,
+                                         StreamPolicy::kSeeded));
+
+// What a kernel stores is there after a synchronise.
+TEST_P(KernelsTest, Store) {
+  const DeviceAddress word = Allocate();
+  EXPECT_THAT(Launch("store", {word}), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+  EXPECT_EQ(WordAt(word), 7u);
+}
+
+// A kernel that waits for a flag ends when a later copy on another stream sets it.
+TEST_P(KernelsTest, MayWaitForALaterCopy) {
+  const DeviceAddress flag = Allocate();
+  const DeviceAddress out = Allocate();
+  const Stream waiting = *executor().CreateStream(kDevice0);
+  const Stream setting = *executor().CreateStream(kDevice0);
+  EXPECT_THAT(Launch("wait", {flag, out}, waiting), IsOk());
+  const uint32_t set = 5;
+  EXPECT_THAT(executor().CopyHostToDevice(setting, flag, &set, Bytes(4)), IsOk());
+  EXPECT_THAT(executor().SynchronizeStream(waiting), IsOk());
+  EXPECT_EQ(WordAt(out), 5u);
+}
+
+// The same for a flag in memory of the host, which the CPU sets and where it polls for the answer,
+// without any call.
+TEST_P(KernelsTest, MayWaitForTheCpu) {
+  const auto memory = plain().AllocateHost({kDevice0}, Bytes(256), 0);
+  ASSERT_THAT(memory, IsOk());
+  auto* const words = static_cast<std::atomic<uint32_t>*>(*memory);
+  words[0] = words[1] = 0;
+  const DeviceAddress flag(reinterpret_cast<uint64_t>(*memory));
+  EXPECT_THAT(Launch("wait", {flag, flag + Bytes(4)}), IsOk());
+  words[0] = 9;
+  while (words[1] != 9) std::this_thread::yield();
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+}
+
+// A kernel that never ends is ended by the budget of the profile: LAUNCH_TIMEOUT, for good.
+TEST_P(KernelsTest, EndByTheirBudget) {
+  EXPECT_THAT(Launch("forever", {}), IsOk());
+  const absl::Status ended = executor().SynchronizeDevice(kDevice0);
+  EXPECT_THAT(ended, HasDriverCode(DriverCode::kLaunchTimeout));
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("kernel forever goes on after"));
+  EXPECT_THAT(executor().CreateStream(kDevice1), HasDriverCode(DriverCode::kLaunchTimeout));
+}
+
+// A fault names kernel, line, instruction, thread and address, and what was there; it ends all
+// contexts.
+TEST_P(KernelsTest, FaultsAreExplained) {
+  const AddressRange range = Ready(1);
+  EXPECT_THAT(vmm().Unmap(range), IsOk());
+  EXPECT_THAT(Launch("store", {range.base + Bytes(8)}), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), HasDriverCode(DriverCode::kIllegalAddress));
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice1), HasDriverCode(DriverCode::kIllegalAddress));
+  const std::vector<Diagnostic> noticed = simulator_->diagnostics();
+  ASSERT_THAT(noticed, SizeIs(1));
+  EXPECT_THAT(noticed[0], AllOf(IsDiagnostic(DiagnosticKind::kFaultOfKernel),
+                                DiagnosticCallIs("cuLaunchKernel"), DiagnosticDeviceIs(kDevice0)));
+  EXPECT_THAT(noticed[0].message,
+              AllOf(HasSubstr("kernel store, PTX line 9"), HasSubstr("st.global.u32"),
+                    HasSubstr("thread (0, 0, 0) of block (0, 0, 0)"),
+                    HasSubstr(ToString(range.base + Bytes(8))), HasSubstr("unmapped by call")));
+}
+
+// A machine on which a kernel runs that has loaded from one mapping, and waits for another word.
+class RunningKernelTest : public KernelsTest {
+ protected:
+  void SetUp() override {
+    KernelsTest::SetUp();
+    word_ = Ready(1);
+    flag_ = Allocate();
+    stream_ = *executor().CreateStream(kDevice0);
+    EXPECT_THAT(Launch("look_and_wait", {word_.base, flag_}, stream_), IsOk());
+    EXPECT_THAT(executor().QueryStream(stream_), IsOkAndHolds(false));  // it has begun
+  }
+  // The kernel ends.
+  void Finish() {
+    const uint32_t set = 1;
+    const Stream other = *executor().CreateStream(kDevice0);
+    EXPECT_THAT(executor().CopyHostToDevice(other, flag_, &set, Bytes(4)), IsOk());
+    EXPECT_THAT(executor().SynchronizeStream(stream_), IsOk());
+  }
+  std::vector<Diagnostic> Noticed() const { return simulator_->diagnostics(); }
+
+  AddressRange word_;
+  DeviceAddress flag_;
+  Stream stream_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, RunningKernelTest,
+                         testing::Values(StreamPolicy::kEager, StreamPolicy::kDeferred,
+                                         StreamPolicy::kSeeded));
+
+// To unmap what a kernel has used that runs is told at the call, with its stream and launch.
+TEST_P(RunningKernelTest, UnmapOfWhatItHasUsedIsTold) {
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(Noticed(),
+              ElementsAre(AllOf(
+                  IsDiagnostic(DiagnosticKind::kUnmapUnderRunningKernel), DiagnosticRuleIs("RUN-2"),
+                  DiagnosticSeverityIs(Severity::kWarning), DiagnosticCallIs("cuMemUnmap"),
+                  DiagnosticDeviceIs(kDevice0), DiagnosticRangeIs(word_),
+                  DiagnosticMessageIs(
+                      AllOf(HasSubstr(absl::StrCat("stream ", stream_.value(), " of device 0")),
+                            HasSubstr(ToString(word_.base)), HasSubstr("launched by call "))))));
+  Finish();
+}
+
+// Nothing is said of memory that it has not used, of what a kernel behind it is to use, or of
+// memory that was mapped later where it has used another.
+TEST_P(RunningKernelTest, UnmapOfOtherMemoryIsNotTold) {
+  const AddressRange other = Ready(1);
+  EXPECT_THAT(vmm().Unmap(other), IsOk());
+  const AddressRange later = Ready(1);
+  EXPECT_THAT(Launch("look_and_wait", {later.base, flag_}, stream_), IsOk());
+  const AllocationHandle kept = *vmm().RetainAllocationHandle(later.base);
+  EXPECT_THAT(vmm().Unmap(later), IsOk());
+  EXPECT_THAT(vmm().Map(later, kept), IsOk());
+  Grant(later, For(kDevice0, Access::kReadWrite));
+  EXPECT_THAT(Noticed(), IsEmpty());
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(vmm().Map(word_, kept), IsOk());
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(Noticed(), SizeIs(1));
+  Finish();
+}
+
+// Nor is anything said once the kernel is done.
+TEST_P(RunningKernelTest, UnmapAfterItIsNotTold) {
+  Finish();
+  EXPECT_THAT(vmm().Unmap(word_), IsOk());
+  EXPECT_THAT(Noticed(), IsEmpty());
+}
+
+// A misaligned address and a trap have codes of their own.
+TEST_P(KernelsTest, FaultsHaveCodes) {
+  EXPECT_THAT(Launch("fail", {}), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), HasDriverCode(DriverCode::kLaunchFailed));
+}
+TEST_P(KernelsTest, MisalignmentHasACode) {
+  EXPECT_THAT(Launch("store", {Allocate() + Bytes(2)}), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0),
+              HasDriverCode(DriverCode::kMisalignedAddress));
+}
+
+// Sizes that a device or the kernel does not take, and arguments that are not those of the kernel,
+// are refused, and nothing runs.
+TEST_P(KernelsTest, RefuseWrongLaunches) {
+  const DeviceAddress word = Allocate();
+  const Stream stream(kDevice0);
+  const auto refused = HasDriverCode(DriverCode::kInvalidValue);
+  for (const Dim3& grid : {Dim3{0, 1, 1}, Dim3{1, 65536, 1}, Dim3{1, 1, 65536}}) {
+    EXPECT_THAT(Launch("store", {word}, stream, {grid, {}, 0}), refused);
+  }
+  for (const Dim3& block : {Dim3{1, 1, 0}, Dim3{1025, 1, 1}, Dim3{1, 1, 65}, Dim3{64, 32, 1}}) {
+    EXPECT_THAT(Launch("store", {word}, stream, {{}, block, 0}), refused);
+  }
+  EXPECT_THAT(Launch("bounded", {}, stream, {{}, {65, 1, 1}, 0}), refused);
+  EXPECT_THAT(Launch("store", {word}, stream, {{}, {}, (48 << 10) + 1}), refused);
+  EXPECT_THAT(Launch("store", {}), refused);
+  EXPECT_THAT(Launch("store", {word, word}), refused);
+  EXPECT_THAT(executor().Launch(stream, Get("store"), {}, {nullptr}), refused);
+  EXPECT_THAT(Launch("store", {word}, Stream(kDevice1)), HasDriverCode(DriverCode::kInvalidHandle));
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+  EXPECT_EQ(WordAt(word), 0u);
+}
+
+// More shared memory than 48 KiB has to be asked for.
+TEST_P(KernelsTest, MayAskForMoreSharedMemory) {
+  const Kernel kernel = Get("bounded");
+  const LaunchConfig config{{}, {}, 200 << 10};
+  EXPECT_THAT(executor().Launch(Stream(kDevice0), kernel, config, {}),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(simulator_->kernels().AllowDynamicShared(kernel, 200 << 10), IsOk());
+  EXPECT_THAT(executor().Launch(Stream(kDevice0), kernel, config, {}), IsOk());
+  EXPECT_THAT(simulator_->kernels().AllowDynamicShared(kernel, 300 << 10),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+// Modules and kernels that are gone are refused, and a diagnostic says so.
+TEST_P(KernelsTest, RefuseWhatIsGone) {
+  const Kernel kernel = Get("forever");
+  EXPECT_THAT(executor().UnloadModule(module_), IsOk());
+  const auto refused = HasDriverCode(DriverCode::kInvalidHandle);
+  EXPECT_THAT(executor().Launch(Stream(kDevice0), kernel, {}, {}), refused);
+  EXPECT_THAT(executor().GetKernel(module_, "store"), refused);
+  EXPECT_THAT(executor().UnloadModule(module_), refused);
+  EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kUseOfUnknownKernel), 1u);
+  EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kUseOfUnknownModule), 2u);
+}
+
+// Text that cannot be loaded says why: no PTX, wrong PTX, PTX that is too new, PTX for another
+// device.
+TEST_P(KernelsTest, RefuseWrongText) {
+  const auto load = [&](const std::string& text) { return executor().LoadModule(kDevice0, text); };
+  EXPECT_THAT(load(""), HasDriverCode(DriverCode::kInvalidImage));
+  EXPECT_THAT(load("// only a comment"), HasDriverCode(DriverCode::kInvalidImage));
+  EXPECT_THAT(load(Ptx(".entry k() { ret }")), HasDriverCode(DriverCode::kInvalidPtx));
+  const auto lacking = load(Ptx(".entry k() {\n  wgmma.fence.sync.aligned;\n}"));
+  EXPECT_THAT(lacking, HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(std::string(lacking.status().message()),
+              AllOf(HasSubstr("line 5"), HasSubstr("wgmma.fence")));
+  EXPECT_THAT(load(".version 8.7\n.target sm_100\n.address_size 64\n"),
+              HasDriverCode(DriverCode::kInvalidPtx));
+}
+
+// A driver reads no PTX that is newer than itself.
+TEST(OlderDriverTest, RefusesNewerPtx) {
+  Profile profile = Profile::ReferenceH200();
+  profile.driver_version = 12040;
+  const auto simulator = Simulator::Create(profile);
+  ASSERT_THAT(simulator, IsOk());
+  Executor& executor = **(*simulator)->executor();
+  const auto load = [&](const std::string& version) {
+    return executor.LoadModule(kDevice0, version + "\n.target sm_70\n.address_size 64\n");
+  };
+  EXPECT_THAT(load(".version 8.4"), IsOk());
+  EXPECT_THAT(load(".version 8.5"), HasDriverCode(DriverCode::kUnsupportedPtxVersion));
+}
+
+// A variable of a module has its first value, is found by name, and goes with the module.
+TEST_P(KernelsTest, ModulesHaveVariables) {
+  const auto module = executor().LoadModule(
+      kDevice0, Ptx(".visible .global .align 4 .u32 table[3] = {1, 2, 3};\n"));
+  ASSERT_THAT(module, IsOk());
+  const auto table = simulator_->kernels().FindGlobal("cuModuleGetGlobal", *module, "table");
+  ASSERT_THAT(table, IsOk());
+  EXPECT_EQ(table->size, Bytes(12));
+  EXPECT_EQ(WordAt(table->base + Bytes(8)), 3u);
+  EXPECT_THAT(simulator_->kernels().FindGlobal("cuModuleGetGlobal", *module, "chair"),
+              HasDriverCode(DriverCode::kNotFound));
+  EXPECT_THAT(simulator_->leaks(), SizeIs(0));
+  EXPECT_THAT(executor().UnloadModule(*module), IsOk());
+  uint32_t word = 0;
+  EXPECT_THAT(executor().CopyDeviceToHost(kDevice0, &word, table->base, Bytes(4)),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+}  // namespace
+}  // namespace twinmmu

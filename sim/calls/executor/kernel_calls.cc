@@ -1,0 +1,75 @@
+#include "sim/calls/executor/kernel_calls.h"
+
+#include "sim/base/errors.h"
+#include "sim/calls/executor/simulated_executor.h"
+#include "sim/mmu/mmu.h"
+#include "sim/ptx/text/fat_binary.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr char kLoadCall[] = "cuModuleLoadData";
+
+// 90 for 9.0.
+int CapabilityOf(const Profile& profile, DeviceOrdinal device) {
+  const auto& attributes = profile.devices[static_cast<size_t>(device.value())].attributes;
+  const auto major = attributes.find(DeviceAttribute::kComputeCapabilityMajor);
+  const auto minor = attributes.find(DeviceAttribute::kComputeCapabilityMinor);
+  const bool told = major != attributes.end() && minor != attributes.end();
+  return told ? 10 * major->second + minor->second : 90;
+}
+
+absl::StatusOr<std::string> AsDriverStatus(absl::StatusOr<std::string> ptx) {
+  if (ptx.ok()) return ptx;
+  switch (ptx.status().code()) {
+    case absl::StatusCode::kNotFound:
+      return Fail(DriverCode::kNoBinaryForGpu, kLoadCall, ptx.status().message());
+    case absl::StatusCode::kResourceExhausted:
+      return Fail(DriverCode::kOutOfMemory, kLoadCall, ptx.status().message());
+    default:
+      return Fail(DriverCode::kInvalidImage, kLoadCall, ptx.status().message());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> KernelCalls::PtxAt(DeviceOrdinal device, const void* image) const {
+  return guard_.Guard(kLoadCall, [&] {
+    return AsDriverStatus(ptx::PtxAt(image, CapabilityOf(mmu_.profile, device)));
+  });
+}
+
+absl::StatusOr<std::string> KernelCalls::PtxIn(DeviceOrdinal device,
+                                               absl::string_view image) const {
+  return guard_.Guard(kLoadCall, [&] {
+    return AsDriverStatus(ptx::PtxIn(image, CapabilityOf(mmu_.profile, device)));
+  });
+}
+
+absl::StatusOr<LoadedModule> KernelCalls::Find(const char* call, Module module) const {
+  return guard_.Guard(call, [&] { return executor_.FindModule(call, module); });
+}
+
+absl::StatusOr<LoadedKernel> KernelCalls::Find(const char* call, Kernel kernel) const {
+  return guard_.Guard(call, [&] { return executor_.FindKernel(call, kernel); });
+}
+
+absl::StatusOr<AddressRange> KernelCalls::FindGlobal(const char* call, Module module,
+                                                     absl::string_view name) const {
+  return guard_.Guard(call, [&]() -> absl::StatusOr<AddressRange> {
+    const absl::StatusOr<LoadedModule> known = executor_.FindModule(call, module);
+    if (!known.ok()) return known.status();
+    const ptx::GlobalInfo* const global = known->program->FindGlobal(name);
+    if (global == nullptr) {
+      return Fail(DriverCode::kNotFound, call, "the module has no variable ", name);
+    }
+    return known->image.subrange(Bytes(global->offset), Bytes(global->size));
+  });
+}
+
+absl::Status KernelCalls::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
+  return guard_.Guard("cuFuncSetAttribute",
+                      [&] { return executor_.AllowDynamicShared(kernel, bytes); });
+}
+
+}  // namespace twinmmu

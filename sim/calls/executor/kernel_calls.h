@@ -1,0 +1,55 @@
+// KernelCalls: the driver's calls for modules and kernels that Executor does not have.
+
+#ifndef TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_CALLS_H_
+#define TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_CALLS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/executor.h"
+#include "sim/base/call_guard.h"
+#include "sim/calls/executor/loaded_module.h"
+
+namespace twinmmu {
+
+struct Mmu;
+class SimulatedExecutor;
+
+// Errors, state after an error, thread safety: as in api/vmm.h.
+class KernelCalls {
+ public:
+  // Both must outlive this object.
+  KernelCalls(const Mmu* mmu, SimulatedExecutor* executor) : mmu_(*mmu), executor_(*executor) {}
+
+  // The PTX that Executor::LoadModule of `device` takes, out of an image: PTX, or a fat binary;
+  // trusted as far as sim/ptx/text/fat_binary.h says. NO_BINARY_FOR_GPU: there is only machine
+  // code, or nothing for this device. INVALID_IMAGE: it is no image, or damaged.
+  absl::StatusOr<std::string> PtxAt(DeviceOrdinal device, const void* image) const;
+  // The same, of the content of a file.
+  absl::StatusOr<std::string> PtxIn(DeviceOrdinal device, absl::string_view image) const;
+
+  // What is known of them. INVALID_HANDLE, for `call`: there is none.
+  absl::StatusOr<LoadedModule> Find(const char* call, Module module) const;
+  absl::StatusOr<LoadedKernel> Find(const char* call, Kernel kernel) const;
+  // Where a variable of a module lies. NotFound (NOT_FOUND): it has none of that name.
+  absl::StatusOr<AddressRange> FindGlobal(const char* call, Module module,
+                                          absl::string_view name) const;
+
+  // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
+  // InvalidArgument (INVALID_VALUE): no block of its device can have that.
+  absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
+
+ private:
+  const Mmu& mmu_;
+  SimulatedExecutor& executor_;
+  const CallGuard guard_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_CALLS_H_

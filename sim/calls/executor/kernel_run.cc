@@ -1,0 +1,271 @@
+#include "sim/calls/executor/kernel_run.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/diagnostics/explain.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr char kCall[] = "cuLaunchKernel";
+
+// The threads that count for the budget, and for the turn at the launch.
+constexpr uint64_t kMostThreads = 1024;
+
+// Instructions of threads in one turn. Ordinary kernels are done after the first one, at the launch
+// on an eager machine; one whose threads go on and on is not.
+constexpr uint64_t kPerThreadAtTheCall = uint64_t{1} << 16;
+constexpr uint64_t kInPassing = uint64_t{1} << 12;
+constexpr uint64_t kAskedAfter = uint64_t{1} << 18;
+constexpr uint64_t kWaitedFor = uint64_t{1} << 22;
+
+// What a thread that waits is charged.
+constexpr uint64_t kPerMicrosecond = 2;
+
+uint64_t Count(const Dim3& extent) {
+  // No factor is more than 2^32, and no more than kMostThreads are told apart.
+  uint64_t count = std::min<uint64_t>(extent.x, kMostThreads);
+  count = std::min(count * std::min<uint64_t>(extent.y, kMostThreads), kMostThreads);
+  return std::min(count * std::min<uint64_t>(extent.z, kMostThreads), kMostThreads);
+}
+
+// A machine with a seed does the same each time: then the blocks run on one thread.
+int HostThreads(const Mmu& mmu, const LaunchConfig& config) {
+  if (mmu.profile.stream_policy == StreamPolicy::kSeeded ||
+      mmu.profile.alias_policy == coherence::Policy::kRandom) {
+    return 1;
+  }
+  const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<int>(std::min(processors, Count(config.grid)));
+}
+
+std::string InWords(const Dim3& place) {
+  return absl::StrCat("(", place.x, ", ", place.y, ", ", place.z, ")");
+}
+
+DriverCode CodeOf(ptx::GridFault::Kind kind) {
+  using Kind = ptx::GridFault::Kind;
+  switch (kind) {
+    case Kind::kIllegalAddress:
+    case Kind::kMulticastAddress:
+    case Kind::kNoMulticastAddress:
+      return DriverCode::kIllegalAddress;
+    case Kind::kMisalignedAddress:
+      return DriverCode::kMisalignedAddress;
+    case Kind::kIllegalInstruction:
+      return DriverCode::kIllegalInstruction;
+    case Kind::kAssert:
+      return DriverCode::kAssert;
+    case Kind::kDeadlock:
+    case Kind::kBudget:
+      return DriverCode::kLaunchTimeout;
+    case Kind::kNone:
+    case Kind::kTrap:
+    case Kind::kStackOverflow:
+    case Kind::kOutOfMemory:
+      break;
+  }
+  return DriverCode::kLaunchFailed;
+}
+
+std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
+  using Kind = ptx::GridFault::Kind;
+  switch (fault.kind) {
+    case Kind::kIllegalAddress:
+      return absl::StrCat(ToString(fault.size), " at ", ToString(fault.address),
+                          " are not mapped with ", ToString(fault.access), " access for ",
+                          ToString(device));
+    case Kind::kMulticastAddress:
+      return absl::StrCat(ToString(fault.address),
+                          " is an address of a multicast object; PTX defines nothing there but "
+                          "multimem");
+    case Kind::kNoMulticastAddress:
+      return absl::StrCat(ToString(fault.address),
+                          " is no address of a multicast object; PTX does not define multimem "
+                          "there");
+    case Kind::kMisalignedAddress:
+      return absl::StrCat("address ", ToString(fault.address), " is not a multiple of ",
+                          ToString(fault.size));
+    case Kind::kIllegalInstruction:
+      return "the instruction has no meaning here";
+    case Kind::kTrap:
+      return "it is a trap";
+    case Kind::kAssert:
+      return "an assertion does not hold";
+    case Kind::kStackOverflow:
+      return "calls are nested too deeply";
+    case Kind::kDeadlock:
+      return "every thread waits for another one";
+    case Kind::kOutOfMemory:
+      return "the host that simulates it has no memory left";
+    case Kind::kNone:
+    case Kind::kBudget:
+      break;
+  }
+  return "it went on for too long";
+}
+
+// "kernel copy, PTX line 12 (copy.cu:7), ld.global.u32, thread (0, 0, 0) of block (1, 0, 0): ..."
+std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
+  std::string words = ptx::InWords(fault.kernel, fault.place);
+  if (fault.place.position.line != 0) {
+    absl::StrAppend(&words, ", thread ", InWords(fault.thread), " of block ", InWords(fault.block));
+  }
+  absl::StrAppend(&words, ": ", WhatHappened(fault, device));
+  if (!fault.words.empty()) absl::StrAppend(&words, ": ", fault.words);
+  return words;
+}
+
+}  // namespace
+
+KernelRun::KernelRun(MachineState* machine, ptx::Launch launch, uint64_t call_number,
+                     OperationOrder::Operation operation)
+    : machine_(*machine),
+      device_(launch.device),
+      kernel_(launch.kernel->name),
+      call_number_(call_number),
+      operation_(std::move(operation)),
+      early_(launch.config.programmatic_stream_serialization),
+      threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
+      left_(std::min(machine->mmu.profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
+            threads_),
+      shared_(kInPassing),
+      last_turn_(std::chrono::steady_clock::now()),
+      grid_({&machine->mmu, &machine->sites, &machine->aliases}, launch,
+            HostThreads(machine->mmu, launch.config)) {}
+
+uint64_t KernelRun::AmountOf(Turn turn) const {
+  switch (turn) {
+    case Turn::kAtTheCall:
+      return kPerThreadAtTheCall * threads_;
+    case Turn::kInPassing:
+      return kInPassing;
+    case Turn::kAskedAfter:
+      return kAskedAfter;
+    case Turn::kShared:
+      return shared_;
+    case Turn::kWaitedFor:
+      break;
+  }
+  return kWaitedFor;
+}
+
+bool KernelRun::Pay(bool waited, uint64_t amount) {
+  const auto now = std::chrono::steady_clock::now();
+  if (waited) {
+    const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now - last_turn_);
+    // Where nobody gave it a turn for long, it was not the kernel that took so long.
+    const auto time = static_cast<uint64_t>(std::min<int64_t>(since.count(), 100'000));
+    amount = time * kPerMicrosecond * threads_;
+  }
+  last_turn_ = now;
+  if (amount > left_) return false;
+  left_ -= amount;
+  return true;
+}
+
+void KernelRun::Begin() {
+  if (std::exchange(begun_, true)) return;
+  // Copies that found no kernel, and so do not expect to share their memory with one, are done.
+  { const std::unique_lock lock(mmu_.mutex); }
+  grid_.StartAfter(machine_.order.Begin(operation_));
+  if (early_) grid_.HoldWaits();
+}
+
+// At its end it is not done: that comes after the end of the kernel ahead.
+Progress KernelRun::RunEarly(Turn turn) {
+  if (ran_to_end_ || machine_.sticky_error.HasFault()) return Progress::kWaiting;
+  Begin();
+  const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
+  switch (grid_.Run(amount)) {
+    case ptx::Grid::State::kFaulted:
+      Fault(grid_.fault());
+      return Progress::kAdvanced;
+    case ptx::Grid::State::kWaiting:
+      last_turn_ = std::chrono::steady_clock::now();  // that costs nothing
+      return Progress::kWaiting;
+    case ptx::Grid::State::kDone:
+      ran_to_end_ = true;
+      return Progress::kAdvanced;
+    case ptx::Grid::State::kRunning:
+      break;
+  }
+  if (!Pay(/*waited=*/false, amount)) OverBudget();
+  return Progress::kAdvanced;
+}
+
+Progress KernelRun::Run(Turn turn) {
+  if (machine_.sticky_error.HasFault()) return Progress::kDone;
+  Begin();
+  if (early_ && !std::exchange(reached_, true))
+    grid_.ReleaseWaits(machine_.order.Reached(operation_));
+  const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
+  const ptx::Grid::State state = grid_.Run(amount);
+  switch (state) {
+    case ptx::Grid::State::kDone:
+      machine_.order.End(operation_, grid_.past());
+      return Progress::kDone;
+    case ptx::Grid::State::kFaulted:
+      Fault(grid_.fault());
+      return Progress::kDone;
+    case ptx::Grid::State::kRunning:
+    case ptx::Grid::State::kWaiting:
+      break;
+  }
+  const bool waited = state == ptx::Grid::State::kWaiting;
+  // More and more, unless kernels wait for each other: then the sooner the next one comes.
+  shared_ = waited ? kInPassing : std::min(2 * shared_, kAskedAfter);
+  if (!Pay(waited, amount)) {
+    OverBudget();
+    return Progress::kDone;
+  }
+  return waited ? Progress::kWaiting : Progress::kAdvanced;
+}
+
+void KernelRun::Raise(DriverCode code, const Misuse& misuse, const std::string& words) {
+  AddressRange range;
+  if (misuse.address.has_value()) range = AddressRange{*misuse.address, Bytes(1), Bytes(0)};
+  CallRecord(machine_, Call::kLaunch, range, 0, call_number_)
+      .Report(Severity::kError, misuse, words);
+  machine_.sticky_error.Raise(kCall, code, words);
+}
+
+void KernelRun::Fault(const ptx::GridFault& fault) {
+  const DriverCode code = CodeOf(fault.kind);
+  const std::shared_lock lock(mmu_.mutex);
+  Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
+  try {
+    if (fault.kind == ptx::GridFault::kIllegalAddress) {
+      const AddressRange range{fault.address, fault.size, Bytes(0)};
+      misuse = WhyNoAccess(machine_, device_, range, fault.access);
+      misuse.why = misuse.kind;
+      misuse.kind = DiagnosticKind::kFaultOfKernel;
+    }
+    Raise(code, misuse, InWords(fault, device_));
+  } catch (const std::bad_alloc&) {
+    machine_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
+  }
+}
+
+void KernelRun::OverBudget() {
+  const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
+  const std::shared_lock lock(mmu_.mutex);
+  try {
+    Raise(
+        DriverCode::kLaunchTimeout, misuse,
+        absl::StrCat("kernel ", kernel_, " goes on after ", mmu_.profile.kernel_instruction_budget,
+                     " instructions for each thread, the kernel_instruction_budget of the "
+                     "profile"));
+  } catch (const std::bad_alloc&) {
+    machine_.sticky_error.Raise(kCall, DriverCode::kLaunchTimeout, "it ran too long");
+  }
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,67 @@
+// KernelRun: a launch as work of a stream.
+
+#ifndef TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_RUN_H_
+#define TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_RUN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "api/allocation.h"
+#include "api/diagnostic_words.h"
+#include "api/driver_error.h"
+#include "sim/machine/machine_state.h"
+#include "sim/ptx/run/grid.h"
+#include "sim/streams/operation_order.h"
+#include "sim/streams/stream_scheduler.h"
+
+namespace twinmmu {
+
+// Runs a grid a turn at a time, and ends all contexts if it faults, or if it has executed more than
+// the profile allows. Not thread-safe but for what says so.
+class KernelRun {
+ public:
+  // `machine` must outlive this object. `call_number`: of the launch, in the history; `operation`:
+  // in the order of operations. A launch with programmatic stream serialization may run early.
+  KernelRun(MachineState* machine, ptx::Launch launch, uint64_t call_number,
+            OperationOrder::Operation operation);
+
+  // Throws nothing. Once contexts have a fault there is nothing to do any more.
+  Progress Run(Turn turn);
+  // The same while the kernel ahead of it goes on. Never kDone.
+  Progress RunEarly(Turn turn);
+  // Whether the kernel behind it may start. May be called while Run is.
+  bool LetsNextStart() const { return grid_.LetsNextStart(); }
+
+  // Whether it has used the mapping of this number. May be called while Run is.
+  bool HasUsed(uint32_t mapping) const { return grid_.HasUsed(mapping); }
+
+ private:
+  void Begin();
+  uint64_t AmountOf(Turn turn) const;
+  // Counts what a turn has cost; false: it was more than was left.
+  bool Pay(bool waited, uint64_t amount);
+  void Fault(const ptx::GridFault& fault);
+  void OverBudget();
+  void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
+
+  MachineState& machine_;
+  Mmu& mmu_ = machine_.mmu;
+  const DeviceOrdinal device_;
+  const std::string kernel_;
+  const uint64_t call_number_;
+  const OperationOrder::Operation operation_;
+  const bool early_;  // may run so
+  bool begun_ = false;
+  bool reached_ = false;     // what is ahead of it is over
+  bool ran_to_end_ = false;  // early
+  const uint64_t threads_;   // no more than some
+  uint64_t left_;            // of the budget
+  uint64_t shared_;          // the amount of the next turn that others may wait for
+  std::chrono::steady_clock::time_point last_turn_;
+  ptx::Grid grid_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_RUN_H_

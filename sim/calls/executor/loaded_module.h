@@ -1,0 +1,36 @@
+// LoadedModule: a module of a device, and its kernels.
+
+#ifndef TWINMMU_SIM_CALLS_EXECUTOR_LOADED_MODULE_H_
+#define TWINMMU_SIM_CALLS_EXECUTOR_LOADED_MODULE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "api/address.h"
+#include "api/executor.h"
+#include "sim/ptx/program/program.h"
+
+namespace twinmmu {
+
+struct LoadedModule {
+  DeviceOrdinal device;
+  std::shared_ptr<const ptx::Program> program;
+  int target = 0;                           // 90 for sm_90
+  AddressRange image;                       // where its variables lie; empty: it has none
+  std::map<std::string, uint64_t> kernels;  // those that were asked for, by name
+};
+
+struct LoadedKernel {
+  Module module;
+  std::shared_ptr<const ptx::Program> program;
+  const ptx::KernelInfo* info = nullptr;  // of the program
+  DeviceAddress image;
+  int target = 0;
+  uint32_t most_dynamic_shared_bytes = 0;  // that a launch may ask for
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_EXECUTOR_LOADED_MODULE_H_

@@ -1,0 +1,303 @@
+#include "sim/calls/linear/linear_calls.h"
+
+#include <sys/mman.h>
+
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "sim/base/errors.h"
+#include "sim/calls/executor/simulated_executor.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr uint32_t kDeviceMap = 2;   // CU_MEMHOSTALLOC_DEVICEMAP, always told
+constexpr uint32_t kAllocFlags = 7;  // all that exist
+constexpr uint32_t kRegisterFlags = 15;
+
+DeviceAddress AddressOf(const void* memory) {
+  return DeviceAddress(reinterpret_cast<uint64_t>(memory));
+}
+
+absl::Status CheckContext(const MachineState& machine, const char* call, DeviceOrdinal device) {
+  if (!machine.mmu.HasDevice(device)) {
+    return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
+  }
+  return machine.sticky_error.Check(call);
+}
+
+PlainAllocation Wanted(PlainKind kind, const PlainCalls::Context& context, uint32_t flags) {
+  PlainAllocation wanted;
+  wanted.kind = kind;
+  wanted.device = context.device;
+  wanted.owner = context.owner;
+  wanted.flags = flags;
+  return wanted;
+}
+
+absl::StatusOr<AddressRange> Make(MachineState& machine, PlainAllocation wanted, Bytes size) {
+  const Call made = MakerOf(wanted.kind);
+  CallRecord call(machine, made, AddressRange{DeviceAddress(0), size, Bytes(0)});
+  const std::unique_lock lock(machine.mmu.mutex);
+  wanted.made_by = call.number();
+  wanted.buffer_id = machine.mmu.NextBuffer();
+  const absl::StatusOr<AddressRange> range = machine.mmu.plain.Allocate(size, wanted);
+  if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call.name(), range.status().message());
+  machine.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+  call.Done(*range, 0);
+  return range;
+}
+
+// Whether something is there, all along. Nobody looks whether it may be written.
+bool IsOfProcess(const AddressRange& range) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t first = range.base.value() / kPage * kPage;
+  const uint64_t end = range.base.value() + range.size.value();
+  if (range.base == DeviceAddress(0) || end <= range.base.value()) return false;
+  // Without effect on memory that is there, and an error on other.
+  return msync(reinterpret_cast<void*>(first), end - first, MS_ASYNC) == 0;
+}
+
+// Nothing is known of any part of `range`. With mmu.mutex held.
+absl::Status CheckUnknown(const MachineState& machine, CallRecord& call,
+                          const AddressRange& range) {
+  const PlainAllocation* const known = machine.mmu.plain.FindAny(range);
+  if (known != nullptr && known->kind == PlainKind::kRegistered) {
+    return call.RefuseWith(DriverCode::kHostMemoryAlreadyRegistered,
+                           {DiagnosticKind::kDoubleRegistration, known->range.base, std::nullopt,
+                            std::nullopt, known->made_by},
+                           "a part of range ", range, " is registered");
+  }
+  const bool of_devices =
+      (machine.mmu.window.claimed() && machine.mmu.window.range().overlaps(range)) ||
+      machine.mmu.plain.OverlapsDevices(range);
+  if (known == nullptr && !of_devices) return absl::OkStatus();
+  return InvalidValue(call.name(), "range ", ToString(range), " is memory ",
+                      of_devices ? "of devices" : "that is pinned by cuMemHostAlloc");
+}
+
+// What begins at `address` and is freed by the call that frees memory of `kind`; or null.
+const PlainAllocation* Freeable(const MachineState& machine, PlainKind kind,
+                                DeviceAddress address) {
+  const PlainAllocation* const found = machine.mmu.plain.Find(address);
+  const bool fits = found != nullptr && found->kind == kind && found->range.base == address;
+  return fits ? found : nullptr;
+}
+
+// The driver frees nothing that its work still uses.
+void FinishWork(MachineState& machine) {
+  for (int i = 0; i < machine.mmu.profile.device_count(); ++i)
+    machine.FinishDevice(DeviceOrdinal(i));
+}
+
+// With mmu.mutex held. `kind`: of what the call frees.
+absl::Status RefuseFree(MachineState& machine, Call call, PlainKind kind, DeviceAddress address) {
+  const AddressRange asked{address, Bytes(1), Bytes(0)};
+  const PlainAllocation* const found = machine.mmu.plain.Find(address);
+  const bool unregistered = kind == PlainKind::kRegistered && found == nullptr;
+  const DriverCode code =
+      unregistered ? DriverCode::kHostMemoryNotRegistered : DriverCode::kInvalidValue;
+  const std::string maker = NameOf(MakerOf(kind));
+  CallRecord record(machine, call, asked);
+  const Misuse misuse = WhyPlainNotFreed(machine, address);
+  if (found == nullptr) {
+    return record.RefuseWith(code, misuse, "nothing that ", maker, " made begins at ", address);
+  }
+  const std::string its_maker = NameOf(MakerOf(found->kind));
+  if (found->range.base != address) {
+    return record.RefuseWith(code, misuse, address, " is inside of what ", its_maker, " made at ",
+                             found->range.base);
+  }
+  return record.RefuseWith(code, misuse, "it was made by ", its_maker, ", and not by ", maker);
+}
+
+absl::Status FreeOne(MachineState& machine, Call call, PlainKind kind, DeviceAddress address) {
+  const auto is_there = [&] {
+    const std::shared_lock lock(machine.mmu.mutex);
+    return Freeable(machine, kind, address) != nullptr;
+  };
+  if (!machine.IsBypassed() && is_there()) FinishWork(machine);
+  const absl::Status usable = machine.sticky_error.Check(NameOf(call));
+  if (!usable.ok()) return usable;
+  const std::unique_lock lock(machine.mmu.mutex);
+  const PlainAllocation* const found = Freeable(machine, kind, address);
+  if (found == nullptr) return RefuseFree(machine, call, kind, address);
+  const AddressRange range = found->range;
+  machine.mmu.plain.Free(address);
+  CallRecord(machine, call, range).Done(range, 0);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceAddress> PlainCalls::Allocate(const Context& context, Bytes size) {
+  static constexpr char kCall[] = "cuMemAlloc";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<DeviceAddress> {
+    const absl::Status usable = CheckContext(machine_, kCall, context.device);
+    if (!usable.ok()) return usable;
+    if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
+    const absl::StatusOr<AddressRange> range =
+        Make(machine_, Wanted(PlainKind::kDevice, context, 0), size);
+    if (!range.ok()) return range.status();
+    return range->base;
+  });
+}
+
+absl::Status PlainCalls::Free(DeviceAddress address) {
+  return guard_.Guard("cuMemFree", [&] {
+    if (address == DeviceAddress(0)) return absl::OkStatus();
+    return FreeOne(machine_, Call::kFreeMemory, PlainKind::kDevice, address);
+  });
+}
+
+absl::StatusOr<void*> PlainCalls::AllocateHost(const Context& context, Bytes size, uint32_t flags) {
+  static constexpr char kCall[] = "cuMemHostAlloc";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<void*> {
+    const absl::Status usable = CheckContext(machine_, kCall, context.device);
+    if (!usable.ok()) return usable;
+    if (flags > kAllocFlags) return InvalidValue(kCall, "there are no flags ", flags);
+    if (size == Bytes(0)) return nullptr;
+    const absl::StatusOr<AddressRange> range =
+        Make(machine_, Wanted(PlainKind::kPinned, context, flags | kDeviceMap), size);
+    if (!range.ok()) return range.status();
+    return reinterpret_cast<void*>(range->base.value());
+  });
+}
+
+absl::Status PlainCalls::FreeHost(void* memory) {
+  return guard_.Guard("cuMemFreeHost", [&] {
+    if (memory == nullptr) return absl::OkStatus();
+    return FreeOne(machine_, Call::kFreeHost, PlainKind::kPinned, AddressOf(memory));
+  });
+}
+
+absl::Status PlainCalls::RegisterHost(const Context& context, void* memory, Bytes size,
+                                      uint32_t flags) {
+  static constexpr char kCall[] = "cuMemHostRegister";
+  return guard_.Guard(kCall, [&] {
+    const absl::Status usable = CheckContext(machine_, kCall, context.device);
+    if (!usable.ok()) return usable;
+    PlainAllocation wanted = Wanted(PlainKind::kRegistered, context, flags | kDeviceMap);
+    wanted.range = AddressRange{AddressOf(memory), size, Bytes(0)};
+    if (flags > kRegisterFlags) return InvalidValue(kCall, "there are no flags ", flags);
+    if (!IsOfProcess(wanted.range)) {
+      return InvalidValue(kCall, "range ", ToString(wanted.range),
+                          " is empty, or not all memory of the process");
+    }
+    CallRecord call(machine_, Call::kRegisterHost, wanted.range);
+    const std::unique_lock lock(machine_.mmu.mutex);
+    const absl::Status known = CheckUnknown(machine_, call, wanted.range);
+    if (!known.ok()) return known;
+    wanted.made_by = call.number();
+    wanted.buffer_id = machine_.mmu.NextBuffer();
+    machine_.mmu.plain.Register(wanted);
+    machine_.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+    call.Done(wanted.range, 0);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PlainCalls::UnregisterHost(void* memory) {
+  return guard_.Guard("cuMemHostUnregister", [&] {
+    return FreeOne(machine_, Call::kUnregisterHost, PlainKind::kRegistered, AddressOf(memory));
+  });
+}
+
+absl::StatusOr<std::vector<PlainAllocation>> PlainCalls::FreeOwnedBy(uint64_t owner) {
+  using Freed = std::vector<PlainAllocation>;
+  return guard_.Guard("cuCtxDestroy", [&]() -> absl::StatusOr<Freed> {
+    FinishWork(machine_);
+    const std::unique_lock lock(machine_.mmu.mutex);
+    Freed freed;
+    machine_.mmu.plain.ForEach([&](const PlainAllocation& allocation) {
+      if (allocation.owner == owner) freed.push_back(allocation);
+    });
+    machine_.mmu.plain.RemovePeerAccessOf(owner);
+    machine_.mmu.plain.FreeOwnedBy(owner, [&](const PlainAllocation& allocation) {
+      CallRecord(machine_, Call::kDestroyContext, allocation.range).Done(allocation.range, 0);
+    });
+    return freed;
+  });
+}
+
+absl::Status PlainCalls::EnablePeerAccess(const Context& context, DeviceOrdinal peer) {
+  static constexpr char kCall[] = "cuCtxEnablePeerAccess";
+  return guard_.Guard(kCall, [&] {
+    for (const DeviceOrdinal device : {context.device, peer}) {
+      const absl::Status usable = CheckContext(machine_, kCall, device);
+      if (!usable.ok()) return usable;
+    }
+    if (context.device == peer ||
+        !machine_.mmu.profile.peers[context.device.value()][peer.value()]) {
+      return Fail(DriverCode::kPeerAccessUnsupported, kCall, ToString(peer), " is no peer of ",
+                  ToString(context.device));
+    }
+    const std::unique_lock lock(machine_.mmu.mutex);
+    const bool added = machine_.mmu.plain.AddPeerAccess(context.owner, context.device, peer);
+    return added ? absl::OkStatus()
+                 : Fail(DriverCode::kPeerAccessAlreadyEnabled, kCall, "it is enabled already");
+  });
+}
+
+absl::Status PlainCalls::DisablePeerAccess(const Context& context, DeviceOrdinal peer) {
+  static constexpr char kCall[] = "cuCtxDisablePeerAccess";
+  return guard_.Guard(kCall, [&] {
+    const std::unique_lock lock(machine_.mmu.mutex);
+    const bool removed = machine_.mmu.plain.RemovePeerAccess(context.owner, context.device, peer);
+    return removed ? absl::OkStatus()
+                   : Fail(DriverCode::kPeerAccessNotEnabled, kCall, "it is not enabled");
+  });
+}
+
+absl::StatusOr<PlainAllocation> PlainCalls::Find(DeviceAddress address) const {
+  static constexpr char kCall[] = "cuPointerGetAttribute";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<PlainAllocation> {
+    const std::shared_lock lock(machine_.mmu.mutex);
+    const PlainAllocation* const found = machine_.mmu.plain.Find(address);
+    if (found != nullptr) return *found;
+    return InvalidValue(kCall, "there is no plain memory at ", ToString(address));
+  });
+}
+
+absl::Status PlainCalls::SetSyncMemops(DeviceAddress address, bool value) {
+  static constexpr char kCall[] = "cuPointerSetAttribute";
+  return guard_.Guard(kCall, [&] {
+    const std::unique_lock lock(machine_.mmu.mutex);
+    const PlainAllocation* const found = machine_.mmu.plain.Find(address);
+    if (found == nullptr) {
+      return InvalidValue(kCall, "there is no plain memory at ", ToString(address));
+    }
+    machine_.mmu.plain.SetSyncMemops(found->range.base, value);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PlainCalls::Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
+                              Bytes size) {
+  return guard_.Guard("cuMemcpy",
+                      [&] { return executor_.Copy(device, destination, source, size); });
+}
+
+absl::Status PlainCalls::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
+                              Bytes size) {
+  return guard_.Guard("cuMemcpyAsync",
+                      [&] { return executor_.Copy(stream, destination, source, size); });
+}
+
+absl::Status PlainCalls::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                                  const PeerAddress& source, Bytes size) {
+  return guard_.Guard("cuMemcpyPeer",
+                      [&] { return executor_.CopyPeer(device, destination, source, size); });
+}
+
+absl::Status PlainCalls::CopyPeer(Stream stream, const PeerAddress& destination,
+                                  const PeerAddress& source, Bytes size) {
+  return guard_.Guard("cuMemcpyPeerAsync",
+                      [&] { return executor_.CopyPeer(stream, destination, source, size); });
+}
+
+}  // namespace twinmmu

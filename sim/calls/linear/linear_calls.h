@@ -1,0 +1,101 @@
+// PlainCalls: the driver's calls for memory that has its address from the start, and the copies
+// that find out themselves what their addresses are. api/ has no place for them: a program that
+// uses virtual memory management needs them only where it is written for the driver's C interface.
+
+#ifndef TWINMMU_SIM_CALLS_LINEAR_LINEAR_CALLS_H_
+#define TWINMMU_SIM_CALLS_LINEAR_LINEAR_CALLS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/executor.h"
+#include "sim/base/call_guard.h"
+#include "sim/memory/linear_allocation.h"
+
+namespace twinmmu {
+
+struct MachineState;
+class SimulatedExecutor;
+
+// Plain memory is used by the copies and fills of Executor as mapped memory is, under its address;
+// also where they want memory of the host. To the byte: what begins in an allocation and ends
+// beyond it is INVALID_VALUE. No right is needed, but for fills of memory of another device, and to
+// see its address: peer access. Vmm's questions (pointer attributes, address range) know it, its
+// other calls do not.
+//
+// Errors, state after an error, thread safety: as in api/vmm.h.
+class PlainCalls {
+ public:
+  // Where it is asked for. `owner` names a context, for who has several; the simulator only
+  // keeps it.
+  struct Context {
+    DeviceOrdinal device;
+    uint64_t owner = 0;
+  };
+
+  // Both must outlive this object.
+  PlainCalls(MachineState* machine, SimulatedExecutor* executor)
+      : machine_(*machine), executor_(*executor) {}
+
+  // cuMemAlloc, cuMemFree. A free waits until all devices are done with their work; address 0 is
+  // nothing. ResourceExhausted: there is no room. InvalidArgument: size 0; not the address that
+  // Allocate gave, or freed already.
+  absl::StatusOr<DeviceAddress> Allocate(const Context& context, Bytes size);
+  absl::Status Free(DeviceAddress address);
+
+  // cuMemHostAlloc (and cuMemAllocHost, with flags 0), cuMemFreeHost: memory of the process. Size 0
+  // gives null, and null is freed. The record has the flags that cuMemHostGetFlags tells.
+  // InvalidArgument: unknown flags; as for Free.
+  absl::StatusOr<void*> AllocateHost(const Context& context, Bytes size, uint32_t flags);
+  absl::Status FreeHost(void* memory);
+
+  // cuMemHostRegister, cuMemHostUnregister: the caller's memory, which must be there until then.
+  // InvalidArgument: null, size 0, unknown flags, what is no memory of the process, pinned memory;
+  // for the second also the inside of what was registered. HOST_MEMORY_ALREADY_REGISTERED: a part
+  // of it is. HOST_MEMORY_NOT_REGISTERED: nothing is known of it.
+  absl::Status RegisterHost(const Context& context, void* memory, Bytes size, uint32_t flags);
+  absl::Status UnregisterHost(void* memory);
+
+  // Frees what was made in a context, which ends, and forgets what was registered or enabled in it:
+  // all memory that is gone then.
+  absl::StatusOr<std::vector<PlainAllocation>> FreeOwnedBy(uint64_t owner);
+
+  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: whether work in a context may use the plain
+  // memory of `peer` under its address, and not only copy it. The simulator does not tell the
+  // contexts of a device apart: one that may is enough. PEER_ACCESS_UNSUPPORTED: it is no peer, or
+  // the same device. PEER_ACCESS_ALREADY_ENABLED, PEER_ACCESS_NOT_ENABLED.
+  absl::Status EnablePeerAccess(const Context& context, DeviceOrdinal peer);
+  absl::Status DisablePeerAccess(const Context& context, DeviceOrdinal peer);
+
+  // The allocation that contains `address`. InvalidArgument: there is none.
+  absl::StatusOr<PlainAllocation> Find(DeviceAddress address) const;
+  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that contains `address`.
+  // InvalidArgument: there is none.
+  absl::Status SetSyncMemops(DeviceAddress address, bool value);
+
+  // cuMemcpy, cuMemcpyAsync: each address is of memory, mapped or plain, that the device may
+  // access, or a pointer of the host, which is taken at its word.
+  // InvalidArgument: an address that is 0, memory that is not accessible.
+  absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
+                    Bytes size);
+  absl::Status Copy(Stream stream, DeviceAddress destination, DeviceAddress source, Bytes size);
+
+  // cuMemcpyPeer, cuMemcpyPeerAsync: each side needs the right of its own device.
+  absl::Status CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                        const PeerAddress& source, Bytes size);
+  absl::Status CopyPeer(Stream stream, const PeerAddress& destination, const PeerAddress& source,
+                        Bytes size);
+
+ private:
+  MachineState& machine_;
+  SimulatedExecutor& executor_;
+  const CallGuard guard_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_LINEAR_LINEAR_CALLS_H_

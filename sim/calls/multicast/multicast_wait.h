@@ -1,0 +1,24 @@
+// Waiting for a multicast team.
+
+#ifndef TWINMMU_SIM_CALLS_MULTICAST_MULTICAST_WAIT_H_
+#define TWINMMU_SIM_CALLS_MULTICAST_MULTICAST_WAIT_H_
+
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "sim/base/fair_shared_mutex.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+
+// OK: all devices are in the team of `object`, or it is no multicast object (any more). Where some
+// are missing a driver waits, maybe for ever; here the call is refused at once, or when it has
+// waited as long as Profile::multicast_wait_ms says. `lock` holds mmu.mutex; while the call waits
+// it does not, so what was looked up before may be gone after.
+absl::Status AwaitTeam(MachineState& machine, CallRecord& call,
+                       std::unique_lock<FairSharedMutex>& lock, AllocationHandle object);
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_MULTICAST_MULTICAST_WAIT_H_

@@ -1,0 +1,129 @@
+// SimulatedVmm: Vmm on a software MMU.
+
+#ifndef TWINMMU_SIM_CALLS_VMM_SIMULATED_VMM_H_
+#define TWINMMU_SIM_CALLS_VMM_SIMULATED_VMM_H_
+
+#include <string>
+#include <vector>
+
+#include "api/vmm.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/host/memory_label.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+
+// One function per call, its checks in the order in which the reference driver makes them. The
+// definitions stand by subject: vmm_devices.cc, vmm_reservations.cc, vmm_physical.cc,
+// vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc, vmm_range_handles.cc.
+class SimulatedVmm : public Vmm {
+ public:
+  // `machine` must outlive this object.
+  explicit SimulatedVmm(MachineState* machine) : machine_(*machine) {}
+
+  using Vmm::AddressReserve;
+  using Vmm::Create;
+  using Vmm::ExportShareableHandle;
+  using Vmm::Map;
+
+  absl::StatusOr<int> GetDriverVersion() override;
+  absl::StatusOr<int> GetDeviceCount() override;
+  absl::StatusOr<std::string> GetDeviceName(DeviceOrdinal device) override;
+  absl::StatusOr<int> GetDeviceAttribute(DeviceAttribute attribute, DeviceOrdinal device) override;
+  absl::StatusOr<bool> CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) override;
+  absl::StatusOr<MemoryInfo> GetMemoryInfo(DeviceOrdinal device) override;
+
+  absl::StatusOr<AddressRange> AddressReserve(Bytes size, const ReserveOptions& options) override;
+  absl::Status AddressFree(const AddressRange& range) override;
+
+  absl::StatusOr<Bytes> GetAllocationGranularity(const AllocationProperties& properties,
+                                                 Granularity option) override;
+  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
+                                          uint64_t flags) override;
+  absl::Status Release(AllocationHandle handle) override;
+  absl::StatusOr<AllocationHandle> RetainAllocationHandle(DeviceAddress address) override;
+  absl::StatusOr<AllocationProperties> GetAllocationProperties(AllocationHandle handle) override;
+
+  absl::Status Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
+                   uint64_t flags) override;
+  absl::Status Unmap(const AddressRange& range) override;
+  absl::Status SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) override;
+  absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) override;
+
+  absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle, HandleType type,
+                                                        uint64_t flags) override;
+  absl::StatusOr<AllocationHandle> ImportShareableHandle(const ShareableHandle& shareable) override;
+
+  absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribute,
+                                               DeviceAddress address) override;
+  absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
+                                               DeviceAddress address) override;
+  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
+                                               RangeHandleType type, uint64_t flags) override;
+
+ private:
+  absl::StatusOr<std::vector<uint32_t>> AllocationsOf(const char* call,
+                                                      const AddressRange& range) const;
+  absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
+  absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckGranularityOf(const AllocationProperties& properties);
+  absl::Status CheckSupport(const char* call, const Location& location) const;
+  absl::Status CheckCapabilities(const char* call, const AllocationProperties& properties) const;
+  absl::Status CheckFabric(const char* call) const;
+  bool HasOnlyUnknownTypesAgainstIt(const AllocationProperties& properties) const;
+  AllocationProperties Granted(const AllocationProperties& properties) const;
+  const AllocationRecord* FindUsable(AllocationHandle handle) const;
+  absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
+  void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
+
+  absl::Status CheckTeamLabel(const MemoryLabel& label) const;
+  absl::Status CheckLabel(const MemoryLabel& label) const;
+  absl::StatusOr<AllocationHandle> ImportFile(int descriptor, const FabricName* fabric,
+                                              uint64_t call);
+  absl::StatusOr<AllocationHandle> ImportFabric(const FabricHandle& handle, uint64_t call);
+
+  absl::StatusOr<uint32_t> CheckMapTarget(CallRecord& call, const AddressRange& range) const;
+  absl::Status CheckBorder(CallRecord& call, const AddressRange& range, DeviceAddress border) const;
+  absl::Status CheckUnmapTarget(CallRecord& call, const AddressRange& range, bool* regular) const;
+  void CheckPendingWork(CallRecord& call, DiagnosticKind kind, const AddressRange& range) const;
+  void CheckRunningKernels(CallRecord& call, uint64_t first, uint64_t stop) const;
+  void WarnOfUnmap(CallRecord& call, const AddressRange& range) const;
+  absl::Status PrepareUnmap(uint64_t first, uint64_t stop);
+  void RemoveMapping(uint32_t id);
+  absl::Status UnmapPages(CallRecord& call, const AddressRange& range, uint64_t first,
+                          uint64_t stop);
+  absl::Status UnmapBelow(CallRecord& call, DeviceAddress end);
+
+  absl::Status CheckGrant(const AccessGrant& grant) const;
+  absl::StatusOr<AddressRange> CheckAccessRange(CallRecord& call, const AddressRange& range) const;
+  absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
+                                               DeviceAddress address) const;
+  absl::Status CheckReach(const MappingRecord& mapping, const AccessGrant& grant) const;
+  // How far a list of grants comes: all of it on `whole`. On the mapping behind that, `part`, a
+  // grant is refused; `edit` is what is done there.
+  struct Reach {
+    AddressRange whole;
+    AddressRange part;
+    PageEdit edit = PageEdit::Rights();
+    absl::Status refused;
+    std::map<uint32_t, uint32_t> holders;  // of allocations for GPUDirect RDMA, by number
+  };
+  absl::Status CheckRdma(const MappingRecord& mapping, const AccessGrant& grant, PageEdit& edit,
+                         uint32_t& holder) const;
+  Reach ReachOf(const AddressRange& range, absl::Span<const AccessGrant> grants) const;
+  PageEdit EditOf(absl::Span<const AccessGrant> grants) const;
+  void NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants);
+  bool Changes(const AddressRange& range, const PageEdit& edit) const;
+  void ApplyRights(const AddressRange& range, const PageEdit& edit);
+  void WarnOfRefusal(CallRecord& call, const AddressRange& range,
+                     const absl::Status& refused) const;
+  void WarnOfHole(CallRecord& call, const AddressRange& range, const AddressRange& granted) const;
+  absl::Status ShowToCpu(const AddressRange& range, Access access);
+
+  MachineState& machine_;
+  Mmu& mmu_ = machine_.mmu;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_VMM_SIMULATED_VMM_H_

@@ -1,0 +1,171 @@
+// What is at an address.
+
+#include <optional>
+#include <shared_mutex>
+
+#include "sim/base/errors.h"
+#include "sim/calls/vmm/simulated_vmm.h"
+#include "sim/diagnostics/call_record.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr uint64_t kHostMemory = 1;    // CU_MEMORYTYPE_HOST
+constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
+
+// Numbers that have no name in api/attributes.h.
+constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
+constexpr auto kHardwareDecompressCapable = static_cast<PointerAttribute>(21);
+
+// `reachable`: for the device that asks.
+absl::StatusOr<uint64_t> AttributeOfPlain(const PlainAllocation& plain, PointerAttribute attribute,
+                                          DeviceAddress address, bool reachable) {
+  const bool on_device = plain.on_device();
+  if (attribute == kHardwareDecompressCapable) return on_device ? 1 : 0;
+  if (attribute == kP2pTokens && on_device) return 0;
+  switch (attribute) {
+    case PointerAttribute::kContext:
+      return plain.owner;
+    case PointerAttribute::kMemoryType:
+      return on_device ? kDeviceMemory : kHostMemory;
+    case PointerAttribute::kDevicePointer:
+      if (reachable) return address.value();
+      break;
+    case PointerAttribute::kHostPointer:
+      if (!on_device) return address.value();
+      break;
+    case PointerAttribute::kSyncMemops:
+      return plain.sync_memops ? 1 : 0;
+    case PointerAttribute::kBufferId:
+      return plain.buffer_id;
+    case PointerAttribute::kDeviceOrdinal:
+      return plain.device.value();
+    case PointerAttribute::kRangeStartAddress:
+      return plain.range.base.value();
+    case PointerAttribute::kRangeSize:
+      return plain.range.size.value();
+    case PointerAttribute::kIsLegacyCudaIpcCapable:
+    case PointerAttribute::kIsGpuDirectRdmaCapable:
+      return on_device ? 1 : 0;
+    case PointerAttribute::kMapped:
+      return 1;
+    case PointerAttribute::kAccessFlags:
+      return static_cast<uint64_t>(Access::kReadWrite);
+    case PointerAttribute::kMappingSize:
+      return plain.block.size.value();
+    case PointerAttribute::kMappingBaseAddress:
+      return plain.block.base.value();
+    case PointerAttribute::kMemoryBlockId:
+      return plain.block_id;
+    case PointerAttribute::kIsManaged:
+    case PointerAttribute::kAllowedHandleTypes:
+    case PointerAttribute::kMempoolHandle:
+      return 0;
+  }
+  return InvalidValue("cuPointerGetAttribute", ToString(address), " has no ", ToString(attribute));
+}
+
+}  // namespace
+
+// Of an address where nothing is mapped.
+absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attribute,
+                                                           DeviceAddress address) const {
+  const std::optional<uint32_t> reserved = mmu_.space.Find(address);
+  if (reserved.has_value() && !mmu_.profile.quirks.no_attributes_where_unmapped) {
+    const AddressRange& reservation = mmu_.space[*reserved];
+    if (attribute == PointerAttribute::kMapped) return 0;
+    if (attribute == PointerAttribute::kRangeStartAddress) return reservation.base.value();
+    if (attribute == PointerAttribute::kRangeSize) return reservation.size.value();
+  }
+  return InvalidValue("cuPointerGetAttribute", "nothing is mapped at ", ToString(address));
+}
+
+absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
+                                                           PointerAttribute attribute,
+                                                           DeviceAddress address) {
+  static constexpr char kCall[] = "cuPointerGetAttribute";
+  const absl::Status known = CheckDevice(kCall, device);
+  if (!known.ok()) return known;
+  const std::shared_lock lock(mmu_.mutex);
+  const MappingRecord* mapping = mmu_.MappingAt(address);
+  if (mapping == nullptr) {
+    const PlainAllocation* const plain = mmu_.plain.Find(address);
+    if (plain == nullptr) return AttributeOfReserved(attribute, address);
+    return AttributeOfPlain(*plain, attribute, address, mmu_.plain.CanReach(device, *plain));
+  }
+  const PageEntry entry = mmu_.At(address);
+  const AllocationRecord& allocation = mmu_.AllocationOf(*mapping);
+  const bool on_device = allocation.on_device();
+  // Beyond the reservation that a mapping begins in there may be another one, or none.
+  const std::optional<uint32_t> reserved = mmu_.space.Find(address);
+  const AddressRange reservation = reserved.has_value() ? mmu_.space[*reserved] : AddressRange();
+  switch (attribute) {
+    case PointerAttribute::kMemoryType:
+      return on_device ? kDeviceMemory : kHostMemory;
+    case PointerAttribute::kDevicePointer:
+      if (entry.access(device.value()) != Access::kNone) return address.value();
+      break;
+    case PointerAttribute::kHostPointer:
+      if (mapping->shown) return address.value();
+      break;
+    case PointerAttribute::kBufferId:
+      return mapping->number;
+    case PointerAttribute::kDeviceOrdinal:
+      if (allocation.is_multicast()) break;  // it is of several
+      return on_device ? allocation.properties.location.id : 0;
+    case PointerAttribute::kRangeStartAddress:
+      return reservation.base.value();
+    case PointerAttribute::kRangeSize:
+      return reservation.size.value();
+    case PointerAttribute::kMapped:
+      return 1;
+    case PointerAttribute::kAllowedHandleTypes:
+      return static_cast<uint64_t>(allocation.properties.requested_handle_types);
+    case PointerAttribute::kIsGpuDirectRdmaCapable:
+      return allocation.properties.gpu_direct_rdma;
+    case PointerAttribute::kAccessFlags:
+      return static_cast<uint64_t>(entry.access(device.value()));
+    case PointerAttribute::kMappingSize:
+      return mmu_.RangeOf(*mapping).size.value();
+    case PointerAttribute::kMappingBaseAddress:
+      return mmu_.RangeOf(*mapping).base.value();
+    case PointerAttribute::kMemoryBlockId:  // an import is a block of its own; no handle comes
+                                            // again
+      return mmu_.memory.HandleOf(mapping->allocation).value();
+    case PointerAttribute::kContext:
+    case PointerAttribute::kSyncMemops:
+    case PointerAttribute::kIsManaged:
+    case PointerAttribute::kIsLegacyCudaIpcCapable:
+    case PointerAttribute::kMempoolHandle:
+      return 0;
+  }
+  return InvalidValue(kCall, ToString(address), " has no ", ToString(attribute), " for ",
+                      ToString(device));
+}
+
+absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
+                                                           DeviceAddress address) {
+  static constexpr char kCall[] = "cuMemGetAddressRange";
+  absl::Status usable = CheckDevice(kCall, device);
+  if (usable.ok()) usable = machine_.sticky_error.Check(kCall);
+  if (!usable.ok()) return usable;
+  const std::shared_lock lock(mmu_.mutex);
+  const MappingRecord* mapping = mmu_.MappingAt(address);
+  const PlainAllocation* const plain = mapping == nullptr ? mmu_.plain.Find(address) : nullptr;
+  if (plain != nullptr && mmu_.plain.CanReach(device, *plain)) return plain->range;
+  if (mapping == nullptr || mmu_.At(address).access(device.value()) == Access::kNone) {
+    return Fail(DriverCode::kNotFound, kCall, "nothing is mapped at ", ToString(address), " that ",
+                ToString(device), " can access");
+  }
+  AddressRange range = mmu_.RangeOf(*mapping);
+  const bool begins_at_zero = mmu_.profile.quirks.address_range_of_host_memory_begins_at_zero;
+  if (begins_at_zero && !mmu_.AllocationOf(*mapping).on_device()) {
+    range.base = DeviceAddress(0);
+    WarnOfCall(machine_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
+               {DiagnosticKind::kRangeOfHostMemoryMisreported, address},
+               words::AnsweredFromZero(mmu_.RangeOf(*mapping).base));
+  }
+  return range;
+}
+
+}  // namespace twinmmu

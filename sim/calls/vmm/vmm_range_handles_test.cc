@@ -1,0 +1,62 @@
+// Descriptors of address ranges: those of plain memory.
+
+#include <unistd.h>
+
+#include "sim/testing/test_machine.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr PlainCalls::Context kContext{kDevice0, 0xc0};
+
+class RangeHandlesTest : public MachineTest {
+ protected:
+  absl::StatusOr<int> Ask(DeviceAddress base, Bytes size) {
+    return vmm().GetHandleForAddressRange(kDevice0, {base, size, Bytes(0)},
+                                          RangeHandleType::kDmaBufFileDescriptor, 0);
+  }
+  Bytes Free() { return vmm().GetMemoryInfo(kDevice0)->free; }
+};
+
+// All pages that plain memory has a byte of can be had, and not one more.
+TEST_F(RangeHandlesTest, PlainMemoryIsGivenInWholePages) {
+  const DeviceAddress small = plain().Allocate(kContext, Bytes(100)).value();
+  const absl::StatusOr<int> descriptor = Ask(small, KiB(4));
+  ASSERT_THAT(descriptor, IsOk());
+  close(*descriptor);
+  EXPECT_THAT(Ask(small, KiB(8)), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(Ask(small, Bytes(100)), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+// Memory of the host has no such descriptors.
+TEST_F(RangeHandlesTest, PinnedMemoryHasNone) {
+  void* const memory = plain().AllocateHost(kContext, KiB(64), 0).value();
+  EXPECT_THAT(Ask(DeviceAddress(reinterpret_cast<uint64_t>(memory)), KiB(64)),
+              HasDriverCode(DriverCode::kInvalidValue));
+}
+
+// Plain memory that is freed keeps its room until the last descriptor of it is closed.
+TEST_F(RangeHandlesTest, PlainMemoryIsKeptAfterItIsFreed) {
+  const Bytes before = Free();
+  const DeviceAddress large = plain().Allocate(kContext, MiB(64)).value();
+  const int first = Ask(large, KiB(4)).value();
+  const int second = Ask(large + KiB(8), MiB(1)).value();
+  ASSERT_THAT(plain().Free(large), IsOk());
+  EXPECT_EQ(Free(), before - MiB(64));
+  close(first);
+  EXPECT_EQ(Free(), before - MiB(64));
+  close(second);
+  EXPECT_EQ(Free(), before);
+}
+
+// A descriptor that is closed before keeps nothing.
+TEST_F(RangeHandlesTest, AClosedDescriptorKeepsNothing) {
+  const Bytes before = Free();
+  const DeviceAddress large = plain().Allocate(kContext, MiB(64)).value();
+  close(Ask(large, KiB(4)).value());
+  ASSERT_THAT(plain().Free(large), IsOk());
+  EXPECT_EQ(Free(), before);
+}
+
+}  // namespace
+}  // namespace twinmmu

@@ -1,0 +1,282 @@
+#include "sim/coherence/litmus/litmus_run.h"
+
+#include <algorithm>
+
+namespace twinmmu::coherence {
+namespace {
+
+constexpr uint32_t kLocationBytes = 4;
+
+// Of a location of the test.
+LocationId LocationOf(size_t index) { return index * kLocationBytes; }
+
+}  // namespace
+
+Machine::Machine(const LitmusTest& test, const Modes& modes)
+    : test_(&test), program_(&test.program), ordering_(modes) {
+  for (size_t i = 0; i < program_->addresses.size(); ++i) {
+    const Address& address = program_->addresses[i];
+    ordering_.SetAddress(static_cast<AddressId>(i), address.multicast, address.device);
+  }
+  for (size_t i = 0; i < program_->locations.size(); ++i) {
+    view_.SetInitial(LocationOf(i), program_->locations[i].initial);
+  }
+  threads_.resize(program_->threads.size());
+  for (size_t t = 0; t < threads_.size(); ++t) {
+    threads_[t].registers.resize(program_->threads[t].registers.size());
+    if (program_->threads[t].kind != Thread::kResident) continue;
+    threads_[t].phase = Phase::kRunning;
+    ordering_.Start(static_cast<ThreadId>(t), program_->threads[t].place, Past());
+  }
+}
+
+bool Machine::CanStep(int t) const {
+  const ThreadState& state = threads_[t];
+  const Thread& thread = program_->threads[t];
+  const auto ended = [&](int other) { return threads_[other].phase == Phase::kEnded; };
+  if (state.phase == Phase::kEnded) return false;
+  if (state.phase == Phase::kWaiting) {
+    return std::all_of(thread.after.begin(), thread.after.end(), ended) &&
+           std::all_of(thread.after_start.begin(), thread.after_start.end(),
+                       [&](int other) { return threads_[other].phase != Phase::kWaiting; }) &&
+           std::all_of(thread.after_trigger.begin(), thread.after_trigger.end(),
+                       [&](int other) { return threads_[other].triggered || ended(other); });
+  }
+  if (state.next == thread.instructions.size()) return thread.kind != Thread::kResident;
+  const Instruction& instruction = thread.instructions[state.next];
+  if (instruction.kind == Instruction::kGridWait) {
+    return std::all_of(thread.after_trigger.begin(), thread.after_trigger.end(), ended);
+  }
+  if (instruction.kind == Instruction::kBarrier && state.arrived) {
+    const BarrierKey key = KeyOf(t, instruction);
+    return meetings_.at(key).arrived == Participants(key);
+  }
+  return true;
+}
+
+bool Machine::IsDone() const {
+  for (size_t t = 0; t < threads_.size(); ++t) {
+    const bool resident = program_->threads[t].kind == Thread::kResident;
+    const bool at_end = threads_[t].next == program_->threads[t].instructions.size();
+    if (resident ? !at_end : threads_[t].phase != Phase::kEnded) return false;
+  }
+  return true;
+}
+
+void Machine::Begin(int t, Chooser* chooser) {
+  const Thread& thread = program_->threads[t];
+  Past past;
+  for (const int before : thread.after) past.Join(threads_[before].past);
+  ordering_.Start(static_cast<ThreadId>(t), thread.place, past);
+  threads_[t].phase = Phase::kRunning;
+  chooser->Started(thread.place);
+}
+
+bool Machine::Step(int t, Chooser* chooser) {
+  ThreadState& state = threads_[t];
+  const Thread& thread = program_->threads[t];
+  const auto id = static_cast<ThreadId>(t);
+  if (state.phase == Phase::kWaiting) {
+    Begin(t, chooser);
+    return true;
+  }
+  if (state.next == thread.instructions.size()) {
+    ordering_.End(id, &state.past);
+    state.phase = Phase::kEnded;
+    return true;
+  }
+  const Instruction& instruction = thread.instructions[state.next];
+  const Strength strength{instruction.semantics, instruction.scope};
+  switch (instruction.kind) {
+    case Instruction::kLoad:
+    case Instruction::kStore:
+    case Instruction::kAtomic:
+      if (!Access(t, instruction, chooser)) return false;
+      break;
+    case Instruction::kFence:
+      ordering_.Fence(id, strength, instruction.sequential);
+      break;
+    case Instruction::kAliasFence:
+      ordering_.AliasFence(id);
+      break;
+    case Instruction::kAliasReleaseFence:
+      ordering_.AliasReleaseFence(id);
+      break;
+    case Instruction::kAliasAcquireFence:
+      ordering_.AliasAcquireFence(id);
+      break;
+    case Instruction::kBarrier:
+    case Instruction::kBarrierArrive:
+      return StepBarrier(t, instruction);
+    case Instruction::kTrigger:
+      state.triggered = true;
+      break;
+    case Instruction::kGridWait:
+      for (const int primary : thread.after_trigger) {
+        ordering_.Boundary(id, threads_[primary].past);
+      }
+      break;
+  }
+  chooser->Done(thread.place, instruction);
+  ++state.next;
+  return true;
+}
+
+Machine::BarrierKey Machine::KeyOf(int t, const Instruction& instruction) const {
+  const Place& place = program_->threads[t].place;
+  const auto turn = threads_[t].turns.find(instruction.barrier);
+  return {place.gpu, place.cta, instruction.barrier,
+          turn == threads_[t].turns.end() ? 0 : turn->second};
+}
+
+// How many threads of that CTA come there that often.
+int Machine::Participants(const BarrierKey& key) const {
+  const auto& [gpu, cta, number, turn] = key;
+  int participants = 0;
+  for (const Thread& thread : program_->threads) {
+    if (thread.place.gpu != gpu || thread.place.cta != cta) continue;
+    int times = 0;
+    for (const Instruction& instruction : thread.instructions) {
+      const bool barrier = instruction.kind == Instruction::kBarrier ||
+                           instruction.kind == Instruction::kBarrierArrive;
+      times += barrier && instruction.barrier == number ? 1 : 0;
+    }
+    participants += times > turn ? 1 : 0;
+  }
+  return participants;
+}
+
+bool Machine::StepBarrier(int t, const Instruction& instruction) {
+  ThreadState& state = threads_[t];
+  const auto id = static_cast<ThreadId>(t);
+  const BarrierKey key = KeyOf(t, instruction);
+  Meeting& meeting = meetings_[key];
+  if (!state.arrived) {
+    ++meeting.arrived;
+    ordering_.Arrive(id, &meeting.gathering);
+    if (instruction.kind == Instruction::kBarrier) {
+      state.arrived = true;
+      return true;
+    }
+  } else {
+    ordering_.Leave(id, &meeting.gathering);
+  }
+  state.arrived = false;
+  ++state.turns[instruction.barrier];
+  ++state.next;
+  return true;
+}
+
+uint64_t Machine::Operand(int t, const Value& value) const {
+  return value.reg < 0 ? value.constant : threads_[t].registers[value.reg];
+}
+
+void Machine::Check(const Instruction& instruction, LocationId location, const Mark& mark,
+                    bool writes) {
+  const Strength strength{instruction.semantics, instruction.scope};
+  std::vector<HazardReport> reports;
+  checker_.Check(ordering_, location, kLocationBytes, mark, strength, writes, &reports);
+  for (const HazardReport& report : reports) hazards_.insert(report.hazard);
+}
+
+bool Machine::AccessOne(int t, const Instruction& instruction, LocationId location,
+                        Chooser* chooser, uint64_t* old) {
+  const auto id = static_cast<ThreadId>(t);
+  const auto address = static_cast<AddressId>(instruction.address);
+  const Strength strength{instruction.semantics, instruction.scope};
+  const uint64_t compare = Operand(t, instruction.compare);
+  const Mark mark = ordering_.Next(id, address);
+  int source = ViewMachine::kInitialWrite;
+  if (instruction.Reads()) {
+    const std::vector<int> candidates = view_.Candidates(ordering_, location, id, address);
+    const int newest = *std::max_element(candidates.begin(), candidates.end());
+    source =
+        chooser->ChooseRead({&instruction, program_->threads[t].place, location, address,
+                             view_.AreStrong(ordering_, location, newest, id, address, strength)},
+                            candidates);
+    *old = view_.ValueOf(location, source);
+  }
+  // Where the comparison fails, it is a read.
+  const bool fails = instruction.kind == Instruction::kAtomic &&
+                     instruction.operation == Arithmetic::kCompareAndSwap && *old != compare;
+  const bool writes = instruction.Writes() && !fails;
+  if (instruction.Reads()) {
+    Check(instruction, location, mark, /*writes=*/false);
+    std::vector<Mark> observed;
+    view_.Load(&ordering_, location, id, address, strength, source, mark, &observed);
+    checker_.Observe(location, kLocationBytes, observed, mark);
+  }
+  if (!writes) return true;
+  chooser->Stored(program_->threads[t].place, location, address);
+  // Of an atomic operation, what it has read may order its write.
+  Check(instruction, location, mark, /*writes=*/true);
+  const uint64_t after =
+      chooser->ChooseAfter(view_.Open(ordering_, location, id, address, strength));
+  const uint64_t operand = Operand(t, instruction.value);
+  if (!instruction.Reads()) {
+    return view_.Store(&ordering_, location, id, address, strength, operand, mark, after);
+  }
+  return view_.StoreAtomic(&ordering_, location, id, address, strength,
+                           Apply(instruction.operation, *old, operand, compare), mark, source,
+                           after);
+}
+
+bool Machine::Access(int t, const Instruction& instruction, Chooser* chooser) {
+  bool first = true;
+  uint64_t result = 0;
+  for (const int location : program_->addresses[instruction.address].locations) {
+    uint64_t old = 0;
+    if (!AccessOne(t, instruction, LocationOf(static_cast<size_t>(location)), chooser, &old))
+      return false;
+    result = first ? old : Apply(instruction.operation, result, old, 0);
+    first = false;
+  }
+  if (instruction.until &&
+      !Compare(result, instruction.until->comparison, instruction.until->value)) {
+    return false;
+  }
+  if (instruction.result >= 0) threads_[t].registers[instruction.result] = result;
+  return true;
+}
+
+std::vector<Outcome> Machine::Outcomes() const {
+  std::vector<Outcome> outcomes{Outcome()};
+  for (const Observable& observable : test_->observables) {
+    const std::vector<uint64_t> choices =
+        observable.thread >= 0
+            ? std::vector<uint64_t>{threads_[observable.thread].registers[observable.index]}
+            : view_.FinalValues(LocationOf(static_cast<size_t>(observable.index)));
+    std::vector<Outcome> longer;
+    for (const Outcome& outcome : outcomes) {
+      for (const uint64_t choice : choices) {
+        longer.push_back(outcome);
+        longer.back().push_back(choice);
+      }
+    }
+    outcomes = std::move(longer);
+  }
+  return outcomes;
+}
+
+std::vector<uint64_t> Machine::Key() {
+  std::vector<uint64_t> key;
+  uint64_t hazards = 0;
+  for (const Hazard hazard : hazards_) hazards |= uint64_t{1} << static_cast<int>(hazard);
+  key.push_back(hazards);
+  for (const ThreadState& state : threads_) {
+    key.push_back(static_cast<uint64_t>(state.phase) << 40 | uint64_t{state.triggered} << 34 |
+                  uint64_t{state.arrived} << 33 | state.next);
+    key.insert(key.end(), state.registers.begin(), state.registers.end());
+    if (state.phase == Phase::kEnded) state.past.AppendTo(&key);
+  }
+  for (auto& [where, meeting] : meetings_) {
+    key.push_back(static_cast<uint64_t>(meeting.arrived));
+    meeting.gathering.AppendTo(&key);
+  }
+  ordering_.AppendTo(&key);
+  view_.AppendTo(&key);
+  checker_.AppendTo(&key);
+  return key;
+}
+
+}  // namespace twinmmu::coherence

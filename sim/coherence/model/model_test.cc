@@ -1,0 +1,148 @@
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/coherence/model/hazard_checker.h"
+#include "sim/coherence/model/ordering.h"
+#include "sim/coherence/model/view_machine.h"
+
+namespace twinmmu::coherence {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr AddressId kX = 0;
+constexpr AddressId kY = 1;
+constexpr LocationId kHere = 28;
+constexpr Strength kWeak = {};
+
+TEST(ClockTest, TakesEndedThreadsTogether) {
+  Clock clock;
+  clock.Raise(5, 3);
+  clock.AddEnded(0, 4);
+  clock.AddEnded(5, 9);
+  EXPECT_EQ(clock.Get(5), Clock::kAll);
+  EXPECT_EQ(clock.Get(10), 0u);
+  std::vector<uint64_t> key;
+  clock.AppendTo(&key);
+  EXPECT_EQ(key.size(), 2u);  // one range
+}
+
+TEST(ClockTest, JoinTakesTheGreater) {
+  Clock a, b;
+  a.Raise(1, 5);
+  b.Raise(1, 7);
+  b.Raise(2, 1);
+  a.Join(b);
+  EXPECT_EQ(a.Get(1), 7u);
+  EXPECT_EQ(a.Get(2), 1u);
+}
+
+class MonitorTest : public testing::Test {
+ protected:
+  MonitorTest() {
+    ordering_.Start(0, Place(), Past());
+    ordering_.Start(1, Place(), Past());
+  }
+  void Store(ThreadId thread, AddressId address, uint64_t value) {
+    const Mark mark = ordering_.Next(thread, address);
+    reports_.clear();
+    checker_.Check(ordering_, kHere, 4, mark, kWeak, true, &reports_);
+    EXPECT_TRUE(view_.Store(&ordering_, kHere, thread, address, kWeak, value, mark));
+  }
+  // What a load may give, oldest first.
+  std::vector<uint64_t> Loadable(ThreadId thread, AddressId address) {
+    std::vector<uint64_t> values;
+    for (const int write : view_.Candidates(ordering_, kHere, thread, address)) {
+      values.push_back(view_.ValueOf(kHere, write));
+    }
+    return values;
+  }
+  void Meet() {
+    Gathering gathering;
+    ordering_.Arrive(0, &gathering);
+    ordering_.Arrive(1, &gathering);
+    ordering_.Leave(0, &gathering);
+    ordering_.Leave(1, &gathering);
+  }
+
+  Ordering ordering_;
+  ViewMachine view_;
+  HazardChecker checker_;
+  std::vector<HazardReport> reports_;
+};
+
+TEST_F(MonitorTest, OneAddressIsCoherentInItsThread) {
+  Store(0, kX, 1);
+  EXPECT_THAT(Loadable(0, kX), ElementsAre(1));
+}
+
+TEST_F(MonitorTest, AnAliasMayBeStaleUntilTheFence) {
+  Store(0, kX, 1);
+  EXPECT_THAT(Loadable(0, kY), ElementsAre(0, 1));
+  ordering_.AliasFence(0);
+  EXPECT_THAT(Loadable(0, kY), ElementsAre(1));
+}
+
+TEST_F(MonitorTest, ABarrierOrdersOneAddressOnly) {
+  Store(0, kX, 1);
+  Meet();
+  EXPECT_THAT(Loadable(1, kX), ElementsAre(1));
+  EXPECT_THAT(Loadable(1, kY), ElementsAre(0, 1));
+}
+
+TEST_F(MonitorTest, AFenceOfAnotherThreadOnTheWayBackWillDo) {
+  Store(0, kX, 1);
+  Meet();
+  ordering_.AliasFence(1);
+  EXPECT_THAT(Loadable(0, kY), ElementsAre(0, 1));
+  Meet();
+  EXPECT_THAT(Loadable(0, kY), ElementsAre(1));
+}
+
+TEST_F(MonitorTest, TellsAMissingFenceFromAMissingOrder) {
+  Store(0, kX, 1);
+  Store(0, kY, 2);
+  ASSERT_THAT(reports_, SizeIs(1));
+  EXPECT_EQ(reports_[0].hazard, Hazard::kAlias);
+  EXPECT_TRUE(reports_[0].missing_fence);
+  Store(1, kY, 3);
+  ASSERT_THAT(reports_, SizeIs(2));
+  EXPECT_FALSE(reports_[0].missing_fence);
+  EXPECT_EQ(reports_[1].hazard, Hazard::kData);
+}
+
+// What is complete when a grid starts is coherent for that grid, through every address.
+TEST_F(MonitorTest, TheStartOfAGridIsABoundary) {
+  Store(0, kX, 1);
+  Past past;
+  ordering_.End(0, &past);
+  ordering_.Start(2, Place(), past);
+  EXPECT_THAT(Loadable(2, kY), ElementsAre(1));
+  Store(2, kY, 2);
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST_F(MonitorTest, CollapseKeepsTheNewestValue) {
+  Store(0, kX, 1);
+  Store(0, kY, 2);
+  Past past;
+  ordering_.End(0, &past);
+  ordering_.End(1, &past);
+  view_.Collapse();
+  checker_.Collapse();
+  ordering_.Forget();
+  ordering_.Start(3, Place(), Past());
+  EXPECT_THAT(Loadable(3, kX), ElementsAre(2));
+}
+
+TEST_F(MonitorTest, ForgetsTheOldestOfManyWrites) {
+  for (uint64_t i = 1; i <= 1000; ++i) Store(0, kX, i);
+  EXPECT_THAT(Loadable(0, kX), ElementsAre(1000));
+  EXPECT_THAT(Loadable(1, kX), SizeIs(ViewMachine::kMaxWrites + 1));
+}
+
+}  // namespace
+}  // namespace twinmmu::coherence

@@ -1,0 +1,277 @@
+// Ordering: which accesses came before which, by two clocks per thread.
+//
+// This, HazardChecker and ViewMachine are what a machine drives as it runs: the interpreter of PTX
+// for pages that have several mappings, and the explorer of litmus tests. Everything goes by
+// numbers that the caller gives: threads, addresses (one number per live mapping: after an unmap, a
+// new number), locations. For each instruction the caller does this, in
+// program order of the thread:
+//
+//   each access     ordering.Next gives its mark
+//   load            view.Candidates, checker.Check, view.Load with one of them, checker.Observe
+//   store           checker.Check, view.Store
+//   atomic, red     view.Candidates, checker.Check as a read, view.Load, checker.Check as a write,
+//                   view.StoreAtomic
+//   fence           ordering.Fence           fence.proxy.alias   ordering.AliasFence
+//   bar.sync        ordering.Arrive for each thread that comes, and ordering.Leave, with the same
+//                   Gathering, for each thread that goes on
+//   start of a grid ordering.Start for its threads with the joined pasts of what it waits for
+//   end of a grid   ordering.End of its threads: the past for what waits for it
+//
+// Weak accesses of memory with one mapping need no call at all. Strong ones do, wherever they are,
+// as they may synchronise.
+//
+// Cost: an access is a few integer compares where thread and address are as in the last one; clocks
+// are copied at synchronisation only. Memory: a thread has its state from Start to End, and Forget
+// drops everything where nothing runs. What costs memory can throw std::bad_alloc. Not thread safe:
+// the caller holds a lock, or runs one thread.
+
+#ifndef TWINMMU_SIM_COHERENCE_MODEL_ORDERING_H_
+#define TWINMMU_SIM_COHERENCE_MODEL_ORDERING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/coherence/model/clock.h"
+#include "sim/coherence/model/litmus_program.h"
+
+namespace twinmmu::coherence {
+
+using AddressId = uint32_t;
+// What an access was made by: a number that whoever reports hazards can make words of.
+using Site = uint32_t;
+
+// One access in time.
+struct Mark {
+  ThreadId thread = 0;
+  Epoch epoch = 0;
+  AddressId address = 0;
+  Site site = 0;
+};
+
+// What an access or a fence is to others.
+struct Strength {
+  Semantics semantics = Semantics::kWeak;
+  Scope scope = Scope::kSys;
+  bool IsStrong() const { return semantics != Semantics::kWeak; }
+};
+
+// A release, as a later write carries it: what came before its first instruction.
+struct Release {
+  Past past;      // without the accesses of its thread
+  Epoch now = 0;  // those, as in Past
+  Epoch passed = 0;
+  Epoch half = 0;
+  ThreadId thread = 0;
+  uint32_t number = 0;  // counts those of the thread, which may make several between two accesses
+  Place place;
+  Scope scope = Scope::kSys;
+  bool is_access = false;  // else a fence
+  AddressId address = 0;   // of an access
+  bool of_many = false;    // several in one, with the place of any: whoever sees it acquires it
+};
+using ReleaseList = std::vector<std::shared_ptr<const Release>>;
+
+// Threads at a barrier: what came before their arrival.
+class Gathering {
+ public:
+  // The same for those that hold the same.
+  void AppendTo(std::vector<uint64_t>* key);
+
+ private:
+  friend class Ordering;
+  struct Own {
+    ThreadId thread;
+    Epoch now, passed, half;
+  };
+  void Add(const Past& past);
+  bool Holds(const Past& past) const;
+  const Past& Met();
+
+  std::vector<Own> own_;       // not yet in met_
+  std::vector<Past> arrived_;  // some that met_ holds: threads often come with the same one
+  Past met_;
+};
+
+class Ordering {
+ public:
+  explicit Ordering(const Modes& modes = Modes()) : modes_(modes) {}
+
+  // `multicast`: it stands for one location per device. `device`: whose mapping; -1: not known.
+  void SetAddress(AddressId address, bool multicast, int device);
+  void ForgetAddress(AddressId address) { addresses_.erase(address); }
+
+  // Starts threads with consecutive numbers, at one place. `past`: of all that was complete before.
+  // Numbers are not used again before Forget.
+  void Start(ThreadId first, uint32_t threads, const Place& place, const Past& past);
+  void Start(ThreadId thread, const Place& place, const Past& past) {
+    Start(thread, 1, place, past);
+  }
+  // Ends what one Start started, and adds its past to that of those who wait for its end.
+  void End(ThreadId first, Past* past);
+  // The same, for numbers that are never compared at less than the scope of a GPU again.
+  void EndAndLeave(ThreadId first, Past* past);
+  // griddepcontrol.wait: what the thread waited for has this past. To those that started with it,
+  // it is a boundary too, behind what orders them after the thread.
+  void Boundary(ThreadId thread, const Past& past);
+  // Forgets all. Nothing may run.
+  void Forget();
+  bool IsIdle() const { return blocks_.empty(); }
+  bool Runs(ThreadId thread) const { return Find(thread) != nullptr; }
+
+  // A new access of the thread, which runs.
+  Mark Next(ThreadId thread, AddressId address, Site site = 0) {
+    return Mark{thread, ++*EpochsOf(thread, 1), address, site};
+  }
+  // The last one of the thread; none: a mark of epoch 0.
+  Mark Last(ThreadId thread, AddressId address, Site site = 0) const {
+    const Block* const block = FindBlock(thread);
+    return Mark{thread, block == nullptr ? 0 : block->now[thread - block->first], address, site};
+  }
+  // The epochs of the last accesses of `threads` threads from `first` on, for who makes the next
+  // ones of many. Null: not all of them run and started together.
+  Epoch* EpochsOf(ThreadId first, uint32_t threads) {
+    Block* const block = FindBlock(first);
+    if (block == nullptr || threads > block->threads - (first - block->first)) return nullptr;
+    return &block->now[first - block->first];
+  }
+  // Whether `earlier` comes before an access that `thread` makes now through `address`, as the
+  // memory model preserves it; Reached: by base causality, whatever the address.
+  bool IsBefore(const Mark& earlier, ThreadId thread, AddressId address) const {
+    const Block* const block = FindBlock(thread);
+    if (block == nullptr) return false;
+    if (earlier.thread == thread && earlier.address == address) return true;
+    if (block->ended.first <= earlier.thread && earlier.thread <= block->ended.second) return true;
+    const State& state = block->states[thread - block->first];
+    return earlier.address == address ? earlier.epoch <= state.past.all.Get(earlier.thread)
+                                      : HasPassed(earlier, thread, *block, state);
+  }
+  bool IsReached(const Mark& earlier, ThreadId thread) const;
+
+  // fence.sc, fence.acq_rel, ...
+  void Fence(ThreadId thread, const Strength& strength, bool sequential);
+  void AliasFence(ThreadId thread);
+  void AliasReleaseFence(ThreadId thread);
+  void AliasAcquireFence(ThreadId thread);
+
+  void Arrive(ThreadId thread, Gathering* gathering) const;
+  void Leave(ThreadId thread, Gathering* gathering);
+
+  // Whether ReleasesOf has anything.
+  bool Carries(ThreadId thread, AddressId address, const Strength& strength) const;
+  // What a strong write of the thread carries: its own release, and those of earlier patterns.
+  ReleaseList ReleasesOf(ThreadId thread, AddressId address, const Strength& strength);
+  // The thread's read through `address` saw a write that carries these, morally strong with it.
+  void Observe(ThreadId thread, AddressId address, const Strength& strength,
+               const ReleaseList& releases);
+  // The thread made an acquire through `address`, whatever it saw.
+  void Acquire(ThreadId thread, AddressId address, const Strength& strength);
+
+  // Adds `releases` to `inherited`. A list that gets too long has some that count as more than they
+  // are.
+  static void Inherit(const ReleaseList& releases, ReleaseList* inherited);
+
+  // Whether accesses of the same bytes are morally strong.
+  bool IsMorallyStrong(ThreadId a, AddressId address_a, const Strength& strength_a, ThreadId b,
+                       AddressId address_b, const Strength& strength_b) const;
+  bool IsMulticast(AddressId address) const;
+  bool IsMulticastPair(AddressId a, AddressId b) const;
+  int DeviceOf(AddressId address) const;
+  // Where the thread runs, or ran; null: not known.
+  const Place* PlaceOf(ThreadId thread) const;
+
+  // The same for states that go on alike.
+  void AppendTo(std::vector<uint64_t>* key) const;
+
+ private:
+  // Beyond this, what a thread has seen counts as acquired.
+  static constexpr size_t kMaxSeen = 64;
+  // Beyond this, a past takes threads together that have ended, so that its size does not grow with
+  // the number of threads of a grid.
+  static constexpr size_t kMaxEntries = 1024;
+
+  struct Seen {  // by a strong read, for an acquire later
+    std::shared_ptr<const Release> release;
+    AddressId address;
+    bool acquired = false;  // is in the past of the thread
+  };
+  struct State {
+    Epoch passed = 0;  // own accesses before the last alias fence
+    Epoch half = 0;
+    uint32_t made = 0;  // releases
+    Past past;          // without own accesses
+    std::vector<Seen> seen;
+    ReleaseList releases;  // fences, and releases of single addresses
+  };
+  struct Block {  // threads that started together
+    ThreadId first = 0;
+    uint32_t threads = 0;
+    Place place;
+    Clock start;             // what was complete when they started
+    Clock::Range ended;      // most of it
+    std::vector<Epoch> now;  // the accesses of each, counted
+    std::vector<State> states;
+  };
+  struct AddressState {
+    bool multicast = false;
+    int device = -1;
+  };
+  struct Sequential {
+    Place place;
+    Scope scope;
+    Past past;
+  };
+  struct Places {  // of threads from first to last
+    ThreadId first;
+    ThreadId last;
+    Place place;
+  };
+
+  const Block* FindBlock(ThreadId thread) const {
+    if (last_ < blocks_.size()) {
+      const Block& block = blocks_[last_];
+      if (thread - block.first < block.threads) return &block;
+    }
+    return SearchBlock(thread);
+  }
+  const Block* SearchBlock(ThreadId thread) const;
+  Block* FindBlock(ThreadId thread) {
+    return const_cast<Block*>(static_cast<const Ordering*>(this)->FindBlock(thread));
+  }
+  const State* Find(ThreadId thread) const {
+    const Block* const block = FindBlock(thread);
+    return block == nullptr ? nullptr : &block->states[thread - block->first];
+  }
+  State* Find(ThreadId thread) {
+    return const_cast<State*>(static_cast<const Ordering*>(this)->Find(thread));
+  }
+  static bool HasPassed(const Mark& earlier, ThreadId thread, const Block& block,
+                        const State& state);
+  void SetStart(Block* block, const Past& past);
+  void AddPlace(ThreadId first, ThreadId last, const Place& place);
+  void LeavePlace(const Block& block);
+  void FenceSequential(ThreadId thread, Scope scope);
+  bool RunsAny(ThreadId first, ThreadId last) const;
+  void Coarsen(Past* past) const;
+  static bool HasPast(Epoch now, const State& state) { return now != 0 || !state.past.empty(); }
+  static void Join(Past* past, const Release& release);
+  void Acquire(State* state, Seen* seen) const;
+  void Remember(State* state, std::shared_ptr<const Release> release);
+  std::shared_ptr<const Release> MakeRelease(ThreadId thread, Scope scope);
+  // Whether a fence or an access at `place` takes part in what the release does.
+  static bool Meets(const Release& release, const Place& place, Scope scope);
+  const AddressState* FindAddress(AddressId address) const;
+
+  Modes modes_;
+  std::vector<Block> blocks_;   // by their first thread
+  mutable size_t last_ = 0;     // the one that was looked for last
+  std::vector<Places> places_;  // by thread; also of those that ended
+  std::map<AddressId, AddressState> addresses_;
+  std::vector<Sequential> sequential_;  // by place and scope
+};
+
+}  // namespace twinmmu::coherence
+
+#endif  // TWINMMU_SIM_COHERENCE_MODEL_ORDERING_H_

@@ -1,0 +1,388 @@
+#include "sim/coherence/model/view_machine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace twinmmu::coherence {
+namespace {
+
+uint64_t Bit(int index) { return uint64_t{1} << index; }
+constexpr uint64_t kLocationCost = 96;  // bytes, about
+
+bool HasBit(uint64_t bits, int index) { return (bits >> index & 1) != 0; }
+
+}  // namespace
+
+const ViewMachine::Location& ViewMachine::Untouched() {
+  static const Location* const kUntouched = new Location;
+  return *kUntouched;
+}
+
+const ViewMachine::Location& ViewMachine::Find(LocationId id) const {
+  const Page* const page = pages_.Find(PageOf(id));
+  if (page == nullptr) return Untouched();
+  const auto found = page->locations.find(static_cast<uint32_t>(id % kPageBytes));
+  return found == page->locations.end() ? Untouched() : found->second;
+}
+
+ViewMachine::Location& ViewMachine::Get(LocationId id) {
+  Page* const page = pages_.Get(PageOf(id));
+  const auto [found, added] = page->locations.try_emplace(static_cast<uint32_t>(id % kPageBytes));
+  if (added) bytes_ += kLocationCost;
+  return found->second;
+}
+
+void ViewMachine::SetInitial(LocationId id, uint64_t value) { Get(id).initial = value; }
+
+bool ViewMachine::Has(LocationId id) const { return &Find(id) != &Untouched(); }
+
+bool ViewMachine::IsSplit(LocationId word) const {
+  const Page* const page = pages_.Find(PageOf(word));
+  return page != nullptr && page->split.count(static_cast<uint32_t>(word % kPageBytes)) != 0;
+}
+
+void ViewMachine::Split(LocationId word) {
+  Page* const page = pages_.Get(PageOf(word));
+  const auto place = static_cast<uint32_t>(word % kPageBytes);
+  if (!page->split.insert(place).second) return;
+  const auto found = page->locations.find(place);
+  if (found == page->locations.end()) return;
+  const Location whole = found->second;
+  page->locations.erase(found);
+  const auto byte_of = [](uint64_t value, uint32_t i) {
+    const auto low = static_cast<uint32_t>(value);
+    unsigned char bytes[sizeof(low)];
+    std::memcpy(bytes, &low, sizeof(low));
+    return uint64_t{bytes[i]};
+  };
+  for (uint32_t i = 0; i < sizeof(uint32_t); ++i) {
+    Location part = whole;
+    part.initial = byte_of(whole.initial, i);
+    for (Write& write : part.writes) write.value = byte_of(write.value, i);
+    page->locations[place + i] = std::move(part);
+    bytes_ += kLocationCost + whole.writes.size() * sizeof(Write);
+  }
+}
+
+void ViewMachine::Forget(LocationId id) {
+  Page* const page = pages_.Find(PageOf(id));
+  if (page != nullptr) page->locations.erase(static_cast<uint32_t>(id % kPageBytes));
+}
+
+void ViewMachine::ForgetAll() {
+  pages_.Clear();
+  bytes_ = 0;
+}
+
+uint64_t ViewMachine::Known(const Location& location, const Ordering& ordering, ThreadId thread,
+                            AddressId address) {
+  uint64_t known = 0;
+  for (size_t i = 0; i < location.writes.size(); ++i) {
+    const Write& write = location.writes[i];
+    bool is_before = write.is_known || ordering.IsBefore(write.mark, thread, address);
+    for (size_t k = 0; !is_before && k < write.observers.size(); ++k) {
+      is_before = ordering.IsBefore(write.observers[k], thread, address);
+    }
+    if (is_before) known |= Bit(static_cast<int>(i));
+  }
+  return known;
+}
+
+std::vector<int> ViewMachine::Candidates(const Ordering& ordering, LocationId id, ThreadId thread,
+                                         AddressId address) const {
+  const Location& location = Find(id);
+  const uint64_t known = Known(location, ordering, thread, address);
+  uint64_t hidden = 0;
+  for (size_t i = 0; i < location.writes.size(); ++i) {
+    if (HasBit(known, static_cast<int>(i))) hidden |= location.writes[i].before;
+  }
+  std::vector<int> candidates;
+  if (known == 0) candidates.push_back(kInitialWrite);
+  for (size_t i = 0; i < location.writes.size(); ++i) {
+    if (!HasBit(hidden, static_cast<int>(i))) candidates.push_back(static_cast<int>(i));
+  }
+  // Older before newer; what nothing orders, as it came.
+  std::stable_sort(candidates.begin(), candidates.end(), [&](int a, int b) {
+    if (a == kInitialWrite || b == kInitialWrite) return a == kInitialWrite && b != kInitialWrite;
+    return __builtin_popcountll(location.writes[a].before) <
+           __builtin_popcountll(location.writes[b].before);
+  });
+  return candidates;
+}
+
+uint64_t ViewMachine::ValueOf(LocationId id, int write) const {
+  const Location& location = Find(id);
+  return write == kInitialWrite ? location.initial : location.writes[write].value;
+}
+
+Mark ViewMachine::MarkOf(LocationId id, int write) const {
+  return write == kInitialWrite ? Mark() : Find(id).writes[write].mark;
+}
+
+int ViewMachine::Newest(LocationId id) const {
+  return static_cast<int>(Find(id).writes.size()) - 1;
+}
+
+bool ViewMachine::AreStrong(const Ordering& ordering, LocationId id, int write, ThreadId thread,
+                            AddressId address, const Strength& strength) const {
+  if (write == kInitialWrite) return false;
+  const Write& of = Find(id).writes[write];
+  if (of.mark.address != address || !of.strength.IsStrong() || !strength.IsStrong()) return false;
+  return ordering.IsMorallyStrong(of.mark.thread, of.mark.address, of.strength, thread, address,
+                                  strength);
+}
+
+void ViewMachine::AddObserver(Write* write, const Mark& mark) {
+  constexpr size_t kMaxObservers = 64;
+  // Through its own address, its own thread knows. The first of a thread is before all that a later
+  // one is before.
+  if (write->is_known ||
+      (write->mark.thread == mark.thread && write->mark.address == mark.address) ||
+      std::any_of(write->observers.begin(), write->observers.end(), [&](const Mark& observer) {
+        return observer.thread == mark.thread && observer.address == mark.address;
+      })) {
+    return;
+  }
+  if (write->observers.size() < kMaxObservers) {
+    write->observers.push_back(mark);
+    return;
+  }
+  write->is_known = true;
+  write->observers.clear();
+}
+
+void ViewMachine::Load(Ordering* ordering, LocationId id, ThreadId thread, AddressId address,
+                       const Strength& strength, int choice, const Mark& mark,
+                       std::vector<Mark>* observed) {
+  Location& location = Get(id);
+  const uint64_t known = choice == kInitialWrite ? 0 : Known(location, *ordering, thread, address);
+  for (size_t i = 0; choice != kInitialWrite && i < location.writes.size(); ++i) {
+    if (HasBit(known, static_cast<int>(i)) && static_cast<int>(i) != choice) {
+      location.writes[i].never_before |= Bit(choice);
+    }
+  }
+  // Back through atomic operations: who sees the last one has seen the first.
+  int from = choice;
+  ThreadId reader = thread;
+  AddressId through = address;
+  Strength by = strength;
+  ReleaseList releases;
+  while (from != kInitialWrite) {
+    Write& write = location.writes[from];
+    if (!ordering->IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, reader,
+                                   through, by)) {
+      break;
+    }
+    AddObserver(&write, mark);
+    if (observed != nullptr) observed->push_back(write.mark);
+    releases.insert(releases.end(), write.releases.begin(), write.releases.end());
+    if (!write.atomic) break;
+    releases.insert(releases.end(), write.inherited.begin(), write.inherited.end());
+    from = write.source;
+    reader = write.mark.thread;
+    through = write.mark.address;
+    by = write.strength;
+  }
+  ordering->Observe(thread, address, strength, releases);
+  ordering->Acquire(thread, address, strength);
+}
+
+uint64_t ViewMachine::Open(const Ordering& ordering, LocationId id, ThreadId thread,
+                           AddressId address, const Strength& strength) const {
+  const Location& location = Find(id);
+  uint64_t before = Known(location, ordering, thread, address);
+  for (size_t i = 0; i < location.writes.size(); ++i) {
+    if (HasBit(before, static_cast<int>(i))) before |= location.writes[i].before;
+  }
+  uint64_t open = 0;
+  for (size_t i = 0; i < location.writes.size(); ++i) {
+    const Write& write = location.writes[i];
+    if (!HasBit(before, static_cast<int>(i)) &&
+        ordering.IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, thread,
+                                 address, strength)) {
+      open |= Bit(static_cast<int>(i));
+    }
+  }
+  return open;
+}
+
+bool ViewMachine::IsConsistent(const Ordering& ordering, const Location& location,
+                               const Befores& befores) {
+  const std::vector<Write>& writes = location.writes;
+  for (size_t i = 0; i < writes.size(); ++i) {
+    const Write& write = writes[i];
+    if (HasBit(befores[i], static_cast<int>(i)) || (befores[i] & write.never_before) != 0) {
+      return false;
+    }
+    if (!write.atomic) continue;
+    // Nothing between the halves of an atomic operation.
+    for (size_t k = 0; k < writes.size(); ++k) {
+      if (k == i || !HasBit(befores[i], static_cast<int>(k))) continue;
+      const bool after_source = write.source == kInitialWrite || HasBit(befores[k], write.source);
+      if (after_source && ordering.IsMorallyStrong(writes[k].mark.thread, writes[k].mark.address,
+                                                   writes[k].strength, write.mark.thread,
+                                                   write.mark.address, write.strength)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void ViewMachine::ForgetOldest(const Ordering& ordering, Location* location) {
+  std::vector<Write>& writes = location->writes;
+  const Write& oldest = writes.front();
+  location->initial = oldest.value;
+  for (size_t i = 1; i < writes.size(); ++i) {
+    Write& write = writes[i];
+    write.before >>= 1;
+    write.never_before >>= 1;
+    if (!write.atomic || write.source == kInitialWrite) continue;
+    if (write.source == 0 &&
+        ordering.IsMorallyStrong(oldest.mark.thread, oldest.mark.address, oldest.strength,
+                                 write.mark.thread, write.mark.address, write.strength)) {
+      Ordering::Inherit(oldest.releases, &write.inherited);
+      Ordering::Inherit(oldest.inherited, &write.inherited);
+    }
+    --write.source;
+  }
+  writes.erase(writes.begin());
+}
+
+bool ViewMachine::Insert(const Ordering& ordering, LocationId id, Write write, uint64_t after) {
+  Location& location = Get(id);
+  std::vector<Write>& writes = location.writes;
+  const int index = static_cast<int>(writes.size());
+  const ThreadId thread = write.mark.thread;
+  // Where writes come one after the other, there is no one who goes back.
+  if (writes.size() >= max_writes_ && after != 0) return false;
+  uint64_t before = Known(location, ordering, thread, write.mark.address);
+  Befores befores;
+  for (int i = 0; i < index; ++i) {
+    const Write& other = writes[i];
+    befores[i] = other.before;
+    if (!HasBit(before, i) && !HasBit(after, i) &&
+        ordering.IsMorallyStrong(other.mark.thread, other.mark.address, other.strength, thread,
+                                 write.mark.address, write.strength)) {
+      before |= Bit(i);
+    }
+  }
+  for (int i = 0; i < index; ++i) {
+    if (HasBit(before, i)) before |= befores[i];
+  }
+  if ((before & after) != 0) return false;
+  write.before = before;
+  befores[index] = before;
+  for (int i = 0; after != 0 && i < index; ++i) {
+    if (HasBit(after, i) || (befores[i] & after) != 0) befores[i] |= before | Bit(index);
+  }
+  writes.push_back(std::move(write));
+  bytes_ += sizeof(Write);
+  if (!IsConsistent(ordering, location, befores)) {
+    writes.pop_back();
+    bytes_ -= std::min<uint64_t>(bytes_, sizeof(Write));
+    return false;
+  }
+  for (size_t i = 0; i < writes.size(); ++i) writes[i].before = befores[i];
+  if (writes.size() > max_writes_) {
+    ForgetOldest(ordering, &location);
+    bytes_ -= std::min<uint64_t>(bytes_, sizeof(Write));
+  }
+  uint64_t oldest = 0;
+  while (bytes_ > limit_ && pages_.Oldest(PageOf(id), &oldest)) {
+    for (const auto& [place, gone] : pages_.Find(oldest)->locations) {
+      bytes_ -= std::min<uint64_t>(bytes_, kLocationCost + gone.writes.size() * sizeof(Write));
+    }
+    pages_.Erase(oldest);
+    forgot_ = true;
+  }
+  return true;
+}
+
+bool ViewMachine::Store(Ordering* ordering, LocationId id, ThreadId thread, AddressId address,
+                        const Strength& strength, uint64_t value, const Mark& mark,
+                        uint64_t after) {
+  Write write;
+  write.value = value;
+  write.mark = mark;
+  write.strength = strength;
+  write.releases = ordering->ReleasesOf(thread, address, strength);
+  return Insert(*ordering, id, std::move(write), after);
+}
+
+bool ViewMachine::StoreAtomic(Ordering* ordering, LocationId id, ThreadId thread, AddressId address,
+                              const Strength& strength, uint64_t value, const Mark& mark,
+                              int source, uint64_t after) {
+  Write write;
+  write.value = value;
+  write.mark = mark;
+  write.strength = strength;
+  write.releases = ordering->ReleasesOf(thread, address, strength);
+  write.atomic = true;
+  write.source = source;
+  return Insert(*ordering, id, std::move(write), after);
+}
+
+bool ViewMachine::MayReadAtomically(const Ordering& ordering, LocationId id, ThreadId thread,
+                                    AddressId address, const Strength& strength, int source) const {
+  const Location& location = Find(id);
+  return std::none_of(location.writes.begin(), location.writes.end(), [&](const Write& write) {
+    return (source == kInitialWrite || HasBit(write.before, source)) &&
+           ordering.IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, thread,
+                                    address, strength);
+  });
+}
+
+std::vector<uint64_t> ViewMachine::FinalValues(LocationId id) const {
+  const Location& location = Find(id);
+  uint64_t hidden = 0;
+  for (const Write& write : location.writes) hidden |= write.before;
+  std::vector<uint64_t> values;
+  for (size_t i = 0; i < location.writes.size(); ++i) {
+    if (!HasBit(hidden, static_cast<int>(i))) values.push_back(location.writes[i].value);
+  }
+  if (values.empty()) values.push_back(location.initial);
+  return values;
+}
+
+void ViewMachine::Collapse() {
+  bytes_ = 0;
+  for (auto& [number, page] : pages_) {
+    for (auto& [place, location] : page.locations) {
+      location.initial = FinalValues(number * kPageBytes + place).back();
+      location.writes.clear();
+      bytes_ += kLocationCost;
+    }
+  }
+}
+
+void ViewMachine::AppendTo(std::vector<uint64_t>* key) const {
+  // In any order, but in one.
+  std::map<LocationId, const Location*> sorted;
+  for (const auto& [number, page] : pages_) {
+    for (const auto& [place, location] : page.locations) {
+      sorted[number * kPageBytes + place] = &location;
+    }
+  }
+  for (const auto& [id, place] : sorted) {
+    const Location& location = *place;
+    key->push_back(id);
+    key->push_back(location.writes.size());
+    for (const Write& write : location.writes) {
+      key->push_back(uint64_t{write.mark.thread} << 32 | write.mark.epoch);
+      key->push_back(write.value);
+      key->push_back(write.before);
+      key->push_back(write.never_before);
+      key->push_back(static_cast<uint64_t>(write.source + 1));
+      key->push_back(write.observers.size());
+      for (const Mark& mark : write.observers) {
+        key->push_back(uint64_t{mark.thread} << 32 | mark.epoch);
+        key->push_back(mark.address);
+      }
+    }
+  }
+}
+
+}  // namespace twinmmu::coherence

@@ -1,0 +1,166 @@
+// AliasMonitor: alias coherence of the device code, copies and fills that a machine runs.
+//
+// Memory is armed while it has several mappings. Weak accesses of other memory need not be told at
+// all; strong accesses, fences and barriers are told while anything is armed, wherever they go, as
+// they may order accesses of armed memory. Newest values always lie in the memory of the host; what
+// is kept here is who may not have seen them.
+//
+// Locations go by their place in the memory of the host, addresses by the numbers of live mappings
+// (an address that is mapped again has another number), threads by numbers given out here.
+
+#ifndef TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_
+#define TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "sim/coherence/model/clock.h"
+#include "sim/coherence/model/litmus_program.h"
+#include "sim/coherence/model/ordering.h"
+#include "sim/coherence/model/policy.h"
+
+namespace twinmmu::coherence {
+
+// What a copy or fill sets by no more than that may be a flag for a kernel that polls.
+inline constexpr uint64_t kMaxFlagBytes = 8;
+
+// An access of `size` bytes, none of which crosses a page of 4 KiB.
+struct MonitoredAccess {
+  char* memory = nullptr;
+  uint32_t size = 0;
+  bool armed = false;
+  ThreadId thread = 0;
+  AddressId address = 0;
+  Strength strength;
+  Site site = 0;
+  uint64_t call = 0;  // that asked for it: a number for whoever reports
+};
+
+// Two accesses of the same bytes that nothing orders, at least one of them a write.
+struct AliasHazard {
+  struct Side {
+    AddressId address = 0;
+    Site site = 0;
+    bool writes = false;
+  };
+  Hazard hazard = Hazard::kData;
+  bool missing_fence = false;  // all else is in order: an alias fence is what is missing
+  Side first;
+  Side second;
+  // Of the access that came second; of a copy or fill the part in one page.
+  const char* memory = nullptr;
+  uint64_t size = 0;
+  uint64_t call = 0;
+};
+
+struct AliasOptions {
+  Modes modes;
+  Policy policy = Policy::kCoherent;
+  uint64_t seed = 0;  // of Policy::kRandom
+  bool check = true;  // for hazards
+  // About how much memory it may have. Beyond it, what was noted first is forgotten.
+  uint64_t limit = uint64_t{1} << 30;
+};
+
+// Thread-safe, but that a Session is for one thread. Whatever would need memory that the host does
+// not have is not noted: hazards may be missed, values are then the newest.
+class AliasMonitor {
+ public:
+  // `report` is called once for each pair of sites and kind of hazard, with the lock of the monitor
+  // held, so that it may not call the monitor.
+  using Report = std::function<void(const AliasHazard&)>;
+  class Session;
+  struct Meeting;
+
+  AliasMonitor(const AliasOptions& options, Report report);
+  ~AliasMonitor();
+  AliasMonitor(const AliasMonitor&) = delete;
+  AliasMonitor& operator=(const AliasMonitor&) = delete;
+
+  // Whether anything is armed. If not, nothing below but Arm need be called.
+  bool active() const { return active_.load(std::memory_order_relaxed); }
+
+  // `memory`: whole pages of 4 KiB. Disarm forgets what was noted of it.
+  void Arm(const char* memory, uint64_t size);
+  void Disarm(const char* memory, uint64_t size);
+  // A multicast address begins and ends: what it accesses lies at other addresses, too, one on each
+  // device of its team. Can throw std::bad_alloc.
+  void AddMulticastAddress(AddressId address);
+  void RemoveMulticastAddress(AddressId address);
+
+  // --- Operations: a grid, a copy, a fill. Its threads start after what is in `past`. ---
+  // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the number of the
+  // first.
+  ThreadId Start(uint32_t threads, int device, int sm, const Past& past);
+  // Ends them, and adds theirs to the past of their operation.
+  void End(ThreadId first, uint32_t threads, Past* past);
+  // The host has waited for all that is in `past`. Where that is all that ever ran, and nothing
+  // runs, all is forgotten but the newest values. True: numbers of threads start again, so that no
+  // Past from before may be used any more.
+  bool HostWaited(const Past& past);
+
+ private:
+  class Impl;
+  std::atomic<bool> active_{false};
+  std::unique_ptr<Impl> impl_;
+};
+
+// Threads of a block at a barrier: what came before their arrival.
+struct AliasMonitor::Meeting {
+  Meeting();
+  ~Meeting();
+  Meeting(Meeting&&) noexcept;
+  Meeting& operator=(Meeting&&) noexcept;
+
+  struct Gathered;
+  std::unique_ptr<Gathered> gathered;  // null: nothing
+};
+
+// Holds the lock of the monitor: accesses are told and made under it, so that what is noted is what
+// was read and written.
+class AliasMonitor::Session {
+ public:
+  explicit Session(AliasMonitor* monitor);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Before the weak loads or stores of a warp, of armed memory through one address: for the bits i
+  // of `lanes`, thread access.thread + i accesses memory[i]. True: all of them may be made; after
+  // stores, call AfterStores with the same. False: nothing was done, so they are told one by one.
+  bool BeforeAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
+  void AfterStores(const MonitoredAccess& access, uint32_t lanes, char* const* memory);
+  // Before a load. Where to read its bytes from: access.memory, or `older`, access.size bytes where
+  // an older value was put.
+  const char* Load(const MonitoredAccess& access, char* older);
+  // Before and after a store.
+  void BeforeStore(const MonitoredAccess& access);
+  void AfterStore(const MonitoredAccess& access);
+  // Before an atomic operation: as Load, the value that it works on. After it: whether it wrote.
+  const char* BeforeAtomic(const MonitoredAccess& access, char* older);
+  void AfterAtomic(const MonitoredAccess& access, bool wrote);
+  // A copy or a fill: the same for a weak access of any size. Load may put older values over what
+  // was read to `copied`.
+  void AfterRangeLoad(const MonitoredAccess& access, uint64_t size, char* copied);
+  void BeforeRangeStore(const MonitoredAccess& access, uint64_t size);
+  void AfterRangeStore(const MonitoredAccess& access, uint64_t size);
+
+  // Of the threads first + i for the bits i of `lanes`.
+  void Fence(ThreadId first, uint32_t lanes, const Strength& strength, bool sequential);
+  void AliasFence(ThreadId first, uint32_t lanes);
+  void AliasReleaseFence(ThreadId first, uint32_t lanes);
+  void AliasAcquireFence(ThreadId first, uint32_t lanes);
+  // griddepcontrol.wait: they have waited for the operations in `past`.
+  void Boundary(ThreadId first, uint32_t lanes, const Past& past);
+  void Arrive(ThreadId first, uint32_t lanes, Meeting* meeting);
+  void Leave(ThreadId first, uint32_t lanes, Meeting* meeting);
+
+ private:
+  AliasMonitor::Impl& impl_;
+};
+
+}  // namespace twinmmu::coherence
+
+#endif  // TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_

@@ -1,0 +1,57 @@
+// Strong accesses, which order others by what they wrote last.
+
+#include "sim/coherence/monitor/alias_monitor_impl.h"
+
+namespace twinmmu::coherence {
+
+// The read sees the newest value. Where that is not what a strong write left there, somebody else
+// wrote it, of whom nothing is known.
+void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const Mark& mark) {
+  if (flags_.HasPage(LocationOf(access.memory))) {
+    Split(&flags_, access.memory, access.size, &pieces_);
+    for (const Piece& piece : pieces_) {
+      if (piece.newest == ViewMachine::kInitialWrite) continue;
+      if (flags_.ValueOf(piece.location, piece.newest) != ReadMemory(piece.location, piece.size)) {
+        flags_.Forget(piece.location);
+        continue;
+      }
+      observed_.clear();
+      flags_.Load(&ordering_, piece.location, access.thread, access.address, access.strength,
+                  piece.newest, mark, &observed_);
+      if (options_.check && access.armed) {
+        checker_.Observe(piece.location, piece.size, observed_, mark);
+      }
+    }
+  }
+  ordering_.Acquire(access.thread, access.address, access.strength);
+}
+
+void AliasMonitor::Impl::ForgetFlag(const MonitoredAccess& access) {
+  if (flags_.empty() || !flags_.HasPage(LocationOf(access.memory))) return;
+  Split(&flags_, access.memory, access.size, &pieces_);
+  for (const Piece& piece : pieces_) flags_.Forget(piece.location);
+}
+
+void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const Mark& mark, bool atomic) {
+  const bool carries = ordering_.Carries(access.thread, access.address, access.strength);
+  if (!access.strength.IsStrong() || (!carries && !access.armed && !atomic)) {
+    ForgetFlag(access);
+    return;
+  }
+  if (!carries && !access.armed && !flags_.HasPage(LocationOf(access.memory))) return;
+  Split(&flags_, access.memory, access.size, &pieces_);
+  for (const Piece& piece : pieces_) {
+    const uint64_t value = ReadMemory(piece.location, piece.size);
+    if (!carries && !access.armed && piece.newest == ViewMachine::kInitialWrite) continue;
+    const bool stored =
+        atomic ? flags_.StoreAtomic(&ordering_, piece.location, access.thread, access.address,
+                                    access.strength, value, mark, piece.newest)
+               : flags_.Store(&ordering_, piece.location, access.thread, access.address,
+                              access.strength, value, mark);
+    if (!stored) flags_.Forget(piece.location);
+  }
+  // Without an order that was, what is in order would seem to race.
+  if (flags_.Forgot()) ForgetAccesses();
+}
+
+}  // namespace twinmmu::coherence

@@ -1,0 +1,96 @@
+// Accesses go to the hazard checker, and what it finds is told.
+
+#include <algorithm>
+
+#include "sim/coherence/monitor/alias_monitor_impl.h"
+
+namespace twinmmu::coherence {
+namespace {
+
+constexpr uint32_t kLanes = 32;
+
+// Where a row of lanes ends that begins with `lane`: each accesses what is behind the one before
+// it, in one page.
+uint32_t EndOfRow(uint32_t size, uint32_t lanes, char* const* memory, uint32_t lane) {
+  const uint64_t room = (kPageBytes - LocationOf(memory[lane]) % kPageBytes) / size;
+  const uint32_t last = static_cast<uint32_t>(std::min<uint64_t>(kLanes, lane + room));
+  uint32_t end = lane + 1;
+  while (end < last && (lanes >> end & 1) != 0 && memory[end] == memory[end - 1] + size) ++end;
+  return end;
+}
+
+}  // namespace
+
+void AliasMonitor::Impl::Check(const MonitoredAccess& access, const Mark& mark, bool writes) {
+  if (!options_.check) return;
+  checker_.Check(ordering_, LocationOf(access.memory), access.size, mark, access.strength, writes,
+                 &reports_);
+  if (!reports_.empty()) Tell(access, 0, access.size);
+}
+
+void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size, const Mark& mark,
+                                    bool writes) {
+  if (!options_.check) return;
+  LocationId first = LocationOf(access.memory);
+  const LocationId end = first + size;
+  while (first < end) {
+    const uint64_t part = std::min(end - first, kPageBytes - first % kPageBytes);
+    checker_.Check(ordering_, first, static_cast<uint32_t>(part), mark, Strength(), writes,
+                   &reports_);
+    if (!reports_.empty()) Tell(access, first - LocationOf(access.memory), part);
+    first += part;
+  }
+}
+
+// Of the `size` bytes that are `at` bytes into the access.
+void AliasMonitor::Impl::Tell(const MonitoredAccess& access, uint64_t at, uint64_t size) {
+  for (const HazardReport& report : reports_) {
+    AliasHazard hazard;
+    hazard.hazard = report.hazard;
+    hazard.missing_fence = report.missing_fence;
+    hazard.first = {report.first.address, report.first.site, report.first_writes};
+    hazard.second = {report.second.address, report.second.site, report.second_writes};
+    hazard.memory = access.memory + at;
+    hazard.size = size;
+    hazard.call = access.call;
+    const Place* const first = ordering_.PlaceOf(report.first.thread);
+    const Place* const second = ordering_.PlaceOf(report.second.thread);
+    if (hazard.hazard == Hazard::kAlias && first != nullptr && second != nullptr &&
+        first->gpu != second->gpu && !ordering_.IsMulticast(report.first.address) &&
+        !ordering_.IsMulticast(report.second.address)) {
+      hazard.hazard = Hazard::kCrossDevice;
+    }
+    if (!told_.emplace(hazard.first.site, hazard.second.site, hazard.hazard).second) continue;
+    if (report_) report_(hazard);
+  }
+  reports_.clear();
+}
+
+// Row by row: the lanes from one on that access memory one behind the other.
+void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory,
+                                 bool writes) {
+  if (!options_.check) return;
+  HazardChecker::Row row;
+  row.size = access.size;
+  row.writes = writes;
+  while (lanes != 0) {
+    auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+    const uint32_t end = EndOfRow(access.size, lanes, memory, lane);
+    while (lane < end) {
+      row.first = LocationOf(memory[lane]);
+      row.threads = end - lane;
+      row.mark = {access.thread + lane, 0, access.address, access.site};
+      lane += checker_.CheckQuickly(&ordering_, row);
+      if (lane == end) break;
+      MonitoredAccess one = access;
+      one.memory = memory[lane];
+      one.thread += lane++;
+      if (ordering_.Runs(one.thread)) {
+        Check(one, ordering_.Next(one.thread, one.address, one.site), writes);
+      }
+    }
+    lanes = end == kLanes ? 0 : lanes >> end << end;
+  }
+}
+
+}  // namespace twinmmu::coherence

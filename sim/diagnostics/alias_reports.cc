@@ -1,0 +1,110 @@
+#include "sim/diagnostics/alias_reports.h"
+
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/diagnostic_words.h"
+#include "sim/coherence/model/litmus_program.h"
+#include "sim/diagnostics/explain.h"
+
+namespace twinmmu {
+namespace {
+
+DiagnosticKind KindOf(const coherence::AliasHazard& hazard) {
+  switch (hazard.hazard) {
+    case coherence::Hazard::kData:
+      return DiagnosticKind::kDataRace;
+    case coherence::Hazard::kCrossDevice:
+      return DiagnosticKind::kUnorderedAliasesOfDevices;
+    case coherence::Hazard::kAlias:
+      break;
+  }
+  return hazard.missing_fence ? DiagnosticKind::kMissingAliasFence
+                              : DiagnosticKind::kUnorderedAliases;
+}
+
+// The live mapping of that number; null: it is gone. A walk over all that is mapped, which is done
+// once for each pair of places in code.
+const MappingRecord* FindMapping(const MachineState& machine, uint32_t number) {
+  const MappingRecord* found = nullptr;
+  machine.mmu.ForEachMapping([&](const MappingRecord& mapping) {
+    if (mapping.number == number) found = &mapping;
+  });
+  return found;
+}
+
+// The same of a multicast object: that of the replica which `memory` is in.
+std::optional<DeviceAddress> MulticastAddressOf(const MachineState& machine,
+                                                const MappingRecord& mapping, const char* memory) {
+  for (const MulticastBinding& bound : machine.mmu.AllocationOf(mapping).pages->team->bindings) {
+    const char* const begin = bound.pages->backing.data() + bound.memory_offset.value();
+    if (memory < begin || memory >= begin + bound.size.value()) continue;
+    const Bytes offset = bound.offset + Bytes(static_cast<uint64_t>(memory - begin));
+    return machine.mmu.RangeOf(mapping).base + (offset - machine.mmu.SizeOf(mapping.offset));
+  }
+  return std::nullopt;
+}
+
+// The address of `memory` by that mapping; of plain memory it is the memory's own.
+std::optional<DeviceAddress> AddressOf(const MachineState& machine, uint32_t mapping_number,
+                                       const char* memory) {
+  const MappingRecord* const mapping = FindMapping(machine, mapping_number);
+  if (mapping == nullptr) return std::nullopt;
+  if (mapping->multicast) return MulticastAddressOf(machine, *mapping, memory);
+  const auto inside = static_cast<uint64_t>(memory - machine.mmu.MemoryOf(*mapping));
+  return machine.mmu.RangeOf(*mapping).base + Bytes(inside);
+}
+
+std::string InWords(const std::optional<DeviceAddress>& address) {
+  return address.has_value() ? ToString(*address) : "an address that is unmapped by now";
+}
+
+const char* WhatIsMissing(const coherence::AliasHazard& hazard) {
+  if (hazard.missing_fence) return "they are in order, and what is missing is fence.proxy.alias";
+  return "no barrier, no release and acquire of sufficient scope, no event, no griddepcontrol.wait "
+         "and no wait of the host orders them";
+}
+
+// "kernel read, PTX line 12, ld.global.u32 reads 0x2000, which kernel write, PTX line 7,
+// st.global.u32 has written through 0x1000; they are in order, and ..."
+std::string InWords(const coherence::AliasHazard& hazard, const std::string& first,
+                    const std::string& second, const std::optional<DeviceAddress>& first_address,
+                    const std::optional<DeviceAddress>& second_address) {
+  const bool one_address = hazard.first.address == hazard.second.address;
+  return absl::StrCat(
+      second, hazard.second.writes ? " writes " : " reads ", InWords(second_address), ", which ",
+      first, hazard.first.writes ? " has written" : " has read", " through ",
+      one_address ? "the same address" : InWords(first_address), "; ", WhatIsMissing(hazard));
+}
+
+void Keep(MachineState& machine, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
+  const std::optional<DeviceAddress> first =
+      AddressOf(machine, hazard.first.address, hazard.memory);
+  const std::optional<DeviceAddress> second =
+      AddressOf(machine, hazard.second.address, hazard.memory);
+  const std::string by = machine.sites.InWords(hazard.second.site);
+  const Call known = FindCall(by);
+  const Call call = known == Call::kOther ? Call::kLaunch : known;
+  const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(hazard.size), Bytes(0)};
+  Diagnostic diagnostic =
+      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), hazard.call, range,
+                   InWords(hazard, machine.sites.InWords(hazard.first.site), by, first, second));
+  if (second.has_value()) diagnostic.history = HistoryOf(machine, *second);
+  machine.log.Keep(std::move(diagnostic));
+}
+
+}  // namespace
+
+void ReportAliasHazard(MachineState& machine, const coherence::AliasHazard& hazard) {
+  const DiagnosticKind kind = KindOf(hazard);
+  if (!machine.log.Count(kind)) return machine.log.Drop(kind);
+  try {
+    Keep(machine, kind, hazard);
+  } catch (const std::bad_alloc&) {
+    machine.log.Drop(kind);
+  }
+}
+
+}  // namespace twinmmu

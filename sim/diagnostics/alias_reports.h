@@ -1,0 +1,30 @@
+// What is said of accesses through several addresses of one memory that are not in order.
+
+#ifndef TWINMMU_SIM_DIAGNOSTICS_ALIAS_REPORTS_H_
+#define TWINMMU_SIM_DIAGNOSTICS_ALIAS_REPORTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/coherence/monitor/site_table.h"
+#include "sim/machine/call_history.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+
+// Calls as places that access memory, for the table of sites: the part is the number of the call.
+class CallSites : public SiteSource {
+ public:
+  std::string SiteInWords(uint32_t part, uint32_t) const override {
+    return NameOf(static_cast<Call>(part));
+  }
+};
+
+// Reports a hazard: whoever made the second access holds mmu.mutex, if only shared, and the lock of
+// the monitor; no other is taken but that of the log and of the sites. Throws nothing.
+void ReportAliasHazard(MachineState& machine, const coherence::AliasHazard& hazard);
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_DIAGNOSTICS_ALIAS_REPORTS_H_

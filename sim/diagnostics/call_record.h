@@ -1,0 +1,148 @@
+// CallRecord: one call while it runs.
+
+#ifndef TWINMMU_SIM_DIAGNOSTICS_CALL_RECORD_H_
+#define TWINMMU_SIM_DIAGNOSTICS_CALL_RECORD_H_
+
+#include <new>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "api/diagnostic_words.h"
+#include "sim/base/errors.h"
+#include "sim/diagnostics/explain.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+
+// Gives a call its number, writes it into the history, and reports what is wrong with it. What is
+// reported never changes what a call does: where there is no memory for it, it is counted only.
+//
+// A call that ends without Done() is refused, and written as that: where the client is to blame by
+// Refuse(), else by the destructor, which locks mmu.mutex. So the record of a call that can fail in
+// another way than by Refuse() is made before the lock.
+class CallRecord {
+ public:
+  CallRecord(MachineState& machine, Call call, const AddressRange& range, uint64_t detail = 0)
+      : machine_(machine), call_(call), range_(range), detail_(detail) {}
+  // Of one that was written before, under this number.
+  CallRecord(MachineState& machine, Call call, const AddressRange& range, uint64_t detail,
+             uint64_t number)
+      : machine_(machine),
+        call_(call),
+        done_(true),
+        number_(number),
+        range_(range),
+        detail_(detail) {}
+  ~CallRecord() {
+    if (!done_) Drop();
+  }
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
+
+  const char* name() const { return NameOf(call_); }
+
+  // With mmu.mutex held alone: the number of the call; and it has done this, which cannot fail.
+  uint64_t number() {
+    if (number_ == 0) number_ = machine_.history.NextNumber();
+    return number_;
+  }
+  void Done(const AddressRange& range, uint64_t detail) {
+    done_ = true;
+    machine_.history.Write(CallEvent{number(), call_, false, range, detail});
+  }
+
+  // With mmu.mutex held, if only shared; this holds for all that follows. A call that changed
+  // nothing and was not refused.
+  void DoneShared() { WriteShared(false); }
+
+  // An error that the client is to blame for. Phrases and parts that are no text become text here.
+  template <typename... Parts>
+  [[gnu::cold, gnu::noinline]] absl::Status Refuse(const Misuse& misuse, const Parts&... parts) {
+    return RefuseWith(DriverCode::kInvalidValue, misuse, parts...);
+  }
+  template <typename... Parts>
+  [[gnu::cold, gnu::noinline]] absl::Status RefuseWith(DriverCode code, const Misuse& misuse,
+                                                       const Parts&... parts) {
+    Report(Severity::kError, misuse, parts...);
+    WriteShared(true);
+    return Fail(code, name(), Text(parts)...);  // last, since it may find no memory
+  }
+  // What the driver lets pass; the same. Before Done().
+  template <typename... Parts>
+  [[gnu::cold, gnu::noinline]] void Warn(const Misuse& misuse, const Parts&... parts) {
+    Report(Severity::kWarning, misuse, parts...);
+  }
+  template <typename... Parts>
+  void Report(Severity severity, const Misuse& misuse, const Parts&... parts) {
+    if (!machine_.log.Count(misuse.kind)) return machine_.log.Drop(misuse.kind);
+    try {
+      Keep(severity, misuse, absl::StrCat(words::InWords(parts)...));
+    } catch (const std::bad_alloc&) {
+      machine_.log.Drop(misuse.kind);
+    }
+  }
+
+ private:
+  // For the status: ranges with their alignment.
+  template <typename T>
+  static decltype(auto) Text(const T& part) {
+    if constexpr (std::is_same_v<T, AddressRange>) {
+      return ToString(part);
+    } else {
+      return words::InWords(part);
+    }
+  }
+  template <typename... Parts>
+  static std::string Text(const std::tuple<Parts...>& phrase) {
+    return std::apply([](const Parts&... parts) { return absl::StrCat(Text(parts)...); }, phrase);
+  }
+  void Keep(Severity severity, const Misuse& misuse, std::string message);
+  void WriteShared(bool refused);
+  [[gnu::cold]] void Drop();
+
+  MachineState& machine_;
+  const Call call_;
+  bool done_ = false;
+  uint64_t number_ = 0;
+  const AddressRange range_;
+  const uint64_t detail_;
+};
+
+// The rest is for calls that are known by name only; with mmu.mutex held, if only shared.
+
+// Writes a call that was not refused into the history: its number.
+uint64_t RecordCall(MachineState& machine, const char* name, const AddressRange& range);
+
+// A call that is refused, and one that the driver lets pass.
+template <typename... Parts>
+[[gnu::cold, gnu::noinline]] absl::Status RefuseCall(MachineState& machine, DriverCode code,
+                                                     const char* name, const AddressRange& range,
+                                                     const Misuse& misuse, const Parts&... parts) {
+  return CallRecord(machine, FindCall(name), range).RefuseWith(code, misuse, parts...);
+}
+template <typename... Parts>
+[[gnu::cold, gnu::noinline]] absl::Status RefuseCall(MachineState& machine, const char* name,
+                                                     const AddressRange& range,
+                                                     const Misuse& misuse, const Parts&... parts) {
+  return RefuseCall(machine, DriverCode::kInvalidValue, name, range, misuse, parts...);
+}
+template <typename... Parts>
+[[gnu::cold, gnu::noinline]] void WarnOfCall(MachineState& machine, const char* name,
+                                             const AddressRange& range, const Misuse& misuse,
+                                             const Parts&... parts) {
+  CallRecord call(machine, FindCall(name), range);
+  call.Warn(misuse, parts...);
+  call.DoneShared();
+}
+
+// An access that is not possible: found at the call, which is refused.
+[[gnu::cold]] absl::Status RefuseFault(MachineState& machine, const Fault& fault);
+// What shows only when the work of a call runs, which had this number. Throws nothing.
+void ReportFault(MachineState& machine, uint64_t number, const Fault& fault);
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_DIAGNOSTICS_CALL_RECORD_H_

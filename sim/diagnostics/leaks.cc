@@ -1,0 +1,98 @@
+#include "sim/diagnostics/leaks.h"
+
+#include <algorithm>
+
+#include "api/diagnostic_words.h"
+#include "sim/diagnostics/explain.h"
+
+namespace twinmmu {
+namespace {
+
+void AddMappings(const MachineState& machine, std::vector<Diagnostic>& leaks) {
+  machine.mmu.ForEachMapping([&](const MappingRecord& mapping) {
+    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedMapping, NameOf(Call::kMap), mapping.call);
+    leak.range = machine.mmu.RangeOf(mapping);
+    leak.handle = machine.mmu.memory.HandleOf(mapping.allocation);
+    leak.history = HistoryOf(machine, leak.range->base);
+    leaks.push_back(std::move(leak));
+  });
+}
+
+void AddReservations(const MachineState& machine, std::vector<Diagnostic>& leaks) {
+  machine.mmu.space.ForEach([&](uint32_t id) {
+    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedReservation, NameOf(Call::kReserve),
+                             machine.mmu.space.MadeBy(id));
+    leak.range = machine.mmu.space[id];
+    leak.history = HistoryOf(machine, leak.range->base);
+    leaks.push_back(std::move(leak));
+  });
+}
+
+size_t BoundHere(const MulticastTeam& team) {
+  return static_cast<size_t>(
+      std::count_if(team.bindings.begin(), team.bindings.end(),
+                    [](const MulticastBinding& bound) { return bound.is_own(); }));
+}
+
+void AddAllocations(const MachineState& machine, std::vector<Diagnostic>& leaks) {
+  machine.mmu.memory.ForEach([&](AllocationHandle handle, const AllocationRecord& allocation) {
+    if (allocation.references == 0) return;
+    Diagnostic leak = LeakOf(allocation.is_multicast() ? DiagnosticKind::kLeakedMulticastObject
+                                                       : DiagnosticKind::kLeakedAllocation,
+                             NameOf(MakerOf(allocation)), allocation.made_by);
+    leak.handle = handle;
+    const PhysicalPages& pages = *allocation.pages;
+    leak.message = allocation.is_multicast()
+                       ? words::InWords(words::ReferencesLeft(allocation.references, pages.size,
+                                                              pages.team->properties.device_count,
+                                                              BoundHere(*pages.team)))
+                       : words::InWords(words::ReferencesLeft(allocation.references, pages.size,
+                                                              pages.location));
+    leak.history = HistoryOf(machine, handle);
+    leaks.push_back(std::move(leak));
+  });
+}
+
+void AddDescriptors(const MachineState& machine, std::vector<Diagnostic>& leaks) {
+  machine.mmu.memory.ForEachExported([&](const PhysicalPages& pages) {
+    Diagnostic leak =
+        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kExport), pages.exported_by);
+    leak.message = pages.team != nullptr
+                       ? words::InWords(words::DescriptorLeft(pages.size))
+                       : words::InWords(words::DescriptorLeft(pages.size, pages.location));
+    leaks.push_back(std::move(leak));
+  });
+  machine.mmu.memory.ForEachPinnedRange([&](const PhysicalMemory::PinnedRange& range) {
+    Diagnostic leak =
+        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kGetRangeHandle), range.call);
+    leak.message = words::InWords(words::DescriptorLeft(range.size, range.location));
+    leaks.push_back(std::move(leak));
+  });
+}
+
+void AddPlain(const MachineState& machine, std::vector<Diagnostic>& leaks) {
+  machine.mmu.plain.ForEach([&](const PlainAllocation& allocation) {
+    if (allocation.kind == PlainKind::kModule) return;  // it goes with the module
+    Diagnostic leak = LeakOf(
+        allocation.on_device() ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
+        NameOf(MakerOf(allocation.kind)), allocation.made_by);
+    leak.range = allocation.range;
+    leak.device = allocation.device;
+    leak.history = HistoryOf(machine, leak.range->base);
+    leaks.push_back(std::move(leak));
+  });
+}
+
+}  // namespace
+
+std::vector<Diagnostic> LeaksOf(const MachineState& machine) {
+  std::vector<Diagnostic> leaks;
+  AddMappings(machine, leaks);
+  AddReservations(machine, leaks);
+  AddAllocations(machine, leaks);
+  AddDescriptors(machine, leaks);
+  AddPlain(machine, leaks);
+  return leaks;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,79 @@
+// Host memory behind allocations, and the window that it can be seen through.
+
+#include "sim/host/backing.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api/testing/matchers.h"
+#include "gtest/gtest.h"
+#include "sim/host/window.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr Bytes kSize = MiB(2);
+
+// Fresh memory is zero, and more of it than the host has is no error.
+TEST(BackingTest, IsZeroAndLazy) {
+  const auto backing = Backing::Make(BackingKind::kPrivate, GiB(256));
+  ASSERT_THAT(backing, IsOk());
+  EXPECT_EQ(backing->data()[GiB(250).value()], 0);
+}
+
+// What the host cannot give is an error.
+TEST(BackingTest, SaysWhenTheHostRefuses) {
+  EXPECT_THAT(Backing::Make(BackingKind::kPrivate, Bytes(uint64_t{1} << 60)),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(Backing::Make(BackingKind::kMemoryFile, Bytes(uint64_t{1} << 63)),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+// A descriptor elsewhere is noticed, also a copy of it and a mapping made through it.
+TEST(BackingTest, KnowsOfDescriptorsElsewhere) {
+  const auto backing = Backing::Make(BackingKind::kMemoryFile, kSize);
+  ASSERT_THAT(backing, IsOk());
+  EXPECT_FALSE(backing->HasDescriptorElsewhere());
+  const int descriptor = *backing->NewDescriptor();
+  EXPECT_THAT(IdentifyFile(descriptor), IsOkAndHolds(backing->identity()));
+  EXPECT_TRUE(backing->HasDescriptorElsewhere());
+  const int copy = dup(descriptor);
+  close(descriptor);
+  EXPECT_TRUE(backing->HasDescriptorElsewhere());
+  void* const mapped = mmap(nullptr, kSize.value(), PROT_READ, MAP_SHARED, copy, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  close(copy);
+  EXPECT_TRUE(backing->HasDescriptorElsewhere());
+  munmap(mapped, kSize.value());
+  EXPECT_FALSE(backing->HasDescriptorElsewhere());
+}
+
+// A window shows memory at its addresses, until it hides it.
+TEST(WindowTest, ShowsMemory) {
+  if (!Profile::ReferenceH200().window.claimed) GTEST_SKIP() << "no room for a window";
+  const auto window = Window::Make(WindowProfile{true, DeviceAddress(0), GiB(1)}, kSize);
+  ASSERT_THAT(window, IsOk());
+  EXPECT_TRUE(window->range().base.IsAligned(kSize));
+  const auto backing = Backing::Make(BackingKind::kAliased, kSize);
+  const AddressRange range{window->range().base + kSize, kSize, Bytes(0)};
+  ASSERT_THAT(window->Show(range, backing->data(), Access::kReadWrite), IsOk());
+  auto* shown = reinterpret_cast<char*>(range.base.value());
+  shown[5] = 'x';
+  EXPECT_EQ(backing->data()[5], 'x');
+  ASSERT_THAT(window->Protect(range, Access::kRead), IsOk());
+  EXPECT_DEATH(shown[5] = 'y', "");
+  EXPECT_EQ(shown[5], 'x');
+  ASSERT_THAT(window->Hide(range), IsOk());
+  EXPECT_DEATH(shown[5] = 'y', "");
+}
+
+// Not claimed, a window is only numbers.
+TEST(WindowTest, CanBeNumbersOnly) {
+  const auto window = Window::Make(WindowProfile{false, DeviceAddress(0x1000000), TiB(64)}, kSize);
+  ASSERT_THAT(window, IsOk());
+  EXPECT_EQ(window->range().base, DeviceAddress(0x1000000));
+  EXPECT_EQ(window->range().size, TiB(64));
+}
+
+}  // namespace
+}  // namespace twinmmu

@@ -1,0 +1,259 @@
+// Arrays, mipmapped arrays, and the tiles of sparse ones.
+
+#include <algorithm>
+#include <vector>
+
+#include "api/sparse_arrays.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// More entries than that are no list, whatever lies there.
+constexpr unsigned int kMaxOperations = 1u << 20;
+
+ArrayDescriptor FromAbi(const CUDA_ARRAY3D_DESCRIPTOR& from) {
+  ArrayDescriptor descriptor;
+  descriptor.extent = {from.Width, from.Height, from.Depth};
+  descriptor.format = static_cast<ArrayFormat>(from.Format);
+  descriptor.channels = from.NumChannels;
+  descriptor.flags = from.Flags;
+  return descriptor;
+}
+
+CUDA_ARRAY_SPARSE_PROPERTIES ToAbi(const SparseProperties& from) {
+  CUDA_ARRAY_SPARSE_PROPERTIES properties = {};
+  properties.tileExtent.width = static_cast<unsigned int>(from.tile.x);
+  properties.tileExtent.height = static_cast<unsigned int>(from.tile.y);
+  properties.tileExtent.depth = static_cast<unsigned int>(from.tile.z);
+  properties.miptailFirstLevel = from.mip_tail_level;
+  properties.miptailSize = from.mip_tail_size.value();
+  properties.flags = from.single_mip_tail ? cuda_abi::CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL : 0;
+  return properties;
+}
+
+bool IsWellFormed(const CUarrayMapInfo& info) {
+  const bool of_array = info.resourceType == cuda_abi::CU_RESOURCE_TYPE_ARRAY ||
+                        info.resourceType == cuda_abi::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  return of_array && info.memHandleType == cuda_abi::CU_MEM_HANDLE_TYPE_GENERIC &&
+         info.reserved[0] == 0 && info.reserved[1] == 0;
+}
+
+TileOperation FromAbi(const CUarrayMapInfo& info, DeviceOrdinal device) {
+  TileOperation operation;
+  if (info.resourceType == cuda_abi::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
+    operation.mipmap = MipmappedArray(device, ToNumber(info.resource.mipmap));
+  } else {
+    operation.array = Array(device, ToNumber(info.resource.array));
+  }
+  operation.subresource = static_cast<ArraySubresource>(info.subresourceType);
+  if (operation.subresource == ArraySubresource::kMipTail) {
+    const auto& tail = info.subresource.miptail;
+    operation.mip_tail = {tail.layer, Bytes(tail.offset), Bytes(tail.size)};
+  } else {
+    const auto& level = info.subresource.sparseLevel;
+    operation.tiles = {level.level,
+                       level.layer,
+                       {level.offsetX, level.offsetY, level.offsetZ},
+                       {level.extentWidth, level.extentHeight, level.extentDepth}};
+  }
+  operation.type = static_cast<TileOperationType>(info.memOperationType);
+  operation.memory = AllocationHandle(info.memHandle.memHandle);
+  operation.memory_offset = Bytes(info.offset);
+  operation.device_mask = info.deviceBitMask;
+  operation.flags = info.flags;
+  return operation;
+}
+
+SparseArrays& ArraysOf(Machine& machine) { return **machine.simulator->sparse_arrays(); }
+
+bool IsInside(size_t offset, size_t extent, size_t size) {
+  return offset <= size && extent <= size - offset;
+}
+
+// A copy between memory of the host and an array, row by row where rows are not packed.
+absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, bool to_array) {
+  const Array array(stream.device(), ToNumber(to_array ? copy.dstArray : copy.srcArray));
+  const absl::StatusOr<ArrayDescriptor> found = machine.simulator->DescriptorOf(array);
+  if (!found.ok()) return found.status();
+  const size_t element = ElementSize(*found).value();
+  const ArrayExtent offset{to_array ? copy.dstXInBytes : copy.srcXInBytes,
+                           to_array ? copy.dstY : copy.srcY, to_array ? copy.dstZ : copy.srcZ};
+  const ArrayExtent extent{copy.WidthInBytes, copy.Height, copy.Depth};
+  const bool inside = IsInside(offset.x, extent.x, found->extent.x * element) &&
+                      IsInside(offset.y, extent.y, std::max<size_t>(found->extent.y, 1)) &&
+                      IsInside(offset.z, extent.z, std::max<size_t>(found->extent.z, 1));
+  if (!inside) {
+    return MakeDriverStatus({DriverCode::kInvalidValue, ErrorOrigin::kSimulator, "cuMemcpy3DAsync"},
+                            "the box reaches beyond the array");
+  }
+  const size_t pitch_asked = to_array ? copy.srcPitch : copy.dstPitch;
+  const size_t pitch = pitch_asked == 0 ? copy.WidthInBytes : pitch_asked;
+  const size_t height_asked = to_array ? copy.srcHeight : copy.dstHeight;
+  const size_t height = height_asked == 0 ? copy.Height : height_asked;
+  const size_t first_row =
+      to_array ? copy.srcZ * height + copy.srcY : copy.dstZ * height + copy.dstY;
+  const size_t first_byte = first_row * pitch + (to_array ? copy.srcXInBytes : copy.dstXInBytes);
+  const auto move = [&](const ArrayExtent& at, const ArrayExtent& size, size_t byte) {
+    char* const host = to_array ? static_cast<char*>(const_cast<void*>(copy.srcHost))
+                                : static_cast<char*>(copy.dstHost);
+    return machine.simulator->CopyArrayBytes(stream, array, at, size, host + first_byte + byte,
+                                             to_array);
+  };
+  const bool packed = pitch == copy.WidthInBytes && (height == copy.Height || copy.Depth == 1);
+  if (packed) return move(offset, extent, 0);
+  for (size_t z = 0; z < extent.z; ++z) {
+    for (size_t y = 0; y < extent.y; ++y) {
+      const absl::Status moved =
+          move({offset.x, offset.y + y, offset.z + z}, {extent.x, 1, 1}, (z * height + y) * pitch);
+      if (!moved.ok()) return moved;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  const CallSite site = TWINMMU_HERE(cuArray3DCreate_v2);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (array == nullptr || descriptor == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<Array> made =
+        ArraysOf(machine).CreateArray(context.device, FromAbi(*descriptor));
+    if (!made.ok()) return ToResult(made.status());
+    machine.arrays.arrays.Add(made->value(), {&context});
+    machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
+    *array = ToPointer<CUarray>(made->value());
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
+  const CallSite site = TWINMMU_HERE(cuArray3DGetDescriptor_v2);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (descriptor == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<ArrayDescriptor> found =
+        machine.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
+    if (!found.ok()) return ToResult(found.status());
+    descriptor->Width = found->extent.x;
+    descriptor->Height = found->extent.y;
+    descriptor->Depth = found->extent.z;
+    descriptor->Format = static_cast<cuda_abi::CUarray_format>(found->format);
+    descriptor->NumChannels = found->channels;
+    descriptor->Flags = found->flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuArrayDestroy(CUarray array) {
+  return EnterInContext(TWINMMU_HERE(cuArrayDestroy), [&](Machine& machine, Context& context) {
+    const uint64_t number = ToNumber(array);
+    const absl::Status destroyed = ArraysOf(machine).DestroyArray(Array(context.device, number));
+    if (destroyed.ok() && machine.arrays.arrays.Remove(number)) {
+      machine.report.RemoveObject(ObjectKind::kArray, number);
+    }
+    return ToResult(destroyed);
+  });
+}
+
+extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
+                                               CUarray array) {
+  const CallSite site = TWINMMU_HERE(cuArrayGetSparseProperties);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (properties == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<SparseProperties> found =
+        ArraysOf(machine).GetArraySparseProperties(Array(context.device, ToNumber(array)));
+    if (found.ok()) *properties = ToAbi(*found);
+    return ToResult(found.status());
+  });
+}
+
+extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
+                                           const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
+                                           unsigned int levels) {
+  const CallSite site = TWINMMU_HERE(cuMipmappedArrayCreate);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (mipmap == nullptr || descriptor == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<MipmappedArray> made =
+        ArraysOf(machine).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
+    if (!made.ok()) return ToResult(made.status());
+    machine.arrays.mipmaps.Add(made->value(), {&context});
+    machine.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
+                             context.device.value());
+    *mipmap = ToPointer<CUmipmappedArray>(made->value());
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
+  const CallSite site = TWINMMU_HERE(cuMipmappedArrayDestroy);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    const uint64_t number = ToNumber(mipmap);
+    const absl::Status destroyed =
+        ArraysOf(machine).DestroyMipmappedArray(MipmappedArray(context.device, number));
+    if (destroyed.ok() && machine.arrays.mipmaps.Remove(number)) {
+      machine.report.RemoveObject(ObjectKind::kMipmappedArray, number);
+    }
+    return ToResult(destroyed);
+  });
+}
+
+extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap,
+                                             unsigned int level) {
+  const CallSite site = TWINMMU_HERE(cuMipmappedArrayGetLevel);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (array == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<Array> found =
+        ArraysOf(machine).GetLevel(MipmappedArray(context.device, ToNumber(mipmap)), level);
+    if (found.ok()) *array = ToPointer<CUarray>(found->value());
+    return ToResult(found.status());
+  });
+}
+
+extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
+                                                        CUmipmappedArray mipmap) {
+  const CallSite site = TWINMMU_HERE(cuMipmappedArrayGetSparseProperties);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (properties == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<SparseProperties> found =
+        ArraysOf(machine).GetMipmappedArraySparseProperties(
+            MipmappedArray(context.device, ToNumber(mipmap)));
+    if (found.ok()) *properties = ToAbi(*found);
+    return ToResult(found.status());
+  });
+}
+
+extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count, CUstream stream) {
+  const CallSite site = TWINMMU_HERE(cuMemMapArrayAsync);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (count == 0 || count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);
+    if (list == nullptr) return ToResult(NullPointer(site));
+    std::vector<TileOperation> operations;
+    for (unsigned int i = 0; i < count; ++i) {
+      if (!IsWellFormed(list[i])) return ToResult(DriverCode::kInvalidValue);
+      operations.push_back(FromAbi(list[i], context.device));
+    }
+    return ToResult(ArraysOf(machine).MapTiles(WorkStreamOf(machine, context, stream), operations));
+  });
+}
+TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
+
+extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
+  const CallSite site = TWINMMU_HERE(cuMemcpy3DAsync_v2);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (copy == nullptr) return ToResult(NullPointer(site));
+    const bool to_array = copy->dstMemoryType == cuda_abi::CU_MEMORYTYPE_ARRAY;
+    const auto host = to_array ? copy->srcMemoryType : copy->dstMemoryType;
+    const auto other = to_array ? copy->dstMemoryType : copy->srcMemoryType;
+    const bool covered =
+        host == cuda_abi::CU_MEMORYTYPE_HOST && other == cuda_abi::CU_MEMORYTYPE_ARRAY;
+    if (!covered) return ToResult(DriverCode::kNotSupported);
+    if (copy->srcLOD != 0 || copy->dstLOD != 0) return ToResult(DriverCode::kInvalidValue);
+    return ToResult(Copy3D(machine, WorkStreamOf(machine, context, stream), *copy, to_array));
+  });
+}
+TWINMMU_ALIAS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);
+
+}  // namespace twinmmu::libcuda

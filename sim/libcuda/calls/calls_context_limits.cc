@@ -1,0 +1,118 @@
+// Limits, cache configuration, priorities and peers of the current context. They are kept and
+// answered, and change nothing: no kernel runs that they could matter to.
+
+#include <algorithm>
+#include <iterator>
+
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// What a new context answers, by CUlimit; kUnsupported: the device has no such limit. Source: an
+// H200 with driver 580.159.
+constexpr size_t kUnsupported = ~size_t{0};
+constexpr size_t kLimits[] = {1024, 8650752, 8388608, kUnsupported, 2048, 64,
+                              0,    0,       0,       kUnsupported};
+
+constexpr size_t kMaxStackSize = 512 << 10;
+constexpr size_t kMallocHeapStep = 4 << 20;
+
+DriverCode CheckLimit(CUlimit limit) {
+  if (limit < 0 || limit >= static_cast<CUlimit>(std::size(kLimits))) {
+    return DriverCode::kInvalidValue;
+  }
+  return kLimits[limit] == kUnsupported ? DriverCode::kUnsupportedLimit : DriverCode::kSuccess;
+}
+
+std::vector<size_t>& LimitsOf(Context& context) {
+  if (context.limits.empty()) context.limits.assign(std::begin(kLimits), std::end(kLimits));
+  return context.limits;
+}
+
+DriverCode FindPeer(const CallSite& site, Machine& machine, CUcontext peer, Context** context) {
+  if (peer == nullptr) {
+    return Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidContext);
+  }
+  const DriverCode known = FindAlive(site, machine, peer, context);
+  const bool dead = known != DriverCode::kSuccess && *context != nullptr;
+  return dead ? DriverCode::kContextIsDestroyed : known;
+}
+
+}  // namespace
+
+extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  const CallSite site = TWINMMU_HERE(cuCtxGetLimit);
+  return EnterInContext(site, [&](Machine&, Context& context) {
+    if (value == nullptr) return NullPointer(site);
+    const DriverCode known = CheckLimit(limit);
+    if (known != DriverCode::kSuccess) return known;
+    const std::lock_guard lock(context.mutex);
+    *value = LimitsOf(context)[static_cast<size_t>(limit)];
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  return EnterInContext(TWINMMU_HERE(cuCtxSetLimit), [&](Machine&, Context& context) {
+    const DriverCode known = CheckLimit(limit);
+    if (known != DriverCode::kSuccess) return known;
+    if (limit == CU_LIMIT_STACK_SIZE && value > kMaxStackSize) return DriverCode::kInvalidValue;
+    const bool is_heap = limit == CU_LIMIT_MALLOC_HEAP_SIZE;
+    const std::lock_guard lock(context.mutex);
+    LimitsOf(context)[static_cast<size_t>(limit)] =
+        is_heap ? std::max(value, kMallocHeapStep) : value;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+  const CallSite site = TWINMMU_HERE(cuCtxGetCacheConfig);
+  return EnterInContext(site, [&](Machine&, Context& context) {
+    if (config == nullptr) return NullPointer(site);
+    *config = context.cache_config;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  return EnterInContext(TWINMMU_HERE(cuCtxSetCacheConfig), [&](Machine&, Context& context) {
+    if (config < 0 || config > CU_FUNC_CACHE_PREFER_EQUAL) return DriverCode::kInvalidValue;
+    context.cache_config = config;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return EnterInContext(TWINMMU_HERE(cuCtxGetStreamPriorityRange), [&](Machine&, Context&) {
+    if (least != nullptr) *least = kLeastPriority;
+    if (greatest != nullptr) *greatest = kGreatestPriority;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  const CallSite site = TWINMMU_HERE(cuCtxEnablePeerAccess);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    Context* of = nullptr;
+    const DriverCode known = FindPeer(site, machine, peer, &of);
+    if (known != DriverCode::kSuccess) return known;
+    if (flags != 0) return DriverCode::kInvalidValue;
+    return GetDriverCode(
+        machine.simulator->plain().EnablePeerAccess(ContextOf(context), of->device));
+  });
+}
+
+extern "C" CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  const CallSite site = TWINMMU_HERE(cuCtxDisablePeerAccess);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    Context* of = nullptr;
+    const DriverCode known = FindPeer(site, machine, peer, &of);
+    if (known != DriverCode::kSuccess) return known;
+    return GetDriverCode(
+        machine.simulator->plain().DisablePeerAccess(ContextOf(context), of->device));
+  });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,216 @@
+// Devices.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr auto kPciBusId = static_cast<DeviceAttribute>(33);
+constexpr auto kPciDeviceId = static_cast<DeviceAttribute>(34);
+constexpr auto kPciDomainId = static_cast<DeviceAttribute>(50);
+
+// So that nobody takes it for a GPU.
+constexpr char kNamePrefix[] = "TwinMMU simulated ";
+
+absl::StatusOr<int> AttributeOf(Machine& machine, DeviceAttribute attribute, CUdevice dev) {
+  return machine.vmm.GetDeviceAttribute(attribute, DeviceOrdinal(dev));
+}
+
+bool Exists(Machine& machine, CUdevice dev) {
+  const absl::StatusOr<int> count = machine.vmm.GetDeviceCount();
+  return count.ok() && dev >= 0 && dev < *count;
+}
+
+// The devices of a profile are copies of one: the ordinal makes the bus theirs.
+std::string BusIdOf(Machine& machine, CUdevice dev) {
+  const auto part = [&](DeviceAttribute attribute) {
+    return AttributeOf(machine, attribute, dev).value_or(0);
+  };
+  char text[32];
+  std::snprintf(text, sizeof(text), "%04x:%02x:%02x.0", part(kPciDomainId),
+                (part(kPciBusId) + dev) & 0xff, part(kPciDeviceId));
+  return text;
+}
+
+// As much as there is room for, and a 0 behind it.
+void CopyText(const std::string& text, char* to, int size) {
+  const size_t length = std::min(text.size(), static_cast<size_t>(size - 1));
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+}  // namespace
+
+extern "C" CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGet);
+  return Enter(site, [&](Machine& machine) {
+    if (device == nullptr) return NullPointer(site);
+    if (!Exists(machine, ordinal)) return DriverCode::kInvalidDevice;
+    *device = ordinal;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuDeviceGetCount(int* count) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetCount);
+  return Enter(site, [&](Machine& machine) {
+    if (count == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<int> devices = machine.vmm.GetDeviceCount();
+    if (devices.ok()) *count = *devices;
+    return ToResult(devices.status());
+  });
+}
+
+extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetName);
+  return Enter(site, [&](Machine& machine) {
+    if (name == nullptr || len <= 0) return ToResult(NullPointer(site));
+    const absl::StatusOr<std::string> text = machine.vmm.GetDeviceName(DeviceOrdinal(dev));
+    if (text.ok()) CopyText(absl::StrCat(kNamePrefix, *text), name, len);
+    return ToResult(text.status());
+  });
+}
+
+extern "C" CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetUuid_v2);
+  return Enter(site, [&](Machine& machine) {
+    if (uuid == nullptr) return NullPointer(site);
+    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+    *uuid = {{'T', 'w', 'i', 'n', 'M', 'M', 'U', ' ', 's', 'i', 'm', 0, 0, 0, 0, 0}};
+    uuid->bytes[15] = static_cast<char>(dev);
+    return DriverCode::kSuccess;
+  });
+}
+TWINMMU_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
+
+// A name of devices on Windows.
+extern "C" CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice) {
+  return Enter(TWINMMU_HERE(cuDeviceGetLuid), [](Machine&) { return DriverCode::kNotSupported; });
+}
+
+extern "C" CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceTotalMem_v2);
+  return Enter(site, [&](Machine& machine) {
+    if (bytes == nullptr) return NullPointer(site);
+    *bytes = 0;
+    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+    *bytes = machine.simulator->profile().devices[static_cast<size_t>(dev)].memory.value();
+    return DriverCode::kSuccess;
+  });
+}
+TWINMMU_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
+
+extern "C" CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetAttribute);
+  return Enter(site, [&](Machine& machine) {
+    if (value == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<int> found =
+        AttributeOf(machine, static_cast<DeviceAttribute>(attribute), dev);
+    if (found.ok()) *value = *found;
+    return ToResult(found.status());
+  });
+}
+
+extern "C" CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceComputeCapability);
+  return Enter(site, [&](Machine& machine) {
+    if (major == nullptr || minor == nullptr) return ToResult(NullPointer(site));
+    const auto high = AttributeOf(machine, DeviceAttribute::kComputeCapabilityMajor, dev);
+    const auto low = AttributeOf(machine, DeviceAttribute::kComputeCapabilityMinor, dev);
+    if (!high.ok() || !low.ok()) return ToResult(high.ok() ? low.status() : high.status());
+    *major = *high;
+    *minor = *low;
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetProperties);
+  return Enter(site, [&](Machine& machine) {
+    if (properties == nullptr) return NullPointer(site);
+    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+    // The attributes that its fields are, in their order.
+    static constexpr int kAttributes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+    static_assert(sizeof(CUdevprop) == sizeof(kAttributes));
+    int values[std::size(kAttributes)];
+    for (size_t i = 0; i < std::size(kAttributes); ++i) {
+      const auto attribute = static_cast<DeviceAttribute>(kAttributes[i]);
+      values[i] = AttributeOf(machine, attribute, dev).value_or(0);
+    }
+    std::memcpy(properties, values, sizeof(values));
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetPCIBusId);
+  return Enter(site, [&](Machine& machine) {
+    if (text == nullptr || len <= 0) return NullPointer(site);
+    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+    const std::string bus_id = BusIdOf(machine, dev);
+    CopyText(bus_id, text, len);
+    const bool fits = bus_id.size() < static_cast<size_t>(len);
+    return fits ? DriverCode::kSuccess : DriverCode::kInvalidValue;
+  });
+}
+
+extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetByPCIBusId);
+  return Enter(site, [&](Machine& machine) {
+    if (dev == nullptr || text == nullptr) return NullPointer(site);
+    for (int i = 0; Exists(machine, i); ++i) {
+      if (BusIdOf(machine, i) != text) continue;
+      *dev = i;
+      return DriverCode::kSuccess;
+    }
+    const bool is_bus_id = std::strchr(text, ':') != nullptr && std::strchr(text, '.') != nullptr;
+    return is_bus_id ? DriverCode::kInvalidDevice : DriverCode::kInvalidValue;
+  });
+}
+
+extern "C" CUresult cuDeviceCanAccessPeer(int* can, CUdevice dev, CUdevice peerDev) {
+  const CallSite site = TWINMMU_HERE(cuDeviceCanAccessPeer);
+  return Enter(site, [&](Machine& machine) {
+    if (can == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<bool> reaches =
+        machine.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev));
+    if (reaches.ok()) *can = *reaches ? 1 : 0;
+    return ToResult(reaches.status());
+  });
+}
+
+// Devices that reach each other do so like two joined by NVLink.
+extern "C" CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
+                                            CUdevice src, CUdevice dst) {
+  const CallSite site = TWINMMU_HERE(cuDeviceGetP2PAttribute);
+  return Enter(site, [&](Machine& machine) {
+    if (value == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<bool> reaches =
+        machine.vmm.CanAccessPeer(DeviceOrdinal(src), DeviceOrdinal(dst));
+    if (!reaches.ok()) return ToResult(reaches.status());
+    if (src == dst) return ToResult(DriverCode::kInvalidDevice);
+    switch (attribute) {
+      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+      case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+        *value = 0;
+        return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+        *value = *reaches ? 1 : 0;
+        return CUDA_SUCCESS;
+      default:
+        return ToResult(DriverCode::kInvalidValue);
+    }
+  });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,38 @@
+// Legacy IPC. The driver gives handles of memory of cuMemAlloc, which the simulator cannot share,
+// and of no other: mappings are shared by cuMemExportToShareableHandle.
+
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+CUresult NoSuchHandle(const CallSite& site) {
+  return EnterInContext(site, [](Machine&, Context&) { return DriverCode::kInvalidValue; });
+}
+
+}  // namespace
+
+extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
+  const CallSite site = TWINMMU_HERE(cuIpcGetMemHandle);
+  // Before the driver looks for a context, and even before cuInit.
+  if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
+  return EnterInContext(site, [&](Machine& machine, Context&) {
+    if (handle == nullptr) return NullPointer(site);
+    const auto memory = machine.simulator->plain().Find(DeviceAddress(ptr));
+    const bool has_handle = memory.ok() && memory->on_device();
+    return has_handle ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
+  });
+}
+
+// Nothing here declares these two: their parameters stay where the caller put them. As no handle
+// was ever given, none is known.
+extern "C" CUresult cuIpcOpenMemHandle_v2() {
+  return NoSuchHandle(TWINMMU_HERE(cuIpcOpenMemHandle_v2));
+}
+TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
+extern "C" CUresult cuIpcCloseMemHandle() {
+  return NoSuchHandle(TWINMMU_HERE(cuIpcCloseMemHandle));
+}
+
+}  // namespace twinmmu::libcuda

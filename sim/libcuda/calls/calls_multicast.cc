@@ -1,0 +1,74 @@
+// Multicast objects.
+
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+MulticastProperties FromAbi(const CUmulticastObjectProp& prop) {
+  return {prop.numDevices, Bytes(prop.size), static_cast<HandleType>(prop.handleTypes), prop.flags};
+}
+
+}  // namespace
+
+extern "C" CUresult cuMulticastCreate(CUmemGenericAllocationHandle* mcHandle,
+                                      const CUmulticastObjectProp* prop) {
+  const CallSite site = TWINMMU_HERE(cuMulticastCreate);
+  return Enter(site, [&](Machine& machine) {
+    if (mcHandle == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<AllocationHandle> made = machine.multicast.Create(FromAbi(*prop));
+    if (!made.ok()) return ToResult(made.status());
+    machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
+    *mcHandle = made->value();
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
+  return Enter(TWINMMU_HERE(cuMulticastAddDevice), [&](Machine& machine) {
+    return machine.multicast.AddDevice(AllocationHandle(mcHandle), DeviceOrdinal(dev));
+  });
+}
+
+extern "C" CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                       CUmemGenericAllocationHandle memHandle, size_t memOffset,
+                                       size_t size, unsigned long long flags) {
+  return Enter(TWINMMU_HERE(cuMulticastBindMem), [&](Machine& machine) {
+    return machine.multicast.BindMemory(AllocationHandle(mcHandle), Bytes(mcOffset),
+                                        AllocationHandle(memHandle), Bytes(memOffset), Bytes(size),
+                                        flags);
+  });
+}
+
+extern "C" CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                        CUdeviceptr memptr, size_t size, unsigned long long flags) {
+  return Enter(TWINMMU_HERE(cuMulticastBindAddr), [&](Machine& machine) {
+    return machine.multicast.BindAddress(AllocationHandle(mcHandle), Bytes(mcOffset),
+                                         RangeOf(memptr, size), flags);
+  });
+}
+
+extern "C" CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                      size_t mcOffset, size_t size) {
+  return Enter(TWINMMU_HERE(cuMulticastUnbind), [&](Machine& machine) {
+    return machine.multicast.Unbind(AllocationHandle(mcHandle), DeviceOrdinal(dev), Bytes(mcOffset),
+                                    Bytes(size));
+  });
+}
+
+extern "C" CUresult cuMulticastGetGranularity(size_t* granularity,
+                                              const CUmulticastObjectProp* prop,
+                                              CUmulticastGranularity_flags option) {
+  const CallSite site = TWINMMU_HERE(cuMulticastGetGranularity);
+  return Enter(site, [&](Machine& machine) {
+    if (granularity == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<Bytes> size =
+        machine.multicast.GetGranularity(FromAbi(*prop), static_cast<Granularity>(option));
+    if (size.ok()) *granularity = size->value();
+    return ToResult(size.status());
+  });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,174 @@
+// What is at an address.
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
+constexpr auto kIsHwDecompressCapable = static_cast<PointerAttribute>(21);
+
+// How many bytes of an answer are written.
+size_t SizeOf(PointerAttribute attribute) {
+  switch (attribute) {
+    case PointerAttribute::kMemoryType:
+    case PointerAttribute::kSyncMemops:
+    case PointerAttribute::kIsManaged:
+    case PointerAttribute::kDeviceOrdinal:
+    case PointerAttribute::kIsLegacyCudaIpcCapable:
+    case PointerAttribute::kMapped:
+    case PointerAttribute::kIsGpuDirectRdmaCapable:
+    case PointerAttribute::kAccessFlags:
+      return sizeof(int);
+    default:
+      return attribute == kIsHwDecompressCapable ? sizeof(int) : sizeof(uint64_t);
+  }
+}
+
+// Writes an answer, in as many bytes as the driver does.
+void Write(PointerAttribute attribute, uint64_t value, void* data) {
+  constexpr size_t kTokens = 12;  // a long and an int
+  const uint64_t words[] = {value, 0};
+  std::memcpy(data, words, attribute == kP2pTokens ? kTokens : SizeOf(attribute));
+}
+
+// The context that is current and alive, or null: here it is no error if there is none.
+Context* CurrentOrNull() {
+  const std::vector<StackedContext>& stack = ContextStack();
+  Context* const context = stack.empty() ? nullptr : stack.back().context;
+  return context != nullptr && context->alive ? context : nullptr;
+}
+
+absl::Status NoAttribute(DriverCode code, const char* why) {
+  return MakeDriverStatus({code, ErrorOrigin::kSimulator, "cuPointerGetAttribute"}, why);
+}
+
+// Those that only plain memory has, of what is known at an address.
+absl::StatusOr<uint64_t> AttributeOfPlain(Machine& machine, PointerAttribute attribute,
+                                          DeviceAddress address) {
+  const auto memory = machine.simulator->plain().Find(address);
+  const bool of_host = memory.ok() && !memory->on_device();
+  if (attribute == kP2pTokens && of_host) {
+    return NoAttribute(DriverCode::kInvalidValue, "memory of the host has no tokens");
+  }
+  const bool decompresses = memory.ok() && memory->on_device();
+  return attribute == kIsHwDecompressCapable && decompresses ? 1 : 0;
+}
+
+absl::StatusOr<uint64_t> AttributeOf(Machine& machine, Context* context, PointerAttribute attribute,
+                                     DeviceAddress address) {
+  const DeviceOrdinal device = context != nullptr ? context->device : DeviceOrdinal(0);
+  if (attribute == kP2pTokens || attribute == kIsHwDecompressCapable) {
+    const auto known =
+        machine.vmm.GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
+    if (!known.ok()) return known;
+    return AttributeOfPlain(machine, attribute, address);
+  }
+  const absl::StatusOr<uint64_t> value =
+      machine.vmm.GetPointerAttribute(device, attribute, address);
+  if (!value.ok()) return value;
+  const bool is_pointer = attribute == PointerAttribute::kDevicePointer;
+  if (context == nullptr) {  // nobody is there who has a right
+    if (is_pointer) return NoAttribute(DriverCode::kInvalidContext, "no context is current");
+    return attribute == PointerAttribute::kAccessFlags ? 0 : *value;
+  }
+  return value;
+}
+
+absl::Status CheckMapped(Machine& machine, DeviceAddress address) {
+  return machine.vmm.GetPointerAttribute(DeviceOrdinal(0), PointerAttribute::kMemoryType, address)
+      .status();
+}
+
+// What cuPointerGetAttributes answers where cuPointerGetAttribute has an error, if anything.
+std::optional<uint64_t> DefaultOf(Machine& machine, PointerAttribute attribute,
+                                  DeviceAddress address) {
+  constexpr int kNoDevice = -2;
+  const std::optional<AddressRange> reservation = machine.simulator->ReservationAt(address);
+  switch (attribute) {
+    case PointerAttribute::kHostPointer:
+      return CheckMapped(machine, address).ok() ? 0 : address.value();
+    case PointerAttribute::kDeviceOrdinal:
+      return static_cast<uint32_t>(kNoDevice);
+    case PointerAttribute::kRangeStartAddress:
+      if (!reservation.has_value()) return std::nullopt;
+      return reservation->base.value();
+    case PointerAttribute::kRangeSize:
+      if (!reservation.has_value()) return std::nullopt;
+      return reservation->size.value();
+    default:
+      return 0;
+  }
+}
+
+bool IsAttribute(CUpointer_attribute attribute) {
+  return attribute > 0 && attribute <= static_cast<int>(kIsHwDecompressCapable);
+}
+
+}  // namespace
+
+extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
+                                          CUdeviceptr ptr) {
+  const CallSite site = TWINMMU_HERE(cuPointerGetAttribute);
+  return Enter(site, [&](Machine& machine) {
+    if (data == nullptr) return ToResult(NullPointer(site));
+    const auto asked = static_cast<PointerAttribute>(attribute);
+    const absl::StatusOr<uint64_t> value =
+        AttributeOf(machine, CurrentOrNull(), asked, DeviceAddress(ptr));
+    // Memory of a device has no host pointer, and none of the device without the right to it: that
+    // is an error, and null all the same.
+    const bool is_null =
+        (asked == PointerAttribute::kHostPointer || asked == PointerAttribute::kDevicePointer) &&
+        GetDriverCode(value.status()) == DriverCode::kInvalidValue &&
+        CheckMapped(machine, DeviceAddress(ptr)).ok();
+    if (value.ok() || is_null) Write(asked, value.value_or(0), data);
+    return ToResult(value.status());
+  });
+}
+
+extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                                          CUdeviceptr ptr) {
+  const CallSite site = TWINMMU_HERE(cuPointerSetAttribute);
+  return Enter(site, [&](Machine& machine) {
+    if (value == nullptr) return ToResult(NullPointer(site));
+    if (static_cast<PointerAttribute>(attribute) != PointerAttribute::kSyncMemops) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
+    const absl::Status mapped = CheckMapped(machine, DeviceAddress(ptr));
+    if (!mapped.ok()) return ToResult(mapped);
+    unsigned int sync = 0;
+    std::memcpy(&sync, value, sizeof(sync));
+    const absl::Status set =
+        machine.simulator->plain().SetSyncMemops(DeviceAddress(ptr), sync != 0);
+    return ToResult(set.ok() ? DriverCode::kSuccess : DriverCode::kNotSupported);
+  });
+}
+
+extern "C" CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes,
+                                           void** data, CUdeviceptr ptr) {
+  const CallSite site = TWINMMU_HERE(cuPointerGetAttributes);
+  return Enter(site, [&](Machine& machine) {
+    if (attributes == nullptr || data == nullptr) return NullPointer(site);
+    if (count == 0) return DriverCode::kInvalidValue;
+    Context* const context = CurrentOrNull();
+    if (std::find(data, data + count, nullptr) != data + count) return NullPointer(site);
+    for (unsigned int i = 0; i < count; ++i) {
+      if (!IsAttribute(attributes[i])) return DriverCode::kInvalidValue;
+      const auto asked = static_cast<PointerAttribute>(attributes[i]);
+      const absl::StatusOr<uint64_t> known =
+          AttributeOf(machine, context, asked, DeviceAddress(ptr));
+      const std::optional<uint64_t> answer =
+          known.ok() ? *known : DefaultOf(machine, asked, DeviceAddress(ptr));
+      if (answer.has_value()) Write(asked, *answer, data[i]);
+    }
+    return DriverCode::kSuccess;
+  });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,337 @@
+// Streams and events.
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr uint64_t kLastDefaultStream = 2;  // 0, 1 and 2 name default streams
+
+// The identities of the default streams of a device and of a thread; others have greater ones.
+constexpr uint64_t kLegacyStreamId = 1;
+constexpr uint64_t kPerThreadStreamId = 2;
+
+CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (stream == nullptr) return ToResult(NullPointer(site));
+    if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
+    const absl::StatusOr<Stream> made = machine.executor.CreateStream(context.device);
+    if (!made.ok()) return ToResult(made.status());
+    StreamRecord record;
+    record.context = &context;
+    record.flags = flags;
+    record.priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+    record.id = kPerThreadStreamId + ++machine.streams.last_id;
+    machine.streams.streams.Add(made->value(), record);
+    machine.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
+    *stream = ToPointer<CUstream>(made->value());
+    return CUDA_SUCCESS;
+  });
+}
+
+// What is kept of a stream; of a default stream what holds for that.
+DriverCode FindStream(Machine& machine, Context& context, CUstream stream, StreamRecord* record) {
+  if (ToNumber(stream) <= kLastDefaultStream) {
+    const bool of_thread = ToNumber(stream) == kLastDefaultStream;
+    *record =
+        StreamRecord{&context, 0, kLeastPriority, of_thread ? kPerThreadStreamId : kLegacyStreamId};
+    return DriverCode::kSuccess;
+  }
+  const std::optional<StreamRecord> found = machine.streams.streams.Find(ToNumber(stream));
+  if (!found.has_value()) return DriverCode::kInvalidHandle;
+  *record = *found;
+  return DriverCode::kSuccess;
+}
+
+// Calls answer(record) for a stream.
+template <typename Answer>
+CUresult AskStream(const CallSite& site, CUstream stream, const void* result,
+                   const Answer& answer) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (result == nullptr) return NullPointer(site);
+    StreamRecord record;
+    const DriverCode known = FindStream(machine, context, stream, &record);
+    if (known == DriverCode::kSuccess) answer(record);
+    return known;
+  });
+}
+
+Event EventOf(Machine& machine, const Context& context, CUevent event) {
+  const std::optional<EventRecord> record = machine.streams.events.Find(ToNumber(event));
+  return Event(record.has_value() ? record->context->device : context.device, ToNumber(event));
+}
+
+CUresult NotReady(const absl::StatusOr<bool>& done) {
+  if (!done.ok()) return ToResult(done.status());
+  return *done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+DriverCode CheckEventFlags(unsigned int flags) {
+  constexpr unsigned int kKnown =
+      CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+  const bool timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  const bool shared = (flags & CU_EVENT_INTERPROCESS) != 0;
+  return (flags & ~kKnown) != 0 || (shared && timed) ? DriverCode::kInvalidValue
+                                                     : DriverCode::kSuccess;
+}
+
+CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    StreamRecord to;
+    if (FindStream(machine, context, stream, &to) == DriverCode::kSuccess) {
+      const std::optional<EventRecord> record = machine.streams.events.Find(ToNumber(event));
+      if (record.has_value() && record->context != to.context) {
+        return ToResult(DriverCode::kInvalidHandle);
+      }
+    }
+    const absl::Status recorded = machine.executor.RecordEvent(EventOf(machine, context, event),
+                                                               StreamOf(machine, context, stream));
+    if (recorded.ok()) {
+      machine.streams.events.Edit(ToNumber(event), [](EventRecord& record) {
+        record.recorded = std::chrono::steady_clock::now();
+      });
+    }
+    return ToResult(recorded);
+  });
+}
+
+}  // namespace
+
+Stream StreamOf(Machine& machine, const Context& context, CUstream stream) {
+  const uint64_t number = ToNumber(stream);
+  if (number <= kLastDefaultStream) return Stream(context.device, number);
+  const std::optional<StreamRecord> record = machine.streams.streams.Find(number);
+  return Stream(record.has_value() ? record->context->device : context.device, number);
+}
+
+void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream) {
+  const Stream legacy(stream.device());
+  const auto wait_for = [&](Stream waiting, Stream before) {
+    const absl::StatusOr<Event> event = machine.executor.CreateEvent(stream.device());
+    if (!event.ok()) return;  // there was a fault: nothing runs any more
+    if (machine.executor.RecordEvent(*event, before).ok()) {
+      machine.executor.WaitEvent(waiting, *event).IgnoreError();
+    }
+    machine.executor.DestroyEvent(*event).IgnoreError();
+  };
+  if (stream.value() > kLastDefaultStream) {
+    const std::optional<StreamRecord> record = machine.streams.streams.Find(stream.value());
+    const bool blocking = record.has_value() && (record->flags & CU_STREAM_NON_BLOCKING) == 0;
+    if (blocking) wait_for(stream, legacy);
+    return;
+  }
+  std::vector<uint64_t> blocking;
+  machine.streams.streams.ForEach([&](uint64_t number, const StreamRecord& record) {
+    const bool of_context = record.context == &context;
+    if (of_context && (record.flags & CU_STREAM_NON_BLOCKING) == 0) blocking.push_back(number);
+  });
+  for (const uint64_t number : blocking) wait_for(legacy, Stream(stream.device(), number));
+}
+
+// --- Streams -------------------------------------------------------------------------------------
+
+extern "C" CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
+  return CreateStream(TWINMMU_HERE(cuStreamCreate), stream, flags, kLeastPriority);
+}
+
+extern "C" CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority) {
+  return CreateStream(TWINMMU_HERE(cuStreamCreateWithPriority), stream, flags, priority);
+}
+
+extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
+  return EnterInContext(TWINMMU_HERE(cuStreamDestroy_v2), [&](Machine& machine, Context& context) {
+    const absl::Status destroyed =
+        machine.executor.DestroyStream(StreamOf(machine, context, stream));
+    if (destroyed.ok()) {
+      machine.streams.streams.Remove(ToNumber(stream));
+      machine.report.RemoveObject(ObjectKind::kStream, ToNumber(stream));
+    }
+    return destroyed;
+  });
+}
+TWINMMU_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
+
+extern "C" CUresult cuStreamGetPriority(CUstream stream, int* priority) {
+  return AskStream(TWINMMU_HERE(cuStreamGetPriority), stream, priority,
+                   [&](const StreamRecord& record) { *priority = record.priority; });
+}
+TWINMMU_ALIAS(cuStreamGetPriority_ptsz, cuStreamGetPriority);
+
+extern "C" CUresult cuStreamGetFlags(CUstream stream, unsigned int* flags) {
+  return AskStream(TWINMMU_HERE(cuStreamGetFlags), stream, flags,
+                   [&](const StreamRecord& record) { *flags = record.flags; });
+}
+TWINMMU_ALIAS(cuStreamGetFlags_ptsz, cuStreamGetFlags);
+
+extern "C" CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  return AskStream(TWINMMU_HERE(cuStreamGetId), stream, id,
+                   [&](const StreamRecord& record) { *id = record.id; });
+}
+TWINMMU_ALIAS(cuStreamGetId_ptsz, cuStreamGetId);
+
+extern "C" CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return AskStream(TWINMMU_HERE(cuStreamGetCtx), stream, context,
+                   [&](const StreamRecord& record) { *context = record.context->handle(); });
+}
+TWINMMU_ALIAS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
+
+// There are no green contexts.
+extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
+  return AskStream(TWINMMU_HERE(cuStreamGetCtx_v2), stream, context,
+                   [&](const StreamRecord& record) {
+                     *context = record.context->handle();
+                     if (green != nullptr) *green = nullptr;
+                   });
+}
+TWINMMU_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);
+
+// Nothing is ever captured.
+extern "C" CUresult cuStreamIsCapturing(CUstream stream, int* status) {
+  return AskStream(TWINMMU_HERE(cuStreamIsCapturing), stream, status,
+                   [&](const StreamRecord&) { *status = 0; });
+}
+TWINMMU_ALIAS(cuStreamIsCapturing_ptsz, cuStreamIsCapturing);
+
+extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
+  return EnterInContext(TWINMMU_HERE(cuStreamWaitEvent), [&](Machine& machine, Context& context) {
+    if (flags == CU_EVENT_WAIT_EXTERNAL) return ToResult(DriverCode::kIllegalState);
+    if (flags != CU_EVENT_WAIT_DEFAULT) return ToResult(DriverCode::kInvalidValue);
+    return ToResult(machine.executor.WaitEvent(StreamOf(machine, context, stream),
+                                               EventOf(machine, context, event)));
+  });
+}
+TWINMMU_ALIAS(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
+
+extern "C" CUresult cuStreamQuery(CUstream stream) {
+  return EnterInContext(TWINMMU_HERE(cuStreamQuery), [&](Machine& machine, Context& context) {
+    return NotReady(machine.executor.QueryStream(StreamOf(machine, context, stream)));
+  });
+}
+TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
+
+extern "C" CUresult cuStreamSynchronize(CUstream stream) {
+  return EnterInContext(TWINMMU_HERE(cuStreamSynchronize), [&](Machine& machine, Context& context) {
+    return machine.executor.SynchronizeStream(StreamOf(machine, context, stream));
+  });
+}
+TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
+
+// A host function runs when all work before it is done: here before the call returns, which is one
+// of the moments at which a driver may run it.
+template <typename Run>
+CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
+                   const Run& run) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (function == nullptr) return ToResult(NullPointer(site));
+    if (flags != 0) return ToResult(DriverCode::kInvalidValue);
+    const absl::Status done =
+        machine.executor.SynchronizeStream(StreamOf(machine, context, stream));
+    if (done.ok()) run();
+    return ToResult(done);
+  });
+}
+
+extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* argument) {
+  return RunOnHost(TWINMMU_HERE(cuLaunchHostFunc), stream, reinterpret_cast<const void*>(function),
+                   0, [&] { function(argument); });
+}
+TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
+
+extern "C" CUresult cuStreamAddCallback(CUstream stream,
+                                        void (*callback)(CUstream, CUresult, void*), void* argument,
+                                        unsigned int flags) {
+  return RunOnHost(TWINMMU_HERE(cuStreamAddCallback), stream,
+                   reinterpret_cast<const void*>(callback), flags,
+                   [&] { callback(stream, CUDA_SUCCESS, argument); });
+}
+TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
+
+// --- Events --------------------------------------------------------------------------------------
+
+extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
+  const CallSite site = TWINMMU_HERE(cuEventCreate);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (event == nullptr) return ToResult(NullPointer(site));
+    const DriverCode valid = CheckEventFlags(flags);
+    if (valid != DriverCode::kSuccess) return ToResult(valid);
+    const absl::StatusOr<Event> made = machine.executor.CreateEvent(context.device);
+    if (!made.ok()) return ToResult(made.status());
+    machine.streams.events.Add(made->value(), EventRecord{&context, flags, std::nullopt});
+    machine.report.AddObject(ObjectKind::kEvent, made->value(), Bytes(0), context.device.value());
+    *event = ToPointer<CUevent>(made->value());
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuEventDestroy_v2(CUevent event) {
+  return EnterInContext(TWINMMU_HERE(cuEventDestroy_v2), [&](Machine& machine, Context& context) {
+    const absl::Status destroyed = machine.executor.DestroyEvent(EventOf(machine, context, event));
+    if (destroyed.ok()) {
+      machine.streams.events.Remove(ToNumber(event));
+      machine.report.RemoveObject(ObjectKind::kEvent, ToNumber(event));
+    }
+    return destroyed;
+  });
+}
+TWINMMU_ALIAS(cuEventDestroy, cuEventDestroy_v2);
+
+extern "C" CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return RecordOn(TWINMMU_HERE(cuEventRecord), event, stream);
+}
+TWINMMU_ALIAS(cuEventRecord_ptsz, cuEventRecord);
+
+extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
+  const CallSite site = TWINMMU_HERE(cuEventRecordWithFlags);
+  if (flags == 0) return RecordOn(site, event, stream);
+  return EnterInContext(site, [&](Machine& machine, Context&) {
+    if (!machine.streams.events.Find(ToNumber(event)).has_value())
+      return DriverCode::kInvalidHandle;
+    return flags == CU_EVENT_WAIT_EXTERNAL ? DriverCode::kIllegalState : DriverCode::kInvalidValue;
+  });
+}
+TWINMMU_ALIAS(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
+
+extern "C" CUresult cuEventQuery(CUevent event) {
+  return EnterInContext(TWINMMU_HERE(cuEventQuery), [&](Machine& machine, Context& context) {
+    return NotReady(machine.executor.QueryEvent(EventOf(machine, context, event)));
+  });
+}
+
+extern "C" CUresult cuEventSynchronize(CUevent event) {
+  return EnterInContext(TWINMMU_HERE(cuEventSynchronize), [&](Machine& machine, Context& context) {
+    return machine.executor.SynchronizeEvent(EventOf(machine, context, event));
+  });
+}
+
+// The time between the calls that recorded them.
+extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
+  const CallSite site = TWINMMU_HERE(cuEventElapsedTime_v2);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    const std::optional<EventRecord> from = machine.streams.events.Find(ToNumber(start));
+    const std::optional<EventRecord> to = machine.streams.events.Find(ToNumber(end));
+    for (const std::optional<EventRecord>& record : {from, to}) {
+      const bool timed = record.has_value() && record->recorded.has_value() &&
+                         (record->flags & CU_EVENT_DISABLE_TIMING) == 0;
+      if (!timed) return ToResult(DriverCode::kInvalidHandle);
+    }
+    if (milliseconds == nullptr) {
+      return ToResult(Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidHandle));
+    }
+    for (const CUevent event : {start, end}) {
+      const CUresult done = NotReady(machine.executor.QueryEvent(EventOf(machine, context, event)));
+      if (done != CUDA_SUCCESS) return done;
+    }
+    using Milliseconds = std::chrono::duration<float, std::milli>;
+    *milliseconds = Milliseconds(*to->recorded - *from->recorded).count();
+    return CUDA_SUCCESS;
+  });
+}
+TWINMMU_ALIAS(cuEventElapsedTime, cuEventElapsedTime_v2);
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,225 @@
+// Virtual memory management.
+
+#include <cstring>
+#include <vector>
+
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// More descriptors than that are no list of grants, whatever lies there.
+constexpr size_t kMaxGrants = 4096;
+
+// The descriptors need not be aligned.
+std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t count) {
+  std::vector<AccessGrant> grants(count);
+  for (size_t i = 0; i < count; ++i) {
+    CUmemAccessDesc descriptor;
+    std::memcpy(&descriptor, reinterpret_cast<const char*>(descriptors) + i * sizeof(descriptor),
+                sizeof(descriptor));
+    grants[i] = {FromAbi(descriptor.location), static_cast<Access>(descriptor.flags)};
+  }
+  return grants;
+}
+
+}  // namespace
+
+extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
+                                        CUdeviceptr addr, unsigned long long flags) {
+  const CallSite site = TWINMMU_HERE(cuMemAddressReserve);
+  return Enter(site, [&](Machine& machine) {
+    if (ptr == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<AddressRange> range = machine.vmm.AddressReserve(
+        Bytes(size), ReserveOptions{Bytes(alignment), DeviceAddress(addr), flags});
+    if (!range.ok()) return ToResult(range.status());
+    machine.report.AddReservation(*range);
+    *ptr = range->base.value();
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
+  return Enter(TWINMMU_HERE(cuMemAddressFree), [&](Machine& machine) {
+    const Report::Reservation found = machine.report.FindReservation(DeviceAddress(ptr));
+    const absl::Status freed = machine.vmm.AddressFree(RangeOf(ptr, size));
+    if (freed.ok()) machine.report.RemoveReservation(DeviceAddress(ptr), found);
+    return freed;
+  });
+}
+
+extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
+                                const CUmemAllocationProp* prop, unsigned long long flags) {
+  const CallSite site = TWINMMU_HERE(cuMemCreate);
+  return Enter(site, [&](Machine& machine) {
+    if (handle == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<AllocationHandle> made =
+        machine.vmm.Create(Bytes(size), FromAbi(*prop), flags);
+    if (!made.ok()) return ToResult(made.status());
+    machine.report.AddAllocation(*made, Bytes(size));
+    *handle = made->value();
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  return Enter(TWINMMU_HERE(cuMemRelease), [&](Machine& machine) {
+    const absl::Status released = machine.vmm.Release(AllocationHandle(handle));
+    if (released.ok()) machine.report.RemoveReference(AllocationHandle(handle));
+    return released;
+  });
+}
+
+extern "C" CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                             CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  return Enter(TWINMMU_HERE(cuMemMap), [&](Machine& machine) {
+    const absl::Status mapped =
+        machine.vmm.Map(RangeOf(ptr, size), AllocationHandle(handle), Bytes(offset), flags);
+    if (mapped.ok()) machine.report.AddMapping(RangeOf(ptr, size), AllocationHandle(handle));
+    return mapped;
+  });
+}
+
+extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+  return Enter(TWINMMU_HERE(cuMemUnmap), [&](Machine& machine) {
+    const absl::Status unmapped = machine.vmm.Unmap(RangeOf(ptr, size));
+    if (unmapped.ok()) machine.report.RemoveMappings(RangeOf(ptr, size));
+    return unmapped;
+  });
+}
+
+extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc,
+                                   size_t count) {
+  const CallSite site = TWINMMU_HERE(cuMemSetAccess);
+  return Enter(site, [&](Machine& machine) {
+    if (desc == nullptr) return ToResult(NullPointer(site));
+    if (count > kMaxGrants) return ToResult(DriverCode::kInvalidValue);
+    if (count != 1)
+      return ToResult(machine.vmm.SetAccess(RangeOf(ptr, size), GrantsOf(desc, count)));
+    CUmemAccessDesc only;
+    std::memcpy(&only, static_cast<const void*>(desc), sizeof(only));
+    const AccessGrant grant{FromAbi(only.location), static_cast<Access>(only.flags)};
+    return ToResult(machine.vmm.SetAccess(RangeOf(ptr, size), {&grant, 1}));
+  });
+}
+
+extern "C" CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
+                                   CUdeviceptr ptr) {
+  const CallSite site = TWINMMU_HERE(cuMemGetAccess);
+  return Enter(site, [&](Machine& machine) {
+    if (flags == nullptr || location == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<Access> access =
+        machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr));
+    if (access.ok()) *flags = static_cast<unsigned long long>(*access);
+    return ToResult(access.status());
+  });
+}
+
+extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
+                                                 CUmemGenericAllocationHandle handle,
+                                                 CUmemAllocationHandleType handleType,
+                                                 unsigned long long flags) {
+  const CallSite site = TWINMMU_HERE(cuMemExportToShareableHandle);
+  return Enter(site, [&](Machine& machine) {
+    if (shareableHandle == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<ShareableHandle> made = machine.vmm.ExportShareableHandle(
+        AllocationHandle(handle), static_cast<HandleType>(handleType), flags);
+    if (!made.ok()) return ToResult(made.status());
+    if (made->type == HandleType::kFabric) {
+      std::memcpy(shareableHandle, made->fabric.data(), made->fabric.size());
+    } else {
+      std::memcpy(shareableHandle, &made->file_descriptor, sizeof(int));
+      const auto number = static_cast<uint64_t>(made->file_descriptor);
+      const bool again = machine.exported.Add(made->file_descriptor);
+      if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
+      machine.report.AddObject(ObjectKind::kDescriptor, number);
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+// A descriptor is passed as a number in the place of the pointer.
+extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
+                                                   void* osHandle,
+                                                   CUmemAllocationHandleType handleType) {
+  const CallSite site = TWINMMU_HERE(cuMemImportFromShareableHandle);
+  return Enter(site, [&](Machine& machine) {
+    ShareableHandle shareable;
+    shareable.type = static_cast<HandleType>(handleType);
+    if (handle == nullptr) return ToResult(NullPointer(site));
+    if (shareable.type == HandleType::kFabric) {
+      if (osHandle == nullptr) return ToResult(NullPointer(site));
+      std::memcpy(shareable.fabric.data(), osHandle, shareable.fabric.size());
+    } else {
+      shareable.file_descriptor = static_cast<int>(reinterpret_cast<intptr_t>(osHandle));
+    }
+    const absl::StatusOr<AllocationHandle> made = machine.vmm.ImportShareableHandle(shareable);
+    if (!made.ok()) return ToResult(made.status());
+    machine.report.AddAllocation(*made, Bytes(0),
+                                 machine.simulator->IsMulticastObject(*made)
+                                     ? AllocationKind::kMulticastObject
+                                     : AllocationKind::kMemory);
+    *handle = made->value();
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuMemGetAllocationGranularity(size_t* granularity,
+                                                  const CUmemAllocationProp* prop,
+                                                  CUmemAllocationGranularity_flags option) {
+  const CallSite site = TWINMMU_HERE(cuMemGetAllocationGranularity);
+  return Enter(site, [&](Machine& machine) {
+    if (granularity == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<Bytes> size =
+        machine.vmm.GetAllocationGranularity(FromAbi(*prop), static_cast<Granularity>(option));
+    if (size.ok()) *granularity = size->value();
+    return ToResult(size.status());
+  });
+}
+
+extern "C" CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop,
+                                                           CUmemGenericAllocationHandle handle) {
+  const CallSite site = TWINMMU_HERE(cuMemGetAllocationPropertiesFromHandle);
+  return Enter(site, [&](Machine& machine) {
+    if (prop == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<AllocationProperties> properties =
+        machine.vmm.GetAllocationProperties(AllocationHandle(handle));
+    if (properties.ok()) *prop = ToAbi(*properties);
+    return ToResult(properties.status());
+  });
+}
+
+extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
+  const CallSite site = TWINMMU_HERE(cuMemRetainAllocationHandle);
+  return Enter(site, [&](Machine& machine) {
+    if (handle == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<AllocationHandle> retained =
+        machine.vmm.RetainAllocationHandle(DeviceAddress(reinterpret_cast<uintptr_t>(addr)));
+    if (!retained.ok()) return ToResult(retained.status());
+    machine.report.AddReference(*retained);
+    *handle = retained->value();
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
+                                                  CUmemRangeHandleType handleType,
+                                                  unsigned long long flags) {
+  const CallSite site = TWINMMU_HERE(cuMemGetHandleForAddressRange);
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    if (handle == nullptr) return ToResult(NullPointer(site));
+    const absl::StatusOr<int> descriptor = machine.vmm.GetHandleForAddressRange(
+        context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
+    if (!descriptor.ok()) return ToResult(descriptor.status());
+    std::memcpy(handle, &*descriptor, sizeof(int));
+    const bool again = machine.exported.Add(*descriptor);
+    const auto number = static_cast<uint64_t>(*descriptor);
+    if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
+    machine.report.AddObject(ObjectKind::kDescriptor, number);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace twinmmu::libcuda

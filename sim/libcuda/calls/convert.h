@@ -1,0 +1,56 @@
+// The driver's structures as value types of api/, and back, number for number.
+
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_CONVERT_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_CONVERT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "api/address.h"
+#include "api/allocation.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::libcuda {
+
+inline AddressRange RangeOf(cuda_abi::CUdeviceptr address, size_t size) {
+  return {DeviceAddress(address), Bytes(size), Bytes(0)};
+}
+
+inline Location FromAbi(const cuda_abi::CUmemLocation& location) {
+  return {static_cast<LocationType>(location.type), location.id};
+}
+
+inline AllocationProperties FromAbi(const cuda_abi::CUmemAllocationProp& prop) {
+  AllocationProperties properties;
+  properties.type = static_cast<AllocationType>(prop.type);
+  properties.requested_handle_types = static_cast<HandleType>(prop.requestedHandleTypes);
+  properties.location = FromAbi(prop.location);
+  properties.compression = static_cast<CompressionType>(prop.allocFlags.compressionType);
+  properties.gpu_direct_rdma = prop.allocFlags.gpuDirectRDMACapable;
+  properties.usage = prop.allocFlags.usage;
+  return properties;
+}
+
+inline cuda_abi::CUmemAllocationProp ToAbi(const AllocationProperties& properties) {
+  cuda_abi::CUmemAllocationProp prop = {};
+  prop.type = static_cast<int>(properties.type);
+  prop.requestedHandleTypes = static_cast<int>(properties.requested_handle_types);
+  prop.location = {static_cast<int>(properties.location.type), properties.location.id};
+  prop.allocFlags.compressionType = static_cast<unsigned char>(properties.compression);
+  prop.allocFlags.gpuDirectRDMACapable = properties.gpu_direct_rdma;
+  prop.allocFlags.usage = properties.usage;
+  return prop;
+}
+
+// Opaque pointers of the driver are numbers in api/.
+template <typename Pointer>
+Pointer ToPointer(uint64_t value) {
+  return reinterpret_cast<Pointer>(static_cast<uintptr_t>(value));
+}
+inline uint64_t ToNumber(const volatile void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_CONVERT_H_

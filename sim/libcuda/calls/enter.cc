@@ -1,0 +1,59 @@
+#include "sim/libcuda/calls/enter.h"
+
+namespace twinmmu::libcuda {
+
+DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code) {
+  Diagnostic diagnostic;
+  diagnostic.kind = kind;
+  diagnostic.severity = InfoOf(kind).severity;
+  diagnostic.call = site.name();
+  Process::Get().report().Add(diagnostic);
+  return code;
+}
+
+DriverCode NullPointer(const CallSite& site) {
+  return Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidValue);
+}
+
+DriverCode Admit(const CallSite& site, Machine** machine) {
+  const Process& process = Process::Get();
+  *machine = process.machine();
+  if (ABSL_PREDICT_FALSE(*machine == nullptr)) {
+    return Misused(site, DiagnosticKind::kUseBeforeInit, DriverCode::kNotInitialized);
+  }
+  if (ABSL_PREDICT_FALSE(process.IsForked())) {
+    return Misused(site, DiagnosticKind::kUseAfterFork, DriverCode::kNotInitialized);
+  }
+  if (ABSL_PREDICT_FALSE(kSymbols[site.symbol].version > process.driver_version())) {
+    return Misused(site, DiagnosticKind::kUnsupportedByProfile, DriverCode::kNotSupported);
+  }
+  return DriverCode::kSuccess;
+}
+
+DriverCode CurrentContext(const CallSite& site, Context** context) {
+  const std::vector<StackedContext>& stack = ContextStack();
+  if (ABSL_PREDICT_FALSE(stack.empty())) {
+    return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidContext);
+  }
+  *context = stack.back().context;
+  if (ABSL_PREDICT_FALSE(*context == nullptr)) {
+    return Misused(site, DiagnosticKind::kUseOfUnknownContext, DriverCode::kContextIsDestroyed);
+  }
+  if (ABSL_PREDICT_TRUE((*context)->alive.load(std::memory_order_relaxed))) {
+    return DriverCode::kSuccess;
+  }
+  return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kContextIsDestroyed);
+}
+
+DriverCode FindAlive(const CallSite& site, Machine& machine, cuda_abi::CUcontext handle,
+                     Context** context) {
+  if (handle == nullptr) return CurrentContext(site, context);
+  *context = machine.contexts.Find(handle);
+  if (*context == nullptr) {
+    return Misused(site, DiagnosticKind::kUseOfUnknownContext, DriverCode::kInvalidContext);
+  }
+  if ((*context)->alive) return DriverCode::kSuccess;
+  return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kInvalidContext);
+}
+
+}  // namespace twinmmu::libcuda

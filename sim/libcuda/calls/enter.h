@@ -1,0 +1,129 @@
+// Enter: the way of every call of the program through the library.
+//
+//   extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+//     return Enter(TWINMMU_HERE(cuMemUnmap), [&](Machine& machine) {
+//       return machine.vmm.Unmap(RangeOf(ptr, size));
+//     });
+//   }
+
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
+
+#include <new>
+#include <optional>
+#include <type_traits>
+
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "api/diagnostics.h"
+#include "api/driver_error.h"
+#include "api/executor.h"
+#include "sim/libcuda/process.h"
+#include "sim/libcuda/symbols.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::libcuda {
+
+using cuda_abi::CUresult;
+
+// Which entry point it is, and who called it.
+struct CallSite {
+  size_t symbol;  // of kSymbols
+  const void* caller;
+
+  const char* name() const { return kSymbols[symbol].name; }
+};
+#define TWINMMU_HERE(symbol)                                                       \
+  (::twinmmu::libcuda::CallSite{                                                   \
+      std::integral_constant<size_t, ::twinmmu::libcuda::IndexOf(#symbol)>::value, \
+      __builtin_return_address(0)})
+
+// Another exported name of a function of this file.
+#define TWINMMU_ALIAS(symbol, function) \
+  extern "C" decltype(function) symbol __attribute__((alias(#function)))
+
+inline CUresult ToResult(CUresult result) { return result; }
+inline CUresult ToResult(DriverCode code) { return static_cast<CUresult>(code); }
+inline CUresult ToResult(const absl::Status& status) {
+  return status.ok() ? cuda_abi::CUDA_SUCCESS : ToResult(GetDriverCode(status));
+}
+
+// Says what is wrong with a call that the simulator never sees, and gives the code back.
+DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code);
+// A result or a structure is null.
+DriverCode NullPointer(const CallSite& site);
+
+// Why a call cannot be made now, if so: before cuInit, after fork, not in this driver.
+DriverCode Admit(const CallSite& site, Machine** machine);
+// The calling thread's current context; why there is none that can be used, if so.
+DriverCode CurrentContext(const CallSite& site, Context** context);
+
+// The context that a parameter names, or the current one where it is null: if it is alive.
+DriverCode FindAlive(const CallSite& site, Machine& machine, cuda_abi::CUcontext handle,
+                     Context** context);
+// The stream that a handle names, for a call in `context`. One that does not exist is of the device
+// of the context; the simulator refuses it.
+Stream StreamOf(Machine& machine, const Context& context, cuda_abi::CUstream stream);
+
+// To be called before work is given to `stream`. The default stream of a device and the streams
+// that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
+void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream);
+// The same, for work that is given to the stream a handle names: that stream.
+inline Stream WorkStreamOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
+  const Stream named = StreamOf(machine, context, stream);
+  if (!machine.simulator->IsBypassingStreams()) KeepDefaultOrder(machine, context, named);
+  return named;
+}
+// And for work without a stream: the device.
+inline DeviceOrdinal WorkDeviceOf(Machine& machine, const Context& context) {
+  if (!machine.simulator->IsBypassingStreams())
+    KeepDefaultOrder(machine, context, Stream(context.device));
+  return context.device;
+}
+
+// A context as the simulator knows it.
+inline PlainCalls::Context ContextOf(Context& context) {
+  return {context.device, reinterpret_cast<uintptr_t>(context.handle())};
+}
+
+// Runs body(), and counts the call. What the body throws for lack of memory is OUT_OF_MEMORY.
+template <typename Body>
+CUresult EnterAlways(const CallSite& site, const Body& body) {
+  Process& process = Process::Get();
+  ReportedCall call(process.report(), kCallOf[site.symbol], site.caller);
+  CUresult result = cuda_abi::CUDA_SUCCESS;
+  try {
+    const std::optional<DriverCode> injected = process.injector().Fails(kCallOf[site.symbol]);
+    result = ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
+  } catch (const std::bad_alloc&) {
+    result = ToResult(DriverCode::kOutOfMemory);
+  }
+  if (result != cuda_abi::CUDA_SUCCESS && result != cuda_abi::CUDA_ERROR_NOT_READY) call.Fail();
+  return result;
+}
+
+// The same with body(machine), for calls that need cuInit.
+template <typename Body>
+CUresult Enter(const CallSite& site, const Body& body) {
+  return EnterAlways(site, [&]() -> CUresult {
+    Machine* machine = nullptr;
+    const DriverCode code = Admit(site, &machine);
+    return code == DriverCode::kSuccess ? ToResult(body(*machine)) : ToResult(code);
+  });
+}
+
+// The same with body(machine, context), for calls that need a current context.
+template <typename Body>
+CUresult EnterInContext(const CallSite& site, const Body& body) {
+  return EnterAlways(site, [&]() -> CUresult {
+    Machine* machine = nullptr;
+    Context* context = nullptr;
+    DriverCode code = Admit(site, &machine);
+    if (code == DriverCode::kSuccess) code = CurrentContext(site, &context);
+    return code == DriverCode::kSuccess ? ToResult(body(*machine, *context)) : ToResult(code);
+  });
+}
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_

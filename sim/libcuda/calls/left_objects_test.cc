@@ -1,0 +1,143 @@
+// What the report of a process says is left, by the driver's C interface. The simulated driver is
+// linked in: no other one can be meant.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/diagnostics.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/process.h"
+#include "sim/libcuda/report/report_reader.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr size_t kSize = size_t{2} << 20;
+constexpr unsigned int kDescriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+class LeftObjectsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    BeginContext();
+  }
+  void TearDown() override {
+    EndContext();
+    EXPECT_THAT(Left(), IsEmpty());
+  }
+  void BeginContext() {
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxPushCurrent_v2(context_), CUDA_SUCCESS);
+  }
+  void EndContext() {
+    EXPECT_EQ(cuCtxPopCurrent_v2(&context_), CUDA_SUCCESS);
+    EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+  }
+
+  // Kinds, and the calls that made them.
+  static std::vector<std::pair<DiagnosticKind, std::string>> Left() {
+    const ReportMemory& memory = *Process::Get().report().memory();
+    const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
+    std::vector<std::pair<DiagnosticKind, std::string>> left;
+    for (const LiveObjects& objects : report.alive) {
+      left.emplace_back(objects.kind, objects.place.call);
+    }
+    return left;
+  }
+
+  static CUarray MakeArray() {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = Descriptor();
+    CUarray array = nullptr;
+    EXPECT_EQ(cuArray3DCreate_v2(&array, &descriptor), CUDA_SUCCESS);
+    return array;
+  }
+  static CUmipmappedArray MakeMipmappedArray() {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = Descriptor();
+    CUmipmappedArray mipmap = nullptr;
+    EXPECT_EQ(cuMipmappedArrayCreate(&mipmap, &descriptor, 3), CUDA_SUCCESS);
+    return mipmap;
+  }
+
+ private:
+  static CUDA_ARRAY3D_DESCRIPTOR Descriptor() {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+    descriptor.Width = 256;
+    descriptor.Height = 256;
+    descriptor.Format = 0x03;  // CU_AD_FORMAT_UNSIGNED_INT32
+    descriptor.NumChannels = 1;
+    descriptor.Flags = 0x40;  // CUDA_ARRAY3D_SPARSE
+    return descriptor;
+  }
+
+  CUcontext context_ = nullptr;
+};
+
+TEST_F(LeftObjectsTest, AnArrayIsLeftUntilItIsDestroyed) {
+  const CUarray array = MakeArray();
+  const CUmipmappedArray mipmap = MakeMipmappedArray();
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedArray, "cuArray3DCreate"),
+                                  Pair(DiagnosticKind::kLeakedArray, "cuMipmappedArrayCreate")));
+  EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+  EXPECT_NE(cuArrayDestroy(array), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedArray, "cuMipmappedArrayCreate")));
+  EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
+}
+
+// A level goes with its array, and its number may be that of another one.
+TEST_F(LeftObjectsTest, ALevelIsNotLeft) {
+  const CUmipmappedArray mipmap = MakeMipmappedArray();
+  CUarray level = nullptr;
+  ASSERT_EQ(cuMipmappedArrayGetLevel(&level, mipmap, 1), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedArray, "cuMipmappedArrayCreate")));
+  EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
+}
+
+TEST_F(LeftObjectsTest, ArraysEndWithTheirContext) {
+  const CUarray array = MakeArray();
+  MakeMipmappedArray();
+  EndContext();
+  EXPECT_THAT(Left(), IsEmpty());
+  BeginContext();
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  EXPECT_NE(cuArray3DGetDescriptor_v2(&descriptor, array), CUDA_SUCCESS) << "it is really gone";
+}
+
+// Also one that came from elsewhere, and which only the machine knows to be one.
+TEST_F(LeftObjectsTest, AMulticastObjectIsNotCalledMemory) {
+  const CUmulticastObjectProp team = {1, kSize, kDescriptor, 0};
+  CUmemGenericAllocationHandle object = 0;
+  ASSERT_EQ(cuMulticastCreate(&object, &team), CUDA_SUCCESS);
+  EXPECT_THAT(Left(),
+              ElementsAre(Pair(DiagnosticKind::kLeakedMulticastObject, "cuMulticastCreate")));
+  int descriptor = -1;
+  ASSERT_EQ(cuMemExportToShareableHandle(&descriptor, object, kDescriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemRelease(object), CUDA_SUCCESS);
+  CUmemGenericAllocationHandle imported = 0;
+  ASSERT_EQ(cuMemImportFromShareableHandle(
+                &imported, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)), kDescriptor),
+            CUDA_SUCCESS);
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedMulticastObject,
+                                       "cuMemImportFromShareableHandle")));
+  ASSERT_EQ(cuMemRelease(imported), CUDA_SUCCESS);
+  close(descriptor);
+}
+
+}  // namespace
+}  // namespace twinmmu::libcuda
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  // Without one that is asked for, nothing is kept.
+  setenv("TWINMMU_REPORT", (testing::TempDir() + "report.jsonl").c_str(), 1);
+  return RUN_ALL_TESTS();
+}

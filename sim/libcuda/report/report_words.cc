@@ -1,0 +1,298 @@
+#include "sim/libcuda/report/report_words.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+
+namespace twinmmu::libcuda {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxFailuresShown = 10;
+
+// "1 error", "2 errors".
+std::string Counted(uint64_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+absl::string_view Basename(absl::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string Ended(const ProcessReport& report, absl::string_view ended) {
+  if (!ended.empty()) return std::string(ended);
+  return report.finished ? "ended by itself" : "was killed, or left without its exit handlers";
+}
+
+// Under a heading, what is apart has a line between.
+std::string Section(absl::string_view heading, const std::vector<std::string>& parts) {
+  if (parts.empty()) return "";
+  return absl::StrCat("\n", heading, "\n", std::string(heading.size(), '-'), "\n",
+                      absl::StrJoin(parts, "\n"));
+}
+
+// "cuMemMap at pool.cc:42".
+std::string InWords(const CallPlace& place) {
+  const std::string call = place.call.empty() ? "a call" : place.call;
+  return absl::StrCat(call, " at ", InWords(place.site));
+}
+
+// The place comes behind the headline.
+std::string InWords(const ReportedDiagnostic& diagnostic) {
+  const size_t line = std::min(diagnostic.words.find('\n'), diagnostic.words.size() - 1) + 1;
+  std::string text = absl::StrCat(diagnostic.words.substr(0, line),
+                                  "  called at: ", InWords(diagnostic.place.site), "\n",
+                                  diagnostic.words.substr(line));
+  if (diagnostic.count > 1) {
+    absl::StrAppend(&text, "  and ", diagnostic.count - 1, " more of this kind from there\n");
+  }
+  return text;
+}
+
+std::string Misuse(const ProcessReport& report) {
+  std::vector<std::string> parts;
+  std::map<DiagnosticKind, uint64_t> told;
+  for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
+    parts.push_back(InWords(diagnostic));
+    told[diagnostic.kind] += diagnostic.count;
+  }
+  for (const auto& [kind, count] : report.counts) {
+    if (count <= told[kind]) continue;
+    parts.push_back(absl::StrCat(ToString(kind), ": ", count - told[kind],
+                                 " more were noticed, which are not kept.\n"));
+  }
+  for (const std::string& warning : report.warnings) parts.push_back(warning + "\n");
+  return Section("What is wrong", parts);
+}
+
+// What the first one of a group is called.
+std::string Particulars(const LiveObjects& objects) {
+  std::vector<std::string> parts;
+  if (objects.range.has_value()) parts.push_back(twinmmu::InWords(*objects.range));
+  if (objects.handle.has_value()) parts.push_back("handle " + ToString(*objects.handle));
+  if (objects.references != 0) parts.push_back(Counted(objects.references, "reference"));
+  if (objects.kind == DiagnosticKind::kLeakedDescriptor) {
+    parts.push_back(absl::StrCat("descriptor ", objects.value));
+  }
+  if (parts.empty()) parts.push_back(absl::StrCat("0x", absl::Hex(objects.value)));
+  if (objects.device >= 0) parts.push_back(absl::StrCat("device ", objects.device));
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string InWords(const LiveObjects& objects) {
+  const DiagnosticInfo& info = InfoOf(objects.kind);
+  std::string text = absl::StrCat("leak: ", info.name);
+  if (objects.count > 1) absl::StrAppend(&text, ", ", objects.count, " times");
+  if (objects.size != Bytes(0)) absl::StrAppend(&text, ", ", ToString(objects.size));
+  absl::StrAppend(&text, "\n", info.what, "\n  made by: ", InWords(objects.place), "\n");
+  if (!objects.retained.call.empty()) {
+    absl::StrAppend(&text, "  retained by: ", InWords(objects.retained), "\n");
+  }
+  absl::StrAppend(&text, objects.count > 1 ? "  the first: " : "  here: ", Particulars(objects),
+                  "\n  what to do: ", info.advice, "\n");
+  return text;
+}
+
+std::string Alive(const ProcessReport& report) {
+  std::vector<std::string> parts;
+  for (const LiveObjects& objects : report.alive) parts.push_back(InWords(objects));
+  if (!parts.empty() && !report.finished) {
+    parts.push_back(
+        "The process did not come to its end by itself: perhaps it had no time to clean up.\n");
+  }
+  if (report.lost_objects != 0) {
+    parts.push_back(absl::StrCat("The report had no room for ",
+                                 Counted(report.lost_objects, "object"), ", left or not.\n"));
+  }
+  return Section("What was left", parts);
+}
+
+std::string Running(const ProcessReport& report) {
+  if (report.running.empty() || report.finished) return "";
+  std::string text;
+  for (const CallPlace& place : report.running) {
+    absl::StrAppend(&text, InWords(place), " had not come back.\n");
+  }
+  return Section("What was running", {text});
+}
+
+std::string Injected(const ProcessReport& report) {
+  if (report.failure_count == 0) return "";
+  std::string text;
+  const size_t shown = std::min(report.failures.size(), kMaxFailuresShown);
+  for (size_t i = 0; i < shown; ++i) {
+    const ReportedFailure& failure = report.failures[i];
+    absl::StrAppend(&text, failure.place.call, ", call ", failure.number, ", gave ",
+                    DriverCodeName(failure.code), " at ", InWords(failure.place.site), "\n");
+  }
+  if (report.failure_count > shown) {
+    absl::StrAppend(&text, "and ", report.failure_count - shown, " more\n");
+  }
+  return Section("Failures that were injected", {text});
+}
+
+std::string Calls(const ProcessReport& report) {
+  if (report.calls.empty()) return "";
+  size_t width = 0;
+  for (const CallTotal& total : report.calls) width = std::max(width, total.call.size());
+  const auto row = [&](absl::string_view call, const std::string& calls,
+                       const std::string& failures) {
+    const auto padded = [](const std::string& text) {
+      return std::string(text.size() < 12 ? 12 - text.size() : 1, ' ') + text;
+    };
+    return absl::StrCat(call, std::string(width - std::min(width, call.size()), ' '), padded(calls),
+                        padded(failures), "\n");
+  };
+  std::string text = row("", "calls", "failures");
+  for (const CallTotal& total : report.calls) {
+    text += row(total.call, absl::StrCat(total.calls), absl::StrCat(total.failures));
+  }
+  return Section("Calls", {text});
+}
+
+// --- JSON
+
+Json ToJson(const Site& site) {
+  Json json = Json::object();
+  if (!site.module.empty()) json["module"] = site.module;
+  if (!site.module.empty()) json["offset"] = absl::StrCat("0x", absl::Hex(site.offset));
+  if (!site.symbol.empty()) json["symbol"] = site.symbol;
+  if (!site.source.empty()) json["source"] = site.source;
+  return json;
+}
+
+class Lines {
+ public:
+  explicit Lines(int64_t pid) : pid_(pid) {}
+  void Add(const char* type, const Json& fields) {
+    Json line = {{"type", type}, {"pid", pid_}};
+    line.update(fields);
+    // Text that is not UTF-8 becomes readable text, not an exception.
+    text_ += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const int64_t pid_;
+  std::string text_;
+};
+
+void AddDiagnostics(const ProcessReport& report, Lines& lines) {
+  for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
+    Json fields = Json::parse(diagnostic.json, nullptr, false);
+    if (!fields.is_object()) fields = {{"kind", ToString(diagnostic.kind)}};
+    fields["count"] = diagnostic.count;
+    fields["site"] = ToJson(diagnostic.place.site);
+    lines.Add("diagnostic", fields);
+  }
+  for (const auto& [kind, count] : report.counts) {
+    lines.Add("count", {{"kind", ToString(kind)}, {"count", count}});
+  }
+  for (const std::string& warning : report.warnings) lines.Add("warning", {{"words", warning}});
+}
+
+void AddAlive(const ProcessReport& report, Lines& lines) {
+  for (const LiveObjects& objects : report.alive) {
+    const DiagnosticInfo& info = InfoOf(objects.kind);
+    Json fields = {{"kind", info.name},
+                   {"count", objects.count},
+                   {"size", objects.size.value()},
+                   {"call", objects.place.call},
+                   {"site", ToJson(objects.place.site)}};
+    if (!objects.retained.call.empty()) fields["retained"] = ToJson(objects.retained.site);
+    if (objects.range.has_value()) fields["base"] = ToString(objects.range->base);
+    if (objects.handle.has_value()) fields["handle"] = ToString(*objects.handle);
+    if (objects.references != 0) fields["references"] = objects.references;
+    if (objects.value != 0) fields["value"] = absl::StrCat("0x", absl::Hex(objects.value));
+    if (objects.device >= 0) fields["device"] = objects.device;
+    fields["what"] = info.what;
+    fields["advice"] = info.advice;
+    lines.Add("leak", fields);
+  }
+}
+
+}  // namespace
+
+ReportTotals TotalsOf(const ProcessReport& report) {
+  ReportTotals totals;
+  std::map<DiagnosticKind, Severity> severities;
+  for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
+    severities.emplace(diagnostic.kind, diagnostic.severity);
+  }
+  for (const auto& [kind, count] : report.counts) {
+    const auto found = severities.find(kind);
+    const Severity severity = found != severities.end() ? found->second : InfoOf(kind).severity;
+    (severity == Severity::kWarning ? totals.warnings : totals.errors) += count;
+  }
+  totals.warnings += report.warnings.size();
+  for (const LiveObjects& objects : report.alive) totals.alive += objects.count;
+  totals.injected = report.failure_count;
+  return totals;
+}
+
+std::string InWords(const Site& site) {
+  const std::string code = site.module.empty()
+                               ? absl::StrCat("0x", absl::Hex(site.address))
+                               : absl::StrCat(Basename(site.module), "+0x", absl::Hex(site.offset));
+  std::vector<std::string> parts;
+  if (!site.source.empty()) parts.push_back(site.source);
+  if (!site.symbol.empty()) parts.push_back(site.symbol);
+  if (site.address == 0) return "an unknown place";
+  return parts.empty() ? code : absl::StrCat(absl::StrJoin(parts, ", "), " (", code, ")");
+}
+
+std::string InWords(const ProcessReport& report, absl::string_view ended) {
+  const ReportTotals totals = TotalsOf(report);
+  uint64_t calls = 0;
+  for (const CallTotal& total : report.calls) calls += total.calls;
+  std::string text = absl::StrCat("twinmmu: process ", report.pid, ", ", report.program, ", ",
+                                  Ended(report, ended), "\n");
+  absl::StrAppend(&text, Counted(totals.errors, "error"), ", ", Counted(totals.warnings, "warning"),
+                  ", ", Counted(totals.alive, "object"), " left, ",
+                  Counted(totals.injected, "injected failure"), ", ", Counted(calls, "call"), "\n");
+  absl::StrAppend(&text, Misuse(report), Alive(report), Running(report), Injected(report));
+  if (report.lost_records != 0) {
+    absl::StrAppend(
+        &text, "\nThe report had no room for ",
+        report.lost_records == 1 ? "1 entry" : absl::StrCat(report.lost_records, " entries"),
+        ".\n");
+  }
+  return text + Calls(report);
+}
+
+std::string ToJsonLines(const ProcessReport& report, absl::string_view ended) {
+  const ReportTotals totals = TotalsOf(report);
+  Lines lines(report.pid);
+  lines.Add("process", {{"parent", report.parent},
+                        {"program", report.program},
+                        {"ended", Ended(report, ended)},
+                        {"finished", report.finished},
+                        {"errors", totals.errors},
+                        {"warnings", totals.warnings},
+                        {"left", totals.alive},
+                        {"injected", totals.injected}});
+  AddDiagnostics(report, lines);
+  AddAlive(report, lines);
+  for (const CallPlace& place : report.running) {
+    lines.Add("running", {{"call", place.call}, {"site", ToJson(place.site)}});
+  }
+  for (const ReportedFailure& failure : report.failures) {
+    lines.Add("injected", {{"call", failure.place.call},
+                           {"number", failure.number},
+                           {"code", DriverCodeName(failure.code)},
+                           {"rule", failure.rule},
+                           {"site", ToJson(failure.place.site)}});
+  }
+  for (const CallTotal& total : report.calls) {
+    lines.Add("calls",
+              {{"call", total.call}, {"calls", total.calls}, {"failures", total.failures}});
+  }
+  return lines.text();
+}
+
+}  // namespace twinmmu::libcuda

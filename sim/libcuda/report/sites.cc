@@ -1,0 +1,40 @@
+#include "sim/libcuda/report/sites.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// As a path that holds in every folder.
+std::string FullPath(const char* path) {
+  char buffer[PATH_MAX] = {};
+  return realpath(path, buffer) == nullptr ? path : buffer;
+}
+
+}  // namespace
+
+std::string DescribeAddress(const void* address) {
+  Dl_info info = {};
+  link_map* map = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) {
+    return absl::StrCat("\n", absl::Hex(reinterpret_cast<uintptr_t>(address)), "\n");
+  }
+  // The program itself has no name in the list of the linker.
+  const bool program = map == nullptr || map->l_name == nullptr || map->l_name[0] == '\0';
+  const uintptr_t place = reinterpret_cast<uintptr_t>(address);
+  std::string text = FullPath(program ? "/proc/self/exe" : map->l_name);
+  absl::StrAppend(&text, "\n", absl::Hex(place - (map == nullptr ? 0 : map->l_addr)), "\n");
+  if (info.dli_sname == nullptr) return text;
+  absl::StrAppend(&text, info.dli_sname, "+0x",
+                  absl::Hex(place - reinterpret_cast<uintptr_t>(info.dli_saddr)));
+  return text;
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,116 @@
+#include "sim/machine/call_history.h"
+
+#include <tuple>
+#include <vector>
+
+#include "api/diagnostic_words.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr const char* kNames[] = {
+#define TWINMMU_SIM_CALL(call, name) name,
+    TWINMMU_SIM_CALLS(TWINMMU_SIM_CALL)
+#undef TWINMMU_SIM_CALL
+};
+
+// The rights that a SetAccess gave, in the order of devices, the host last.
+std::vector<AccessGrant> RightsIn(const CallEvent& event, int host) {
+  std::vector<AccessGrant> rights;
+  for (int location = 0; location <= host; ++location) {
+    const std::optional<Access> right = event.granted(location);
+    if (!right.has_value()) continue;
+    const Location named =
+        location == host ? Location::Host() : Location::Device(DeviceOrdinal(location));
+    rights.push_back({named, *right});
+  }
+  return rights;
+}
+
+}  // namespace
+
+const char* NameOf(Call call) { return kNames[static_cast<int>(call)]; }
+
+Call FindCall(absl::string_view name) {
+  int found = 0;
+  while (found != static_cast<int>(Call::kOther) && name != kNames[found]) ++found;
+  return static_cast<Call>(found);
+}
+
+uint64_t RightsOf(const PageEdit& edit) {
+  constexpr int kShift = PageEntry::RightShift(0);
+  return (~edit.keep >> kShift << 32) | (edit.set >> kShift & 0xffffffffu);
+}
+
+std::optional<Access> CallEvent::granted(int location) const {
+  const int shift = 2 * location;
+  if ((detail >> 32 >> shift & 3) == 0) return std::nullopt;
+  return static_cast<Access>(detail >> shift & 3);
+}
+
+std::string SentenceOf(const CallEvent& event, int host) {
+  const char* const name = NameOf(event.call);
+  const AddressRange& range = event.range;
+  const AllocationHandle handle = event.handle();
+  if (event.refused) return words::WasRefused(name, range);
+  switch (event.call) {
+    case Call::kReserve:
+      return words::Sentence(name, words::Reserved(range));
+    case Call::kAllocate:
+    case Call::kAllocateHost:
+    case Call::kLoadModule:
+      return words::Sentence(name, std::make_tuple("made ", range));
+    case Call::kRegisterHost:
+      return words::Sentence(name, std::make_tuple("registered ", range));
+    case Call::kUnregisterHost:
+      return words::Sentence(name, std::make_tuple("unregistered ", range));
+    case Call::kFree:
+    case Call::kFreeMemory:
+    case Call::kFreeHost:
+    case Call::kDestroyContext:
+    case Call::kUnloadModule:
+      return words::Sentence(name, words::Freed(range));
+    case Call::kCreate:
+    case Call::kCreateMulticast:
+      return words::Sentence(name, words::Created(range.size, handle));
+    case Call::kRelease:
+      return words::Sentence(name, words::Released(handle));
+    case Call::kRetain:
+      return words::Sentence(name, words::Retained(handle));
+    case Call::kMap:
+      return words::Sentence(name, words::MappedHandle(handle, range));
+    case Call::kUnmap:
+      return event.detail == 0 ? words::Sentence(name, words::FoundNothing(range))
+                               : words::Sentence(name, words::Unmapped(range));
+    case Call::kSetAccess:
+      return words::SetRights(name, RightsIn(event, host), range);
+    case Call::kAddDevice:
+      return words::Sentence(name, std::make_tuple("added a device to handle ", handle));
+    case Call::kBindMemory:
+    case Call::kBindAddress:
+      return words::Sentence(name, std::make_tuple("bound memory to handle ", handle));
+    case Call::kUnbind:
+      return words::Sentence(name, std::make_tuple("unbound memory from handle ", handle));
+    case Call::kExport:
+      return words::Sentence(name, words::Exported(handle));
+    case Call::kImport:
+      return words::Sentence(name, words::Imported(handle));
+    default:
+      return words::TookPlace(name, range);
+  }
+}
+
+History::History(size_t capacity) {
+  if (capacity == 0) return;
+  size_t slots = 1;
+  while (slots < capacity) slots *= 2;
+  slots_ = std::make_unique<Slot[]>(slots);
+  mask_ = slots - 1;
+}
+
+CallEvent History::EventOf(const Slot& slot) {
+  return CallEvent{slot.number, slot.call, slot.refused,
+                   AddressRange{DeviceAddress(slot.base), Bytes(slot.size), Bytes(0)}, slot.detail};
+}
+
+}  // namespace twinmmu

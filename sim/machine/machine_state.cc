@@ -1,0 +1,32 @@
+#include "sim/machine/machine_state.h"
+
+#include <utility>
+
+namespace twinmmu {
+namespace {
+
+coherence::AliasOptions AliasOptionsOf(const Profile& profile) {
+  coherence::AliasOptions options;
+  options.modes.boundary = profile.alias_boundary;
+  options.modes.multicast = profile.alias_multicast;
+  options.policy = profile.alias_policy;
+  options.seed = profile.alias_seed;
+  options.check = profile.alias_check;
+  return options;
+}
+
+}  // namespace
+
+MachineState::MachineState(const Profile& profile, Window window, size_t calls_remembered,
+                           size_t diagnostics_kept, DiagnosticObserver observer)
+    : aliases(AliasOptionsOf(profile),
+              [this](const coherence::AliasHazard& hazard) {
+                if (on_alias_hazard) on_alias_hazard(hazard);
+              }),
+      mmu(profile, std::move(window), &aliases),
+      order(&aliases, profile.device_count()),
+      scheduler(profile.stream_policy, profile.stream_seed),
+      history(calls_remembered),
+      log(diagnostics_kept, std::move(observer)) {}
+
+}  // namespace twinmmu

@@ -1,0 +1,51 @@
+// MachineState: all that a simulated machine consists of and remembers.
+
+#ifndef TWINMMU_SIM_MACHINE_MACHINE_STATE_H_
+#define TWINMMU_SIM_MACHINE_MACHINE_STATE_H_
+
+#include <cstddef>
+
+#include "api/address.h"
+#include "api/diagnostic_log.h"
+#include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/coherence/monitor/site_table.h"
+#include "sim/host/window.h"
+#include "sim/machine/call_history.h"
+#include "sim/mmu/mmu.h"
+#include "sim/profile/profile.h"
+#include "sim/streams/operation_order.h"
+#include "sim/streams/sticky_error.h"
+#include "sim/streams/stream_scheduler.h"
+
+namespace twinmmu {
+
+// Thread safety: `mmu` and `history` say who may do what to them; the others guard themselves, and
+// may be asked with or without mmu.mutex. Queued work runs without it.
+struct MachineState {
+  MachineState(const Profile& profile, Window window, size_t calls_remembered = 0,
+               size_t diagnostics_kept = 0, DiagnosticObserver observer = nullptr);
+
+  SiteTable sites;                                  // of the accesses that `aliases` observes
+  coherence::AliasMonitor::Report on_alias_hazard;  // may be null; set before anything runs
+  coherence::AliasMonitor aliases;                  // of pages with several mappings
+  Mmu mmu;
+  OperationOrder order;  // as `aliases` wants to know it
+  StickyError sticky_error;
+  StreamScheduler scheduler;
+  History history;
+  DiagnosticLog log;
+
+  // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
+  // nothing is queued, and nobody has to know what came after what.
+  bool IsBypassed() const { return scheduler.IsBypassed() && !aliases.active(); }
+  // Returns when all work is done that the device was given before.
+  void FinishDevice(DeviceOrdinal device) {
+    if (IsBypassed()) return;
+    scheduler.FinishDevice(device);
+    order.HostWaited(device);
+  }
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_MACHINE_MACHINE_STATE_H_

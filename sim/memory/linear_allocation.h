@@ -1,0 +1,45 @@
+// PlainAllocation: a piece of memory that has its address from the start.
+
+#ifndef TWINMMU_SIM_MEMORY_LINEAR_ALLOCATION_H_
+#define TWINMMU_SIM_MEMORY_LINEAR_ALLOCATION_H_
+
+#include <cstdint>
+
+#include "api/address.h"
+#include "api/allocation.h"
+
+namespace twinmmu {
+
+enum class PlainKind {
+  kDevice,      // of cuMemAlloc
+  kModule,      // of a device: the variables of a module, as long as that is loaded
+  kPinned,      // of the host, of cuMemHostAlloc
+  kRegistered,  // of the host, the caller's own, known by cuMemHostRegister
+};
+
+// Memory of the host lies at its own address, that of a device where no CPU can touch it.
+struct PlainAllocation {
+  PlainKind kind = PlainKind::kDevice;
+  AddressRange range;     // what was asked for, to the byte
+  AddressRange block;     // the pages around it, which others may share
+  uint64_t block_id = 0;  // of those pages; not 0, never used again, and no allocation handle
+  DeviceOrdinal device;   // of the context in which it was asked for
+  uint64_t owner = 0;     // that context, as the caller names it
+  uint32_t flags = 0;
+  uint64_t buffer_id = 0;  // never used again, for mappings neither
+  uint64_t made_by = 0;    // the number of the call
+  bool sync_memops = false;
+  char* memory = nullptr;  // where its bytes lie
+
+  bool on_device() const { return kind == PlainKind::kDevice || kind == PlainKind::kModule; }
+};
+
+// An address as a device sees it, or the host.
+struct PeerAddress {
+  DeviceOrdinal device;
+  DeviceAddress address;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_MEMORY_LINEAR_ALLOCATION_H_

@@ -1,0 +1,158 @@
+// PlainMemory: memory that has its address from the start: of devices, and of the host.
+
+#ifndef TWINMMU_SIM_MEMORY_LINEAR_MEMORY_H_
+#define TWINMMU_SIM_MEMORY_LINEAR_MEMORY_H_
+
+#include <bitset>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "sim/host/backing.h"
+#include "sim/memory/address_space.h"
+#include "sim/memory/linear_allocation.h"
+#include "sim/memory/physical_memory.h"
+#include "sim/profile/profile.h"
+
+namespace twinmmu {
+
+// Small allocations share blocks, one behind the other; large ones have blocks of their own. A
+// block takes its room in the machine's memory, and gives it back when nothing of it is in use.
+// Where a call fails or throws std::bad_alloc nothing has changed, and what takes something
+// away never does. Not thread-safe, but for the const members.
+class PlainMemory {
+ public:
+  // The addresses that devices may have, if they are mere numbers; else that many.
+  static AddressRange AddressesFor(const Profile& profile);
+
+  // `addresses`: those that devices have. `physical` must outlive this object.
+  PlainMemory(const Profile& profile, const AddressRange& addresses, PhysicalMemory* physical);
+  ~PlainMemory();
+  PlainMemory(const PlainMemory&) = delete;
+  PlainMemory& operator=(const PlainMemory&) = delete;
+
+  // Makes memory of kind kDevice or kPinned, of `size` bytes, not 0; all else is as in `wanted`,
+  // but for flags that belong to the block: if that is shared, they are those of the first in it.
+  // ResourceExhausted: there is no room, or the host that simulates it refused.
+  absl::StatusOr<AddressRange> Allocate(Bytes size, const PlainAllocation& wanted);
+  // Notes memory at wanted.range, of which nothing is known yet.
+  void Register(const PlainAllocation& wanted);
+  // Forgets the allocation that begins there, and frees what it made.
+  void Free(DeviceAddress base);
+  // The same for all that has this owner, after visit(allocation) for each.
+  template <typename Visit>
+  void FreeOwnedBy(uint64_t owner, const Visit& visit) {
+    for (auto next = allocations_.begin(); next != allocations_.end();) {
+      const PlainAllocation& allocation = (next++)->second;
+      if (allocation.owner != owner) continue;
+      visit(allocation);
+      Free(allocation.range.base);
+    }
+  }
+  void SetSyncMemops(DeviceAddress base, bool value);
+
+  // Peer access that the context `owner` of `device` gets to memory of `peer`, or loses. False: it
+  // was so before.
+  bool AddPeerAccess(uint64_t owner, DeviceOrdinal device, DeviceOrdinal peer) {
+    return peer_access_.insert({owner, device.value(), peer.value()}).second;
+  }
+  bool RemovePeerAccess(uint64_t owner, DeviceOrdinal device, DeviceOrdinal peer) {
+    ++generation_;
+    return peer_access_.erase({owner, device.value(), peer.value()}) != 0;
+  }
+  void RemovePeerAccessOf(uint64_t owner) {
+    ++generation_;
+    const auto first = peer_access_.lower_bound({owner, 0, 0});
+    auto end = first;
+    while (end != peer_access_.end() && std::get<0>(*end) == owner) ++end;
+    peer_access_.erase(first, end);
+  }
+  // Whether work of `device` may use that memory under its address. Copies always may.
+  bool CanReach(DeviceOrdinal device, const PlainAllocation& allocation) const {
+    if (!allocation.on_device() || device == allocation.device) return true;
+    for (const auto& [owner, from, to] : peer_access_) {
+      if (from == device.value() && to == allocation.device.value()) return true;
+    }
+    return false;
+  }
+
+  // The allocation that contains `address`, or null.
+  const PlainAllocation* Find(DeviceAddress address) const;
+  // The allocation that contains all of `range`, or null.
+  const PlainAllocation* FindAll(const AddressRange& range) const {
+    const PlainAllocation* const allocation = Find(range.base);
+    return allocation != nullptr && allocation->range.contains(range) ? allocation : nullptr;
+  }
+  // The first allocation that shares a byte with `range`, or null.
+  const PlainAllocation* FindAny(const AddressRange& range) const;
+  // Whether a part of `range` is for memory of devices, allocated or not.
+  bool OverlapsDevices(const AddressRange& range) const { return addresses_.overlaps(range); }
+
+  // From 1; another after each call that takes memory or access to it away.
+  uint64_t generation() const { return generation_; }
+
+  size_t size() const { return allocations_.size(); }
+  // Calls visit(allocation) for each, in order of addresses.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [base, allocation] : allocations_) visit(allocation);
+  }
+
+ private:
+  static constexpr uint64_t kBlock = uint64_t{2} << 20;
+  static constexpr uint64_t kStep = 512;
+  static constexpr uint64_t kSteps = kBlock / kStep;
+  static constexpr uint64_t kLargestShared = uint64_t{1} << 20;
+
+  struct Block {
+    AddressRange range;
+    uint64_t id = 0;
+    size_t place = 0;  // the number of its device, or the count of devices for the host
+    Backing backing;
+    char* memory = nullptr;  // where its bytes lie
+    uint32_t flags = 0;
+    // Of one that is shared:
+    std::bitset<kSteps> taken;
+    uint64_t no_more_than = 0;  // steps in a row that may be free
+  };
+  using Blocks = std::map<uint64_t, Block>;  // by base
+  using Allocations = std::map<uint64_t, PlainAllocation>;
+
+  static bool IsShared(Bytes size) { return size.value() <= kLargestShared; }
+  // The first of `steps` free steps in a row, now taken.
+  static std::optional<uint64_t> Take(Block& block, uint64_t steps);
+  size_t PlaceOf(const PlainAllocation& allocation) const {
+    return allocation.on_device() ? static_cast<size_t>(allocation.device.value()) : devices_;
+  }
+  std::optional<Location> LocationOf(size_t place) const;
+  absl::Status CheckRoom(Bytes size, size_t place);
+  // Room of `steps` in a block that others use too; null: there is none.
+  Block* FindRoom(uint64_t steps, const PlainAllocation& wanted, uint64_t* first);
+  absl::StatusOr<Block*> AddBlock(Bytes size, const PlainAllocation& wanted);
+  void RemoveBlock(Blocks::iterator block);
+  void Collect();
+
+  const AddressRange addresses_;  // of devices
+  const size_t devices_;
+  const std::optional<int> host_node_;
+  PhysicalMemory& physical_;
+  AddressSpace space_;                                    // of devices
+  std::set<std::tuple<uint64_t, int, int>> peer_access_;  // owner, device, peer
+  Allocations allocations_;                               // by base
+  Blocks blocks_;
+  std::vector<std::vector<Block*>> shared_;  // by place
+  std::multimap<uint64_t, Block> unfreed_;   // what the host would not take back
+  uint64_t last_block_id_ = 0;
+  uint64_t generation_ = 1;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_MEMORY_LINEAR_MEMORY_H_

@@ -1,0 +1,57 @@
+#include "sim/mmu/translation_cache.h"
+
+#include <algorithm>
+
+namespace twinmmu {
+
+const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint64_t size,
+                                                     Access access) {
+  if (!mmu_.window.range().contains(address)) return WalkPlain(address, size, access);
+  const uint64_t page = mmu_.PageOf(address);
+  const PageRun run = mmu_.table.Find(page);
+  if (!run.entry.mapped()) return WalkPlain(address, size, access);
+  const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
+  if (mapping.multicast) return nullptr;
+  Span& span = mapped_[page % kEntries];
+  span.base = mmu_.AddressOf(page);
+  span.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();
+  span.generation = mmu_.generation();
+  span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
+  span.access = run.entry.access(device_.value());
+  span.armed = mmu_.AllocationOf(mapping).pages->IsArmed();
+  span.address_id = mapping.number;
+  if (!Holds(span, address, size, access)) return nullptr;
+  if (used_ != nullptr) used_->Add(mapping.number);
+  return &span;
+}
+
+bool TranslationCache::FindMulticast(DeviceAddress address, uint64_t size, Access access,
+                                     Multicast* found) {
+  const PageEntry entry = mmu_.At(address);
+  if (!entry.mapped() || !mmu_.mappings[entry.index()].multicast) return false;
+  if (!Covers(entry.access(device_.value()), access)) return false;
+  found->replicas = mmu_.ReplicasAt(address, size);
+  if (found->replicas.empty()) {
+    found->missing = mmu_.WhyNoReplicas(address, size);
+    return false;
+  }
+  found->address_id = mmu_.mappings[entry.index()].number;
+  if (used_ != nullptr) used_->Add(found->address_id);
+  return true;
+}
+
+const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,
+                                                          Access access) {
+  const PlainAllocation* const allocation = mmu_.plain.Find(address);
+  if (allocation == nullptr || !mmu_.plain.CanReach(device_, *allocation)) return nullptr;
+  Span& span = plain_[(address.value() >> kPlainShift) % kEntries];
+  span.base = allocation->range.base;
+  span.size = allocation->range.size.value();
+  span.generation = mmu_.generation();
+  span.memory = allocation->memory;
+  span.access = Access::kReadWrite;
+  span.address_id = static_cast<uint32_t>(allocation->buffer_id);
+  return Holds(span, address, size, access) ? &span : nullptr;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,44 @@
+// UsedMappings: which mappings a kernel has used so far.
+
+#ifndef TWINMMU_SIM_MMU_USED_MAPPINGS_H_
+#define TWINMMU_SIM_MMU_USED_MAPPINGS_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace twinmmu {
+
+// By their numbers, which no two mappings of a machine share. Thread-safe; takes no other lock.
+class UsedMappings {
+ public:
+  // Cheap where it is known already. Where the host has no memory left it is forgotten.
+  void Add(uint32_t number) {
+    std::atomic<uint32_t>& latest = latest_[number % latest_.size()];
+    if (latest.load(std::memory_order_relaxed) == number) return;
+    const std::lock_guard lock(mutex_);
+    try {
+      numbers_.insert(number);
+      latest.store(number, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  bool Contains(uint32_t number) const {
+    const std::lock_guard lock(mutex_);
+    return numbers_.contains(number);
+  }
+
+ private:
+  std::array<std::atomic<uint32_t>, 256> latest_{};  // of those with the same remainder
+  mutable std::mutex mutex_;
+  absl::flat_hash_set<uint32_t> numbers_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_MMU_USED_MAPPINGS_H_

@@ -1,0 +1,30 @@
+// What a device can hold, by the attributes of its profile.
+
+#ifndef TWINMMU_SIM_PROFILE_DEVICE_LIMITS_H_
+#define TWINMMU_SIM_PROFILE_DEVICE_LIMITS_H_
+
+#include <cstdint>
+
+#include "api/allocation.h"
+#include "api/attributes.h"
+#include "sim/profile/profile.h"
+
+namespace twinmmu {
+
+// A limit that stands in an attribute.
+struct DeviceLimit {
+  int attribute;        // CUdevice_attribute
+  uint64_t by_default;  // of a device that does not tell
+};
+
+// `device` exists.
+inline uint64_t LimitOf(const Profile& profile, DeviceOrdinal device, const DeviceLimit& limit) {
+  const auto& attributes = profile.devices[static_cast<size_t>(device.value())].attributes;
+  const auto found = attributes.find(static_cast<DeviceAttribute>(limit.attribute));
+  const bool told = found != attributes.end() && found->second > 0;
+  return told ? static_cast<uint64_t>(found->second) : limit.by_default;
+}
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_PROFILE_DEVICE_LIMITS_H_

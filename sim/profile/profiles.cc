@@ -1,0 +1,176 @@
+// The machines that have a name.
+
+#include <iterator>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sim/profile/profile.h"
+
+namespace twinmmu {
+namespace {
+
+Profile Reference() { return Profile::ReferenceH200(2); }
+Profile OneDevice() { return Profile::ReferenceH200(1); }
+Profile EightDevices() { return Profile::ReferenceH200(8); }
+
+Profile NoPeers() {
+  Profile profile = Reference();
+  profile.peers = {{false, false}, {false, false}};
+  return profile;
+}
+
+// The documentation lets reserve host pages, and those are then the pages of the MMU.
+Profile Strict() {
+  Profile profile = Reference();
+  for (const QuirkInfo& quirk : AllQuirks()) profile.quirks.*quirk.field = false;
+  profile.reservation_granularity = KiB(4);
+  profile.window.size = TiB(2);
+  return profile;
+}
+
+// The host cannot be told to place a window so low: addresses are numbers.
+Profile SmallAddressSpace() {
+  Profile profile = Reference();
+  profile.address_bits = 39;
+  profile.window = WindowProfile{false, DeviceAddress(GiB(64).value()), GiB(256)};
+  for (DeviceProfile& device : profile.devices) {
+    device.memory = GiB(16);
+    device.memory_in_use = MiB(512);
+  }
+  return profile;
+}
+
+// All that 47 bits can name. The process itself lives among those addresses, so that they cannot be
+// claimed, and are numbers.
+Profile FullAddressSpace() {
+  Profile profile = Reference();
+  profile.window = WindowProfile{false, DeviceAddress(MiB(2).value()), TiB(128) - MiB(4)};
+  return profile;
+}
+
+Profile Granularities() {
+  Profile profile = Reference();
+  profile.minimum_granularity = KiB(64);
+  profile.recommended_granularity = MiB(2);
+  profile.reservation_granularity = KiB(16);
+  profile.window.size = TiB(8);
+  return profile;
+}
+
+// Everything that rests on virtual memory management is absent with it.
+Profile NoVmm() {
+  Profile profile = Reference();
+  for (DeviceProfile& device : profile.devices) {
+    for (const DeviceAttribute capability :
+         {DeviceAttribute::kVirtualMemoryManagementSupported,
+          DeviceAttribute::kHandleTypePosixFileDescriptorSupported,
+          DeviceAttribute::kGenericCompressionSupported,
+          DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported,
+          DeviceAttribute::kHandleTypeFabricSupported, DeviceAttribute::kMulticastSupported,
+          DeviceAttribute::kHostNumaVirtualMemoryManagementSupported,
+          DeviceAttribute::kHostVirtualMemoryManagementSupported}) {
+      device.attributes[capability] = 0;
+    }
+  }
+  return profile;
+}
+
+Profile FabricPermitted() {
+  Profile profile = Reference();
+  profile.fabric_permitted = true;
+  return profile;
+}
+
+Profile InFabricDomain() {
+  Profile profile = FabricPermitted();
+  profile.fabric_domain = "/dev/shm/twinmmu-fabric";
+  return profile;
+}
+
+Profile CompressionNotGranted() {
+  Profile profile = Reference();
+  profile.compression_granted = false;
+  return profile;
+}
+
+Profile HostMemoryNotPermitted() {
+  Profile profile = Reference();
+  profile.host_memory_permitted = false;
+  return profile;
+}
+
+// The attributes that the driver of a CUDA version knows: those up to a number, and some of the
+// next ones. Source: CUdevice_attribute in the cuda.h of each version.
+struct DriverLevel {
+  int version;
+  int last_attribute;
+  int also;  // 0: none
+};
+
+// The reference as an older driver sees it.
+Profile AtLevel(const DriverLevel& level) {
+  Profile profile = Reference();
+  profile.driver_version = level.version;
+  for (DeviceProfile& device : profile.devices) {
+    for (auto at = device.attributes.begin(); at != device.attributes.end();) {
+      const int attribute = static_cast<int>(at->first);
+      const bool known = attribute <= level.last_attribute || attribute == level.also;
+      at = known ? std::next(at) : device.attributes.erase(at);
+    }
+  }
+  return profile;
+}
+
+Profile Driver101() { return AtLevel({10010, 101, 0}); }
+Profile Driver102() { return AtLevel({10020, 105, 0}); }
+Profile Driver110() { return AtLevel({11000, 111, 0}); }
+Profile Driver120() { return AtLevel({12000, 127, 129}); }
+Profile Driver124() { return AtLevel({12040, 134, 0}); }
+
+}  // namespace
+
+absl::Span<const NamedProfile> NamedProfiles() {
+  static constexpr NamedProfile kProfiles[] = {
+      {"reference", "two H200 under driver 580.159, each a peer of the other", Reference},
+      {"strict", "the reference, but it keeps to the documentation", Strict},
+      {"small-address-space", "39 bits of device addresses, 16 GiB of memory", SmallAddressSpace},
+      {"full-address-space", "the reference with all addresses of 47 bits, as numbers",
+       FullAddressSpace},
+      {"granularities", "minimum 64 KiB, recommended 2 MiB, reservations of 16 KiB", Granularities},
+      {"no-vmm", "devices without virtual memory management", NoVmm},
+      {"fabric-not-permitted", "fabric handles advertised and not permitted: the reference",
+       Reference},
+      {"fabric-permitted", "the reference, where fabric handles can be made", FabricPermitted},
+      {"fabric-domain",
+       "the same, and between processes, where there is /dev/shm/twinmmu-fabric/channel0",
+       InFabricDomain},
+      {"compression-not-granted", "compression advertised, and never granted",
+       CompressionNotGranted},
+      {"host-memory-not-permitted",
+       "memory of the host advertised and not permitted, as in some containers",
+       HostMemoryNotPermitted},
+      {"one-device", "one device of the reference", OneDevice},
+      {"eight-devices", "eight devices, each a peer of every other", EightDevices},
+      {"no-peers", "two devices that cannot reach each other's memory", NoPeers},
+      {"driver-10.1", "the reference under the last driver without virtual memory management",
+       Driver101},
+      {"driver-10.2", "under the first driver with it", Driver102},
+      {"driver-11.0", "under the first one that retains a handle by its address", Driver110},
+      {"driver-12.0", "under a driver of CUDA 12.0", Driver120},
+      {"driver-12.4", "under the first one with fabric handles", Driver124},
+      {"driver-13.0", "under a driver of CUDA 13.0: the reference", Reference},
+  };
+  return kProfiles;
+}
+
+absl::StatusOr<Profile> Profile::Named(absl::string_view name) {
+  for (const NamedProfile& known : NamedProfiles()) {
+    if (name == known.name) return known.make();
+  }
+  const auto append_name = [](std::string* out, const NamedProfile& known) { *out += known.name; };
+  return absl::NotFoundError(absl::StrCat("there is no profile \"", name, "\"; there are ",
+                                          absl::StrJoin(NamedProfiles(), ", ", append_name)));
+}
+
+}  // namespace twinmmu

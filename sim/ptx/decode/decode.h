@@ -1,0 +1,165 @@
+// Decoder: a function of a module as steps.
+
+#ifndef TWINMMU_SIM_PTX_DECODE_DECODE_H_
+#define TWINMMU_SIM_PTX_DECODE_DECODE_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "sim/coherence/model/litmus_program.h"
+#include "sim/ptx/operations/operation.h"
+#include "sim/ptx/program/code.h"
+#include "sim/ptx/text/module.h"
+
+namespace twinmmu::ptx {
+
+// Where the decoder finds the variables of a module. By index of Module::variables, and of
+// Function::variables for each function.
+struct Placement {
+  struct Place {
+    uint64_t offset = 0;  // into the image, the local memory, the parameters of a frame
+    int shared = -1;      // of Code::shared
+  };
+  std::vector<Place> of_module;
+  std::vector<std::vector<Place>> of_functions;
+};
+
+// The bytes of a value in a slot; 0 of a predicate.
+int WidthOf(Type type);
+
+// For one function. A method that finds something wrong notes it, the first time, and goes on with
+// whatever does no harm.
+class Decoder {
+ public:
+  // The parameters and variables of the function are placed already.
+  Decoder(const Module& module, int function, const Placement& placement, FunctionCode* code);
+
+  // Unimplemented, InvalidArgument: as MakeProgram.
+  absl::Status Decode();
+
+ private:
+  using Method = void (Decoder::*)();
+  static Method FindMethod(absl::string_view opcode);
+
+  // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_flow.cc,
+  // decode_lanes.cc ---
+  void DecodeOne();
+  void Computation();
+  void Mov();
+  void Cvta();
+  void IsSpace();
+  void Load();
+  void Store();
+  void Atom();
+  void Red();
+  void Atomic(bool gives_old);
+  void Multimem();
+  void Fence();
+  void GridControl();
+  void Ignored();
+  void Discard();
+  void Bra();
+  void BranchIndexed();
+  void Call();
+  void Ret();
+  void Exit();
+  void Trap();
+  void Sleep();
+  void Bar();
+  void BarArrive();
+  void BarReduce();
+  void WarpBarrier();
+  void Shuffle();
+  void Vote();
+  void Match();
+  void Redux();
+  void ActiveMask();
+  void Elect();
+
+  // --- Modifiers. Those of an instruction that nobody took are not covered. ---
+  bool Take(absl::string_view modifier);
+  // The first of `names` that is there, or -1.
+  int TakeOneOf(std::initializer_list<absl::string_view> names);
+  Type TakeType();
+  Space TakeSpace();
+  void TakeCacheHints();
+  coherence::Scope TakeScope(coherence::Scope unsaid);
+  void TakeOrder(Order unsaid, coherence::Scope unsaid_scope, MemoryAccess* access);
+  // No modifier, but `count` of the type that was taken.
+  void TakeSize(Type type, int count, MemoryAccess* access);
+  // Of multimem, whose type was taken.
+  void TakeMulticastOrder(bool loads, bool changes, MemoryAccess* access);
+  int TakeMulticastCount(Type type);
+  // The elements of multimem in slots one behind the other; the first. Those that are read are
+  // copied there.
+  uint32_t MulticastSlots(const Operand& elements, Type type, int count, bool read);
+  void CopyFromMulticastSlots(uint32_t first, const Operand& elements, Type type);
+
+  // --- Operands ---
+  const Operand& At(size_t index);
+  void ExpectOperands(size_t least, size_t most);
+  // The slot of a value of `type` that is read.
+  uint32_t Source(const Operand& operand, Type type);
+  // The slot of a value that is written; of _, one that nobody reads.
+  uint32_t Destination(const Operand& operand, Type type);
+  // A register as it is; its width comes out.
+  uint32_t RegisterSlot(int index);
+  Type TypeOfRegister(int index);
+  uint32_t Constant(const Operand& operand, Type type);
+  uint32_t Fixed(FixedSlot::Base base, int index, uint64_t bits, int width);
+  uint32_t SpecialSlot(const Operand& operand, int width);
+  // The address of what a name stands for, in its space.
+  uint32_t AddressOf(const Operand& operand, Space* space);
+  uint32_t NewSlot(int width);
+  uint32_t CarrySlot();
+  // Of [a]: the slot, and what goes into step->memory.
+  uint32_t Address(const Operand& operand, Space space, Step* step);
+  bool Fits(Type of_register, Type wanted);
+  uint32_t Inverted(uint32_t predicate);
+  std::vector<Passed> PassedOf(const Operand& list);
+  void CheckPassed(const std::vector<Passed>& passed, const std::vector<Variable>& declared);
+  uint32_t MaskAt(size_t index);
+  // d or d|p, as operands 0 and 1.
+  void PairAt(size_t index, Type first, Step* step);
+
+  // Adds a step, with the guard of the instruction.
+  Step& Emit(const Step& step);
+  Step& Emit(Perform perform);
+  Step& EmitCompute(Compute compute, const std::array<uint32_t, kMaxOperands>& operands);
+
+  template <typename... Words>
+  void FailUnimplemented(const Words&... words) {
+    Note(absl::StatusCode::kUnimplemented, absl::StrCat(words...));
+  }
+  template <typename... Words>
+  void FailInvalid(const Words&... words) {
+    Note(absl::StatusCode::kInvalidArgument, absl::StrCat(words...));
+  }
+  void Note(absl::StatusCode code, absl::string_view words);
+
+  const Module& module_;
+  const int index_;
+  const Function& function_;
+  const Placement& placement_;
+  FunctionCode& code_;
+  absl::Status status_;
+  const Instruction* instruction_ = nullptr;
+  int number_ = 0;                            // of the instruction
+  std::vector<absl::string_view> modifiers_;  // not taken yet
+  std::vector<uint32_t> register_slots_;
+  uint32_t carry_slot_ = kNoSlot;
+  std::vector<uint32_t> first_steps_;  // of each instruction
+  std::map<std::tuple<int, int, uint64_t, int>, uint32_t> fixed_slots_;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_DECODE_DECODE_H_

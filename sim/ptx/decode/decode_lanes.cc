@@ -1,0 +1,150 @@
+// Instructions by which lanes and warps do something together.
+
+#include "sim/ptx/decode/decode.h"
+#include "sim/ptx/run/steps.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+constexpr size_t kMask = 5;
+
+}  // namespace
+
+// bar.sync a{, b}; bar.arrive a, b; bar.red.popc.u32 d, a{, b}, {!}c; barrier alike; and
+// bar.warp.sync mask.
+void Decoder::Bar() {
+  if (Take("warp")) return WarpBarrier();
+  if (Take("cluster")) return FailUnimplemented("clusters are not supported");
+  Take("cta");
+  Take("aligned");
+  const int form = TakeOneOf({"sync", "arrive", "red"});
+  if (form < 0) return FailInvalid("sync, arrive or red is missing");
+  Step step;
+  step.perform = PerformBarrier;
+  step.operands.fill(kNoSlot);
+  size_t next = 0;
+  size_t end = instruction_->operands.size();
+  if (form == 2) {
+    const int kind = TakeOneOf({"popc", "and", "or"});
+    const Type type = TakeType();
+    if (kind < 0 || type != (kind == 0 ? Type::kU32 : Type::kPred)) {
+      return FailInvalid("popc.u32, and.pred or or.pred is missing");
+    }
+    ExpectOperands(3, 4);
+    if (!status_.ok()) return;
+    step.detail = static_cast<uint8_t>(kind + 1);
+    step.operands[2] = Destination(At(next++), kind == 0 ? Type::kB32 : Type::kPred);
+    step.operands[3] = Source(At(--end), Type::kPred);
+  } else {
+    ExpectOperands(form == 1 ? 2 : 1, 2);
+    if (form == 1) step.detail = kArrives;
+  }
+  step.operands[0] = Source(At(next++), Type::kB32);
+  if (next < end) step.operands[1] = Source(At(next), Type::kB32);
+  Emit(step);
+}
+
+void Decoder::WarpBarrier() {
+  if (!Take("sync")) return FailInvalid("sync is missing");
+  ExpectOperands(1, 1);
+  const uint32_t mask = Source(At(0), Type::kB32);
+  Emit(PerformWarpBarrier).operands[0] = mask;
+}
+
+// The mask that an instruction of .sync has as its last operand.
+uint32_t Decoder::MaskAt(size_t index) {
+  const bool sync = Take("sync");
+  if (!sync && index >= instruction_->operands.size()) return kNoSlot;
+  return Source(At(index), Type::kB32);
+}
+
+void Decoder::PairAt(size_t index, Type first, Step* step) {
+  const Operand& operand = At(index);
+  step->operands[1] = kNoSlot;
+  if (operand.kind != Operand::kPair) {
+    step->operands[0] = Destination(operand, first);
+    return;
+  }
+  step->operands[0] = Destination(operand.parts[0], first);
+  step->operands[1] = Destination(operand.parts[1], Type::kPred);
+}
+
+void Decoder::Shuffle() {
+  const int mode = TakeOneOf({"up", "down", "bfly", "idx"});
+  Take("b32");
+  ExpectOperands(4, 5);
+  if (mode < 0) return FailInvalid("up, down, bfly or idx is missing");
+  Step step;
+  step.perform = PerformShuffle;
+  step.detail = static_cast<uint8_t>(mode);
+  PairAt(0, Type::kB32, &step);
+  for (size_t i = 1; i < 4; ++i) step.operands[i + 1] = Source(At(i), Type::kB32);
+  step.operands[kMask] = MaskAt(4);
+  Emit(step);
+}
+
+void Decoder::Vote() {
+  const int mode = TakeOneOf({"all", "any", "uni", "ballot"});
+  if (TakeOneOf({"pred", "b32"}) < 0) FailInvalid("the type is missing");
+  ExpectOperands(2, 3);
+  if (mode < 0) return FailInvalid("all, any, uni or ballot is missing");
+  Step step;
+  step.perform = PerformVote;
+  step.detail = static_cast<uint8_t>(mode);
+  const bool ballot = mode == static_cast<int>(VoteMode::kBallot);
+  step.operands[0] = Destination(At(0), ballot ? Type::kB32 : Type::kPred);
+  step.operands[2] = Source(At(1), Type::kPred);
+  step.operands[kMask] = MaskAt(2);
+  Emit(step);
+}
+
+void Decoder::Match() {
+  const int mode = TakeOneOf({"any", "all"});
+  const Type type = TakeType();
+  ExpectOperands(3, 3);
+  if (mode < 0) return FailInvalid("any or all is missing");
+  Step step;
+  step.perform = FindMatch(mode == 1, WidthOf(type));
+  PairAt(0, Type::kB32, &step);
+  step.operands[2] = Source(At(1), type);
+  step.operands[kMask] = MaskAt(2);
+  if (WidthOf(type) != 4 && WidthOf(type) != 8) return FailInvalid("the type is not .b32 or .b64");
+  Emit(step);
+}
+
+void Decoder::Redux() {
+  const Type type = TakeType();
+  ExpectOperands(3, 3);
+  absl::string_view name;
+  for (const char* known : {"add", "min", "max", "and", "or", "xor"}) {
+    if (name.empty() && Take(known)) name = known;
+  }
+  if (type != Type::kB32 && type != Type::kU32 && type != Type::kS32) {
+    return FailUnimplemented(".", NameOf(type), " is not supported");
+  }
+  Step step;
+  step.perform = FindReduction(name, type);
+  if (step.perform == nullptr) return FailInvalid("the operation is missing");
+  step.operands[0] = Destination(At(0), Type::kB32);
+  step.operands[2] = Source(At(1), Type::kB32);
+  step.operands[kMask] = MaskAt(2);
+  Emit(step);
+}
+
+void Decoder::ActiveMask() {
+  Take("b32");
+  ExpectOperands(1, 1);
+  const uint32_t to = Destination(At(0), Type::kB32);
+  Emit(PerformActiveMask).operands[0] = to;
+}
+
+void Decoder::Elect() {
+  ExpectOperands(2, 2);
+  Step step;
+  step.perform = PerformElect;
+  PairAt(0, Type::kB32, &step);
+  step.operands[kMask] = MaskAt(1);
+  Emit(step);
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,300 @@
+// Instructions that access memory.
+
+#include "sim/ptx/decode/decode.h"
+#include "sim/ptx/run/moves.h"
+#include "sim/ptx/run/steps.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+using coherence::Scope;
+using coherence::Semantics;
+
+Semantics SemanticsOf(Order order) {
+  switch (order) {
+    case Order::kWeak:
+      return Semantics::kWeak;
+    case Order::kRelaxed:
+      return Semantics::kRelaxed;
+    case Order::kAcquire:
+      return Semantics::kAcquire;
+    case Order::kRelease:
+      return Semantics::kRelease;
+    case Order::kAcquireRelease:
+    case Order::kSequential:
+      break;
+  }
+  return Semantics::kAcquireRelease;
+}
+
+}  // namespace
+
+Space Decoder::TakeSpace() {
+  if (Take("global")) return Space::kGlobal;
+  if (TakeOneOf({"shared", "shared::cta", "shared::cluster"}) >= 0) return Space::kShared;
+  if (Take("local")) return Space::kLocal;
+  if (Take("const")) return Space::kConst;
+  if (TakeOneOf({"param", "param::entry", "param::func"}) >= 0) return Space::kParam;
+  return Space::kGeneric;
+}
+
+// What says how caches are used, and changes no result.
+void Decoder::TakeCacheHints() {
+  while (TakeOneOf({"ca",
+                    "cg",
+                    "cs",
+                    "lu",
+                    "cv",
+                    "wb",
+                    "wt",
+                    "nc",
+                    "L1::evict_normal",
+                    "L1::evict_unchanged",
+                    "L1::evict_first",
+                    "L1::evict_last",
+                    "L1::no_allocate",
+                    "L2::evict_normal",
+                    "L2::evict_first",
+                    "L2::evict_last",
+                    "L2::cache_hint",
+                    "L2::64B",
+                    "L2::128B",
+                    "L2::256B",
+                    "unified"}) >= 0) {
+  }
+}
+
+Scope Decoder::TakeScope(Scope unsaid) {
+  constexpr Scope kScopes[] = {Scope::kCta, Scope::kCluster, Scope::kGpu, Scope::kGpu, Scope::kSys};
+  const int scope = TakeOneOf({"cta", "cluster", "gpu", "gl", "sys"});
+  return scope < 0 ? unsaid : kScopes[scope];
+}
+
+void Decoder::TakeOrder(Order unsaid, Scope unsaid_scope, MemoryAccess* access) {
+  // Accesses to these are like relaxed ones of the whole system.
+  const bool volatile_access = Take("volatile");
+  const bool device_access = Take("mmio");
+  const Scope scope = TakeScope(unsaid_scope);
+  Order order = unsaid;
+  if (volatile_access || device_access) order = Order::kRelaxed;
+  if (Take("weak")) order = Order::kWeak;
+  if (Take("relaxed")) order = Order::kRelaxed;
+  if (Take("acquire")) order = Order::kAcquire;
+  if (Take("release")) order = Order::kRelease;
+  if (Take("acq_rel")) order = Order::kAcquireRelease;
+  if (Take("sc")) order = Order::kSequential;
+  access->order = order;
+  access->strength.semantics = SemanticsOf(order);
+  access->strength.scope = volatile_access || device_access ? Scope::kSys : scope;
+}
+
+uint32_t Decoder::Address(const Operand& operand, Space space, Step* step) {
+  step->memory.space = space;
+  if (operand.kind != Operand::kAddress || operand.parts.size() != 1) {
+    FailInvalid("an address [a] is missing");
+    return 0;
+  }
+  const Operand& base = operand.parts[0];
+  step->memory.offset = operand.bits;
+  if (base.kind == Operand::kRegister) {
+    const int width = WidthOf(TypeOfRegister(base.index));
+    if (width != 4 && width != 8) FailInvalid("'", base.name, "' is no address");
+    step->memory.wide = width == 8;
+    return RegisterSlot(base.index);
+  }
+  if (base.kind == Operand::kInteger) {
+    return Fixed(FixedSlot::kZero, 0, base.bits, 8);
+  }
+  Space of_variable = Space::kGeneric;
+  const uint32_t slot = AddressOf(base, &of_variable);
+  if (space != Space::kGeneric && of_variable != space) {
+    FailInvalid("'", base.name, "' lies in another space");
+  }
+  step->memory.space = of_variable;
+  return slot;
+}
+
+void Decoder::TakeSize(Type type, int count, MemoryAccess* access) {
+  access->bytes = static_cast<uint8_t>(BytesOf(type));
+  access->count = static_cast<uint8_t>(count);
+  if (access->size() > kMaxAccess) {
+    FailUnimplemented("vectors of more than ", kMaxAccess, " bytes are not supported");
+  }
+}
+
+void Decoder::Load() {
+  const Type type = TakeType();
+  Step step;
+  TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
+  // It asks for what is there now, but is a weak access all the same.
+  if (Take("cv") && step.memory.order == Order::kWeak) step.memory.order = Order::kRelaxed;
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
+  ExpectOperands(2, 3);
+  if (!status_.ok()) return;
+  const Operand& result = At(0);
+  const bool vector = result.kind == Operand::kVector;
+  if (vector != (count > 1) || (vector && static_cast<int>(result.parts.size()) != count)) {
+    return FailInvalid("the result is not a vector of ", count);
+  }
+  TakeSize(type, count, &step.memory);
+  step.operands[0] = Address(At(1), space, &step);
+  int width = WidthOf(type);
+  bool predicate = type == Type::kPred;
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? result.parts[static_cast<size_t>(i)] : result;
+    if (part.kind == Operand::kRegister) {
+      width = WidthOf(TypeOfRegister(part.index));
+      predicate |= width == 0;
+    }
+  }
+  step.perform = predicate ? nullptr : FindLoad(type, width);
+  if (step.perform == nullptr) return FailInvalid("the register is too narrow for .", NameOf(type));
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? result.parts[static_cast<size_t>(i)] : result;
+    uint32_t slot = 0;
+    if (part.kind == Operand::kRegister) {
+      slot = RegisterSlot(part.index);
+      if (WidthOf(TypeOfRegister(part.index)) != width) {
+        FailInvalid("the registers have different widths");
+      }
+    } else {
+      slot = Destination(part, width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64);
+    }
+    step.operands[1 + static_cast<size_t>(i)] = slot;
+  }
+  Emit(step);
+}
+
+void Decoder::Store() {
+  const Type type = TakeType();
+  Step step;
+  TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
+  ExpectOperands(2, 3);
+  if (!status_.ok()) return;
+  const Operand& value = At(1);
+  const bool vector = value.kind == Operand::kVector;
+  if (vector != (count > 1) || (vector && static_cast<int>(value.parts.size()) != count)) {
+    return FailInvalid("the value is not a vector of ", count);
+  }
+  TakeSize(type, count, &step.memory);
+  step.memory.access = Access::kReadWrite;
+  step.operands[0] = Address(At(0), space, &step);
+  int width = WidthOf(type);
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? value.parts[static_cast<size_t>(i)] : value;
+    if (part.kind == Operand::kRegister) width = WidthOf(TypeOfRegister(part.index));
+  }
+  step.perform = type == Type::kPred || width == 0 ? nullptr : FindStore(type, width);
+  if (step.perform == nullptr) return FailInvalid("the register is too narrow for .", NameOf(type));
+  const Type of_constant = WidthOf(type) == width ? type : width == 4 ? Type::kB32 : Type::kB64;
+  for (int i = 0; i < count; ++i) {
+    const Operand& part = vector ? value.parts[static_cast<size_t>(i)] : value;
+    if (part.kind == Operand::kRegister) {
+      if (WidthOf(TypeOfRegister(part.index)) != width) {
+        FailInvalid("the registers have different widths");
+      }
+      step.operands[1 + static_cast<size_t>(i)] = RegisterSlot(part.index);
+    } else {
+      step.operands[1 + static_cast<size_t>(i)] = Source(part, of_constant);
+    }
+  }
+  Emit(step);
+}
+
+void Decoder::Atom() { Atomic(/*gives_old=*/true); }
+void Decoder::Red() { Atomic(/*gives_old=*/false); }
+
+void Decoder::Atomic(bool gives_old) {
+  const Type type = TakeType();
+  Step step;
+  TakeOrder(Order::kRelaxed, Scope::kGpu, &step.memory);
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  Take("noftz");
+  constexpr const char* kNames[] = {"add", "min", "max", "inc",  "dec",
+                                    "and", "or",  "xor", "exch", "cas"};
+  absl::string_view name;
+  for (const char* known : kNames) {
+    if (name.empty() && Take(known)) name = known;
+  }
+  const bool two = name == "cas";
+  const size_t first = gives_old ? 1 : 0;
+  ExpectOperands(first + (two ? 3 : 2), first + (two ? 4 : 3));
+  if (!status_.ok()) return;
+  step.perform = FindAtomic(name, type);
+  if (step.perform == nullptr) {
+    return FailInvalid("there is no atomic '", name, "' of .", NameOf(type));
+  }
+  step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
+  step.memory.access = Access::kReadWrite;
+  // Registers of any type of that size will do.
+  const Type bits = WidthOf(type) == 2 ? Type::kB16 : WidthOf(type) == 4 ? Type::kB32 : Type::kB64;
+  step.operands[0] = gives_old ? Destination(At(0), bits) : NewSlot(WidthOf(type));
+  step.operands[1] = Address(At(first), space, &step);
+  const auto value = [&](const Operand& operand) {
+    return Source(operand, operand.kind == Operand::kRegister ? bits : type);
+  };
+  step.operands[2] = value(At(first + 1));
+  step.operands[3] = two ? value(At(first + 2)) : step.operands[2];
+  Emit(step);
+}
+
+void Decoder::Fence() {
+  ExpectOperands(0, 0);
+  Step step;
+  step.perform = PerformFence;
+  FenceKind kind = FenceKind::kMemory;
+  const bool proxy = Take("proxy");
+  const int which = TakeOneOf({"alias", "async", "async.global", "async.shared::cta", "generic"});
+  if (proxy) kind = which == 0 ? FenceKind::kAlias : FenceKind::kOtherProxy;
+  constexpr Order kOrders[] = {Order::kSequential, Order::kAcquireRelease, Order::kAcquire,
+                               Order::kRelease};
+  const int said = TakeOneOf({"sc", "acq_rel", "acquire", "release"});
+  // membar is fence.sc.
+  const int unsaid = instruction_->opcode == "membar" ? 0 : 1;
+  step.memory.order = kOrders[said < 0 ? unsaid : said];
+  const bool whole_system = kind == FenceKind::kAlias && Take("sys");
+  step.memory.strength = {SemanticsOf(step.memory.order), TakeScope(Scope::kSys)};
+  TakeOneOf({"global", "shared::cta", "shared::cluster"});
+  if (kind == FenceKind::kAlias && (module_.version < 75 || module_.target < 70)) {
+    return FailInvalid("it is there from PTX 7.5 and sm_70 on");
+  }
+  if (kind == FenceKind::kAlias && (said >= 0 || whole_system)) {
+    const bool acquires = step.memory.order == Order::kAcquire;
+    if ((!acquires && step.memory.order != Order::kRelease) || said < 0 || !whole_system) {
+      return FailInvalid("the forms are fence.proxy.alias and .acquire.sys and .release.sys of it");
+    }
+    if (module_.version < 94 || module_.target < 90) {
+      return FailInvalid("this half of it is there from PTX 9.4 and sm_90 on");
+    }
+    kind = acquires ? FenceKind::kAliasAcquire : FenceKind::kAliasRelease;
+  }
+  step.detail = static_cast<uint8_t>(kind);
+  Emit(step);
+}
+
+// What may be done without: nothing is seen of it.
+void Decoder::Ignored() {
+  modifiers_.clear();
+  Emit(PerformNothing);
+}
+
+// Its 128 bytes must be there to be written.
+void Decoder::Discard() {
+  const Space space = TakeSpace();
+  Take("L2");
+  ExpectOperands(2, 2);
+  Step step;
+  step.memory.bytes = 128;
+  step.memory.access = Access::kReadWrite;
+  step.perform = PerformCheck;
+  step.operands[0] = Address(At(0), space, &step);
+  Emit(step);
+}
+
+}  // namespace twinmmu::ptx

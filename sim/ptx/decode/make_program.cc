@@ -1,0 +1,275 @@
+#include "sim/ptx/decode/make_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/ptx/decode/decode.h"
+#include "sim/ptx/program/code.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// What hardware has room for, or this host.
+constexpr uint64_t kMaxImage = uint64_t{1} << 30;
+constexpr uint64_t kMaxStaticShared = 227 << 10;
+constexpr uint64_t kMaxKernelParameters = 32764;
+constexpr uint64_t kMaxLocal = 512 << 10;
+constexpr uint64_t kMaxPassed = 64 << 10;
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMaxRegisters = 255;
+
+uint64_t AlignmentOf(const Variable& variable) {
+  const uint64_t natural = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
+  return std::max<uint64_t>({variable.alignment, natural, 1});
+}
+
+// Variables one behind the other.
+class Layout {
+ public:
+  Layout(const char* what, uint64_t limit) : what_(what), limit_(limit) {}
+
+  absl::StatusOr<uint64_t> Add(const Variable& variable) {
+    const uint64_t element = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
+    const uint64_t alignment = AlignmentOf(variable);
+    const bool fits = alignment <= limit_ && element <= limit_ &&
+                      variable.count <= limit_ / std::max<uint64_t>(element, 1);
+    const uint64_t begin = fits ? RoundUp(Bytes(size_), Bytes(alignment)).value() : 0;
+    if (!fits || begin + element * variable.count > limit_) {
+      return absl::InvalidArgumentError(absl::StrCat("line ", variable.position.line, ": '",
+                                                     variable.name, "' does not fit into the ",
+                                                     limit_, " bytes of ", what_));
+    }
+    size_ = begin + element * variable.count;
+    return begin;
+  }
+  uint64_t size() const { return size_; }
+
+ private:
+  const char* const what_;
+  const uint64_t limit_;
+  uint64_t size_ = 0;
+};
+
+}  // namespace
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const Module& parsed) : program_(new Program), code_(new Code) {
+    code_->module = parsed;
+  }
+
+  absl::StatusOr<std::shared_ptr<const Program>> Build() {
+    code_->functions.resize(module().functions.size());
+    absl::Status status = PlaceVariables();
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < module().functions.size(); ++i) {
+      status = PlaceInFunction(i);
+      if (!status.ok()) return status;
+    }
+    for (size_t i = 0; i < module().functions.size(); ++i) {
+      FunctionCode& function = code_->functions[i];
+      if (!function.defined) continue;
+      status = Decoder(module(), static_cast<int>(i), placement_, &function).Decode();
+      if (!status.ok()) return status;
+    }
+    for (size_t i = 0; i < module().functions.size(); ++i) {
+      code_->functions[i].first_site = code_->sites;
+      code_->sites += static_cast<uint32_t>(module().functions[i].body.size()) + 1;
+    }
+    for (size_t i = 0; i < module().functions.size(); ++i) {
+      if (!module().functions[i].entry || !code_->functions[i].defined) continue;
+      status = AddKernel(static_cast<int>(i));
+      if (!status.ok()) return status;
+    }
+    program_->code_ = std::move(code_);
+    return std::shared_ptr<const Program>(std::move(program_));
+  }
+
+ private:
+  const Module& module() const { return code_->module; }
+
+  int AddShared(const Variable& variable) {
+    code_->shared.push_back(
+        {variable.count == 0 ? 0 : variable.size(), AlignmentOf(variable), variable.count == 0});
+    return static_cast<int>(code_->shared.size()) - 1;
+  }
+
+  absl::Status PlaceVariables() {
+    Layout image("the variables of a module", kMaxImage);
+    placement_.of_module.resize(module().variables.size());
+    code_->image_offsets.resize(module().variables.size());
+    for (size_t i = 0; i < module().variables.size(); ++i) {
+      const Variable& variable = module().variables[i];
+      Placement::Place& place = placement_.of_module[i];
+      if (variable.space == Space::kShared) {
+        const absl::Status known = Layout("shared memory", kMaxStaticShared).Add(variable).status();
+        if (!known.ok()) return known;
+        place.shared = AddShared(variable);
+        continue;
+      }
+      if (variable.external) continue;
+      const absl::StatusOr<uint64_t> offset = image.Add(variable);
+      if (!offset.ok()) return offset.status();
+      place.offset = *offset;
+      code_->image_offsets[i] = *offset;
+      program_->globals_.push_back({variable.name, *offset, variable.size()});
+      for (const Initializer& value : variable.initial) {
+        if (value.address_of.empty() || Knows(value.address_of)) continue;
+        return absl::InvalidArgumentError(absl::StrCat(
+            "line ", variable.position.line, ": '", variable.name, "' begins with the address of '",
+            value.address_of, "', which is not known"));
+      }
+    }
+    program_->image_bytes_ = image.size();
+    return absl::OkStatus();
+  }
+
+  bool Knows(const std::string& name) const {
+    const auto has_name = [&](const auto& named) { return named.name == name; };
+    return std::any_of(module().variables.begin(), module().variables.end(), has_name) ||
+           std::any_of(module().functions.begin(), module().functions.end(), has_name);
+  }
+
+  absl::Status PlaceInFunction(size_t index) {
+    const Function& function = module().functions[index];
+    FunctionCode& code = code_->functions[index];
+    code.name = function.name;
+    code.entry = function.entry;
+    code.defined = !function.external;
+    Layout passed("the parameters of a function",
+                  function.entry ? kMaxKernelParameters : kMaxPassed);
+    for (const Variable& parameter : function.parameters) {
+      const absl::StatusOr<uint64_t> at = passed.Add(parameter);
+      if (!at.ok()) return at.status();
+      code.parameters.push_back(
+          {static_cast<uint32_t>(*at), static_cast<uint32_t>(parameter.size()), 0});
+    }
+    code.parameter_bytes = static_cast<uint32_t>(passed.size());
+    for (const Variable& result : function.results) {
+      const absl::StatusOr<uint64_t> at = passed.Add(result);
+      if (!at.ok()) return at.status();
+      code.results.push_back({static_cast<uint32_t>(*at), static_cast<uint32_t>(result.size()), 0});
+    }
+    Layout local("local memory", kMaxLocal);
+    placement_.of_functions.emplace_back(function.variables.size());
+    for (size_t i = 0; i < function.variables.size(); ++i) {
+      const Variable& variable = function.variables[i];
+      Placement::Place& place = placement_.of_functions[index][i];
+      if (variable.space == Space::kShared) {
+        const absl::Status known = Layout("shared memory", kMaxStaticShared).Add(variable).status();
+        if (!known.ok()) return known;
+        place.shared = AddShared(variable);
+        continue;
+      }
+      if (variable.space != Space::kLocal && variable.space != Space::kParam) {
+        return absl::UnimplementedError(absl::StrCat("line ", variable.position.line, ": '",
+                                                     variable.name,
+                                                     "' is no variable of a function"));
+      }
+      const absl::StatusOr<uint64_t> at =
+          (variable.space == Space::kLocal ? local : passed).Add(variable);
+      if (!at.ok()) return at.status();
+      place.offset = *at;
+    }
+    // Frames lie one behind the other, and keep the alignment of what is in them.
+    code.local_bytes = static_cast<uint32_t>(RoundUp(Bytes(local.size()), Bytes(256)).value());
+    code.passed_bytes = static_cast<uint32_t>(RoundUp(Bytes(passed.size()), Bytes(64)).value());
+    return absl::OkStatus();
+  }
+
+  // The functions that a kernel may reach.
+  std::vector<int> Reachable(int kernel) const {
+    std::set<int> seen = {kernel};
+    std::vector<int> all = {kernel};
+    const auto add = [&](int function) {
+      if (seen.insert(function).second) all.push_back(function);
+    };
+    for (size_t i = 0; i < all.size(); ++i) {
+      const FunctionCode& function = code_->functions[static_cast<size_t>(all[i])];
+      for (const int callee : function.callees) add(callee);
+      if (!function.calls_by_address) continue;
+      for (size_t other = 0; other < code_->functions.size(); ++other) {
+        if (!code_->functions[other].entry) add(static_cast<int>(other));
+      }
+    }
+    return all;
+  }
+
+  absl::Status AddKernel(int index) {
+    const Function& function = module().functions[static_cast<size_t>(index)];
+    const FunctionCode& code = code_->functions[static_cast<size_t>(index)];
+    KernelCode kernel;
+    kernel.function = index;
+    kernel.shared.resize(code_->shared.size());
+    std::set<int> used;
+    for (const int reached : Reachable(index)) {
+      const std::vector<int>& shared = code_->functions[static_cast<size_t>(reached)].shared;
+      used.insert(shared.begin(), shared.end());
+    }
+    uint64_t size = 0;
+    uint64_t alignment = 16;
+    for (const int number : used) {
+      const SharedVariable& variable = code_->shared[static_cast<size_t>(number)];
+      if (variable.dynamic) {
+        alignment = std::max(alignment, variable.alignment);
+        continue;
+      }
+      size = RoundUp(Bytes(size), Bytes(variable.alignment)).value();
+      kernel.shared[static_cast<size_t>(number)] = static_cast<uint32_t>(size);
+      size += variable.size;
+    }
+    if (size > kMaxStaticShared) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", function.position.line, ": kernel '", function.name, "' has ", size,
+                       " bytes of shared variables, more than ", kMaxStaticShared));
+    }
+    kernel.static_shared = static_cast<uint32_t>(size);
+    kernel.dynamic_shared = static_cast<uint32_t>(RoundUp(Bytes(size), Bytes(alignment)).value());
+    for (const int number : used) {
+      if (!code_->shared[static_cast<size_t>(number)].dynamic) continue;
+      kernel.shared[static_cast<size_t>(number)] = kernel.dynamic_shared;
+    }
+    KernelInfo info;
+    info.name = function.name;
+    for (const Passed& parameter : code.parameters) {
+      info.parameters.push_back({parameter.at, parameter.size});
+    }
+    info.parameter_bytes = code.parameter_bytes;
+    info.shared_bytes = kernel.static_shared;
+    info.local_bytes = code.local_bytes;
+    info.registers = RegistersOf(function);
+    info.max_threads = MaxThreadsOf(function);
+    info.required_threads = function.required_threads;
+    code_->kernels.push_back(std::move(kernel));
+    program_->kernels_.push_back(std::move(info));
+    return absl::OkStatus();
+  }
+
+  static uint32_t RegistersOf(const Function& function) {
+    uint64_t words = 0;
+    for (const Register& each : function.registers) words += (BytesOf(each.type) + 3) / 4;
+    return static_cast<uint32_t>(std::min<uint64_t>(words, kMaxRegisters));
+  }
+
+  static uint32_t MaxThreadsOf(const Function& function) {
+    if (function.max_threads[0] == 0) return kMaxThreads;
+    uint64_t threads = 1;
+    for (const uint32_t dimension : function.max_threads) {
+      threads = std::min<uint64_t>(threads * std::max(dimension, 1u), kMaxThreads);
+    }
+    return static_cast<uint32_t>(threads);
+  }
+
+  std::shared_ptr<Program> program_;
+  std::unique_ptr<Code> code_;
+  Placement placement_;
+};
+
+absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(const Module& parsed) {
+  return ProgramBuilder(parsed).Build();
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,95 @@
+#include "sim/ptx/program/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "sim/ptx/program/code.h"
+
+namespace twinmmu::ptx {
+
+Program::Program() = default;
+Program::~Program() = default;
+
+CodePlace PlaceOf(const Code& code, size_t function, size_t instruction) {
+  CodePlace place;
+  const std::vector<Instruction>& body = code.module.functions[function].body;
+  if (instruction >= body.size()) return place;
+  const Instruction& found = body[instruction];
+  place.position = found.position;
+  place.source = found.source;
+  place.instruction = found.opcode;
+  for (const std::string& modifier : found.modifiers) {
+    absl::StrAppend(&place.instruction, ".", modifier);
+  }
+  const size_t file = static_cast<size_t>(std::max(found.source.file, 0));
+  if (file < code.module.files.size()) place.source_file = code.module.files[file];
+  return place;
+}
+
+std::string InWords(const std::string& kernel, const CodePlace& place) {
+  std::string words = absl::StrCat("kernel ", kernel);
+  if (place.position.line == 0) return words;
+  absl::StrAppend(&words, ", PTX line ", place.position.line);
+  if (place.source.line != 0 && !place.source_file.empty()) {
+    absl::StrAppend(&words, " (", place.source_file, ":", place.source.line, ")");
+  }
+  absl::StrAppend(&words, ", ", place.instruction);
+  return words;
+}
+
+std::string Program::SiteInWords(uint32_t part, uint32_t index) const {
+  const std::vector<FunctionCode>& functions = code_->functions;
+  const auto behind = std::upper_bound(
+      functions.begin(), functions.end(), index,
+      [](uint32_t site, const FunctionCode& function) { return site < function.first_site; });
+  if (part >= kernels_.size() || behind == functions.begin()) return "no kernel";
+  const size_t function = static_cast<size_t>(behind - functions.begin()) - 1;
+  return InWords(kernels_[part].name,
+                 PlaceOf(*code_, function, index - functions[function].first_site));
+}
+
+const KernelInfo* Program::FindKernel(absl::string_view name) const {
+  for (const KernelInfo& kernel : kernels_) {
+    if (kernel.name == name) return &kernel;
+  }
+  return nullptr;
+}
+
+const GlobalInfo* Program::FindGlobal(absl::string_view name) const {
+  for (const GlobalInfo& global : globals_) {
+    if (global.name == name) return &global;
+  }
+  return nullptr;
+}
+
+std::vector<char> Program::ImageAt(DeviceAddress base) const {
+  std::vector<char> image(image_bytes_);
+  const Module& module = code_->module;
+  const auto address_of = [&](const std::string& name) {
+    for (size_t i = 0; i < module.variables.size(); ++i) {
+      if (module.variables[i].name == name) return base.value() + code_->image_offsets[i];
+    }
+    for (size_t i = 0; i < module.functions.size(); ++i) {
+      if (module.functions[i].name == name) return AddressOfFunction(static_cast<int>(i));
+    }
+    return uint64_t{0};
+  };
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    const Variable& variable = module.variables[i];
+    if (variable.space == Space::kShared || variable.external) continue;
+    const uint64_t bytes = std::min<uint64_t>(BytesOf(variable.type), sizeof(uint64_t));
+    uint64_t at = code_->image_offsets[i];
+    const uint64_t end = at + variable.size();
+    for (const Initializer& value : variable.initial) {
+      if (at + bytes > end) break;
+      const uint64_t bits =
+          value.address_of.empty() ? value.bits : address_of(value.address_of) + value.bits;
+      std::memcpy(image.data() + at, &bits, bytes);
+      at += BytesOf(variable.type);
+    }
+  }
+  return image;
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,89 @@
+// Program: a module made ready to run.
+
+#ifndef TWINMMU_SIM_PTX_PROGRAM_PROGRAM_H_
+#define TWINMMU_SIM_PTX_PROGRAM_PROGRAM_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "api/address.h"
+#include "sim/coherence/monitor/site_table.h"
+#include "sim/ptx/text/module.h"
+
+namespace twinmmu::ptx {
+
+struct Code;  // sim/ptx/program/code.h: the intermediate form
+
+// What a launch has to know of a kernel.
+struct KernelInfo {
+  struct Parameter {
+    uint64_t offset = 0;  // into the parameters of a launch
+    uint64_t size = 0;
+  };
+  std::string name;
+  std::vector<Parameter> parameters;
+  uint64_t parameter_bytes = 0;
+  uint64_t shared_bytes = 0;  // static
+  uint64_t local_bytes = 0;   // of one thread
+  uint32_t registers = 0;     // of one thread, as declared (32-bit registers)
+  uint32_t max_threads = 1024;
+  std::array<uint32_t, 3> required_threads = {0, 0, 0};
+};
+
+// A variable of the module that lies in memory.
+struct GlobalInfo {
+  std::string name;
+  uint64_t offset = 0;  // into the image
+  uint64_t size = 0;
+};
+
+// An instruction, for messages.
+struct CodePlace {
+  Position position;  // in the PTX
+  SourceLine source;
+  std::string source_file;  // if known
+  std::string instruction;  // its opcode and modifiers, as written
+};
+
+// Made by sim/ptx/decode; immutable from then on, shared by all launches.
+class Program : public SiteSource {
+ public:
+  ~Program() override;
+
+  // `part`: a kernel, by its index; `index`: an instruction, as Code counts them.
+  std::string SiteInWords(uint32_t part, uint32_t index) const override;
+
+  // The kernel of that name, or null.
+  const KernelInfo* FindKernel(absl::string_view name) const;
+  const GlobalInfo* FindGlobal(absl::string_view name) const;
+  const std::vector<KernelInfo>& kernels() const { return kernels_; }
+  const std::vector<GlobalInfo>& globals() const { return globals_; }
+
+  // The memory of all variables of .global and .const: how much it is, and what it holds at first
+  // if it lies at `base`, which is a multiple of 256.
+  uint64_t image_bytes() const { return image_bytes_; }
+  std::vector<char> ImageAt(DeviceAddress base) const;
+
+  const Code& code() const { return *code_; }
+
+ private:
+  friend class ProgramBuilder;
+  Program();
+
+  std::vector<KernelInfo> kernels_;
+  std::vector<GlobalInfo> globals_;
+  uint64_t image_bytes_ = 0;
+  std::unique_ptr<const Code> code_;
+};
+
+// "kernel copy, PTX line 12 (copy.cu:7), ld.global.u32", as far as it is known.
+std::string InWords(const std::string& kernel, const CodePlace& place);
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_PROGRAM_PROGRAM_H_

@@ -1,0 +1,180 @@
+#include "sim/ptx/run/block.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// Steps of a warp before the next one has its turn.
+constexpr uint64_t kTurn = 512;
+
+}  // namespace
+
+Block::Block(const GridContext& grid) : grid_(grid), shared_(grid.shared_bytes()) {
+  const uint32_t warps = (grid.threads() + kLanes - 1) / kLanes;
+  states_.resize(warps);
+  for (uint32_t i = 0; i < warps; ++i) {
+    warps_.push_back(std::make_unique<Warp>(this, static_cast<int>(i)));
+  }
+}
+
+void Block::Start(uint64_t index) {
+  const Dim3& size = grid_.launch->config.grid;
+  flat_index_ = index;
+  index_.x = static_cast<uint32_t>(index % size.x);
+  index_.y = static_cast<uint32_t>(index / size.x % size.y);
+  index_.z = static_cast<uint32_t>(index / size.x / size.y);
+  next_ = 0;
+  live_threads_ = grid_.threads();
+  lets_next_start_ = false;
+  std::fill(shared_.begin(), shared_.end(), 0);
+  barriers_.fill(Barrier());
+  fault_ = GridFault();
+  for (const std::unique_ptr<Warp>& warp : warps_) warp->Start();
+  std::fill(states_.begin(), states_.end(), Warp::State::kRunnable);
+}
+
+BlockThreads& Block::threads() {
+  if (threads_ != nullptr) return *threads_;
+  const Launch& launch = *grid_.launch;
+  const auto kernel = static_cast<uint32_t>(launch.kernel - launch.program->kernels().data());
+  const coherence::Site sites = grid_.machine.sites->Add(
+      launch.program, kernel, grid_.code->sites, absl::StrCat("kernel ", launch.kernel->name));
+  threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
+                                            static_cast<int>(sm()), grid_.before, sites);
+  return *threads_;
+}
+
+void Block::EndThreads(coherence::Past* past) {
+  if (threads_ == nullptr) return;
+  threads_->End(past);
+  threads_.reset();
+}
+
+Dim3 Block::ThreadAt(int warp, int lane) const {
+  const Dim3& size = grid_.launch->config.block;
+  const uint32_t thread = static_cast<uint32_t>(warp * kLanes + lane);
+  return Dim3{thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+}
+
+Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
+  cache_ = cache;
+  polls_ = 0;
+  changes_ = 0;
+  instructions_ = 0;
+  for (size_t idle = 0; steps != 0 && idle < warps_.size();) {
+    const size_t i = next_;
+    next_ = (next_ + 1) % warps_.size();
+    if (states_[i] != Warp::State::kRunnable) {
+      ++idle;
+      continue;
+    }
+    idle = 0;
+    Warp& warp = *warps_[i];
+    polls_ -= warp.polls;
+    changes_ -= warp.changes;
+    instructions_ -= warp.instructions;
+    const uint64_t turn = std::min(steps, kTurn);
+    uint64_t left = turn;
+    states_[i] = warp.Run(&left);
+    steps -= turn - left;
+    polls_ += warp.polls;
+    changes_ += warp.changes;
+    instructions_ += warp.instructions;
+    if (std::exchange(stops_, false)) steps = 0;
+    if (states_[i] == Warp::State::kFaulted) return State::kFaulted;
+  }
+  if (live_threads_ == 0) return State::kDone;
+  const bool stuck = std::none_of(states_.begin(), states_.end(), [](Warp::State state) {
+    return state == Warp::State::kRunnable;
+  });
+  if (!stuck) return State::kRunning;
+  NoteDeadlock();
+  return State::kFaulted;
+}
+
+// Of the first warp that waits.
+void Block::NoteDeadlock() {
+  const auto found = std::find(states_.begin(), states_.end(), Warp::State::kBlocked);
+  Warp& warp = *warps_[static_cast<size_t>(found - states_.begin())];
+  const Group& group = warp.running();
+  std::string words;
+  if (group.wait == Group::kBarrier) {
+    const Barrier& barrier = barriers_[group.barrier];
+    const uint32_t expected = barrier.expected != 0 ? barrier.expected : live_threads_;
+    words = absl::StrCat("barrier ", static_cast<int>(group.barrier), " has ", ArrivedAt(barrier),
+                         " of ", expected, " threads, and no other thread can go on");
+  } else {
+    words = absl::StrCat("it waits for lanes of its warp, mask 0x",
+                         absl::Hex(group.mask, absl::kZeroPad8), ", which wait elsewhere");
+  }
+  warp.Fault(GridFault::kDeadlock, group.lanes, words);
+}
+
+// --- The grids ahead and behind ------------------------------------------------------------------
+
+bool Block::LetNextStart() {
+  if (std::exchange(lets_next_start_, true)) return false;
+  stops_ = --*grid_.holding == 0;
+  return stops_;
+}
+
+void Block::PassGridWait(int warp, Lanes lanes) {
+  if (aliases().active() && !grid_.ahead.empty()) threads().Boundary(warp, lanes, grid_.ahead);
+}
+
+// --- Barriers ------------------------------------------------------------------------------------
+
+bool Block::Arrive(Warp& warp, const Arrival& arrival) {
+  Barrier& barrier = barriers_[static_cast<size_t>(arrival.barrier)];
+  if (barrier.warps == 0) barrier.expected = arrival.threads;
+  if (barrier.expected != arrival.threads || arrival.threads % kLanes != 0) return false;
+  barrier.lanes[static_cast<size_t>(warp.number())] |= arrival.lanes;
+  barrier.warps |= uint32_t{1} << warp.number();
+  barrier.votes.count += static_cast<uint32_t>(__builtin_popcount(arrival.votes));
+  barrier.votes.all &= arrival.votes == arrival.lanes;
+  if (aliases().active()) threads().Arrive(arrival.barrier, warp.number(), arrival.lanes);
+  PassIfComplete(arrival.barrier);
+  return true;
+}
+
+uint32_t Block::ArrivedAt(const Barrier& barrier) const {
+  uint32_t arrived = 0;
+  for (uint32_t warps = barrier.warps; warps != 0; warps &= warps - 1) {
+    const size_t i = static_cast<size_t>(__builtin_ctz(warps));
+    const Lanes live = warps_[i]->live();
+    // One that is for a number of threads counts warps as a whole: lanes that ended, or never
+    // were, come with the others.
+    const Lanes lanes = barrier.expected == 0 ? barrier.lanes[i] & live : barrier.lanes[i] | ~live;
+    arrived += static_cast<uint32_t>(__builtin_popcount(lanes));
+  }
+  return arrived;
+}
+
+void Block::PassIfComplete(int number) {
+  Barrier& barrier = barriers_[static_cast<size_t>(number)];
+  const uint32_t expected = barrier.expected != 0 ? barrier.expected : live_threads_;
+  if (barrier.warps == 0 || ArrivedAt(barrier) < expected) return;
+  ++changes_;
+  for (uint32_t warps = barrier.warps; warps != 0; warps &= warps - 1) {
+    const size_t i = static_cast<size_t>(__builtin_ctz(warps));
+    warps_[i]->PassBarrier(number);
+    if (states_[i] == Warp::State::kBlocked) states_[i] = Warp::State::kRunnable;
+  }
+  barrier = Barrier();
+  if (threads_ != nullptr) threads_->Close(number);
+}
+
+void Block::Leave(int barrier, int warp, Lanes lanes) {
+  if (threads_ != nullptr) threads_->Leave(barrier, warp, lanes);
+}
+
+void Block::Ended(Lanes lanes) {
+  live_threads_ -= static_cast<uint32_t>(__builtin_popcount(lanes));
+  for (int i = 0; i < kBarriers; ++i) PassIfComplete(i);
+}
+
+}  // namespace twinmmu::ptx

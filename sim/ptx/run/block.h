@@ -1,0 +1,143 @@
+// Block: the warps of a block that is resident, and what they share.
+
+#ifndef TWINMMU_SIM_PTX_RUN_BLOCK_H_
+#define TWINMMU_SIM_PTX_RUN_BLOCK_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/mmu/mmu.h"
+#include "sim/mmu/translation_cache.h"
+#include "sim/ptx/program/code.h"
+#include "sim/ptx/run/block_threads.h"
+#include "sim/ptx/run/grid.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+
+inline constexpr int kMaxWarps = 32;
+
+// What all blocks of a grid see of it.
+struct GridContext {
+  GridMachine machine;
+  const Launch* launch = nullptr;
+  const Code* code = nullptr;
+  const KernelCode* kernel = nullptr;
+  uint64_t number = 0;  // of the grid
+  uint32_t sms = 0;
+  coherence::Past before;                    // what was complete before the grid started
+  std::atomic<uint64_t>* holding = nullptr;  // blocks that do not let the next grid start
+  bool holds_waits = false;                  // the grid ahead goes on: griddepcontrol.wait waits
+  coherence::Past ahead;                     // what that has waited for, once it has
+
+  uint32_t threads() const {
+    const Dim3& block = launch->config.block;
+    return block.x * block.y * block.z;
+  }
+  const FunctionCode& function() const { return code->functions[kernel->function]; }
+  uint32_t shared_bytes() const {
+    return kernel->dynamic_shared + launch->config.dynamic_shared_bytes;
+  }
+};
+
+// How a thread takes part in a barrier of its block.
+struct Arrival {
+  int barrier = 0;
+  uint32_t threads = 0;  // that it is for; 0: all that live
+  bool waits = true;
+  Lanes lanes = 0;
+  Lanes votes = 0;  // of bar.red: the lanes whose predicate holds
+};
+
+// For one thread at a time.
+class Block {
+ public:
+  enum class State { kRunning, kDone, kFaulted };
+
+  // `grid` must outlive this object. May throw std::bad_alloc.
+  explicit Block(const GridContext& grid);
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // Begins block `index` of the grid, in order of x, y, z.
+  void Start(uint64_t index);
+  // Runs about `steps` instructions of warps. mmu.mutex is held, shared.
+  State Run(TranslationCache* cache, uint64_t steps);
+
+  const GridFault& fault() const { return fault_; }
+  // Of the threads that it had for the monitor of aliases: they end, and what they did goes into
+  // `past`.
+  void EndThreads(coherence::Past* past);
+  // Of the last Run: reads of what others may write, writes of memory, instructions of threads.
+  uint64_t polls() const { return polls_; }
+  uint64_t changes() const { return changes_; }
+  uint64_t instructions() const { return instructions_; }
+
+  // --- For warps ---
+  const GridContext& grid() const { return grid_; }
+  TranslationCache& cache() { return *cache_; }
+  const Dim3& index() const { return index_; }
+  uint64_t flat_index() const { return flat_index_; }
+  std::vector<char>& shared() { return shared_; }
+  GridFault& fault() { return fault_; }
+  Dim3 ThreadAt(int warp, int lane) const;
+  uint32_t sm() const { return static_cast<uint32_t>(flat_index_ % grid_.sms); }
+  coherence::AliasMonitor& aliases() { return *grid_.machine.aliases; }
+  // What the monitor knows them as, from the first call on; without a lock of the monitor.
+  BlockThreads& threads();
+
+  // Threads of `warp` come to a barrier. False: more wait or come than it is for.
+  bool Arrive(Warp& warp, const Arrival& arrival);
+  // Lanes of `warp` ended: barriers no longer wait for them.
+  void Ended(Lanes lanes);
+  // Of a barrier that all have reached, for bar.red.
+  struct Votes {
+    uint32_t count = 0;
+    bool all = true;
+  };
+  const Votes& votes(int barrier) const { return barriers_[barrier].votes; }
+  // The next grid may start, as far as this block is concerned. True: this was the last one.
+  bool LetNextStart();
+  // Lanes of `warp` are past griddepcontrol.wait.
+  void PassGridWait(int warp, Lanes lanes);
+  // Lanes that waited for it go on.
+  void Leave(int barrier, int warp, Lanes lanes);
+
+ private:
+  struct Barrier {
+    uint32_t expected = 0;                    // threads; 0: all that live
+    uint32_t warps = 0;                       // bit i: a thread of warp i has arrived
+    std::array<Lanes, kMaxWarps> lanes = {};  // of each warp, that have arrived
+    Votes votes;
+  };
+
+  // How many threads of those that a barrier is for have come.
+  uint32_t ArrivedAt(const Barrier& barrier) const;
+  void PassIfComplete(int barrier);
+  void NoteDeadlock();
+
+  const GridContext& grid_;
+  TranslationCache* cache_ = nullptr;
+  Dim3 index_;
+  uint64_t flat_index_ = 0;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<Warp::State> states_;
+  size_t next_ = 0;  // warp
+  uint32_t live_threads_ = 0;
+  bool lets_next_start_ = false;
+  bool stops_ = false;  // its slice ends
+  std::vector<char> shared_;
+  std::array<Barrier, kBarriers> barriers_;
+  std::unique_ptr<BlockThreads> threads_;  // null until they are needed
+  GridFault fault_;
+  uint64_t polls_ = 0;
+  uint64_t changes_ = 0;
+  uint64_t instructions_ = 0;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_RUN_BLOCK_H_

@@ -1,0 +1,46 @@
+#include "sim/ptx/run/block_threads.h"
+
+namespace twinmmu::ptx {
+
+using Session = coherence::AliasMonitor::Session;
+
+BlockThreads::BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
+                           const coherence::Past& before, coherence::Site sites)
+    : monitor_(*monitor),
+      threads_(threads),
+      sites_(sites),
+      first_(monitor->Start(threads, device, sm, before)) {}
+
+BlockThreads::~BlockThreads() {
+  coherence::Past past;
+  End(&past);
+}
+
+void BlockThreads::End(coherence::Past* past) {
+  if (!ended_) monitor_.End(first_, threads_, past);
+  ended_ = true;
+}
+
+void BlockThreads::Arrive(int barrier, int warp, Lanes lanes) {
+  if (known())
+    Session(&monitor_).Arrive(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
+}
+
+void BlockThreads::Leave(int barrier, int warp, Lanes lanes) {
+  if (known())
+    Session(&monitor_).Leave(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
+}
+
+void BlockThreads::Boundary(int warp, Lanes lanes, const coherence::Past& past) {
+  if (known()) Session(&monitor_).Boundary(FirstOf(warp), lanes, past);
+}
+
+void BlockThreads::Meet(int warp, Lanes met, Lanes go_on) {
+  if (!known()) return;
+  Session session(&monitor_);
+  coherence::AliasMonitor::Meeting meeting;
+  session.Arrive(FirstOf(warp), met, &meeting);
+  session.Leave(FirstOf(warp), go_on, &meeting);
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,60 @@
+// BlockThreads: the threads of a block as the monitor of aliases knows them.
+
+#ifndef TWINMMU_SIM_PTX_RUN_BLOCK_THREADS_H_
+#define TWINMMU_SIM_PTX_RUN_BLOCK_THREADS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/ptx/operations/operation.h"
+
+namespace twinmmu::ptx {
+
+inline constexpr int kBarriers = 16;
+
+// For one thread of the host at a time.
+class BlockThreads {
+ public:
+  // Starts `threads` threads on multiprocessor `sm`, after what is in `before`. `monitor` must
+  // outlive this object. `sites`: the number of the first site of their kernel.
+  BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
+               const coherence::Past& before, coherence::Site sites);
+  // Ends them, if End has not.
+  ~BlockThreads();
+  BlockThreads(const BlockThreads&) = delete;
+  BlockThreads& operator=(const BlockThreads&) = delete;
+
+  // Ends them. What they did goes into `past`.
+  void End(coherence::Past* past);
+
+  // Whether the monitor had numbers for them. If not, nothing is to be told of them.
+  bool known() const { return first_ != 0; }
+  // The thread of lane 0 of a warp; the others follow.
+  coherence::ThreadId FirstOf(int warp) const {
+    return first_ + static_cast<coherence::ThreadId>(warp) * kLanes;
+  }
+  coherence::Site sites() const { return sites_; }
+
+  // At a barrier of the block: lanes come, those that waited go on, all have gone on. These do
+  // nothing where the threads are not known.
+  void Arrive(int barrier, int warp, Lanes lanes);
+  void Leave(int barrier, int warp, Lanes lanes);
+  void Close(int barrier) { meetings_[static_cast<size_t>(barrier)] = {}; }
+  // Lanes have waited for what is in `past`.
+  void Boundary(int warp, Lanes lanes, const coherence::Past& past);
+  // `go_on` go on where all of `met` came together.
+  void Meet(int warp, Lanes met, Lanes go_on);
+
+ private:
+  coherence::AliasMonitor& monitor_;
+  const uint32_t threads_;
+  const coherence::Site sites_;
+  const coherence::ThreadId first_;
+  bool ended_ = false;
+  std::array<coherence::AliasMonitor::Meeting, kBarriers> meetings_;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_RUN_BLOCK_THREADS_H_

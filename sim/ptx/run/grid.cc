@@ -1,0 +1,229 @@
+#include "sim/ptx/run/grid.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "sim/mmu/translation_cache.h"
+#include "sim/mmu/used_mappings.h"
+#include "sim/profile/device_limits.h"
+#include "sim/ptx/program/code.h"
+#include "sim/ptx/run/block.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// What a device holds at once; where it does not tell, as an H200.
+constexpr DeviceLimit kMultiprocessors{16, 132};
+constexpr DeviceLimit kThreadsPerMultiprocessor{39, 2048};
+constexpr DeviceLimit kSharedPerMultiprocessor{81, 228 << 10};
+constexpr DeviceLimit kBlocksPerMultiprocessor{106, 32};
+constexpr DeviceLimit kSharedOfBlock{111, 1 << 10};  // that the system takes
+
+// Instructions of warps under one lock: some hundred microseconds at most.
+constexpr uint64_t kChunk = 2048;
+// Chunks of a block before others have their turn.
+constexpr int kChunks = 64;
+// Turns of blocks that work, for each one more that begins.
+constexpr uint64_t kTurnsPerBegin = 16;
+// Blocks that are there at once while griddepcontrol.wait holds them.
+constexpr uint64_t kMostHeld = 16;
+
+}  // namespace
+
+class Grid::Impl {
+ public:
+  Impl(const GridMachine& machine, Launch launch, int threads)
+      : mmu_(*machine.mmu), launch_(std::move(launch)), threads_(std::max(threads, 1)) {
+    static std::atomic<uint64_t> grids{0};
+    const Program& program = *launch_.program;
+    context_.machine = machine;
+    context_.launch = &launch_;
+    context_.code = &program.code();
+    context_.kernel =
+        &program.code().kernels[static_cast<size_t>(launch_.kernel - program.kernels().data())];
+    context_.number = ++grids;
+    const Dim3& size = launch_.config.grid;
+    total_ = uint64_t{size.x} * size.y * size.z;
+    holding_ = total_;
+    context_.holding = &holding_;
+    const auto limit = [&](const DeviceLimit& of) {
+      return LimitOf(mmu_.profile, launch_.device, of);
+    };
+    context_.sms = static_cast<uint32_t>(limit(kMultiprocessors));
+    const uint64_t by_threads = limit(kThreadsPerMultiprocessor) / std::max(context_.threads(), 1u);
+    const uint64_t by_shared =
+        limit(kSharedPerMultiprocessor) / (context_.shared_bytes() + limit(kSharedOfBlock));
+    const uint64_t blocks = std::min({by_threads, by_shared, limit(kBlocksPerMultiprocessor)});
+    most_resident_ = context_.sms * std::max<uint64_t>(blocks, 1);
+  }
+
+  void StartAfter(const coherence::Past& before) {
+    context_.before = before;
+    past_ = before;
+  }
+
+  void HoldWaits() { context_.holds_waits = true; }
+  void ReleaseWaits(const coherence::Past& ahead) {
+    context_.holds_waits = false;
+    context_.ahead = ahead;
+    try {
+      past_.Join(ahead);
+    } catch (const std::bad_alloc&) {
+      NoteNoMemory();
+    }
+  }
+  bool LetsNextStart() const { return holding_ == 0; }
+
+  State Run(uint64_t instructions) {
+    if (fault_.kind != GridFault::kNone) return State::kFaulted;
+    left_ = static_cast<int64_t>(std::min<uint64_t>(instructions, int64_t{1} << 62));
+    progress_ = false;
+    quiet_ = 0;
+    std::vector<std::thread> helpers;
+    const uint64_t work = parked_.size() + (total_ - next_);
+    try {
+      for (uint64_t i = 1; i < std::min<uint64_t>(static_cast<uint64_t>(threads_), work); ++i) {
+        helpers.emplace_back([this] { Work(); });
+      }
+    } catch (const std::system_error&) {  // those that there are do it
+    } catch (const std::bad_alloc&) {
+    }
+    Work();
+    for (std::thread& helper : helpers) helper.join();
+    if (fault_.kind != GridFault::kNone) {
+      for (const BlockPointer& block : parked_) block->EndThreads(&past_);
+      return State::kFaulted;
+    }
+    if (next_ == total_ && parked_.empty()) return State::kDone;
+    return progress_ ? State::kRunning : State::kWaiting;
+  }
+
+  const GridFault& fault() const { return fault_; }
+  const coherence::Past& past() const { return past_; }
+  bool HasUsed(uint32_t mapping) const { return used_.Contains(mapping); }
+
+ private:
+  using BlockPointer = std::unique_ptr<Block>;
+
+  void Work() {
+    try {
+      TranslationCache cache(mmu_, launch_.device, &used_);
+      uint64_t index = 0;
+      BlockPointer block;
+      while (TakeBlock(&block, &index)) {
+        if (block == nullptr) block = std::make_unique<Block>(context_);
+        if (index != kParked) block->Start(index);
+        RunFor(&cache, std::move(block));
+      }
+    } catch (const std::bad_alloc&) {
+      NoteNoMemory();
+    }
+  }
+
+  void NoteNoMemory() {
+    const std::lock_guard lock(mutex_);
+    if (fault_.kind != GridFault::kNone) return;
+    fault_.kind = GridFault::kOutOfMemory;
+    fault_.kernel.swap(name_);
+  }
+
+  // A block to go on with, or an empty one, or null, to begin block *index. False: there is none
+  // now, or the slice is over.
+  bool TakeBlock(BlockPointer* block, uint64_t* index) {
+    const std::lock_guard lock(mutex_);
+    if (fault_.kind != GridFault::kNone || left_ <= 0) return false;
+    const uint64_t most =
+        context_.holds_waits ? std::min(kMostHeld, most_resident_) : most_resident_;
+    const bool can_begin = next_ < total_ && resident_ < most;
+    if (can_begin && (parked_.empty() || begin_next_)) {
+      begin_next_ = false;
+      *index = next_++;
+      ++resident_;
+      block->reset();
+      if (unused_.empty()) return true;
+      *block = std::move(unused_.back());
+      unused_.pop_back();
+      return true;
+    }
+    // All have polled, some of them twice: they wait for something outside.
+    if (parked_.empty() || quiet_ > 2 * resident_) return false;
+    *block = std::move(parked_.front());
+    parked_.pop_front();
+    *index = kParked;
+    return true;
+  }
+
+  void RunFor(TranslationCache* cache, BlockPointer block) {
+    bool polls = false;
+    Block::State state = Block::State::kRunning;
+    for (int i = 0; i < kChunks && state == Block::State::kRunning && !polls && left_ > 0; ++i) {
+      mmu_.FollowTeams();
+      const std::shared_lock lock(mmu_.mutex);
+      state = block->Run(cache, kChunk);
+      left_ -= static_cast<int64_t>(block->instructions());
+      polls = block->polls() != 0 && block->changes() == 0;
+      if (state == Block::State::kDone) block->LetNextStart();
+      // The kernel behind this one is to start at once.
+      if (LetsNextStart() && !let_next_start_.exchange(true)) left_ = 0;
+    }
+    const std::lock_guard lock(mutex_);
+    polls &= state == Block::State::kRunning;
+    progress_ |= !polls;
+    quiet_ = polls ? quiet_ + 1 : 0;
+    // What it waits for may be a block that has not begun, even if it does other things meanwhile.
+    begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
+    if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
+    --resident_;
+    block->EndThreads(&past_);
+    if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
+    unused_.push_back(std::move(block));
+  }
+
+  static constexpr uint64_t kParked = ~uint64_t{0};
+
+  Mmu& mmu_;
+  const Launch launch_;
+  const int threads_;
+  std::string name_ = launch_.kernel->name;
+  GridContext context_;
+  uint64_t total_ = 0;
+  uint64_t most_resident_ = 1;
+  std::atomic<int64_t> left_{0};      // thread-instructions of this slice
+  std::atomic<uint64_t> holding_{0};  // blocks that do not let the next kernel start
+  std::atomic<bool> let_next_start_{false};
+  UsedMappings used_;
+
+  std::mutex mutex_;  // guards the rest
+  uint64_t next_ = 0;
+  uint64_t resident_ = 0;
+  bool begin_next_ = false;  // before those that are parked
+  std::deque<BlockPointer> parked_;
+  std::vector<BlockPointer> unused_;
+  uint64_t turns_ = 0;
+  uint64_t quiet_ = 0;     // turns since a block got anywhere
+  bool progress_ = false;  // in this slice
+  GridFault fault_;
+  coherence::Past past_;
+};
+
+Grid::Grid(const GridMachine& machine, Launch launch, int threads)
+    : impl_(std::make_unique<Impl>(machine, std::move(launch), threads)) {}
+Grid::~Grid() = default;
+
+void Grid::StartAfter(const coherence::Past& before) { impl_->StartAfter(before); }
+void Grid::HoldWaits() { impl_->HoldWaits(); }
+void Grid::ReleaseWaits(const coherence::Past& ahead) { impl_->ReleaseWaits(ahead); }
+bool Grid::LetsNextStart() const { return impl_->LetsNextStart(); }
+Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
+const GridFault& Grid::fault() const { return impl_->fault(); }
+const coherence::Past& Grid::past() const { return impl_->past(); }
+bool Grid::HasUsed(uint32_t mapping) const { return impl_->HasUsed(mapping); }
+
+}  // namespace twinmmu::ptx

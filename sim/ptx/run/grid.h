@@ -1,0 +1,116 @@
+// Grid: one launch of a kernel, run a slice at a time.
+
+#ifndef TWINMMU_SIM_PTX_RUN_GRID_H_
+#define TWINMMU_SIM_PTX_RUN_GRID_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/executor.h"
+#include "sim/coherence/model/clock.h"
+#include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/coherence/monitor/site_table.h"
+#include "sim/mmu/mmu.h"
+#include "sim/ptx/program/program.h"
+
+namespace twinmmu::ptx {
+
+struct Launch {
+  std::shared_ptr<const Program> program;
+  const KernelInfo* kernel = nullptr;  // of the program
+  DeviceOrdinal device;
+  LaunchConfig config;           // no dimension 0; within the limits of the device
+  std::vector<char> parameters;  // KernelInfo::parameter_bytes
+  DeviceAddress image;           // where the program's variables lie
+  uint64_t call_number = 0;      // in the history of the machine
+};
+
+// Why a grid ended before its end.
+struct GridFault {
+  enum Kind {
+    kNone,
+    kIllegalAddress,  // nothing is mapped there, or the device has not the right
+    kMisalignedAddress,
+    kMulticastAddress,    // an access of a multicast address that is not multimem
+    kNoMulticastAddress,  // multimem of an address that is no multicast one
+    kIllegalInstruction,  // a construct that has no meaning when it is reached
+    kTrap,
+    kAssert,
+    kStackOverflow,  // calls nested too deeply
+    kDeadlock,       // every thread waits for another
+    kBudget,         // it ran for longer than the profile allows
+    kOutOfMemory,    // of the host that simulates it
+  };
+  Kind kind = kNone;
+  std::string kernel;
+  CodePlace place;
+  Dim3 thread;
+  Dim3 block;
+  DeviceAddress address;  // of an access
+  Bytes size;
+  Access access = Access::kNone;
+  std::string words;  // what else there is to say
+};
+
+// What a grid runs on, which must outlive it.
+struct GridMachine {
+  Mmu* mmu = nullptr;
+  SiteTable* sites = nullptr;                  // that its instructions get places in
+  coherence::AliasMonitor* aliases = nullptr;  // that observes its accesses
+};
+
+// Blocks run one after another, as many at once as the device holds if some of them wait for
+// others. Run may be called by one thread at a time; it uses the threads it was made with.
+class Grid {
+ public:
+  enum class State {
+    kRunning,  // there is more to do
+    kWaiting,  // the same, but no thread got anywhere in this slice: all of them poll or sleep
+    kDone,
+    kFaulted,
+  };
+
+  // `threads`: of the host, at least 1.
+  Grid(const GridMachine& machine, Launch launch, int threads);
+  ~Grid();
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+
+  // Before the first Run: what was complete before the grid starts, for the monitor of aliases.
+  void StartAfter(const coherence::Past& before);
+  // From now on griddepcontrol.wait waits, until ReleaseWaits says what it has waited for. Not
+  // while Run is.
+  void HoldWaits();
+  void ReleaseWaits(const coherence::Past& ahead);
+
+  // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
+  // way, and lets go of it now and then so that calls that change memory get their turn: what they
+  // take away is not there for the next access. A slice ends where LetsNextStart becomes true. Does
+  // not throw.
+  State Run(uint64_t instructions);
+
+  // Whether each block has executed griddepcontrol.launch_dependents, or has ended. May be called
+  // while Run is.
+  bool LetsNextStart() const;
+
+  // Once it is kFaulted.
+  const GridFault& fault() const;
+  // Once it is kDone or kFaulted: what was complete before it, and what it did itself.
+  const coherence::Past& past() const;
+
+  // Whether a thread has found something in the mapping of this number. May be called while Run is.
+  bool HasUsed(uint32_t mapping) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_RUN_GRID_H_

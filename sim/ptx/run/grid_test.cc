@@ -1,0 +1,131 @@
+// Grid: kernels of this project, and how blocks run.
+
+#include "sim/ptx/run/grid.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "sim/testing/test_grid.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A load by a kernel gives what is there, and a store leaves it.
+TEST_F(GridTest, LoadsAndStores) {
+  const auto program = Load(TextOf("kernels/access.ptx"));
+  ASSERT_NE(program, nullptr);
+  Write<uint32_t>(0, 7);
+  const auto grid =
+      MakeGrid(program, Dim3(), Dim3(), {memory().value(), memory().value() + 4}, "twinmmu_load32");
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(Read(1), 7u);
+}
+
+// No atomic addition of many threads is lost.
+TEST_F(GridTest, CountsEachThread) {
+  const auto program = Load(TextOf("kernels/access.ptx"));
+  ASSERT_NE(program, nullptr);
+  const auto grid = MakeGrid(program, Dim3{20, 1, 1}, Dim3{100, 1, 1},
+                             {memory().value(), memory().value() + 4, 3}, "twinmmu_count", 3);
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(Read(0), 3000u);
+  EXPECT_EQ(Read(1), 3000u);
+}
+
+// What fill wrote, verify finds; a word that was changed, it counts.
+TEST_F(GridTest, FillsAndVerifies) {
+  const auto program = Load(TextOf("kernels/fill_verify.ptx"));
+  ASSERT_NE(program, nullptr);
+  const uint64_t words = memory().value() + 64 + 4;
+  const uint64_t result = memory().value();
+  constexpr uint64_t kCount = 10'003;
+  const auto run = [&](const char* name, const std::vector<uint64_t>& arguments) {
+    const auto grid = MakeGrid(program, Dim3{4, 1, 1}, Dim3{96, 1, 1}, arguments, name);
+    EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  };
+  run("twinmmu_fill", {words, kCount, 5});
+  run("twinmmu_verify_reset", {result});
+  run("twinmmu_verify", {words, kCount, 5, result});
+  EXPECT_EQ(Read<uint64_t>(0), 0u);
+  Write<uint32_t>(17 + 5000, ~Read(17 + 5000));
+  run("twinmmu_verify", {words, kCount, 5, result});
+  EXPECT_EQ(Read<uint64_t>(0), 1u);
+  EXPECT_EQ(Read<uint64_t>(1), 5000u);
+}
+
+// A slice ends where all blocks let the next grid start.
+TEST_F(GridTest, StopsWhereTheNextOneMayStart) {
+  const auto program = Load(
+      Module(Kernel("mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd1, %rd3;\n"
+                    "griddepcontrol.launch_dependents; st.global.u32 [%rd3], 1;")));
+  const auto grid = MakeGrid(program, Dim3{3, 1, 1}, Dim3{64, 1, 1}, {memory().value()});
+  EXPECT_FALSE(grid->LetsNextStart());
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kRunning);
+  EXPECT_TRUE(grid->LetsNextStart());
+  EXPECT_EQ(Read(2), 0u);
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(Read(2), 1u);
+}
+
+// A wait that is held lets those threads go on that do not come to it, and few blocks begin.
+TEST_F(GridTest, HoldsThreadsAtAWait) {
+  const auto program =
+      Load(Module(Kernel("setp.eq.u32 %p1, %r1, 0; @%p1 griddepcontrol.wait;\n"
+                         "atom.global.add.u32 %r2, [%rd2], 1;")));
+  const auto grid = MakeGrid(program, Dim3{100, 1, 1}, Dim3{2, 1, 1}, {memory().value()});
+  grid->HoldWaits();
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
+  EXPECT_EQ(Read(0), 0u);
+  EXPECT_EQ(Read(1), 16u);
+  grid->ReleaseWaits(coherence::Past());
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_THAT(ReadAll(2), testing::ElementsAre(100u, 100u));
+}
+
+// A device of two multiprocessors, each of which holds one block.
+class SmallDeviceTest : public GridTest {
+ protected:
+  SmallDeviceTest() : GridTest(Small()) {}
+  static Profile Small() {
+    Profile profile = Profile::ReferenceH200(2);
+    constexpr auto kMultiprocessors = static_cast<DeviceAttribute>(16);
+    constexpr auto kBlocksPerMultiprocessor = static_cast<DeviceAttribute>(106);
+    profile.devices[0].attributes[kMultiprocessors] = 2;
+    profile.devices[0].attributes[kBlocksPerMultiprocessor] = 1;
+    return profile;
+  }
+  // Each block but the last waits for what the last one does.
+  Grid::State WaitForTheLast(uint32_t blocks) {
+    const std::string body =
+        "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x; sub.u32 %r3, %r3, 1;\n"
+        "setp.eq.u32 %p1, %r2, %r3;\n"
+        "@%p1 st.release.gpu.global.u32 [%rd1], 1;\n"
+        "again: ld.acquire.gpu.global.u32 %r4, [%rd1];\n"
+        "setp.eq.u32 %p2, %r4, 0;\n"
+        "@%p2 bra again;";
+    return Run(Kernel(body), Dim3{blocks, 1, 1}, Dim3{});
+  }
+};
+
+// A kernel is told of the multiprocessors that the profile gives its device.
+TEST_F(SmallDeviceTest, TellsItsMultiprocessors) {
+  RunKernel("mov.u32 %r2, %nsmid; st.global.u32 [%rd1], %r2;", 1);
+  EXPECT_EQ(Read(0), 2u);
+}
+
+// As many blocks run at once as the device holds, and no more.
+TEST_F(SmallDeviceTest, HoldsABlockOnEachMultiprocessor) {
+  EXPECT_EQ(WaitForTheLast(2), Grid::State::kDone);
+  Write<uint32_t>(0, 0);
+  EXPECT_EQ(WaitForTheLast(3), Grid::State::kWaiting);
+}
+
+}  // namespace
+}  // namespace twinmmu::ptx

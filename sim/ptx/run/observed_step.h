@@ -1,0 +1,75 @@
+// Telling: the accesses of one step as the monitor of aliases is told of them.
+
+#ifndef TWINMMU_SIM_PTX_RUN_OBSERVED_STEP_H_
+#define TWINMMU_SIM_PTX_RUN_OBSERVED_STEP_H_
+
+#include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/ptx/operations/operation.h"
+#include "sim/ptx/program/code.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+
+// Holds the lock of the monitor, under which the accesses are made, lane by lane. Lanes of which
+// nothing is to be told may be asked for like others.
+class Telling {
+ public:
+  // After a Resolve for `step` that said Found::kTold.
+  Telling(Warp* warp, const Step& step);
+  // Of one replica of a multicast address.
+  Telling(Warp* warp, const Step& step, const ToldLanes& told);
+
+  // Before all loads or stores of the step. True: they may be made as they are, and AfterStores is
+  // called behind stores. False: they are told and made lane by lane, as below.
+  bool BeforeAll(const LaneMemory& memory, bool writes) {
+    if (!told_.alike || told_.armed == 0 || lanes_ == 0) return lanes_ == 0;
+    return session_.BeforeAll(OfAll(), lanes_, memory.data(), writes);
+  }
+  void AfterStores(const LaneMemory& memory) {
+    if (lanes_ != 0) session_.AfterStores(OfAll(), lanes_, memory.data());
+  }
+  // Before a load: where its bytes are, at `memory` or at `older`, where there is room for them.
+  const char* Load(int lane, char* memory, char* older) {
+    return Tells(lane) ? session_.Load(Of(lane, memory), older) : memory;
+  }
+  void BeforeStore(int lane, char* memory) {
+    if (Tells(lane)) session_.BeforeStore(Of(lane, memory));
+  }
+  void AfterStore(int lane, char* memory) {
+    if (Tells(lane)) session_.AfterStore(Of(lane, memory));
+  }
+  // As Load.
+  const char* BeforeAtomic(int lane, char* memory, char* older) {
+    return Tells(lane) ? session_.BeforeAtomic(Of(lane, memory), older) : memory;
+  }
+  void AfterAtomic(int lane, char* memory, bool wrote) {
+    if (Tells(lane)) session_.AfterAtomic(Of(lane, memory), wrote);
+  }
+
+ private:
+  bool Tells(int lane) const { return (lanes_ >> lane & 1) != 0; }
+  const coherence::MonitoredAccess& Of(int lane, char* memory) {
+    access_.memory = memory;
+    access_.armed = (told_.armed >> lane & 1) != 0;
+    access_.thread = first_ + static_cast<coherence::ThreadId>(lane);
+    access_.address = told_.addresses[static_cast<size_t>(lane)];
+    return access_;
+  }
+  // What all lanes have in common.
+  const coherence::MonitoredAccess& OfAll() {
+    access_.armed = true;
+    access_.thread = first_;
+    access_.address = told_.addresses.front();
+    return access_;
+  }
+
+  const ToldLanes& told_;
+  const Lanes lanes_;
+  const coherence::ThreadId first_;
+  coherence::MonitoredAccess access_;
+  coherence::AliasMonitor::Session session_;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_RUN_OBSERVED_STEP_H_

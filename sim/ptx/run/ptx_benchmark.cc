@@ -1,0 +1,166 @@
+// How fast kernels run.
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "benchmark/benchmark.h"
+#include "sim/calls/vmm/simulated_vmm.h"
+#include "sim/coherence/model/clock.h"
+#include "sim/host/window.h"
+#include "sim/machine/machine_state.h"
+#include "sim/ptx/decode/make_program.h"
+#include "sim/ptx/program/program.h"
+#include "sim/ptx/run/grid.h"
+#include "sim/ptx/text/module.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// A kernel of one parameter, an address, in %rd1; the index of the thread is in %r1, of all in %r3,
+// their number in %r4, and the address of its word at %rd3.
+std::string Kernel(const std::string& body) {
+  return absl::StrCat(
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+      ".reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<10>; .reg .f32 %f<10>;\n"
+      "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r4, %ntid.x;\n"
+      "mad.lo.u32 %r3, %r2, %r4, %r1; mov.u32 %r5, %nctaid.x; mul.lo.u32 %r4, %r4, %r5;\n"
+      "mul.wide.u32 %rd2, %r3, 4; add.s64 %rd3, %rd1, %rd2;\n",
+      body, "\nret;\n}\n");
+}
+
+// What has two addresses.
+enum Aliased { kNothing, kMemory, kOtherMemory };
+
+// A machine with 1 GiB at memory().
+class Machine {
+ public:
+  explicit Machine(Aliased aliased = kNothing) {
+    range_ = *vmm_.AddressReserve(GiB(1));
+    auto handle = vmm_.Create(GiB(1), {}, 0);
+    const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};
+    if (!vmm_.Map(range_, *handle, Bytes(0), 0).ok() || !vmm_.SetAccess(range_, grants).ok()) {
+      std::abort();
+    }
+    if (aliased == kNothing) return;
+    if (aliased == kOtherMemory) {
+      handle = vmm_.Create(GiB(1), {}, 0);
+      if (!vmm_.Map(*vmm_.AddressReserve(GiB(1)), *handle, Bytes(0), 0).ok()) std::abort();
+    }
+    if (!vmm_.Map(*vmm_.AddressReserve(GiB(1)), *handle, Bytes(0), 0).ok()) std::abort();
+  }
+  uint64_t memory() const { return range_.base.value(); }
+
+  void Run(const std::string& body, uint32_t blocks, uint32_t threads, int workers) {
+    if (program_ == nullptr) program_ = *MakeProgram(*Parse(Kernel(body)));
+    Launch launch;
+    launch.program = program_;
+    launch.kernel = program_->FindKernel("k");
+    launch.config = LaunchConfig{Dim3{blocks, 1, 1}, Dim3{threads, 1, 1}, 0};
+    const uint64_t address = memory();
+    launch.parameters.resize(sizeof(address));
+    std::memcpy(launch.parameters.data(), &address, sizeof(address));
+    Grid grid({&mmu_, &machine_.sites, &machine_.aliases}, std::move(launch), workers);
+    grid.StartAfter(past_);
+    while (grid.Run(uint64_t{1} << 40) == Grid::State::kRunning) {
+    }
+    past_ = grid.past();
+    machine_.aliases.HostWaited(past_);
+  }
+
+ private:
+  const Profile profile_ = Profile::ReferenceH200(1);
+  MachineState machine_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
+  Mmu& mmu_ = machine_.mmu;
+  SimulatedVmm vmm_{&machine_};
+  AddressRange range_;
+  std::shared_ptr<const Program> program_;
+  coherence::Past past_;
+};
+
+// A loop of 64 instructions that compute, half of them on floats, by blocks of 256 threads.
+void BM_Compute(benchmark::State& state) {
+  std::string body = "mov.u32 %r6, 0; mov.f32 %f1, 0f3f800000; mov.f32 %f2, 0f3f000000;\nL:\n";
+  for (int i = 0; i < 15; ++i) {
+    absl::StrAppend(&body,
+                    "mad.lo.u32 %r7, %r7, %r3, %r6; fma.rn.f32 %f3, %f1, %f2, %f3;\n"
+                    "xor.b32 %r8, %r7, %r1; add.f32 %f1, %f1, %f2;\n");
+  }
+  absl::StrAppend(&body, "add.u32 %r6, %r6, 1; xor.b32 %r9, %r7, %r8; setp.lt.u32 %p1, %r6, 100;\n",
+                  "@%p1 bra L; st.global.u32 [%rd3], %r9;");
+  Machine machine;
+  constexpr uint32_t kBlocks = 64;
+  for (auto _ : state) machine.Run(body, kBlocks, 256, static_cast<int>(state.range(0)));
+  state.counters["instructions"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * kBlocks * 256 * 6400), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Compute)
+    ->RangeMultiplier(2)
+    ->Range(1, 8)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// A loop of 32 loads and 32 stores of 4 bytes, one word a thread.
+void BM_Access(benchmark::State& state) {
+  std::string body = "mov.u32 %r6, 0;\nL:\n";
+  for (int i = 0; i < 32; ++i) {
+    absl::StrAppend(&body, "ld.global.u32 %r7, [%rd3+", 4096 * i, "];\nst.global.u32 [%rd3+",
+                    4096 * i + 1024, "], %r7;\n");
+  }
+  absl::StrAppend(&body, "add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 100; @%p1 bra L;");
+  Machine machine;
+  constexpr uint32_t kBlocks = 64;
+  for (auto _ : state) machine.Run(body, kBlocks, 256, static_cast<int>(state.range(0)));
+  state.counters["accesses"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * kBlocks * 256 * 6400), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Access)->RangeMultiplier(2)->Range(1, 8)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// 1 GiB, each thread a word at a time.
+void BM_Fill(benchmark::State& state) {
+  const std::string body =
+      "mul.wide.u32 %rd4, %r4, 4; mov.u32 %r6, %r3;\nL: st.global.u32 [%rd3], %r6;\n"
+      "add.s64 %rd3, %rd3, %rd4; add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, 268435456;\n"
+      "@%p1 bra L;";
+  Machine machine;
+  for (auto _ : state) machine.Run(body, 1056, 256, static_cast<int>(state.range(0)));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) << 30);
+}
+BENCHMARK(BM_Fill)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+// The same of 16 MiB, and a loop that loads, adds, and stores again: of memory with one address,
+// with two, and with one beside other memory with two.
+void BM_Aliased(benchmark::State& state, const char* body) {
+  Machine machine(static_cast<Aliased>(state.range(0)));
+  const std::string loop = absl::StrCat(
+      "mul.wide.u32 %rd4, %r4, 4; mov.u32 %r6, %r3;\nL: ", body,
+      "add.s64 %rd3, %rd3, %rd4; add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, 4194304;\n",
+      "@%p1 bra L;");
+  for (auto _ : state) machine.Run(loop, 66, 256, 1);
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 22);
+}
+BENCHMARK_CAPTURE(BM_Aliased, Fill, "st.global.u32 [%rd3], %r6;\n")
+    ->DenseRange(kNothing, kOtherMemory)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Aliased, Increment,
+                  "ld.global.u32 %r7, [%rd3]; add.u32 %r7, %r7, 1; st.global.u32 [%rd3], %r7;\n")
+    ->DenseRange(kNothing, kOtherMemory)
+    ->Unit(benchmark::kMillisecond);
+
+// Threads that do one thing each: 2^20 of them.
+void BM_ManyBlocks(benchmark::State& state) {
+  Machine machine;
+  for (auto _ : state) machine.Run("st.global.u32 [%rd3], %r3;", 4096, 256, 1);
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 20);
+}
+BENCHMARK(BM_ManyBlocks)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace twinmmu::ptx
+
+BENCHMARK_MAIN();

@@ -1,0 +1,189 @@
+// Branches, calls, and the ends of threads.
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/device_print.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// Lanes whose 32- or 64-bit value is that of the first.
+template <typename T>
+Lanes LanesLikeFirst(const T* values, Lanes lanes) {
+  const T first = values[__builtin_ctz(lanes)];
+  Lanes alike = 0;
+  ForEachLane(lanes, [&](int lane) { alike |= Lanes{values[lane] == first} << lane; });
+  return alike;
+}
+
+}  // namespace
+
+// Of a part of the group: all of it is a case of Warp's.
+Flow PerformBranch(Warp& warp, const Step& step, Lanes lanes) {
+  warp.LosesPatience(warp.running().pc, step.target);
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  warp.running().pc = step.target;
+  return Flow::kMoved;
+}
+
+Flow PerformIndexedBranch(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  const std::vector<uint32_t>& targets = warp.frame().function->target_lists[step.target];
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  const uint32_t* const indices = warp.Slot<uint32_t>(step.operands[0]);
+  // Those with another index come here again.
+  const Lanes alike = LanesLikeFirst(indices, lanes);
+  const uint32_t index = indices[__builtin_ctz(lanes)];
+  if (index >= targets.size()) {
+    return warp.Fault(GridFault::kIllegalInstruction, alike,
+                      absl::StrCat("index ", index, " of ", targets.size(), " branch targets"));
+  }
+  warp.KeepOnly(alike, warp.running().pc);
+  warp.running().pc = targets[index];
+  return Flow::kMoved;
+}
+
+Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  const CallSite& site = warp.frame().function->calls[step.target];
+  if (site.builtin == Builtin::kPrint) {
+    const bool printed = Print(warp, site, lanes);
+    return printed ? Flow::kNext : Flow::kFault;
+  }
+  if (site.builtin == Builtin::kAssert) return FailAssertion(warp, site, lanes);
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  if (site.function >= 0) return warp.Call(site, site.function);
+  const uint64_t* const addresses = warp.Slot<uint64_t>(step.operands[0]);
+  const Lanes alike = LanesLikeFirst(addresses, lanes);
+  const uint64_t address = addresses[__builtin_ctz(lanes)];
+  const uint64_t index = (address - kFunctionWindow) / 16 - 1;
+  const std::vector<FunctionCode>& functions = warp.block().grid().code->functions;
+  const bool known = address % 16 == 0 && index < functions.size() && functions[index].defined &&
+                     !functions[index].entry;
+  if (!known) {
+    return warp.Fault(GridFault::kIllegalInstruction, alike,
+                      absl::StrCat("no function lies at ", ToString(DeviceAddress(address))));
+  }
+  warp.KeepOnly(alike, warp.running().pc);
+  return warp.Call(site, static_cast<int>(index));
+}
+
+Flow PerformReturn(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  return warp.Return();
+}
+
+Flow PerformExit(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  warp.Exit();
+  return Flow::kMoved;
+}
+
+Flow PerformTrap(Warp& warp, const Step&, Lanes lanes) {
+  return lanes == 0 ? Flow::kNext : warp.Fault(GridFault::kTrap, lanes);
+}
+
+Flow PerformSleep(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  ++warp.polls;
+  ++warp.running().pc;
+  return Flow::kYield;
+}
+
+Flow PerformLetNextStart(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0 || !warp.block().LetNextStart()) return Flow::kNext;
+  ++warp.running().pc;
+  return Flow::kYield;
+}
+
+Flow PerformGridWait(Warp& warp, const Step&, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  Block& block = warp.block();
+  if (!block.grid().holds_waits) {
+    block.PassGridWait(warp.number(), lanes);
+    return Flow::kNext;
+  }
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  ++warp.polls;
+  return Flow::kYield;
+}
+
+Flow PerformNothing(Warp&, const Step&, Lanes) { return Flow::kNext; }
+
+Flow PerformReadSpecial(Warp& warp, const Step& step, Lanes) {
+  warp.ReadSpecial(static_cast<Special>(step.detail), step.operands[0]);
+  return Flow::kNext;
+}
+
+// --- Warp: calls ---------------------------------------------------------------------------------
+
+Flow Warp::Call(const CallSite& site, int function) {
+  const GridContext& grid = block_.grid();
+  const FunctionCode& callee = grid.code->functions[static_cast<size_t>(function)];
+  Frame* const caller = running().frame;
+  const Lanes lanes = running().lanes;
+  const bool fits =
+      site.arguments.size() == callee.parameters.size() &&
+      site.results.size() == callee.results.size() &&
+      std::equal(site.arguments.begin(), site.arguments.end(), callee.parameters.begin(),
+                 [](const Passed& a, const Passed& b) { return a.size == b.size; }) &&
+      std::equal(site.results.begin(), site.results.end(), callee.results.begin(),
+                 [](const Passed& a, const Passed& b) { return a.size == b.size; });
+  if (!fits) {
+    return Fault(GridFault::kIllegalInstruction, lanes,
+                 absl::StrCat(callee.name, " takes or returns something else"));
+  }
+  Frame* entered = nullptr;
+  if (!Enter(callee, caller, running().pc, lanes, &entered)) {
+    return Fault(
+        GridFault::kStackOverflow, lanes,
+        absl::StrCat("no room for a call of ", callee.name, " at depth ", caller->depth + 1));
+  }
+  for (size_t i = 0; i < site.arguments.size(); ++i) {
+    const Passed& argument = site.arguments[i];
+    const uint32_t to = callee.parameters[i].at;
+    ForEachLane(lanes, [&](int lane) {
+      const char* const from = argument.slot_width != 0 ? caller->data() + argument.at +
+                                                              lane * uint64_t{argument.slot_width}
+                                                        : caller->PassedOf(lane) + argument.at;
+      std::memcpy(entered->PassedOf(lane) + to, from, argument.size);
+    });
+  }
+  running().frame = entered;
+  running().pc = 0;
+  return Flow::kMoved;
+}
+
+Flow Warp::Return() {
+  Frame* const callee = running().frame;
+  if (callee->parent == nullptr) {
+    Exit();
+    return Flow::kMoved;
+  }
+  Frame* const caller = callee->parent;
+  const Lanes lanes = running().lanes;
+  const CallSite& site = caller->function->calls[caller->function->steps[callee->call].target];
+  for (size_t i = 0; i < site.results.size(); ++i) {
+    const Passed& result = site.results[i];
+    const uint32_t from = callee->function->results[i].at;
+    ForEachLane(lanes, [&](int lane) {
+      char* const to = result.slot_width != 0
+                           ? caller->data() + result.at + lane * uint64_t{result.slot_width}
+                           : caller->PassedOf(lane) + result.at;
+      std::memcpy(to, callee->PassedOf(lane) + from, result.size);
+    });
+  }
+  running().frame = caller;
+  running().pc = callee->call + 1;
+  Leave(callee, lanes);
+  return Flow::kMoved;
+}
+
+}  // namespace twinmmu::ptx

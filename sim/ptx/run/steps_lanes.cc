@@ -1,0 +1,283 @@
+// What lanes and warps do together.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+constexpr size_t kMask = 5;
+
+// Whether all lanes that an exchange is for are here; else the running group now waits for them,
+// or is parted by their masks.
+bool AllAreHere(Warp& warp, Lanes lanes, uint32_t mask_slot) {
+  if (mask_slot == kNoSlot) return true;
+  const uint32_t* const masks = warp.Slot<uint32_t>(mask_slot);
+  const Lanes mask = masks[__builtin_ctz(lanes)];
+  Lanes alike = 0;
+  ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
+  const Lanes missing = mask & warp.live() & ~alike;
+  if (missing == 0 && alike == lanes) return true;
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  warp.KeepOnly(alike, warp.running().pc);
+  if (missing != 0) {
+    warp.running().wait = Group::kGathering;
+    warp.running().mask = mask;
+  }
+  return false;
+}
+
+// Does `exchange` for `lanes` when they are all here.
+template <typename Exchange>
+Flow Gather(Warp& warp, const Step& step, Lanes lanes, const Exchange& exchange) {
+  if (lanes == 0) return Flow::kNext;
+  if (!AllAreHere(warp, lanes, step.operands[kMask])) return Flow::kMoved;
+  exchange();
+  return Flow::kNext;
+}
+
+void StorePredicate(Warp& warp, uint32_t slot, Lanes lanes, Lanes value) {
+  if (slot == kNoSlot) return;
+  Lanes* const to = warp.Slot<Lanes>(slot);
+  *to = (*to & ~lanes) | (value & lanes);
+}
+
+template <typename T>
+void StoreAll(Warp& warp, uint32_t slot, Lanes lanes, T value) {
+  T* const to = warp.Slot<T>(slot);
+  ForEachLane(lanes, [&](int lane) { to[lane] = value; });
+}
+
+// The lane that `lane` reads from, and whether that is in reach.
+int SourceOf(ShuffleMode mode, int lane, uint32_t b, uint32_t c, bool* in_reach) {
+  const int clamp = static_cast<int>(c & 0x1f);
+  const int segment = static_cast<int>(c >> 8 & 0x1f);
+  const int distance = static_cast<int>(b & 0x1f);
+  const int most = (lane & segment) | (clamp & ~segment);
+  const int least = lane & segment;
+  int source = 0;
+  switch (mode) {
+    case ShuffleMode::kUp:
+      source = lane - distance;
+      *in_reach = source >= most;
+      break;
+    case ShuffleMode::kDown:
+      source = lane + distance;
+      *in_reach = source <= most;
+      break;
+    case ShuffleMode::kButterfly:
+      source = lane ^ distance;
+      *in_reach = source <= most;
+      break;
+    case ShuffleMode::kIndex:
+      source = least | (distance & ~segment);
+      *in_reach = source <= most;
+      break;
+  }
+  return *in_reach ? source : lane;
+}
+
+template <typename T>
+Flow MatchAny(Warp& warp, const Step& step, Lanes lanes) {
+  return Gather(warp, step, lanes, [&] {
+    const T* const values = warp.Slot<T>(step.operands[2]);
+    uint32_t result[kLanes] = {};
+    ForEachLane(lanes, [&](int lane) {
+      ForEachLane(
+          lanes, [&](int other) { result[lane] |= Lanes{values[lane] == values[other]} << other; });
+    });
+    uint32_t* const to = warp.Slot<uint32_t>(step.operands[0]);
+    ForEachLane(lanes, [&](int lane) { to[lane] = result[lane]; });
+  });
+}
+
+template <typename T>
+Flow MatchAll(Warp& warp, const Step& step, Lanes lanes) {
+  return Gather(warp, step, lanes, [&] {
+    const T* const values = warp.Slot<T>(step.operands[2]);
+    const T first = values[__builtin_ctz(lanes)];
+    bool same = true;
+    ForEachLane(lanes, [&](int lane) { same &= values[lane] == first; });
+    StoreAll<uint32_t>(warp, step.operands[0], lanes, same ? lanes : 0);
+    StorePredicate(warp, step.operands[1], lanes, same ? lanes : 0);
+  });
+}
+
+struct Sum {
+  static uint32_t Of(uint32_t a, uint32_t b) { return a + b; }
+};
+struct Conjunction {
+  static uint32_t Of(uint32_t a, uint32_t b) { return a & b; }
+};
+struct Disjunction {
+  static uint32_t Of(uint32_t a, uint32_t b) { return a | b; }
+};
+struct Parity {
+  static uint32_t Of(uint32_t a, uint32_t b) { return a ^ b; }
+};
+template <typename As>
+struct Least {
+  static uint32_t Of(uint32_t a, uint32_t b) {
+    return static_cast<As>(a) < static_cast<As>(b) ? a : b;
+  }
+};
+template <typename As>
+struct Greatest {
+  static uint32_t Of(uint32_t a, uint32_t b) {
+    return static_cast<As>(a) > static_cast<As>(b) ? a : b;
+  }
+};
+
+template <typename Operation>
+Flow Reduce(Warp& warp, const Step& step, Lanes lanes) {
+  return Gather(warp, step, lanes, [&] {
+    const uint32_t* const values = warp.Slot<uint32_t>(step.operands[2]);
+    uint32_t result = values[__builtin_ctz(lanes)];
+    ForEachLane(lanes & (lanes - 1),
+                [&](int lane) { result = Operation::Of(result, values[lane]); });
+    StoreAll(warp, step.operands[0], lanes, result);
+  });
+}
+
+}  // namespace
+
+Flow PerformShuffle(Warp& warp, const Step& step, Lanes lanes) {
+  return Gather(warp, step, lanes, [&] {
+    uint32_t values[kLanes];
+    std::copy_n(warp.Slot<uint32_t>(step.operands[2]), kLanes, values);
+    const uint32_t* const b = warp.Slot<uint32_t>(step.operands[3]);
+    const uint32_t* const c = warp.Slot<uint32_t>(step.operands[4]);
+    uint32_t result[kLanes];
+    Lanes reached = 0;
+    ForEachLane(lanes, [&](int lane) {
+      bool in_reach = false;
+      const int source =
+          SourceOf(static_cast<ShuffleMode>(step.detail), lane, b[lane], c[lane], &in_reach);
+      result[lane] = values[source];
+      reached |= Lanes{in_reach} << lane;
+    });
+    uint32_t* const to = warp.Slot<uint32_t>(step.operands[0]);
+    ForEachLane(lanes, [&](int lane) { to[lane] = result[lane]; });
+    StorePredicate(warp, step.operands[1], lanes, reached);
+  });
+}
+
+Flow PerformVote(Warp& warp, const Step& step, Lanes lanes) {
+  return Gather(warp, step, lanes, [&] {
+    const Lanes read = *warp.Slot<Lanes>(step.operands[2]);
+    const Lanes holds = read & lanes;
+    bool result = false;
+    switch (static_cast<VoteMode>(step.detail)) {
+      case VoteMode::kAll:
+        result = holds == lanes;
+        break;
+      case VoteMode::kAny:
+        result = holds != 0;
+        break;
+      case VoteMode::kUniform:
+        result = holds == lanes || holds == 0;
+        break;
+      case VoteMode::kBallot:
+        return StoreAll<uint32_t>(warp, step.operands[0], lanes, holds);
+    }
+    StorePredicate(warp, step.operands[0], lanes, result ? lanes : 0);
+  });
+}
+
+Perform FindMatch(bool all, int width) {
+  if (width == 4) return all ? MatchAll<uint32_t> : MatchAny<uint32_t>;
+  return all ? MatchAll<uint64_t> : MatchAny<uint64_t>;
+}
+
+Perform FindReduction(absl::string_view operation, Type type) {
+  if (operation == "and") return Reduce<Conjunction>;
+  if (operation == "or") return Reduce<Disjunction>;
+  if (operation == "xor") return Reduce<Parity>;
+  if (operation == "add") return Reduce<Sum>;
+  const bool is_signed = IsSigned(type);
+  if (operation == "min") return is_signed ? Reduce<Least<int32_t>> : Reduce<Least<uint32_t>>;
+  if (operation == "max") return is_signed ? Reduce<Greatest<int32_t>> : Reduce<Greatest<uint32_t>>;
+  return nullptr;
+}
+
+Flow PerformActiveMask(Warp& warp, const Step& step, Lanes lanes) {
+  StoreAll<uint32_t>(warp, step.operands[0], lanes, lanes);
+  return Flow::kNext;
+}
+
+Flow PerformElect(Warp& warp, const Step& step, Lanes lanes) {
+  return Gather(warp, step, lanes, [&] {
+    const int leader = __builtin_ctz(lanes);
+    if (step.operands[0] != kNoSlot) {
+      StoreAll<uint32_t>(warp, step.operands[0], lanes, static_cast<uint32_t>(leader));
+    }
+    StorePredicate(warp, step.operands[1], lanes, Lanes{1} << leader);
+  });
+}
+
+// --- Barriers ------------------------------------------------------------------------------------
+
+Flow PerformWarpBarrier(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  const uint32_t* const masks = warp.Slot<uint32_t>(step.operands[0]);
+  const Lanes mask = masks[__builtin_ctz(lanes)];
+  Lanes alike = 0;
+  ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
+  if ((mask & warp.live() & ~alike) == 0 && alike == warp.running().lanes) {
+    warp.NoteWarpBarrier(alike, alike);
+    return Flow::kNext;
+  }
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  warp.KeepOnly(alike, warp.running().pc);
+  return warp.WaitForWarp(mask);
+}
+
+Flow PerformBarrier(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  const int first = __builtin_ctz(lanes);
+  const uint32_t barrier = warp.Slot<uint32_t>(step.operands[0])[first];
+  if (barrier >= kBarriers) {
+    return warp.Fault(GridFault::kIllegalInstruction, lanes, absl::StrCat("barrier ", barrier));
+  }
+  Arrival arrival;
+  arrival.barrier = static_cast<int>(barrier);
+  arrival.lanes = lanes;
+  arrival.waits = (step.detail & kArrives) == 0;
+  if (step.operands[1] != kNoSlot) arrival.threads = warp.Slot<uint32_t>(step.operands[1])[first];
+  if (step.operands[3] != kNoSlot) {
+    const Lanes read = *warp.Slot<Lanes>(step.operands[3]);
+    arrival.votes = read & lanes;
+  }
+  warp.KeepOnly(lanes, warp.running().pc + 1);
+  if (arrival.waits) {
+    warp.running().wait = Group::kBarrier;
+    warp.running().barrier = static_cast<uint8_t>(barrier);
+  }
+  if (!warp.block().Arrive(warp, arrival)) {
+    return warp.Fault(GridFault::kIllegalInstruction, lanes,
+                      absl::StrCat("barrier ", barrier, " is for another number of threads"));
+  }
+  if (!arrival.waits) ++warp.running().pc;
+  return Flow::kMoved;
+}
+
+void TakeVotes(const Step& step, uint32_t count, bool all, Lanes lanes, char* registers) {
+  if (step.operands[2] == kNoSlot) return;
+  char* const slot = registers + step.operands[2];
+  const VoteKind kind = static_cast<VoteKind>(step.detail & ~kArrives);
+  if (kind == VoteKind::kCount) {
+    uint32_t* const to = reinterpret_cast<uint32_t*>(slot);
+    ForEachLane(lanes, [&](int lane) { to[lane] = count; });
+    return;
+  }
+  const bool holds = kind == VoteKind::kAll ? all : count != 0;
+  Lanes* const to = reinterpret_cast<Lanes*>(slot);
+  *to = holds ? *to | lanes : *to & ~lanes;
+}
+
+}  // namespace twinmmu::ptx

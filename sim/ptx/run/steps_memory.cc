@@ -1,0 +1,203 @@
+// Loads, stores and fences.
+
+#include <atomic>
+#include <cstdint>
+
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/observed_step.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+bool IsAcquire(Order order) { return order >= Order::kAcquire && order != Order::kRelease; }
+bool IsRelease(Order order) { return order >= Order::kRelease; }
+
+void TellFence(Warp& warp, const Step& step, Lanes lanes) {
+  const BlockThreads& threads = warp.block().threads();
+  if (!threads.known()) return;
+  const coherence::ThreadId first = threads.FirstOf(warp.number());
+  coherence::AliasMonitor::Session session(&warp.block().aliases());
+  switch (static_cast<FenceKind>(step.detail)) {
+    case FenceKind::kMemory:
+      return session.Fence(first, lanes, step.memory.strength,
+                           step.memory.order == Order::kSequential);
+    case FenceKind::kAlias:
+      return session.AliasFence(first, lanes);
+    case FenceKind::kAliasAcquire:
+      return session.AliasAcquireFence(first, lanes);
+    case FenceKind::kAliasRelease:
+      return session.AliasReleaseFence(first, lanes);
+    case FenceKind::kOtherProxy:
+      break;
+  }
+}
+
+// M in memory, R in registers. Relaxed atomic accesses, so that blocks on several threads of the
+// host may do as the threads of a GPU do.
+template <typename M, typename R>
+__attribute__((always_inline)) inline void ReadLanes(Warp& warp, const Step& step, Lanes lanes,
+                                                     const LaneMemory& memory) {
+  const bool acquire = IsAcquire(step.memory.order);
+  for (int i = 0; i < step.memory.count; ++i) {
+    R* const to = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
+    if (acquire) {
+      ForEachLane(lanes, [&](int lane) {
+        const M* const from = reinterpret_cast<const M*>(memory[lane]) + i;
+        to[lane] = static_cast<R>(__atomic_load_n(from, __ATOMIC_ACQUIRE));
+      });
+      continue;
+    }
+    ForEachLane(lanes, [&](int lane) {
+      const M* const from = reinterpret_cast<const M*>(memory[lane]) + i;
+      to[lane] = static_cast<R>(__atomic_load_n(from, __ATOMIC_RELAXED));
+    });
+  }
+}
+
+template <typename M, typename R>
+__attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& step, Lanes lanes,
+                                                      const LaneMemory& memory) {
+  const bool release = IsRelease(step.memory.order);
+  for (int i = 0; i < step.memory.count; ++i) {
+    const R* const from = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
+    if (release) {
+      ForEachLane(lanes, [&](int lane) {
+        M* const to = reinterpret_cast<M*>(memory[lane]) + i;
+        __atomic_store_n(to, static_cast<M>(from[lane]), __ATOMIC_RELEASE);
+      });
+      continue;
+    }
+    ForEachLane(lanes, [&](int lane) {
+      M* const to = reinterpret_cast<M*>(memory[lane]) + i;
+      __atomic_store_n(to, static_cast<M>(from[lane]), __ATOMIC_RELAXED);
+    });
+  }
+}
+
+// The monitor of aliases may give some lanes older values.
+template <typename M, typename R>
+__attribute__((noinline)) void ReadTold(Warp& warp, const Step& step, Lanes lanes,
+                                        const LaneMemory& memory) {
+  Telling telling(&warp, step);
+  if (telling.BeforeAll(memory, /*writes=*/false)) {
+    ReadLanes<M, R>(warp, step, lanes, memory);
+    return;
+  }
+  alignas(kMaxAccess) char older[kLanes][kMaxAccess];
+  LaneMemory from;
+  ForEachLane(lanes, [&](int lane) {
+    from[lane] = const_cast<char*>(telling.Load(lane, memory[lane], older[lane]));
+  });
+  ReadLanes<M, R>(warp, step, lanes, from);
+}
+
+template <typename M, typename R>
+__attribute__((noinline)) void WriteTold(Warp& warp, const Step& step, Lanes lanes,
+                                         const LaneMemory& memory) {
+  Telling telling(&warp, step);
+  if (telling.BeforeAll(memory, /*writes=*/true)) {
+    WriteLanes<M, R>(warp, step, lanes, memory);
+    telling.AfterStores(memory);
+    return;
+  }
+  ForEachLane(lanes, [&](int lane) {
+    telling.BeforeStore(lane, memory[lane]);
+    WriteLanes<M, R>(warp, step, Lanes{1} << lane, memory);
+    telling.AfterStore(lane, memory[lane]);
+  });
+}
+
+template <typename M, typename R>
+Flow Load(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
+  if (found == Found::kFault) return Flow::kFault;
+  if (step.memory.order != Order::kWeak) ++warp.polls;
+  if (found == Found::kTold) {
+    ReadTold<M, R>(warp, step, lanes, memory);
+    return Flow::kNext;
+  }
+  ReadLanes<M, R>(warp, step, lanes, memory);
+  return Flow::kNext;
+}
+
+template <typename M, typename R>
+Flow Store(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
+  if (found == Found::kFault) return Flow::kFault;
+  ++warp.changes;
+  if (found == Found::kTold) {
+    WriteTold<M, R>(warp, step, lanes, memory);
+    return Flow::kNext;
+  }
+  WriteLanes<M, R>(warp, step, lanes, memory);
+  return Flow::kNext;
+}
+
+template <typename M>
+Perform LoadTo(int width) {
+  if (width == 2 && sizeof(M) <= 2) return Load<M, uint16_t>;
+  if (width == 4 && sizeof(M) <= 4) return Load<M, uint32_t>;
+  return width == 8 ? Load<M, uint64_t> : nullptr;
+}
+
+template <typename M>
+Perform StoreFrom(int width) {
+  if (width == 2 && sizeof(M) <= 2) return Store<M, uint16_t>;
+  if (width == 4 && sizeof(M) <= 4) return Store<M, uint32_t>;
+  return width == 8 ? Store<M, uint64_t> : nullptr;
+}
+
+}  // namespace
+
+Perform FindLoad(Type type, int width) {
+  const bool is_signed = IsSigned(type);
+  switch (BytesOf(type)) {
+    case 1:
+      return is_signed ? LoadTo<int8_t>(width) : LoadTo<uint8_t>(width);
+    case 2:
+      return is_signed ? LoadTo<int16_t>(width) : LoadTo<uint16_t>(width);
+    case 4:
+      return is_signed ? LoadTo<int32_t>(width) : LoadTo<uint32_t>(width);
+    case 8:
+      return LoadTo<uint64_t>(width);
+    default:
+      return nullptr;
+  }
+}
+
+Perform FindStore(Type type, int width) {
+  switch (BytesOf(type)) {
+    case 1:
+      return StoreFrom<uint8_t>(width);
+    case 2:
+      return StoreFrom<uint16_t>(width);
+    case 4:
+      return StoreFrom<uint32_t>(width);
+    case 8:
+      return StoreFrom<uint64_t>(width);
+    default:
+      return nullptr;
+  }
+}
+
+Flow PerformFence(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (warp.block().aliases().active()) TellFence(warp, step, lanes);
+  return Flow::kNext;
+}
+
+Flow PerformCheck(Warp& warp, const Step& step, Lanes lanes) {
+  LaneMemory memory;
+  const bool there =
+      lanes == 0 || warp.Resolve(step.memory, step.operands[0], lanes, &memory) != Found::kFault;
+  return there ? Flow::kNext : Flow::kFault;
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,193 @@
+// Warp: 32 lanes of a block, each with its place in the code.
+
+#ifndef TWINMMU_SIM_PTX_RUN_WARP_H_
+#define TWINMMU_SIM_PTX_RUN_WARP_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/address.h"
+#include "api/allocation.h"
+#include "sim/mmu/translation_cache.h"
+#include "sim/ptx/operations/operation.h"
+#include "sim/ptx/program/code.h"
+#include "sim/ptx/run/grid.h"
+
+namespace twinmmu::ptx {
+
+class Block;
+
+// Where each lane's access lies in the memory of the host.
+using LaneMemory = std::array<char*, kLanes>;
+
+// What came of looking for it.
+enum class Found : uint8_t {
+  kFault,
+  kMemory,
+  kTold,  // the same, but the monitor of aliases is to be told of some of the accesses
+};
+
+// Of which ones, and what of them.
+struct ToldLanes {
+  Lanes lanes = 0;
+  Lanes armed = 0;     // memory that has several mappings
+  bool alike = false;  // all of them go to one address's memory
+  std::array<coherence::AddressId, kLanes> addresses;
+};
+
+// An access of multicast addresses goes to one replica on each device: this is what it does on one
+// of them, in the lanes whose address has it.
+struct ReplicaLanes {
+  Lanes lanes = 0;
+  LaneMemory memory;
+  ToldLanes told;  // none: the monitor of aliases is not to be told
+};
+
+// One activation of a function, for those lanes of a warp that called it from one place of one
+// frame. Lanes that come there later join it.
+struct Frame {
+  struct alignas(kSlotAlignment) Line {
+    char bytes[kSlotAlignment];
+  };
+
+  const FunctionCode* function = nullptr;
+  Frame* parent = nullptr;
+  uint32_t call = 0;  // the step of the parent that called
+  uint32_t depth = 0;
+  Lanes lanes = 0;  // that are in it, or in what it called
+  uint32_t local_base = 0;
+  std::vector<Line> registers;
+  std::vector<char> passed;  // passed_bytes of each lane
+
+  char* data() { return registers.front().bytes; }
+  char* PassedOf(int lane) { return passed.data() + size_t{function->passed_bytes} * lane; }
+};
+
+// Lanes at one place. Those that wait for a barrier or others of the warp stay at their step.
+struct Group {
+  enum Wait : uint8_t {
+    kNothing,
+    kBarrier,      // of the block: `barrier`
+    kWarpBarrier,  // the lanes of `mask`, at any bar.warp.sync
+    kGathering,    // the lanes of `mask`, at this step
+  };
+  Frame* frame = nullptr;
+  uint32_t pc = 0;
+  Lanes lanes = 0;
+  Wait wait = kNothing;
+  uint8_t barrier = 0;
+  Lanes mask = 0;
+  uint64_t ran = 0;  // when it was chosen last
+};
+
+// Lanes at one place run together. After a divergence those with the smallest place go first, the
+// deepest call before its callers, which brings them together where structured code joins. A group
+// that goes round in circles while others could run lets these run for a while. For one thread.
+class Warp {
+ public:
+  enum class State : uint8_t { kRunnable, kBlocked, kDone, kFaulted };
+
+  // The lanes of `number` in `block`, which must outlive this object. May throw std::bad_alloc.
+  Warp(Block* block, int number);
+  Warp(const Warp&) = delete;
+  Warp& operator=(const Warp&) = delete;
+
+  // At the begin of the kernel, in the block as it now is.
+  void Start();
+  // Runs until no lane can go on, or *steps, which it counts down, is 0.
+  State Run(uint64_t* steps);
+
+  // --- For what steps do ---
+  Block& block() { return block_; }
+  int number() const { return number_; }
+  Group& running() { return groups_[0]; }
+  Frame& frame() { return *running().frame; }
+  template <typename T>
+  T* Slot(uint32_t offset) {
+    return reinterpret_cast<T*>(frame().data() + offset);
+  }
+  Lanes live() const { return live_; }
+
+  // Parts the running group: those of its lanes that are not in `lanes` go on at `pc`.
+  void KeepOnly(Lanes lanes, uint32_t pc);
+  // The running group branches. True: other groups shall run for a while.
+  bool LosesPatience(uint32_t pc, uint32_t next);
+  // Lanes of the running group, all of it, end.
+  void Exit();
+  // The running group calls or returns.
+  Flow Call(const CallSite& site, int function);
+  Flow Return();
+  // The running group waits for the lanes of `mask` at a bar.warp.sync.
+  Flow WaitForWarp(Lanes mask);
+  // `go_on` go on behind a bar.warp.sync to which all of `met` came.
+  void NoteWarpBarrier(Lanes met, Lanes go_on);
+  // Those of the block that the barrier held go on.
+  void PassBarrier(int barrier);
+
+  // The host memory of an access by each of `lanes`. A fault is noted.
+  Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
+  // After it said kTold.
+  const ToldLanes& told() const { return told_; }
+  // The same of an access of multicast addresses: the replicas, in the order of their devices,
+  // until the next call. None: a fault, which is noted.
+  const std::vector<ReplicaLanes>& ResolveMulticast(const MemoryAccess& access,
+                                                    uint32_t address_slot, Lanes lanes);
+
+  // Copies bytes at a generic address that `lane` may read; false: it may not, which is no fault.
+  bool Read(uint64_t address, void* to, uint32_t size, int lane);
+  // Writes the value of a special register that changes.
+  void ReadSpecial(Special special, uint32_t slot);
+
+  // Ends the grid: says so of the lowest of `lanes`. Gives kFault.
+  Flow Fault(GridFault::Kind kind, Lanes lanes, const std::string& words = "");
+
+  // For the block: what was done since the beginning. Steps add to them.
+  uint64_t polls = 0;         // reads of what others may write, waits
+  uint64_t changes = 0;       // writes of memory
+  uint64_t instructions = 0;  // of all lanes
+  uint64_t clock = 0;
+
+ private:
+  bool Choose();
+  Flow Execute(uint64_t* steps);
+  bool Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lanes lanes,
+             Frame** entered);
+  void Leave(Frame* frame, Lanes lanes);
+  void FillFixed(Frame* frame);
+  void Broadcast(Frame* frame, const FixedSlot& fixed);
+  uint64_t SpecialOf(Special special) const;
+  uint64_t SpecialOf(Special special, int lane) const;
+  bool GrowLocal(uint64_t bytes);
+  char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
+  Found Tell(const TranslationCache::Span& span, Lanes lanes);
+  Found TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
+  void FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address);
+  bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
+
+  Block& block_;
+  const int number_;
+  ToldLanes told_;
+  std::vector<ReplicaLanes> replicas_;
+  Lanes live_ = 0;
+  Group groups_[kLanes];  // [0] is the running one
+  int group_count_ = 0;
+  uint32_t limit_ = 0;      // the running group stops where another one is
+  bool contended_ = false;  // another group could run
+  bool rotate_ = false;     // the next one is that which ran longest ago
+  int patience_ = 0;
+  uint64_t polls_before_ = 0;
+  uint64_t turns_ = 0;
+  std::vector<std::unique_ptr<Frame>> frames_;  // all, in use or not
+  std::vector<Frame*> unused_;
+  std::vector<Frame*> used_;
+  uint64_t frame_bytes_ = 0;
+  std::vector<char> local_;  // local_stride_ bytes of each lane
+  uint64_t local_stride_ = 0;
+};
+
+}  // namespace twinmmu::ptx
+
+#endif  // TWINMMU_SIM_PTX_RUN_WARP_H_

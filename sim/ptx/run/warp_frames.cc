@@ -1,0 +1,212 @@
+// The frames of a warp, and what their registers hold at first.
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+constexpr uint32_t kMaxDepth = 4096;
+constexpr uint64_t kMaxFrameBytes = uint64_t{32} << 20;
+constexpr uint64_t kMaxLocalBytes = uint64_t{512} << 10;
+
+template <typename T>
+void Repeat(char* slot, T value) {
+  for (int lane = 0; lane < kLanes; ++lane) std::memcpy(slot + lane * sizeof(T), &value, sizeof(T));
+}
+
+}  // namespace
+
+bool Warp::GrowLocal(uint64_t bytes) {
+  if (bytes > kMaxLocalBytes) return false;
+  if (bytes <= local_stride_) return true;
+  const uint64_t stride = std::min(std::max(bytes, 2 * local_stride_), kMaxLocalBytes);
+  std::vector<char> grown(stride * kLanes);
+  for (uint64_t lane = 0; lane < kLanes; ++lane) {
+    std::copy_n(local_.begin() + static_cast<ptrdiff_t>(lane * local_stride_), local_stride_,
+                grown.begin() + static_cast<ptrdiff_t>(lane * stride));
+  }
+  local_.swap(grown);
+  local_stride_ = stride;
+  return true;
+}
+
+// False: there is no room for another call.
+bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lanes lanes,
+                 Frame** entered) {
+  for (Frame* frame : used_) {
+    if (frame->parent != parent || frame->call != call || frame->function != &function) continue;
+    frame->lanes |= lanes;
+    *entered = frame;
+    return true;
+  }
+  const uint32_t local_base =
+      parent == nullptr ? 0 : parent->local_base + parent->function->local_bytes;
+  const uint32_t depth = parent == nullptr ? 0 : parent->depth + 1;
+  if (depth >= kMaxDepth || !GrowLocal(uint64_t{local_base} + function.local_bytes)) return false;
+  const auto known = std::find_if(unused_.rbegin(), unused_.rend(),
+                                  [&](const Frame* frame) { return frame->function == &function; });
+  Frame* frame = nullptr;
+  if (known != unused_.rend()) {
+    frame = *known;
+    unused_.erase(std::next(known).base());
+  } else {
+    const uint64_t bytes =
+        function.register_bytes + uint64_t{function.passed_bytes} * kLanes + sizeof(Frame);
+    if (parent != nullptr && frame_bytes_ + bytes > kMaxFrameBytes) return false;
+    auto made = std::make_unique<Frame>();
+    made->function = &function;
+    made->registers.resize(function.register_bytes / kSlotAlignment + 1);
+    made->passed.resize(size_t{function.passed_bytes} * kLanes);
+    used_.reserve(frames_.size() + 1);  // so that what is given back is never lost
+    unused_.reserve(frames_.size() + 1);
+    frames_.push_back(std::move(made));
+    frame = frames_.back().get();
+    frame_bytes_ += bytes;
+  }
+  used_.push_back(frame);
+  frame->parent = parent;
+  frame->call = call;
+  frame->depth = depth;
+  frame->lanes = lanes;
+  frame->local_base = local_base;
+  std::memset(frame->data(), 0, function.register_bytes);
+  std::fill(frame->passed.begin(), frame->passed.end(), 0);
+  for (int lane = 0; function.local_bytes != 0 && lane < kLanes; ++lane) {
+    std::memset(local_.data() + local_stride_ * lane + local_base, 0, function.local_bytes);
+  }
+  FillFixed(frame);
+  *entered = frame;
+  return true;
+}
+
+void Warp::Leave(Frame* frame, Lanes lanes) {
+  frame->lanes &= ~lanes;
+  if (frame->lanes != 0) return;
+  used_.erase(std::find(used_.begin(), used_.end(), frame));
+  unused_.push_back(frame);
+}
+
+void Warp::FillFixed(Frame* frame) {
+  for (const FixedSlot& fixed : frame->function->fixed) Broadcast(frame, fixed);
+}
+
+void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
+  char* const slot = frame->data() + fixed.slot;
+  if (fixed.base == FixedSlot::kSpecial) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint64_t value = SpecialOf(static_cast<Special>(fixed.index), lane);
+      std::memcpy(slot + lane * fixed.width, &value, fixed.width);
+    }
+    return;
+  }
+  uint64_t value = fixed.bits;
+  if (fixed.base == FixedSlot::kImage) value += block_.grid().launch->image.value();
+  if (fixed.base == FixedSlot::kLocal) value += frame->local_base;
+  if (fixed.base == FixedSlot::kShared) {
+    value += block_.grid().kernel->shared[static_cast<size_t>(fixed.index)];
+  }
+  switch (fixed.width) {
+    case 0: {
+      const Lanes lanes = value != 0 ? kAllLanes : 0;
+      std::memcpy(slot, &lanes, sizeof(lanes));
+      return;
+    }
+    case 2:
+      return Repeat(slot, static_cast<uint16_t>(value));
+    case 4:
+      return Repeat(slot, static_cast<uint32_t>(value));
+    default:
+      return Repeat(slot, value);
+  }
+}
+
+// One that is the same for all lanes, and while the block runs.
+uint64_t Warp::SpecialOf(Special special) const {
+  const GridContext& grid = block_.grid();
+  const Dim3& threads = grid.launch->config.block;
+  const Dim3& blocks = grid.launch->config.grid;
+  switch (special) {
+    case Special::kNtidX:
+      return threads.x;
+    case Special::kNtidY:
+      return threads.y;
+    case Special::kNtidZ:
+      return threads.z;
+    case Special::kCtaidX:
+      return block_.index().x;
+    case Special::kCtaidY:
+      return block_.index().y;
+    case Special::kCtaidZ:
+      return block_.index().z;
+    case Special::kNctaidX:
+      return blocks.x;
+    case Special::kNctaidY:
+      return blocks.y;
+    case Special::kNctaidZ:
+      return blocks.z;
+    case Special::kWarp:
+      return static_cast<uint64_t>(number_);
+    case Special::kWarps:
+      return (grid.threads() + kLanes - 1) / kLanes;
+    case Special::kSm:
+      return block_.sm();
+    case Special::kSms:
+      return grid.sms;
+    case Special::kGridId:
+      return grid.number;
+    case Special::kDynamicShared:
+      return grid.launch->config.dynamic_shared_bytes;
+    case Special::kTotalShared:
+      return grid.shared_bytes();
+    default:
+      return 0;
+  }
+}
+
+uint64_t Warp::SpecialOf(Special special, int lane) const {
+  const Lanes own = Lanes{1} << lane;
+  switch (special) {
+    case Special::kTidX:
+      return block_.ThreadAt(number_, lane).x;
+    case Special::kTidY:
+      return block_.ThreadAt(number_, lane).y;
+    case Special::kTidZ:
+      return block_.ThreadAt(number_, lane).z;
+    case Special::kLane:
+      return static_cast<uint64_t>(lane);
+    case Special::kLanesEqual:
+      return own;
+    case Special::kLanesBelow:
+      return own - 1;
+    case Special::kLanesBelowOrEqual:
+      return (own - 1) | own;
+    case Special::kLanesAboveOrEqual:
+      return ~(own - 1);
+    case Special::kLanesAbove:
+      return ~(own - 1) & ~own;
+    default:
+      return SpecialOf(special);
+  }
+}
+
+// Clocks count the steps of the warp; timers, what the host has of nanoseconds.
+void Warp::ReadSpecial(Special special, uint32_t slot) {
+  const bool of_clock =
+      special == Special::kClock || special == Special::kClockHigh || special == Special::kClock64;
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const uint64_t value =
+      of_clock ? clock
+               : static_cast<uint64_t>(
+                     std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+  char* const to = frame().data() + slot;
+  if (special == Special::kClock64 || special == Special::kTimer64) return Repeat(to, value);
+  const bool high = special == Special::kClockHigh || special == Special::kTimerHigh;
+  Repeat(to, static_cast<uint32_t>(high ? value >> 32 : value));
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,171 @@
+// Where the accesses of a warp go.
+
+#include <algorithm>
+
+#include "sim/base/word_copies.h"
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// The space that a generic address lies in, and the address there.
+Space SpaceOf(uint64_t* address) {
+  const uint64_t window = *address & ~(kWindowSize - 1);
+  Space space = Space::kGlobal;
+  if (window == kSharedWindow) space = Space::kShared;
+  if (window == kLocalWindow) space = Space::kLocal;
+  if (window == kParamWindow) space = Space::kParam;
+  if (space != Space::kGlobal) *address -= window;
+  return space;
+}
+
+// Shared memory has one address for each place. Mappings count from 1.
+constexpr coherence::AddressId kSharedAddress = 0;
+
+bool Fits(uint64_t address, uint32_t size, uint64_t room) {
+  return size <= room && address <= room - size;
+}
+
+}  // namespace
+
+// Null: nothing is there, or it may not be accessed so.
+char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane,
+                    bool* armed) {
+  const bool generic = space == Space::kGeneric;
+  if (generic) space = SpaceOf(&address);
+  if (space == Space::kShared) {
+    std::vector<char>& shared = block_.shared();
+    return Fits(address, size, shared.size()) ? shared.data() + address : nullptr;
+  }
+  if (space == Space::kLocal) {
+    const uint64_t room = uint64_t{frame().local_base} + frame().function->local_bytes;
+    return Fits(address, size, room) ? local_.data() + local_stride_ * lane + address : nullptr;
+  }
+  if (space == Space::kParam) {
+    const FunctionCode& function = *frame().function;
+    const std::vector<char>& given = block_.grid().launch->parameters;
+    if (generic || (function.entry && address < function.parameter_bytes)) {
+      const bool fits = access == Access::kRead && Fits(address, size, given.size());
+      return fits ? const_cast<char*>(given.data()) + address : nullptr;
+    }
+    return Fits(address, size, function.passed_bytes) ? frame().PassedOf(lane) + address : nullptr;
+  }
+  const TranslationCache::Span* const span =
+      block_.cache().Find(DeviceAddress(address), size, access);
+  if (span == nullptr) return nullptr;
+  *armed |= span->armed;
+  return span->memory + (address - span->base.value());
+}
+
+Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes,
+                    LaneMemory* memory) {
+  const int first = __builtin_ctz(lanes);
+  const uint32_t size = access.size();
+  uint64_t addresses[kLanes];
+  if (access.wide) {
+    const uint64_t* const slot = Slot<uint64_t>(address_slot);
+    for (int lane = 0; lane < kLanes; ++lane) addresses[lane] = slot[lane] + access.offset;
+  } else {
+    const uint32_t* const slot = Slot<uint32_t>(address_slot);
+    const uint32_t offset = static_cast<uint32_t>(access.offset);
+    for (int lane = 0; lane < kLanes; ++lane) addresses[lane] = slot[lane] + offset;
+  }
+  if (lanes != kAllLanes) {
+    // The other lanes follow the first, so that all are treated alike.
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if ((lanes >> lane & 1) == 0) addresses[lane] = addresses[first];
+    }
+  }
+  uint64_t low_bits = 0;
+  for (const uint64_t address : addresses) low_bits |= address;
+  if ((low_bits & (size - 1)) != 0) {
+    const auto lane = std::find_if(addresses + first, addresses + kLanes,
+                                   [&](uint64_t address) { return (address & (size - 1)) != 0; });
+    FaultAt(GridFault::kMisalignedAddress, static_cast<int>(lane - addresses), access, *lane);
+    return Found::kFault;
+  }
+  // Most often all of them are in one span.
+  uint64_t start = addresses[first];
+  const Space space = access.space == Space::kGeneric ? SpaceOf(&start) : access.space;
+  if (space == Space::kGlobal || space == Space::kConst) {
+    const TranslationCache::Span* const span =
+        block_.cache().Find(DeviceAddress(start), size, access.access);
+    if (span != nullptr) {
+      const uint64_t base = span->base.value();
+      const uint64_t last = span->size - size;
+      bool inside = true;
+      for (const uint64_t address : addresses) inside &= address - base <= last;
+      if (inside) {
+        char* const host = span->memory;
+        for (int lane = 0; lane < kLanes; ++lane) (*memory)[lane] = host + (addresses[lane] - base);
+        const bool told = span->armed || access.strength.IsStrong();
+        return told ? Tell(*span, lanes) : Found::kMemory;
+      }
+    }
+  }
+  bool told = access.strength.IsStrong();
+  for (int lane = first; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &told);
+    if (host == nullptr) {
+      const bool multicast = block_.grid().machine.mmu->IsMulticast(DeviceAddress(addresses[lane]));
+      FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
+              addresses[lane]);
+      return Found::kFault;
+    }
+    (*memory)[lane] = host;
+  }
+  return told ? TellSome(access, addresses, lanes) : Found::kMemory;
+}
+
+// All lanes go to one span.
+Found Warp::Tell(const TranslationCache::Span& span, Lanes lanes) {
+  if (!block_.aliases().active()) return Found::kMemory;
+  told_.lanes = lanes;
+  told_.armed = span.armed ? lanes : 0;
+  told_.alike = true;
+  told_.addresses.fill(span.address_id);
+  return Found::kTold;
+}
+
+// Each goes somewhere; all of these places are there.
+Found Warp::TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes) {
+  if (!block_.aliases().active()) return Found::kMemory;
+  told_.lanes = 0;
+  told_.armed = 0;
+  told_.alike = false;
+  ForEachLane(lanes, [&](int lane) {
+    const Lanes bit = Lanes{1} << lane;
+    uint64_t address = addresses[lane];
+    const Space space = access.space == Space::kGeneric ? SpaceOf(&address) : access.space;
+    const bool strong = access.strength.IsStrong();
+    told_.addresses[lane] = kSharedAddress;
+    if (space == Space::kShared && strong) told_.lanes |= bit;
+    if (space != Space::kGlobal && space != Space::kConst) return;
+    const TranslationCache::Span* const span =
+        block_.cache().Find(DeviceAddress(address), access.size(), access.access);
+    told_.addresses[lane] = span->address_id;
+    if (span->armed) told_.armed |= bit;
+    if (span->armed || strong) told_.lanes |= bit;
+  });
+  return told_.lanes != 0 ? Found::kTold : Found::kMemory;
+}
+
+bool Warp::Read(uint64_t address, void* to, uint32_t size, int lane) {
+  bool armed = false;
+  const char* const from = InSpace(Space::kGeneric, address, size, Access::kRead, lane, &armed);
+  if (from != nullptr) CopyByWords(static_cast<char*>(to), from, size);
+  return from != nullptr;
+}
+
+void Warp::FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address) {
+  Fault(kind, Lanes{1} << lane);
+  GridFault& fault = block_.fault();
+  fault.address = DeviceAddress(address);
+  fault.size = Bytes(access.size());
+  fault.access = access.access;
+}
+
+}  // namespace twinmmu::ptx

@@ -1,0 +1,55 @@
+// Where the accesses of a warp go that have multicast addresses.
+
+#include <utility>
+
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+
+// False: a fault, which is noted.
+bool Warp::AddReplicas(const MemoryAccess& access, uint64_t address, int lane) {
+  const uint32_t size = access.size();
+  const DeviceAddress at(address);
+  TranslationCache::Multicast found;
+  if (!block_.cache().FindMulticast(at, size, access.access, &found)) {
+    const bool ordinary = block_.cache().Find(at, size, access.access) != nullptr;
+    FaultAt(ordinary ? GridFault::kNoMulticastAddress : GridFault::kIllegalAddress, lane, access,
+            address);
+    block_.fault().words = std::move(found.missing);
+    return false;
+  }
+  const Lanes bit = Lanes{1} << lane;
+  const bool active = block_.aliases().active();
+  for (size_t i = 0; i < found.replicas.size(); ++i) {
+    if (i == replicas_.size()) replicas_.emplace_back();
+    ReplicaLanes& replica = replicas_[i];
+    const bool armed = found.replicas[i].pages->IsArmed();
+    replica.lanes |= bit;
+    replica.memory[lane] = found.replicas[i].memory;
+    replica.told.addresses[lane] = found.address_id;
+    if (active && armed) replica.told.armed |= bit;
+    if (active && (armed || access.strength.IsStrong())) replica.told.lanes |= bit;
+  }
+  return true;
+}
+
+const std::vector<ReplicaLanes>& Warp::ResolveMulticast(const MemoryAccess& access,
+                                                        uint32_t address_slot, Lanes lanes) {
+  replicas_.clear();
+  for (Lanes left = lanes; left != 0; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    const uint64_t address =
+        access.wide ? Slot<uint64_t>(address_slot)[lane] + access.offset
+                    : Slot<uint32_t>(address_slot)[lane] + static_cast<uint32_t>(access.offset);
+    const bool aligned = address % access.size() == 0;
+    if (!aligned) FaultAt(GridFault::kMisalignedAddress, lane, access, address);
+    if (aligned && AddReplicas(access, address, lane)) continue;
+    replicas_.clear();
+    break;
+  }
+  return replicas_;
+}
+
+}  // namespace twinmmu::ptx

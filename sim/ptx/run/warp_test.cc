@@ -1,0 +1,260 @@
+// Warps: how lanes part and meet, what they exchange, and calls.
+
+#include "sim/testing/test_grid.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Lanes that went different ways run together again where their ways meet.
+TEST_F(GridTest, MeetsAfterADivergence) {
+  RunKernel(
+      "and.b32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 0; mov.u32 %r3, 1;\n"
+      "@%p1 bra A; mov.u32 %r3, 2; bra B;\nA: mov.u32 %r3, 3;\n"
+      "B: activemask.b32 %r4; st.global.u32 [%rd2], %r4; st.global.u32 [%rd2+128], %r3;");
+  EXPECT_THAT(ReadAll(32), Each(0xffffffffu));
+  EXPECT_EQ(Read(32), 3u);
+  EXPECT_EQ(Read(33), 2u);
+}
+
+// So do lanes that went round a loop for different times.
+TEST_F(GridTest, MeetsAfterALoop) {
+  RunKernel(
+      "mov.u32 %r2, 0;\nL: add.u32 %r2, %r2, 1; setp.le.u32 %p1, %r2, %r1; @%p1 bra L;\n"
+      "activemask.b32 %r4; st.global.u32 [%rd2], %r4; st.global.u32 [%rd2+128], %r2;");
+  EXPECT_THAT(ReadAll(32), Each(0xffffffffu));
+  EXPECT_EQ(Read(63), 32u);
+}
+
+// A lane that holds a lock lets the others of its warp wait for it.
+TEST_F(GridTest, LetsALaneFinishThatOthersSpinFor) {
+  RunKernel(
+      "L: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;\n"
+      "ld.volatile.global.u32 %r3, [%rd1+4]; add.u32 %r3, %r3, 1;\n"
+      "st.volatile.global.u32 [%rd1+4], %r3; membar.gl; atom.global.exch.b32 %r4, [%rd1], 0;",
+      64, 3);
+  EXPECT_EQ(Read(1), 192u);
+}
+
+// So does one whose others sleep between their looks.
+TEST_F(GridTest, LetsALaneFinishThatOthersSleepFor) {
+  RunKernel(
+      "setp.eq.u32 %p1, %r1, 7; @%p1 bra A;\n"
+      "L: nanosleep.u32 100; ld.global.u32 %r2, [%rd1+1024]; setp.eq.u32 %p2, %r2, 0;\n"
+      "@%p2 bra L; bra E;\nA: st.global.u32 [%rd1+1024], 1;\nE: st.global.u32 [%rd2], 1;");
+  EXPECT_THAT(ReadAll(32), Each(1u));
+}
+
+// shfl in its four modes, and whether the source was in reach.
+TEST_F(GridTest, Shuffles) {
+  RunKernel(
+      "shfl.sync.up.b32 %r2|%p1, %r1, 1, 0, 0xffffffff; st.global.u32 [%rd2], %r2;\n"
+      "shfl.sync.down.b32 %r3|%p2, %r1, 2, 0x1f, 0xffffffff; st.global.u32 [%rd2+128], %r3;\n"
+      "shfl.sync.bfly.b32 %r4, %r1, 1, 0x1f, 0xffffffff; st.global.u32 [%rd2+256], %r4;\n"
+      "shfl.sync.idx.b32 %r5, %r1, 3, 0x181f, 0xffffffff; st.global.u32 [%rd2+384], %r5;\n"
+      "selp.u32 %r6, 1, 0, %p1; selp.u32 %r7, 2, 0, %p2; add.u32 %r6, %r6, %r7;\n"
+      "st.global.u32 [%rd2+512], %r6;");
+  EXPECT_THAT((std::vector{Read(0), Read(1), Read(31)}), ElementsAre(0, 0, 30));
+  EXPECT_THAT((std::vector{Read(32), Read(61), Read(62)}), ElementsAre(2, 31, 30));
+  EXPECT_THAT((std::vector{Read(64), Read(65)}), ElementsAre(1, 0));
+  EXPECT_THAT((std::vector{Read(96), Read(96 + 7), Read(96 + 8)}), ElementsAre(3, 3, 11));
+  EXPECT_THAT((std::vector{Read(128), Read(129), Read(128 + 31)}), ElementsAre(2, 3, 1));
+}
+
+// vote, match, redux and elect among the lanes of a mask.
+TEST_F(GridTest, Votes) {
+  RunKernel(
+      "setp.lt.u32 %p1, %r1, 5; vote.sync.ballot.b32 %r2, %p1, 0xffffffff;\n"
+      "vote.sync.all.pred %p2, %p1, 0xffffffff; vote.sync.any.pred %p3, !%p1, 0xffffffff;\n"
+      "and.b32 %r3, %r1, 1; match.any.sync.b32 %r4, %r3, 0xffffffff;\n"
+      "match.all.sync.b32 %r5|%p4, 7, 0xffffffff; redux.sync.add.s32 %r6, %r1, 0xffffffff;\n"
+      "redux.sync.max.u32 %r7, %r1, 0xffffffff; elect.sync %r8|%p5, 0xffffffff;\n"
+      "selp.u32 %r9, 1, 0, %p2; selp.u32 %r10, 2, 0, %p3; add.u32 %r9, %r9, %r10;\n"
+      "selp.u32 %r10, 4, 0, %p4; add.u32 %r9, %r9, %r10; selp.u32 %r10, 8, 0, %p5;\n"
+      "add.u32 %r9, %r9, %r10; setp.ne.u32 %p6, %r1, 0; @%p6 bra E;\n"
+      "st.global.v4.u32 [%rd1], {%r2, %r4, %r5, %r6}; st.global.v2.u32 [%rd1+16], {%r7, %r9};\nE:");
+  EXPECT_THAT(ReadAll(6), ElementsAre(0x1f, 0x55555555, 0xffffffff, 496, 31, 14));
+}
+
+// Lanes wait for those of the mask that come later.
+TEST_F(GridTest, WaitsForTheLanesOfAMask) {
+  RunKernel(
+      "setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\nadd.u32 %r1, %r1, 100;\n"
+      "A: bar.warp.sync 0xffffffff; shfl.sync.bfly.b32 %r3, %r1, 16, 0x1f, 0xffffffff;\n"
+      "st.global.u32 [%rd2], %r3;");
+  EXPECT_EQ(Read(0), 116u);
+  EXPECT_EQ(Read(31), 15u);
+}
+
+// bar.warp.sync holds lanes together that are at different ones.
+TEST_F(GridTest, PassesAWarpBarrierFromTwoPlaces) {
+  RunKernel(
+      "setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\nbar.warp.sync 0xffffffff; bra B;\n"
+      "A: bar.warp.sync 0xffffffff;\nB: st.global.u32 [%rd2], 1;");
+  EXPECT_THAT(ReadAll(32), Each(1u));
+}
+
+// Lanes that wait for some that wait elsewhere are a deadlock.
+TEST_F(GridTest, FindsADeadlockInAWarp) {
+  EXPECT_EQ(FaultOf("setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\n"
+                    "vote.sync.any.pred %p2, %p1, 0xffffffff; bra B;\n"
+                    "A: vote.sync.any.pred %p2, %p1, 0xffffffff;\nB:"),
+            GridFault::kDeadlock);
+  EXPECT_THAT(fault_.words, HasSubstr("0xffffffff"));
+}
+
+// --- Calls ---
+
+constexpr char kSquare[] =
+    ".func (.param .b32 out) square(.param .b32 in)\n{\n.reg .b32 %r<3>;\n"
+    "ld.param.b32 %r1, [in]; mul.lo.s32 %r2, %r1, %r1; st.param.b32 [out], %r2; ret;\n}\n";
+
+// A function gets its parameters and gives its result, also of lanes that come there apart.
+TEST_F(GridTest, CallsFunctions) {
+  EXPECT_EQ(Run(kSquare + Kernel("setp.lt.u32 %p1, %r1, 3; @%p1 bra L;\n"
+                                 "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+                                 "call.uni (b), square, (a); ld.param.b32 %r2, [b]; }\n"
+                                 "L: st.global.u32 [%rd2], %r2;"),
+                Dim3(), Dim3{6, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(6), ElementsAre(0, 0, 0, 9, 16, 25));
+}
+
+// A function is found by its address.
+TEST_F(GridTest, CallsByAddress) {
+  EXPECT_EQ(Run(kSquare +
+                    std::string(".func (.param .b32 out) same(.param .b32 in)\n{\n"
+                                ".reg .b32 %r<3>; ld.param.b32 %r1, [in];\n"
+                                "st.param.b32 [out], %r1; ret;\n}\n") +
+                    Kernel("mov.u64 %rd3, square; mov.u64 %rd4, same; and.b32 %r2, %r1, 1;\n"
+                           "setp.eq.u32 %p1, %r2, 0; selp.u64 %rd5, %rd3, %rd4, %p1;\n"
+                           "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+                           "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                           "call (b), %rd5, (a), P; ld.param.b32 %r3, [b]; }\n"
+                           "st.global.u32 [%rd2], %r3;"),
+                Dim3(), Dim3{5, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(5), ElementsAre(0, 1, 4, 3, 16));
+}
+
+// What is no function cannot be called.
+TEST_F(GridTest, CallsNothingElse) {
+  EXPECT_EQ(FaultOf("P: .callprototype _ (); call %rd1, (), P;"), GridFault::kIllegalInstruction);
+}
+
+constexpr char kSum[] =
+    ".func (.param .b32 out) sum(.param .b32 in)\n{\n.reg .b32 %r<5>; .reg .pred %p;\n"
+    ".local .align 4 .b32 kept;\nld.param.b32 %r1, [in]; st.local.u32 [kept], %r1;\n"
+    "mov.u32 %r3, 0; setp.eq.u32 %p, %r1, 0; @%p bra E;\nsub.u32 %r2, %r1, 1;\n"
+    "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; call (b), sum, (a);\n"
+    "ld.param.b32 %r3, [b]; }\nE: ld.local.u32 %r4, [kept]; add.u32 %r3, %r3, %r4;\n"
+    "st.param.b32 [out], %r3; ret;\n}\n";
+
+// Each activation of a recursion has its own registers and local memory, for each lane to its own
+// depth.
+TEST_F(GridTest, CallsItself) {
+  EXPECT_EQ(Run(kSum + Kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+                              "call (b), sum, (a); ld.param.b32 %r2, [b]; }\n"
+                              "st.global.u32 [%rd2], %r2;"),
+                Dim3(), Dim3{32, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_EQ(Read(4), 10u);
+  EXPECT_EQ(Read(31), 496u);
+}
+
+// A recursion without end runs out of stack.
+TEST_F(GridTest, LimitsTheDepthOfCalls) {
+  EXPECT_EQ(Run(kSum + Kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], -1;\n"
+                              "call (b), sum, (a); ld.param.b32 %r2, [b]; }"),
+                Dim3(), Dim3()),
+            Grid::State::kFaulted);
+  EXPECT_EQ(fault_.kind, GridFault::kStackOverflow);
+}
+
+// brx.idx goes where the index says, each lane its way.
+TEST_F(GridTest, BranchesByIndex) {
+  RunKernel(
+      "T: .branchtargets A, B, C; brx.idx %r1, T;\nA: mov.u32 %r2, 10; bra E;\n"
+      "B: mov.u32 %r2, 20; bra E;\nC: mov.u32 %r2, 30;\nE: st.global.u32 [%rd2], %r2;",
+      3);
+  EXPECT_THAT(ReadAll(3), ElementsAre(10, 20, 30));
+}
+
+// The carry flag is each thread's own.
+TEST_F(GridTest, Carries) {
+  RunKernel(
+      "sub.u32 %r2, 0, %r1; add.cc.u32 %r3, %r2, 1; addc.u32 %r4, 0, 0;\n"
+      "st.global.u32 [%rd2], %r4;",
+      4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(0, 1, 0, 0));
+}
+
+constexpr char kExternal[] =
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+    ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n,\n"
+    ".param .b64 s) .noreturn;\n"
+    ".global .align 1 .b8 text[20] = {37, 100, 32, 37, 115, 32, 37, 46, 49, 102, 10};\n"
+    ".global .align 1 .b8 word[4] = {97, 98, 99};\n";
+
+// printf takes its arguments from where the caller put them, and gives their number.
+TEST_F(GridTest, Prints) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Run(kExternal +
+                    Kernel(".local .align 8 .b8 l[24]; mov.u64 %rd3, l; st.local.u32 [%rd3], -5;\n"
+                           "mov.u64 %rd4, word; st.local.u64 [%rd3+8], %rd4;\n"
+                           "mov.f64 %fd1, 0d3FF8000000000000; st.local.f64 [%rd3+16], %fd1;\n"
+                           "cvta.local.u64 %rd5, %rd3; mov.u64 %rd6, text;\n"
+                           "{ .param .b64 f; .param .b64 a; .param .b32 r;\n"
+                           "st.param.b64 [f], %rd6; st.param.b64 [a], %rd5;\n"
+                           "call.uni (r), vprintf, (f, a); ld.param.b32 %r2, [r]; }\n"
+                           "st.global.u32 [%rd1], %r2;"),
+                Dim3(), Dim3()),
+            Grid::State::kDone);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "-5 abc 1.5\n");
+  EXPECT_EQ(Read(0), 3u);
+}
+
+// A failed assertion says which.
+TEST_F(GridTest, FailsAssertions) {
+  EXPECT_EQ(
+      Run(kExternal + Kernel("mov.u64 %rd3, word;\n{ .param .b64 m; .param .b64 f; .param .b32 l; "
+                             ".param .b64 n; .param .b64 s;\nst.param.b64 [m], %rd3; st.param.b64 "
+                             "[f], %rd3; st.param.b32 [l], 12; st.param.b64 [n], %rd3;\n"
+                             "st.param.b64 [s], 1; call.uni __assertfail, (m, f, l, n, s); }"),
+          Dim3(), Dim3()),
+      Grid::State::kFaulted);
+  EXPECT_EQ(fault_.kind, GridFault::kAssert);
+  EXPECT_EQ(fault_.words, "abc:12: abc: assertion `abc` failed");
+}
+
+// trap ends the grid.
+TEST_F(GridTest, Traps) { EXPECT_EQ(FaultOf("trap;"), GridFault::kTrap); }
+
+// Special registers say where a thread is.
+TEST_F(GridTest, KnowsWhereAThreadIs) {
+  EXPECT_EQ(Run(Kernel("mov.u32 %r2, %tid.y; mov.u32 %r3, %ctaid.z; mov.u32 %r4, %ntid.x;\n"
+                       "mov.u32 %r5, %nctaid.y; mov.u32 %r6, %laneid; mov.u32 %r7, %lanemask_lt;\n"
+                       "setp.eq.u32 %p1, %r1, 2; setp.eq.and.u32 %p1, %r2, 1, %p1;\n"
+                       "setp.eq.and.u32 %p1, %r3, 1, %p1; @!%p1 bra E;\n"
+                       "st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5};\n"
+                       "st.global.v2.u32 [%rd1+16], {%r6, %r7};\nE:"),
+                Dim3{1, 1, 2}, Dim3{4, 2, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(6), ElementsAre(1, 1, 4, 1, 6, 0x3f));
+}
+
+// mov packs and unpacks vectors; cvt takes and gives registers that are wider than its types.
+TEST_F(GridTest, MovesAndResizes) {
+  RunKernel(
+      "mov.b64 %rd3, {%r1, 7}; mov.b64 {%r2, %r3}, %rd3; mov.b32 {%h1, %h2}, 0x12345678;\n"
+      "mov.b32 %r4, {%h2, %h1}; cvt.s8.s32 %r5, 0x1ff; cvt.u32.u8 %r6, %r4;\n"
+      "st.global.v4.u32 [%rd1], {%r3, %r4, %r5, %r6};",
+      1);
+  EXPECT_THAT(ReadAll(4), ElementsAre(7, 0x56781234, ~0u, 0x34));
+}
+
+}  // namespace
+}  // namespace twinmmu::ptx
