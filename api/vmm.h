@@ -18,7 +18,7 @@
 //   Unmap             no               no         yes      yes, access is lost
 //   AddressFree       no               yes        no       no
 //   copies, kernels   no               no         no       yes
-// Where the reference driver departs from this table, conformance/rules/deviations.inc says how.
+// Where the reference driver departs from this table, api/deviations.inc says how.
 //
 // Errors. A call that fails gives a status with the canonical code below and a DriverError as
 // payload (api/driver_error.h): the driver's number, the call, who raised it. Unless a call says

@@ -96,12 +96,12 @@ TEST_F(QueuedWorkTest, DoesNotMindThatOtherMemoryGoes) {
 
 // --- Other machines ----------------------------------------------------------------------------
 
-std::unique_ptr<Simulator> Machine(const std::string& name) {
+std::unique_ptr<Simulator> SimulatorOf(const std::string& name) {
   return Simulator::Create(Profile::Named(name).value()).value();
 }
 
 TEST(OtherMachinesTest, GiveSmallPagesWhereTheyCan) {
-  const auto simulator = Machine("granularities");
+  const auto simulator = SimulatorOf("granularities");
   PageOptions options;
   options.page_size = KiB(64);
   TWINMMU_ASSERT_OK_AND_ASSIGN(
@@ -113,13 +113,13 @@ TEST(OtherMachinesTest, GiveSmallPagesWhereTheyCan) {
 }
 
 TEST(OtherMachinesTest, HaveNoPoolsWithoutVirtualMemoryManagement) {
-  const auto simulator = Machine("no-vmm");
+  const auto simulator = SimulatorOf("no-vmm");
   EXPECT_THAT(VirtualMemoryPool::Make(*simulator->vmm(), nullptr, GiB(1)),
               StatusIs(StatusCode::kUnimplemented));
 }
 
 TEST(OtherMachinesTest, DoNotGrantWhatTheyCannotReach) {
-  const auto simulator = Machine("no-peers");
+  const auto simulator = SimulatorOf("no-peers");
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto pool,
                                VirtualMemoryPool::Make(*simulator->vmm(), nullptr, GiB(1)));
   for (const Access access : {Access::kRead, Access::kNone}) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -13,36 +14,18 @@
 namespace twinmmu::conformance {
 namespace {
 
-// The departure from a rule that each quirk shows as. Quirks that are not here break no rule.
-constexpr std::pair<bool Quirks::*, Deviation> kShownAs[] = {
-    {&Quirks::granularity_ignores_properties, Deviation::kGranularityOfAnyLocation},
-    {&Quirks::create_ignores_unknown_handle_types, Deviation::kUnknownHandleTypesAreIgnored},
-    {&Quirks::map_takes_whole_allocations_only, Deviation::kMapTakesOnlyWholeAllocations},
-    {&Quirks::released_handle_usable_while_mapped, Deviation::kReleasedHandleWorksWhileMapped},
-    {&Quirks::map_reaches_beyond_reservation, Deviation::kMapReachesBeyondTheReservation},
-    {&Quirks::map_reaches_beyond_reservation, Deviation::kMapCrossesReservations},
-    {&Quirks::reserve_refuses_misaligned_hint, Deviation::kMisalignedHintIsRefused},
-    {&Quirks::unmap_passes_over_holes, Deviation::kUnmapIgnoresHoles},
-    {&Quirks::unmap_passes_over_holes, Deviation::kUnmapOfNothingSucceeds},
-    {&Quirks::reserve_refuses_hint_beyond_addresses,
-     Deviation::kHintBeyondTheAddressSpaceIsOutOfMemory},
-    {&Quirks::set_access_stops_at_hole, Deviation::kSetAccessStopsAtAHole},
-    {&Quirks::set_access_keeps_grants_before_refusal,
-     Deviation::kSetAccessAppliesWhatPrecedesAnUnsupportedGrant},
-    {&Quirks::host_access_falls_back_to_device, Deviation::kHostIsAnsweredWithTheRightOfDevice0},
-    {&Quirks::host_access_falls_back_to_device, Deviation::kHostIsNotToldFromDevice0},
-    {&Quirks::unmap_at_last_address_begins_at_zero, Deviation::kUnmapOfTheLastAddressTakesAllBelow},
-    {&Quirks::address_range_of_host_memory_begins_at_zero,
-     Deviation::kAddressRangeOfHostMemoryBeginsAtZero},
-    {&Quirks::fill_refuses_what_host_sees_behind_border,
-     Deviation::kFillRefusesWhatTheHostSeesBehindABorder},
-    {&Quirks::rdma_memory_hangs_on_first_mapping, Deviation::kRdmaMemoryHangsOnItsFirstMapping},
-    {&Quirks::rdma_memory_hangs_on_first_mapping, Deviation::kRdmaPeersHangOnTheFirstMapping},
-    {&Quirks::fill_size_wraps, Deviation::kFillSizeWraps},
-    {&Quirks::no_attributes_where_unmapped, Deviation::kNoAttributesWhereNothingIsMapped},
-    {&Quirks::import_of_foreign_descriptor_is_unknown,
-     Deviation::kImportOfAForeignDescriptorIsUnknown},
-};
+std::set<Deviation> DeviationsOf(const Profile& profile) {
+  std::set<Deviation> shown;
+#define TWINMMU_QUIRK(name) profile.quirks.name
+#define TWINMMU_WITH(condition) (condition)
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) \
+  if (quirk) shown.insert(Deviation::id);
+#include "api/deviations.inc"
+#undef TWINMMU_DEVIATION
+#undef TWINMMU_WITH
+#undef TWINMMU_QUIRK
+  return shown;
+}
 
 // A directory for fabric handles that lead from process to process: the first process of a run
 // makes it, and takes it away; those that tests start get its name. Empty: the host gives none.
@@ -87,21 +70,7 @@ Traits TraitsOf(const Profile& profile) {
   traits.multicast_mistakes_answered = true;
   traits.cpu_sees_host_memory = profile.window.claimed;
   traits.work_timing = TimingOf(profile.stream_policy);
-  for (const auto& [quirk, deviation] : kShownAs) {
-    if (profile.quirks.*quirk) traits.deviations.insert(deviation);
-  }
-  if (profile.quirks.unmap_reaches_beyond_reservation) {
-    traits.deviations.insert(Deviation::kUnmapCrossesReservations);
-  }
-  // What is beyond a reservation is a hole in the range as well, also where the range wraps.
-  if (profile.quirks.unmap_reaches_beyond_reservation && profile.quirks.unmap_passes_over_holes) {
-    traits.deviations.insert(Deviation::kUnmapReachesBeyondTheReservation);
-    traits.deviations.insert(Deviation::kUnmapOfAWrappedRangeSucceeds);
-  }
-  const Bytes host_page = KiB(4);
-  if (profile.reservation_granularity > host_page) {
-    traits.deviations.insert(Deviation::kReserveTakesOnlyGranules);
-  }
+  traits.deviations = DeviationsOf(profile);
   return traits;
 }
 

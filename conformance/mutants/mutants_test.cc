@@ -148,11 +148,12 @@ int Main(int argc, char** argv) {
   std::set<std::string> machines;
   for (const MutantInfo& mutant : mutants) machines.insert(mutant.machine);
   for (const std::string& machine : machines) {
-    trials.Add(ControlSuite(machine), Machine(machine, &MakeMutant<Real>),
+    trials.Add(ControlSuite(machine), SimulatedTarget(machine, &MakeMutant<Real>),
                ControlCases(mutants, machine));
   }
   for (size_t i = 0; i < mutants.size(); ++i) {
-    trials.Add(suites[i], Machine(mutants[i].machine, mutants[i].make), CasesOf(mutants[i].rule));
+    trials.Add(suites[i], SimulatedTarget(mutants[i].machine, mutants[i].make),
+               CasesOf(mutants[i].rule));
   }
   trials.Run();
   bool passed = true;

@@ -165,10 +165,13 @@ int Main(int argc, char** argv) {
   const auto watch = [&](Vmm* vmm, Executor* executor) -> std::unique_ptr<Real> {
     return std::make_unique<Watch>(vmm, executor, &read_data, &meet_rights);
   };
-  trials.Add("right", Machine("reference", watch), AllCases());
-  trials.Add("all_ok", WithoutAddresses(Machine("reference", &MakeMutant<AllOk>)), AllCases());
-  trials.Add("without_memory", Machine("reference", &MakeMutant<WithoutMemory>), AllCases());
-  trials.Add("without_rights", Machine("reference", &MakeMutant<WithoutRights>), AllCases());
+  trials.Add("right", SimulatedTarget("reference", watch), AllCases());
+  trials.Add("all_ok", WithoutAddresses(SimulatedTarget("reference", &MakeMutant<AllOk>)),
+             AllCases());
+  trials.Add("without_memory", SimulatedTarget("reference", &MakeMutant<WithoutMemory>),
+             AllCases());
+  trials.Add("without_rights", SimulatedTarget("reference", &MakeMutant<WithoutRights>),
+             AllCases());
   trials.Run();
   bool passed = true;
   for (const Stub& stub : {

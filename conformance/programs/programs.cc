@@ -15,8 +15,8 @@
 namespace twinmmu::conformance {
 
 namespace programs {
-#define TWINMMU_DEVIATION(id, rule, sentence) ProgramBody id();
-#include "conformance/rules/deviations.inc"
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) ProgramBody id();
+#include "api/deviations.inc"
 #undef TWINMMU_DEVIATION
 }  // namespace programs
 
@@ -59,8 +59,8 @@ absl::Span<const DeviationProgram> AllPrograms() {
     const auto add = [programs](Deviation deviation, const char* name, const ProgramBody& body) {
       programs->push_back({deviation, body.by_rule, body.deviating, TextOf(name), body.run});
     };
-#define TWINMMU_DEVIATION(id, rule, sentence) add(Deviation::id, #id, programs::id());
-#include "conformance/rules/deviations.inc"
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) add(Deviation::id, #id, programs::id());
+#include "api/deviations.inc"
 #undef TWINMMU_DEVIATION
     return programs;
   }();

@@ -51,13 +51,13 @@ Step CompareNumber(Answer expected, const Result& result, const ToNumber& number
 
 }  // namespace
 
-Checker::Checker(Vmm* vmm, Executor* executor, const Machine& machine, bool defined_only)
+Checker::Checker(Vmm* vmm, Executor* executor, const ModelledMachine& machine, bool defined_only)
     : vmm_(*vmm), executor_(*executor), defined_only_(defined_only), model_(machine) {}
 
 // --- Operands
 
 Bytes Checker::Value(const Amount& amount) const {
-  const Machine& machine = model_.machine();
+  const ModelledMachine& machine = model_.machine();
   Bytes value = machine.granularity * static_cast<uint64_t>(amount.granules) + Bytes(amount.bytes);
   if (amount.eighths != 0 && !machine.devices.empty()) {
     const Bytes eighth = machine.devices[0].total / 8;

@@ -174,7 +174,7 @@ AllocationProperties Generator::AnyProperties() {
 void Generator::ChooseReserve(Call& call) {
   call.result = Slot(Slots::kReservations, &Generator::HasNoReservation);
   call.size.granules = 1 + static_cast<int64_t>(choices_.Below(8));
-  const Machine& machine = model_.machine();
+  const ModelledMachine& machine = model_.machine();
   const uint64_t steps = machine.granularity / machine.reservation_granularity;
   if (steps > 1 && choices_.OneIn(6)) {
     call.size.bytes = (machine.reservation_granularity * choices_.Below(steps)).value();

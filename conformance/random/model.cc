@@ -253,7 +253,8 @@ Answer Model::RetainAllocationHandle(DeviceAddress address) {
 const Model::Allocation* Model::Usable(AllocationHandle handle) const {
   const auto found = allocations_.find(handle.value());
   if (found == allocations_.end()) return nullptr;
-  const bool usable = found->second.references != 0 || machine_.released_handle_usable_while_mapped;
+  const bool usable =
+      found->second.references != 0 || Deviates(Deviation::kReleasedHandleWorksWhileMapped);
   return usable ? &found->second : nullptr;
 }
 
@@ -798,7 +799,7 @@ Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPa
   if (count == 0) return kSuccess;
   const Bytes size = width * count;
   const bool wraps = size / width != count;
-  if (wraps && !machine_.fill_size_wraps) return kInvalidValue;
+  if (wraps && !Deviates(Deviation::kFillSizeWraps)) return kInvalidValue;
   if (!destination.IsAligned(width)) return kInvalidValue;
   // Where the size wraps to nothing, there must still be room for an element.
   const AddressRange range{destination, size, Bytes(0)};

@@ -24,7 +24,7 @@
 namespace twinmmu::conformance::random {
 
 // What the model must know of the machine beside it. All devices have virtual memory management.
-struct Machine {
+struct ModelledMachine {
   Bytes granularity = MiB(2);  // the minimum: of allocations and mappings
   Bytes recommended_granularity = MiB(2);
   Bytes reservation_granularity = MiB(2);
@@ -38,10 +38,6 @@ struct Machine {
   bool grants_compression = true;
   // Nobody else takes memory of the devices, so that what is free can be told.
   bool sole_user = true;
-  // Map and Export take a handle whose references are all released, as long as it is mapped.
-  bool released_handle_usable_while_mapped = true;
-  // The byte count of Fill wraps at 2^64.
-  bool fill_size_wraps = true;
   std::set<Deviation> deviations;
 };
 
@@ -71,7 +67,7 @@ struct Answer {
 // wrong with it, or "".
 class Model {
  public:
-  explicit Model(const Machine& machine) : machine_(machine) {}
+  explicit Model(const ModelledMachine& machine) : machine_(machine) {}
 
   Answer AddressReserve(Bytes size, const ReserveOptions& options) const;
   std::string Reserved(const AddressRange& range, Bytes size, const ReserveOptions& options);
@@ -116,7 +112,7 @@ class Model {
 
   // --- What is there, for those who choose the next call or clean up.
 
-  const Machine& machine() const { return machine_; }
+  const ModelledMachine& machine() const { return machine_; }
   int device_count() const { return static_cast<int>(machine_.devices.size()); }
   // A handle that no driver leaves undefined: it has a reference, or is 0.
   bool IsDefined(AllocationHandle handle) const;
@@ -215,7 +211,7 @@ class Model {
   template <typename Value>  // Byte(uint64_t offset)
   void Write(const AddressRange& range, const Value& value);
 
-  Machine machine_;
+  ModelledMachine machine_;
   std::map<uint64_t, AddressRange> reservations_;  // by base
   std::map<uint64_t, Allocation> allocations_;     // by handle
   std::map<uint64_t, Memory> memories_;            // by a number of our own

@@ -344,7 +344,7 @@ std::string Printer::CopyHost(const Call& call, const std::string& copy, const S
 
 // In relation to what was free before.
 std::string Printer::FreeMemory(const Call& call, const Step& step) {
-  const Machine& machine = checker_.model().machine();
+  const ModelledMachine& machine = checker_.model().machine();
   if (step.expected.code != DriverCode::kSuccess || !machine.sole_user) {
     return absl::StrCat("  EXPECT_THAT(", Ask(call), ", ", Matcher(step), ");\n");
   }

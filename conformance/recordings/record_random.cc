@@ -44,7 +44,7 @@ void CloseDescriptors(const random::Slots& slots) {
 }
 
 // The machine as it is now: what is free moves a little with what the driver keeps for itself.
-random::Machine Now(random::Machine machine, Vmm& vmm) {
+random::ModelledMachine Now(random::ModelledMachine machine, Vmm& vmm) {
   for (size_t i = 0; i < machine.devices.size(); ++i) {
     const auto info = vmm.GetMemoryInfo(DeviceOrdinal(static_cast<int>(i)));
     if (info.ok()) machine.devices[i] = *info;

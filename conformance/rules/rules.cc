@@ -30,8 +30,8 @@ const RuleInfo& GetRule(Rule rule) { return AllRules()[static_cast<size_t>(rule)
 
 absl::Span<const DeviationInfo> AllDeviations() {
   static const auto* const deviations = new std::vector<DeviationInfo>{
-#define TWINMMU_DEVIATION(id, rule, sentence) {Deviation::id, Rule::rule, #id, sentence},
-#include "conformance/rules/deviations.inc"
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) {Deviation::id, Rule::rule, #id, sentence},
+#include "api/deviations.inc"
 #undef TWINMMU_DEVIATION
   };
   return *deviations;

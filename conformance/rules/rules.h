@@ -40,8 +40,8 @@ const RuleInfo& GetRule(Rule rule);
 // What a driver was seen to do against the sentence of a rule. deviations.inc is the one list. A
 // test asks for a deviation by name; which ones apply is data of the target (target.h).
 enum class Deviation {
-#define TWINMMU_DEVIATION(id, rule, sentence) id,
-#include "conformance/rules/deviations.inc"
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) id,
+#include "api/deviations.inc"
 #undef TWINMMU_DEVIATION
 };
 

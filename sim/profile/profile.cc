@@ -277,31 +277,15 @@ absl::Span<const AliasBoundaryInfo> AllAliasBoundaries() {
 }
 
 absl::Span<const QuirkInfo> AllQuirks() {
-#define TWINMMU_QUIRK(field) \
-  { #field, &Quirks::field }
   static constexpr QuirkInfo kQuirks[] = {
-      TWINMMU_QUIRK(granularity_ignores_properties),
-      TWINMMU_QUIRK(create_ignores_unknown_handle_types),
-      TWINMMU_QUIRK(map_takes_whole_allocations_only),
-      TWINMMU_QUIRK(released_handle_usable_while_mapped),
-      TWINMMU_QUIRK(map_reaches_beyond_reservation),
-      TWINMMU_QUIRK(reserve_refuses_misaligned_hint),
-      TWINMMU_QUIRK(reserve_refuses_hint_beyond_addresses),
-      TWINMMU_QUIRK(unmap_passes_over_holes),
-      TWINMMU_QUIRK(unmap_reaches_beyond_reservation),
-      TWINMMU_QUIRK(set_access_stops_at_hole),
-      TWINMMU_QUIRK(set_access_keeps_grants_before_refusal),
-      TWINMMU_QUIRK(host_access_falls_back_to_device),
-      TWINMMU_QUIRK(address_range_of_host_memory_begins_at_zero),
-      TWINMMU_QUIRK(unmap_at_last_address_begins_at_zero),
-      TWINMMU_QUIRK(rdma_memory_hangs_on_first_mapping),
-      TWINMMU_QUIRK(import_of_foreign_descriptor_is_unknown),
-      TWINMMU_QUIRK(no_attributes_where_unmapped),
-      TWINMMU_QUIRK(fill_refuses_what_host_sees_behind_border),
-      TWINMMU_QUIRK(fill_size_wraps),
-  };
+#define TWINMMU_QUIRK(name) {#name, &Quirks::name},
+#define TWINMMU_WITH(condition)
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) quirk
+#include "api/deviations.inc"
+#undef TWINMMU_DEVIATION
+#undef TWINMMU_WITH
 #undef TWINMMU_QUIRK
-  static_assert(sizeof(Quirks) == std::size(kQuirks), "every quirk is listed");
+  };
   return kQuirks;
 }
 

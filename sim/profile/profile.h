@@ -46,58 +46,16 @@ struct WindowProfile {
   Bytes size;
 };
 
-// Where the reference driver departs from its documentation. Each is on by default, as the driver
-// does it; off, the simulator keeps to the documentation.
+// Where the reference driver departs from its documentation; api/deviations.inc says how. Each is
+// on by default, as the driver does it; off, the simulator keeps to the documentation.
 struct Quirks {
-  // GetAllocationGranularity answers for any properties, impossible ones included.
-  bool granularity_ignores_properties = true;
-  // Create ignores bits of the requested handle types that mean nothing, and reports them as 0.
-  bool create_ignores_unknown_handle_types = true;
-  // Map takes the whole allocation only, not its first granules either: that is NOT_SUPPORTED.
-  bool map_takes_whole_allocations_only = true;
-  // Map and Export take a handle whose references are all released, as long as it is mapped.
-  bool released_handle_usable_while_mapped = true;
-  // Map looks only where the range begins: its end may lie beyond the reservation, in another one
-  // or in addresses that nobody reserved.
-  bool map_reaches_beyond_reservation = true;
-  // AddressReserve refuses a hint that is not aligned, instead of choosing another place.
-  bool reserve_refuses_misaligned_hint = true;
-  // AddressReserve gives OUT_OF_MEMORY for a hint beyond the address space, instead of another
-  // place.
-  bool reserve_refuses_hint_beyond_addresses = true;
-  // Unmap passes over holes: what is mapped goes, and where nothing is, that is success.
-  bool unmap_passes_over_holes = true;
-  // Unmap takes the mappings of other reservations along, as far as the range reaches.
-  bool unmap_reaches_beyond_reservation = true;
-  // SetAccess reports success for a range with holes between mappings, but grants only as far as
-  // the first hole.
-  bool set_access_stops_at_hole = true;
-  // SetAccess goes from mapping to mapping, and at each through the list of grants. Where it
-  // refuses one, such as the host for memory of a device, what came before has been applied.
-  bool set_access_keeps_grants_before_refusal = true;
-  // GetAccess for the host, unless it is asked for by a NUMA node, does not tell it from device 0:
-  // if both have a right, it answers with the one that changed last, else with the one that there
-  // is.
-  bool host_access_falls_back_to_device = true;
-  // GetAddressRange of memory of the host gives its size, and 0 for its base.
-  bool address_range_of_host_memory_begins_at_zero = true;
-  // Unmap takes the last address, 2^64 - 1, for the one before 0: it unmaps all that lies below the
-  // end of the range, whoever mapped it.
-  bool unmap_at_last_address_begins_at_zero = true;
-  // Memory for GPUDirect RDMA hangs on the first of its mappings. When that is unmapped, no peer
-  // can be granted another one; and once its own device is granted one, it is not mapped anywhere
-  // else.
-  bool rdma_memory_hangs_on_first_mapping = true;
-  // Import of a descriptor that is no exported memory, or not open, is UNKNOWN.
-  bool import_of_foreign_descriptor_is_unknown = true;
-  // GetPointerAttribute knows nothing of a reserved address where nothing is mapped: MAPPED is an
-  // error there, not 0.
-  bool no_attributes_where_unmapped = true;
-  // Fill on device 0 refuses a range that goes on, behind the mapping it begins in, where the host
-  // has a right. Other devices fill it.
-  bool fill_refuses_what_host_sees_behind_border = true;
-  // The byte count of Fill (width times count) wraps at 2^64.
-  bool fill_size_wraps = true;
+#define TWINMMU_QUIRK(name) bool name = true;
+#define TWINMMU_WITH(condition)
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) quirk
+#include "api/deviations.inc"
+#undef TWINMMU_DEVIATION
+#undef TWINMMU_WITH
+#undef TWINMMU_QUIRK
 };
 
 // Every quirk with its name, which is the name of the field.

@@ -27,8 +27,8 @@ bool GrantsCompression(Vmm& vmm, Bytes size) {
 }
 
 // What the driver says of itself; the rest is as with the reference.
-absl::StatusOr<Machine> Describe(Vmm& vmm) {
-  Machine machine;
+absl::StatusOr<ModelledMachine> Describe(Vmm& vmm) {
+  ModelledMachine machine;
   for (const auto& [option, granularity] :
        {std::pair(Granularity::kMinimum, &machine.granularity),
         std::pair(Granularity::kRecommended, &machine.recommended_granularity)}) {
@@ -69,7 +69,7 @@ OpenSubject CudaSubject(const CudaDriverOptions& options, bool sole_user) {
     if (!target.ok()) return target.status();
     const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
     if (!vmm.ok()) return vmm.status();
-    absl::StatusOr<Machine> machine = Describe(**vmm);
+    absl::StatusOr<ModelledMachine> machine = Describe(**vmm);
     if (!machine.ok()) return machine.status();
     machine->sole_user = sole_user;
     return Subject{std::move(target->driver), *std::move(machine), true};

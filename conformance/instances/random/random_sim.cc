@@ -8,8 +8,8 @@
 
 namespace twinmmu::conformance::random {
 
-Machine MachineOf(const Profile& profile) {
-  Machine machine;
+ModelledMachine MachineOf(const Profile& profile) {
+  ModelledMachine machine;
   machine.granularity = profile.minimum_granularity;
   machine.recommended_granularity = profile.recommended_granularity;
   machine.reservation_granularity = profile.reservation_granularity;
@@ -24,8 +24,6 @@ Machine MachineOf(const Profile& profile) {
   if (profile.fabric_permitted) machine.fabric = DriverCode::kSuccess;
   if (!profile.host_memory_permitted) machine.host_memory = DriverCode::kNotPermitted;
   machine.grants_compression = profile.compression_granted;
-  machine.released_handle_usable_while_mapped = profile.quirks.released_handle_usable_while_mapped;
-  machine.fill_size_wraps = profile.quirks.fill_size_wraps;
   machine.deviations = TraitsOf(profile).deviations;
   return machine;
 }

@@ -54,7 +54,7 @@ TEST(RandomThreadsTest, WorkWithReservationsOfTheirOwn) {
   const absl::StatusOr<Subject> subject = SimSubject(*Profile::Named("strict"))();
   ASSERT_THAT(subject, IsOk());
   Vmm& vmm = **subject->driver->vmm();
-  Machine machine = subject->machine;
+  ModelledMachine machine = subject->machine;
   machine.sole_user = false;
   const DeviceAddress first = vmm.AddressReserve(MiB(2))->base;
   std::vector<std::thread> threads;

@@ -25,7 +25,7 @@ namespace twinmmu::conformance {
 struct MutantInfo {
   Rule rule;
   const char* sentence;  // what it does wrong
-  const char* machine;   // that it breaks, by its name for Machine()
+  const char* machine;   // that it breaks, by its name for SimulatedTarget()
   std::unique_ptr<Real> (*make)(Vmm* vmm, Executor* executor);
 };
 

@@ -58,7 +58,7 @@ absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
 
 }  // namespace
 
-TargetFactory Machine(const std::string& name, MakeReal make) {
+TargetFactory SimulatedTarget(const std::string& name, MakeReal make) {
   return TargetFactory{name, [name, make = std::move(make)] { return Open(name, make); }};
 }
 

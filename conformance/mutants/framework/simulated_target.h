@@ -19,7 +19,7 @@ inline constexpr char kInterpreter[] = "interpreter";
 
 // The simulator behind what `make` gives. `name`: a profile's, and HostKernels stand in for the
 // interpreter; or kInterpreter.
-TargetFactory Machine(const std::string& name, MakeReal make);
+TargetFactory SimulatedTarget(const std::string& name, MakeReal make);
 
 }  // namespace twinmmu::conformance
 
