@@ -1,5 +1,5 @@
 // CheckedVmm: watches the calls that a program makes on any Vmm, the driver's too, and says what is
-// wrong with them, in the words of the simulator (docs/diagnostics.md), and what is left.
+// wrong with them, in the words of the simulator (docs/reference/diagnostics.md), and what is left.
 //
 //   CheckedVmm vmm(driver->vmm().value());
 //   RunMyAllocator(vmm);
@@ -7,8 +7,8 @@
 //   EXPECT_THAT(vmm.leaks(), IsEmpty());
 //
 // It knows what passed through it, and nothing else: not what the program does by CUDA calls of its
-// own, nor who uses memory. So there are kinds that only the simulator tells; docs/diagnostics.md
-// lists them.
+// own, nor who uses memory. So there are kinds that only the simulator tells;
+// docs/reference/diagnostics.md lists them.
 //
 // Every call is passed on as it is, and its answer returned as it is, with one exception: where the
 // outcome is not defined and may be the end of the process, because a handle is dead, was never

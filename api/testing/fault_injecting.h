@@ -11,7 +11,7 @@
 //
 // A call that fails on purpose is not made: it has changed nothing, no other call fails for it, and
 // no work of its stream is lost. Where several have one plan, it counts the calls of all together.
-// docs/testing.md has whole examples.
+// docs/guide/testing.md has whole examples.
 
 #ifndef TWINMMU_API_TESTING_FAULT_INJECTING_H_
 #define TWINMMU_API_TESTING_FAULT_INJECTING_H_

@@ -15,7 +15,7 @@
 //     if (faults.fired() == 0) break;  // it made less than n calls: all of them have failed once
 //   }
 //
-// docs/testing.md has whole examples.
+// docs/guide/testing.md has whole examples.
 
 #ifndef TWINMMU_API_TESTING_FAULT_PLAN_H_
 #define TWINMMU_API_TESTING_FAULT_PLAN_H_

@@ -10,7 +10,7 @@
 //   vmm.DelegateTo(simulator.vmm().value());
 //   EXPECT_CALL(vmm, Unmap).Times(0);
 //
-// docs/testing.md has a whole example.
+// docs/guide/testing.md has a whole example.
 
 #ifndef TWINMMU_API_TESTING_MOCK_VMM_H_
 #define TWINMMU_API_TESTING_MOCK_VMM_H_

@@ -6,8 +6,8 @@
 //   ...
 //   EXPECT_EQ(trace.count(DriverCall::kMap), trace.count(DriverCall::kUnmap)) << trace;
 //
-// api/testing/call_trace.h says what they remember, docs/testing.md has a whole example. What is to
-// be kept, compared or played again is recorded instead: docs/recordings.md.
+// api/testing/call_trace.h says what they remember, docs/guide/testing.md has a whole example. What
+// is to be kept, compared or played again is recorded instead: docs/guide/recordings.md.
 
 #ifndef TWINMMU_API_TESTING_TRACING_H_
 #define TWINMMU_API_TESTING_TRACING_H_

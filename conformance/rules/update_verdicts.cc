@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "conformance/rules/document.h"
 #include "conformance/rules/observed.h"
-#include "conformance/rules/verdicts.h"
+#include "conformance/rules/verdict_table.h"
 
 int main() {
   namespace conformance = twinmmu::conformance;

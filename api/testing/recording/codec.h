@@ -1,4 +1,5 @@
-// Values of the interface as JSON, as they stand in a recording. docs/recordings.md has the format.
+// Values of the interface as JSON, as they stand in a recording. docs/guide/recordings.md has the
+// format.
 
 #ifndef TWINMMU_API_TESTING_RECORDING_CODEC_H_
 #define TWINMMU_API_TESTING_RECORDING_CODEC_H_

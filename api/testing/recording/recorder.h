@@ -4,7 +4,7 @@
 //   recording.Begin();
 //   MyAllocator allocator(recording.vmm().value());
 //
-// docs/recordings.md describes the lines.
+// docs/guide/recordings.md describes the lines.
 
 #ifndef TWINMMU_API_TESTING_RECORDING_RECORDER_H_
 #define TWINMMU_API_TESTING_RECORDING_RECORDER_H_

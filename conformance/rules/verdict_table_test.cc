@@ -1,6 +1,6 @@
 // docs/reference/verdicts.md says what the rules, the recordings and the simulator say.
 
-#include "conformance/rules/verdicts.h"
+#include "conformance/rules/verdict_table.h"
 
 #include <fstream>
 #include <sstream>

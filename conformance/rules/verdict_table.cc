@@ -1,4 +1,4 @@
-#include "conformance/rules/verdicts.h"
+#include "conformance/rules/verdict_table.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 // docs/reference/verdicts.md: the verdict of each rule on the simulator, and on the hardware that
 // was recorded. Its words are written by hand; the tables are generated.
 
-#ifndef TWINMMU_CONFORMANCE_VERDICTS_H_
-#define TWINMMU_CONFORMANCE_VERDICTS_H_
+#ifndef TWINMMU_CONFORMANCE_RULES_VERDICT_TABLE_H_
+#define TWINMMU_CONFORMANCE_RULES_VERDICT_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -21,4 +21,4 @@ absl::StatusOr<std::string> UpdateVerdicts(absl::string_view document, absl::str
 
 }  // namespace twinmmu::conformance
 
-#endif  // TWINMMU_CONFORMANCE_VERDICTS_H_
+#endif  // TWINMMU_CONFORMANCE_RULES_VERDICT_TABLE_H_
