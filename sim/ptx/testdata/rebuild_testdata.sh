@@ -2,7 +2,7 @@
 # Makes the PTX in this folder from the CUDA C++ beside it. The tests need no nvcc: the PTX is
 # committed. written.ptx is written by hand.
 #
-#   sim/ptx/testdata/rebuild.sh [NVCC]
+#   sim/ptx/testdata/rebuild_testdata.sh [NVCC]
 
 set -euo pipefail
 
