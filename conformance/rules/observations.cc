@@ -16,6 +16,11 @@ std::string ListItem(int number, const DeviationInfo& deviation) {
                                 absl::AsciiStrToLower(deviation.name), ")"));
 }
 
+// What turns it off in a simulated machine.
+std::string Switch(const DeviationInfo& deviation) {
+  return deviation.quirk.empty() ? "" : absl::StrCat(" Quirk: `", deviation.quirk, "`.");
+}
+
 std::string Chapter(const DeviationInfo& deviation, const DeviationProgram& program) {
   const RuleInfo& rule = GetRule(deviation.rule);
   return absl::StrCat(
@@ -23,7 +28,7 @@ std::string Chapter(const DeviationInfo& deviation, const DeviationProgram& prog
       Paragraph("", absl::StrCat(rule.id, ": ", rule.sentence, " [", rule.source, "]")),
       "\n```cpp\n", program.text, "```\n\n",
       Paragraph("", absl::StrCat("By the rule: ", program.by_rule, ". Seen: **", program.deviating,
-                                 "**.")));
+                                 "**.", Switch(deviation))));
 }
 
 std::string Deviations() {

@@ -30,9 +30,14 @@ const RuleInfo& GetRule(Rule rule) { return AllRules()[static_cast<size_t>(rule)
 
 absl::Span<const DeviationInfo> AllDeviations() {
   static const auto* const deviations = new std::vector<DeviationInfo>{
-#define TWINMMU_DEVIATION(id, rule, quirk, sentence) {Deviation::id, Rule::rule, #id, sentence},
+#define TWINMMU_QUIRK(name) #name
+#define TWINMMU_WITH(condition) ""
+#define TWINMMU_DEVIATION(id, rule, quirk, sentence) \
+  {Deviation::id, Rule::rule, #id, quirk, sentence},
 #include "api/deviations.inc"
 #undef TWINMMU_DEVIATION
+#undef TWINMMU_WITH
+#undef TWINMMU_QUIRK
   };
   return *deviations;
 }

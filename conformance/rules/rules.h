@@ -49,6 +49,7 @@ struct DeviationInfo {
   Deviation deviation;
   Rule rule;
   std::string name;      // "kMapAcceptsPartOfAnAllocation"
+  std::string quirk;     // of the simulator's profiles, or empty where others bring it about
   std::string sentence;  // what was seen
 };
 
