@@ -3,8 +3,7 @@
 #ifndef TWINMMU_BACKEND_CUDA_MULTICAST_H_
 #define TWINMMU_BACKEND_CUDA_MULTICAST_H_
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "api/call_macros.h"
 #include "api/multicast.h"
 #include "backend/driver_table.h"
 
@@ -18,19 +17,8 @@ class CudaMulticast final : public Multicast {
   // `table` must outlive it.
   explicit CudaMulticast(const DriverTable& table) : table_(table) {}
 
-  using Multicast::BindAddress;
-  using Multicast::BindMemory;
-
-  absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
-                                       Granularity option) override;
-  absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) override;
-  absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) override;
-  absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
-                          Bytes memory_offset, Bytes size, uint64_t flags) override;
-  absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
-                           uint64_t flags) override;
-  absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
-                      Bytes size) override;
+  TWINMMU_MULTICAST_CALLS(TWINMMU_SHORT_FORMS, Multicast)
+  TWINMMU_MULTICAST_CALLS(TWINMMU_OVERRIDE, )
 
  private:
   const DriverTable& table_;

@@ -36,6 +36,7 @@ class MockExecutor : public Executor {
   // GoogleMock tells methods of one name apart by their lines.
   TWINMMU_EXECUTOR_DEVICE_CALLS(TWINMMU_MOCK, )
   TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_OTHER_CALLS(TWINMMU_MOCK, )
 
  private:
   void AnswerCopies();

@@ -310,11 +310,11 @@ namespace {
 class KeepsRights : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     kept_ = AccessAt(range.base);
     return Real::Unmap(range);
   }
-  CALL_Map() override {
+  CALL(Map) override {
     const absl::Status status = Real::Map(range, handle, offset, flags);
     if (status.ok() && kept_ != Access::kNone) Grant(range, kept_);
     return status;

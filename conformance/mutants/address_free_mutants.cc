@@ -75,7 +75,7 @@ namespace {
 class NeverFreesWhatWasRefused : public Real {
  public:
   using Real::Real;
-  CALL_AddressFree() override {
+  CALL(AddressFree) override {
     const absl::Status status = refused_ ? Refuse() : Real::AddressFree(range);
     refused_ = !status.ok();
     return status;

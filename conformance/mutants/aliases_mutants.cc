@@ -69,7 +69,7 @@ class TrialMutant : public KernelMutant {
   class Name : public TrialMutant {                                                     \
    public:                                                                              \
     using TrialMutant::TrialMutant;                                                     \
-    CALL_Launch() override {                                                            \
+    CALL(Launch) override {                                                             \
       return LaunchWith(trial, fence, stale, wrong, stream, kernel, config, arguments); \
     }                                                                                   \
   };                                                                                    \

@@ -38,7 +38,7 @@ class IgnoresRights : public Real {
 class WritesWithoutRight : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Write() override {
+  CALL(Write) override {
     return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
   }
 };
@@ -48,7 +48,7 @@ MUTANT_CLASS(DATA_5, WritesWithoutRight, "A copy from the host writes to read-on
 class ReadsWithoutRight : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Read() override {
+  CALL(Read) override {
     return WithRight(source, [&] { return Real::Read(work, destination, source, size); });
   }
 };
@@ -57,7 +57,7 @@ MUTANT_CLASS(DATA_4, ReadsWithoutRight, "A copy to the host needs no right.")
 class FillsWithoutRight : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Set() override {
+  CALL(Set) override {
     return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
   }
 };
@@ -67,7 +67,7 @@ MUTANT_CLASS(DATA_5, FillsWithoutRight, "A fill writes to read-only memory.")
 class MovesFromWithoutRight : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Move() override {
+  CALL(Move) override {
     return WithRight(source, [&] { return Real::Move(work, destination, source, size); });
   }
 };
@@ -76,7 +76,7 @@ MUTANT_CLASS(DATA_4, MovesFromWithoutRight, "A copy on the device needs no right
 class MovesToWithoutRight : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Move() override {
+  CALL(Move) override {
     return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
   }
 };
@@ -86,7 +86,7 @@ MUTANT_CLASS(DATA_5, MovesToWithoutRight, "A copy on the device writes to read-o
 class RefusesAndWrites : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Write() override {
+  CALL(Write) override {
     const absl::Status status = Real::Write(work, destination, source, size);
     const Bytes part = MappedSize(destination, size);
     if (!status.ok() && part != Bytes(0)) {
@@ -104,7 +104,7 @@ MUTANT_CLASS(DATA_7, RefusesAndWrites, "A copy over a gap is refused, and done u
 class RefusesAndFills : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Set() override {
+  CALL(Set) override {
     const absl::Status status = Real::Set(work, destination, pattern, count);
     const uint64_t part = MappedSize(destination, Bytes(count)) / pattern.width;
     if (!status.ok() && part != 0 && destination.IsAligned(pattern.width)) {
@@ -122,7 +122,7 @@ MUTANT_CLASS(DATA_7, RefusesAndFills, "A fill over a gap is refused, and done up
 class RefusesAndReads : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Read() override {
+  CALL(Read) override {
     const absl::Status status = Real::Read(work, destination, source, size);
     const Bytes part = MappedSize(source, size);
     if (!status.ok() && part != Bytes(0)) {
@@ -137,7 +137,7 @@ MUTANT_CLASS(DATA_6, RefusesAndReads, "A read into a hole is refused, and gives 
 class RefusesAndMoves : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Move() override {
+  CALL(Move) override {
     const absl::Status status = Real::Move(work, destination, source, size);
     const Bytes part = std::min(MappedSize(destination, size), MappedSize(source, size));
     if (status.ok() || part == Bytes(0)) return status;
@@ -155,11 +155,11 @@ MUTANT_CLASS(DATA_6, RefusesAndMoves, "A copy on the device into a hole is done 
 class RefusesForGood : public Real {
  public:
   using Real::Real;
-  CALL_Write() override { return Note(Real::Write(work, destination, source, size)); }
-  CALL_Read() override { return Note(Real::Read(work, destination, source, size)); }
-  CALL_Set() override { return Note(Real::Set(work, destination, pattern, count)); }
-  CALL_SynchronizeDevice() override { return Note(Real::SynchronizeDevice(device)); }
-  CALL_SynchronizeStream() override { return Note(Real::SynchronizeStream(stream)); }
+  CALL(Write) override { return Note(Real::Write(work, destination, source, size)); }
+  CALL(Read) override { return Note(Real::Read(work, destination, source, size)); }
+  CALL(Set) override { return Note(Real::Set(work, destination, pattern, count)); }
+  CALL(SynchronizeDevice) override { return Note(Real::SynchronizeDevice(device)); }
+  CALL(SynchronizeStream) override { return Note(Real::SynchronizeStream(stream)); }
 
  private:
   absl::Status Note(const absl::Status& status) {
@@ -268,11 +268,11 @@ namespace {
 class FillsWhatWasMapped : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     stale_ = range;
     return Real::Unmap(range);
   }
-  CALL_Set() override {
+  CALL(Set) override {
     const absl::Status status = Real::Set(work, destination, pattern, count);
     return stale_.contains(destination) ? Ok() : status;
   }
@@ -317,11 +317,11 @@ namespace {
 class RefusesAtSynchronise : public Real {
  public:
   using Real::Real;
-  CALL_Write() override { return Later(work, Real::Write(work, destination, source, size)); }
-  CALL_Read() override { return Later(work, Real::Read(work, destination, source, size)); }
-  CALL_Move() override { return Later(work, Real::Move(work, destination, source, size)); }
-  CALL_Set() override { return Later(work, Real::Set(work, destination, pattern, count)); }
-  CALL_SynchronizeStream() override { return std::exchange(late_, Ok()); }
+  CALL(Write) override { return Later(work, Real::Write(work, destination, source, size)); }
+  CALL(Read) override { return Later(work, Real::Read(work, destination, source, size)); }
+  CALL(Move) override { return Later(work, Real::Move(work, destination, source, size)); }
+  CALL(Set) override { return Later(work, Real::Set(work, destination, pattern, count)); }
+  CALL(SynchronizeStream) override { return std::exchange(late_, Ok()); }
 
  private:
   absl::Status Later(const Work& work, const absl::Status& status) {
@@ -336,7 +336,7 @@ MUTANT_CLASS(DATA_11, RefusesAtSynchronise, "A stream refuses a bad range when i
 class IgnoresRightsOnStreams : public IgnoresRights {
  public:
   using IgnoresRights::IgnoresRights;
-  CALL_Set() override {
+  CALL(Set) override {
     const auto fill = [&] { return Real::Set(work, destination, pattern, count); };
     return work.stream.has_value() ? WithRight(destination, fill) : fill();
   }
@@ -347,12 +347,12 @@ MUTANT_CLASS(DATA_11, IgnoresRightsOnStreams, "A fill on a stream needs no right
 class FillsLate : public Real {
  public:
   using Real::Real;
-  CALL_Set() override {
+  CALL(Set) override {
     if (!work.stream.has_value()) return Real::Set(work, destination, pattern, count);
     late_.push_back([=] { Real::Set(work, destination, pattern, count).IgnoreError(); });
     return Ok();
   }
-  CALL_SynchronizeStream() override {
+  CALL(SynchronizeStream) override {
     for (const auto& fill : late_) fill();
     late_.clear();
     return Real::SynchronizeStream(stream);

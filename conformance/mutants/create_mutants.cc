@@ -43,7 +43,7 @@ namespace {
 class OneHandle : public Real {
  public:
   using Real::Real;
-  CALL_Create() override {
+  CALL(Create) override {
     const auto handle = Real::Create(size, properties, flags);
     if (first_ == AllocationHandle(0) && handle.ok()) first_ = *handle;
     if (!handle.ok()) return handle;
@@ -256,11 +256,11 @@ namespace {
 class TakesTheIdForANode : public Real {
  public:
   using Real::Real;
-  CALL_Create() override {
+  CALL(Create) override {
     id_ = properties.location.id;
     return Real::Create(size, properties, flags);
   }
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok()) granted->location.id = id_;
     return granted;
@@ -321,7 +321,7 @@ namespace {
 class WearsOut : public Real {
  public:
   using Real::Real;
-  CALL_Create() override {
+  CALL(Create) override {
     taken_ = taken_ + size;
     if (taken_ > GiB(141)) return Refuse(DriverCode::kOutOfMemory);
     return Real::Create(size, properties, flags);
@@ -335,13 +335,13 @@ MUTANT_CLASS(CREATE_20, WearsOut, "Memory that was taken and came back is not gi
 class Recycles : public Real {
  public:
   using Real::Real;
-  CALL_Create() override {
+  CALL(Create) override {
     if (kept_ == AllocationHandle(0) || SizeOf(kept_) != size) {
       return Real::Create(size, properties, flags);
     }
     return kept_;
   }
-  CALL_Release() override {
+  CALL(Release) override {
     kept_ = handle;
     return Ok();
   }
@@ -412,7 +412,7 @@ namespace {
 class CompressesAll : public Real {
  public:
   using Real::Real;
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok()) granted->compression = CompressionType::kGeneric;
     return granted;

@@ -83,7 +83,7 @@ namespace {
 class Bookkeeper : public Real {
  public:
   using Real::Real;
-  CALL_GetMemoryInfo() override {
+  CALL(GetMemoryInfo) override {
     absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
     if (info.ok()) info->free = info->free + gained_ - lost_;
     return info;
@@ -97,7 +97,7 @@ class Bookkeeper : public Real {
 class ReservingCosts : public Bookkeeper {
  public:
   using Bookkeeper::Bookkeeper;
-  CALL_AddressReserve() override {
+  CALL(AddressReserve) override {
     lost_ = lost_ + KiB(64);
     return Bookkeeper::AddressReserve(size, options);
   }
@@ -107,7 +107,7 @@ MUTANT_CLASS(INFO_3, ReservingCosts, "Reserving takes memory for page tables.")
 class MappingCosts : public Bookkeeper {
  public:
   using Bookkeeper::Bookkeeper;
-  CALL_Map() override {
+  CALL(Map) override {
     lost_ = lost_ + range.size;
     return Bookkeeper::Map(range, handle, offset, flags);
   }
@@ -117,7 +117,7 @@ MUTANT_CLASS(INFO_3, MappingCosts, "A mapping takes its size once more.")
 class GrantingCosts : public Bookkeeper {
  public:
   using Bookkeeper::Bookkeeper;
-  CALL_SetAccess() override {
+  CALL(SetAccess) override {
     lost_ = lost_ + Granule();
     return Bookkeeper::SetAccess(range, grants);
   }
@@ -127,11 +127,11 @@ MUTANT_CLASS(INFO_3, GrantingCosts, "A grant takes a granule.")
 class CountsAtUnmap : public Bookkeeper {
  public:
   using Bookkeeper::Bookkeeper;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     gained_ = gained_ + range.size;
     return Bookkeeper::Unmap(range);
   }
-  CALL_Release() override {
+  CALL(Release) override {
     gained_ = Bytes(0);
     return Bookkeeper::Release(handle);
   }
@@ -141,11 +141,11 @@ MUTANT_CLASS(INFO_4, CountsAtUnmap, "Memory is counted as free at the unmap, bef
 class CountsAtRelease : public Bookkeeper {
  public:
   using Bookkeeper::Bookkeeper;
-  CALL_Release() override {
+  CALL(Release) override {
     if (!MappingsOf(handle).empty()) gained_ = gained_ + SizeOf(handle);
     return Bookkeeper::Release(handle);
   }
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     gained_ = Bytes(0);
     return Bookkeeper::Unmap(range);
   }

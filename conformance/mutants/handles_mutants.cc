@@ -130,11 +130,11 @@ namespace {
 class RemembersUnmappedHandles : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     last_ = HandleAt(range.base);
     return Real::Unmap(range);
   }
-  CALL_RetainAllocationHandle() override {
+  CALL(RetainAllocationHandle) override {
     const auto handle = Real::RetainAllocationHandle(address);
     return handle.ok() || last_ == AllocationHandle(0) ? handle : last_;
   }
@@ -184,7 +184,7 @@ namespace {
 class KnowsTheReleased : public Real {
  public:
   using Real::Real;
-  CALL_Release() override {
+  CALL(Release) override {
     released_ = true;
     return Real::Release(handle);
   }
@@ -196,14 +196,14 @@ class KnowsTheReleased : public Real {
 class MapsNoReleased : public KnowsTheReleased {
  public:
   using KnowsTheReleased::KnowsTheReleased;
-  CALL_Map() override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
+  CALL(Map) override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
 };
 MUTANT_CLASS(REL_6, MapsNoReleased, "A released handle is not mapped again, as documented.")
 
 class TellsNothingOfReleased : public KnowsTheReleased {
  public:
   using KnowsTheReleased::KnowsTheReleased;
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     if (released_) return Refuse();
     return Real::GetAllocationProperties(handle);
   }
@@ -213,11 +213,11 @@ MUTANT_CLASS(REL_6, TellsNothingOfReleased, "A released handle has no properties
 class KeepsWhatWasFreedFirst : public Real {
  public:
   using Real::Real;
-  CALL_AddressFree() override {
+  CALL(AddressFree) override {
     freed_ = true;
     return Real::AddressFree(range);
   }
-  CALL_Release() override { return freed_ ? Ok() : Real::Release(handle); }
+  CALL(Release) override { return freed_ ? Ok() : Real::Release(handle); }
 
  private:
   bool freed_ = false;
@@ -228,7 +228,7 @@ MUTANT_CLASS(REL_7, KeepsWhatWasFreedFirst,
 class KeepsAddressesOfReleased : public KnowsTheReleased {
  public:
   using KnowsTheReleased::KnowsTheReleased;
-  CALL_AddressFree() override { return released_ ? Ok() : Real::AddressFree(range); }
+  CALL(AddressFree) override { return released_ ? Ok() : Real::AddressFree(range); }
 };
 MUTANT_CLASS(REL_7, KeepsAddressesOfReleased,
              "Addresses whose memory is released first stay taken.")

@@ -31,7 +31,7 @@ class LendsRights : public Real {
 class WritesAllTheSame : public LendsRights {
  public:
   using LendsRights::LendsRights;
-  CALL_Write() override {
+  CALL(Write) override {
     return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
   }
 };
@@ -40,7 +40,7 @@ MUTANT_CLASS(DATA_19, WritesAllTheSame, "The right of the host adds to that of t
 class MovesAllTheSame : public LendsRights {
  public:
   using LendsRights::LendsRights;
-  CALL_Move() override {
+  CALL(Move) override {
     return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
   }
 };
@@ -49,7 +49,7 @@ MUTANT_CLASS(DATA_19, MovesAllTheSame, "On the device, the right of the host add
 class FillsAllTheSame : public LendsRights {
  public:
   using LendsRights::LendsRights;
-  CALL_Set() override {
+  CALL(Set) override {
     return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
   }
 };
@@ -191,7 +191,7 @@ class KnowsBorders : public Real {
 class FillsAcross : public KnowsBorders {
  public:
   using KnowsBorders::KnowsBorders;
-  CALL_Set() override {
+  CALL(Set) override {
     const Bytes size = pattern.width * count;
     if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
     const DeviceAddress border = MappingAt(destination)->end();
@@ -206,7 +206,7 @@ MUTANT_CLASS(DATA_24, FillsAcross, "A fill crosses every border, as documented."
 class FillsToTheBorder : public KnowsBorders {
  public:
   using KnowsBorders::KnowsBorders;
-  CALL_Set() override {
+  CALL(Set) override {
     const absl::Status status = Real::Set(work, destination, pattern, count);
     if (!status.ok() && Crosses(destination, pattern.width * count)) {
       Real::Set(work, destination, pattern,
@@ -221,7 +221,7 @@ MUTANT_CLASS(DATA_24, FillsToTheBorder, "A fill that is refused has been done up
 class FillsNoHostMemory : public KnowsBorders {
  public:
   using KnowsBorders::KnowsBorders;
-  CALL_Set() override {
+  CALL(Set) override {
     return Crosses(destination, pattern.width * count)
                ? Refuse()
                : Real::Set(work, destination, pattern, count);
@@ -271,11 +271,11 @@ namespace {
 class CountsEveryGrant : public Real {
  public:
   using Real::Real;
-  CALL_SetAccess() override {
+  CALL(SetAccess) override {
     last_ = grants.back().access;
     return Real::SetAccess(range, grants);
   }
-  CALL_GetAccess() override {
+  CALL(GetAccess) override {
     const auto access = Real::GetAccess(location, address);
     const bool both = AccessAt(address) != Access::kNone && access.ok();
     return both && location.type == LocationType::kHost ? last_ : access;

@@ -28,7 +28,7 @@ namespace {
 class LeavesOutTheLastBlock : public Real {
  public:
   using Real::Real;
-  CALL_Launch() override {
+  CALL(Launch) override {
     LaunchConfig changed = config;
     if (changed.grid.x > 1) --changed.grid.x;
     return Real::Launch(stream, kernel, changed, arguments);
@@ -132,8 +132,8 @@ INTERPRETER_MUTANT(PEER_7, StoresWithoutRight, "A kernel stores to a peer's memo
 class NeverForgets : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override { return Ok(); }
-  CALL_Map() override {
+  CALL(Unmap) override { return Ok(); }
+  CALL(Map) override {
     return IsMapped(range.base) ? Ok() : Real::Map(range, handle, offset, flags);
   }
 };
@@ -146,11 +146,11 @@ INTERPRETER_MUTANT(RUN_8, NeverForgets, "A translation outlives its mapping.")
 class KeepsRights : public Real {
  public:
   using Real::Real;
-  CALL_Launch() override {
+  CALL(Launch) override {
     launched_ = true;
     return Real::Launch(stream, kernel, config, arguments);
   }
-  CALL_SetAccess() override { return launched_ ? Ok() : Real::SetAccess(range, grants); }
+  CALL(SetAccess) override { return launched_ ? Ok() : Real::SetAccess(range, grants); }
 
  private:
   bool launched_ = false;
@@ -189,7 +189,7 @@ namespace {
 class RefusesEarlyLaunches : public Real {
  public:
   using Real::Real;
-  CALL_Launch() override {
+  CALL(Launch) override {
     if (config.programmatic_stream_serialization) return Refuse(DriverCode::kNotSupported);
     return Real::Launch(stream, kernel, config, arguments);
   }
@@ -199,7 +199,7 @@ INTERPRETER_MUTANT(KERNEL_15, RefusesEarlyLaunches, "No kernel may start early."
 class StartsAllEarly : public Real {
  public:
   using Real::Real;
-  CALL_Launch() override {
+  CALL(Launch) override {
     LaunchConfig changed = config;
     changed.programmatic_stream_serialization = true;
     return Real::Launch(stream, kernel, changed, arguments);
@@ -211,7 +211,7 @@ INTERPRETER_MUTANT(KERNEL_16, StartsAllEarly, "Each kernel may start early.")
 class SharesSharedMemory : public Real {
  public:
   using Real::Real;
-  CALL_LoadModule() override {
+  CALL(LoadModule) override {
     std::string text = WithInstead(ptx, ".shared *;", ".global $0;");
     text = WithInstead(text, "st.shared.u32 *;", "st.global.u32 $0;");
     return Real::LoadModule(device, WithInstead(text, "ld.shared.u32 *;", "ld.global.u32 $0;"));

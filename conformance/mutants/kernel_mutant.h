@@ -17,7 +17,7 @@ namespace twinmmu::conformance {
 class KernelMutant : public Real {
  public:
   using Real::Real;
-  CALL_GetKernel() override {
+  CALL(GetKernel) override {
     const auto kernel = Real::GetKernel(module, name);
     if (kernel.ok()) names_[kernel->value()] = std::string(name);
     return kernel;
@@ -37,12 +37,12 @@ class KernelMutant : public Real {
   // What a kernel leaves, or finds, as the device sees it.
   template <typename T>
   void Leave(DeviceOrdinal device, DeviceAddress address, const T& value) {
-    Real::Write({device, std::nullopt}, address, &value, Bytes(sizeof(value))).IgnoreError();
+    Real::Write(device, address, &value, Bytes(sizeof(value))).IgnoreError();
   }
   template <typename T>
   T Find(DeviceOrdinal device, DeviceAddress address) {
     T value = {};
-    Real::Read({device, std::nullopt}, &value, address, Bytes(sizeof(value))).IgnoreError();
+    Real::Read(device, &value, address, Bytes(sizeof(value))).IgnoreError();
     return value;
   }
 
@@ -55,16 +55,16 @@ class KernelMutant : public Real {
   class Name : public KernelMutant {           \
    public:                                     \
     using KernelMutant::KernelMutant;          \
-    CALL_Launch() override;                    \
+    CALL(Launch) override;                     \
   };                                           \
   MUTANT_CLASS(rule_id, Name, sentence)        \
-  CALL_Launch(Name::)
+  CALL_OF(Name, Launch)
 
 // A cache that is looked up by address, and outlives the kernel.
 class CachesLoads : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Launch() override {
+  CALL(Launch) override {
     const absl::Status status = Real::Launch(stream, kernel, config, arguments);
     if (!Is(kernel, "store32") && !Is(kernel, "load32")) return status;
     const uint64_t at = Argument<uint64_t>(arguments, 0);
@@ -84,7 +84,7 @@ class CachesLoads : public KernelMutant {
 class FillsLate : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Launch() override {
+  CALL(Launch) override {
     if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
     const std::vector<uint64_t> values = {Argument<uint64_t>(arguments, 0),
                                           Argument<uint64_t>(arguments, 1),
@@ -94,11 +94,11 @@ class FillsLate : public KernelMutant {
     });
     return Ok();
   }
-  CALL_SynchronizeStream() override {
+  CALL(SynchronizeStream) override {
     HandOn();
     return Real::SynchronizeStream(stream);
   }
-  CALL_SynchronizeDevice() override {
+  CALL(SynchronizeDevice) override {
     HandOn();
     return Real::SynchronizeDevice(device);
   }
@@ -134,7 +134,7 @@ class GrantsForTheLaunch : public KernelMutant {
   class Name : public GrantsForTheLaunch {                                                \
    public:                                                                                \
     using GrantsForTheLaunch::GrantsForTheLaunch;                                         \
-    CALL_Launch() override {                                                              \
+    CALL(Launch) override {                                                               \
       return Is(kernel, kernel_name) ? LaunchWithRight(stream, kernel, config, arguments) \
                                      : Real::Launch(stream, kernel, config, arguments);   \
     }                                                                                     \

@@ -58,11 +58,11 @@ KERNEL_MUTANT(KERNEL_2, GivesTheSum,
 class StoresThroughAnOldTranslation : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     stale_ = range;
     return Real::Unmap(range);
   }
-  CALL_Launch() override {
+  CALL(Launch) override {
     const bool lost = Is(kernel, "store32") && stale_.contains(AddressIn(arguments, 0));
     stale_ = AddressRange();
     return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
@@ -77,11 +77,11 @@ MUTANT_CLASS(KERNEL_3, StoresThroughAnOldTranslation,
 class FaultsOnce : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Map() override {
+  CALL(Map) override {
     is_fresh_ = true;
     return Real::Map(range, handle, offset, flags);
   }
-  CALL_Launch() override {
+  CALL(Launch) override {
     const bool too_early = std::exchange(is_fresh_, false);
     return too_early ? Refuse(DriverCode::kIllegalAddress)
                      : Real::Launch(stream, kernel, config, arguments);
@@ -107,11 +107,11 @@ KERNEL_MUTANT(KERNEL_8, CountsIn32Bits, "A kernel verifies the number of bytes m
 class KeepsTheLowerRight : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_SetAccess() override {
+  CALL(SetAccess) override {
     raised_ = AccessAt(range.base) == Access::kRead && grants[0].access == Access::kReadWrite;
     return Real::SetAccess(range, grants);
   }
-  CALL_Launch() override {
+  CALL(Launch) override {
     const bool lost = std::exchange(raised_, false) && Is(kernel, "store32");
     return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
   }
@@ -125,12 +125,12 @@ MUTANT_CLASS(KERNEL_9, KeepsTheLowerRight, "The first store after a right was ra
 class LoadsThroughAnOldTranslation : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     stale_ = range;
     word_ = Find<uint32_t>(DeviceOrdinal(0), range.base);
     return Real::Unmap(range);
   }
-  CALL_Launch() override {
+  CALL(Launch) override {
     const absl::Status status = Real::Launch(stream, kernel, config, arguments);
     if (Is(kernel, "load32") && stale_.contains(AddressIn(arguments, 0))) {
       Leave(stream.device(), AddressIn(arguments, 1), word_);
@@ -154,11 +154,11 @@ MUTANT_CLASS(KERNEL_13, FillsLate, "A copy without a stream does not wait for ke
 class CopiesLate : public Real {
  public:
   using Real::Real;
-  CALL_Move() override {
+  CALL(Move) override {
     late_.push_back([=] { Real::Move(work, destination, source, size).IgnoreError(); });
     return Ok();
   }
-  CALL_SynchronizeStream() override {
+  CALL(SynchronizeStream) override {
     for (const auto& copy : late_) copy();
     late_.clear();
     return Real::SynchronizeStream(stream);
@@ -258,7 +258,7 @@ KERNEL_MUTANT(PEER_7, NeverReachesPeers,
 class FaultsOnceOnly : public Real {
  public:
   using Real::Real;
-  CALL_SynchronizeDevice() override {
+  CALL(SynchronizeDevice) override {
     return std::exchange(told_, true) ? Ok() : Real::SynchronizeDevice(device);
   }
 
@@ -318,7 +318,7 @@ class FaultOfEverything : public Real {
   class Stops##Call : public FaultOfEverything {                 \
    public:                                                       \
     using FaultOfEverything::FaultOfEverything;                  \
-    CALL_##Call() override {                                     \
+    CALL(Call) override {                                        \
       if (Faulted()) return Refuse(DriverCode::kIllegalAddress); \
       return Real::Call(__VA_ARGS__);                            \
     }                                                            \
@@ -373,11 +373,11 @@ KERNEL_MUTANT(FAULT_7, LoadsFromNull, "A load at null gives 0.") {
 class UsesWhatWasMapped : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     unmapped_ = range;
     return Real::Unmap(range);
   }
-  CALL_Launch() override {
+  CALL(Launch) override {
     const bool stale = unmapped_.contains(AddressIn(arguments, 0));
     return stale ? Ok() : Real::Launch(stream, kernel, config, arguments);
   }

@@ -269,7 +269,7 @@ namespace {
 class LosesDataInTheFifthRound : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     if (++rounds_ == 5) Scribble(range);
     return Real::Unmap(range);
   }
@@ -283,7 +283,7 @@ MUTANT_CLASS(MAP_17, LosesDataInTheFifthRound, "The fifth unmapping overwrites t
 class KeepsTheFirstTranslation : public Real {
  public:
   using Real::Real;
-  CALL_Map() override {
+  CALL(Map) override {
     const auto first = first_.emplace(range.base.value(), handle).first->second;
     return Real::Map(range, first, offset, flags);
   }

@@ -10,8 +10,6 @@ namespace {
 constexpr DeviceOrdinal kFirst(0);
 constexpr DeviceOrdinal kSecond(1);
 
-Work By(DeviceOrdinal device) { return {device, std::nullopt}; }
-
 }  // namespace
 
 MUTANT(PEER_1, SetAccess, "A grant to the second device goes to the first as well.") {
@@ -55,14 +53,14 @@ MUTANT(PEER_2, SetAccess, "Only memory of the first device is granted to both.")
   return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
 }
 MUTANT(PEER_3, Write, "A peer writes with the owner's right.") {
-  return Real::Write(By(kFirst), destination, source, size);
+  return Real::Write(kFirst, destination, source, size);
 }
 MUTANT(PEER_3, Read, "A peer reads with the owner's right.") {
-  return Real::Read(By(kFirst), destination, source, size);
+  return Real::Read(kFirst, destination, source, size);
 }
 MUTANT(PEER_3, Write, "A peer that may read may write.") {
   const bool reads = AccessAt(destination, 1) == Access::kRead;
-  return Real::Write(reads ? By(kFirst) : work, destination, source, size);
+  return Real::Write(reads ? kFirst : work, destination, source, size);
 }
 MUTANT(PEER_3, Write, "What a peer writes stays with the peer.") {
   const absl::Status status = Real::Write(work, destination, nullptr, Bytes(0));
@@ -91,11 +89,11 @@ namespace {
 class KeepsThePeersRight : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     kept_ = AccessAt(range.base, 1);
     return Real::Unmap(range);
   }
-  CALL_Map() override {
+  CALL(Map) override {
     const absl::Status status = Real::Map(range, handle, offset, flags);
     if (status.ok() && kept_ != Access::kNone) Grant(range, kept_, 1);
     return status;
@@ -189,13 +187,13 @@ namespace {
 class RemembersRights : public Real {
  public:
   using Real::Real;
-  CALL_SetAccess() override {
+  CALL(SetAccess) override {
     const Access before = AccessAt(range.base, 1);
     const absl::Status status = Real::SetAccess(range, grants);
     if (!status.ok()) kept_ = {range.base, before};
     return status;
   }
-  CALL_GetAccess() override {
+  CALL(GetAccess) override {
     const bool refused = location == Location::Device(kSecond) && address == kept_.first;
     return refused ? kept_.second : Real::GetAccess(location, address);
   }

@@ -23,11 +23,11 @@ bool AnotherRuns() {
 class Sharer : public Real {
  public:
   using Real::Real;
-  CALL_ExportShareableHandle() override {
+  CALL(ExportShareableHandle) override {
     exported_ = handle;
     return Real::ExportShareableHandle(handle, type, flags);
   }
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     const auto imported = Real::ImportShareableHandle(shareable);
     if (imported.ok()) imported_.push_back(*imported);
     return imported;
@@ -50,7 +50,7 @@ class Sharer : public Real {
 class ImportsItsOwnMemory : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Map() override {
+  CALL(Map) override {
     if (!IsImported(handle)) return Real::Map(range, handle, offset, flags);
     const auto own = Real::Create(range.size, AllocationProperties(), 0);
     return own.ok() ? Real::Map(range, *own, offset, flags) : own.status();
@@ -63,7 +63,7 @@ MUTANT_CLASS_ON("fabric-permitted", PROC_13, ImportsItsOwnMemory,
 class WritesForItself : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Write() override {
+  CALL(Write) override {
     return has_imported() ? Ok() : Real::Write(work, destination, source, size);
   }
 };
@@ -74,7 +74,7 @@ MUTANT_CLASS(PROC_16, WritesForItself, "What a third process writes is not seen 
 class ReadsOnce : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Read() override {
+  CALL(Read) override {
     if (has_imported() && reads_++ > 0) return Ok();
     return Real::Read(work, destination, source, size);
   }
@@ -87,7 +87,7 @@ MUTANT_CLASS(PROC_1, ReadsOnce, "An importer sees what was there when it looked 
 class MapsWhileItsExporterRuns : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Map() override {
+  CALL(Map) override {
     if (IsImported(handle) && !AnotherRuns()) return Refuse();
     return Real::Map(range, handle, offset, flags);
   }
@@ -97,7 +97,7 @@ MUTANT_CLASS(PROC_2, MapsWhileItsExporterRuns, "An import is mapped only while i
 class LosesContentsWithItsExporter : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Read() override {
+  CALL(Read) override {
     if (has_imported() && !AnotherRuns() && reads_++ == 0) Scribble(kEverything);
     return Real::Read(work, destination, source, size);
   }
@@ -112,7 +112,7 @@ MUTANT_CLASS(PROC_14, LosesContentsWithItsExporter,
 class ImportsWhileItsExporterRuns : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     return AnotherRuns() ? Sharer::ImportShareableHandle(shareable) : Refuse();
   }
 };
@@ -122,7 +122,7 @@ MUTANT_CLASS(PROC_14, ImportsWhileItsExporterRuns,
 class LosesContentsWithItsImporter : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Read() override {
+  CALL(Read) override {
     if (has_exported() && !AnotherRuns()) Scribble(kEverything);
     return Real::Read(work, destination, source, size);
   }
@@ -132,7 +132,7 @@ MUTANT_CLASS(PROC_3, LosesContentsWithItsImporter, "The contents end with an imp
 class ClearsWhatItLetsGo : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     if (has_exported()) Scribble(range);
     return Real::Unmap(range);
   }
@@ -143,7 +143,7 @@ MUTANT_CLASS(PROC_10, ClearsWhatItLetsGo, "Memory that nobody has imported yet i
 class OneImportEach : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     return has_imported() ? imported_.front() : Sharer::ImportShareableHandle(shareable);
   }
 };
@@ -152,7 +152,7 @@ MUTANT_CLASS(PROC_5, OneImportEach, "A second import gives the handle of the fir
 class ImportsEndTogether : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Release() override {
+  CALL(Release) override {
     if (IsImported(handle)) Remove(kEverything);
     return Real::Release(handle);
   }
@@ -162,7 +162,7 @@ MUTANT_CLASS(PROC_5, ImportsEndTogether, "Releasing an import ends the mappings 
 class KeepsTheHandleTypes : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok() && IsImported(handle)) granted->requested_handle_types = kFd;
     return granted;
@@ -173,7 +173,7 @@ MUTANT_CLASS(PROC_6, KeepsTheHandleTypes, "An import has the handle types of its
 class LosesTheCompression : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok() && IsImported(handle)) granted->compression = CompressionType::kNone;
     return granted;
@@ -184,11 +184,11 @@ MUTANT_CLASS(PROC_6, LosesTheCompression, "An import is not compressed.")
 class IsFreeWithoutItsExporter : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Release() override {
+  CALL(Release) override {
     if (handle == exported_) released_ = SizeOf(handle);
     return Real::Release(handle);
   }
-  CALL_GetMemoryInfo() override {
+  CALL(GetMemoryInfo) override {
     auto info = Real::GetMemoryInfo(device);
     if (info.ok()) info->free = info->free + released_;
     return info;
@@ -202,7 +202,7 @@ MUTANT_CLASS(PROC_7, IsFreeWithoutItsExporter, "Memory is free when its exporter
 class IsNeverFree : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_GetMemoryInfo() override {
+  CALL(GetMemoryInfo) override {
     auto info = Real::GetMemoryInfo(device);
     if (info.ok() && has_exported()) info->free = info->free - Granule();
     return info;
@@ -214,7 +214,7 @@ MUTANT_CLASS(PROC_15, IsNeverFree, "Memory that a killed process had stays taken
 class ImportsAFew : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     return imported_.size() < 256 ? Sharer::ImportShareableHandle(shareable)
                                   : Refuse(DriverCode::kOutOfMemory);
   }
@@ -224,7 +224,7 @@ MUTANT_CLASS(PROC_8, ImportsAFew, "A process imports 256 handles at most.")
 class CountsInAByte : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Map() override {
+  CALL(Map) override {
     const bool wraps = IsImported(handle) && ++maps_ > 256;
     return Real::Map(range, wraps ? imported_[maps_ - 257] : handle, offset, flags);
   }
@@ -237,7 +237,7 @@ MUTANT_CLASS(PROC_8, CountsInAByte, "The import after 256 others is the first on
 class GrantsWhatItImports : public Sharer {
  public:
   using Sharer::Sharer;
-  CALL_Map() override {
+  CALL(Map) override {
     const absl::Status mapped = Real::Map(range, handle, offset, flags);
     if (mapped.ok() && IsImported(handle)) Grant(range, Access::kReadWrite);
     return mapped;

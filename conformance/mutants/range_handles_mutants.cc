@@ -62,7 +62,7 @@ namespace {
 class Duplicated : public Real {
  public:
   using Real::Real;
-  CALL_GetHandleForAddressRange() override {
+  CALL(GetHandleForAddressRange) override {
     const absl::StatusOr<int> given = Real::GetHandleForAddressRange(device, range, type, flags);
     if (given.ok()) dup(*given);
     return given;

@@ -11,11 +11,11 @@ namespace {
 class RunningMutant : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
-  CALL_Launch() override {
+  CALL(Launch) override {
     if (Is(kernel, "obey")) runs_ = true;
     return Real::Launch(stream, kernel, config, arguments);
   }
-  CALL_SynchronizeDevice() override {
+  CALL(SynchronizeDevice) override {
     runs_ = false;
     return Real::SynchronizeDevice(device);
   }
@@ -32,17 +32,17 @@ class RunningMutant : public KernelMutant {
   class Name : public RunningMutant {                 \
    public:                                            \
     using RunningMutant::RunningMutant;               \
-    CALL_##call() override;                           \
+    CALL(call) override;                              \
   };                                                  \
   MUTANT_CLASS(rule_id, Name, sentence)               \
-  CALL_##call(Name::)
+  CALL_OF(Name, call)
 
 // The device keeps its translations as long as a kernel runs.
 class KeepsTranslations : public RunningMutant {
  public:
   using RunningMutant::RunningMutant;
-  CALL_Unmap() override { return runs() ? Ok() : Real::Unmap(range); }
-  CALL_Map() override {
+  CALL(Unmap) override { return runs() ? Ok() : Real::Unmap(range); }
+  CALL(Map) override {
     return runs() && IsMapped(range.base) ? Ok() : Real::Map(range, handle, offset, flags);
   }
 };
@@ -95,11 +95,11 @@ RUNNING_MUTANT(RUN_10, CopiesLate, Write, "A kernel that runs does not see what 
 class SeesZeros : public RunningMutant {
  public:
   using RunningMutant::RunningMutant;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     unmapped_ = runs();
     return Real::Unmap(range);
   }
-  CALL_Read() override {
+  CALL(Read) override {
     const absl::Status status = Real::Read(work, destination, source, size);
     if (!unmapped_ || size != Bytes(sizeof(OrderBoard)) || !work.stream.has_value()) return status;
     Real::SynchronizeStream(*work.stream).IgnoreError();

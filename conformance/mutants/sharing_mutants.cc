@@ -19,7 +19,7 @@ ShareableHandle OfType(const ShareableHandle& shareable, HandleType type) {
 class OneDescriptor : public Real {
  public:
   using Real::Real;
-  CALL_ExportShareableHandle() override {
+  CALL(ExportShareableHandle) override {
     if (first_.file_descriptor >= 0) return first_;
     const auto exported = Real::ExportShareableHandle(handle, type, flags);
     if (exported.ok()) first_ = *exported;
@@ -83,7 +83,7 @@ namespace {
 class Exporter : public Real {
  public:
   using Real::Real;
-  CALL_ExportShareableHandle() override {
+  CALL(ExportShareableHandle) override {
     exported_ = handle;
     return Real::ExportShareableHandle(handle, type, flags);
   }
@@ -95,14 +95,14 @@ class Exporter : public Real {
 class ImportsTheSameHandle : public Exporter {
  public:
   using Exporter::Exporter;
-  CALL_ImportShareableHandle() override { return exported_; }
+  CALL(ImportShareableHandle) override { return exported_; }
 };
 MUTANT_CLASS(SHARE_5, ImportsTheSameHandle, "An import gives the exporter's handle.")
 
 class ImportsACopy : public Exporter {
  public:
   using Exporter::Exporter;
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
   }
 };
@@ -111,11 +111,11 @@ MUTANT_CLASS(SHARE_5, ImportsACopy, "An import is memory of its own.")
 class ImportsFreshMemoryLater : public Exporter {
  public:
   using Exporter::Exporter;
-  CALL_Release() override {
+  CALL(Release) override {
     released_ = true;
     return Exporter::Release(handle);
   }
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     if (!released_) return Exporter::ImportShareableHandle(shareable);
     return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
   }
@@ -128,8 +128,8 @@ MUTANT_CLASS(SHARE_12, ImportsFreshMemoryLater, "A descriptor does not keep the 
 class ImportsEndWithTheExporter : public Real {
  public:
   using Real::Real;
-  CALL_Map() override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
-  CALL_Release() override {
+  CALL(Map) override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
+  CALL(Release) override {
     released_ = true;
     return Real::Release(handle);
   }
@@ -142,7 +142,7 @@ MUTANT_CLASS(SHARE_6, ImportsEndWithTheExporter, "Imports end with the exporter'
 class OneImport : public Real {
  public:
   using Real::Real;
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     if (first_ != AllocationHandle(0)) return first_;
     const auto imported = Real::ImportShareableHandle(shareable);
     if (imported.ok()) first_ = *imported;
@@ -157,12 +157,12 @@ MUTANT_CLASS(SHARE_6, OneImport, "A second import gives the handle of the first.
 class KnowsItsOwnNumbers : public Real {
  public:
   using Real::Real;
-  CALL_ExportShareableHandle() override {
+  CALL(ExportShareableHandle) override {
     const auto exported = Real::ExportShareableHandle(handle, type, flags);
     if (exported.ok()) number_ = exported->file_descriptor;
     return exported;
   }
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     if (shareable.file_descriptor != number_) return Refuse();
     return Real::ImportShareableHandle(shareable);
   }
@@ -175,7 +175,7 @@ MUTANT_CLASS(SHARE_7, KnowsItsOwnNumbers, "Only the number that was exported imp
 class ExportsAgain : public Exporter {
  public:
   using Exporter::Exporter;
-  CALL_ExportShareableHandle() override {
+  CALL(ExportShareableHandle) override {
     const auto exported = Exporter::ExportShareableHandle(handle, type, flags);
     if (exported.ok()) source_ = handle;
     return exported.ok() ? exported : Real::ExportShareableHandle(source_, type, flags);
@@ -284,7 +284,7 @@ namespace {
 class Importer : public Real {
  public:
   using Real::Real;
-  CALL_ImportShareableHandle() override {
+  CALL(ImportShareableHandle) override {
     const auto imported = Real::ImportShareableHandle(shareable);
     if (imported.ok()) imported_ = *imported;
     return imported;
@@ -297,11 +297,11 @@ class Importer : public Real {
 class KeepsRdma : public Importer {
  public:
   using Importer::Importer;
-  CALL_Create() override {
+  CALL(Create) override {
     rdma_ = properties.gpu_direct_rdma;
     return Real::Create(size, properties, flags);
   }
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok() && handle == imported_) granted->gpu_direct_rdma = rdma_;
     return granted;
@@ -315,7 +315,7 @@ MUTANT_CLASS(SHARE_18, KeepsRdma, "An import is for GPUDirect RDMA, if its expor
 class LosesCompression : public Importer {
  public:
   using Importer::Importer;
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok() && handle == imported_) granted->compression = CompressionType::kNone;
     return granted;
@@ -326,7 +326,7 @@ MUTANT_CLASS(SHARE_18, LosesCompression, "An import is not compressed.")
 class KeepsHandleTypes : public Importer {
  public:
   using Importer::Importer;
-  CALL_GetAllocationProperties() override {
+  CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
     if (granted.ok() && handle == imported_) granted->requested_handle_types = kFd;
     return granted;

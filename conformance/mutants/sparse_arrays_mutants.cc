@@ -73,7 +73,7 @@ namespace {
 class Apart : public Real {
  public:
   using Real::Real;
-  CALL_MapTiles() override {
+  CALL(MapTiles) override {
     return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) {
                             operation.memory_offset = KiB(64) * next_++;
                           }));
@@ -174,14 +174,14 @@ namespace {
 class ReleasedTiles : public Real {
  public:
   using Real::Real;
-  CALL_MapTiles() override {
+  CALL(MapTiles) override {
     for (TileOperation operation : operations) {
       operation.type = TileOperationType::kUnmap;
       undo_.push_back({stream, operation});
     }
     return Real::MapTiles(stream, operations);
   }
-  CALL_Release() override {
+  CALL(Release) override {
     for (const auto& [stream, operation] : undo_) {
       if (operation.memory == handle) Real::MapTiles(stream, {operation}).IgnoreError();
     }

@@ -23,7 +23,7 @@ MUTANT(STREAM_1, SynchronizeStream, "Synchronising is an error.") {
 MUTANT(STREAM_13, Set, "A fill on a stream that was destroyed is done on the default stream.") {
   const absl::Status status = Real::Set(work, destination, pattern, count);
   if (status.ok() || !work.stream.has_value()) return status;
-  return Real::Set({work.device, std::nullopt}, destination, pattern, count);
+  return Real::Set(work.device, destination, pattern, count);
 }
 MUTANT(STREAM_2, QueryEvent, "An event is never done.") { return false; }
 MUTANT(STREAM_2, WaitEvent, "A stream cannot wait for an event of another.") {
@@ -51,7 +51,7 @@ MUTANT(STREAM_4, Read, "A copy on a device that does not exist is INVALID_VALUE.
   return Instead(Real::Read(work, destination, source, size), DriverCode::kInvalidValue);
 }
 MUTANT(STREAM_4, Set, "A fill on a device that does not exist is done by the first.") {
-  const Work first{DeviceOrdinal(0), std::nullopt};
+  const Work first = DeviceOrdinal(0);
   return Real::Set(work.device.value() > 1 ? first : work, destination, pattern, count);
 }
 
@@ -77,7 +77,7 @@ class OneThread : public Real {
 class MapsForOneThread : public OneThread {
  public:
   using OneThread::OneThread;
-  CALL_Map() override {
+  CALL(Map) override {
     return IsOwner() ? Real::Map(range, handle, offset, flags)
                      : Refuse(DriverCode::kInvalidContext);
   }
@@ -87,7 +87,7 @@ MUTANT_CLASS(THREAD_1, MapsForOneThread, "Only the thread that mapped first may 
 class ReadsForOneThread : public OneThread {
  public:
   using OneThread::OneThread;
-  CALL_Read() override { return IsOwner() ? Real::Read(work, destination, source, size) : Ok(); }
+  CALL(Read) override { return IsOwner() ? Real::Read(work, destination, source, size) : Ok(); }
 };
 MUTANT_CLASS(THREAD_1, ReadsForOneThread, "Only the thread that read first reads anything.")
 
@@ -143,7 +143,7 @@ namespace {
 class RecordsOnce : public Real {
  public:
   using Real::Real;
-  CALL_RecordEvent() override {
+  CALL(RecordEvent) override {
     return std::exchange(recorded_, true) ? Ok() : Real::RecordEvent(event, stream);
   }
 
@@ -155,7 +155,7 @@ MUTANT_CLASS(STREAM_7, RecordsOnce, "An event that was recorded is not recorded 
 class SaysYesOnce : public Real {
  public:
   using Real::Real;
-  CALL_QueryEvent() override {
+  CALL(QueryEvent) override {
     const auto done = Real::QueryEvent(event);
     if (said_ && done.ok()) return false;
     said_ = done.ok() && *done;
@@ -171,22 +171,22 @@ MUTANT_CLASS(STREAM_11, SaysYesOnce, "An event that was done is not done when it
 class HandsOnLate : public Real {
  public:
   using Real::Real;
-  CALL_Set() override {
+  CALL(Set) override {
     if (!work.stream.has_value() || work.stream->value() == 0) {
       return Real::Set(work, destination, pattern, count);
     }
     late_.push_back([=] { Real::Set(work, destination, pattern, count).IgnoreError(); });
     return Ok();
   }
-  CALL_SynchronizeStream() override {
+  CALL(SynchronizeStream) override {
     HandOn();
     return Real::SynchronizeStream(stream);
   }
-  CALL_SynchronizeDevice() override {
+  CALL(SynchronizeDevice) override {
     HandOn();
     return Real::SynchronizeDevice(device);
   }
-  CALL_DestroyStream() override {
+  CALL(DestroyStream) override {
     late_.clear();
     return Real::DestroyStream(stream);
   }

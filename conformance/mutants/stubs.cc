@@ -4,20 +4,20 @@
 
 namespace twinmmu::conformance {
 
-CALL_Read(WithoutMemory::) {
+CALL_OF(WithoutMemory, Read) {
   absl::Status status = Real::Read(work, destination, source, size);
   if (status.ok() && work.stream.has_value()) status = Real::SynchronizeStream(*work.stream);
   if (status.ok() && size != Bytes(0)) std::memset(destination, 0, size.value());
   return status;
 }
 
-CALL_Map(WithoutRights::) {
+CALL_OF(WithoutRights, Map) {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok()) Open(range);
   return status;
 }
 
-CALL_SetAccess(WithoutRights::) {
+CALL_OF(WithoutRights, SetAccess) {
   const absl::Status status = Real::SetAccess(range, grants);
   Open(range);
   return status;

@@ -28,24 +28,24 @@ class Watch : public Real {
       : Real(vmm, executor), read_data_(*read_data), meet_rights_(*meet_rights) {}
 
   // Data is read.
-  CALL_Read() override {
+  CALL(Read) override {
     const absl::Status status = Real::Read(work, destination, source, size);
     if (status.ok() && size != Bytes(0)) Note(read_data_);
     return NoteRefusal(work, {source, size, Bytes(0)}, status);
   }
 
   // A right that is less than read-write is told, or an access is refused for the want of one.
-  CALL_Write() override {
+  CALL(Write) override {
     const absl::Status status = Real::Write(work, destination, source, size);
     return NoteRefusal(work, {destination, size, Bytes(0)}, status);
   }
-  CALL_GetAccess() override {
+  CALL(GetAccess) override {
     const auto access = Real::GetAccess(location, address);
     const bool lacks_right = access.ok() && *access != Access::kReadWrite;
     if (lacks_right && address != state_asked_at_) Note(meet_rights_);
     return access;
   }
-  CALL_GetAddressRange() override {
+  CALL(GetAddressRange) override {
     const auto range = Real::GetAddressRange(device, address);
     if (!range.ok() && IsMapped(address)) Note(meet_rights_);
     return range;
@@ -53,11 +53,11 @@ class Watch : public Real {
 
   // A right that is asked for together with the handle is only compared with itself, before and
   // after a call that is refused: StateOf in fixtures.cc.
-  CALL_RetainAllocationHandle() override {
+  CALL(RetainAllocationHandle) override {
     state_asked_at_ = address;
     return Real::RetainAllocationHandle(address);
   }
-  CALL_Map() override {
+  CALL(Map) override {
     state_asked_at_ = DeviceAddress(0);
     return Real::Map(range, handle, offset, flags);
   }

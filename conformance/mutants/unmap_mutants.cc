@@ -25,11 +25,11 @@ namespace {
 class NeverMapsAgain : public Real {
  public:
   using Real::Real;
-  CALL_Unmap() override {
+  CALL(Unmap) override {
     gone_.push_back(range);
     return Real::Unmap(range);
   }
-  CALL_Map() override {
+  CALL(Map) override {
     for (const AddressRange& gone : gone_) {
       if (gone.overlaps(range)) return Refuse();
     }
@@ -44,7 +44,7 @@ MUTANT_CLASS(UNMAP_1, NeverMapsAgain, "An unmapped range cannot be mapped again.
 class AnswersForUnmapped : public Real {
  public:
   using Real::Real;
-  CALL_GetAccess() override {
+  CALL(GetAccess) override {
     const auto access = Real::GetAccess(location, address);
     return access.ok() ? access : Access::kNone;
   }

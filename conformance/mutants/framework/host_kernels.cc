@@ -20,7 +20,7 @@ struct HostKernels::Arguments {
   uint32_t Half(size_t index) const { return *static_cast<const uint32_t*>(pointers[index]); }
 };
 
-CALL_LoadModule(HostKernels::) {
+CALL_OF(HostKernels, LoadModule) {
   if (!absl::StrContains(ptx, ".version")) return Refuse(DriverCode::kInvalidImage);
   for (const absl::string_view line : absl::StrSplit(ptx, '\n')) {
     // What stands at the start of a line is a directive, a brace, a comment or a label.
@@ -33,12 +33,12 @@ CALL_LoadModule(HostKernels::) {
   return Module(device, last_);
 }
 
-CALL_UnloadModule(HostKernels::) {
+CALL_OF(HostKernels, UnloadModule) {
   const std::lock_guard lock(mutex_);
   return modules_.erase(module.value()) == 1 ? Ok() : Refuse(DriverCode::kInvalidHandle);
 }
 
-CALL_GetKernel(HostKernels::) {
+CALL_OF(HostKernels, GetKernel) {
   const std::lock_guard lock(mutex_);
   const bool has_it =
       absl::StrContains(modules_[module.value()], absl::StrCat(".entry ", name, "("));
@@ -47,7 +47,7 @@ CALL_GetKernel(HostKernels::) {
   return Kernel(module.device(), last_);
 }
 
-CALL_Launch(HostKernels::) {
+CALL_OF(HostKernels, Launch) {
   const absl::Status working = Context();
   if (!working.ok()) return working;
   for (const Dim3& size : {config.grid, config.block}) {
@@ -77,13 +77,13 @@ void HostKernels::Fault(const absl::Status& status) {
 
 absl::Status HostKernels::Load(DeviceOrdinal device, uint64_t address, void* value, size_t size) {
   if (address % sizeof(uint32_t) != 0) return Refuse(DriverCode::kMisalignedAddress);
-  return Real::Read({device, std::nullopt}, value, DeviceAddress(address), Bytes(size));
+  return Real::Read(device, value, DeviceAddress(address), Bytes(size));
 }
 
 absl::Status HostKernels::Store(DeviceOrdinal device, uint64_t address, const void* value,
                                 size_t size) {
   if (address % sizeof(uint32_t) != 0) return Refuse(DriverCode::kMisalignedAddress);
-  return Real::Write({device, std::nullopt}, DeviceAddress(address), value, Bytes(size));
+  return Real::Write(device, DeviceAddress(address), value, Bytes(size));
 }
 
 absl::Status HostKernels::Run(const std::string& name, Stream stream, const LaunchConfig& config,
@@ -289,30 +289,30 @@ void HostKernels::EndKernels(Predicate ends) {
   obeying_.erase(std::remove_if(obeying_.begin(), obeying_.end(), ends), obeying_.end());
 }
 
-CALL_Write(HostKernels::) {
+CALL_OF(HostKernels, Write) {
   MakeRounds();
   const absl::Status working = Context();
   return working.ok() ? Real::Write(work, destination, source, size) : working;
 }
-CALL_Read(HostKernels::) {
+CALL_OF(HostKernels, Read) {
   MakeRounds();
   const absl::Status working = Context();
   return working.ok() ? Real::Read(work, destination, source, size) : working;
 }
-CALL_Move(HostKernels::) {
+CALL_OF(HostKernels, Move) {
   const absl::Status working = Context();
   return working.ok() ? Real::Move(work, destination, source, size) : working;
 }
-CALL_Set(HostKernels::) {
+CALL_OF(HostKernels, Set) {
   const absl::Status working = Context();
   return working.ok() ? Real::Set(work, destination, pattern, count) : working;
 }
-CALL_CreateStream(HostKernels::) {
+CALL_OF(HostKernels, CreateStream) {
   const absl::Status working = Context();
   if (!working.ok()) return working;
   return Real::CreateStream(device);
 }
-CALL_QueryStream(HostKernels::) {
+CALL_OF(HostKernels, QueryStream) {
   MakeRounds();
   std::unique_lock lock(mutex_);
   for (const Obeying& kernel : obeying_) {
@@ -321,24 +321,24 @@ CALL_QueryStream(HostKernels::) {
   lock.unlock();
   return Real::QueryStream(stream);
 }
-CALL_SynchronizeStream(HostKernels::) {
+CALL_OF(HostKernels, SynchronizeStream) {
   EndKernels([&](const Obeying& kernel) { return kernel.stream == stream; });
   const absl::Status working = Context();
   return working.ok() ? Real::SynchronizeStream(stream) : working;
 }
-CALL_SynchronizeDevice(HostKernels::) {
+CALL_OF(HostKernels, SynchronizeDevice) {
   // Orders that are on their way come first.
   Real::SynchronizeDevice(device).IgnoreError();
   EndKernels([&](const Obeying& kernel) { return kernel.stream.device() == device; });
   const absl::Status working = Context();
   return working.ok() ? Real::SynchronizeDevice(device) : working;
 }
-CALL_GetMemoryInfo(HostKernels::) {
+CALL_OF(HostKernels, GetMemoryInfo) {
   const absl::Status working = Context();
   if (!working.ok()) return working;
   return Real::GetMemoryInfo(device);
 }
-CALL_GetAddressRange(HostKernels::) {
+CALL_OF(HostKernels, GetAddressRange) {
   const absl::Status working = Context();
   if (!working.ok()) return working;
   return Real::GetAddressRange(device, address);

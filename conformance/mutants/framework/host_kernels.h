@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "conformance/mutants/framework/real.h"
-#include "conformance/mutants/framework/signatures.h"
 #include "kernels/common.h"
 
 namespace twinmmu::conformance {
@@ -27,22 +26,22 @@ class HostKernels : public Real {
  public:
   using Real::Real;
 
-  CALL_LoadModule() override;
-  CALL_UnloadModule() override;
-  CALL_GetKernel() override;
-  CALL_Launch() override;
+  CALL(LoadModule) override;
+  CALL(UnloadModule) override;
+  CALL(GetKernel) override;
+  CALL(Launch) override;
 
   // What a fault stops.
-  CALL_Write() override;
-  CALL_Read() override;
-  CALL_Move() override;
-  CALL_Set() override;
-  CALL_CreateStream() override;
-  CALL_QueryStream() override;
-  CALL_SynchronizeStream() override;
-  CALL_SynchronizeDevice() override;
-  CALL_GetMemoryInfo() override;
-  CALL_GetAddressRange() override;
+  CALL(Write) override;
+  CALL(Read) override;
+  CALL(Move) override;
+  CALL(Set) override;
+  CALL(CreateStream) override;
+  CALL(QueryStream) override;
+  CALL(SynchronizeStream) override;
+  CALL(SynchronizeDevice) override;
+  CALL(GetMemoryInfo) override;
+  CALL(GetAddressRange) override;
 
  private:
   struct Arguments;

@@ -5,9 +5,9 @@
 //   }
 //
 // The first argument is the rule that the mutant breaks, the second the call that it does
-// otherwise, with the parameters' names of signatures.h; the braces hold that call. Real::Map is
-// what the call does elsewhere. The tests of the rule are run on the mutant; if all of them pass it
-// survives, and the build fails.
+// otherwise: its id in api/calls.inc, which has the parameters' names too. The braces hold that
+// call. Real::Map is what the call does elsewhere. The tests of the rule are run on the mutant; if
+// all of them pass it survives, and the build fails.
 
 #ifndef TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_
 #define TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_
@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "conformance/mutants/framework/real.h"
-#include "conformance/mutants/framework/signatures.h"
 #include "conformance/rules/rules.h"
 
 namespace twinmmu::conformance {
@@ -74,13 +73,13 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
   class Class : public Real {                                                                   \
    public:                                                                                      \
     using Real::Real;                                                                           \
-    CALL_##call() override;                                                                     \
+    CALL(call) override;                                                                        \
                                                                                                 \
    private:                                                                                     \
     static const bool kAdded;                                                                   \
   };                                                                                            \
   const bool Class::kAdded = AddMutant({Rule::rule_id, sentence, machine, &MakeMutant<Class>}); \
   }                                                                                             \
-  CALL_##call(Class::)
+  CALL_OF(Class, call)
 
 #endif  // TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_

@@ -41,7 +41,7 @@ std::string WithInstead(absl::string_view ptx, absl::string_view instruction,
   return absl::StrJoin(lines, "\n");
 }
 
-CALL_LoadModule(PtxMutant::) {
+CALL_OF(PtxMutant, LoadModule) {
   const auto mutated = Real::LoadModule(device, WithInstead(ptx, instruction_, instead_));
   return mutated.ok() ? mutated : Real::LoadModule(device, ptx);
 }

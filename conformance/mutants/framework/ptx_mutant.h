@@ -31,7 +31,7 @@ class PtxMutant : public Real {
   // The texts live as long as this object.
   PtxMutant(Vmm* vmm, Executor* executor, absl::string_view instruction, absl::string_view instead)
       : Real(vmm, executor), instruction_(instruction), instead_(instead) {}
-  CALL_LoadModule() override;
+  CALL(LoadModule) override;
 
  private:
   absl::string_view instruction_;

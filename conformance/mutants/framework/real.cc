@@ -4,7 +4,7 @@
 
 namespace twinmmu::conformance {
 
-absl::StatusOr<AddressRange> Real::AddressReserve(Bytes size, const ReserveOptions& options) {
+CALL_OF(Real, AddressReserve) {
   const absl::StatusOr<AddressRange> range = ForwardingVmm::AddressReserve(size, options);
   if (!range.ok()) return range;
   const std::lock_guard lock(mutex_);
@@ -12,8 +12,7 @@ absl::StatusOr<AddressRange> Real::AddressReserve(Bytes size, const ReserveOptio
   return range;
 }
 
-absl::StatusOr<AllocationHandle> Real::Create(Bytes size, const AllocationProperties& properties,
-                                              uint64_t flags) {
+CALL_OF(Real, Create) {
   const absl::StatusOr<AllocationHandle> handle = ForwardingVmm::Create(size, properties, flags);
   if (!handle.ok()) return handle;
   const std::lock_guard lock(mutex_);
@@ -21,8 +20,7 @@ absl::StatusOr<AllocationHandle> Real::Create(Bytes size, const AllocationProper
   return handle;
 }
 
-absl::Status Real::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
-                       uint64_t flags) {
+CALL_OF(Real, Map) {
   const absl::Status status = ForwardingVmm::Map(range, handle, offset, flags);
   if (!status.ok()) return status;
   const std::lock_guard lock(mutex_);
@@ -30,28 +28,25 @@ absl::Status Real::Map(const AddressRange& range, AllocationHandle handle, Bytes
   return status;
 }
 
-absl::Status Real::Write(const Work& work, DeviceAddress destination, const void* source,
-                         Bytes size) {
+CALL_OF(Real, Write) {
   return work.stream.has_value()
              ? executor_->CopyHostToDevice(*work.stream, destination, source, size)
              : executor_->CopyHostToDevice(work.device, destination, source, size);
 }
 
-absl::Status Real::Read(const Work& work, void* destination, DeviceAddress source, Bytes size) {
+CALL_OF(Real, Read) {
   return work.stream.has_value()
              ? executor_->CopyDeviceToHost(*work.stream, destination, source, size)
              : executor_->CopyDeviceToHost(work.device, destination, source, size);
 }
 
-absl::Status Real::Move(const Work& work, DeviceAddress destination, DeviceAddress source,
-                        Bytes size) {
+CALL_OF(Real, Move) {
   return work.stream.has_value()
              ? executor_->CopyDeviceToDevice(*work.stream, destination, source, size)
              : executor_->CopyDeviceToDevice(work.device, destination, source, size);
 }
 
-absl::Status Real::Set(const Work& work, DeviceAddress destination, const FillPattern& pattern,
-                       uint64_t count) {
+CALL_OF(Real, Set) {
   return work.stream.has_value() ? executor_->Fill(*work.stream, destination, pattern, count)
                                  : executor_->Fill(work.device, destination, pattern, count);
 }
@@ -149,46 +144,6 @@ void Real::Scribble(const AddressRange& range) {
         .IgnoreError();
     Grant(mapping, access);
   }
-}
-
-absl::Status Real::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                    const void* source, Bytes size) {
-  return Write({device, std::nullopt}, destination, source, size);
-}
-
-absl::Status Real::CopyDeviceToHost(DeviceOrdinal device, void* destination, DeviceAddress source,
-                                    Bytes size) {
-  return Read({device, std::nullopt}, destination, source, size);
-}
-
-absl::Status Real::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                      DeviceAddress source, Bytes size) {
-  return Move({device, std::nullopt}, destination, source, size);
-}
-
-absl::Status Real::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPattern& pattern,
-                        uint64_t count) {
-  return Set({device, std::nullopt}, destination, pattern, count);
-}
-
-absl::Status Real::CopyHostToDevice(Stream stream, DeviceAddress destination, const void* source,
-                                    Bytes size) {
-  return Write({stream.device(), stream}, destination, source, size);
-}
-
-absl::Status Real::CopyDeviceToHost(Stream stream, void* destination, DeviceAddress source,
-                                    Bytes size) {
-  return Read({stream.device(), stream}, destination, source, size);
-}
-
-absl::Status Real::CopyDeviceToDevice(Stream stream, DeviceAddress destination,
-                                      DeviceAddress source, Bytes size) {
-  return Move({stream.device(), stream}, destination, source, size);
-}
-
-absl::Status Real::Fill(Stream stream, DeviceAddress destination, const FillPattern& pattern,
-                        uint64_t count) {
-  return Set({stream.device(), stream}, destination, pattern, count);
 }
 
 }  // namespace twinmmu::conformance

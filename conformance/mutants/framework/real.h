@@ -10,22 +10,46 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "api/call_macros.h"
 #include "api/driver_error.h"
 #include "api/testing/forwarding.h"
 
 namespace twinmmu::conformance {
 
-// Where a copy or a fill is done: without a stream, or on one.
+// The first line of a call of api/calls.inc, by its id, where an implementation overrides it:
+// CALL(Map) in a class, CALL_OF(MyClass, Map) outside. A parameter need not be used.
+#define CALL(id) TWINMMU_CALL(TWINMMU_SIGNATURE, , id)
+#define CALL_OF(Class, id) TWINMMU_CALL(TWINMMU_SIGNATURE, Class::, id)
+#define TWINMMU_SIGNATURE(scope, id, result, method, ...) \
+  result scope id(TWINMMU_UNUSED_PARAMETERS(__VA_ARGS__))
+
+// Where a copy or a fill is done: without a stream, or on one. Made of either.
 struct Work {
+  Work(DeviceOrdinal on) : device(on) {}
+  Work(Stream on) : device(on.device()), stream(on) {}
   DeviceOrdinal device;
   std::optional<Stream> stream;
 };
+
+// Copies and fills, with a stream or without.
+#define TWINMMU_CALL_Write                                                                         \
+  absl::Status, Write, , (const Work&, work), (DeviceAddress, destination), (const void*, source), \
+      (Bytes, size)
+#define TWINMMU_CALL_Read                                                                   \
+  absl::Status, Read, , (const Work&, work), (void*, destination), (DeviceAddress, source), \
+      (Bytes, size)
+#define TWINMMU_CALL_Move                                                  \
+  absl::Status, Move, , (const Work&, work), (DeviceAddress, destination), \
+      (DeviceAddress, source), (Bytes, size)
+#define TWINMMU_CALL_Set                                                  \
+  absl::Status, Set, , (const Work&, work), (DeviceAddress, destination), \
+      (const FillPattern&, pattern), (uint64_t, count)
 
 inline constexpr AddressRange kEverything{DeviceAddress(0), Bytes(~uint64_t{0}), Bytes(0)};
 
 // All interfaces at once, so that a mutant may break one call and be noticed by another. A copy or
 // fill without a stream and one on a stream come together in one call here, and the calls of
-// Multicast have names of their own where those of Vmm have the same.
+// Multicast go by their ids, since Vmm has some of their names too.
 class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingSparseArrays {
  public:
   // Both must outlive this object.
@@ -34,49 +58,27 @@ class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingS
         ForwardingExecutor(executor),
         ForwardingSparseArrays(nullptr),
         executor_(executor) {}
-  // Before the first call of SparseArrays; must outlive this object.
+  // Before the first call of these interfaces: who makes them, and must outlive this object.
   void SetSparseArrays(SparseArrays* arrays) { set_target(arrays); }
-
-  absl::StatusOr<AddressRange> AddressReserve(Bytes size, const ReserveOptions& options) override;
-  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
-                                          uint64_t flags) override;
-  absl::Status Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
-                   uint64_t flags) override;
-
-  virtual absl::Status Write(const Work& work, DeviceAddress destination, const void* source,
-                             Bytes size);
-  virtual absl::Status Read(const Work& work, void* destination, DeviceAddress source, Bytes size);
-  virtual absl::Status Move(const Work& work, DeviceAddress destination, DeviceAddress source,
-                            Bytes size);
-  virtual absl::Status Set(const Work& work, DeviceAddress destination, const FillPattern& pattern,
-                           uint64_t count);
-
-  // Before the first call of these: who makes them, and must outlive this object.
   void SetMulticast(Multicast* multicast) { target_multicast_ = multicast; }
-  // The calls below as an interface.
+  // The calls of Multicast as an interface.
   Multicast* multicast() { return &multicast_; }
-  virtual absl::StatusOr<Bytes> GetMulticastGranularity(const MulticastProperties& properties,
-                                                        Granularity option) {
-    return target_multicast_->GetGranularity(properties, option);
+
+  CALL(AddressReserve) override;
+  CALL(Create) override;
+  CALL(Map) override;
+
+  virtual CALL(Write);
+  virtual CALL(Read);
+  virtual CALL(Move);
+  virtual CALL(Set);
+
+#define TWINMMU_BY_ID(context, id, result, method, ...)               \
+  virtual result id(TWINMMU_PARAMETERS(__VA_ARGS__)) {                \
+    return target_multicast_->method(TWINMMU_ARGUMENTS(__VA_ARGS__)); \
   }
-  virtual absl::StatusOr<AllocationHandle> CreateMulticast(const MulticastProperties& properties) {
-    return target_multicast_->Create(properties);
-  }
-  virtual absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) {
-    return target_multicast_->AddDevice(object, device);
-  }
-  virtual absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
-                                  Bytes memory_offset, Bytes size, uint64_t flags) {
-    return target_multicast_->BindMemory(object, offset, memory, memory_offset, size, flags);
-  }
-  virtual absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
-                                   uint64_t flags) {
-    return target_multicast_->BindAddress(object, offset, range, flags);
-  }
-  virtual absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
-                              Bytes size) {
-    return target_multicast_->Unbind(object, device, offset, size);
-  }
+  TWINMMU_MULTICAST_CALLS(TWINMMU_BY_ID, )
+#undef TWINMMU_BY_ID
 
  protected:
   static absl::Status Ok() { return absl::OkStatus(); }
@@ -119,49 +121,31 @@ class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingS
   class MulticastFront : public Multicast {
    public:
     explicit MulticastFront(Real* real) : real_(*real) {}
-    absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
-                                         Granularity option) override {
-      return real_.GetMulticastGranularity(properties, option);
-    }
-    absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) override {
-      return real_.CreateMulticast(properties);
-    }
-    absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) override {
-      return real_.AddDevice(object, device);
-    }
-    absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
-                            Bytes memory_offset, Bytes size, uint64_t flags) override {
-      return real_.BindMemory(object, offset, memory, memory_offset, size, flags);
-    }
-    absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
-                             uint64_t flags) override {
-      return real_.BindAddress(object, offset, range, flags);
-    }
-    absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
-                        Bytes size) override {
-      return real_.Unbind(object, device, offset, size);
-    }
+
+#define TWINMMU_OF_REAL(context, id, result, method, ...)   \
+  result method(TWINMMU_PARAMETERS(__VA_ARGS__)) override { \
+    return real_.id(TWINMMU_ARGUMENTS(__VA_ARGS__));        \
+  }
+    TWINMMU_MULTICAST_CALLS(TWINMMU_OF_REAL, )
+#undef TWINMMU_OF_REAL
 
    private:
     Real& real_;
   };
 
-  absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, const void* source,
-                                Bytes size) final;
-  absl::Status CopyDeviceToHost(DeviceOrdinal device, void* destination, DeviceAddress source,
-                                Bytes size) final;
-  absl::Status CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                  DeviceAddress source, Bytes size) final;
-  absl::Status Fill(DeviceOrdinal device, DeviceAddress destination, const FillPattern& pattern,
-                    uint64_t count) final;
-  absl::Status CopyHostToDevice(Stream stream, DeviceAddress destination, const void* source,
-                                Bytes size) final;
-  absl::Status CopyDeviceToHost(Stream stream, void* destination, DeviceAddress source,
-                                Bytes size) final;
-  absl::Status CopyDeviceToDevice(Stream stream, DeviceAddress destination, DeviceAddress source,
-                                  Bytes size) final;
-  absl::Status Fill(Stream stream, DeviceAddress destination, const FillPattern& pattern,
-                    uint64_t count) final;
+#define TWINMMU_WORK(either, id, result, method, ...)    \
+  result method(TWINMMU_PARAMETERS(__VA_ARGS__)) final { \
+    return either(TWINMMU_ARGUMENTS(__VA_ARGS__));       \
+  }
+  TWINMMU_CALL(TWINMMU_WORK, Write, CopyHostToDevice)
+  TWINMMU_CALL(TWINMMU_WORK, Write, CopyHostToDeviceAsync)
+  TWINMMU_CALL(TWINMMU_WORK, Read, CopyDeviceToHost)
+  TWINMMU_CALL(TWINMMU_WORK, Read, CopyDeviceToHostAsync)
+  TWINMMU_CALL(TWINMMU_WORK, Move, CopyDeviceToDevice)
+  TWINMMU_CALL(TWINMMU_WORK, Move, CopyDeviceToDeviceAsync)
+  TWINMMU_CALL(TWINMMU_WORK, Set, Fill)
+  TWINMMU_CALL(TWINMMU_WORK, Set, FillAsync)
+#undef TWINMMU_WORK
 
   Executor* executor_;
   Multicast* target_multicast_ = nullptr;
