@@ -8,7 +8,7 @@
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/executor/guarded_executor.h"
 #include "sim/calls/multicast/multicast_calls.h"
-#include "sim/calls/vmm/guarded_vmm.h"
+#include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/explain.h"
 #include "sim/diagnostics/leaks.h"
 #include "sim/host/window.h"
@@ -31,7 +31,7 @@ struct Simulator::Parts {
 
   const SimulatorOptions options;
   MachineState machine;
-  GuardedVmm vmm;
+  SimulatedVmm vmm;
   GuardedExecutor executor;
   MulticastCalls multicast;
   PlainCalls plain;

@@ -52,6 +52,8 @@ bool IsWithin(const DeviceProfile& device, const ArrayDescriptor& descriptor, bo
 
 }  // namespace
 
+TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_GUARDED, SimulatedSparseArrays)
+
 absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdinal device,
                                                     const ArrayDescriptor& descriptor,
                                                     bool mipmapped) const {
@@ -167,118 +169,104 @@ absl::StatusOr<SimulatedSparseArrays::NamedMipmap> SimulatedSparseArrays::Find(
   return NoSuchArray(call, mipmap.device(), mipmap.value(), code);
 }
 
-absl::StatusOr<Array> SimulatedSparseArrays::CreateArray(DeviceOrdinal device,
-                                                         const ArrayDescriptor& descriptor) {
+absl::StatusOr<Array> SimulatedSparseArrays::DoCreateArray(DeviceOrdinal device,
+                                                           const ArrayDescriptor& descriptor) {
   static constexpr char kCall[] = "cuArray3DCreate";
-  return guard_.Guard(kCall, [&]() -> absl::StatusOr<Array> {
-    const absl::Status valid = CheckDescriptor(kCall, device, descriptor, false);
-    if (!valid.ok()) return valid;
-    absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, 1);
-    if (!state.ok()) return state.status();
-    NamedArray named;
-    named.state = *std::move(state);
-    named.made_by = executor_.NumberOf(kCall);
-    return Array(device, Insert(arrays_, std::move(named)));
-  });
+  const absl::Status valid = CheckDescriptor(kCall, device, descriptor, false);
+  if (!valid.ok()) return valid;
+  absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, 1);
+  if (!state.ok()) return state.status();
+  NamedArray named;
+  named.state = *std::move(state);
+  named.made_by = executor_.NumberOf(kCall);
+  return Array(device, Insert(arrays_, std::move(named)));
 }
 
-absl::Status SimulatedSparseArrays::DestroyArray(Array array) {
+absl::Status SimulatedSparseArrays::DoDestroyArray(Array array) {
   static constexpr char kCall[] = "cuArrayDestroy";
-  return guard_.Guard(kCall, [&]() -> absl::Status {
-    const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidHandle);
-    if (!found.ok()) return found.status();
-    {
-      const std::lock_guard lock(mutex_);
-      if (arrays_.Find(array.value()) == nullptr) return absl::OkStatus();  // by another thread
-      arrays_.Erase(HandleTable<NamedArray>::IndexOf(array.value()));
-      NamedMipmap* const mipmap = mipmaps_.Find(found->mipmap);
-      if (mipmap != nullptr) mipmap->levels[found->level] = 0;
-    }
-    if (found->mipmap == 0) Drop(found->state);
-    return absl::OkStatus();
-  });
+  const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidHandle);
+  if (!found.ok()) return found.status();
+  {
+    const std::lock_guard lock(mutex_);
+    if (arrays_.Find(array.value()) == nullptr) return absl::OkStatus();  // by another thread
+    arrays_.Erase(HandleTable<NamedArray>::IndexOf(array.value()));
+    NamedMipmap* const mipmap = mipmaps_.Find(found->mipmap);
+    if (mipmap != nullptr) mipmap->levels[found->level] = 0;
+  }
+  if (found->mipmap == 0) Drop(found->state);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<MipmappedArray> SimulatedSparseArrays::CreateMipmappedArray(
+absl::StatusOr<MipmappedArray> SimulatedSparseArrays::DoCreateMipmappedArray(
     DeviceOrdinal device, const ArrayDescriptor& descriptor, uint32_t levels) {
   static constexpr char kCall[] = "cuMipmappedArrayCreate";
-  return guard_.Guard(kCall, [&]() -> absl::StatusOr<MipmappedArray> {
-    const absl::Status valid = CheckDescriptor(kCall, device, descriptor, true);
-    if (!valid.ok()) return valid;
-    NamedMipmap named;
-    named.levels.resize(ArrayLayout(descriptor, levels).levels());
-    absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, levels);
-    if (!state.ok()) return state.status();
-    named.state = *std::move(state);
-    named.made_by = executor_.NumberOf(kCall);
-    return MipmappedArray(device, Insert(mipmaps_, std::move(named)));
-  });
+  const absl::Status valid = CheckDescriptor(kCall, device, descriptor, true);
+  if (!valid.ok()) return valid;
+  NamedMipmap named;
+  named.levels.resize(ArrayLayout(descriptor, levels).levels());
+  absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, levels);
+  if (!state.ok()) return state.status();
+  named.state = *std::move(state);
+  named.made_by = executor_.NumberOf(kCall);
+  return MipmappedArray(device, Insert(mipmaps_, std::move(named)));
 }
 
-absl::Status SimulatedSparseArrays::DestroyMipmappedArray(MipmappedArray mipmap) {
+absl::Status SimulatedSparseArrays::DoDestroyMipmappedArray(MipmappedArray mipmap) {
   static constexpr char kCall[] = "cuMipmappedArrayDestroy";
-  return guard_.Guard(kCall, [&]() -> absl::Status {
-    absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidHandle);
-    if (!found.ok()) return found.status();
-    {
-      const std::lock_guard lock(mutex_);
-      NamedMipmap* const named = mipmaps_.Find(mipmap.value());
-      if (named == nullptr) return absl::OkStatus();  // by another thread
-      for (const uint64_t level : named->levels) {
-        if (level != 0) arrays_.Erase(HandleTable<NamedArray>::IndexOf(level));
-      }
-      mipmaps_.Erase(HandleTable<NamedMipmap>::IndexOf(mipmap.value()));
-    }
-    Drop(found->state);
-    return absl::OkStatus();
-  });
-}
-
-absl::StatusOr<Array> SimulatedSparseArrays::GetLevel(MipmappedArray mipmap, uint32_t level) {
-  static constexpr char kCall[] = "cuMipmappedArrayGetLevel";
-  return guard_.Guard(kCall, [&]() -> absl::StatusOr<Array> {
-    const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidHandle);
-    if (!found.ok()) return found.status();
-    if (level >= found->state->layout.levels()) {
-      return InvalidValue(kCall, "level ", level, " is not one of ", found->state->layout.levels());
-    }
+  absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidHandle);
+  if (!found.ok()) return found.status();
+  {
     const std::lock_guard lock(mutex_);
     NamedMipmap* const named = mipmaps_.Find(mipmap.value());
-    if (named == nullptr) return InvalidValue(kCall, "the array was destroyed meanwhile");
-    uint64_t& array = named->levels[level];
-    if (array == 0) {
-      array = arrays_.Insert(NamedArray{found->state, level, mipmap.value(), found->made_by});
+    if (named == nullptr) return absl::OkStatus();  // by another thread
+    for (const uint64_t level : named->levels) {
+      if (level != 0) arrays_.Erase(HandleTable<NamedArray>::IndexOf(level));
     }
-    return Array(mipmap.device(), array);
-  });
+    mipmaps_.Erase(HandleTable<NamedMipmap>::IndexOf(mipmap.value()));
+  }
+  Drop(found->state);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<SparseProperties> SimulatedSparseArrays::GetArraySparseProperties(Array array) {
+absl::StatusOr<Array> SimulatedSparseArrays::DoGetLevel(MipmappedArray mipmap, uint32_t level) {
+  static constexpr char kCall[] = "cuMipmappedArrayGetLevel";
+  const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidHandle);
+  if (!found.ok()) return found.status();
+  if (level >= found->state->layout.levels()) {
+    return InvalidValue(kCall, "level ", level, " is not one of ", found->state->layout.levels());
+  }
+  const std::lock_guard lock(mutex_);
+  NamedMipmap* const named = mipmaps_.Find(mipmap.value());
+  if (named == nullptr) return InvalidValue(kCall, "the array was destroyed meanwhile");
+  uint64_t& array = named->levels[level];
+  if (array == 0) {
+    array = arrays_.Insert(NamedArray{found->state, level, mipmap.value(), found->made_by});
+  }
+  return Array(mipmap.device(), array);
+}
+
+absl::StatusOr<SparseProperties> SimulatedSparseArrays::DoGetArraySparseProperties(Array array) {
   static constexpr char kCall[] = "cuArrayGetSparseProperties";
-  return guard_.Guard(kCall, [&]() -> absl::StatusOr<SparseProperties> {
-    const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidValue);
-    if (!found.ok()) return found.status();
-    if (found->mipmap != 0) return InvalidValue(kCall, "it is a level of a mipmapped array");
-    if ((found->state->descriptor.flags & kArraySparse) == 0) {
-      return InvalidValue(kCall, "the array is not sparse");
-    }
-    SparseProperties properties = found->state->layout.properties();
-    if (properties.mip_tail_size == Bytes(0)) properties.mip_tail_level = 0;
-    return properties;
-  });
+  const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidValue);
+  if (!found.ok()) return found.status();
+  if (found->mipmap != 0) return InvalidValue(kCall, "it is a level of a mipmapped array");
+  if ((found->state->descriptor.flags & kArraySparse) == 0) {
+    return InvalidValue(kCall, "the array is not sparse");
+  }
+  SparseProperties properties = found->state->layout.properties();
+  if (properties.mip_tail_size == Bytes(0)) properties.mip_tail_level = 0;
+  return properties;
 }
 
-absl::StatusOr<SparseProperties> SimulatedSparseArrays::GetMipmappedArraySparseProperties(
+absl::StatusOr<SparseProperties> SimulatedSparseArrays::DoGetMipmappedArraySparseProperties(
     MipmappedArray mipmap) {
   static constexpr char kCall[] = "cuMipmappedArrayGetSparseProperties";
-  return guard_.Guard(kCall, [&]() -> absl::StatusOr<SparseProperties> {
-    const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidValue);
-    if (!found.ok()) return found.status();
-    if ((found->state->descriptor.flags & kArraySparse) == 0) {
-      return InvalidValue(kCall, "the array is not sparse");
-    }
-    return found->state->layout.properties();
-  });
+  const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidValue);
+  if (!found.ok()) return found.status();
+  if ((found->state->descriptor.flags & kArraySparse) == 0) {
+    return InvalidValue(kCall, "the array is not sparse");
+  }
+  return found->state->layout.properties();
 }
 
 absl::StatusOr<ArrayDescriptor> SimulatedSparseArrays::GetDescriptor(Array array) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "api/call_macros.h"
 #include "api/diagnostics.h"
 #include "api/sparse_arrays.h"
 #include "sim/base/call_guard.h"
@@ -24,29 +25,15 @@ namespace twinmmu {
 
 // An array is a table of blocks, each of which lies in an allocation, or nowhere. Each pins its
 // allocation. Work is checked at the call and queued as copies are; what it maps is pinned from the
-// call on. Definitions: sparse_arrays.cc, and sparse_array_work.cc for what goes to streams.
+// call on. Definitions: simulated_sparse_arrays.cc, and sparse_array_work.cc for what goes to
+// streams.
 class SimulatedSparseArrays : public SparseArrays {
  public:
   // Both must outlive this object, and be done with its work.
   SimulatedSparseArrays(MachineState* machine, SimulatedExecutor* executor)
       : machine_(*machine), executor_(*executor) {}
 
-  absl::StatusOr<Array> CreateArray(DeviceOrdinal device,
-                                    const ArrayDescriptor& descriptor) override;
-  absl::Status DestroyArray(Array array) override;
-  absl::StatusOr<MipmappedArray> CreateMipmappedArray(DeviceOrdinal device,
-                                                      const ArrayDescriptor& descriptor,
-                                                      uint32_t levels) override;
-  absl::Status DestroyMipmappedArray(MipmappedArray mipmap) override;
-  absl::StatusOr<Array> GetLevel(MipmappedArray mipmap, uint32_t level) override;
-  absl::StatusOr<SparseProperties> GetArraySparseProperties(Array array) override;
-  absl::StatusOr<SparseProperties> GetMipmappedArraySparseProperties(
-      MipmappedArray mipmap) override;
-  absl::Status MapTiles(Stream stream, absl::Span<const TileOperation> operations) override;
-  absl::Status CopyHostToArray(Stream stream, Array array, const ArrayExtent& offset,
-                               const ArrayExtent& extent, const void* source) override;
-  absl::Status CopyArrayToHost(Stream stream, void* destination, Array array,
-                               const ArrayExtent& offset, const ArrayExtent& extent) override;
+  TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_OVERRIDE, )
 
   // Copies a box between an array and the host, like CopyHostToArray and CopyArrayToHost, but x of
   // offset and extent are in bytes, and need be no whole elements.
@@ -58,6 +45,8 @@ class SimulatedSparseArrays : public SparseArrays {
   std::vector<Diagnostic> Leaks() const;
 
  private:
+  TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_BODY, )
+
   struct Block {
     uint32_t allocation = 0;
     uint64_t offset = 0;
@@ -123,7 +112,7 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::StatusOr<Change> Prepare(Stream stream, const TileOperation& operation);
   absl::Status CheckMemory(Stream stream, const TileOperation& operation, uint64_t blocks) const;
   void Apply(std::vector<Change>& changes);
-  absl::Status SubmitCopy(const char* call, Stream stream, Array array, Copy copy);
+  absl::Status SubmitCopy(Stream stream, Array array, Copy copy);
   void Run(const Copy& copy) const;
 
   MachineState& machine_;

@@ -15,6 +15,7 @@ namespace twinmmu {
 namespace {
 
 constexpr char kMapCall[] = "cuMemMapArrayAsync";
+constexpr char kCopyCall[] = "cuMemcpy3DAsync";
 
 // Whether [offset, offset + extent) are whole tiles of a level that has `size` elements.
 bool AreTiles(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t size) {
@@ -173,40 +174,38 @@ absl::StatusOr<SimulatedSparseArrays::Change> SimulatedSparseArrays::Prepare(
   return change;
 }
 
-absl::Status SimulatedSparseArrays::MapTiles(Stream stream,
-                                             absl::Span<const TileOperation> operations) {
-  return guard_.Guard(kMapCall, [&]() -> absl::Status {
-    const absl::Status known = executor_.CheckStreamOf(kMapCall, stream);
-    if (!known.ok()) return known;
-    if (operations.empty()) return InvalidValue(kMapCall, "there is no operation");
-    const auto changes = std::make_shared<std::vector<Change>>();
-    {
-      const std::unique_lock lock(mmu_.mutex);
-      for (const TileOperation& operation : operations) {
-        absl::StatusOr<Change> change = Prepare(stream, operation);
-        if (!change.ok()) return change.status();
-        changes->push_back(*std::move(change));
-      }
-      for (const Change& change : *changes) {
-        for (const auto& [number, block] : change.mapped) mmu_.memory.Pin(block.allocation);
-      }
+absl::Status SimulatedSparseArrays::DoMapTiles(Stream stream,
+                                               absl::Span<const TileOperation> operations) {
+  const absl::Status known = executor_.CheckStreamOf(kMapCall, stream);
+  if (!known.ok()) return known;
+  if (operations.empty()) return InvalidValue(kMapCall, "there is no operation");
+  const auto changes = std::make_shared<std::vector<Change>>();
+  {
+    const std::unique_lock lock(mmu_.mutex);
+    for (const TileOperation& operation : operations) {
+      absl::StatusOr<Change> change = Prepare(stream, operation);
+      if (!change.ok()) return change.status();
+      changes->push_back(*std::move(change));
     }
-    const auto unpin = [&] {
-      const std::unique_lock lock(mmu_.mutex);
-      for (const Change& change : *changes) {
-        for (const auto& [number, block] : change.mapped) mmu_.memory.Unpin(block.allocation);
-      }
-    };
-    try {
-      const absl::Status submitted =
-          executor_.SubmitTask(kMapCall, stream, [this, changes] { Apply(*changes); });
-      if (!submitted.ok()) unpin();
-      return submitted;
-    } catch (const std::bad_alloc&) {
-      unpin();
-      throw;
+    for (const Change& change : *changes) {
+      for (const auto& [number, block] : change.mapped) mmu_.memory.Pin(block.allocation);
     }
-  });
+  }
+  const auto unpin = [&] {
+    const std::unique_lock lock(mmu_.mutex);
+    for (const Change& change : *changes) {
+      for (const auto& [number, block] : change.mapped) mmu_.memory.Unpin(block.allocation);
+    }
+  };
+  try {
+    const absl::Status submitted =
+        executor_.SubmitTask(kMapCall, stream, [this, changes] { Apply(*changes); });
+    if (!submitted.ok()) unpin();
+    return submitted;
+  } catch (const std::bad_alloc&) {
+    unpin();
+    throw;
+  }
 }
 
 // The work: moves entries that exist, and allocates nothing.
@@ -234,38 +233,35 @@ void SimulatedSparseArrays::Apply(std::vector<Change>& changes) {
   }
 }
 
-absl::Status SimulatedSparseArrays::SubmitCopy(const char* call, Stream stream, Array array,
-                                               Copy copy) {
-  return guard_.Guard(call, [&]() -> absl::Status {
-    const absl::Status known = executor_.CheckStreamOf(call, stream);
-    if (!known.ok()) return known;
-    const absl::StatusOr<NamedArray> found = Find(call, array, DriverCode::kInvalidValue);
-    if (!found.ok()) return found.status();
-    copy.state = found->state;
-    copy.level = found->level;
-    const ArrayLayout& layout = found->state->layout;
-    const ArrayExtent& size = layout.level(found->level).extent;
-    const uint64_t depth = layout.has_depth() ? size.z : layout.layers();
-    const uint64_t unit = copy.in_bytes ? 1 : layout.element();
-    if (!IsInside(copy.offset.x, copy.extent.x, size.x * (layout.element() / unit)) ||
-        !IsInside(copy.offset.y, copy.extent.y, size.y) ||
-        !IsInside(copy.offset.z, copy.extent.z, depth)) {
-      return InvalidValue(call, "the box reaches beyond the array of ", size.x, " x ", size.y,
-                          " x ", depth);
-    }
-    copy.in_bytes = true;
-    copy.offset.x *= unit;
-    copy.extent.x *= unit;
-    const Bytes bytes(copy.extent.x * copy.extent.y * copy.extent.z);
-    if (bytes == Bytes(0)) return absl::OkStatus();
-    const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)), bytes, Bytes(0)};
-    const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(host)) ||
-                            mmu_.plain.OverlapsDevices(host);
-    if (copy.host == nullptr || of_devices) {
-      return InvalidValue(call, "the pointer is null, or not of memory of the host");
-    }
-    return executor_.SubmitTask(call, stream, [this, copy] { Run(copy); });
-  });
+absl::Status SimulatedSparseArrays::SubmitCopy(Stream stream, Array array, Copy copy) {
+  const absl::Status known = executor_.CheckStreamOf(kCopyCall, stream);
+  if (!known.ok()) return known;
+  const absl::StatusOr<NamedArray> found = Find(kCopyCall, array, DriverCode::kInvalidValue);
+  if (!found.ok()) return found.status();
+  copy.state = found->state;
+  copy.level = found->level;
+  const ArrayLayout& layout = found->state->layout;
+  const ArrayExtent& size = layout.level(found->level).extent;
+  const uint64_t depth = layout.has_depth() ? size.z : layout.layers();
+  const uint64_t unit = copy.in_bytes ? 1 : layout.element();
+  if (!IsInside(copy.offset.x, copy.extent.x, size.x * (layout.element() / unit)) ||
+      !IsInside(copy.offset.y, copy.extent.y, size.y) ||
+      !IsInside(copy.offset.z, copy.extent.z, depth)) {
+    return InvalidValue(kCopyCall, "the box reaches beyond the array of ", size.x, " x ", size.y,
+                        " x ", depth);
+  }
+  copy.in_bytes = true;
+  copy.offset.x *= unit;
+  copy.extent.x *= unit;
+  const Bytes bytes(copy.extent.x * copy.extent.y * copy.extent.z);
+  if (bytes == Bytes(0)) return absl::OkStatus();
+  const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)), bytes, Bytes(0)};
+  const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(host)) ||
+                          mmu_.plain.OverlapsDevices(host);
+  if (copy.host == nullptr || of_devices) {
+    return InvalidValue(kCopyCall, "the pointer is null, or not of memory of the host");
+  }
+  return executor_.SubmitTask(kCopyCall, stream, [this, copy] { Run(copy); });
 }
 
 // The work: what has no memory reads as zeros, and takes nothing.
@@ -315,28 +311,29 @@ absl::Status SimulatedSparseArrays::CopyBytes(Stream stream, Array array, const 
   copy.in_bytes = true;
   copy.host = host;
   copy.to_array = to_array;
-  return SubmitCopy("cuMemcpy3DAsync", stream, array, copy);
+  return guard_.Guard(kCopyCall, [&] { return SubmitCopy(stream, array, copy); });
 }
 
-absl::Status SimulatedSparseArrays::CopyHostToArray(Stream stream, Array array,
-                                                    const ArrayExtent& offset,
-                                                    const ArrayExtent& extent, const void* source) {
+absl::Status SimulatedSparseArrays::DoCopyHostToArray(Stream stream, Array array,
+                                                      const ArrayExtent& offset,
+                                                      const ArrayExtent& extent,
+                                                      const void* source) {
   Copy copy;
   copy.offset = offset;
   copy.extent = extent;
   copy.host = const_cast<char*>(static_cast<const char*>(source));
   copy.to_array = true;
-  return SubmitCopy("cuMemcpy3DAsync", stream, array, copy);
+  return SubmitCopy(stream, array, copy);
 }
 
-absl::Status SimulatedSparseArrays::CopyArrayToHost(Stream stream, void* destination, Array array,
-                                                    const ArrayExtent& offset,
-                                                    const ArrayExtent& extent) {
+absl::Status SimulatedSparseArrays::DoCopyArrayToHost(Stream stream, void* destination, Array array,
+                                                      const ArrayExtent& offset,
+                                                      const ArrayExtent& extent) {
   Copy copy;
   copy.offset = offset;
   copy.extent = extent;
   copy.host = static_cast<char*>(destination);
-  return SubmitCopy("cuMemcpy3DAsync", stream, array, copy);
+  return SubmitCopy(stream, array, copy);
 }
 
 }  // namespace twinmmu

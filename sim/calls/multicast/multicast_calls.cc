@@ -25,14 +25,11 @@ bool IsShareable(const PhysicalPages& pages) {
 
 }  // namespace
 
-template <typename Body>
-auto MulticastCalls::Guarded(Call call, const Body& body) -> decltype(body()) {
-  return guard_.Guard(NameOf(call), [&]() -> decltype(body()) {
-    if (HasMulticast(mmu_.profile)) return body();
-    return Fail(DriverCode::kNotSupported, NameOf(call), "no device has ",
-                ToString(DeviceAttribute::kMulticastSupported));
-  });
-}
+MulticastCalls::MulticastCalls(MachineState* machine)
+    : machine_(*machine),
+      guard_(HasMulticast(mmu_.profile) ? "" : ToString(DeviceAttribute::kMulticastSupported)) {}
+
+TWINMMU_MULTICAST_CALLS(TWINMMU_GUARDED, MulticastCalls)
 
 // All of them but the size.
 absl::Status MulticastCalls::CheckProperties(const char* call,
@@ -50,46 +47,42 @@ absl::Status MulticastCalls::CheckProperties(const char* call,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Bytes> MulticastCalls::GetGranularity(const MulticastProperties& properties,
-                                                     Granularity option) {
-  return Guarded(Call::kGetMulticastGranularity, [&]() -> absl::StatusOr<Bytes> {
-    const char* const call = NameOf(Call::kGetMulticastGranularity);
-    const absl::Status valid = CheckProperties(call, properties);
-    if (!valid.ok()) return valid;
-    switch (option) {
-      case Granularity::kMinimum:
-        return mmu_.profile.multicast_minimum_granularity;
-      case Granularity::kRecommended:
-        return mmu_.profile.multicast_recommended_granularity;
-    }
-    return InvalidValue(call, "there is no granularity option ", static_cast<uint32_t>(option));
-  });
+absl::StatusOr<Bytes> MulticastCalls::DoGetGranularity(const MulticastProperties& properties,
+                                                       Granularity option) {
+  const char* const call = NameOf(Call::kGetMulticastGranularity);
+  const absl::Status valid = CheckProperties(call, properties);
+  if (!valid.ok()) return valid;
+  switch (option) {
+    case Granularity::kMinimum:
+      return mmu_.profile.multicast_minimum_granularity;
+    case Granularity::kRecommended:
+      return mmu_.profile.multicast_recommended_granularity;
+  }
+  return InvalidValue(call, "there is no granularity option ", static_cast<uint32_t>(option));
 }
 
-absl::StatusOr<AllocationHandle> MulticastCalls::Create(const MulticastProperties& properties) {
-  return Guarded(Call::kCreateMulticast, [&]() -> absl::StatusOr<AllocationHandle> {
-    CallRecord call(machine_, Call::kCreateMulticast, AddressRange());
-    const absl::Status valid = CheckProperties(call.name(), properties);
-    if (!valid.ok()) return valid;
-    if (properties.size == Bytes(0) || !IsGranular(properties.size)) {
-      return InvalidValue(call.name(), "size ", ToString(properties.size),
-                          " is 0 or not a multiple of the granularity ",
-                          ToString(mmu_.profile.multicast_minimum_granularity));
-    }
-    const bool fabric = (properties.handle_types & HandleType::kFabric) != HandleType::kNone;
-    if (fabric && !mmu_.profile.fabric_permitted) {
-      return Fail(DriverCode::kNotPermitted, call.name(),
-                  "fabric handles are not permitted to this process");
-    }
-    const std::unique_lock lock(mmu_.mutex);
-    const absl::StatusOr<AllocationHandle> handle =
-        mmu_.memory.CreateMulticast(properties, call.number());
-    if (!handle.ok()) {
-      return Fail(DriverCode::kOutOfMemory, call.name(), handle.status().message());
-    }
-    call.Done(AddressRange{DeviceAddress(0), properties.size, Bytes(0)}, handle->value());
-    return handle;
-  });
+absl::StatusOr<AllocationHandle> MulticastCalls::DoCreate(const MulticastProperties& properties) {
+  CallRecord call(machine_, Call::kCreateMulticast, AddressRange());
+  const absl::Status valid = CheckProperties(call.name(), properties);
+  if (!valid.ok()) return valid;
+  if (properties.size == Bytes(0) || !IsGranular(properties.size)) {
+    return InvalidValue(call.name(), "size ", ToString(properties.size),
+                        " is 0 or not a multiple of the granularity ",
+                        ToString(mmu_.profile.multicast_minimum_granularity));
+  }
+  const bool fabric = (properties.handle_types & HandleType::kFabric) != HandleType::kNone;
+  if (fabric && !mmu_.profile.fabric_permitted) {
+    return Fail(DriverCode::kNotPermitted, call.name(),
+                "fabric handles are not permitted to this process");
+  }
+  const std::unique_lock lock(mmu_.mutex);
+  const absl::StatusOr<AllocationHandle> handle =
+      mmu_.memory.CreateMulticast(properties, call.number());
+  if (!handle.ok()) {
+    return Fail(DriverCode::kOutOfMemory, call.name(), handle.status().message());
+  }
+  call.Done(AddressRange{DeviceAddress(0), properties.size, Bytes(0)}, handle->value());
+  return handle;
 }
 
 absl::StatusOr<PhysicalPages*> MulticastCalls::FindObject(CallRecord& call,
@@ -112,35 +105,32 @@ absl::StatusOr<TeamFile::Turn> MulticastCalls::Enter(const char* call,
   return Fail(DriverCode::kOperatingSystem, call, turn.status().message());
 }
 
-absl::Status MulticastCalls::AddDevice(AllocationHandle object, DeviceOrdinal device) {
-  return Guarded(Call::kAddDevice, [&]() -> absl::Status {
-    CallRecord call(machine_, Call::kAddDevice, AddressRange(), object.value());
-    if (!mmu_.HasDevice(device)) {
-      return Fail(DriverCode::kInvalidDevice, call.name(), ToString(device), " does not exist");
-    }
-    const std::unique_lock lock(mmu_.mutex);
-    const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
-    if (!found.ok()) return found.status();
-    MulticastTeam& team = *(*found)->team;
-    const absl::StatusOr<TeamFile::Turn> turn = Enter(call.name(), **found);
-    if (!turn.ok()) return turn.status();
-    if (!mmu_.profile.Supports(DeviceAttribute::kMulticastSupported, device.value())) {
-      return Fail(DriverCode::kNotSupported, call.name(), ToString(device), " does not have ",
-                  ToString(DeviceAttribute::kMulticastSupported));
-    }
-    if (team.Has(device)) {
-      return InvalidValue(call.name(), ToString(device), " is in the team already");
-    }
-    if (team.complete()) {
-      return InvalidValue(call.name(), "the team has all of its ", team.devices.size(),
-                          " device(s)");
-    }
-    team.devices.insert(std::upper_bound(team.devices.begin(), team.devices.end(), device), device);
-    if (team.file != nullptr) team.file->AddDevice(device);
-    call.Done(AddressRange(), object.value());
-    mmu_.team_changed.notify_all();
-    return absl::OkStatus();
-  });
+absl::Status MulticastCalls::DoAddDevice(AllocationHandle object, DeviceOrdinal device) {
+  CallRecord call(machine_, Call::kAddDevice, AddressRange(), object.value());
+  if (!mmu_.HasDevice(device)) {
+    return Fail(DriverCode::kInvalidDevice, call.name(), ToString(device), " does not exist");
+  }
+  const std::unique_lock lock(mmu_.mutex);
+  const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
+  if (!found.ok()) return found.status();
+  MulticastTeam& team = *(*found)->team;
+  const absl::StatusOr<TeamFile::Turn> turn = Enter(call.name(), **found);
+  if (!turn.ok()) return turn.status();
+  if (!mmu_.profile.Supports(DeviceAttribute::kMulticastSupported, device.value())) {
+    return Fail(DriverCode::kNotSupported, call.name(), ToString(device), " does not have ",
+                ToString(DeviceAttribute::kMulticastSupported));
+  }
+  if (team.Has(device)) {
+    return InvalidValue(call.name(), ToString(device), " is in the team already");
+  }
+  if (team.complete()) {
+    return InvalidValue(call.name(), "the team has all of its ", team.devices.size(), " device(s)");
+  }
+  team.devices.insert(std::upper_bound(team.devices.begin(), team.devices.end(), device), device);
+  if (team.file != nullptr) team.file->AddDevice(device);
+  call.Done(AddressRange(), object.value());
+  mmu_.team_changed.notify_all();
+  return absl::OkStatus();
 }
 
 absl::Status MulticastCalls::CheckSpan(const char* call, const PhysicalPages& object, Bytes offset,
@@ -256,84 +246,78 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
   return told;
 }
 
-absl::Status MulticastCalls::BindMemory(AllocationHandle object, Bytes offset,
-                                        AllocationHandle memory, Bytes memory_offset, Bytes size,
-                                        uint64_t flags) {
-  return Guarded(Call::kBindMemory, [&]() -> absl::Status {
-    CallRecord call(machine_, Call::kBindMemory, AddressRange(), object.value());
-    if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
-    std::unique_lock lock(mmu_.mutex);
-    absl::Status status = AwaitTeam(machine_, call, lock, object);
-    if (!status.ok()) return status;
-    const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
-    if (!found.ok()) return found.status();
-    status = CheckSpan(call.name(), **found, offset, size);
-    if (!status.ok()) return status;
-    absl::StatusOr<Part> part = PartOf(call, memory, memory_offset, size);
-    if (!part.ok()) return part.status();
-    status =
-        Bind(call.name(), **found,
-             {DeviceOrdinal(), offset, size, std::move(part->pages), part->offset, call.number()});
-    if (status.ok()) call.Done(AddressRange(), object.value());
-    return status;
-  });
+absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
+                                          AllocationHandle memory, Bytes memory_offset, Bytes size,
+                                          uint64_t flags) {
+  CallRecord call(machine_, Call::kBindMemory, AddressRange(), object.value());
+  if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
+  std::unique_lock lock(mmu_.mutex);
+  absl::Status status = AwaitTeam(machine_, call, lock, object);
+  if (!status.ok()) return status;
+  const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
+  if (!found.ok()) return found.status();
+  status = CheckSpan(call.name(), **found, offset, size);
+  if (!status.ok()) return status;
+  absl::StatusOr<Part> part = PartOf(call, memory, memory_offset, size);
+  if (!part.ok()) return part.status();
+  status =
+      Bind(call.name(), **found,
+           {DeviceOrdinal(), offset, size, std::move(part->pages), part->offset, call.number()});
+  if (status.ok()) call.Done(AddressRange(), object.value());
+  return status;
 }
 
-absl::Status MulticastCalls::BindAddress(AllocationHandle object, Bytes offset,
-                                         const AddressRange& range, uint64_t flags) {
-  return Guarded(Call::kBindAddress, [&]() -> absl::Status {
-    CallRecord call(machine_, Call::kBindAddress, range, object.value());
-    if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
-    std::unique_lock lock(mmu_.mutex);
-    absl::Status status = AwaitTeam(machine_, call, lock, object);
-    if (!status.ok()) return status;
-    const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
-    if (!found.ok()) return found.status();
-    status = CheckSpan(call.name(), **found, offset, range.size);
-    if (!status.ok()) return status;
-    absl::StatusOr<Part> part = PartAt(call.name(), range);
-    if (!part.ok()) return part.status();
-    status = Bind(
-        call.name(), **found,
-        {DeviceOrdinal(), offset, range.size, std::move(part->pages), part->offset, call.number()});
-    if (status.ok()) call.Done(range, object.value());
-    return status;
-  });
+absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset,
+                                           const AddressRange& range, uint64_t flags) {
+  CallRecord call(machine_, Call::kBindAddress, range, object.value());
+  if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
+  std::unique_lock lock(mmu_.mutex);
+  absl::Status status = AwaitTeam(machine_, call, lock, object);
+  if (!status.ok()) return status;
+  const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
+  if (!found.ok()) return found.status();
+  status = CheckSpan(call.name(), **found, offset, range.size);
+  if (!status.ok()) return status;
+  absl::StatusOr<Part> part = PartAt(call.name(), range);
+  if (!part.ok()) return part.status();
+  status = Bind(
+      call.name(), **found,
+      {DeviceOrdinal(), offset, range.size, std::move(part->pages), part->offset, call.number()});
+  if (status.ok()) call.Done(range, object.value());
+  return status;
 }
 
-absl::Status MulticastCalls::Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
-                                    Bytes size) {
-  return Guarded(Call::kUnbind, [&]() -> absl::Status {
-    CallRecord call(machine_, Call::kUnbind, AddressRange(), object.value());
-    if (!mmu_.HasDevice(device)) {
-      return Fail(DriverCode::kInvalidDevice, call.name(), ToString(device), " does not exist");
-    }
-    const std::unique_lock lock(mmu_.mutex);
-    const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
-    if (!found.ok()) return found.status();
-    const absl::Status valid = CheckSpan(call.name(), **found, offset, size);
-    if (!valid.ok()) return valid;
-    const absl::StatusOr<TeamFile::Turn> turn = Enter(call.name(), **found);
-    if (!turn.ok()) return turn.status();
-    const MulticastTeam& team = *(*found)->team;
-    if (!team.Has(device)) {
-      return InvalidValue(call.name(), ToString(device), " is not in the team");
-    }
-    const MulticastBinding* const bound = team.Find(device, offset, size);
-    if (bound == nullptr || bound->offset != offset || bound->size != size) {
-      return call.Refuse({DiagnosticKind::kUnbindOfPart, std::nullopt, object, device,
-                          bound == nullptr ? 0 : bound->call},
-                         words::NothingBoundSo(device, offset, size));
-    }
-    if (!bound->is_own()) {
-      return InvalidValue(call.name(), "another process has bound that memory of ",
-                          ToString(device), ", and it alone unbinds it");
-    }
-    if (team.file != nullptr) team.file->Remove(bound->stamp);
-    mmu_.RemoveBinding(**found, *bound);
-    call.Done(AddressRange(), object.value());
-    return absl::OkStatus();
-  });
+absl::Status MulticastCalls::DoUnbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
+                                      Bytes size) {
+  CallRecord call(machine_, Call::kUnbind, AddressRange(), object.value());
+  if (!mmu_.HasDevice(device)) {
+    return Fail(DriverCode::kInvalidDevice, call.name(), ToString(device), " does not exist");
+  }
+  const std::unique_lock lock(mmu_.mutex);
+  const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
+  if (!found.ok()) return found.status();
+  const absl::Status valid = CheckSpan(call.name(), **found, offset, size);
+  if (!valid.ok()) return valid;
+  const absl::StatusOr<TeamFile::Turn> turn = Enter(call.name(), **found);
+  if (!turn.ok()) return turn.status();
+  const MulticastTeam& team = *(*found)->team;
+  if (!team.Has(device)) {
+    return InvalidValue(call.name(), ToString(device), " is not in the team");
+  }
+  const MulticastBinding* const bound = team.Find(device, offset, size);
+  if (bound == nullptr || bound->offset != offset || bound->size != size) {
+    return call.Refuse({DiagnosticKind::kUnbindOfPart, std::nullopt, object, device,
+                        bound == nullptr ? 0 : bound->call},
+                       words::NothingBoundSo(device, offset, size));
+  }
+  if (!bound->is_own()) {
+    return InvalidValue(call.name(), "another process has bound that memory of ", ToString(device),
+                        ", and it alone unbinds it");
+  }
+  if (team.file != nullptr) team.file->Remove(bound->stamp);
+  mmu_.RemoveBinding(**found, *bound);
+  call.Done(AddressRange(), object.value());
+  return absl::OkStatus();
 }
 
 }  // namespace twinmmu

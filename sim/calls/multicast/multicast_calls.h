@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "api/call_macros.h"
 #include "api/multicast.h"
 #include "sim/base/call_guard.h"
 #include "sim/diagnostics/call_record.h"
@@ -19,21 +20,10 @@ namespace twinmmu {
 class MulticastCalls : public Multicast {
  public:
   // `machine` must outlive this object.
-  explicit MulticastCalls(MachineState* machine) : machine_(*machine) {}
+  explicit MulticastCalls(MachineState* machine);
 
-  using Multicast::BindAddress;
-  using Multicast::BindMemory;
-
-  absl::StatusOr<Bytes> GetGranularity(const MulticastProperties& properties,
-                                       Granularity option) override;
-  absl::StatusOr<AllocationHandle> Create(const MulticastProperties& properties) override;
-  absl::Status AddDevice(AllocationHandle object, DeviceOrdinal device) override;
-  absl::Status BindMemory(AllocationHandle object, Bytes offset, AllocationHandle memory,
-                          Bytes memory_offset, Bytes size, uint64_t flags) override;
-  absl::Status BindAddress(AllocationHandle object, Bytes offset, const AddressRange& range,
-                           uint64_t flags) override;
-  absl::Status Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
-                      Bytes size) override;
+  TWINMMU_MULTICAST_CALLS(TWINMMU_SHORT_FORMS, Multicast)
+  TWINMMU_MULTICAST_CALLS(TWINMMU_OVERRIDE, )
 
  private:
   // What a bind call names of memory.
@@ -42,8 +32,7 @@ class MulticastCalls : public Multicast {
     Bytes offset;
   };
 
-  template <typename Body>
-  auto Guarded(Call call, const Body& body) -> decltype(body());
+  TWINMMU_MULTICAST_CALLS(TWINMMU_BODY, )
   bool IsGranular(Bytes bytes) const { return mmu_.IsMulticastGranular(bytes.value()); }
   absl::Status CheckProperties(const char* call, const MulticastProperties& properties) const;
   absl::StatusOr<PhysicalPages*> FindObject(CallRecord& call, AllocationHandle object) const;

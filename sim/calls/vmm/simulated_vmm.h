@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "api/call_macros.h"
 #include "api/vmm.h"
+#include "sim/base/call_guard.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/host/memory_label.h"
 #include "sim/machine/machine_state.h"
@@ -14,54 +16,21 @@
 namespace twinmmu {
 
 // One function per call, its checks in the order in which the reference driver makes them. The
-// definitions stand by subject: vmm_devices.cc, vmm_reservations.cc, vmm_physical.cc,
-// vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc, vmm_range_handles.cc.
+// definitions of their bodies stand by subject: vmm_devices.cc, vmm_reservations.cc,
+// vmm_physical.cc, vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc,
+// vmm_range_handles.cc.
 class SimulatedVmm : public Vmm {
  public:
   // `machine` must outlive this object.
-  explicit SimulatedVmm(MachineState* machine) : machine_(*machine) {}
+  explicit SimulatedVmm(MachineState* machine);
 
-  using Vmm::AddressReserve;
-  using Vmm::Create;
-  using Vmm::ExportShareableHandle;
-  using Vmm::Map;
-
-  absl::StatusOr<int> GetDriverVersion() override;
-  absl::StatusOr<int> GetDeviceCount() override;
-  absl::StatusOr<std::string> GetDeviceName(DeviceOrdinal device) override;
-  absl::StatusOr<int> GetDeviceAttribute(DeviceAttribute attribute, DeviceOrdinal device) override;
-  absl::StatusOr<bool> CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) override;
-  absl::StatusOr<MemoryInfo> GetMemoryInfo(DeviceOrdinal device) override;
-
-  absl::StatusOr<AddressRange> AddressReserve(Bytes size, const ReserveOptions& options) override;
-  absl::Status AddressFree(const AddressRange& range) override;
-
-  absl::StatusOr<Bytes> GetAllocationGranularity(const AllocationProperties& properties,
-                                                 Granularity option) override;
-  absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
-                                          uint64_t flags) override;
-  absl::Status Release(AllocationHandle handle) override;
-  absl::StatusOr<AllocationHandle> RetainAllocationHandle(DeviceAddress address) override;
-  absl::StatusOr<AllocationProperties> GetAllocationProperties(AllocationHandle handle) override;
-
-  absl::Status Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
-                   uint64_t flags) override;
-  absl::Status Unmap(const AddressRange& range) override;
-  absl::Status SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) override;
-  absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) override;
-
-  absl::StatusOr<ShareableHandle> ExportShareableHandle(AllocationHandle handle, HandleType type,
-                                                        uint64_t flags) override;
-  absl::StatusOr<AllocationHandle> ImportShareableHandle(const ShareableHandle& shareable) override;
-
-  absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribute,
-                                               DeviceAddress address) override;
-  absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
-                                               DeviceAddress address) override;
-  absl::StatusOr<int> GetHandleForAddressRange(DeviceOrdinal device, const AddressRange& range,
-                                               RangeHandleType type, uint64_t flags) override;
+  TWINMMU_VMM_CALLS(TWINMMU_SHORT_FORMS, Vmm)
+  TWINMMU_VMM_CALLS(TWINMMU_OVERRIDE, )
 
  private:
+  TWINMMU_VMM_DEVICE_CALLS(TWINMMU_BODY, )
+  TWINMMU_VMM_MEMORY_CALLS(TWINMMU_BODY, )
+  TWINMMU_VMM_POINTER_CALLS(TWINMMU_BODY, )
   absl::StatusOr<std::vector<uint32_t>> AllocationsOf(const char* call,
                                                       const AddressRange& range) const;
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
@@ -122,6 +91,8 @@ class SimulatedVmm : public Vmm {
 
   MachineState& machine_;
   Mmu& mmu_ = machine_.mmu;
+  const CallGuard guard_;
+  const CallGuard memory_guard_;  // where there is virtual memory management
 };
 
 }  // namespace twinmmu

@@ -196,8 +196,8 @@ void SimulatedVmm::WarnOfHole(CallRecord& call, const AddressRange& range,
   call.Warn({DiagnosticKind::kAccessStopsAtHole, rest.base}, words::SetInPart(granted, rest));
 }
 
-absl::Status SimulatedVmm::SetAccess(const AddressRange& range,
-                                     absl::Span<const AccessGrant> grants) {
+absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
+                                       absl::Span<const AccessGrant> grants) {
   static constexpr char kCall[] = "cuMemSetAccess";
   CallRecord call(machine_, Call::kSetAccess, range);
   if (grants.empty()) return InvalidValue(kCall, "there is no grant");
@@ -281,7 +281,7 @@ absl::Status SimulatedVmm::ShowToCpu(const AddressRange& range, Access access) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Access> SimulatedVmm::GetAccess(const Location& location, DeviceAddress address) {
+absl::StatusOr<Access> SimulatedVmm::DoGetAccess(const Location& location, DeviceAddress address) {
   static constexpr char kCall[] = "cuMemGetAccess";
   if (address == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
   const int number = mmu_.IndexOf(location);

@@ -14,18 +14,16 @@ absl::Status SimulatedVmm::CheckDevice(const char* call, DeviceOrdinal device) c
               " does not exist: the machine has ", mmu_.profile.device_count(), " device(s)");
 }
 
-absl::StatusOr<int> SimulatedVmm::GetDriverVersion() { return mmu_.profile.driver_version; }
+absl::StatusOr<int> SimulatedVmm::DoGetDeviceCount() { return mmu_.profile.device_count(); }
 
-absl::StatusOr<int> SimulatedVmm::GetDeviceCount() { return mmu_.profile.device_count(); }
-
-absl::StatusOr<std::string> SimulatedVmm::GetDeviceName(DeviceOrdinal device) {
+absl::StatusOr<std::string> SimulatedVmm::DoGetDeviceName(DeviceOrdinal device) {
   const absl::Status known = CheckDevice("cuDeviceGetName", device);
   if (!known.ok()) return known;
   return mmu_.profile.devices[device.value()].name;
 }
 
-absl::StatusOr<int> SimulatedVmm::GetDeviceAttribute(DeviceAttribute attribute,
-                                                     DeviceOrdinal device) {
+absl::StatusOr<int> SimulatedVmm::DoGetDeviceAttribute(DeviceAttribute attribute,
+                                                       DeviceOrdinal device) {
   static constexpr char kCall[] = "cuDeviceGetAttribute";
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok()) return known;
@@ -37,7 +35,7 @@ absl::StatusOr<int> SimulatedVmm::GetDeviceAttribute(DeviceAttribute attribute,
   return found->second;
 }
 
-absl::StatusOr<bool> SimulatedVmm::CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) {
+absl::StatusOr<bool> SimulatedVmm::DoCanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) {
   static constexpr char kCall[] = "cuDeviceCanAccessPeer";
   absl::Status known = CheckDevice(kCall, device);
   if (known.ok()) known = CheckDevice(kCall, peer);
@@ -45,7 +43,7 @@ absl::StatusOr<bool> SimulatedVmm::CanAccessPeer(DeviceOrdinal device, DeviceOrd
   return device != peer && mmu_.profile.peers[device.value()][peer.value()];
 }
 
-absl::StatusOr<MemoryInfo> SimulatedVmm::GetMemoryInfo(DeviceOrdinal device) {
+absl::StatusOr<MemoryInfo> SimulatedVmm::DoGetMemoryInfo(DeviceOrdinal device) {
   static constexpr char kCall[] = "cuMemGetInfo";
   absl::Status usable = CheckDevice(kCall, device);
   if (usable.ok()) usable = machine_.sticky_error.Check(kCall);

@@ -67,8 +67,8 @@ absl::StatusOr<uint32_t> SimulatedVmm::CheckMapTarget(CallRecord& call,
   return id;
 }
 
-absl::Status SimulatedVmm::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
-                               uint64_t flags) {
+absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle handle, Bytes offset,
+                                 uint64_t flags) {
   static constexpr char kCall[] = "cuMemMap";
   CallRecord call(machine_, Call::kMap, range, handle.value());
   if (range.base == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
@@ -319,7 +319,7 @@ absl::Status SimulatedVmm::UnmapBelow(CallRecord& call, DeviceAddress end) {
   return UnmapPages(call, below, 0, stop);
 }
 
-absl::Status SimulatedVmm::Unmap(const AddressRange& range) {
+absl::Status SimulatedVmm::DoUnmap(const AddressRange& range) {
   CallRecord call(machine_, Call::kUnmap, range);
   if (range.size == Bytes(0)) return InvalidValue(call.name(), "size is 0");
   const std::unique_lock lock(mmu_.mutex);

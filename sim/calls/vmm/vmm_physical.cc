@@ -210,8 +210,8 @@ absl::Status SimulatedVmm::CheckGranularityOf(const AllocationProperties& proper
   }
 }
 
-absl::StatusOr<Bytes> SimulatedVmm::GetAllocationGranularity(const AllocationProperties& properties,
-                                                             Granularity option) {
+absl::StatusOr<Bytes> SimulatedVmm::DoGetAllocationGranularity(
+    const AllocationProperties& properties, Granularity option) {
   static constexpr char kCall[] = "cuMemGetAllocationGranularity";
   const absl::Status valid = CheckGranularityOf(properties);
   if (!valid.ok()) return valid;
@@ -224,9 +224,9 @@ absl::StatusOr<Bytes> SimulatedVmm::GetAllocationGranularity(const AllocationPro
   return InvalidValue(kCall, "there is no granularity option ", static_cast<uint32_t>(option));
 }
 
-absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
-                                                      const AllocationProperties& properties,
-                                                      uint64_t flags) {
+absl::StatusOr<AllocationHandle> SimulatedVmm::DoCreate(Bytes size,
+                                                        const AllocationProperties& properties,
+                                                        uint64_t flags) {
   static constexpr char kCall[] = "cuMemCreate";
   const AddressRange asked{DeviceAddress(0), size, Bytes(0)};
   CallRecord call(machine_, Call::kCreate, asked);
@@ -273,7 +273,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::Create(Bytes size,
   return handle;
 }
 
-absl::Status SimulatedVmm::Release(AllocationHandle handle) {
+absl::Status SimulatedVmm::DoRelease(AllocationHandle handle) {
   CallRecord call(machine_, Call::kRelease, AddressRange(), handle.value());
   const std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = mmu_.memory.Find(handle);
@@ -286,7 +286,7 @@ absl::Status SimulatedVmm::Release(AllocationHandle handle) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<AllocationHandle> SimulatedVmm::RetainAllocationHandle(DeviceAddress address) {
+absl::StatusOr<AllocationHandle> SimulatedVmm::DoRetainAllocationHandle(DeviceAddress address) {
   const std::unique_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
   if (mapping == nullptr || !mmu_.IsReserved(address)) {
@@ -315,7 +315,7 @@ void SimulatedVmm::WarnOfReleasedHandle(CallRecord& call, AllocationHandle handl
   call.Warn(WhyNotUsable(machine_, handle), words::HasNoReference(handle));
 }
 
-absl::StatusOr<AllocationProperties> SimulatedVmm::GetAllocationProperties(
+absl::StatusOr<AllocationProperties> SimulatedVmm::DoGetAllocationProperties(
     AllocationHandle handle) {
   static constexpr char kCall[] = "cuMemGetAllocationPropertiesFromHandle";
   const std::shared_lock lock(mmu_.mutex);

@@ -80,9 +80,9 @@ absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attr
   return InvalidValue("cuPointerGetAttribute", "nothing is mapped at ", ToString(address));
 }
 
-absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
-                                                           PointerAttribute attribute,
-                                                           DeviceAddress address) {
+absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal device,
+                                                             PointerAttribute attribute,
+                                                             DeviceAddress address) {
   static constexpr char kCall[] = "cuPointerGetAttribute";
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok()) return known;
@@ -143,8 +143,8 @@ absl::StatusOr<uint64_t> SimulatedVmm::GetPointerAttribute(DeviceOrdinal device,
                       ToString(device));
 }
 
-absl::StatusOr<AddressRange> SimulatedVmm::GetAddressRange(DeviceOrdinal device,
-                                                           DeviceAddress address) {
+absl::StatusOr<AddressRange> SimulatedVmm::DoGetAddressRange(DeviceOrdinal device,
+                                                             DeviceAddress address) {
   static constexpr char kCall[] = "cuMemGetAddressRange";
   absl::Status usable = CheckDevice(kCall, device);
   if (usable.ok()) usable = machine_.sticky_error.Check(kCall);

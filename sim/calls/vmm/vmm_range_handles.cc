@@ -44,9 +44,9 @@ absl::StatusOr<std::vector<uint32_t>> SimulatedVmm::AllocationsOf(const char* ca
   return numbers;
 }
 
-absl::StatusOr<int> SimulatedVmm::GetHandleForAddressRange(DeviceOrdinal device,
-                                                           const AddressRange& range,
-                                                           RangeHandleType type, uint64_t flags) {
+absl::StatusOr<int> SimulatedVmm::DoGetHandleForAddressRange(DeviceOrdinal device,
+                                                             const AddressRange& range,
+                                                             RangeHandleType type, uint64_t flags) {
   static constexpr char kCall[] = "cuMemGetHandleForAddressRange";
   absl::Status usable = CheckDevice(kCall, device);
   if (usable.ok()) usable = machine_.sticky_error.Check(kCall);

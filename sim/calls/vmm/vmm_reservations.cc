@@ -40,8 +40,8 @@ const MappingRecord* FirstMapping(const Mmu& mmu, const AddressRange& range) {
 
 }  // namespace
 
-absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
-                                                          const ReserveOptions& options) {
+absl::StatusOr<AddressRange> SimulatedVmm::DoAddressReserve(Bytes size,
+                                                            const ReserveOptions& options) {
   static constexpr char kCall[] = "cuMemAddressReserve";
   CallRecord call(machine_, Call::kReserve, AddressRange{options.hint, size, options.alignment});
   const Bytes granularity = mmu_.profile.reservation_granularity;
@@ -83,7 +83,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::AddressReserve(Bytes size,
   return range;
 }
 
-absl::Status SimulatedVmm::AddressFree(const AddressRange& range) {
+absl::Status SimulatedVmm::DoAddressFree(const AddressRange& range) {
   CallRecord call(machine_, Call::kFree, range);
   const std::unique_lock lock(mmu_.mutex);
   const std::optional<uint32_t> id = mmu_.space.Find(range.base);

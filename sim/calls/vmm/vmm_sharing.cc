@@ -13,9 +13,9 @@
 
 namespace twinmmu {
 
-absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHandle handle,
-                                                                    HandleType type,
-                                                                    uint64_t flags) {
+absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(AllocationHandle handle,
+                                                                      HandleType type,
+                                                                      uint64_t flags) {
   static constexpr char kCall[] = "cuMemExportToShareableHandle";
   CallRecord call(machine_, Call::kExport, AddressRange(), handle.value());
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
@@ -50,7 +50,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::ExportShareableHandle(AllocationHa
   return ShareableHandle::FileDescriptor(*descriptor);
 }
 
-absl::StatusOr<AllocationHandle> SimulatedVmm::ImportShareableHandle(
+absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
     const ShareableHandle& shareable) {
   static constexpr char kCall[] = "cuMemImportFromShareableHandle";
   CallRecord call(machine_, Call::kImport, AddressRange());
