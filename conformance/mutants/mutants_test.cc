@@ -152,7 +152,7 @@ int Main(int argc, char** argv) {
                ControlCases(mutants, machine));
   }
   for (size_t i = 0; i < mutants.size(); ++i) {
-    trials.Add(suites[i], SimulatedTarget(mutants[i].machine, mutants[i].make),
+    trials.Add(suites[i], SimulatedTarget(mutants[i].machine, mutants[i].make, mutants[i].quirk),
                CasesOf(mutants[i].rule));
   }
   trials.Run();

@@ -29,6 +29,13 @@ bool AddUnbrokenRule(const UnbrokenRule& rule) {
 
 std::vector<MutantInfo> AllMutants() {
   std::vector<MutantInfo> mutants = MutableMutants();
+  for (const DeviationInfo& deviation : AllDeviations()) {
+    if (deviation.quirk.empty()) continue;
+    mutants.push_back({deviation.rule, "The documentation holds, though the driver deviates.",
+                       "reference", &MakeMutant<Real>, deviation.quirk});
+    mutants.push_back({deviation.rule, "It deviates as the driver does, though none is declared.",
+                       "strict", &MakeMutant<Real>, deviation.quirk});
+  }
   std::stable_sort(mutants.begin(), mutants.end(),
                    [](const MutantInfo& a, const MutantInfo& b) { return a.rule < b.rule; });
   return mutants;

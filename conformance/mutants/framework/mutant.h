@@ -8,6 +8,9 @@
 // otherwise: its id in api/calls.inc, which has the parameters' names too. The braces hold that
 // call. Real::Map is what the call does elsewhere. The tests of the rule are run on the mutant; if
 // all of them pass it survives, and the build fails.
+//
+// Each quirk makes two mutants by itself: the machine that is said to have it and does not, and the
+// one that has it unsaid.
 
 #ifndef TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_
 #define TWINMMU_CONFORMANCE_MUTANTS_FRAMEWORK_MUTANT_H_
@@ -26,9 +29,10 @@ struct MutantInfo {
   const char* sentence;  // what it does wrong
   const char* machine;   // that it breaks, by its name for SimulatedTarget()
   std::unique_ptr<Real> (*make)(Vmm* vmm, Executor* executor);
+  std::string quirk = "";  // that is the other way round on that machine, while its traits say not
 };
 
-// All mutants that are linked in, ordered by rule.
+// All mutants that are linked in, and those of the quirks, ordered by rule.
 std::vector<MutantInfo> AllMutants();
 
 // A rule that has no mutant, and why.

@@ -26,15 +26,24 @@ class MachineDriver : public Driver {
   std::unique_ptr<Real> front_;
 };
 
-absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
+Profile WithFlipped(Profile profile, const std::string& quirk) {
+  for (const QuirkInfo& info : AllQuirks()) {
+    if (info.name == quirk) profile.quirks.*info.field = !(profile.quirks.*info.field);
+  }
+  return profile;
+}
+
+absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make,
+                            const std::string& quirk) {
   const bool interprets = name == kInterpreter;
   const absl::StatusOr<Profile> described = Profile::Named(interprets ? "reference" : name);
   if (!described.ok()) return described.status();
   Profile profile = *described;
   // With HostKernels, tests take work that is queued behind a kernel for not done yet.
   if (!interprets) profile.stream_policy = StreamPolicy::kDeferred;
-  absl::StatusOr<Target> target = SimTarget(name, profile).open();
+  absl::StatusOr<Target> target = SimTarget(name, WithFlipped(profile, quirk)).open();
   if (!target.ok()) return target;
+  target->traits = TraitsOf(profile);
   const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
   if (!vmm.ok()) return vmm.status();
   const absl::StatusOr<Executor*> executor = target->driver->executor();
@@ -58,8 +67,9 @@ absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make) {
 
 }  // namespace
 
-TargetFactory SimulatedTarget(const std::string& name, MakeReal make) {
-  return TargetFactory{name, [name, make = std::move(make)] { return Open(name, make); }};
+TargetFactory SimulatedTarget(const std::string& name, MakeReal make, const std::string& quirk) {
+  return TargetFactory{name,
+                       [name, make = std::move(make), quirk] { return Open(name, make, quirk); }};
 }
 
 }  // namespace twinmmu::conformance

@@ -18,8 +18,10 @@ using MakeReal = std::function<std::unique_ptr<Real>(Vmm* vmm, Executor* executo
 inline constexpr char kInterpreter[] = "interpreter";
 
 // The simulator behind what `make` gives. `name`: a profile's, and HostKernels stand in for the
-// interpreter; or kInterpreter.
-TargetFactory SimulatedTarget(const std::string& name, MakeReal make);
+// interpreter; or kInterpreter. `quirk`: one that it has the other way round, while its traits say
+// that it has not; or empty.
+TargetFactory SimulatedTarget(const std::string& name, MakeReal make,
+                              const std::string& quirk = "");
 
 }  // namespace twinmmu::conformance
 
