@@ -34,9 +34,10 @@ class MockExecutor : public Executor {
   void DelegateTo(Executor* target) { target_ = target; }
 
   // GoogleMock tells methods of one name apart by their lines.
-  TWINMMU_EXECUTOR_DEVICE_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_COPY_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_ASYNC_COPY_CALLS(TWINMMU_MOCK, )
   TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_MOCK, )
-  TWINMMU_EXECUTOR_OTHER_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_MODULE_CALLS(TWINMMU_MOCK, )
 
  private:
   void AnswerCopies();
