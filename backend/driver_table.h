@@ -14,7 +14,8 @@
 
 namespace twinmmu {
 
-// One enumerator for each function, by its name: Symbol::cuMemMap.
+// One enumerator for each function, by its name: Symbol::cuMemMap. Not DriverCall: one call may use
+// several functions, and calls share some, such as those of contexts.
 enum class Symbol {
 #define TWINMMU_CUDA_FUNCTION(name, suffix, version, parameters) name,
 #include "third_party/cuda_abi/functions.inc"

@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "api/testing/mock_call.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -35,39 +36,14 @@ using ::testing::Not;
 using ::testing::Return;
 using ::testing::SizeIs;
 
+// What nobody expects succeeds.
 class MockExecutor : public Executor {
  public:
-  MOCK_METHOD(absl::Status, CopyHostToDevice, (DeviceOrdinal, DeviceAddress, const void*, Bytes),
-              (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToHost, (DeviceOrdinal, void*, DeviceAddress, Bytes),
-              (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToDevice,
-              (DeviceOrdinal, DeviceAddress, DeviceAddress, Bytes), (override));
-  MOCK_METHOD(absl::Status, Fill, (DeviceOrdinal, DeviceAddress, const FillPattern&, uint64_t),
-              (override));
-  MOCK_METHOD(absl::Status, CopyHostToDevice, (Stream, DeviceAddress, const void*, Bytes),
-              (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToHost, (Stream, void*, DeviceAddress, Bytes), (override));
-  MOCK_METHOD(absl::Status, CopyDeviceToDevice, (Stream, DeviceAddress, DeviceAddress, Bytes),
-              (override));
-  MOCK_METHOD(absl::Status, Fill, (Stream, DeviceAddress, const FillPattern&, uint64_t),
-              (override));
-  MOCK_METHOD(absl::StatusOr<Stream>, CreateStream, (DeviceOrdinal), (override));
-  MOCK_METHOD(absl::Status, DestroyStream, (Stream), (override));
-  MOCK_METHOD(absl::StatusOr<bool>, QueryStream, (Stream), (override));
-  MOCK_METHOD(absl::Status, SynchronizeStream, (Stream), (override));
-  MOCK_METHOD(absl::StatusOr<Event>, CreateEvent, (DeviceOrdinal), (override));
-  MOCK_METHOD(absl::Status, DestroyEvent, (Event), (override));
-  MOCK_METHOD(absl::Status, RecordEvent, (Event, Stream), (override));
-  MOCK_METHOD(absl::Status, WaitEvent, (Stream, Event), (override));
-  MOCK_METHOD(absl::StatusOr<bool>, QueryEvent, (Event), (override));
-  MOCK_METHOD(absl::Status, SynchronizeEvent, (Event), (override));
-  MOCK_METHOD(absl::Status, SynchronizeDevice, (DeviceOrdinal), (override));
-  MOCK_METHOD(absl::StatusOr<Module>, LoadModule, (DeviceOrdinal, absl::string_view), (override));
-  MOCK_METHOD(absl::Status, UnloadModule, (Module), (override));
-  MOCK_METHOD(absl::StatusOr<Kernel>, GetKernel, (Module, absl::string_view), (override));
-  MOCK_METHOD(absl::Status, Launch,
-              (Stream, Kernel, const LaunchConfig&, (absl::Span<const void* const>)), (override));
+  // GoogleMock tells methods of one name apart by their lines.
+  TWINMMU_EXECUTOR_COPY_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_ASYNC_COPY_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_MOCK, )
+  TWINMMU_EXECUTOR_MODULE_CALLS(TWINMMU_MOCK, )
 };
 
 constexpr DeviceOrdinal kDevice(3);

@@ -13,6 +13,7 @@
 
 #include "api/testing/diagnostic_matchers.h"
 #include "api/testing/matchers.h"
+#include "api/testing/mock_vmm.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -31,7 +32,7 @@ constexpr AccessGrant kGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWr
 
 // Answers every call with success, or with what it is told. As drivers do, it gives out at once
 // what was given back: addresses and handles.
-class ObligingVmm : public Vmm {
+class ObligingVmm : public MockVmm {
  public:
   using Vmm::AddressReserve;
   using Vmm::Create;

@@ -3,14 +3,12 @@
 #include "api/testing/fault_injecting.h"
 
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "api/call_macros.h"
 #include "api/testing/every_call.h"
 #include "api/testing/matchers.h"
 #include "api/testing/mock_executor.h"
@@ -126,29 +124,6 @@ TEST(FaultInjectingTest, MakesEveryCallOfTheList) {
   for (MadeCall& made : MakeEveryCall(arrays)) all.push_back(std::move(made));
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].call, static_cast<DriverCall>(i));
   EXPECT_EQ(DriverCallName(static_cast<DriverCall>(all.size())), "unknown call");
-}
-
-// How many virtual functions an interface has, its two destructors left out: in the C++ ABI of gcc
-// and clang, a pointer to the next one says where in the table that is.
-template <typename Interface>
-size_t VirtualCalls() {
-  struct Next : Interface {
-    virtual void Last() {}
-  };
-  const auto last = &Next::Last;
-  ptrdiff_t place = 0;
-  std::memcpy(&place, &last, sizeof(place));
-  return static_cast<size_t>(place - 1) / sizeof(void*) - 2;
-}
-
-// Also one that is not pure, which a forwarding class would forget without a word.
-TEST(FaultInjectingTest, TheListHasEveryCallOfTheHeaders) {
-#define TWINMMU_COUNT(...) +1
-  EXPECT_EQ(VirtualCalls<Vmm>(), 0 TWINMMU_VMM_CALLS(TWINMMU_COUNT, ));
-  EXPECT_EQ(VirtualCalls<Executor>(), 0 TWINMMU_EXECUTOR_CALLS(TWINMMU_COUNT, ));
-  EXPECT_EQ(VirtualCalls<Multicast>(), 0 TWINMMU_MULTICAST_CALLS(TWINMMU_COUNT, ));
-  EXPECT_EQ(VirtualCalls<SparseArrays>(), 0 TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_COUNT, ));
-#undef TWINMMU_COUNT
 }
 
 }  // namespace

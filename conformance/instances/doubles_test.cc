@@ -351,14 +351,14 @@ TEST(DoublesTest, NamesCallsAsAMachineDoes) {
   for (auto& made : testing_internal::MakeEveryCall(*machine->sparse_arrays().value())) {
     all.push_back(made);
   }
-  int failed = 0;
+  size_t failed = 0;
   for (const testing_internal::MadeCall& made : all) {
     if (made.status.ok()) continue;
     ++failed;
     ASSERT_TRUE(GetDriverError(made.status).has_value()) << made.status;
     EXPECT_EQ(GetDriverError(made.status)->call, DriverCallName(made.call));
   }
-  EXPECT_EQ(failed, 59);  // all but two that ask about the machine as a whole
+  EXPECT_EQ(failed, all.size() - 2);  // all but two that ask about the machine as a whole
 }
 
 }  // namespace

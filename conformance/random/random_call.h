@@ -17,7 +17,8 @@
 
 namespace twinmmu::conformance::random {
 
-// Those from kCopyHostToDevice on are calls of Executor.
+// Those from kCopyHostToDevice on are calls of Executor. Not DriverCall: a descriptor is closed
+// without the driver, and with or without a stream is one kind.
 enum class CallKind {
   kAddressReserve,
   kAddressFree,

@@ -12,10 +12,9 @@ using Kind = DiagnosticKind;
 constexpr size_t kMostEntries = 16;
 
 bool NamesHandle(Call call) {
-  return call == Call::kCreate || call == Call::kRelease || call == Call::kRetain ||
-         call == Call::kMap || call == Call::kExport || call == Call::kImport ||
-         call == Call::kCreateMulticast || call == Call::kAddDevice || call == Call::kBindMemory ||
-         call == Call::kBindAddress || call == Call::kUnbind;
+  return call == Call::kCreate || call == Call::kRelease || call == Call::kRetainAllocationHandle ||
+         call == Call::kMap || call == Call::kExportShareableHandle ||
+         call == Call::kImportShareableHandle || IsOfMulticast(call);
 }
 
 // The newest event that satisfies `wanted` and is not older than one that satisfies `barrier`. None
@@ -42,7 +41,7 @@ std::optional<CallEvent> Newest(const MachineState& machine, Call call, DeviceAd
                (call != Call::kUnmap || event.detail != 0);
       },
       [&](const CallEvent& event) {
-        return event.call == Call::kReserve && event.range.contains(address);
+        return event.call == Call::kAddressReserve && event.range.contains(address);
       });
 }
 
@@ -121,7 +120,7 @@ Misuse WhyNoRight(const MachineState& machine, DeviceOrdinal device, DeviceAddre
                event.granted(device.value()).has_value();
       },
       [&](const CallEvent& event) {
-        return event.call == Call::kReserve && event.range.contains(address);
+        return event.call == Call::kAddressReserve && event.range.contains(address);
       });
   if (change.has_value() && change->number > mapped_by) {
     misuse.kind = Kind::kUseAfterAccessTaken;
@@ -152,15 +151,15 @@ Call MakerOf(PlainKind kind) {
 }
 
 Call MakerOf(const AllocationRecord& allocation) {
-  if (allocation.imported) return Call::kImport;
-  return allocation.is_multicast() ? Call::kCreateMulticast : Call::kCreate;
+  if (allocation.imported) return Call::kImportShareableHandle;
+  return allocation.is_multicast() ? Call::kMulticastCreate : Call::kCreate;
 }
 
 std::vector<HistoryEntry> HistoryOf(const MachineState& machine, DeviceAddress address) {
   std::vector<HistoryEntry> entries;
   machine.history.ForEachBackwards([&](const CallEvent& event) {
     // The range of a Create is only a size.
-    const bool size_only = event.call == Call::kCreate || event.call == Call::kCreateMulticast;
+    const bool size_only = event.call == Call::kCreate || event.call == Call::kMulticastCreate;
     if (!size_only && event.range.contains(address)) {
       entries.push_back({event.number, SentenceOf(event, machine.mmu.host)});
     }
@@ -264,7 +263,7 @@ Misuse WhyNotReleased(const MachineState& machine, AllocationHandle handle) {
 }
 
 Misuse WhyNotFreed(const MachineState& machine, DeviceAddress address) {
-  const uint64_t freed_by = NumberOf(Newest(machine, Call::kFree, address));
+  const uint64_t freed_by = NumberOf(Newest(machine, Call::kAddressFree, address));
   return {freed_by == 0 ? Kind::kFreeOfUnreserved : Kind::kDoubleFree, address, std::nullopt,
           std::nullopt, freed_by};
 }

@@ -20,7 +20,7 @@ void AddMappings(const MachineState& machine, std::vector<Diagnostic>& leaks) {
 
 void AddReservations(const MachineState& machine, std::vector<Diagnostic>& leaks) {
   machine.mmu.space.ForEach([&](uint32_t id) {
-    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedReservation, NameOf(Call::kReserve),
+    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedReservation, NameOf(Call::kAddressReserve),
                              machine.mmu.space.MadeBy(id));
     leak.range = machine.mmu.space[id];
     leak.history = HistoryOf(machine, leak.range->base);
@@ -55,16 +55,16 @@ void AddAllocations(const MachineState& machine, std::vector<Diagnostic>& leaks)
 
 void AddDescriptors(const MachineState& machine, std::vector<Diagnostic>& leaks) {
   machine.mmu.memory.ForEachExported([&](const PhysicalPages& pages) {
-    Diagnostic leak =
-        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kExport), pages.exported_by);
+    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedDescriptor,
+                             NameOf(Call::kExportShareableHandle), pages.exported_by);
     leak.message = pages.team != nullptr
                        ? words::InWords(words::DescriptorLeft(pages.size))
                        : words::InWords(words::DescriptorLeft(pages.size, pages.location));
     leaks.push_back(std::move(leak));
   });
   machine.mmu.memory.ForEachPinnedRange([&](const PhysicalMemory::PinnedRange& range) {
-    Diagnostic leak =
-        LeakOf(DiagnosticKind::kLeakedDescriptor, NameOf(Call::kGetRangeHandle), range.call);
+    Diagnostic leak = LeakOf(DiagnosticKind::kLeakedDescriptor,
+                             NameOf(Call::kGetHandleForAddressRange), range.call);
     leak.message = words::InWords(words::DescriptorLeft(range.size, range.location));
     leaks.push_back(std::move(leak));
   });

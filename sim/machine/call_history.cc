@@ -3,15 +3,19 @@
 #include <tuple>
 #include <vector>
 
+#include "api/call_macros.h"
 #include "api/diagnostic_words.h"
 
 namespace twinmmu {
 namespace {
 
 constexpr const char* kNames[] = {
-#define TWINMMU_SIM_CALL(call, name) name,
-    TWINMMU_SIM_CALLS(TWINMMU_SIM_CALL)
-#undef TWINMMU_SIM_CALL
+#define TWINMMU_NAME(context, id, result, method, ...) TWINMMU_DRIVER_NAME(__VA_ARGS__),
+    TWINMMU_ALL_CALLS(TWINMMU_NAME, )
+#undef TWINMMU_NAME
+#define TWINMMU_C_NAME(call, name) name,
+        TWINMMU_C_CALLS(TWINMMU_C_NAME)
+#undef TWINMMU_C_NAME
 };
 
 // The rights that a SetAccess gave, in the order of devices, the host last.
@@ -30,6 +34,17 @@ std::vector<AccessGrant> RightsIn(const CallEvent& event, int host) {
 }  // namespace
 
 const char* NameOf(Call call) { return kNames[static_cast<int>(call)]; }
+
+bool IsOfMulticast(Call call) {
+  switch (call) {
+#define TWINMMU_CASE(context, id, ...) case Call::k##id:
+    TWINMMU_MULTICAST_CALLS(TWINMMU_CASE, )
+#undef TWINMMU_CASE
+    return true;
+    default:
+      return false;
+  }
+}
 
 Call FindCall(absl::string_view name) {
   int found = 0;
@@ -54,7 +69,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
   const AllocationHandle handle = event.handle();
   if (event.refused) return words::WasRefused(name, range);
   switch (event.call) {
-    case Call::kReserve:
+    case Call::kAddressReserve:
       return words::Sentence(name, words::Reserved(range));
     case Call::kAllocate:
     case Call::kAllocateHost:
@@ -64,18 +79,18 @@ std::string SentenceOf(const CallEvent& event, int host) {
       return words::Sentence(name, std::make_tuple("registered ", range));
     case Call::kUnregisterHost:
       return words::Sentence(name, std::make_tuple("unregistered ", range));
-    case Call::kFree:
+    case Call::kAddressFree:
     case Call::kFreeMemory:
     case Call::kFreeHost:
     case Call::kDestroyContext:
     case Call::kUnloadModule:
       return words::Sentence(name, words::Freed(range));
     case Call::kCreate:
-    case Call::kCreateMulticast:
+    case Call::kMulticastCreate:
       return words::Sentence(name, words::Created(range.size, handle));
     case Call::kRelease:
       return words::Sentence(name, words::Released(handle));
-    case Call::kRetain:
+    case Call::kRetainAllocationHandle:
       return words::Sentence(name, words::Retained(handle));
     case Call::kMap:
       return words::Sentence(name, words::MappedHandle(handle, range));
@@ -84,19 +99,18 @@ std::string SentenceOf(const CallEvent& event, int host) {
                                : words::Sentence(name, words::Unmapped(range));
     case Call::kSetAccess:
       return words::SetRights(name, RightsIn(event, host), range);
-    case Call::kAddDevice:
+    case Call::kMulticastAddDevice:
       return words::Sentence(name, std::make_tuple("added a device to handle ", handle));
-    case Call::kBindMemory:
-    case Call::kBindAddress:
-      return words::Sentence(name, std::make_tuple("bound memory to handle ", handle));
-    case Call::kUnbind:
+    case Call::kMulticastUnbind:
       return words::Sentence(name, std::make_tuple("unbound memory from handle ", handle));
-    case Call::kExport:
+    case Call::kExportShareableHandle:
       return words::Sentence(name, words::Exported(handle));
-    case Call::kImport:
+    case Call::kImportShareableHandle:
       return words::Sentence(name, words::Imported(handle));
-    default:
-      return words::TookPlace(name, range);
+    default:  // all other calls of Multicast bind
+      return IsOfMulticast(event.call)
+                 ? words::Sentence(name, std::make_tuple("bound memory to handle ", handle))
+                 : words::TookPlace(name, range);
   }
 }
 

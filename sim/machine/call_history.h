@@ -13,83 +13,51 @@
 #include "absl/strings/string_view.h"
 #include "api/address.h"
 #include "api/allocation.h"
+#include "api/calls.inc"
 #include "sim/mmu/page_table.h"
 
 namespace twinmmu {
 
-// The calls that are numbered: name here, and the driver's.
-#define TWINMMU_SIM_CALLS(CALL)                                  \
-  CALL(kReserve, "cuMemAddressReserve")                          \
-  CALL(kFree, "cuMemAddressFree")                                \
-  CALL(kGetGranularity, "cuMemGetAllocationGranularity")         \
-  CALL(kCreate, "cuMemCreate")                                   \
-  CALL(kRelease, "cuMemRelease")                                 \
-  CALL(kRetain, "cuMemRetainAllocationHandle")                   \
-  CALL(kGetProperties, "cuMemGetAllocationPropertiesFromHandle") \
-  CALL(kMap, "cuMemMap")                                         \
-  CALL(kUnmap, "cuMemUnmap")                                     \
-  CALL(kSetAccess, "cuMemSetAccess")                             \
-  CALL(kGetAccess, "cuMemGetAccess")                             \
-  CALL(kGetAddressRange, "cuMemGetAddressRange")                 \
-  CALL(kExport, "cuMemExportToShareableHandle")                  \
-  CALL(kImport, "cuMemImportFromShareableHandle")                \
-  CALL(kGetRangeHandle, "cuMemGetHandleForAddressRange")         \
-  CALL(kGetMulticastGranularity, "cuMulticastGetGranularity")    \
-  CALL(kCreateMulticast, "cuMulticastCreate")                    \
-  CALL(kAddDevice, "cuMulticastAddDevice")                       \
-  CALL(kBindMemory, "cuMulticastBindMem")                        \
-  CALL(kBindAddress, "cuMulticastBindAddr")                      \
-  CALL(kUnbind, "cuMulticastUnbind")                             \
-  CALL(kAllocate, "cuMemAlloc")                                  \
-  CALL(kFreeMemory, "cuMemFree")                                 \
-  CALL(kAllocateHost, "cuMemHostAlloc")                          \
-  CALL(kFreeHost, "cuMemFreeHost")                               \
-  CALL(kRegisterHost, "cuMemHostRegister")                       \
-  CALL(kUnregisterHost, "cuMemHostUnregister")                   \
-  CALL(kDestroyContext, "cuCtxDestroy")                          \
-  CALL(kCopy, "cuMemcpy")                                        \
-  CALL(kCopyPeer, "cuMemcpyPeer")                                \
-  CALL(kCopyAsync, "cuMemcpyAsync")                              \
-  CALL(kCopyPeerAsync, "cuMemcpyPeerAsync")                      \
-  CALL(kCopyHostToDevice, "cuMemcpyHtoD")                        \
-  CALL(kCopyDeviceToHost, "cuMemcpyDtoH")                        \
-  CALL(kCopyDeviceToDevice, "cuMemcpyDtoD")                      \
-  CALL(kFill, "cuMemset")                                        \
-  CALL(kCopyHostToDeviceAsync, "cuMemcpyHtoDAsync")              \
-  CALL(kCopyDeviceToHostAsync, "cuMemcpyDtoHAsync")              \
-  CALL(kCopyDeviceToDeviceAsync, "cuMemcpyDtoDAsync")            \
-  CALL(kFillAsync, "cuMemsetAsync")                              \
-  CALL(kCreateStream, "cuStreamCreate")                          \
-  CALL(kDestroyStream, "cuStreamDestroy")                        \
-  CALL(kQueryStream, "cuStreamQuery")                            \
-  CALL(kSynchronizeStream, "cuStreamSynchronize")                \
-  CALL(kCreateEvent, "cuEventCreate")                            \
-  CALL(kDestroyEvent, "cuEventDestroy")                          \
-  CALL(kRecordEvent, "cuEventRecord")                            \
-  CALL(kWaitEvent, "cuStreamWaitEvent")                          \
-  CALL(kQueryEvent, "cuEventQuery")                              \
-  CALL(kSynchronizeEvent, "cuEventSynchronize")                  \
-  CALL(kLoadModule, "cuModuleLoadData")                          \
-  CALL(kUnloadModule, "cuModuleUnload")                          \
-  CALL(kGetKernel, "cuModuleGetFunction")                        \
-  CALL(kLaunch, "cuLaunchKernel")                                \
-  CALL(kCreateArray, "cuArray3DCreate")                          \
-  CALL(kDestroyArray, "cuArrayDestroy")                          \
-  CALL(kCreateMipmappedArray, "cuMipmappedArrayCreate")          \
-  CALL(kDestroyMipmappedArray, "cuMipmappedArrayDestroy")        \
-  CALL(kGetLevel, "cuMipmappedArrayGetLevel")                    \
-  CALL(kArrayProperties, "cuArrayGetSparseProperties")           \
-  CALL(kMipmapProperties, "cuMipmappedArrayGetSparseProperties") \
-  CALL(kMapTiles, "cuMemMapArrayAsync")                          \
-  CALL(kCopyBoxAsync, "cuMemcpy3DAsync")                         \
+// Calls of the driver that no interface of ours has: name here, and the driver's.
+#define TWINMMU_C_CALLS(CALL)                  \
+  CALL(kAllocate, "cuMemAlloc")                \
+  CALL(kFreeMemory, "cuMemFree")               \
+  CALL(kAllocateHost, "cuMemHostAlloc")        \
+  CALL(kFreeHost, "cuMemFreeHost")             \
+  CALL(kRegisterHost, "cuMemHostRegister")     \
+  CALL(kUnregisterHost, "cuMemHostUnregister") \
+  CALL(kDestroyContext, "cuCtxDestroy")        \
+  CALL(kCopy, "cuMemcpy")                      \
+  CALL(kCopyPeer, "cuMemcpyPeer")              \
+  CALL(kCopyAsync, "cuMemcpyAsync")            \
+  CALL(kCopyPeerAsync, "cuMemcpyPeerAsync")    \
   CALL(kOther, "a call")
 
+// DriverCall, and those: a program that uses the C interface makes both. Then other names of some.
 enum class Call : uint8_t {
-#define TWINMMU_SIM_CALL(call, name) call,
-  TWINMMU_SIM_CALLS(TWINMMU_SIM_CALL)
-#undef TWINMMU_SIM_CALL
+#define TWINMMU_LISTED_CALL(context, id, ...) k##id,
+  TWINMMU_ALL_CALLS(TWINMMU_LISTED_CALL, )
+#undef TWINMMU_LISTED_CALL
+#define TWINMMU_C_CALL(call, name) call,
+      TWINMMU_C_CALLS(TWINMMU_C_CALL)
+#undef TWINMMU_C_CALL
+          kReserve = kAddressReserve,
+  kFree = kAddressFree,
+  kGetGranularity = kGetAllocationGranularity,
+  kRetain = kRetainAllocationHandle,
+  kExport = kExportShareableHandle,
+  kImport = kImportShareableHandle,
+  kGetRangeHandle = kGetHandleForAddressRange,
+  kGetMulticastGranularity = kMulticastGetGranularity,
+  kCreateMulticast = kMulticastCreate,
+  kAddDevice = kMulticastAddDevice,
+  kBindMemory = kMulticastBindMemory,
+  kBindAddress = kMulticastBindAddress,
+  kUnbind = kMulticastUnbind,
 };
 const char* NameOf(Call call);
+// Whether it is one of Multicast, which names an object.
+bool IsOfMulticast(Call call);
 // The call of that name; kOther for one that is not numbered.
 Call FindCall(absl::string_view name);
 
