@@ -163,7 +163,6 @@ TargetFactory Wrapped(TargetFactory factory,
     absl::StatusOr<Target> target = open();
     if (!target.ok()) return target;
     target->driver = wrap(std::move(target->driver));
-    target->traits.multicast_allowed = false;  // RecordingDriver has none
     return target;
   };
   return factory;

@@ -70,6 +70,7 @@ bool ChangesNothing(const Step& step) {
   const std::string name = Name(*step.call);
   if (!step.call->contains("call")) return false;
   return !Succeeded(*step.call) || name == "CanAccessPeer" || IsRead(*step.call) ||
+         name == "MulticastGetGranularity" ||
          (absl::StartsWith(name, "Get") && name != "GetKernel" && name != "GetLevel") ||
          absl::StartsWith(name, "Synchronize");
 }

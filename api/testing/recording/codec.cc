@@ -133,6 +133,23 @@ AllocationProperties DecodeProperties(const Json& json) {
   return properties;
 }
 
+Json EncodeProperties(const MulticastProperties& properties) {
+  Json json = {{"devices", properties.device_count}, {"size", properties.size.value()}};
+  if (properties.handle_types != HandleType::kNone) {
+    json["handle_types"] = static_cast<uint32_t>(properties.handle_types);
+  }
+  if (properties.flags != 0) json["flags"] = properties.flags;
+  return json;
+}
+
+MulticastProperties DecodeMulticastProperties(const Json& json) {
+  const auto number = [&](const char* key) {
+    return json.contains(key) ? Whole(json.at(key)).get<uint64_t>() : 0;
+  };
+  return {Whole(json.at("devices")).get<uint32_t>(), Bytes(number("size")),
+          static_cast<HandleType>(number("handle_types")), number("flags")};
+}
+
 Json EncodeGrants(absl::Span<const AccessGrant> grants) {
   Json json = Json::array();
   for (const AccessGrant& grant : grants) {

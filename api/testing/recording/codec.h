@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "api/allocation.h"
 #include "api/attributes.h"
+#include "api/multicast.h"
 #include "nlohmann/json.hpp"
 
 namespace twinmmu {
@@ -30,6 +31,8 @@ std::string EncodeLocation(const Location& location);
 std::string EncodeAccess(Access access);
 // Without the fields that have their default value.
 Json EncodeProperties(const AllocationProperties& properties);
+// {"devices":2,"size":2097152}, and what is not 0.
+Json EncodeProperties(const MulticastProperties& properties);
 Json EncodeGrants(absl::Span<const AccessGrant> grants);
 std::string EncodeFabric(const std::array<uint8_t, 64>& fabric);
 // The driver's name, or the number.
@@ -46,6 +49,7 @@ const Json& Whole(const Json& json);
 Location DecodeLocation(const std::string& text);
 Access DecodeAccess(const std::string& text);
 AllocationProperties DecodeProperties(const Json& json);
+MulticastProperties DecodeMulticastProperties(const Json& json);
 std::vector<AccessGrant> DecodeGrants(const Json& json);
 std::array<uint8_t, 64> DecodeFabric(const std::string& text);
 DeviceAttribute DecodeDeviceAttribute(const Json& json);

@@ -31,6 +31,13 @@ TEST(CodecTest, PropertiesComeBackWithWhatIsNotUsual) {
   EXPECT_EQ(DecodeProperties(EncodeProperties(properties)), properties);
 }
 
+TEST(CodecTest, PropertiesOfMulticastObjectsComeBack) {
+  const MulticastProperties properties{2, MiB(4), HandleType::kFabric, 3};
+  EXPECT_EQ(DecodeMulticastProperties(EncodeProperties(properties)), properties);
+  EXPECT_EQ(EncodeProperties(MulticastProperties{2, MiB(2), HandleType::kNone, 0}).dump(),
+            R"({"devices":2,"size":2097152})");
+}
+
 TEST(CodecTest, GrantsAndAttributesComeBack) {
   const std::vector<AccessGrant> grants = {{Location::Device(DeviceOrdinal(0)), Access::kReadWrite},
                                            {Location::Host(), static_cast<Access>(2)}};
@@ -87,6 +94,7 @@ TEST(CodecTest, WhatIsNoValueIsRefused) {
   EXPECT_ANY_THROW(DecodeAccess("write"));
   EXPECT_ANY_THROW(DecodePointerAttribute("NO_SUCH"));
   EXPECT_ANY_THROW(DecodeProperties(Json::object()));
+  EXPECT_ANY_THROW(DecodeMulticastProperties(Json::object()));
   EXPECT_ANY_THROW(DecodeWritten("0102", 3, {})) << "of another size";
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "absl/status/statusor.h"
+
 namespace twinmmu {
 
 void RecordingLog::Begin(Driver& target) {
@@ -45,7 +47,7 @@ void RecordingLog::NoticeClosed() {
 }
 
 // The number of one that was closed may be given out again at once.
-void RecordingLog::AddDescriptor(LineWriter& writer, int descriptor) {
+void RecordingLog::AddDescriptor(Json& line, int descriptor) {
   const auto same = std::find_if(descriptors_.begin(), descriptors_.end(),
                                  [&](const auto& open) { return open.descriptor == descriptor; });
   if (same != descriptors_.end()) {
@@ -53,26 +55,25 @@ void RecordingLog::AddDescriptor(LineWriter& writer, int descriptor) {
     descriptors_.erase(same);
   }
   const std::string name = names_.Add(Names::kDescriptor, static_cast<uint64_t>(descriptor));
-  writer.Put("descriptor", name);
+  line["descriptor"] = name;
   struct stat now = {};
   if (fstat(descriptor, &now) == 0) {
     descriptors_.push_back({name, descriptor, now.st_dev, now.st_ino});
   }
 }
 
-void RecordingLog::PutMemory(LineWriter& writer, DeviceOrdinal device,
-                             const MemoryInfo& info) const {
-  writer.Put("total", info.total.value());
+void RecordingLog::PutMemory(Json& line, DeviceOrdinal device, const MemoryInfo& info) const {
+  line["total"] = info.total.value();
   const auto found = free_at_begin_.find(device.value());
   if (found == free_at_begin_.end()) return;
-  writer.Put("taken", static_cast<int64_t>((found->second - info.free).value()));
+  line["taken"] = static_cast<int64_t>((found->second - info.free).value());
 }
 
 void RecordingLog::Await(Stream stream, const void* destination, Bytes size) {
   pending_.push_back({stream, destination, size});
 }
 
-void RecordingLog::Arrived(LineWriter& writer, DeviceOrdinal device, const Stream* stream) {
+void RecordingLog::Arrived(Json& line, DeviceOrdinal device, const Stream* stream) {
   Json arrived = Json::array();
   for (auto it = pending_.begin(); it != pending_.end();) {
     const bool done = stream != nullptr ? it->stream == *stream : it->stream.device() == device;
@@ -85,7 +86,7 @@ void RecordingLog::Arrived(LineWriter& writer, DeviceOrdinal device, const Strea
                                  options_.known_content));
     it = pending_.erase(it);
   }
-  if (!arrived.empty()) writer.Put("arrived", arrived);
+  if (!arrived.empty()) line["arrived"] = arrived;
 }
 
 }  // namespace twinmmu

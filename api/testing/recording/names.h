@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/address.h"
+#include "api/executor.h"
+#include "api/sparse_arrays.h"
 
 namespace twinmmu {
 
@@ -62,6 +64,13 @@ class Names {
   std::map<std::pair<char, uint64_t>, uint64_t> values_;   // by kind and number
   std::vector<Reservation> reservations_;
 };
+
+constexpr Names::Kind KindOf(Stream) { return Names::kStream; }
+constexpr Names::Kind KindOf(Event) { return Names::kEvent; }
+constexpr Names::Kind KindOf(Module) { return Names::kModule; }
+constexpr Names::Kind KindOf(Kernel) { return Names::kKernel; }
+constexpr Names::Kind KindOf(Array) { return Names::kArray; }
+constexpr Names::Kind KindOf(MipmappedArray) { return Names::kMipmappedArray; }
 
 }  // namespace twinmmu
 

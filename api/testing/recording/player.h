@@ -3,12 +3,17 @@
 #ifndef TWINMMU_API_TESTING_RECORDING_PLAYER_H_
 #define TWINMMU_API_TESTING_RECORDING_PLAYER_H_
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/driver.h"
+#include "api/driver_call.h"
 #include "api/testing/recording/codec.h"
 #include "api/testing/recording/recorder.h"
 
@@ -43,27 +48,17 @@ class Player {
   // Nothing of more bytes is kept: such a call was refused, and will be.
   static constexpr Bytes kMostBytes = GiB(4);
 
-  absl::Status Make(const Json& line);
-  absl::Status MakeOnVmm(Vmm& vmm, const std::string& call, const Json& line);
-  absl::Status MakeOnExecutor(Executor& executor, const std::string& call, const Json& line);
-  absl::Status MakeOnSparseArrays(const std::string& call, const Json& line);
-  void CopyOfArray(SparseArrays& arrays, const Json& line, bool to_array);
-  absl::Status MakeTransfer(Executor& executor, const std::string& call, const Json& line);
-  template <typename Where>
-  void Transfer(Executor& executor, const std::string& call, const Json& line, Where where);
-  void Reserve(Vmm& vmm, const Json& line);
-  void Import(Vmm& vmm, const Json& line);
+  absl::Status Make(DriverCall call, const Json& line);
+  template <typename Interface, typename Result, typename... Parameter>
+  absl::Status MakeOn(absl::StatusOr<Interface*> target, Result (Interface::*method)(Parameter...),
+                      std::initializer_list<const char*> names, const Json& line);
+  uint8_t* Transferred(const Json& line, bool is_written);
+  uint8_t* TransferredBox(const Json& line, bool is_written);
+  uint8_t* BufferOf(Bytes room, const Json& line, bool is_written);
+  void KeepDescriptor(DriverCall call);
   void CloseDescriptor(const std::string& name);
   void CloseDescriptors();
   void SkipPastResults(const Json& line);
-  static Buffer ZeroedBuffer(Bytes size);
-  Buffer BufferFor(const Json& line) const;
-
-  DeviceAddress Address(const Json& line, const char* key);
-  AddressRange Range(const Json& line);
-  AllocationHandle Handle(const Json& line);
-  Stream StreamOf(const Json& line);
-  uint64_t Value(char kind, const Json& line, const char* key);
 
   std::function<void(DeviceAddress)> place_next_;
   const KnownContent known_content_;

@@ -48,19 +48,15 @@ class RecordingDriver : public Driver {
 
   absl::StatusOr<Vmm*> vmm() override;
   absl::StatusOr<Executor*> executor() override;
-  // Unimplemented: a recording has no lines for multicast objects, and could not be played without.
   absl::StatusOr<Multicast*> multicast() override;
   absl::StatusOr<SparseArrays*> sparse_arrays() override;
 
  private:
+  struct Calls;
+
   std::unique_ptr<Driver> target_;
   std::unique_ptr<RecordingLog> log_;
-  absl::Status vmm_status_;
-  absl::Status executor_status_;
-  absl::Status sparse_arrays_status_;
-  std::unique_ptr<Vmm> vmm_;
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<SparseArrays> sparse_arrays_;
+  std::unique_ptr<Calls> calls_;
 };
 
 }  // namespace twinmmu

@@ -33,7 +33,9 @@ absl::StatusOr<PlayerTarget> Open(const Json& header) {
   const absl::StatusOr<Profile> profile = ProfileOf(header);
   if (!profile.ok()) return profile.status();
   libcuda::Process::Get().Restart(*profile);
-  absl::StatusOr<std::unique_ptr<Driver>> driver = MakeCudaDriver(LinkedFunctions());
+  CudaDriverOptions options;
+  options.allow_multicast_on_hardware = true;  // There is none behind these functions.
+  absl::StatusOr<std::unique_ptr<Driver>> driver = MakeCudaDriver(LinkedFunctions(), options);
   if (!driver.ok()) return driver.status();
   return PlayerTarget{*std::move(driver), [](DeviceAddress base) {
                         libcuda::Process::Get().machine()->simulator->PlaceNextReservation(base);

@@ -36,6 +36,7 @@ class ReplayFixture : public testing::Test {
 
   Vmm& vmm() { return **driver_->vmm(); }
   Executor& executor() { return **driver_->executor(); }
+  Multicast& multicast() { return **driver_->multicast(); }
   SparseArrays& arrays() { return **driver_->sparse_arrays(); }
   // What was recorded so far: to be looked at, or damaged.
   std::vector<Json>& lines() { return section_.lines; }
