@@ -1,5 +1,5 @@
-// Writes the tables of docs/reference/verdicts.md: tools/bazel run
-// //conformance/rules:update_verdicts
+// Writes the tables of docs/reference/verdicts.md:
+//   tools/bazel run //conformance/rules:update_verdicts
 
 #include <cstdlib>
 #include <fstream>
@@ -16,7 +16,7 @@ int main() {
   const char* const tree = std::getenv("BUILD_WORKSPACE_DIRECTORY");
   const std::string folder = absl::StrCat(tree == nullptr ? "." : tree, "/conformance/");
   std::stringstream simulated;
-  simulated << std::ifstream(folder + "simulated_verdicts.txt").rdbuf();
+  simulated << std::ifstream(folder + "rules/simulated_verdicts.txt").rdbuf();
   return conformance::UpdateFile("docs/reference/verdicts.md", [&](absl::string_view document) {
     return conformance::UpdateVerdicts(document, simulated.str(),
                                        conformance::SuiteRecordings(folder + "recordings"));

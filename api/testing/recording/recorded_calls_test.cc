@@ -1,8 +1,6 @@
 // Every call of the list comes out the same when it is played: with the arguments that it was made
 // with, and the results that it gave.
 
-#include "api/testing/every_call.h"
-
 #include <memory>
 #include <sstream>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "api/call_macros.h"
+#include "api/testing/every_call.h"
 #include "api/testing/matchers.h"
 #include "api/testing/recording/player.h"
 #include "api/testing/recording/recorder.h"
