@@ -131,8 +131,8 @@ class Vmm {
                                                          Granularity option) = 0;
 
   // Creates physical memory and returns the first reference to it. Its content is undefined.
-  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-26]
-  // InvalidArgument: size, flags, type, location or handle types are not valid.
+  // size: more than 0 and a multiple of the granularity. flags: must be 0. [CREATE-1 .. CREATE-28]
+  // InvalidArgument: size, flags, type, location, usage or handle types are not valid.
   // NotFound (INVALID_DEVICE): the location is a device that does not exist.
   // ResourceExhausted: not enough memory. PermissionDenied, Unimplemented: the kind of memory or
   // handle type asked for exists, but not here or not for this user (fabric handles without IMEX).

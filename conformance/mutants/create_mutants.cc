@@ -438,4 +438,10 @@ MUTANT(CREATE_26, Create, "The wish for compression counts for nothing with deco
   return Real::Create(size, others, flags);
 }
 
+MUTANT_ON("strict", CREATE_28, Create, "Of the usage only the lower byte is looked at.") {
+  AllocationProperties lower = properties;
+  lower.usage = properties.usage & 0xff;
+  return Real::Create(size, lower, flags);
+}
+
 }  // namespace twinmmu::conformance

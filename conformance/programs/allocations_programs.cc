@@ -10,6 +10,12 @@ DEVIATION_PROGRAM(kUnknownHandleTypesAreIgnored, "CUDA_ERROR_INVALID_VALUE", "CU
   return CodeOf(vmm.Create(granule, properties));
 }
 
+DEVIATION_PROGRAM(kUnknownUsageIsIgnored, "CUDA_ERROR_INVALID_VALUE", "CUDA_SUCCESS") {
+  AllocationProperties properties;
+  properties.usage = 4;
+  return CodeOf(vmm.Create(granule, properties));
+}
+
 DEVIATION_PROGRAM(kReleasedHandleWorksWhileMapped, "CUDA_ERROR_INVALID_VALUE", "CUDA_SUCCESS") {
   const AddressRange range = vmm.AddressReserve(2 * granule).value();
   const AllocationHandle handle = vmm.Create(granule, AllocationProperties()).value();

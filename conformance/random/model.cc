@@ -132,6 +132,8 @@ DriverCode Model::CheckProperties(const AllocationProperties& properties) const 
   if (rdma && !on_device) return kInvalidValue;
   const bool plain =
       types == HandleType::kNone && !rdma && properties.compression == CompressionType::kNone;
+  const bool unknown_usage = (properties.usage & ~(kUsageTilePool | kUsageHardwareDecompress)) != 0;
+  if (unknown_usage && !Deviates(Deviation::kUnknownUsageIsIgnored)) return kInvalidValue;
   if ((properties.usage & kUsageTilePool) != 0 && !plain) return kInvalidValue;
   if ((properties.usage & kUsageHardwareDecompress) != 0 &&
       properties.compression != CompressionType::kNone) {

@@ -246,6 +246,24 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_13, RefusesUnknownHandleTypes) {
   }
 }
 
+CONFORMANCE_TEST(ConformanceTest, CREATE_28, RefusesUnknownUsage) {
+  for (const uint16_t usage : {uint16_t{4}, uint16_t{0x8000}}) {
+    AllocationProperties unknown;
+    unknown.usage = usage;
+    const auto handle = vmm().Create(granule(), unknown);
+    if (Deviates(Deviation::kUnknownUsageIsIgnored)) {
+      ASSERT_THAT(handle, IsOk());
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationProperties granted,
+                                   vmm().GetAllocationProperties(*handle));
+      EXPECT_EQ(granted.usage, 0);
+      TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(granule()));
+      EXPECT_THAT(vmm().Map(range, *handle), IsOk());
+    } else {
+      EXPECT_THAT(handle, HasDriverCode(DriverCode::kInvalidValue));
+    }
+  }
+}
+
 CONFORMANCE_TEST(ConformanceTest, CREATE_14, HostMemoryOfNoNodeCannotBeShared) {
   constexpr HandleType kUnknown = static_cast<HandleType>(16);
   for (const HandleType type : {HandleType::kPosixFileDescriptor, kUnknown}) {

@@ -17,6 +17,8 @@ constexpr HandleType kWindows = HandleType::kWin32 | HandleType::kWin32Kmt;
 constexpr HandleType kKnownHandleTypes =
     HandleType::kPosixFileDescriptor | kWindows | HandleType::kFabric;
 
+constexpr uint16_t kKnownUsage = kUsageTilePool | kUsageHardwareDecompress;
+
 bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
 
 bool IsTilePool(const AllocationProperties& properties) {
@@ -135,6 +137,9 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   }
   if (properties.gpu_direct_rdma != 0 && location.type != LocationType::kDevice) {
     return InvalidValue(call, "memory of ", ToString(location), " is not for GPUDirect RDMA");
+  }
+  if (!mmu_.profile.quirks.create_ignores_unknown_usage && (properties.usage & ~kKnownUsage) != 0) {
+    return InvalidValue(call, "usage ", properties.usage, " has bits that do not exist");
   }
   const bool plain = types == HandleType::kNone && properties.gpu_direct_rdma == 0 &&
                      properties.compression == CompressionType::kNone;
