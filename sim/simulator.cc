@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
-#include "sim/calls/executor/guarded_executor.h"
+#include "sim/calls/executor/simulated_executor.h"
 #include "sim/calls/multicast/multicast_calls.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/explain.h"
@@ -25,14 +25,14 @@ struct Simulator::Parts {
         vmm(&machine),
         executor(&machine),
         multicast(&machine),
-        plain(&machine, &executor.unguarded()),
-        kernels(&machine.mmu, &executor.unguarded()),
-        sparse_arrays(&machine, &executor.unguarded()) {}
+        plain(&machine, &executor.copies()),
+        kernels(&machine.mmu, &executor.modules()),
+        sparse_arrays(&machine, &executor.streams()) {}
 
   const SimulatorOptions options;
   MachineState machine;
   SimulatedVmm vmm;
-  GuardedExecutor executor;
+  SimulatedExecutor executor;
   MulticastCalls multicast;
   PlainCalls plain;
   KernelCalls kernels;
@@ -115,7 +115,7 @@ std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->machine.
 uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->machine.log.CountOf(kind); }
 
 std::vector<Diagnostic> Simulator::leaks() const {
-  std::vector<Diagnostic> leaks = parts_->executor.Leaks();
+  std::vector<Diagnostic> leaks = parts_->executor.streams().Leaks();
   for (Diagnostic& leak : parts_->sparse_arrays.Leaks()) leaks.push_back(std::move(leak));
   const std::unique_lock lock(parts_->machine.mmu.mutex);
   for (Diagnostic& leak : LeaksOf(parts_->machine)) leaks.push_back(std::move(leak));

@@ -21,9 +21,18 @@ void CallRecord::WriteShared(bool refused) {
 }
 
 uint64_t RecordCall(MachineState& machine, const char* name, const AddressRange& range) {
+  const std::shared_lock lock(machine.mmu.mutex);
   const uint64_t number = machine.history.NextNumberShared();
   machine.history.WriteShared(CallEvent{number, FindCall(name), false, range, 0});
   return number;
+}
+
+absl::Status RefuseUnknown(MachineState& machine, const char* name, DiagnosticKind kind,
+                           const char* what, uint64_t value, DeviceOrdinal device) {
+  const std::shared_lock lock(machine.mmu.mutex);
+  return RefuseCall(machine, DriverCode::kInvalidHandle, name, AddressRange(),
+                    {kind, std::nullopt, std::nullopt, device}, what, value, " of ", device,
+                    " does not exist");
 }
 
 absl::Status RefuseFault(MachineState& machine, const Fault& fault) {

@@ -111,10 +111,16 @@ class CallRecord {
   const uint64_t detail_;
 };
 
-// The rest is for calls that are known by name only; with mmu.mutex held, if only shared.
+// The rest is for calls that are known by name only. The first two lock mmu.mutex; the others want
+// it held, if only shared.
 
-// Writes a call that was not refused into the history: its number.
-uint64_t RecordCall(MachineState& machine, const char* name, const AddressRange& range);
+// Writes a call that works into the history: its number.
+uint64_t RecordCall(MachineState& machine, const char* name, const AddressRange& range = {});
+
+// INVALID_HANDLE: the handle `value` names nothing, or nothing any more. `what`: "stream ".
+[[gnu::cold]] absl::Status RefuseUnknown(MachineState& machine, const char* name,
+                                         DiagnosticKind kind, const char* what, uint64_t value,
+                                         DeviceOrdinal device);
 
 // A call that is refused, and one that the driver lets pass.
 template <typename... Parts>

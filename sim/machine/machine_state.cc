@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/base/errors.h"
+
 namespace twinmmu {
 namespace {
 
@@ -28,5 +30,9 @@ MachineState::MachineState(const Profile& profile, Window window, size_t calls_r
       scheduler(profile.stream_policy, profile.stream_seed),
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}
+
+absl::Status MachineState::NoSuchDevice(const char* call, DeviceOrdinal device) {
+  return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
+}
 
 }  // namespace twinmmu

@@ -5,7 +5,8 @@
 
 #include <cstddef>
 
-#include "api/address.h"
+#include "absl/status/status.h"
+#include "api/allocation.h"
 #include "api/diagnostic_log.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/coherence/monitor/site_table.h"
@@ -35,6 +36,14 @@ struct MachineState {
   History history;
   DiagnosticLog log;
 
+  // The device exists; and no fault has ended its context.
+  absl::Status CheckDevice(const char* call, DeviceOrdinal device) const {
+    return mmu.HasDevice(device) ? absl::OkStatus() : NoSuchDevice(call, device);
+  }
+  absl::Status CheckContext(const char* call, DeviceOrdinal device) const {
+    return mmu.HasDevice(device) ? sticky_error.Check(call) : NoSuchDevice(call, device);
+  }
+
   // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
   // nothing is queued, and nobody has to know what came after what.
   bool IsBypassed() const { return scheduler.IsBypassed() && !aliases.active(); }
@@ -44,6 +53,9 @@ struct MachineState {
     scheduler.FinishDevice(device);
     order.HostWaited(device);
   }
+
+ private:
+  [[gnu::cold]] static absl::Status NoSuchDevice(const char* call, DeviceOrdinal device);
 };
 
 }  // namespace twinmmu

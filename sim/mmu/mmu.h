@@ -76,6 +76,10 @@ struct Mmu {
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < profile.device_count();
   }
+  // Whether any of `range` is memory of devices, or may become that.
+  bool OverlapsDevices(const AddressRange& range) const {
+    return (window.claimed() && window.range().overlaps(range)) || plain.OverlapsDevices(range);
+  }
   // The number of a location that can have rights, which any NUMA node can, known or not; kNowhere
   // for others.
   static constexpr int kNowhere = -1;

@@ -57,10 +57,7 @@ TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_GUARDED, SimulatedSparseArrays)
 absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdinal device,
                                                     const ArrayDescriptor& descriptor,
                                                     bool mipmapped) const {
-  if (!mmu_.HasDevice(device)) {
-    return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
-  }
-  const absl::Status usable = machine_.sticky_error.Check(call);
+  const absl::Status usable = machine_.CheckContext(call, device);
   if (!usable.ok()) return usable;
   const ArrayExtent& extent = descriptor.extent;
   const uint32_t channels = descriptor.channels;
@@ -178,7 +175,7 @@ absl::StatusOr<Array> SimulatedSparseArrays::DoCreateArray(DeviceOrdinal device,
   if (!state.ok()) return state.status();
   NamedArray named;
   named.state = *std::move(state);
-  named.made_by = executor_.NumberOf(kCall);
+  named.made_by = RecordCall(machine_, kCall);
   return Array(device, Insert(arrays_, std::move(named)));
 }
 
@@ -207,7 +204,7 @@ absl::StatusOr<MipmappedArray> SimulatedSparseArrays::DoCreateMipmappedArray(
   absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, levels);
   if (!state.ok()) return state.status();
   named.state = *std::move(state);
-  named.made_by = executor_.NumberOf(kCall);
+  named.made_by = RecordCall(machine_, kCall);
   return MipmappedArray(device, Insert(mipmaps_, std::move(named)));
 }
 

@@ -17,11 +17,12 @@
 #include "sim/base/call_guard.h"
 #include "sim/base/handle_table.h"
 #include "sim/calls/arrays/array_layout.h"
-#include "sim/calls/executor/simulated_executor.h"
 #include "sim/host/backing.h"
 #include "sim/machine/machine_state.h"
 
 namespace twinmmu {
+
+class SimulatedStreams;
 
 // An array is a table of blocks, each of which lies in an allocation, or nowhere. Each pins its
 // allocation. Work is checked at the call and queued as copies are; what it maps is pinned from the
@@ -30,8 +31,8 @@ namespace twinmmu {
 class SimulatedSparseArrays : public SparseArrays {
  public:
   // Both must outlive this object, and be done with its work.
-  SimulatedSparseArrays(MachineState* machine, SimulatedExecutor* executor)
-      : machine_(*machine), executor_(*executor) {}
+  SimulatedSparseArrays(MachineState* machine, SimulatedStreams* streams)
+      : machine_(*machine), streams_(*streams) {}
 
   TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_OVERRIDE, )
 
@@ -117,7 +118,7 @@ class SimulatedSparseArrays : public SparseArrays {
 
   MachineState& machine_;
   Mmu& mmu_ = machine_.mmu;
-  SimulatedExecutor& executor_;
+  SimulatedStreams& streams_;
   const CallGuard guard_;
   StatePtr unfreed_;          // with Mmu::mutex; those whose memory the host would not take yet
   mutable std::mutex mutex_;  // guards the tables; a leaf

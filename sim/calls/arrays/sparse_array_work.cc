@@ -9,6 +9,7 @@
 
 #include "sim/base/errors.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
+#include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 
 namespace twinmmu {
@@ -176,7 +177,8 @@ absl::StatusOr<SimulatedSparseArrays::Change> SimulatedSparseArrays::Prepare(
 
 absl::Status SimulatedSparseArrays::DoMapTiles(Stream stream,
                                                absl::Span<const TileOperation> operations) {
-  const absl::Status known = executor_.CheckStreamOf(kMapCall, stream);
+  SimulatedStreams::Queue queue;
+  const absl::Status known = streams_.CheckStream(kMapCall, stream, &queue);
   if (!known.ok()) return known;
   if (operations.empty()) return InvalidValue(kMapCall, "there is no operation");
   const auto changes = std::make_shared<std::vector<Change>>();
@@ -199,7 +201,7 @@ absl::Status SimulatedSparseArrays::DoMapTiles(Stream stream,
   };
   try {
     const absl::Status submitted =
-        executor_.SubmitTask(kMapCall, stream, [this, changes] { Apply(*changes); });
+        streams_.SubmitTask(kMapCall, stream, [this, changes] { Apply(*changes); });
     if (!submitted.ok()) unpin();
     return submitted;
   } catch (const std::bad_alloc&) {
@@ -234,7 +236,8 @@ void SimulatedSparseArrays::Apply(std::vector<Change>& changes) {
 }
 
 absl::Status SimulatedSparseArrays::SubmitCopy(Stream stream, Array array, Copy copy) {
-  const absl::Status known = executor_.CheckStreamOf(kCopyCall, stream);
+  SimulatedStreams::Queue queue;
+  const absl::Status known = streams_.CheckStream(kCopyCall, stream, &queue);
   if (!known.ok()) return known;
   const absl::StatusOr<NamedArray> found = Find(kCopyCall, array, DriverCode::kInvalidValue);
   if (!found.ok()) return found.status();
@@ -256,12 +259,10 @@ absl::Status SimulatedSparseArrays::SubmitCopy(Stream stream, Array array, Copy 
   const Bytes bytes(copy.extent.x * copy.extent.y * copy.extent.z);
   if (bytes == Bytes(0)) return absl::OkStatus();
   const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)), bytes, Bytes(0)};
-  const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(host)) ||
-                          mmu_.plain.OverlapsDevices(host);
-  if (copy.host == nullptr || of_devices) {
+  if (copy.host == nullptr || mmu_.OverlapsDevices(host)) {
     return InvalidValue(kCopyCall, "the pointer is null, or not of memory of the host");
   }
-  return executor_.SubmitTask(kCopyCall, stream, [this, copy] { Run(copy); });
+  return streams_.SubmitTask(kCopyCall, stream, [this, copy] { Run(copy); });
 }
 
 // The work: what has no memory reads as zeros, and takes nothing.

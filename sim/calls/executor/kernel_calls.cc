@@ -1,7 +1,7 @@
 #include "sim/calls/executor/kernel_calls.h"
 
 #include "sim/base/errors.h"
-#include "sim/calls/executor/simulated_executor.h"
+#include "sim/calls/executor/simulated_modules.h"
 #include "sim/mmu/mmu.h"
 #include "sim/ptx/text/fat_binary.h"
 
@@ -47,17 +47,17 @@ absl::StatusOr<std::string> KernelCalls::PtxIn(DeviceOrdinal device,
 }
 
 absl::StatusOr<LoadedModule> KernelCalls::Find(const char* call, Module module) const {
-  return guard_.Guard(call, [&] { return executor_.FindModule(call, module); });
+  return guard_.Guard(call, [&] { return modules_.FindModule(call, module); });
 }
 
 absl::StatusOr<LoadedKernel> KernelCalls::Find(const char* call, Kernel kernel) const {
-  return guard_.Guard(call, [&] { return executor_.FindKernel(call, kernel); });
+  return guard_.Guard(call, [&] { return modules_.FindKernel(call, kernel); });
 }
 
 absl::StatusOr<AddressRange> KernelCalls::FindGlobal(const char* call, Module module,
                                                      absl::string_view name) const {
   return guard_.Guard(call, [&]() -> absl::StatusOr<AddressRange> {
-    const absl::StatusOr<LoadedModule> known = executor_.FindModule(call, module);
+    const absl::StatusOr<LoadedModule> known = modules_.FindModule(call, module);
     if (!known.ok()) return known.status();
     const ptx::GlobalInfo* const global = known->program->FindGlobal(name);
     if (global == nullptr) {
@@ -69,7 +69,7 @@ absl::StatusOr<AddressRange> KernelCalls::FindGlobal(const char* call, Module mo
 
 absl::Status KernelCalls::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
   return guard_.Guard("cuFuncSetAttribute",
-                      [&] { return executor_.AllowDynamicShared(kernel, bytes); });
+                      [&] { return modules_.AllowDynamicShared(kernel, bytes); });
 }
 
 }  // namespace twinmmu

@@ -18,13 +18,13 @@
 namespace twinmmu {
 
 struct Mmu;
-class SimulatedExecutor;
+class SimulatedModules;
 
 // Errors, state after an error, thread safety: as in api/vmm.h.
 class KernelCalls {
  public:
   // Both must outlive this object.
-  KernelCalls(const Mmu* mmu, SimulatedExecutor* executor) : mmu_(*mmu), executor_(*executor) {}
+  KernelCalls(const Mmu* mmu, SimulatedModules* modules) : mmu_(*mmu), modules_(*modules) {}
 
   // The PTX that Executor::LoadModule of `device` takes, out of an image: PTX, or a fat binary;
   // trusted as far as sim/ptx/text/fat_binary.h says. NO_BINARY_FOR_GPU: there is only machine
@@ -46,7 +46,7 @@ class KernelCalls {
 
  private:
   const Mmu& mmu_;
-  SimulatedExecutor& executor_;
+  SimulatedModules& modules_;
   const CallGuard guard_;
 };
 

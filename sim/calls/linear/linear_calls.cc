@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/base/errors.h"
-#include "sim/calls/executor/simulated_executor.h"
+#include "sim/calls/executor/simulated_copies.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/machine/machine_state.h"
 
@@ -21,13 +21,6 @@ constexpr uint32_t kRegisterFlags = 15;
 
 DeviceAddress AddressOf(const void* memory) {
   return DeviceAddress(reinterpret_cast<uint64_t>(memory));
-}
-
-absl::Status CheckContext(const MachineState& machine, const char* call, DeviceOrdinal device) {
-  if (!machine.mmu.HasDevice(device)) {
-    return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
-  }
-  return machine.sticky_error.Check(call);
 }
 
 PlainAllocation Wanted(PlainKind kind, const PlainCalls::Context& context, uint32_t flags) {
@@ -72,9 +65,7 @@ absl::Status CheckUnknown(const MachineState& machine, CallRecord& call,
                             std::nullopt, known->made_by},
                            "a part of range ", range, " is registered");
   }
-  const bool of_devices =
-      (machine.mmu.window.claimed() && machine.mmu.window.range().overlaps(range)) ||
-      machine.mmu.plain.OverlapsDevices(range);
+  const bool of_devices = machine.mmu.OverlapsDevices(range);
   if (known == nullptr && !of_devices) return absl::OkStatus();
   return InvalidValue(call.name(), "range ", ToString(range), " is memory ",
                       of_devices ? "of devices" : "that is pinned by cuMemHostAlloc");
@@ -137,7 +128,7 @@ absl::Status FreeOne(MachineState& machine, Call call, PlainKind kind, DeviceAdd
 absl::StatusOr<DeviceAddress> PlainCalls::Allocate(const Context& context, Bytes size) {
   static constexpr char kCall[] = "cuMemAlloc";
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<DeviceAddress> {
-    const absl::Status usable = CheckContext(machine_, kCall, context.device);
+    const absl::Status usable = machine_.CheckContext(kCall, context.device);
     if (!usable.ok()) return usable;
     if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
     const absl::StatusOr<AddressRange> range =
@@ -157,7 +148,7 @@ absl::Status PlainCalls::Free(DeviceAddress address) {
 absl::StatusOr<void*> PlainCalls::AllocateHost(const Context& context, Bytes size, uint32_t flags) {
   static constexpr char kCall[] = "cuMemHostAlloc";
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<void*> {
-    const absl::Status usable = CheckContext(machine_, kCall, context.device);
+    const absl::Status usable = machine_.CheckContext(kCall, context.device);
     if (!usable.ok()) return usable;
     if (flags > kAllocFlags) return InvalidValue(kCall, "there are no flags ", flags);
     if (size == Bytes(0)) return nullptr;
@@ -179,7 +170,7 @@ absl::Status PlainCalls::RegisterHost(const Context& context, void* memory, Byte
                                       uint32_t flags) {
   static constexpr char kCall[] = "cuMemHostRegister";
   return guard_.Guard(kCall, [&] {
-    const absl::Status usable = CheckContext(machine_, kCall, context.device);
+    const absl::Status usable = machine_.CheckContext(kCall, context.device);
     if (!usable.ok()) return usable;
     PlainAllocation wanted = Wanted(PlainKind::kRegistered, context, flags | kDeviceMap);
     wanted.range = AddressRange{AddressOf(memory), size, Bytes(0)};
@@ -228,7 +219,7 @@ absl::Status PlainCalls::EnablePeerAccess(const Context& context, DeviceOrdinal 
   static constexpr char kCall[] = "cuCtxEnablePeerAccess";
   return guard_.Guard(kCall, [&] {
     for (const DeviceOrdinal device : {context.device, peer}) {
-      const absl::Status usable = CheckContext(machine_, kCall, device);
+      const absl::Status usable = machine_.CheckContext(kCall, device);
       if (!usable.ok()) return usable;
     }
     if (context.device == peer ||
@@ -278,26 +269,25 @@ absl::Status PlainCalls::SetSyncMemops(DeviceAddress address, bool value) {
 
 absl::Status PlainCalls::Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
                               Bytes size) {
-  return guard_.Guard("cuMemcpy",
-                      [&] { return executor_.Copy(device, destination, source, size); });
+  return guard_.Guard("cuMemcpy", [&] { return copies_.Copy(device, destination, source, size); });
 }
 
 absl::Status PlainCalls::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
                               Bytes size) {
   return guard_.Guard("cuMemcpyAsync",
-                      [&] { return executor_.Copy(stream, destination, source, size); });
+                      [&] { return copies_.Copy(stream, destination, source, size); });
 }
 
 absl::Status PlainCalls::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
                                   const PeerAddress& source, Bytes size) {
   return guard_.Guard("cuMemcpyPeer",
-                      [&] { return executor_.CopyPeer(device, destination, source, size); });
+                      [&] { return copies_.CopyPeer(device, destination, source, size); });
 }
 
 absl::Status PlainCalls::CopyPeer(Stream stream, const PeerAddress& destination,
                                   const PeerAddress& source, Bytes size) {
   return guard_.Guard("cuMemcpyPeerAsync",
-                      [&] { return executor_.CopyPeer(stream, destination, source, size); });
+                      [&] { return copies_.CopyPeer(stream, destination, source, size); });
 }
 
 }  // namespace twinmmu

@@ -19,7 +19,7 @@
 namespace twinmmu {
 
 struct MachineState;
-class SimulatedExecutor;
+class SimulatedCopies;
 
 // Plain memory is used by the copies and fills of Executor as mapped memory is, under its address;
 // also where they want memory of the host. To the byte: what begins in an allocation and ends
@@ -38,8 +38,8 @@ class PlainCalls {
   };
 
   // Both must outlive this object.
-  PlainCalls(MachineState* machine, SimulatedExecutor* executor)
-      : machine_(*machine), executor_(*executor) {}
+  PlainCalls(MachineState* machine, SimulatedCopies* copies)
+      : machine_(*machine), copies_(*copies) {}
 
   // cuMemAlloc, cuMemFree. A free waits until all devices are done with their work; address 0 is
   // nothing. ResourceExhausted: there is no room. InvalidArgument: size 0; not the address that
@@ -92,7 +92,7 @@ class PlainCalls {
 
  private:
   MachineState& machine_;
-  SimulatedExecutor& executor_;
+  SimulatedCopies& copies_;
   const CallGuard guard_;
 };
 

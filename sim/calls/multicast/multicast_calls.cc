@@ -107,9 +107,8 @@ absl::StatusOr<TeamFile::Turn> MulticastCalls::Enter(const char* call,
 
 absl::Status MulticastCalls::DoAddDevice(AllocationHandle object, DeviceOrdinal device) {
   CallRecord call(machine_, Call::kAddDevice, AddressRange(), object.value());
-  if (!mmu_.HasDevice(device)) {
-    return Fail(DriverCode::kInvalidDevice, call.name(), ToString(device), " does not exist");
-  }
+  const absl::Status known = machine_.CheckDevice(call.name(), device);
+  if (!known.ok()) return known;
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
   if (!found.ok()) return found.status();
@@ -290,9 +289,8 @@ absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset
 absl::Status MulticastCalls::DoUnbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                                       Bytes size) {
   CallRecord call(machine_, Call::kUnbind, AddressRange(), object.value());
-  if (!mmu_.HasDevice(device)) {
-    return Fail(DriverCode::kInvalidDevice, call.name(), ToString(device), " does not exist");
-  }
+  const absl::Status known = machine_.CheckDevice(call.name(), device);
+  if (!known.ok()) return known;
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
   if (!found.ok()) return found.status();

@@ -1,16 +1,13 @@
-// Modules, kernels and launches.
+#include "sim/calls/executor/simulated_modules.h"
 
 #include <cstring>
-#include <mutex>
 #include <new>
-#include <shared_mutex>
-#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "sim/base/errors.h"
 #include "sim/calls/executor/kernel_run.h"
-#include "sim/calls/executor/simulated_executor.h"
+#include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/profile/device_limits.h"
 #include "sim/ptx/decode/make_program.h"
@@ -128,8 +125,11 @@ absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
 
 }  // namespace
 
-absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
-                                                        absl::string_view text) const {
+SimulatedModules::SimulatedModules(MachineState* machine, SimulatedStreams* streams)
+    : machine_(*machine), mmu_(machine->mmu), streams_(*streams) {}
+
+absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
+                                                       absl::string_view text) const {
   if (!BeginsAsPtx(text)) {
     return Fail(DriverCode::kInvalidImage, kLoadCall, "the text does not begin with .version");
   }
@@ -158,8 +158,8 @@ absl::StatusOr<LoadedModule> SimulatedExecutor::Compile(DeviceOrdinal device,
   return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
 }
 
-absl::StatusOr<AddressRange> SimulatedExecutor::PlaceImage(DeviceOrdinal device,
-                                                           const ptx::Program& program) {
+absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
+                                                          const ptx::Program& program) {
   const Bytes size(program.image_bytes());
   CallRecord call(machine_, Call::kLoadModule, AddressRange{DeviceAddress(0), size, Bytes(0)});
   const std::unique_lock lock(mmu_.mutex);
@@ -182,15 +182,15 @@ absl::StatusOr<AddressRange> SimulatedExecutor::PlaceImage(DeviceOrdinal device,
   return range;
 }
 
-void SimulatedExecutor::FreeImage(const AddressRange& image) {
+void SimulatedModules::FreeImage(const AddressRange& image) {
   if (image.empty()) return;
   const std::unique_lock lock(mmu_.mutex);
   mmu_.plain.Free(image.base);
   CallRecord(machine_, Call::kUnloadModule, image).Done(image, 0);
 }
 
-absl::StatusOr<Module> SimulatedExecutor::LoadModule(DeviceOrdinal device, absl::string_view ptx) {
-  const absl::Status usable = CheckContext(kLoadCall, device);
+absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl::string_view ptx) {
+  const absl::Status usable = machine_.CheckContext(kLoadCall, device);
   if (!usable.ok()) return usable;
   // The driver takes a string that ends at a NUL.
   absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
@@ -212,7 +212,7 @@ absl::StatusOr<Module> SimulatedExecutor::LoadModule(DeviceOrdinal device, absl:
 }
 
 // Its kernels may still run, and then are waited for.
-absl::Status SimulatedExecutor::UnloadModule(Module module) {
+absl::Status SimulatedModules::DoUnloadModule(Module module) {
   static constexpr char kCall[] = "cuModuleUnload";
   const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
   if (!known.ok()) return known.status();
@@ -234,7 +234,7 @@ absl::Status SimulatedExecutor::UnloadModule(Module module) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Kernel> SimulatedExecutor::GetKernel(Module module, absl::string_view name) {
+absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string_view name) {
   static constexpr char kCall[] = "cuModuleGetFunction";
   const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
   if (!known.ok()) return known.status();
@@ -254,10 +254,10 @@ absl::StatusOr<Kernel> SimulatedExecutor::GetKernel(Module module, absl::string_
   return Kernel(module.device(), handle);
 }
 
-absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
-                                       absl::Span<const void* const> arguments) {
-  Queue queue;
-  absl::Status valid = CheckStream(kLaunchCall, stream, &queue);
+absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                                        absl::Span<const void* const> arguments) {
+  SimulatedStreams::Queue queue;
+  absl::Status valid = streams_.CheckStream(kLaunchCall, stream, &queue);
   if (!valid.ok()) return valid;
   const absl::StatusOr<LoadedKernel> known = FindKernel(kLaunchCall, kernel);
   if (!known.ok()) return known.status();
@@ -274,7 +274,7 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
   ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
-  const uint64_t number = NumberOf(kLaunchCall);
+  const uint64_t number = RecordCall(machine_, kLaunchCall);
   launch.call_number = number;
   using Kind = OperationOrder::Kind;
   const bool early = config.programmatic_stream_serialization;
@@ -294,7 +294,7 @@ absl::Status SimulatedExecutor::Launch(Stream stream, Kernel kernel, const Launc
   return absl::OkStatus();
 }
 
-absl::Status SimulatedExecutor::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
+absl::Status SimulatedModules::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
   static constexpr char kCall[] = "cuFuncSetAttribute";
   const absl::StatusOr<LoadedKernel> known = FindKernel(kCall, kernel);
   if (!known.ok()) return known.status();
@@ -309,34 +309,28 @@ absl::Status SimulatedExecutor::AllowDynamicShared(Kernel kernel, uint32_t bytes
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadedModule> SimulatedExecutor::FindModule(const char* call, Module module) const {
-  const absl::Status usable = CheckContext(call, module.device());
+absl::StatusOr<LoadedModule> SimulatedModules::FindModule(const char* call, Module module) const {
+  const absl::Status usable = machine_.CheckContext(call, module.device());
   if (!usable.ok()) return usable;
   {
     const std::lock_guard lock(mutex_);
     const LoadedModule* const state = modules_.Find(module.value());
     if (state != nullptr && state->device == module.device()) return *state;
   }
-  const Misuse misuse{DiagnosticKind::kUseOfUnknownModule, std::nullopt, std::nullopt,
-                      module.device()};
-  const std::shared_lock lock(mmu_.mutex);
-  return RefuseCall(machine_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "module ",
-                    module.value(), " of ", module.device(), " does not exist");
+  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownModule, "module ",
+                       module.value(), module.device());
 }
 
-absl::StatusOr<LoadedKernel> SimulatedExecutor::FindKernel(const char* call, Kernel kernel) const {
-  const absl::Status usable = CheckContext(call, kernel.device());
+absl::StatusOr<LoadedKernel> SimulatedModules::FindKernel(const char* call, Kernel kernel) const {
+  const absl::Status usable = machine_.CheckContext(call, kernel.device());
   if (!usable.ok()) return usable;
   {
     const std::lock_guard lock(mutex_);
     const LoadedKernel* const state = kernels_.Find(kernel.value());
     if (state != nullptr && state->module.device() == kernel.device()) return *state;
   }
-  const Misuse misuse{DiagnosticKind::kUseOfUnknownKernel, std::nullopt, std::nullopt,
-                      kernel.device()};
-  const std::shared_lock lock(mmu_.mutex);
-  return RefuseCall(machine_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "kernel ",
-                    kernel.value(), " of ", kernel.device(), " does not exist");
+  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownKernel, "kernel ",
+                       kernel.value(), kernel.device());
 }
 
 }  // namespace twinmmu

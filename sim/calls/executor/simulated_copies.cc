@@ -1,4 +1,4 @@
-// Copies and fills: translated page by page, and only if every page is accessible.
+#include "sim/calls/executor/simulated_copies.h"
 
 #include <cstring>
 #include <new>
@@ -6,7 +6,7 @@
 
 #include "sim/base/errors.h"
 #include "sim/base/word_copies.h"
-#include "sim/calls/executor/simulated_executor.h"
+#include "sim/calls/executor/observed_work.h"
 #include "sim/diagnostics/alias_reports.h"
 #include "sim/diagnostics/call_record.h"
 
@@ -29,23 +29,28 @@ AddressRange Span(const void* base, Bytes size) {
 
 }  // namespace
 
-SimulatedExecutor::Side::Kind SimulatedExecutor::KindOf(const Side& side) const {
+SimulatedCopies::SimulatedCopies(MachineState* machine, SimulatedStreams* streams)
+    : machine_(*machine),
+      mmu_(machine->mmu),
+      streams_(*streams),
+      call_sites_(std::make_shared<const CallSites>()) {}
+
+SimulatedCopies::Side::Kind SimulatedCopies::KindOf(const Side& side) const {
   if (side.kind != Side::kHost && side.kind != Side::kAnywhere) return side.kind;
-  const bool of_devices = (mmu_.window.claimed() && mmu_.window.range().overlaps(side.range)) ||
-                          mmu_.plain.OverlapsDevices(side.range);
+  const bool of_devices = mmu_.OverlapsDevices(side.range);
   if (side.kind == Side::kHost) return of_devices ? Side::kHostMemory : Side::kHostPointer;
   // Addresses that are mere numbers may be pointers too: memory first.
   return of_devices || !mmu_.At(side.range.base).hole() ? Side::kMemory : Side::kHostPointer;
 }
 
-bool SimulatedExecutor::IsSynchronous(const Side& side) const {
+bool SimulatedCopies::IsSynchronous(const Side& side) const {
   if (side.kind == Side::kHostPointer) return true;
   const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
   return plain != nullptr && plain->sync_memops;
 }
 
-bool SimulatedExecutor::CanUse(const Operation& operation, const Side& side, Access access,
-                               Fault* fault) const {
+bool SimulatedCopies::CanUse(const Operation& operation, const Side& side, Access access,
+                             Fault* fault) const {
   if (side.kind == Side::kNothing || side.kind == Side::kHostPointer) return true;
   const bool fill = operation.kind == Operation::kFill;
   const bool can = fill ? mmu_.CanAccess(side.device, side.range, access)
@@ -60,13 +65,13 @@ bool SimulatedExecutor::CanUse(const Operation& operation, const Side& side, Acc
   return false;
 }
 
-bool SimulatedExecutor::CanPerform(const Operation& operation, Fault* fault) const {
+bool SimulatedCopies::CanPerform(const Operation& operation, Fault* fault) const {
   return CanUse(operation, operation.written, Access::kReadWrite, fault) &&
          CanUse(operation, operation.read, Access::kRead, fault);
 }
 
 template <typename Visit>
-void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const {
+void SimulatedCopies::ForEachPiece(const Side& side, const Visit& visit) const {
   DeviceAddress at = side.range.base;
   if (side.kind == Side::kHostPointer) {
     return visit(ToldWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
@@ -78,7 +83,7 @@ void SimulatedExecutor::ForEachPiece(const Side& side, const Visit& visit) const
   });
 }
 
-coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
+coherence::Site SimulatedCopies::SiteOf(const char* call) const {
   if (!machine_.aliases.active()) return SiteTable::kUnknown;
   try {
     return machine_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
@@ -87,7 +92,7 @@ coherence::Site SimulatedExecutor::SiteOf(const char* call) const {
   }
 }
 
-void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* past) const {
+void SimulatedCopies::Perform(const Operation& operation, coherence::Past* past) const {
   ToldWork told(&machine_, operation.stream.device(), SiteOf(operation.call), operation.call_number,
                 past);
   // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
@@ -115,7 +120,7 @@ void SimulatedExecutor::Perform(const Operation& operation, coherence::Past* pas
   });
 }
 
-void SimulatedExecutor::Run(const Operation& operation) const {
+void SimulatedCopies::Run(const Operation& operation) const {
   if (machine_.sticky_error.HasFault()) return;
   coherence::Past past = machine_.order.Begin(operation.order);
   const std::shared_lock lock(mmu_.mutex);
@@ -128,7 +133,8 @@ void SimulatedExecutor::Run(const Operation& operation) const {
   machine_.order.End(operation.order, past);
 }
 
-absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation, Returns returns) {
+absl::Status SimulatedCopies::Submit(const SimulatedStreams::Queue& queue, Operation& operation,
+                                     Returns returns) {
   {
     const std::shared_lock lock(mmu_.mutex);
     operation.written.kind = KindOf(operation.written);
@@ -146,8 +152,8 @@ absl::Status SimulatedExecutor::Submit(const Queue& queue, Operation& operation,
 
 // A fill whose size wraps to that of `range`, perhaps to nothing. The driver looks all the same
 // whether its first element can be written.
-absl::Status SimulatedExecutor::CheckWrappedFill(const char* call, DeviceOrdinal device,
-                                                 const AddressRange& range, Bytes width) const {
+absl::Status SimulatedCopies::CheckWrappedFill(const char* call, DeviceOrdinal device,
+                                               const AddressRange& range, Bytes width) const {
   const AddressRange first{range.base, width, Bytes(0)};
   const std::shared_lock lock(mmu_.mutex);
   if (!mmu_.CanAccess(device, first, Access::kReadWrite) && mmu_.plain.FindAll(first) == nullptr) {
@@ -159,8 +165,8 @@ absl::Status SimulatedExecutor::CheckWrappedFill(const char* call, DeviceOrdinal
 }
 
 // No mapping of `range` behind the first one is such that the driver would refuse to fill it.
-absl::Status SimulatedExecutor::CheckFillBorders(const char* call, DeviceOrdinal device,
-                                                 const AddressRange& range) const {
+absl::Status SimulatedCopies::CheckFillBorders(const char* call, DeviceOrdinal device,
+                                               const AddressRange& range) const {
   const bool refuses = mmu_.profile.quirks.fill_refuses_what_host_sees_behind_border;
   if (!refuses || device != DeviceOrdinal(0)) return absl::OkStatus();
   const std::shared_lock lock(mmu_.mutex);
@@ -174,12 +180,12 @@ absl::Status SimulatedExecutor::CheckFillBorders(const char* call, DeviceOrdinal
   return absl::OkStatus();
 }
 
-absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& operation,
-                                        Returns returns) {
+absl::Status SimulatedCopies::Enqueue(const SimulatedStreams::Queue& queue,
+                                      const Operation& operation, Returns returns) {
   Operation numbered = operation;
   const AddressRange written = operation.written.used();
   const AddressRange read = operation.read.used();
-  numbered.call_number = NumberOf(operation.call, written.empty() ? read : written);
+  numbered.call_number = RecordCall(machine_, operation.call, written.empty() ? read : written);
   numbered.order = machine_.order.Submit(queue->order);
   const StreamScheduler::Point done =
       machine_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
@@ -193,17 +199,18 @@ absl::Status SimulatedExecutor::Enqueue(const Queue& queue, const Operation& ope
   const bool waits =
       returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
   if (!waits) return absl::OkStatus();
-  Finish({done, machine_.order.Record(queue->order)});
+  streams_.Finish({done, machine_.order.Record(queue->order)});
   return machine_.sticky_error.Check(operation.call);
 }
 
-absl::Status SimulatedExecutor::CopySides(const char* call, Stream stream, const Side& written,
-                                          const Side& read, Returns returns) {
-  Queue queue;
-  const absl::Status known = CheckStream(call, stream, &queue);
+absl::Status SimulatedCopies::CopySides(const char* call, Stream stream, const Side& written,
+                                        const Side& read, Returns returns) {
+  SimulatedStreams::Queue queue;
+  const absl::Status known = streams_.CheckStream(call, stream, &queue);
   if (!known.ok() || written.range.empty()) return known;
   for (const Side* side : {&written, &read}) {
-    if (!mmu_.HasDevice(side->device)) return NoSuchDevice(call, side->device);
+    const absl::Status exists = machine_.CheckDevice(call, side->device);
+    if (!exists.ok()) return exists;
     const bool is_null = side->kind != Side::kMemory && side->range.base == DeviceAddress(0);
     if (is_null) return InvalidValue(call, "the host pointer is null");
   }
@@ -215,11 +222,11 @@ absl::Status SimulatedExecutor::CopySides(const char* call, Stream stream, const
   return Submit(queue, operation, returns);
 }
 
-absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
-                                             DeviceAddress destination, const FillPattern& pattern,
-                                             uint64_t count, Returns returns) {
-  Queue queue;
-  const absl::Status known = CheckStream(call, stream, &queue);
+absl::Status SimulatedCopies::FillOnDevice(const char* call, Stream stream,
+                                           DeviceAddress destination, const FillPattern& pattern,
+                                           uint64_t count, Returns returns) {
+  SimulatedStreams::Queue queue;
+  const absl::Status known = streams_.CheckStream(call, stream, &queue);
   if (!known.ok()) return known;
   const Bytes width = pattern.width;
   if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) {
@@ -255,78 +262,78 @@ absl::Status SimulatedExecutor::FillOnDevice(const char* call, Stream stream,
 
 // Without a stream: on the default stream, and the host's memory is not needed afterwards.
 
-absl::Status SimulatedExecutor::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
+absl::Status SimulatedCopies::DoCopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
                                                  const void* source, Bytes size) {
   return CopySides("cuMemcpyHtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
                    {Side::kHost, device, Span(source, size)}, Returns::kWhenDone);
 }
 
-absl::Status SimulatedExecutor::CopyDeviceToHost(DeviceOrdinal device, void* destination,
+absl::Status SimulatedCopies::DoCopyDeviceToHost(DeviceOrdinal device, void* destination,
                                                  DeviceAddress source, Bytes size) {
   return CopySides("cuMemcpyDtoH", Stream(device), {Side::kHost, device, Span(destination, size)},
                    {Side::kMemory, device, Span(source, size)}, Returns::kWhenDone);
 }
 
-absl::Status SimulatedExecutor::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
+absl::Status SimulatedCopies::DoCopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
                                                    DeviceAddress source, Bytes size) {
   return CopySides("cuMemcpyDtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
                    {Side::kMemory, device, Span(source, size)}, Returns::kWhenItMay);
 }
 
-absl::Status SimulatedExecutor::Fill(DeviceOrdinal device, DeviceAddress destination,
+absl::Status SimulatedCopies::DoFill(DeviceOrdinal device, DeviceAddress destination,
                                      const FillPattern& pattern, uint64_t count) {
   return FillOnDevice("cuMemset", Stream(device), destination, pattern, count, Returns::kWhenItMay);
 }
 
-absl::Status SimulatedExecutor::Copy(DeviceOrdinal device, DeviceAddress destination,
-                                     DeviceAddress source, Bytes size) {
+absl::Status SimulatedCopies::Copy(DeviceOrdinal device, DeviceAddress destination,
+                                   DeviceAddress source, Bytes size) {
   return CopySides("cuMemcpy", Stream(device), {Side::kAnywhere, device, Span(destination, size)},
                    {Side::kAnywhere, device, Span(source, size)}, Returns::kWhenItMay);
 }
 
-absl::Status SimulatedExecutor::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
-                                         const PeerAddress& source, Bytes size) {
+absl::Status SimulatedCopies::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                                       const PeerAddress& source, Bytes size) {
   return CopySides("cuMemcpyPeer", Stream(device),
                    {Side::kAnywhere, destination.device, Span(destination.address, size)},
                    {Side::kAnywhere, source.device, Span(source.address, size)},
                    Returns::kWhenItMay);
 }
 
-absl::Status SimulatedExecutor::CopyHostToDevice(Stream stream, DeviceAddress destination,
+absl::Status SimulatedCopies::DoCopyHostToDevice(Stream stream, DeviceAddress destination,
                                                  const void* source, Bytes size) {
   return CopySides("cuMemcpyHtoDAsync", stream,
                    {Side::kMemory, stream.device(), Span(destination, size)},
                    {Side::kHost, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
-absl::Status SimulatedExecutor::CopyDeviceToHost(Stream stream, void* destination,
+absl::Status SimulatedCopies::DoCopyDeviceToHost(Stream stream, void* destination,
                                                  DeviceAddress source, Bytes size) {
   return CopySides("cuMemcpyDtoHAsync", stream,
                    {Side::kHost, stream.device(), Span(destination, size)},
                    {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
-absl::Status SimulatedExecutor::CopyDeviceToDevice(Stream stream, DeviceAddress destination,
+absl::Status SimulatedCopies::DoCopyDeviceToDevice(Stream stream, DeviceAddress destination,
                                                    DeviceAddress source, Bytes size) {
   return CopySides("cuMemcpyDtoDAsync", stream,
                    {Side::kMemory, stream.device(), Span(destination, size)},
                    {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
-absl::Status SimulatedExecutor::Fill(Stream stream, DeviceAddress destination,
+absl::Status SimulatedCopies::DoFill(Stream stream, DeviceAddress destination,
                                      const FillPattern& pattern, uint64_t count) {
   return FillOnDevice("cuMemsetAsync", stream, destination, pattern, count, Returns::kWhenQueued);
 }
 
-absl::Status SimulatedExecutor::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
-                                     Bytes size) {
+absl::Status SimulatedCopies::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
+                                   Bytes size) {
   return CopySides("cuMemcpyAsync", stream,
                    {Side::kAnywhere, stream.device(), Span(destination, size)},
                    {Side::kAnywhere, stream.device(), Span(source, size)}, Returns::kWhenQueued);
 }
 
-absl::Status SimulatedExecutor::CopyPeer(Stream stream, const PeerAddress& destination,
-                                         const PeerAddress& source, Bytes size) {
+absl::Status SimulatedCopies::CopyPeer(Stream stream, const PeerAddress& destination,
+                                       const PeerAddress& source, Bytes size) {
   return CopySides("cuMemcpyPeerAsync", stream,
                    {Side::kAnywhere, destination.device, Span(destination.address, size)},
                    {Side::kAnywhere, source.device, Span(source.address, size)},

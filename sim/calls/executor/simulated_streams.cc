@@ -1,15 +1,13 @@
-// Streams and events. Where the scheduler is bypassed all work is done: waiting is only a check of
-// what is waited for.
+// Where the scheduler is bypassed all work is done: waiting is only a check of what is waited for.
 
-#include <mutex>
-#include <shared_mutex>
+#include "sim/calls/executor/simulated_streams.h"
+
 #include <utility>
 
 #include "sim/base/errors.h"
-#include "sim/calls/executor/simulated_executor.h"
-#include "sim/diagnostics/alias_reports.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/leaks.h"
+#include "sim/machine/machine_state.h"
 
 namespace twinmmu {
 namespace {
@@ -19,43 +17,28 @@ constexpr uint64_t kLastDefaultStream = 2;
 
 }  // namespace
 
-SimulatedExecutor::SimulatedExecutor(MachineState* machine)
-    : machine_(*machine), call_sites_(std::make_shared<const CallSites>()) {
-  machine_.on_alias_hazard = [machine](const coherence::AliasHazard& hazard) {
-    ReportAliasHazard(*machine, hazard);
-  };
-  for (int i = 0; i < mmu_.profile.device_count(); ++i) {
+SimulatedStreams::SimulatedStreams(MachineState* machine) : machine_(*machine) {
+  for (int i = 0; i < machine_.mmu.profile.device_count(); ++i) {
     default_queues_.push_back(MakeQueue(DeviceOrdinal(i)));
   }
 }
 
-SimulatedExecutor::~SimulatedExecutor() { machine_.scheduler.Stop(); }
-
-SimulatedExecutor::Queue SimulatedExecutor::MakeQueue(DeviceOrdinal device) {
+SimulatedStreams::Queue SimulatedStreams::MakeQueue(DeviceOrdinal device) {
   return std::make_shared<const QueueState>(
       QueueState{machine_.scheduler.MakeQueue(device), machine_.order.MakeLine(device)});
 }
 
-SimulatedExecutor::Point SimulatedExecutor::Record(const Queue& queue) {
+SimulatedStreams::Point SimulatedStreams::Record(const Queue& queue) {
   const StreamScheduler::Point work = machine_.scheduler.Record(queue->work);
   return {work, machine_.order.Record(queue->order)};
 }
 
-void SimulatedExecutor::Finish(const Point& point) {
+void SimulatedStreams::Finish(const Point& point) {
   machine_.scheduler.Finish(point.work);
   machine_.order.HostWaited(point.moment);
 }
 
-absl::Status SimulatedExecutor::NoSuchDevice(const char* call, DeviceOrdinal device) const {
-  return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
-}
-
-uint64_t SimulatedExecutor::NumberOf(const char* call, const AddressRange& range) const {
-  const std::shared_lock lock(mmu_.mutex);
-  return RecordCall(machine_, call, range);
-}
-
-std::vector<Diagnostic> SimulatedExecutor::Leaks() const {
+std::vector<Diagnostic> SimulatedStreams::Leaks() const {
   std::vector<Diagnostic> leaks;
   const auto add = [&](DiagnosticKind kind, Call call, uint64_t number, DeviceOrdinal device) {
     leaks.push_back(LeakOf(kind, NameOf(call), number));
@@ -71,24 +54,18 @@ std::vector<Diagnostic> SimulatedExecutor::Leaks() const {
   return leaks;
 }
 
-absl::Status SimulatedExecutor::NoSuchStream(const char* call, Stream stream) const {
-  const Misuse misuse{DiagnosticKind::kUseOfUnknownStream, std::nullopt, std::nullopt,
-                      stream.device()};
-  const std::shared_lock lock(mmu_.mutex);
-  return RefuseCall(machine_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "stream ",
-                    stream.value(), " of ", stream.device(), " does not exist");
+absl::Status SimulatedStreams::NoSuchStream(const char* call, Stream stream) const {
+  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownStream, "stream ",
+                       stream.value(), stream.device());
 }
 
-absl::Status SimulatedExecutor::NoSuchEvent(const char* call, Event event) const {
-  const Misuse misuse{DiagnosticKind::kUseOfUnknownEvent, std::nullopt, std::nullopt,
-                      event.device()};
-  const std::shared_lock lock(mmu_.mutex);
-  return RefuseCall(machine_, DriverCode::kInvalidHandle, call, AddressRange(), misuse, "event ",
-                    event.value(), " of ", event.device(), " does not exist");
+absl::Status SimulatedStreams::NoSuchEvent(const char* call, Event event) const {
+  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownEvent, "event ", event.value(),
+                       event.device());
 }
 
-absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Queue* queue) {
-  const absl::Status usable = CheckContext(call, stream.device());
+absl::Status SimulatedStreams::CheckStream(const char* call, Stream stream, Queue* queue) const {
+  const absl::Status usable = machine_.CheckContext(call, stream.device());
   if (!usable.ok()) return usable;
   if (stream.value() <= kLastDefaultStream) {
     *queue = default_queues_[static_cast<size_t>(stream.device().value())];
@@ -105,8 +82,8 @@ absl::Status SimulatedExecutor::CheckStream(const char* call, Stream stream, Que
   return NoSuchStream(call, stream);
 }
 
-absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event, Point* point) {
-  const absl::Status known = CheckDevice(call, event.device());
+absl::Status SimulatedStreams::CheckEvent(const char* call, Event event, Point* point) const {
+  const absl::Status known = machine_.CheckDevice(call, event.device());
   if (!known.ok()) return known;
   {
     const std::lock_guard lock(mutex_);
@@ -119,18 +96,18 @@ absl::Status SimulatedExecutor::CheckEvent(const char* call, Event event, Point*
   return NoSuchEvent(call, event);
 }
 
-absl::StatusOr<Stream> SimulatedExecutor::CreateStream(DeviceOrdinal device) {
-  const absl::Status usable = CheckContext("cuStreamCreate", device);
+absl::StatusOr<Stream> SimulatedStreams::DoCreateStream(DeviceOrdinal device) {
+  const absl::Status usable = machine_.CheckContext("cuStreamCreate", device);
   if (!usable.ok()) return usable;
-  StreamState state{device, MakeQueue(device), NumberOf("cuStreamCreate")};
+  StreamState state{device, MakeQueue(device), RecordCall(machine_, "cuStreamCreate")};
   const std::lock_guard lock(mutex_);
   return Stream(device, streams_.Insert(std::move(state)));
 }
 
 // What a destroyed stream has queued stays with the scheduler.
-absl::Status SimulatedExecutor::DestroyStream(Stream stream) {
+absl::Status SimulatedStreams::DoDestroyStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamDestroy";
-  const absl::Status known = CheckDevice(kCall, stream.device());
+  const absl::Status known = machine_.CheckDevice(kCall, stream.device());
   if (!known.ok()) return known;
   {
     const std::lock_guard lock(mutex_);
@@ -143,7 +120,7 @@ absl::Status SimulatedExecutor::DestroyStream(Stream stream) {
   return NoSuchStream(kCall, stream);
 }
 
-absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
+absl::StatusOr<bool> SimulatedStreams::DoQueryStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamQuery";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
@@ -152,7 +129,7 @@ absl::StatusOr<bool> SimulatedExecutor::QueryStream(Stream stream) {
   return Query(kCall, Record(queue));
 }
 
-absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
+absl::Status SimulatedStreams::DoSynchronizeStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamSynchronize";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
@@ -161,8 +138,8 @@ absl::Status SimulatedExecutor::SynchronizeStream(Stream stream) {
   return machine_.sticky_error.Check(kCall);
 }
 
-absl::Status SimulatedExecutor::SubmitTask(const char* call, Stream stream,
-                                           std::function<void()> task) {
+absl::Status SimulatedStreams::SubmitTask(const char* call, Stream stream,
+                                          std::function<void()> task) {
   Queue queue;
   const absl::Status usable = CheckStream(call, stream, &queue);
   if (!usable.ok()) return usable;
@@ -170,7 +147,7 @@ absl::Status SimulatedExecutor::SubmitTask(const char* call, Stream stream,
     task();
     return absl::OkStatus();
   }
-  const uint64_t number = NumberOf(call);
+  const uint64_t number = RecordCall(machine_, call);
   const OperationOrder::Operation order = machine_.order.Submit(queue->order);
   const auto run = [this, order, task = std::move(task)](Turn) {
     if (machine_.sticky_error.HasFault()) return Progress::kDone;
@@ -183,17 +160,17 @@ absl::Status SimulatedExecutor::SubmitTask(const char* call, Stream stream,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Event> SimulatedExecutor::CreateEvent(DeviceOrdinal device) {
-  const absl::Status usable = CheckContext("cuEventCreate", device);
+absl::StatusOr<Event> SimulatedStreams::DoCreateEvent(DeviceOrdinal device) {
+  const absl::Status usable = machine_.CheckContext("cuEventCreate", device);
   if (!usable.ok()) return usable;
-  const uint64_t made_by = NumberOf("cuEventCreate");
+  const uint64_t made_by = RecordCall(machine_, "cuEventCreate");
   const std::lock_guard lock(mutex_);
   return Event(device, events_.Insert(EventState{device, {}, made_by}));
 }
 
-absl::Status SimulatedExecutor::DestroyEvent(Event event) {
+absl::Status SimulatedStreams::DoDestroyEvent(Event event) {
   static constexpr char kCall[] = "cuEventDestroy";
-  const absl::Status known = CheckDevice(kCall, event.device());
+  const absl::Status known = machine_.CheckDevice(kCall, event.device());
   if (!known.ok()) return known;
   {
     const std::lock_guard lock(mutex_);
@@ -206,7 +183,7 @@ absl::Status SimulatedExecutor::DestroyEvent(Event event) {
   return NoSuchEvent(kCall, event);
 }
 
-absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
+absl::Status SimulatedStreams::DoRecordEvent(Event event, Stream stream) {
   static constexpr char kCall[] = "cuEventRecord";
   Point point;
   Queue queue;
@@ -230,7 +207,7 @@ absl::Status SimulatedExecutor::RecordEvent(Event event, Stream stream) {
   return NoSuchEvent(kCall, event);  // destroyed meanwhile
 }
 
-absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
+absl::Status SimulatedStreams::DoWaitEvent(Stream stream, Event event) {
   static constexpr char kCall[] = "cuStreamWaitEvent";
   Queue queue;
   Point point;
@@ -242,7 +219,7 @@ absl::Status SimulatedExecutor::WaitEvent(Stream stream, Event event) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
+absl::StatusOr<bool> SimulatedStreams::DoQueryEvent(Event event) {
   static constexpr char kCall[] = "cuEventQuery";
   Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
@@ -251,7 +228,7 @@ absl::StatusOr<bool> SimulatedExecutor::QueryEvent(Event event) {
 }
 
 // A fault that shows meanwhile is an answer too.
-absl::StatusOr<bool> SimulatedExecutor::Query(const char* call, const Point& point) {
+absl::StatusOr<bool> SimulatedStreams::Query(const char* call, const Point& point) {
   const bool bypassed = machine_.IsBypassed();
   const bool done = bypassed || machine_.scheduler.Query(point.work);
   if (done && !bypassed) machine_.order.HostWaited(point.moment);
@@ -260,7 +237,7 @@ absl::StatusOr<bool> SimulatedExecutor::Query(const char* call, const Point& poi
   return done;
 }
 
-absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
+absl::Status SimulatedStreams::DoSynchronizeEvent(Event event) {
   static constexpr char kCall[] = "cuEventSynchronize";
   Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
@@ -269,9 +246,9 @@ absl::Status SimulatedExecutor::SynchronizeEvent(Event event) {
   return machine_.sticky_error.Check(kCall);
 }
 
-absl::Status SimulatedExecutor::SynchronizeDevice(DeviceOrdinal device) {
+absl::Status SimulatedStreams::DoSynchronizeDevice(DeviceOrdinal device) {
   static constexpr char kCall[] = "cuCtxSynchronize";
-  const absl::Status known = CheckDevice(kCall, device);
+  const absl::Status known = machine_.CheckDevice(kCall, device);
   if (!known.ok()) return known;
   machine_.FinishDevice(device);
   return machine_.sticky_error.Check(kCall);

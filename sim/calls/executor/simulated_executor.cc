@@ -1,0 +1,28 @@
+#include "sim/calls/executor/simulated_executor.h"
+
+#include "sim/diagnostics/alias_reports.h"
+#include "sim/machine/machine_state.h"
+
+namespace twinmmu {
+
+SimulatedExecutor::SimulatedExecutor(MachineState* machine)
+    : machine_(*machine),
+      streams_(machine),
+      copies_(machine, &streams_),
+      modules_(machine, &streams_) {
+  machine_.on_alias_hazard = [machine](const coherence::AliasHazard& hazard) {
+    ReportAliasHazard(*machine, hazard);
+  };
+}
+
+SimulatedExecutor::~SimulatedExecutor() { machine_.scheduler.Stop(); }
+
+#define TWINMMU_GUARDED_PART(part, id, result, method, ...) \
+  TWINMMU_GUARDED_BY(guard_, SimulatedExecutor, part.Do##method, result, method, __VA_ARGS__)
+TWINMMU_EXECUTOR_COPY_CALLS(TWINMMU_GUARDED_PART, copies_)
+TWINMMU_EXECUTOR_ASYNC_COPY_CALLS(TWINMMU_GUARDED_PART, copies_)
+TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_GUARDED_PART, streams_)
+TWINMMU_EXECUTOR_MODULE_CALLS(TWINMMU_GUARDED_PART, modules_)
+#undef TWINMMU_GUARDED_PART
+
+}  // namespace twinmmu
