@@ -28,7 +28,7 @@ DriverCode FindPeers(const CallSite& site, Machine& machine, CUcontext dst, CUco
 // --- Copies --------------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void* srcHost, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyHtoD_v2), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.CopyHostToDevice(WorkDeviceOf(machine, context),
                                              DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
   });
@@ -37,7 +37,7 @@ TWINMMU_ALIAS(cuMemcpyHtoD, cuMemcpyHtoD_v2);
 TWINMMU_ALIAS(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
 
 extern "C" CUresult cuMemcpyDtoH_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyDtoH_v2), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.CopyDeviceToHost(WorkDeviceOf(machine, context), dstHost,
                                              DeviceAddress(srcDevice), Bytes(byteCount));
   });
@@ -47,7 +47,7 @@ TWINMMU_ALIAS(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
 
 extern "C" CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyDtoD_v2), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.CopyDeviceToDevice(WorkDeviceOf(machine, context),
                                                DeviceAddress(dstDevice), DeviceAddress(srcDevice),
                                                Bytes(byteCount));
@@ -58,8 +58,7 @@ TWINMMU_ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
 
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyHtoDAsync_v2), [&](Machine& machine,
-                                                                Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.CopyHostToDevice(WorkStreamOf(machine, context, stream),
                                              DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
   });
@@ -69,29 +68,27 @@ TWINMMU_ALIAS(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
-  return EnterInContext(
-      TWINMMU_HERE(cuMemcpyDtoHAsync_v2), [&](Machine& machine, Context& context) {
-        return machine.executor.CopyDeviceToHost(WorkStreamOf(machine, context, stream), dstHost,
-                                                 DeviceAddress(srcDevice), Bytes(byteCount));
-      });
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyDeviceToHost(WorkStreamOf(machine, context, stream), dstHost,
+                                             DeviceAddress(srcDevice), Bytes(byteCount));
+  });
 }
 TWINMMU_ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
 TWINMMU_ALIAS(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(
-      TWINMMU_HERE(cuMemcpyDtoDAsync_v2), [&](Machine& machine, Context& context) {
-        return machine.executor.CopyDeviceToDevice(WorkStreamOf(machine, context, stream),
-                                                   DeviceAddress(dstDevice),
-                                                   DeviceAddress(srcDevice), Bytes(byteCount));
-      });
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyDeviceToDevice(WorkStreamOf(machine, context, stream),
+                                               DeviceAddress(dstDevice), DeviceAddress(srcDevice),
+                                               Bytes(byteCount));
+  });
 }
 TWINMMU_ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
 TWINMMU_ALIAS(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2);
 
 extern "C" CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpy), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.simulator->plain().Copy(WorkDeviceOf(machine, context), DeviceAddress(dst),
                                            DeviceAddress(src), Bytes(byteCount));
   });
@@ -100,7 +97,7 @@ TWINMMU_ALIAS(cuMemcpy_ptds, cuMemcpy);
 
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyAsync), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.simulator->plain().Copy(WorkStreamOf(machine, context, stream),
                                            DeviceAddress(dst), DeviceAddress(src),
                                            Bytes(byteCount));
@@ -110,7 +107,7 @@ TWINMMU_ALIAS(cuMemcpyAsync_ptsz, cuMemcpyAsync);
 
 extern "C" CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
                                  CUcontext srcContext, size_t byteCount) {
-  const CallSite site = TWINMMU_HERE(cuMemcpyPeer);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     PeerAddress to{context.device, DeviceAddress(dst)};
     PeerAddress from{context.device, DeviceAddress(src)};
@@ -124,7 +121,7 @@ TWINMMU_ALIAS(cuMemcpyPeer_ptds, cuMemcpyPeer);
 
 extern "C" CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
                                       CUcontext srcContext, size_t byteCount, CUstream stream) {
-  const CallSite site = TWINMMU_HERE(cuMemcpyPeerAsync);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     PeerAddress to{context.device, DeviceAddress(dst)};
     PeerAddress from{context.device, DeviceAddress(src)};
@@ -158,38 +155,38 @@ CUresult FillAsync(const CallSite& site, CUdeviceptr to, uint32_t value, size_t 
 }  // namespace
 
 extern "C" CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char value, size_t count) {
-  return Fill(TWINMMU_HERE(cuMemsetD8_v2), dstDevice, value, sizeof(value), count);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD8, cuMemsetD8_v2);
 TWINMMU_ALIAS(cuMemsetD8_v2_ptds, cuMemsetD8_v2);
 
 extern "C" CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short value, size_t count) {
-  return Fill(TWINMMU_HERE(cuMemsetD16_v2), dstDevice, value, sizeof(value), count);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD16, cuMemsetD16_v2);
 TWINMMU_ALIAS(cuMemsetD16_v2_ptds, cuMemsetD16_v2);
 
 extern "C" CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int value, size_t count) {
-  return Fill(TWINMMU_HERE(cuMemsetD32_v2), dstDevice, value, sizeof(value), count);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD32, cuMemsetD32_v2);
 TWINMMU_ALIAS(cuMemsetD32_v2_ptds, cuMemsetD32_v2);
 
 extern "C" CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char value, size_t count,
                                     CUstream stream) {
-  return FillAsync(TWINMMU_HERE(cuMemsetD8Async), dstDevice, value, sizeof(value), count, stream);
+  return FillAsync(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD8Async_ptsz, cuMemsetD8Async);
 
 extern "C" CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short value, size_t count,
                                      CUstream stream) {
-  return FillAsync(TWINMMU_HERE(cuMemsetD16Async), dstDevice, value, sizeof(value), count, stream);
+  return FillAsync(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD16Async_ptsz, cuMemsetD16Async);
 
 extern "C" CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int value, size_t count,
                                      CUstream stream) {
-  return FillAsync(TWINMMU_HERE(cuMemsetD32Async), dstDevice, value, sizeof(value), count, stream);
+  return FillAsync(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD32Async_ptsz, cuMemsetD32Async);
 

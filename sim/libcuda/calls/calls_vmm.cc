@@ -29,9 +29,7 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
 
 extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemAddressReserve);
-  return Enter(site, [&](Machine& machine) {
-    if (ptr == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {ptr}, [&](Machine& machine) {
     const absl::StatusOr<AddressRange> range = machine.vmm.AddressReserve(
         Bytes(size), ReserveOptions{Bytes(alignment), DeviceAddress(addr), flags});
     if (!range.ok()) return ToResult(range.status());
@@ -42,7 +40,7 @@ extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t al
 }
 
 extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-  return Enter(TWINMMU_HERE(cuMemAddressFree), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const Report::Reservation found = machine.report.FindReservation(DeviceAddress(ptr));
     const absl::Status freed = machine.vmm.AddressFree(RangeOf(ptr, size));
     if (freed.ok()) machine.report.RemoveReservation(DeviceAddress(ptr), found);
@@ -52,9 +50,7 @@ extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 
 extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
                                 const CUmemAllocationProp* prop, unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemCreate);
-  return Enter(site, [&](Machine& machine) {
-    if (handle == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {handle, prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> made =
         machine.vmm.Create(Bytes(size), FromAbi(*prop), flags);
     if (!made.ok()) return ToResult(made.status());
@@ -65,7 +61,7 @@ extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t siz
 }
 
 extern "C" CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return Enter(TWINMMU_HERE(cuMemRelease), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const absl::Status released = machine.vmm.Release(AllocationHandle(handle));
     if (released.ok()) machine.report.RemoveReference(AllocationHandle(handle));
     return released;
@@ -74,7 +70,7 @@ extern "C" CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 extern "C" CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  return Enter(TWINMMU_HERE(cuMemMap), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const absl::Status mapped =
         machine.vmm.Map(RangeOf(ptr, size), AllocationHandle(handle), Bytes(offset), flags);
     if (mapped.ok()) machine.report.AddMapping(RangeOf(ptr, size), AllocationHandle(handle));
@@ -83,7 +79,7 @@ extern "C" CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
 }
 
 extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
-  return Enter(TWINMMU_HERE(cuMemUnmap), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const absl::Status unmapped = machine.vmm.Unmap(RangeOf(ptr, size));
     if (unmapped.ok()) machine.report.RemoveMappings(RangeOf(ptr, size));
     return unmapped;
@@ -92,9 +88,7 @@ extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
 
 extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc,
                                    size_t count) {
-  const CallSite site = TWINMMU_HERE(cuMemSetAccess);
-  return Enter(site, [&](Machine& machine) {
-    if (desc == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {desc}, [&](Machine& machine) {
     if (count > kMaxGrants) return ToResult(DriverCode::kInvalidValue);
     if (count != 1)
       return ToResult(machine.vmm.SetAccess(RangeOf(ptr, size), GrantsOf(desc, count)));
@@ -107,9 +101,7 @@ extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAcce
 
 extern "C" CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
                                    CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAccess);
-  return Enter(site, [&](Machine& machine) {
-    if (flags == nullptr || location == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {flags, location}, [&](Machine& machine) {
     const absl::StatusOr<Access> access =
         machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr));
     if (access.ok()) *flags = static_cast<unsigned long long>(*access);
@@ -121,9 +113,7 @@ extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
                                                  CUmemGenericAllocationHandle handle,
                                                  CUmemAllocationHandleType handleType,
                                                  unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemExportToShareableHandle);
-  return Enter(site, [&](Machine& machine) {
-    if (shareableHandle == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {shareableHandle}, [&](Machine& machine) {
     const absl::StatusOr<ShareableHandle> made = machine.vmm.ExportShareableHandle(
         AllocationHandle(handle), static_cast<HandleType>(handleType), flags);
     if (!made.ok()) return ToResult(made.status());
@@ -144,7 +134,7 @@ extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
 extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
                                                    void* osHandle,
                                                    CUmemAllocationHandleType handleType) {
-  const CallSite site = TWINMMU_HERE(cuMemImportFromShareableHandle);
+  const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](Machine& machine) {
     ShareableHandle shareable;
     shareable.type = static_cast<HandleType>(handleType);
@@ -169,9 +159,7 @@ extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
 extern "C" CUresult cuMemGetAllocationGranularity(size_t* granularity,
                                                   const CUmemAllocationProp* prop,
                                                   CUmemAllocationGranularity_flags option) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAllocationGranularity);
-  return Enter(site, [&](Machine& machine) {
-    if (granularity == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
     const absl::StatusOr<Bytes> size =
         machine.vmm.GetAllocationGranularity(FromAbi(*prop), static_cast<Granularity>(option));
     if (size.ok()) *granularity = size->value();
@@ -181,9 +169,7 @@ extern "C" CUresult cuMemGetAllocationGranularity(size_t* granularity,
 
 extern "C" CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop,
                                                            CUmemGenericAllocationHandle handle) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAllocationPropertiesFromHandle);
-  return Enter(site, [&](Machine& machine) {
-    if (prop == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationProperties> properties =
         machine.vmm.GetAllocationProperties(AllocationHandle(handle));
     if (properties.ok()) *prop = ToAbi(*properties);
@@ -192,9 +178,7 @@ extern "C" CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* 
 }
 
 extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
-  const CallSite site = TWINMMU_HERE(cuMemRetainAllocationHandle);
-  return Enter(site, [&](Machine& machine) {
-    if (handle == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {handle}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> retained =
         machine.vmm.RetainAllocationHandle(DeviceAddress(reinterpret_cast<uintptr_t>(addr)));
     if (!retained.ok()) return ToResult(retained.status());
@@ -207,9 +191,7 @@ extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* ha
 extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
                                                   CUmemRangeHandleType handleType,
                                                   unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemGetHandleForAddressRange);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (handle == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {handle}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<int> descriptor = machine.vmm.GetHandleForAddressRange(
         context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
     if (!descriptor.ok()) return ToResult(descriptor.status());
