@@ -120,11 +120,11 @@ extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRI
   return EnterInContext(TWINMMU_HERE, {array, descriptor}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Array> made =
         ArraysOf(machine).CreateArray(context.device, FromAbi(*descriptor));
-    if (!made.ok()) return ToResult(made.status());
-    machine.arrays.arrays.Add(made->value(), {&context});
-    machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
-    *array = ToPointer<CUarray>(made->value());
-    return CUDA_SUCCESS;
+    if (made.ok()) {
+      machine.arrays.arrays.Add(made->value(), {&context});
+      machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
+    }
+    return Give(made, array);
   });
 }
 
@@ -196,10 +196,8 @@ extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
 extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap,
                                              unsigned int level) {
   return EnterInContext(TWINMMU_HERE, {array}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Array> found =
-        ArraysOf(machine).GetLevel(MipmappedArray(context.device, ToNumber(mipmap)), level);
-    if (found.ok()) *array = ToPointer<CUarray>(found->value());
-    return ToResult(found.status());
+    const MipmappedArray whole(context.device, ToNumber(mipmap));
+    return Give(ArraysOf(machine).GetLevel(whole, level), array);
   });
 }
 
@@ -224,7 +222,7 @@ extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count,
       if (!IsWellFormed(list[i])) return ToResult(DriverCode::kInvalidValue);
       operations.push_back(FromAbi(list[i], context.device));
     }
-    return ToResult(ArraysOf(machine).MapTiles(WorkStreamOf(machine, context, stream), operations));
+    return ToResult(ArraysOf(machine).MapTiles(WorkOf(machine, context, stream), operations));
   });
 }
 TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
@@ -238,7 +236,7 @@ extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream strea
         host == cuda_abi::CU_MEMORYTYPE_HOST && other == cuda_abi::CU_MEMORYTYPE_ARRAY;
     if (!covered) return ToResult(DriverCode::kNotSupported);
     if (copy->srcLOD != 0 || copy->dstLOD != 0) return ToResult(DriverCode::kInvalidValue);
-    return ToResult(Copy3D(machine, WorkStreamOf(machine, context, stream), *copy, to_array));
+    return ToResult(Copy3D(machine, WorkOf(machine, context, stream), *copy, to_array));
   });
 }
 TWINMMU_ALIAS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);

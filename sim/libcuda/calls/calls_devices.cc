@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -58,11 +59,8 @@ extern "C" CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 
 extern "C" CUresult cuDeviceGetCount(int* count) {
-  return Enter(TWINMMU_HERE, {count}, [&](Machine& machine) {
-    const absl::StatusOr<int> devices = machine.vmm.GetDeviceCount();
-    if (devices.ok()) *count = *devices;
-    return ToResult(devices.status());
-  });
+  return Enter(TWINMMU_HERE, {count},
+               [&](Machine& machine) { return Give(machine.vmm.GetDeviceCount(), count); });
 }
 
 extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
@@ -102,10 +100,7 @@ TWINMMU_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
 
 extern "C" CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice dev) {
   return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
-    const absl::StatusOr<int> found =
-        AttributeOf(machine, static_cast<DeviceAttribute>(attribute), dev);
-    if (found.ok()) *value = *found;
-    return ToResult(found.status());
+    return Give(AttributeOf(machine, static_cast<DeviceAttribute>(attribute), dev), value);
   });
 }
 
@@ -162,10 +157,7 @@ extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
 
 extern "C" CUresult cuDeviceCanAccessPeer(int* can, CUdevice dev, CUdevice peerDev) {
   return Enter(TWINMMU_HERE, {can}, [&](Machine& machine) {
-    const absl::StatusOr<bool> reaches =
-        machine.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev));
-    if (reaches.ok()) *can = *reaches ? 1 : 0;
-    return ToResult(reaches.status());
+    return Give(machine.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev)), can);
   });
 }
 

@@ -76,8 +76,8 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
     if (cooperative && !FitsAtOnce(machine, *found, config)) {
       return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
-    return ToResult(machine.executor.Launch(WorkStreamOf(machine, context, stream), *kernel, config,
-                                            arguments));
+    return ToResult(
+        machine.executor.Launch(WorkOf(machine, context, stream), *kernel, config, arguments));
   });
 }
 

@@ -163,9 +163,7 @@ extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int co
 
 extern "C" CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   return EnterInContext(TWINMMU_HERE, {module}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Module> loaded = LoadOn(machine, context, ToNumber(library));
-    if (loaded.ok()) *module = ToPointer<CUmodule>(loaded->value());
-    return ToResult(loaded.status());
+    return Give(LoadOn(machine, context, ToNumber(library)), module);
   });
 }
 
@@ -175,20 +173,13 @@ extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlib
   return EnterInContext(site, {name}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Module> loaded = LoadOn(machine, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
-    const auto found = machine.simulator->kernels().FindGlobal(site.name(), *loaded, name);
-    if (!found.ok()) return ToResult(found.status());
-    if (address != nullptr) *address = found->base.value();
-    if (size != nullptr) *size = found->size.value();
-    return CUDA_SUCCESS;
+    return Give(machine.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
   });
 }
 
 extern "C" CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return EnterInContext(TWINMMU_HERE, {function}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Kernel> found =
-        KernelOf(machine, context, ToPointer<CUfunction>(ToNumber(kernel)));
-    if (found.ok()) *function = ToPointer<CUfunction>(found->value());
-    return ToResult(found.status());
+    return Give(KernelOf(machine, context, ToPointer<CUfunction>(ToNumber(kernel))), function);
   });
 }
 

@@ -28,12 +28,10 @@ CUresult AllocateHost(const CallSite& site, void** memory, size_t size, unsigned
   return EnterInContext(site, {memory}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<void*> made =
         machine.simulator->plain().AllocateHost(ContextOf(context), Bytes(size), flags);
-    if (!made.ok()) return ToResult(made.status());
-    if (*made != nullptr) {
+    if (made.ok() && *made != nullptr) {
       machine.report.AddObject(ObjectKind::kHostMemory, ToNumber(*made), Bytes(size));
     }
-    *memory = *made;
-    return CUDA_SUCCESS;
+    return Give(made, memory);
   });
 }
 
@@ -65,12 +63,7 @@ extern "C" CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUd
   if (base != nullptr) *base = 0;  // stays, if it fails
   if (size != nullptr) *size = 0;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<AddressRange> range =
-        machine.vmm.GetAddressRange(context.device, DeviceAddress(ptr));
-    if (!range.ok()) return ToResult(range.status());
-    if (base != nullptr) *base = range->base.value();
-    if (size != nullptr) *size = range->size.value();
-    return CUDA_SUCCESS;
+    return Give(machine.vmm.GetAddressRange(context.device, DeviceAddress(ptr)), base, size);
   });
 }
 TWINMMU_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
@@ -80,9 +73,7 @@ TWINMMU_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
 extern "C" CUresult cuMemAlloc_v2(CUdeviceptr* ptr, size_t size) {
   if (ptr != nullptr) *ptr = 0;  // also where there is no context
   return EnterInContext(TWINMMU_HERE, {ptr}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<CUdeviceptr> made = Allocate(machine, context, size);
-    if (made.ok()) *ptr = *made;
-    return ToResult(made.status());
+    return Give(Allocate(machine, context, size), ptr);
   });
 }
 TWINMMU_ALIAS(cuMemAlloc, cuMemAlloc_v2);

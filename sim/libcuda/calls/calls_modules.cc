@@ -20,10 +20,8 @@ constexpr int kEagerLoading = 1;  // CU_MODULE_EAGER_LOADING
 
 CUresult Keep(Machine& machine, Context& context, const absl::StatusOr<Module>& loaded,
               CUmodule* module) {
-  if (!loaded.ok()) return ToResult(loaded.status());
-  machine.modules.modules.Add(loaded->value(), ModuleRecord{&context});
-  *module = ToPointer<CUmodule>(loaded->value());
-  return CUDA_SUCCESS;
+  if (loaded.ok()) machine.modules.modules.Add(loaded->value(), ModuleRecord{&context});
+  return Give(loaded, module);
 }
 
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
@@ -125,10 +123,10 @@ extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, c
   return EnterInContext(TWINMMU_HERE, {function, name}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Kernel> kernel =
         machine.executor.GetKernel(ModuleOf(machine, context, module), name);
-    if (!kernel.ok()) return ToResult(kernel.status());
-    machine.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
-    *function = ToPointer<CUfunction>(kernel->value());
-    return CUDA_SUCCESS;
+    if (kernel.ok()) {
+      machine.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
+    }
+    return Give(kernel, function);
   });
 }
 
@@ -164,12 +162,8 @@ extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUm
                                          const char* name) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {name}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<AddressRange> found = machine.simulator->kernels().FindGlobal(
-        site.name(), ModuleOf(machine, context, module), name);
-    if (!found.ok()) return ToResult(found.status());
-    if (address != nullptr) *address = found->base.value();
-    if (size != nullptr) *size = found->size.value();
-    return CUDA_SUCCESS;
+    const Module named = ModuleOf(machine, context, module);
+    return Give(machine.simulator->kernels().FindGlobal(site.name(), named, name), address, size);
   });
 }
 TWINMMU_ALIAS(cuModuleGetGlobal, cuModuleGetGlobal_v2);

@@ -17,10 +17,10 @@ extern "C" CUresult cuMulticastCreate(CUmemGenericAllocationHandle* mcHandle,
                                       const CUmulticastObjectProp* prop) {
   return Enter(TWINMMU_HERE, {mcHandle, prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> made = machine.multicast.Create(FromAbi(*prop));
-    if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
-    *mcHandle = made->value();
-    return CUDA_SUCCESS;
+    if (made.ok()) {
+      machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
+    }
+    return Give(made, mcHandle);
   });
 }
 
@@ -60,10 +60,8 @@ extern "C" CUresult cuMulticastGetGranularity(size_t* granularity,
                                               const CUmulticastObjectProp* prop,
                                               CUmulticastGranularity_flags option) {
   return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
-    const absl::StatusOr<Bytes> size =
-        machine.multicast.GetGranularity(FromAbi(*prop), static_cast<Granularity>(option));
-    if (size.ok()) *granularity = size->value();
-    return ToResult(size.status());
+    const auto asked = static_cast<Granularity>(option);
+    return Give(machine.multicast.GetGranularity(FromAbi(*prop), asked), granularity);
   });
 }
 

@@ -25,6 +25,15 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
   return grants;
 }
 
+// The program is to close it.
+void GiveDescriptor(Machine& machine, int descriptor, void* result) {
+  std::memcpy(result, &descriptor, sizeof(int));
+  const auto number = static_cast<uint64_t>(descriptor);
+  const bool again = machine.exported.Add(descriptor);
+  if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
+  machine.report.AddObject(ObjectKind::kDescriptor, number);
+}
+
 }  // namespace
 
 extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
@@ -53,10 +62,8 @@ extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t siz
   return Enter(TWINMMU_HERE, {handle, prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> made =
         machine.vmm.Create(Bytes(size), FromAbi(*prop), flags);
-    if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(size));
-    *handle = made->value();
-    return CUDA_SUCCESS;
+    if (made.ok()) machine.report.AddAllocation(*made, Bytes(size));
+    return Give(made, handle);
   });
 }
 
@@ -102,10 +109,7 @@ extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAcce
 extern "C" CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
                                    CUdeviceptr ptr) {
   return Enter(TWINMMU_HERE, {flags, location}, [&](Machine& machine) {
-    const absl::StatusOr<Access> access =
-        machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr));
-    if (access.ok()) *flags = static_cast<unsigned long long>(*access);
-    return ToResult(access.status());
+    return Give(machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr)), flags);
   });
 }
 
@@ -120,11 +124,7 @@ extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
     if (made->type == HandleType::kFabric) {
       std::memcpy(shareableHandle, made->fabric.data(), made->fabric.size());
     } else {
-      std::memcpy(shareableHandle, &made->file_descriptor, sizeof(int));
-      const auto number = static_cast<uint64_t>(made->file_descriptor);
-      const bool again = machine.exported.Add(made->file_descriptor);
-      if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
-      machine.report.AddObject(ObjectKind::kDescriptor, number);
+      GiveDescriptor(machine, made->file_descriptor, shareableHandle);
     }
     return CUDA_SUCCESS;
   });
@@ -160,10 +160,8 @@ extern "C" CUresult cuMemGetAllocationGranularity(size_t* granularity,
                                                   const CUmemAllocationProp* prop,
                                                   CUmemAllocationGranularity_flags option) {
   return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
-    const absl::StatusOr<Bytes> size =
-        machine.vmm.GetAllocationGranularity(FromAbi(*prop), static_cast<Granularity>(option));
-    if (size.ok()) *granularity = size->value();
-    return ToResult(size.status());
+    const auto asked = static_cast<Granularity>(option);
+    return Give(machine.vmm.GetAllocationGranularity(FromAbi(*prop), asked), granularity);
   });
 }
 
@@ -181,10 +179,8 @@ extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* ha
   return Enter(TWINMMU_HERE, {handle}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> retained =
         machine.vmm.RetainAllocationHandle(DeviceAddress(reinterpret_cast<uintptr_t>(addr)));
-    if (!retained.ok()) return ToResult(retained.status());
-    machine.report.AddReference(*retained);
-    *handle = retained->value();
-    return CUDA_SUCCESS;
+    if (retained.ok()) machine.report.AddReference(*retained);
+    return Give(retained, handle);
   });
 }
 
@@ -195,11 +191,7 @@ extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr
     const absl::StatusOr<int> descriptor = machine.vmm.GetHandleForAddressRange(
         context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
     if (!descriptor.ok()) return ToResult(descriptor.status());
-    std::memcpy(handle, &*descriptor, sizeof(int));
-    const bool again = machine.exported.Add(*descriptor);
-    const auto number = static_cast<uint64_t>(*descriptor);
-    if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
-    machine.report.AddObject(ObjectKind::kDescriptor, number);
+    GiveDescriptor(machine, *descriptor, handle);
     return CUDA_SUCCESS;
   });
 }

@@ -81,13 +81,13 @@ Stream StreamOf(Machine& machine, const Context& context, cuda_abi::CUstream str
 // that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
 void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream);
 // The same, for work that is given to the stream a handle names: that stream.
-inline Stream WorkStreamOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
+inline Stream WorkOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
   const Stream named = StreamOf(machine, context, stream);
   if (!machine.simulator->IsBypassingStreams()) KeepDefaultOrder(machine, context, named);
   return named;
 }
 // And for work without a stream: the device.
-inline DeviceOrdinal WorkDeviceOf(Machine& machine, const Context& context) {
+inline DeviceOrdinal WorkOf(Machine& machine, const Context& context) {
   if (!machine.simulator->IsBypassingStreams())
     KeepDefaultOrder(machine, context, Stream(context.device));
   return context.device;
