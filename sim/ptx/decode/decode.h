@@ -34,6 +34,8 @@ struct Placement {
 
 // The bytes of a value in a slot; 0 of a predicate.
 int WidthOf(Type type);
+// The bits of such a value: what registers of any type of that size hold.
+Type BitsOfWidth(int width);
 
 // For one function. A method that finds something wrong notes it, the first time, and goes on with
 // whatever does no harm.
@@ -58,6 +60,7 @@ class Decoder {
   void IsSpace();
   void Load();
   void Store();
+  void LoadOrStore(bool stores);
   void Atom();
   void Red();
   void Atomic(bool gives_old);
