@@ -116,6 +116,11 @@ int Decoder::TakeOneOf(std::initializer_list<absl::string_view> names) {
   return -1;
 }
 
+absl::string_view Decoder::TakeName(std::initializer_list<absl::string_view> names) {
+  const int index = TakeOneOf(names);
+  return index < 0 ? "" : names.begin()[index];
+}
+
 // The last one.
 Type Decoder::TakeType() {
   const std::optional<Type> type = modifiers_.empty() ? std::nullopt : TypeNamed(modifiers_.back());

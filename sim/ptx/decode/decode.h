@@ -91,6 +91,8 @@ class Decoder {
   bool Take(absl::string_view modifier);
   // The first of `names` that is there, or -1.
   int TakeOneOf(std::initializer_list<absl::string_view> names);
+  // The same as its name, or "".
+  absl::string_view TakeName(std::initializer_list<absl::string_view> names);
   Type TakeType();
   Space TakeSpace();
   void TakeCacheHints();

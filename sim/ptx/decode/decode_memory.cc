@@ -183,12 +183,8 @@ void Decoder::Atomic(bool gives_old) {
   const Space space = TakeSpace();
   TakeCacheHints();
   Take("noftz");
-  constexpr const char* kNames[] = {"add", "min", "max", "inc",  "dec",
-                                    "and", "or",  "xor", "exch", "cas"};
-  absl::string_view name;
-  for (const char* known : kNames) {
-    if (name.empty() && Take(known)) name = known;
-  }
+  const absl::string_view name =
+      TakeName({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   const bool two = name == "cas";
   const size_t first = gives_old ? 1 : 0;
   ExpectOperands(first + (two ? 3 : 2), first + (two ? 4 : 3));

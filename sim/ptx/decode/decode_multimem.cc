@@ -100,9 +100,7 @@ void Decoder::Multimem() {
   TakeMulticastOrder(loads, changes, &step.memory);
   Take("global");
   absl::string_view operation;
-  for (const char* known : {"add", "min", "max", "and", "or", "xor"}) {
-    if (form != 1 && operation.empty() && Take(known)) operation = known;
-  }
+  if (form != 1) operation = TakeName({"add", "min", "max", "and", "or", "xor"});
   const bool wide_sums = loads && Take("acc::f32");
   if (wide_sums && (operation != "add" || !IsHalf(type))) {
     return FailInvalid(".acc::f32 is for sums of f16 and bf16");

@@ -23,17 +23,13 @@ bool ReadText(Warp& warp, uint64_t address, int lane, std::string* text) {
   return true;
 }
 
-char* PlaceOf(Warp& warp, const Passed& passed, int lane) {
-  return passed.slot_width != 0 ? warp.Slot<char>(passed.at) + lane * uint64_t{passed.slot_width}
-                                : warp.frame().PassedOf(lane) + passed.at;
-}
-
 // Argument `index` of a call, as `lane` passes it; 0 if there is none.
 uint64_t Argument(Warp& warp, const CallSite& site, size_t index, int lane) {
   uint64_t value = 0;
   if (index >= site.arguments.size()) return value;
   const Passed& passed = site.arguments[index];
-  std::memcpy(&value, PlaceOf(warp, passed, lane), std::min<size_t>(passed.size, sizeof(value)));
+  std::memcpy(&value, warp.frame().PlaceOf(passed, lane),
+              std::min<size_t>(passed.size, sizeof(value)));
   return value;
 }
 
@@ -168,7 +164,7 @@ bool Print(Warp& warp, const CallSite& site, Lanes lanes) {
     std::fwrite(formatter.text().data(), 1, formatter.text().size(), stdout);
     if (site.results.empty() || site.results[0].size != sizeof(int32_t)) continue;
     const int32_t count = formatter.count();
-    std::memcpy(PlaceOf(warp, site.results[0], lane), &count, sizeof(count));
+    std::memcpy(warp.frame().PlaceOf(site.results[0], lane), &count, sizeof(count));
   }
   std::fflush(stdout);
   return true;

@@ -20,8 +20,7 @@ bool AllAreHere(Warp& warp, Lanes lanes, uint32_t mask_slot) {
   if (mask_slot == kNoSlot) return true;
   const uint32_t* const masks = warp.Slot<uint32_t>(mask_slot);
   const Lanes mask = masks[__builtin_ctz(lanes)];
-  Lanes alike = 0;
-  ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
+  const Lanes alike = LanesLikeFirst(masks, lanes);
   const Lanes missing = mask & warp.live() & ~alike;
   if (missing == 0 && alike == lanes) return true;
   warp.KeepOnly(lanes, warp.running().pc + 1);
@@ -101,9 +100,7 @@ template <typename T>
 Flow MatchAll(Warp& warp, const Step& step, Lanes lanes) {
   return Gather(warp, step, lanes, [&] {
     const T* const values = warp.Slot<T>(step.operands[2]);
-    const T first = values[__builtin_ctz(lanes)];
-    bool same = true;
-    ForEachLane(lanes, [&](int lane) { same &= values[lane] == first; });
+    const bool same = LanesLikeFirst(values, lanes) == lanes;
     StoreAll<uint32_t>(warp, step.operands[0], lanes, same ? lanes : 0);
     StorePredicate(warp, step.operands[1], lanes, same ? lanes : 0);
   });
@@ -203,8 +200,7 @@ Flow PerformWarpBarrier(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   const uint32_t* const masks = warp.Slot<uint32_t>(step.operands[0]);
   const Lanes mask = masks[__builtin_ctz(lanes)];
-  Lanes alike = 0;
-  ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
+  const Lanes alike = LanesLikeFirst(masks, lanes);
   if ((mask & warp.live() & ~alike) == 0 && alike == warp.running().lanes) {
     warp.NoteWarpBarrier(alike, alike);
     return Flow::kNext;
