@@ -34,9 +34,9 @@ std::string SimulatedLibrary() {
 
 std::vector<Implementation> Implementations() {
   std::vector<Implementation> all;
-  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+  for (const auto& known : AllNamed<StreamPolicy>()) {
     Profile profile = Profile::ReferenceH200(2);
-    profile.stream_policy = known.policy;
+    profile.stream_policy = known.value;
     all.push_back({SimTarget(std::string("sim_") + known.name, profile), DiagnosticsOf});
   }
   all.push_back({CudaOnSimTarget(SimulatedLibrary()), nullptr});

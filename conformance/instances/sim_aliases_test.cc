@@ -12,10 +12,10 @@
 
 int main(int argc, char** argv) {
   std::vector<twinmmu::conformance::TargetFactory> targets;
-  for (const twinmmu::AliasPolicyInfo& known : twinmmu::AllAliasPolicies()) {
+  for (const auto& known : twinmmu::AllNamed<twinmmu::coherence::Policy>()) {
     twinmmu::Profile profile = twinmmu::Profile::ReferenceH200(2);
-    if (profile.alias_policy == known.policy) continue;
-    profile.alias_policy = known.policy;
+    if (profile.alias_policy == known.value) continue;
+    profile.alias_policy = known.value;
     targets.push_back(twinmmu::conformance::SimTarget(std::string("sim_") + known.name, profile));
   }
   return twinmmu::conformance::RunConformance(argc, argv, std::move(targets), {});

@@ -11,10 +11,10 @@
 
 int main(int argc, char** argv) {
   std::vector<twinmmu::conformance::TargetFactory> targets;
-  for (const twinmmu::StreamPolicyInfo& known : twinmmu::AllStreamPolicies()) {
+  for (const auto& known : twinmmu::AllNamed<twinmmu::StreamPolicy>()) {
     twinmmu::Profile profile = twinmmu::Profile::ReferenceH200(2);
-    if (profile.stream_policy == known.policy) continue;
-    profile.stream_policy = known.policy;
+    if (profile.stream_policy == known.value) continue;
+    profile.stream_policy = known.value;
     targets.push_back(twinmmu::conformance::SimTarget(std::string("sim_") + known.name, profile));
   }
   return twinmmu::conformance::RunConformance(argc, argv, std::move(targets), {});

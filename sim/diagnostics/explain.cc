@@ -17,32 +17,29 @@ bool NamesHandle(Call call) {
          call == Call::kImportShareableHandle || IsOfMulticast(call);
 }
 
-// The newest event that satisfies `wanted` and is not older than one that satisfies `barrier`. None
-// if no more diagnostics are kept: a program that goes on being wrong must not pay for searches.
-template <typename Wanted, typename Barrier>
-std::optional<CallEvent> Newest(const MachineState& machine, const Wanted& wanted,
-                                const Barrier& barrier) {
+// The newest event that satisfies `wanted`; of an address, since that was last reserved. None if no
+// more diagnostics are kept: a program that goes on being wrong must not pay for searches.
+template <typename Wanted>
+std::optional<CallEvent> Newest(const MachineState& machine, std::optional<DeviceAddress> reserved,
+                                const Wanted& wanted) {
   std::optional<CallEvent> found;
   if (machine.log.IsFull()) return found;
   machine.history.ForEachBackwards([&](const CallEvent& event) {
     if (event.refused) return true;
     if (wanted(event)) found = event;
-    return !found.has_value() && !barrier(event);
+    const bool reserves = event.call == Call::kAddressReserve && reserved.has_value() &&
+                          event.range.contains(*reserved);
+    return !found.has_value() && !reserves;
   });
   return found;
 }
 
 // The newest that has done `call` at `address` since it was last reserved.
 std::optional<CallEvent> Newest(const MachineState& machine, Call call, DeviceAddress address) {
-  return Newest(
-      machine,
-      [&](const CallEvent& event) {
-        return event.call == call && event.range.contains(address) &&
-               (call != Call::kUnmap || event.detail != 0);
-      },
-      [&](const CallEvent& event) {
-        return event.call == Call::kAddressReserve && event.range.contains(address);
-      });
+  return Newest(machine, address, [&](const CallEvent& event) {
+    return event.call == call && event.range.contains(address) &&
+           (call != Call::kUnmap || event.detail != 0);
+  });
 }
 
 uint64_t NumberOf(const std::optional<CallEvent>& event) {
@@ -51,12 +48,9 @@ uint64_t NumberOf(const std::optional<CallEvent>& event) {
 
 // The newest release of `handle`.
 uint64_t ReleaseOf(const MachineState& machine, AllocationHandle handle) {
-  return NumberOf(Newest(
-      machine,
-      [&](const CallEvent& event) {
-        return event.call == Call::kRelease && event.handle() == handle;
-      },
-      [](const CallEvent&) { return false; }));
+  return NumberOf(Newest(machine, std::nullopt, [&](const CallEvent& event) {
+    return event.call == Call::kRelease && event.handle() == handle;
+  }));
 }
 
 bool FreesPlain(Call call) {
@@ -66,12 +60,9 @@ bool FreesPlain(Call call) {
 
 // The call that freed the plain memory that was last at `address`, if there is none now.
 uint64_t PlainFreeOf(const MachineState& machine, DeviceAddress address) {
-  return NumberOf(Newest(
-      machine,
-      [&](const CallEvent& event) {
-        return FreesPlain(event.call) && event.range.contains(address);
-      },
-      [](const CallEvent&) { return false; }));
+  return NumberOf(Newest(machine, std::nullopt, [&](const CallEvent& event) {
+    return FreesPlain(event.call) && event.range.contains(address);
+  }));
 }
 
 // `range` is not all in one plain allocation: nullopt if it has nothing to do with any.
@@ -113,15 +104,10 @@ Misuse WhyNoRight(const MachineState& machine, DeviceOrdinal device, DeviceAddre
   Misuse misuse{Kind::kUseWithoutAccess, address, std::nullopt, device};
   const uint64_t mapped_by = machine.mmu.MappingAt(address)->call;
   // The newest change of the right.
-  const std::optional<CallEvent> change = Newest(
-      machine,
-      [&](const CallEvent& event) {
-        return event.call == Call::kSetAccess && event.range.contains(address) &&
-               event.granted(device.value()).has_value();
-      },
-      [&](const CallEvent& event) {
-        return event.call == Call::kAddressReserve && event.range.contains(address);
-      });
+  const std::optional<CallEvent> change = Newest(machine, address, [&](const CallEvent& event) {
+    return event.call == Call::kSetAccess && event.range.contains(address) &&
+           event.granted(device.value()).has_value();
+  });
   if (change.has_value() && change->number > mapped_by) {
     misuse.kind = Kind::kUseAfterAccessTaken;
     misuse.cause = change->number;

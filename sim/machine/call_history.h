@@ -33,7 +33,7 @@ namespace twinmmu {
   CALL(kCopyPeerAsync, "cuMemcpyPeerAsync")    \
   CALL(kOther, "a call")
 
-// DriverCall, and those: a program that uses the C interface makes both. Then other names of some.
+// DriverCall, and those: a program that uses the C interface makes both.
 enum class Call : uint8_t {
 #define TWINMMU_LISTED_CALL(context, id, ...) k##id,
   TWINMMU_ALL_CALLS(TWINMMU_LISTED_CALL, )
@@ -41,19 +41,6 @@ enum class Call : uint8_t {
 #define TWINMMU_C_CALL(call, name) call,
       TWINMMU_C_CALLS(TWINMMU_C_CALL)
 #undef TWINMMU_C_CALL
-          kReserve = kAddressReserve,
-  kFree = kAddressFree,
-  kGetGranularity = kGetAllocationGranularity,
-  kRetain = kRetainAllocationHandle,
-  kExport = kExportShareableHandle,
-  kImport = kImportShareableHandle,
-  kGetRangeHandle = kGetHandleForAddressRange,
-  kGetMulticastGranularity = kMulticastGetGranularity,
-  kCreateMulticast = kMulticastCreate,
-  kAddDevice = kMulticastAddDevice,
-  kBindMemory = kMulticastBindMemory,
-  kBindAddress = kMulticastBindAddress,
-  kUnbind = kMulticastUnbind,
 };
 const char* NameOf(Call call);
 // Whether it is one of Multicast, which names an object.

@@ -192,47 +192,33 @@ absl::Status ValidateFabric(const Profile& profile) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateStreams(const Profile& profile) {
-  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
-    if (profile.stream_policy == known.policy) return absl::OkStatus();
+template <typename Choice>
+absl::Status ValidateChoice(const char* path, const char* noun, Choice choice) {
+  for (const Named<Choice>& known : AllNamed<Choice>()) {
+    if (choice == known.value) return absl::OkStatus();
   }
-  return Wrong("stream_policy", "there is no policy ", static_cast<int>(profile.stream_policy));
+  return Wrong(path, "there is no ", noun, " ", static_cast<int>(choice));
 }
 
-absl::Status ValidateAliases(const Profile& profile) {
-  const auto policies = AllAliasPolicies();
-  const bool policy = std::any_of(policies.begin(), policies.end(), [&](const auto& known) {
-    return profile.alias_policy == known.policy;
-  });
-  if (!policy) {
-    return Wrong("alias_policy", "there is no policy ", static_cast<int>(profile.alias_policy));
-  }
-  const auto boundaries = AllAliasBoundaries();
-  const bool boundary = std::any_of(boundaries.begin(), boundaries.end(), [&](const auto& known) {
-    return profile.alias_boundary == known.boundary;
-  });
-  if (!boundary) {
-    return Wrong("alias_boundary", "there is no boundary ",
-                 static_cast<int>(profile.alias_boundary));
-  }
-  for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
-    if (profile.alias_multicast == known.mode) return absl::OkStatus();
-  }
-  return Wrong("alias_multicast", "there is no mode ", static_cast<int>(profile.alias_multicast));
+absl::Status ValidateChoices(const Profile& profile) {
+  absl::Status status = ValidateChoice("stream_policy", "policy", profile.stream_policy);
+  status.Update(ValidateChoice("alias_policy", "policy", profile.alias_policy));
+  status.Update(ValidateChoice("alias_boundary", "boundary", profile.alias_boundary));
+  status.Update(ValidateChoice("alias_multicast", "mode", profile.alias_multicast));
+  return status;
 }
 
-// Reads "name", or "name:7" for the policy that takes a seed. False: it is none of `all`.
-template <typename Info, typename Policy>
-bool ReadPolicy(absl::string_view text, absl::Span<const Info> all, Policy seeded, Policy* policy,
-                uint64_t* seed) {
+// Reads "name", or "name:7" for the policy that takes a seed. False: there is no such policy.
+template <typename Policy>
+bool ReadPolicy(absl::string_view text, Policy seeded, Policy* policy, uint64_t* seed) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits(':', 1));
   const bool with_seed = parts.first.size() != text.size();
-  for (const Info& known : all) {
-    if (parts.first != known.name || (with_seed && known.policy != seeded)) continue;
+  for (const Named<Policy>& known : AllNamed<Policy>()) {
+    if (parts.first != known.name || (with_seed && known.value != seeded)) continue;
     uint64_t number = *seed;
     if (with_seed && !absl::SimpleAtoi(parts.second, &number)) continue;
-    *policy = known.policy;
+    *policy = known.value;
     *seed = number;
     return true;
   }
@@ -241,39 +227,38 @@ bool ReadPolicy(absl::string_view text, absl::Span<const Info> all, Policy seede
 
 }  // namespace
 
-absl::Span<const StreamPolicyInfo> AllStreamPolicies() {
-  static constexpr StreamPolicyInfo kPolicies[] = {
-      {StreamPolicy::kEager, "eager"},
-      {StreamPolicy::kDeferred, "deferred"},
-      {StreamPolicy::kSeeded, "seeded"},
-  };
-  return kPolicies;
+template <>
+absl::Span<const Named<StreamPolicy>> AllNamed() {
+  static constexpr Named<StreamPolicy> kAll[] = {{StreamPolicy::kEager, "eager"},
+                                                 {StreamPolicy::kDeferred, "deferred"},
+                                                 {StreamPolicy::kSeeded, "seeded"}};
+  return kAll;
 }
 
-absl::Span<const AliasPolicyInfo> AllAliasPolicies() {
-  static constexpr AliasPolicyInfo kPolicies[] = {
-      {coherence::Policy::kCoherent, "coherent"},
-      {coherence::Policy::kStale, "stale"},
-      {coherence::Policy::kRandom, "random"},
-      {coherence::Policy::kL1, "l1"},
-  };
-  return kPolicies;
+template <>
+absl::Span<const Named<coherence::Policy>> AllNamed() {
+  using coherence::Policy;
+  static constexpr Named<Policy> kAll[] = {{Policy::kCoherent, "coherent"},
+                                           {Policy::kStale, "stale"},
+                                           {Policy::kRandom, "random"},
+                                           {Policy::kL1, "l1"}};
+  return kAll;
 }
 
-absl::Span<const AliasMulticastInfo> AllAliasMulticasts() {
-  static constexpr AliasMulticastInfo kModes[] = {
-      {coherence::MulticastMode::kGuide, "guide"},
-      {coherence::MulticastMode::kStrict, "strict"},
-  };
-  return kModes;
+template <>
+absl::Span<const Named<coherence::BoundaryMode>> AllNamed() {
+  using coherence::BoundaryMode;
+  static constexpr Named<BoundaryMode> kAll[] = {{BoundaryMode::kGuide, "guide"},
+                                                 {BoundaryMode::kPtx, "ptx"}};
+  return kAll;
 }
 
-absl::Span<const AliasBoundaryInfo> AllAliasBoundaries() {
-  static constexpr AliasBoundaryInfo kBoundaries[] = {
-      {coherence::BoundaryMode::kGuide, "guide"},
-      {coherence::BoundaryMode::kPtx, "ptx"},
-  };
-  return kBoundaries;
+template <>
+absl::Span<const Named<coherence::MulticastMode>> AllNamed() {
+  using coherence::MulticastMode;
+  static constexpr Named<MulticastMode> kAll[] = {{MulticastMode::kGuide, "guide"},
+                                                  {MulticastMode::kStrict, "strict"}};
+  return kAll;
 }
 
 absl::Span<const QuirkInfo> AllQuirks() {
@@ -314,15 +299,13 @@ void Profile::SetDeviceCount(int count) {
 }
 
 absl::Status Profile::SetStreamPolicy(absl::string_view policy) {
-  const bool known =
-      ReadPolicy(policy, AllStreamPolicies(), StreamPolicy::kSeeded, &stream_policy, &stream_seed);
+  const bool known = ReadPolicy(policy, StreamPolicy::kSeeded, &stream_policy, &stream_seed);
   if (known) return absl::OkStatus();
   return absl::InvalidArgumentError("it is eager, deferred, seeded or seeded:NUMBER");
 }
 
 absl::Status Profile::SetAliasPolicy(absl::string_view policy) {
-  const bool known = ReadPolicy(policy, AllAliasPolicies(), coherence::Policy::kRandom,
-                                &alias_policy, &alias_seed);
+  const bool known = ReadPolicy(policy, coherence::Policy::kRandom, &alias_policy, &alias_seed);
   if (known) return absl::OkStatus();
   return absl::InvalidArgumentError("it is coherent, stale, l1, random or random:NUMBER");
 }
@@ -352,8 +335,7 @@ absl::Status Profile::Validate() const {
   if (status.ok()) status = ValidateDevices(*this);
   if (status.ok()) status = ValidateHost(*this);
   if (status.ok()) status = ValidateFabric(*this);
-  if (status.ok()) status = ValidateStreams(*this);
-  if (status.ok()) status = ValidateAliases(*this);
+  if (status.ok()) status = ValidateChoices(*this);
   return status;
 }
 

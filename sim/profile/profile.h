@@ -73,37 +73,30 @@ enum class StreamPolicy {
   kSeeded,    // at each call some of what could run, chosen by a random number
 };
 
-// Every policy with its name.
-struct StreamPolicyInfo {
-  StreamPolicy policy;
+// Every value of a choice that a profile makes, with its name.
+template <typename Choice>
+struct Named {
+  Choice value;
   const char* name;
 };
-absl::Span<const StreamPolicyInfo> AllStreamPolicies();
+template <typename Choice>
+absl::Span<const Named<Choice>> AllNamed();
 
+template <>
+absl::Span<const Named<StreamPolicy>> AllNamed();
 // What a kernel or a copy reads where memory has several addresses and no alias fence, or nothing
 // at all, orders the read behind a write: "coherent", "stale", "random", "l1".
-struct AliasPolicyInfo {
-  coherence::Policy policy;
-  const char* name;
-};
-absl::Span<const AliasPolicyInfo> AllAliasPolicies();
-
+template <>
+absl::Span<const Named<coherence::Policy>> AllNamed();
 // Where the end of an operation is a boundary between aliases: for what starts later ("guide"), or
 // for whoever comes later ("ptx").
-struct AliasBoundaryInfo {
-  coherence::BoundaryMode boundary;
-  const char* name;
-};
-absl::Span<const AliasBoundaryInfo> AllAliasBoundaries();
-
+template <>
+absl::Span<const Named<coherence::BoundaryMode>> AllNamed();
 // Whether strong accesses of sufficient scope synchronise between a multicast address and the
 // unicast addresses under it ("guide"), or these are aliases like any others ("strict"). Data needs
 // an alias fence either way.
-struct AliasMulticastInfo {
-  coherence::MulticastMode mode;
-  const char* name;
-};
-absl::Span<const AliasMulticastInfo> AllAliasMulticasts();
+template <>
+absl::Span<const Named<coherence::MulticastMode>> AllNamed();
 
 struct Profile {
   int driver_version = 0;  // as Vmm::GetDriverVersion

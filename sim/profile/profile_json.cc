@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -164,37 +165,21 @@ class Reader {
     if (!value.is_number_unsigned()) return Expected(path, "a whole number from 0 on", value);
     field = value.get<uint64_t>();
   }
-  void Read(const json& value, const std::string& path, StreamPolicy& field) {
-    for (const StreamPolicyInfo& known : AllStreamPolicies()) {
-      if (value != known.name) continue;
-      field = known.policy;
-      return;
+  template <typename Choice, typename = std::enable_if_t<std::is_enum_v<Choice>>>
+  void Read(const json& value, const std::string& path, Choice& field) {
+    std::string names;
+    const auto all = AllNamed<Choice>();
+    for (const Named<Choice>& known : all) {
+      if (value == known.name) {
+        field = known.value;
+        return;
+      }
+      const char* const before = &known == &all.front()  ? ""
+                                 : &known == &all.back() ? " or "
+                                                         : ", ";
+      absl::StrAppend(&names, before, "\"", known.name, "\"");
     }
-    Expected(path, "\"eager\", \"deferred\" or \"seeded\"", value);
-  }
-  void Read(const json& value, const std::string& path, coherence::Policy& field) {
-    for (const AliasPolicyInfo& known : AllAliasPolicies()) {
-      if (value != known.name) continue;
-      field = known.policy;
-      return;
-    }
-    Expected(path, "\"coherent\", \"stale\", \"random\" or \"l1\"", value);
-  }
-  void Read(const json& value, const std::string& path, coherence::BoundaryMode& field) {
-    for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
-      if (value != known.name) continue;
-      field = known.boundary;
-      return;
-    }
-    Expected(path, "\"guide\" or \"ptx\"", value);
-  }
-  void Read(const json& value, const std::string& path, coherence::MulticastMode& field) {
-    for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
-      if (value != known.name) continue;
-      field = known.mode;
-      return;
-    }
-    Expected(path, "\"guide\" or \"strict\"", value);
+    Expected(path, names, value);
   }
   void Read(const json& value, const std::string& path, std::string& field) {
     if (!value.is_string()) return Expected(path, "a string", value);
@@ -286,29 +271,12 @@ class Writer {
   static json Write(bool value) { return value; }
   static json Write(int value) { return value; }
   static json Write(uint64_t value) { return value; }
-  static json Write(StreamPolicy value) {
-    for (const StreamPolicyInfo& known : AllStreamPolicies()) {
-      if (value == known.policy) return known.name;
+  template <typename Choice, typename = std::enable_if_t<std::is_enum_v<Choice>>>
+  static json Write(Choice value) {
+    for (const Named<Choice>& known : AllNamed<Choice>()) {
+      if (value == known.value) return known.name;
     }
     return nullptr;  // not of a valid profile
-  }
-  static json Write(coherence::Policy value) {
-    for (const AliasPolicyInfo& known : AllAliasPolicies()) {
-      if (value == known.policy) return known.name;
-    }
-    return nullptr;  // the same
-  }
-  static json Write(coherence::MulticastMode value) {
-    for (const AliasMulticastInfo& known : AllAliasMulticasts()) {
-      if (value == known.mode) return known.name;
-    }
-    return nullptr;  // the same
-  }
-  static json Write(coherence::BoundaryMode value) {
-    for (const AliasBoundaryInfo& known : AllAliasBoundaries()) {
-      if (value == known.boundary) return known.name;
-    }
-    return nullptr;  // the same
   }
   static json Write(const std::string& value) { return value; }
   static json Write(Bytes value) { return ToString(value); }

@@ -69,23 +69,23 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     EXPECT_NE(ToJson(other), ToJson(reference)) << quirk.name;
     EXPECT_FALSE((*ParseProfile(ToJson(other))).quirks.*quirk.field) << quirk.name;
   }
-  for (const StreamPolicyInfo& known : AllStreamPolicies()) {
+  for (const auto& known : AllNamed<StreamPolicy>()) {
     Profile other = reference;
-    other.stream_policy = known.policy;
+    other.stream_policy = known.value;
     other.stream_seed = ~uint64_t{0};
     other.kernel_instruction_budget = 7;
-    EXPECT_EQ(ParseProfile(ToJson(other))->stream_policy, known.policy) << known.name;
+    EXPECT_EQ(ParseProfile(ToJson(other))->stream_policy, known.value) << known.name;
     EXPECT_EQ(ParseProfile(ToJson(other))->stream_seed, other.stream_seed);
     EXPECT_EQ(ParseProfile(ToJson(other))->kernel_instruction_budget, 7u);
   }
-  for (const AliasPolicyInfo& known : AllAliasPolicies()) {
+  for (const auto& known : AllNamed<coherence::Policy>()) {
     Profile other = reference;
-    other.alias_policy = known.policy;
+    other.alias_policy = known.value;
     other.alias_seed = ~uint64_t{0};
     other.alias_boundary = coherence::BoundaryMode::kPtx;
     other.alias_multicast = coherence::MulticastMode::kStrict;
     other.alias_check = false;
-    EXPECT_EQ(ParseProfile(ToJson(other))->alias_policy, known.policy) << known.name;
+    EXPECT_EQ(ParseProfile(ToJson(other))->alias_policy, known.value) << known.name;
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_seed, other.alias_seed);
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_boundary, coherence::BoundaryMode::kPtx);
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_multicast, coherence::MulticastMode::kStrict);

@@ -65,6 +65,15 @@ void OperationOrder::Join(const Moment& moment, Known* into) const {
   }
 }
 
+template <typename What>
+void OperationOrder::JoinOrAll(const What& what, Known* into) const {
+  try {
+    Join(what, into);
+  } catch (const std::bad_alloc&) {
+    *into = Known{everything_.past, generation_};
+  }
+}
+
 void OperationOrder::Compact(Moment* moment) const {
   auto& pending = moment->pending_;
   const auto over = std::partition(pending.begin(), pending.end(),
@@ -145,11 +154,7 @@ void OperationOrder::End(const Operation& operation, const coherence::Past& past
   Known after{past, generation_};
   LineState& line = *operation.line_;
   Known* const device = &devices_[static_cast<size_t>(line.device.value())];
-  try {
-    Join(after, device);
-  } catch (const std::bad_alloc&) {
-    *device = Known{everything_.past, generation_};
-  }
+  JoinOrAll(after, device);
   line.completed = after;
   operation.cell_->after = std::move(after);
   operation.cell_->over = true;
@@ -157,21 +162,13 @@ void OperationOrder::End(const Operation& operation, const coherence::Past& past
 
 void OperationOrder::HostWaited(const Moment& moment) {
   const std::lock_guard lock(mutex_);
-  try {
-    Join(moment, &host_);
-  } catch (const std::bad_alloc&) {
-    host_ = Known{everything_.past, generation_};
-  }
+  JoinOrAll(moment, &host_);
   TellMonitor();
 }
 
 void OperationOrder::HostWaited(DeviceOrdinal device) {
   const std::lock_guard lock(mutex_);
-  try {
-    Join(devices_[static_cast<size_t>(device.value())], &host_);
-  } catch (const std::bad_alloc&) {
-    host_ = Known{everything_.past, generation_};
-  }
+  JoinOrAll(devices_[static_cast<size_t>(device.value())], &host_);
   TellMonitor();
 }
 

@@ -97,6 +97,9 @@ class OperationOrder {
   // With mutex_ held, as what follows.
   void Join(const Known& known, Known* into) const;
   void Join(const Moment& moment, Known* into) const;
+  // The same; where there is no memory for it, it becomes all that there ever was.
+  template <typename What>
+  void JoinOrAll(const What& what, Known* into) const;
   // Keeps of what is over only its past.
   void Compact(Moment* moment) const;
   void TellMonitor();

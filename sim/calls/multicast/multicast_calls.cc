@@ -49,7 +49,7 @@ absl::Status MulticastCalls::CheckProperties(const char* call,
 
 absl::StatusOr<Bytes> MulticastCalls::DoGetGranularity(const MulticastProperties& properties,
                                                        Granularity option) {
-  const char* const call = NameOf(Call::kGetMulticastGranularity);
+  const char* const call = NameOf(Call::kMulticastGetGranularity);
   const absl::Status valid = CheckProperties(call, properties);
   if (!valid.ok()) return valid;
   switch (option) {
@@ -62,7 +62,7 @@ absl::StatusOr<Bytes> MulticastCalls::DoGetGranularity(const MulticastProperties
 }
 
 absl::StatusOr<AllocationHandle> MulticastCalls::DoCreate(const MulticastProperties& properties) {
-  CallRecord call(machine_, Call::kCreateMulticast, AddressRange());
+  CallRecord call(machine_, Call::kMulticastCreate, AddressRange());
   const absl::Status valid = CheckProperties(call.name(), properties);
   if (!valid.ok()) return valid;
   if (properties.size == Bytes(0) || !IsGranular(properties.size)) {
@@ -106,7 +106,7 @@ absl::StatusOr<TeamFile::Turn> MulticastCalls::Enter(const char* call,
 }
 
 absl::Status MulticastCalls::DoAddDevice(AllocationHandle object, DeviceOrdinal device) {
-  CallRecord call(machine_, Call::kAddDevice, AddressRange(), object.value());
+  CallRecord call(machine_, Call::kMulticastAddDevice, AddressRange(), object.value());
   const absl::Status known = machine_.CheckDevice(call.name(), device);
   if (!known.ok()) return known;
   const std::unique_lock lock(mmu_.mutex);
@@ -248,7 +248,7 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
 absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
                                           AllocationHandle memory, Bytes memory_offset, Bytes size,
                                           uint64_t flags) {
-  CallRecord call(machine_, Call::kBindMemory, AddressRange(), object.value());
+  CallRecord call(machine_, Call::kMulticastBindMemory, AddressRange(), object.value());
   if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
   std::unique_lock lock(mmu_.mutex);
   absl::Status status = AwaitTeam(machine_, call, lock, object);
@@ -268,7 +268,7 @@ absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
 
 absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset,
                                            const AddressRange& range, uint64_t flags) {
-  CallRecord call(machine_, Call::kBindAddress, range, object.value());
+  CallRecord call(machine_, Call::kMulticastBindAddress, range, object.value());
   if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
   std::unique_lock lock(mmu_.mutex);
   absl::Status status = AwaitTeam(machine_, call, lock, object);
@@ -288,7 +288,7 @@ absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset
 
 absl::Status MulticastCalls::DoUnbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                                       Bytes size) {
-  CallRecord call(machine_, Call::kUnbind, AddressRange(), object.value());
+  CallRecord call(machine_, Call::kMulticastUnbind, AddressRange(), object.value());
   const absl::Status known = machine_.CheckDevice(call.name(), device);
   if (!known.ok()) return known;
   const std::unique_lock lock(mmu_.mutex);

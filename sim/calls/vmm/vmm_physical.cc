@@ -202,7 +202,7 @@ absl::Status SimulatedVmm::CheckGranularityOf(const AllocationProperties& proper
     const absl::Status valid = CheckProperties("cuMemGetAllocationGranularity", properties);
     const DriverCode code = GetDriverCode(valid);
     if (code == DriverCode::kInvalidValue || code == DriverCode::kInvalidDevice) {
-      CallRecord call(machine_, Call::kGetGranularity, AddressRange());
+      CallRecord call(machine_, Call::kGetAllocationGranularity, AddressRange());
       const std::shared_lock lock(mmu_.mutex);
       call.Report(ignored ? Severity::kWarning : Severity::kError,
                   {DiagnosticKind::kGranularityOfImpossible}, valid.message());
@@ -298,7 +298,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoRetainAllocationHandle(DeviceAd
     return InvalidValue("cuMemRetainAllocationHandle", "nothing is mapped at ", ToString(address));
   }
   const AllocationHandle handle = mmu_.memory.Retain(mapping->allocation);
-  CallRecord(machine_, Call::kRetain, AddressRange()).Done(AddressRange(), handle.value());
+  CallRecord(machine_, Call::kRetainAllocationHandle, AddressRange())
+      .Done(AddressRange(), handle.value());
   return handle;
 }
 

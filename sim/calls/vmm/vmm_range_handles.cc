@@ -51,7 +51,7 @@ absl::StatusOr<int> SimulatedVmm::DoGetHandleForAddressRange(DeviceOrdinal devic
   absl::Status usable = CheckDevice(kCall, device);
   if (usable.ok()) usable = machine_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
-  CallRecord call(machine_, Call::kGetRangeHandle, range);
+  CallRecord call(machine_, Call::kGetHandleForAddressRange, range);
   if (!mmu_.profile.Supports(DeviceAttribute::kDmaBufSupported, device.value())) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(device), " does not have ",
                 ToString(DeviceAttribute::kDmaBufSupported));

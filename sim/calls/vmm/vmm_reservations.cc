@@ -43,7 +43,8 @@ const MappingRecord* FirstMapping(const Mmu& mmu, const AddressRange& range) {
 absl::StatusOr<AddressRange> SimulatedVmm::DoAddressReserve(Bytes size,
                                                             const ReserveOptions& options) {
   static constexpr char kCall[] = "cuMemAddressReserve";
-  CallRecord call(machine_, Call::kReserve, AddressRange{options.hint, size, options.alignment});
+  CallRecord call(machine_, Call::kAddressReserve,
+                  AddressRange{options.hint, size, options.alignment});
   const Bytes granularity = mmu_.profile.reservation_granularity;
   const Bytes alignment = std::max(options.alignment, mmu_.profile.default_alignment());
   if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
@@ -84,7 +85,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::DoAddressReserve(Bytes size,
 }
 
 absl::Status SimulatedVmm::DoAddressFree(const AddressRange& range) {
-  CallRecord call(machine_, Call::kFree, range);
+  CallRecord call(machine_, Call::kAddressFree, range);
   const std::unique_lock lock(mmu_.mutex);
   const std::optional<uint32_t> id = mmu_.space.Find(range.base);
   if (!id.has_value()) {

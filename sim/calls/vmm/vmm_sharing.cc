@@ -17,7 +17,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
                                                                       HandleType type,
                                                                       uint64_t flags) {
   static constexpr char kCall[] = "cuMemExportToShareableHandle";
-  CallRecord call(machine_, Call::kExport, AddressRange(), handle.value());
+  CallRecord call(machine_, Call::kExportShareableHandle, AddressRange(), handle.value());
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = FindUsable(handle);
@@ -53,7 +53,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
 absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
     const ShareableHandle& shareable) {
   static constexpr char kCall[] = "cuMemImportFromShareableHandle";
-  CallRecord call(machine_, Call::kImport, AddressRange());
+  CallRecord call(machine_, Call::kImportShareableHandle, AddressRange());
   const Quirks& quirks = mmu_.profile.quirks;
   // The driver takes the descriptor as a pointer, and this one for a null pointer.
   if (shareable.type != HandleType::kFabric && shareable.file_descriptor == 0) {

@@ -203,7 +203,7 @@ bool Machine::AccessOne(int t, const Instruction& instruction, LocationId locati
   if (instruction.Reads()) {
     Check(instruction, location, mark, /*writes=*/false);
     std::vector<Mark> observed;
-    view_.Load(&ordering_, location, id, address, strength, source, mark, &observed);
+    view_.Load(&ordering_, location, strength, source, mark, &observed);
     checker_.Observe(location, kLocationBytes, observed, mark);
   }
   if (!writes) return true;
@@ -214,11 +214,10 @@ bool Machine::AccessOne(int t, const Instruction& instruction, LocationId locati
       chooser->ChooseAfter(view_.Open(ordering_, location, id, address, strength));
   const uint64_t operand = Operand(t, instruction.value);
   if (!instruction.Reads()) {
-    return view_.Store(&ordering_, location, id, address, strength, operand, mark, after);
+    return view_.Store(&ordering_, location, strength, operand, mark, after);
   }
-  return view_.StoreAtomic(&ordering_, location, id, address, strength,
-                           Apply(instruction.operation, *old, operand, compare), mark, source,
-                           after);
+  return view_.Store(&ordering_, location, strength,
+                     Apply(instruction.operation, *old, operand, compare), mark, after, source);
 }
 
 bool Machine::Access(int t, const Instruction& instruction, Chooser* chooser) {

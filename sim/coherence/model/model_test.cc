@@ -50,7 +50,7 @@ class MonitorTest : public testing::Test {
     const Mark mark = ordering_.Next(thread, address);
     reports_.clear();
     checker_.Check(ordering_, kHere, 4, mark, kWeak, true, &reports_);
-    EXPECT_TRUE(view_.Store(&ordering_, kHere, thread, address, kWeak, value, mark));
+    EXPECT_TRUE(view_.Store(&ordering_, kHere, kWeak, value, mark));
   }
   // What a load may give, oldest first.
   std::vector<uint64_t> Loadable(ThreadId thread, AddressId address) {

@@ -10,7 +10,7 @@
 //   load            view.Candidates, checker.Check, view.Load with one of them, checker.Observe
 //   store           checker.Check, view.Store
 //   atomic, red     view.Candidates, checker.Check as a read, view.Load, checker.Check as a write,
-//                   view.StoreAtomic
+//                   view.Store
 //   fence           ordering.Fence           fence.proxy.alias   ordering.AliasFence
 //   bar.sync        ordering.Arrive for each thread that comes, and ordering.Leave, with the same
 //                   Gathering, for each thread that goes on

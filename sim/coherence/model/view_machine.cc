@@ -130,8 +130,7 @@ bool ViewMachine::AreStrong(const Ordering& ordering, LocationId id, int write, 
   if (write == kInitialWrite) return false;
   const Write& of = Find(id).writes[write];
   if (of.mark.address != address || !of.strength.IsStrong() || !strength.IsStrong()) return false;
-  return ordering.IsMorallyStrong(of.mark.thread, of.mark.address, of.strength, thread, address,
-                                  strength);
+  return of.IsStrongWith(ordering, thread, address, strength);
 }
 
 void ViewMachine::AddObserver(Write* write, const Mark& mark) {
@@ -153,11 +152,11 @@ void ViewMachine::AddObserver(Write* write, const Mark& mark) {
   write->observers.clear();
 }
 
-void ViewMachine::Load(Ordering* ordering, LocationId id, ThreadId thread, AddressId address,
-                       const Strength& strength, int choice, const Mark& mark,
-                       std::vector<Mark>* observed) {
+void ViewMachine::Load(Ordering* ordering, LocationId id, const Strength& strength, int choice,
+                       const Mark& mark, std::vector<Mark>* observed) {
   Location& location = Get(id);
-  const uint64_t known = choice == kInitialWrite ? 0 : Known(location, *ordering, thread, address);
+  const uint64_t known =
+      choice == kInitialWrite ? 0 : Known(location, *ordering, mark.thread, mark.address);
   for (size_t i = 0; choice != kInitialWrite && i < location.writes.size(); ++i) {
     if (HasBit(known, static_cast<int>(i)) && static_cast<int>(i) != choice) {
       location.writes[i].never_before |= Bit(choice);
@@ -165,16 +164,13 @@ void ViewMachine::Load(Ordering* ordering, LocationId id, ThreadId thread, Addre
   }
   // Back through atomic operations: who sees the last one has seen the first.
   int from = choice;
-  ThreadId reader = thread;
-  AddressId through = address;
+  ThreadId reader = mark.thread;
+  AddressId through = mark.address;
   Strength by = strength;
   ReleaseList releases;
   while (from != kInitialWrite) {
     Write& write = location.writes[from];
-    if (!ordering->IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, reader,
-                                   through, by)) {
-      break;
-    }
+    if (!write.IsStrongWith(*ordering, reader, through, by)) break;
     AddObserver(&write, mark);
     if (observed != nullptr) observed->push_back(write.mark);
     releases.insert(releases.end(), write.releases.begin(), write.releases.end());
@@ -185,8 +181,8 @@ void ViewMachine::Load(Ordering* ordering, LocationId id, ThreadId thread, Addre
     through = write.mark.address;
     by = write.strength;
   }
-  ordering->Observe(thread, address, strength, releases);
-  ordering->Acquire(thread, address, strength);
+  ordering->Observe(mark.thread, mark.address, strength, releases);
+  ordering->Acquire(mark.thread, mark.address, strength);
 }
 
 uint64_t ViewMachine::Open(const Ordering& ordering, LocationId id, ThreadId thread,
@@ -200,8 +196,7 @@ uint64_t ViewMachine::Open(const Ordering& ordering, LocationId id, ThreadId thr
   for (size_t i = 0; i < location.writes.size(); ++i) {
     const Write& write = location.writes[i];
     if (!HasBit(before, static_cast<int>(i)) &&
-        ordering.IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, thread,
-                                 address, strength)) {
+        write.IsStrongWith(ordering, thread, address, strength)) {
       open |= Bit(static_cast<int>(i));
     }
   }
@@ -221,11 +216,7 @@ bool ViewMachine::IsConsistent(const Ordering& ordering, const Location& locatio
     for (size_t k = 0; k < writes.size(); ++k) {
       if (k == i || !HasBit(befores[i], static_cast<int>(k))) continue;
       const bool after_source = write.source == kInitialWrite || HasBit(befores[k], write.source);
-      if (after_source && ordering.IsMorallyStrong(writes[k].mark.thread, writes[k].mark.address,
-                                                   writes[k].strength, write.mark.thread,
-                                                   write.mark.address, write.strength)) {
-        return false;
-      }
+      if (after_source && writes[k].IsStrongWith(ordering, write)) return false;
     }
   }
   return true;
@@ -240,9 +231,7 @@ void ViewMachine::ForgetOldest(const Ordering& ordering, Location* location) {
     write.before >>= 1;
     write.never_before >>= 1;
     if (!write.atomic || write.source == kInitialWrite) continue;
-    if (write.source == 0 &&
-        ordering.IsMorallyStrong(oldest.mark.thread, oldest.mark.address, oldest.strength,
-                                 write.mark.thread, write.mark.address, write.strength)) {
+    if (write.source == 0 && oldest.IsStrongWith(ordering, write)) {
       Ordering::Inherit(oldest.releases, &write.inherited);
       Ordering::Inherit(oldest.inherited, &write.inherited);
     }
@@ -255,17 +244,14 @@ bool ViewMachine::Insert(const Ordering& ordering, LocationId id, Write write, u
   Location& location = Get(id);
   std::vector<Write>& writes = location.writes;
   const int index = static_cast<int>(writes.size());
-  const ThreadId thread = write.mark.thread;
   // Where writes come one after the other, there is no one who goes back.
   if (writes.size() >= max_writes_ && after != 0) return false;
-  uint64_t before = Known(location, ordering, thread, write.mark.address);
+  uint64_t before = Known(location, ordering, write.mark.thread, write.mark.address);
   Befores befores;
   for (int i = 0; i < index; ++i) {
     const Write& other = writes[i];
     befores[i] = other.before;
-    if (!HasBit(before, i) && !HasBit(after, i) &&
-        ordering.IsMorallyStrong(other.mark.thread, other.mark.address, other.strength, thread,
-                                 write.mark.address, write.strength)) {
+    if (!HasBit(before, i) && !HasBit(after, i) && other.IsStrongWith(ordering, write)) {
       before |= Bit(i);
     }
   }
@@ -301,27 +287,15 @@ bool ViewMachine::Insert(const Ordering& ordering, LocationId id, Write write, u
   return true;
 }
 
-bool ViewMachine::Store(Ordering* ordering, LocationId id, ThreadId thread, AddressId address,
-                        const Strength& strength, uint64_t value, const Mark& mark,
-                        uint64_t after) {
+bool ViewMachine::Store(Ordering* ordering, LocationId id, const Strength& strength, uint64_t value,
+                        const Mark& mark, uint64_t after, std::optional<int> source) {
   Write write;
   write.value = value;
   write.mark = mark;
   write.strength = strength;
-  write.releases = ordering->ReleasesOf(thread, address, strength);
-  return Insert(*ordering, id, std::move(write), after);
-}
-
-bool ViewMachine::StoreAtomic(Ordering* ordering, LocationId id, ThreadId thread, AddressId address,
-                              const Strength& strength, uint64_t value, const Mark& mark,
-                              int source, uint64_t after) {
-  Write write;
-  write.value = value;
-  write.mark = mark;
-  write.strength = strength;
-  write.releases = ordering->ReleasesOf(thread, address, strength);
-  write.atomic = true;
-  write.source = source;
+  write.releases = ordering->ReleasesOf(mark.thread, mark.address, strength);
+  write.atomic = source.has_value();
+  write.source = source.value_or(kInitialWrite);
   return Insert(*ordering, id, std::move(write), after);
 }
 
@@ -330,8 +304,7 @@ bool ViewMachine::MayReadAtomically(const Ordering& ordering, LocationId id, Thr
   const Location& location = Find(id);
   return std::none_of(location.writes.begin(), location.writes.end(), [&](const Write& write) {
     return (source == kInitialWrite || HasBit(write.before, source)) &&
-           ordering.IsMorallyStrong(write.mark.thread, write.mark.address, write.strength, thread,
-                                    address, strength);
+           write.IsStrongWith(ordering, thread, address, strength);
   });
 }
 

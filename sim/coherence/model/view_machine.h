@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -68,19 +69,16 @@ class ViewMachine {
   bool AreStrong(const Ordering& ordering, LocationId location, int write, ThreadId thread,
                  AddressId address, const Strength& strength) const;
 
-  // The thread reads `choice`, a candidate. `observed`, which may be null, gets the writes that the
-  // read observes (a checker wants to know).
-  void Load(Ordering* ordering, LocationId location, ThreadId thread, AddressId address,
-            const Strength& strength, int choice, const Mark& mark, std::vector<Mark>* observed);
+  // The thread of `mark` reads `choice`, a candidate. `observed`, which may be null, gets the
+  // writes that the read observes (a checker wants to know).
+  void Load(Ordering* ordering, LocationId location, const Strength& strength, int choice,
+            const Mark& mark, std::vector<Mark>* observed);
   // Writes. `after`: earlier writes, as bits, that are to come after this one in coherence order,
   // out of Open; 0, as a machine does that orders writes as they come, always works. False: this is
   // not possible, and nothing was done, but for the release.
-  bool Store(Ordering* ordering, LocationId location, ThreadId thread, AddressId address,
-             const Strength& strength, uint64_t value, const Mark& mark, uint64_t after = 0);
-  // The second half of an atomic operation, whose first half was Load of `source`.
-  bool StoreAtomic(Ordering* ordering, LocationId location, ThreadId thread, AddressId address,
-                   const Strength& strength, uint64_t value, const Mark& mark, int source,
-                   uint64_t after = 0);
+  // `source`: it is the second half of an atomic operation, whose first half was Load of that.
+  bool Store(Ordering* ordering, LocationId location, const Strength& strength, uint64_t value,
+             const Mark& mark, uint64_t after = 0, std::optional<int> source = std::nullopt);
   // Whether an atomic operation may read `source`: nothing may come between its halves.
   bool MayReadAtomically(const Ordering& ordering, LocationId location, ThreadId thread,
                          AddressId address, const Strength& strength, int source) const;
@@ -109,6 +107,15 @@ class ViewMachine {
     uint64_t never_before = 0;  // were read when this was known, so they cannot be later
     bool atomic = false;
     int source = kInitialWrite;  // of an atomic operation
+
+    // Whether it and an access of that strength are morally strong.
+    bool IsStrongWith(const Ordering& ordering, ThreadId thread, AddressId address,
+                      const Strength& by) const {
+      return ordering.IsMorallyStrong(mark.thread, mark.address, strength, thread, address, by);
+    }
+    bool IsStrongWith(const Ordering& ordering, const Write& other) const {
+      return IsStrongWith(ordering, other.mark.thread, other.mark.address, other.strength);
+    }
   };
   struct Location {
     uint64_t initial = 0;

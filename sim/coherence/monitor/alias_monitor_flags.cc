@@ -16,8 +16,7 @@ void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const Mark& mar
         continue;
       }
       observed_.clear();
-      flags_.Load(&ordering_, piece.location, access.thread, access.address, access.strength,
-                  piece.newest, mark, &observed_);
+      flags_.Load(&ordering_, piece.location, access.strength, piece.newest, mark, &observed_);
       if (options_.check && access.armed) {
         checker_.Observe(piece.location, piece.size, observed_, mark);
       }
@@ -43,11 +42,9 @@ void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const Mark& ma
   for (const Piece& piece : pieces_) {
     const uint64_t value = ReadMemory(piece.location, piece.size);
     if (!carries && !access.armed && piece.newest == ViewMachine::kInitialWrite) continue;
+    const auto source = atomic ? std::optional(piece.newest) : std::nullopt;
     const bool stored =
-        atomic ? flags_.StoreAtomic(&ordering_, piece.location, access.thread, access.address,
-                                    access.strength, value, mark, piece.newest)
-               : flags_.Store(&ordering_, piece.location, access.thread, access.address,
-                              access.strength, value, mark);
+        flags_.Store(&ordering_, piece.location, access.strength, value, mark, 0, source);
     if (!stored) flags_.Forget(piece.location);
   }
   // Without an order that was, what is in order would seem to race.

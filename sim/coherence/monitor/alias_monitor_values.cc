@@ -126,8 +126,7 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
   }
   for (const Piece& piece : pieces_) {
     observed_.clear();
-    values_.Load(&ordering_, piece.location, access.thread, access.address, access.strength,
-                 piece.choice, mark, &observed_);
+    values_.Load(&ordering_, piece.location, access.strength, piece.choice, mark, &observed_);
     if (options_.check) checker_.Observe(piece.location, piece.size, observed_, mark);
     if (!is_older) continue;
     char* const to = older + (piece.location - LocationOf(access.memory));
@@ -145,12 +144,10 @@ void AliasMonitor::Impl::StoreValues(const MonitoredAccess& access, uint64_t siz
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const uint64_t value = ReadMemory(piece.location, piece.size);
-    const int source = known ? atomic_pieces_[i].choice : piece.newest;
+    std::optional<int> source;
+    if (atomic) source = known ? atomic_pieces_[i].choice : piece.newest;
     const bool stored =
-        atomic ? values_.StoreAtomic(&ordering_, piece.location, access.thread, access.address,
-                                     access.strength, value, mark, source)
-               : values_.Store(&ordering_, piece.location, access.thread, access.address,
-                               access.strength, value, mark);
+        values_.Store(&ordering_, piece.location, access.strength, value, mark, 0, source);
     if (!stored) {
       values_.Forget(piece.location);
       values_.SetInitial(piece.location, value);

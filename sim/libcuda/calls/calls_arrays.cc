@@ -117,23 +117,19 @@ absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, 
 }  // namespace
 
 extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  const CallSite site = TWINMMU_HERE(cuArray3DCreate_v2);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (array == nullptr || descriptor == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {array, descriptor}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Array> made =
         ArraysOf(machine).CreateArray(context.device, FromAbi(*descriptor));
-    if (!made.ok()) return ToResult(made.status());
-    machine.arrays.arrays.Add(made->value(), {&context});
-    machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
-    *array = ToPointer<CUarray>(made->value());
-    return CUDA_SUCCESS;
+    if (made.ok()) {
+      machine.arrays.arrays.Add(made->value(), {&context});
+      machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
+    }
+    return Give(made, array);
   });
 }
 
 extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
-  const CallSite site = TWINMMU_HERE(cuArray3DGetDescriptor_v2);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (descriptor == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {descriptor}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<ArrayDescriptor> found =
         machine.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
     if (!found.ok()) return ToResult(found.status());
@@ -148,7 +144,7 @@ extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descripto
 }
 
 extern "C" CUresult cuArrayDestroy(CUarray array) {
-  return EnterInContext(TWINMMU_HERE(cuArrayDestroy), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     const uint64_t number = ToNumber(array);
     const absl::Status destroyed = ArraysOf(machine).DestroyArray(Array(context.device, number));
     if (destroyed.ok() && machine.arrays.arrays.Remove(number)) {
@@ -160,9 +156,7 @@ extern "C" CUresult cuArrayDestroy(CUarray array) {
 
 extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                CUarray array) {
-  const CallSite site = TWINMMU_HERE(cuArrayGetSparseProperties);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (properties == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {properties}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<SparseProperties> found =
         ArraysOf(machine).GetArraySparseProperties(Array(context.device, ToNumber(array)));
     if (found.ok()) *properties = ToAbi(*found);
@@ -173,22 +167,21 @@ extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* pro
 extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
                                            const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
                                            unsigned int levels) {
-  const CallSite site = TWINMMU_HERE(cuMipmappedArrayCreate);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (mipmap == nullptr || descriptor == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<MipmappedArray> made =
-        ArraysOf(machine).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
-    if (!made.ok()) return ToResult(made.status());
-    machine.arrays.mipmaps.Add(made->value(), {&context});
-    machine.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
-                             context.device.value());
-    *mipmap = ToPointer<CUmipmappedArray>(made->value());
-    return CUDA_SUCCESS;
-  });
+  return EnterInContext(
+      TWINMMU_HERE, {mipmap, descriptor}, [&](Machine& machine, Context& context) {
+        const absl::StatusOr<MipmappedArray> made =
+            ArraysOf(machine).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
+        if (!made.ok()) return ToResult(made.status());
+        machine.arrays.mipmaps.Add(made->value(), {&context});
+        machine.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
+                                 context.device.value());
+        *mipmap = ToPointer<CUmipmappedArray>(made->value());
+        return CUDA_SUCCESS;
+      });
 }
 
 extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
-  const CallSite site = TWINMMU_HERE(cuMipmappedArrayDestroy);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     const uint64_t number = ToNumber(mipmap);
     const absl::Status destroyed =
@@ -202,21 +195,15 @@ extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
 
 extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap,
                                              unsigned int level) {
-  const CallSite site = TWINMMU_HERE(cuMipmappedArrayGetLevel);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (array == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<Array> found =
-        ArraysOf(machine).GetLevel(MipmappedArray(context.device, ToNumber(mipmap)), level);
-    if (found.ok()) *array = ToPointer<CUarray>(found->value());
-    return ToResult(found.status());
+  return EnterInContext(TWINMMU_HERE, {array}, [&](Machine& machine, Context& context) {
+    const MipmappedArray whole(context.device, ToNumber(mipmap));
+    return Give(ArraysOf(machine).GetLevel(whole, level), array);
   });
 }
 
 extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                         CUmipmappedArray mipmap) {
-  const CallSite site = TWINMMU_HERE(cuMipmappedArrayGetSparseProperties);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (properties == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {properties}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<SparseProperties> found =
         ArraysOf(machine).GetMipmappedArraySparseProperties(
             MipmappedArray(context.device, ToNumber(mipmap)));
@@ -226,7 +213,7 @@ extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPER
 }
 
 extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count, CUstream stream) {
-  const CallSite site = TWINMMU_HERE(cuMemMapArrayAsync);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     if (count == 0 || count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);
     if (list == nullptr) return ToResult(NullPointer(site));
@@ -235,15 +222,13 @@ extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count,
       if (!IsWellFormed(list[i])) return ToResult(DriverCode::kInvalidValue);
       operations.push_back(FromAbi(list[i], context.device));
     }
-    return ToResult(ArraysOf(machine).MapTiles(WorkStreamOf(machine, context, stream), operations));
+    return ToResult(ArraysOf(machine).MapTiles(WorkOf(machine, context, stream), operations));
   });
 }
 TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
 
 extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
-  const CallSite site = TWINMMU_HERE(cuMemcpy3DAsync_v2);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (copy == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {copy}, [&](Machine& machine, Context& context) {
     const bool to_array = copy->dstMemoryType == cuda_abi::CU_MEMORYTYPE_ARRAY;
     const auto host = to_array ? copy->srcMemoryType : copy->dstMemoryType;
     const auto other = to_array ? copy->dstMemoryType : copy->srcMemoryType;
@@ -251,7 +236,7 @@ extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream strea
         host == cuda_abi::CU_MEMORYTYPE_HOST && other == cuda_abi::CU_MEMORYTYPE_ARRAY;
     if (!covered) return ToResult(DriverCode::kNotSupported);
     if (copy->srcLOD != 0 || copy->dstLOD != 0) return ToResult(DriverCode::kInvalidValue);
-    return ToResult(Copy3D(machine, WorkStreamOf(machine, context, stream), *copy, to_array));
+    return ToResult(Copy3D(machine, WorkOf(machine, context, stream), *copy, to_array));
   });
 }
 TWINMMU_ALIAS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);

@@ -43,9 +43,7 @@ DriverCode FindPeer(const CallSite& site, Machine& machine, CUcontext peer, Cont
 }  // namespace
 
 extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetLimit);
-  return EnterInContext(site, [&](Machine&, Context& context) {
-    if (value == nullptr) return NullPointer(site);
+  return EnterInContext(TWINMMU_HERE, {value}, [&](Machine&, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
     const std::lock_guard lock(context.mutex);
@@ -55,7 +53,7 @@ extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return EnterInContext(TWINMMU_HERE(cuCtxSetLimit), [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
     if (limit == CU_LIMIT_STACK_SIZE && value > kMaxStackSize) return DriverCode::kInvalidValue;
@@ -68,16 +66,14 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 }
 
 extern "C" CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetCacheConfig);
-  return EnterInContext(site, [&](Machine&, Context& context) {
-    if (config == nullptr) return NullPointer(site);
+  return EnterInContext(TWINMMU_HERE, {config}, [&](Machine&, Context& context) {
     *config = context.cache_config;
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-  return EnterInContext(TWINMMU_HERE(cuCtxSetCacheConfig), [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context& context) {
     if (config < 0 || config > CU_FUNC_CACHE_PREFER_EQUAL) return DriverCode::kInvalidValue;
     context.cache_config = config;
     return DriverCode::kSuccess;
@@ -85,7 +81,7 @@ extern "C" CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 }
 
 extern "C" CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return EnterInContext(TWINMMU_HERE(cuCtxGetStreamPriorityRange), [&](Machine&, Context&) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context&) {
     if (least != nullptr) *least = kLeastPriority;
     if (greatest != nullptr) *greatest = kGreatestPriority;
     return DriverCode::kSuccess;
@@ -93,7 +89,7 @@ extern "C" CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 extern "C" CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
-  const CallSite site = TWINMMU_HERE(cuCtxEnablePeerAccess);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     Context* of = nullptr;
     const DriverCode known = FindPeer(site, machine, peer, &of);
@@ -105,7 +101,7 @@ extern "C" CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
 }
 
 extern "C" CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  const CallSite site = TWINMMU_HERE(cuCtxDisablePeerAccess);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     Context* of = nullptr;
     const DriverCode known = FindPeer(site, machine, peer, &of);

@@ -83,7 +83,7 @@ CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CU
 // --- Primary contexts ----------------------------------------------------------------------------
 
 extern "C" CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDevicePrimaryCtxRetain);
+  const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     if (context == nullptr) return NullPointer(site);
@@ -95,7 +95,7 @@ extern "C" CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice dev) {
 }
 
 extern "C" CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
-  return Enter(TWINMMU_HERE(cuDevicePrimaryCtxRelease_v2), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
     bool last = false;
@@ -107,7 +107,7 @@ extern "C" CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
 TWINMMU_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-  return Enter(TWINMMU_HERE(cuDevicePrimaryCtxReset_v2), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
     if (machine.contexts.Reset(primary)) FreeWhatBelongsTo(machine, primary);
@@ -117,7 +117,7 @@ extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
 TWINMMU_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
-  return Enter(TWINMMU_HERE(cuDevicePrimaryCtxSetFlags_v2), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
     machine.contexts.Primary(DeviceOrdinal(dev)).flags = flags;
@@ -127,9 +127,7 @@ extern "C" CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int fla
 TWINMMU_ALIAS(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
-  const CallSite site = TWINMMU_HERE(cuDevicePrimaryCtxGetState);
-  return Enter(site, [&](Machine& machine) {
-    if (flags == nullptr || active == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {flags, active}, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     const Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
     *flags = primary.flags;
@@ -141,25 +139,24 @@ extern "C" CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags
 // --- Created contexts ----------------------------------------------------------------------------
 
 extern "C" CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice dev) {
-  return Create(TWINMMU_HERE(cuCtxCreate_v2), context, flags, dev);
+  return Create(TWINMMU_HERE, context, flags, dev);
 }
 TWINMMU_ALIAS(cuCtxCreate, cuCtxCreate_v2);
 
 // Nothing here runs on multiprocessors that affinity could choose.
 extern "C" CUresult cuCtxCreate_v3(CUcontext* context, void* /*affinity*/, int /*count*/,
                                    unsigned int flags, CUdevice dev) {
-  return Create(TWINMMU_HERE(cuCtxCreate_v3), context, flags, dev);
+  return Create(TWINMMU_HERE, context, flags, dev);
 }
 
 extern "C" CUresult cuCtxCreate_v4(CUcontext* context, void* /*parameters*/, unsigned int flags,
                                    CUdevice dev) {
-  return Create(TWINMMU_HERE(cuCtxCreate_v4), context, flags, dev);
+  return Create(TWINMMU_HERE, context, flags, dev);
 }
 
 extern "C" CUresult cuCtxDestroy_v2(CUcontext handle) {
-  const CallSite site = TWINMMU_HERE(cuCtxDestroy_v2);
-  return Enter(site, [&](Machine& machine) {
-    if (handle == nullptr) return NullPointer(site);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {handle}, [&](Machine& machine) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, machine, handle, &context);
     if (known != DriverCode::kSuccess) return known;
@@ -178,9 +175,7 @@ TWINMMU_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 
 // The driver looks at what becomes current only when it is used.
 extern "C" CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  const CallSite site = TWINMMU_HERE(cuCtxPushCurrent_v2);
-  return Enter(site, [&](Machine& machine) {
-    if (context == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {context}, [&](Machine& machine) {
     ContextStack().push_back(machine.contexts.Stacked(context));
     return DriverCode::kSuccess;
   });
@@ -188,7 +183,7 @@ extern "C" CUresult cuCtxPushCurrent_v2(CUcontext context) {
 TWINMMU_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
 
 extern "C" CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  return Enter(TWINMMU_HERE(cuCtxPopCurrent_v2), [&](Machine&) {
+  return Enter(TWINMMU_HERE, [&](Machine&) {
     std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty()) return DriverCode::kInvalidContext;
     if (context != nullptr) *context = stack.back().handle;
@@ -199,7 +194,7 @@ extern "C" CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 TWINMMU_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
 
 extern "C" CUresult cuCtxSetCurrent(CUcontext context) {
-  return Enter(TWINMMU_HERE(cuCtxSetCurrent), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     std::vector<StackedContext>& stack = ContextStack();
     if (!stack.empty()) stack.pop_back();
     if (context != nullptr) stack.push_back(machine.contexts.Stacked(context));
@@ -208,9 +203,7 @@ extern "C" CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 extern "C" CUresult cuCtxGetCurrent(CUcontext* context) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetCurrent);
-  return Enter(site, [&](Machine&) {
-    if (context == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {context}, [&](Machine&) {
     const std::vector<StackedContext>& stack = ContextStack();
     *context = stack.empty() ? nullptr : stack.back().handle;
     return DriverCode::kSuccess;
@@ -219,9 +212,7 @@ extern "C" CUresult cuCtxGetCurrent(CUcontext* context) {
 
 // Also of a context that is dead.
 extern "C" CUresult cuCtxGetDevice(CUdevice* device) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetDevice);
-  return Enter(site, [&](Machine&) {
-    if (device == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {device}, [&](Machine&) {
     const std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
     *device = stack.back().context->device.value();
@@ -230,9 +221,8 @@ extern "C" CUresult cuCtxGetDevice(CUdevice* device) {
 }
 
 extern "C" CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetDevice_v2);
-  return Enter(site, [&](Machine& machine) {
-    if (device == nullptr) return NullPointer(site);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {device}, [&](Machine& machine) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, machine, handle, &context);
     if (known == DriverCode::kSuccess) *device = context->device.value();
@@ -244,9 +234,7 @@ extern "C" CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
 
 // Also of a context that is dead, whose flags are 0.
 extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetFlags);
-  return Enter(site, [&](Machine&) {
-    if (flags == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {flags}, [&](Machine&) {
     const std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
     const Context& context = *stack.back().context;
@@ -256,7 +244,7 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
 }
 
 extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE(cuCtxSetFlags), [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context& context) {
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
     context.flags = flags;
     return DriverCode::kSuccess;
@@ -264,9 +252,8 @@ extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
 }
 
 extern "C" CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetId);
-  return Enter(site, [&](Machine& machine) {
-    if (id == nullptr) return NullPointer(site);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {id}, [&](Machine& machine) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, machine, handle, &context);
     if (known == DriverCode::kSuccess) *id = context->id;
@@ -276,9 +263,8 @@ extern "C" CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
 }
 
 extern "C" CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) {
-  const CallSite site = TWINMMU_HERE(cuCtxGetApiVersion);
-  return Enter(site, [&](Machine& machine) {
-    if (version == nullptr) return NullPointer(site);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {version}, [&](Machine& machine) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, machine, handle, &context);
     if (known == DriverCode::kSuccess) *version = kApiVersion;
@@ -287,13 +273,13 @@ extern "C" CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) 
 }
 
 extern "C" CUresult cuCtxSynchronize() {
-  return EnterInContext(TWINMMU_HERE(cuCtxSynchronize), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.SynchronizeDevice(context.device);
   });
 }
 
 extern "C" CUresult cuCtxSynchronize_v2(CUcontext handle) {
-  const CallSite site = TWINMMU_HERE(cuCtxSynchronize_v2);
+  const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](Machine& machine) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, machine, handle, &context);

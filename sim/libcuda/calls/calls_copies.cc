@@ -1,7 +1,5 @@
 // Copies and fills.
 
-#include <utility>
-
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -10,17 +8,42 @@ namespace twinmmu::libcuda {
 
 namespace {
 
-// The devices of the contexts of a copy between peers; a null one is the current context.
-DriverCode FindPeers(const CallSite& site, Machine& machine, CUcontext dst, CUcontext src,
-                     PeerAddress* to, PeerAddress* from) {
-  for (const auto& [handle, side] : {std::pair(dst, to), std::pair(src, from)}) {
-    if (handle == nullptr) continue;
-    Context* context = nullptr;
-    const DriverCode known = FindAlive(site, machine, handle, &context);
-    if (known != DriverCode::kSuccess) return known;
-    side->device = context->device;
-  }
-  return DriverCode::kSuccess;
+// One end of a copy between peers. Without a context it is in the current one.
+struct PeerEnd {
+  CUdeviceptr address;
+  CUcontext context;
+};
+
+DriverCode FindPeer(const CallSite& site, Machine& machine, const PeerEnd& end,
+                    PeerAddress* found) {
+  Context* context = nullptr;
+  const DriverCode known = FindAlive(site, machine, end.context, &context);
+  if (known == DriverCode::kSuccess) *found = {context->device, DeviceAddress(end.address)};
+  return known;
+}
+
+// `stream`: a CUstream, or none.
+template <typename... OnStream>
+CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, size_t size,
+                  OnStream... stream) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    PeerAddress to;
+    PeerAddress from;
+    DriverCode known = FindPeer(site, machine, dst, &to);
+    if (known == DriverCode::kSuccess) known = FindPeer(site, machine, src, &from);
+    if (known != DriverCode::kSuccess) return ToResult(known);
+    return ToResult(machine.simulator->plain().CopyPeer(WorkOf(machine, context, stream...), to,
+                                                        from, Bytes(size)));
+  });
+}
+
+template <typename... OnStream>
+CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
+              OnStream... stream) {
+  return EnterInContext(site, [&](Machine& machine, Context& context) {
+    return machine.executor.Fill(WorkOf(machine, context, stream...), DeviceAddress(to),
+                                 {value, Bytes(width)}, count);
+  });
 }
 
 }  // namespace
@@ -28,17 +51,17 @@ DriverCode FindPeers(const CallSite& site, Machine& machine, CUcontext dst, CUco
 // --- Copies --------------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void* srcHost, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyHtoD_v2), [&](Machine& machine, Context& context) {
-    return machine.executor.CopyHostToDevice(WorkDeviceOf(machine, context),
-                                             DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyHostToDevice(WorkOf(machine, context), DeviceAddress(dstDevice),
+                                             srcHost, Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyHtoD, cuMemcpyHtoD_v2);
 TWINMMU_ALIAS(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
 
 extern "C" CUresult cuMemcpyDtoH_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyDtoH_v2), [&](Machine& machine, Context& context) {
-    return machine.executor.CopyDeviceToHost(WorkDeviceOf(machine, context), dstHost,
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyDeviceToHost(WorkOf(machine, context), dstHost,
                                              DeviceAddress(srcDevice), Bytes(byteCount));
   });
 }
@@ -47,10 +70,9 @@ TWINMMU_ALIAS(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
 
 extern "C" CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyDtoD_v2), [&](Machine& machine, Context& context) {
-    return machine.executor.CopyDeviceToDevice(WorkDeviceOf(machine, context),
-                                               DeviceAddress(dstDevice), DeviceAddress(srcDevice),
-                                               Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyDeviceToDevice(WorkOf(machine, context), DeviceAddress(dstDevice),
+                                               DeviceAddress(srcDevice), Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoD, cuMemcpyDtoD_v2);
@@ -58,9 +80,8 @@ TWINMMU_ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
 
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyHtoDAsync_v2), [&](Machine& machine,
-                                                                Context& context) {
-    return machine.executor.CopyHostToDevice(WorkStreamOf(machine, context, stream),
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyHostToDevice(WorkOf(machine, context, stream),
                                              DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
   });
 }
@@ -69,30 +90,28 @@ TWINMMU_ALIAS(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
-  return EnterInContext(
-      TWINMMU_HERE(cuMemcpyDtoHAsync_v2), [&](Machine& machine, Context& context) {
-        return machine.executor.CopyDeviceToHost(WorkStreamOf(machine, context, stream), dstHost,
-                                                 DeviceAddress(srcDevice), Bytes(byteCount));
-      });
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyDeviceToHost(WorkOf(machine, context, stream), dstHost,
+                                             DeviceAddress(srcDevice), Bytes(byteCount));
+  });
 }
 TWINMMU_ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
 TWINMMU_ALIAS(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(
-      TWINMMU_HERE(cuMemcpyDtoDAsync_v2), [&](Machine& machine, Context& context) {
-        return machine.executor.CopyDeviceToDevice(WorkStreamOf(machine, context, stream),
-                                                   DeviceAddress(dstDevice),
-                                                   DeviceAddress(srcDevice), Bytes(byteCount));
-      });
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.executor.CopyDeviceToDevice(WorkOf(machine, context, stream),
+                                               DeviceAddress(dstDevice), DeviceAddress(srcDevice),
+                                               Bytes(byteCount));
+  });
 }
 TWINMMU_ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
 TWINMMU_ALIAS(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2);
 
 extern "C" CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpy), [&](Machine& machine, Context& context) {
-    return machine.simulator->plain().Copy(WorkDeviceOf(machine, context), DeviceAddress(dst),
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.simulator->plain().Copy(WorkOf(machine, context), DeviceAddress(dst),
                                            DeviceAddress(src), Bytes(byteCount));
   });
 }
@@ -100,96 +119,60 @@ TWINMMU_ALIAS(cuMemcpy_ptds, cuMemcpy);
 
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuMemcpyAsync), [&](Machine& machine, Context& context) {
-    return machine.simulator->plain().Copy(WorkStreamOf(machine, context, stream),
-                                           DeviceAddress(dst), DeviceAddress(src),
-                                           Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    return machine.simulator->plain().Copy(WorkOf(machine, context, stream), DeviceAddress(dst),
+                                           DeviceAddress(src), Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyAsync_ptsz, cuMemcpyAsync);
 
 extern "C" CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
                                  CUcontext srcContext, size_t byteCount) {
-  const CallSite site = TWINMMU_HERE(cuMemcpyPeer);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    PeerAddress to{context.device, DeviceAddress(dst)};
-    PeerAddress from{context.device, DeviceAddress(src)};
-    const DriverCode known = FindPeers(site, machine, dstContext, srcContext, &to, &from);
-    if (known != DriverCode::kSuccess) return ToResult(known);
-    return ToResult(machine.simulator->plain().CopyPeer(WorkDeviceOf(machine, context), to, from,
-                                                        Bytes(byteCount)));
-  });
+  return CopyPeer(TWINMMU_HERE, {dst, dstContext}, {src, srcContext}, byteCount);
 }
 TWINMMU_ALIAS(cuMemcpyPeer_ptds, cuMemcpyPeer);
 
 extern "C" CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
                                       CUcontext srcContext, size_t byteCount, CUstream stream) {
-  const CallSite site = TWINMMU_HERE(cuMemcpyPeerAsync);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    PeerAddress to{context.device, DeviceAddress(dst)};
-    PeerAddress from{context.device, DeviceAddress(src)};
-    const DriverCode known = FindPeers(site, machine, dstContext, srcContext, &to, &from);
-    if (known != DriverCode::kSuccess) return ToResult(known);
-    return ToResult(machine.simulator->plain().CopyPeer(WorkStreamOf(machine, context, stream), to,
-                                                        from, Bytes(byteCount)));
-  });
+  return CopyPeer(TWINMMU_HERE, {dst, dstContext}, {src, srcContext}, byteCount, stream);
 }
 TWINMMU_ALIAS(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync);
 
 // --- Fills ---------------------------------------------------------------------------------------
 
-namespace {
-
-CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    return ToResult(machine.executor.Fill(WorkDeviceOf(machine, context), DeviceAddress(to),
-                                          {value, Bytes(width)}, count));
-  });
-}
-
-CUresult FillAsync(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
-                   CUstream stream) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    return ToResult(machine.executor.Fill(WorkStreamOf(machine, context, stream), DeviceAddress(to),
-                                          {value, Bytes(width)}, count));
-  });
-}
-
-}  // namespace
-
 extern "C" CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char value, size_t count) {
-  return Fill(TWINMMU_HERE(cuMemsetD8_v2), dstDevice, value, sizeof(value), count);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD8, cuMemsetD8_v2);
 TWINMMU_ALIAS(cuMemsetD8_v2_ptds, cuMemsetD8_v2);
 
 extern "C" CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short value, size_t count) {
-  return Fill(TWINMMU_HERE(cuMemsetD16_v2), dstDevice, value, sizeof(value), count);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD16, cuMemsetD16_v2);
 TWINMMU_ALIAS(cuMemsetD16_v2_ptds, cuMemsetD16_v2);
 
 extern "C" CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int value, size_t count) {
-  return Fill(TWINMMU_HERE(cuMemsetD32_v2), dstDevice, value, sizeof(value), count);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD32, cuMemsetD32_v2);
 TWINMMU_ALIAS(cuMemsetD32_v2_ptds, cuMemsetD32_v2);
 
 extern "C" CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char value, size_t count,
                                     CUstream stream) {
-  return FillAsync(TWINMMU_HERE(cuMemsetD8Async), dstDevice, value, sizeof(value), count, stream);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD8Async_ptsz, cuMemsetD8Async);
 
 extern "C" CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short value, size_t count,
                                      CUstream stream) {
-  return FillAsync(TWINMMU_HERE(cuMemsetD16Async), dstDevice, value, sizeof(value), count, stream);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD16Async_ptsz, cuMemsetD16Async);
 
 extern "C" CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int value, size_t count,
                                      CUstream stream) {
-  return FillAsync(TWINMMU_HERE(cuMemsetD32Async), dstDevice, value, sizeof(value), count, stream);
+  return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD32Async_ptsz, cuMemsetD32Async);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -50,9 +51,7 @@ void CopyText(const std::string& text, char* to, int size) {
 }  // namespace
 
 extern "C" CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGet);
-  return Enter(site, [&](Machine& machine) {
-    if (device == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {device}, [&](Machine& machine) {
     if (!Exists(machine, ordinal)) return DriverCode::kInvalidDevice;
     *device = ordinal;
     return DriverCode::kSuccess;
@@ -60,17 +59,12 @@ extern "C" CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 
 extern "C" CUresult cuDeviceGetCount(int* count) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetCount);
-  return Enter(site, [&](Machine& machine) {
-    if (count == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<int> devices = machine.vmm.GetDeviceCount();
-    if (devices.ok()) *count = *devices;
-    return ToResult(devices.status());
-  });
+  return Enter(TWINMMU_HERE, {count},
+               [&](Machine& machine) { return Give(machine.vmm.GetDeviceCount(), count); });
 }
 
 extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetName);
+  const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](Machine& machine) {
     if (name == nullptr || len <= 0) return ToResult(NullPointer(site));
     const absl::StatusOr<std::string> text = machine.vmm.GetDeviceName(DeviceOrdinal(dev));
@@ -80,9 +74,7 @@ extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
 }
 
 extern "C" CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetUuid_v2);
-  return Enter(site, [&](Machine& machine) {
-    if (uuid == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {uuid}, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     *uuid = {{'T', 'w', 'i', 'n', 'M', 'M', 'U', ' ', 's', 'i', 'm', 0, 0, 0, 0, 0}};
     uuid->bytes[15] = static_cast<char>(dev);
@@ -93,13 +85,11 @@ TWINMMU_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 
 // A name of devices on Windows.
 extern "C" CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice) {
-  return Enter(TWINMMU_HERE(cuDeviceGetLuid), [](Machine&) { return DriverCode::kNotSupported; });
+  return Enter(TWINMMU_HERE, [](Machine&) { return DriverCode::kNotSupported; });
 }
 
 extern "C" CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceTotalMem_v2);
-  return Enter(site, [&](Machine& machine) {
-    if (bytes == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {bytes}, [&](Machine& machine) {
     *bytes = 0;
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     *bytes = machine.simulator->profile().devices[static_cast<size_t>(dev)].memory.value();
@@ -109,20 +99,13 @@ extern "C" CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
 TWINMMU_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
 
 extern "C" CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetAttribute);
-  return Enter(site, [&](Machine& machine) {
-    if (value == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<int> found =
-        AttributeOf(machine, static_cast<DeviceAttribute>(attribute), dev);
-    if (found.ok()) *value = *found;
-    return ToResult(found.status());
+  return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
+    return Give(AttributeOf(machine, static_cast<DeviceAttribute>(attribute), dev), value);
   });
 }
 
 extern "C" CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceComputeCapability);
-  return Enter(site, [&](Machine& machine) {
-    if (major == nullptr || minor == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {major, minor}, [&](Machine& machine) {
     const auto high = AttributeOf(machine, DeviceAttribute::kComputeCapabilityMajor, dev);
     const auto low = AttributeOf(machine, DeviceAttribute::kComputeCapabilityMinor, dev);
     if (!high.ok() || !low.ok()) return ToResult(high.ok() ? low.status() : high.status());
@@ -133,9 +116,7 @@ extern "C" CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice d
 }
 
 extern "C" CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetProperties);
-  return Enter(site, [&](Machine& machine) {
-    if (properties == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {properties}, [&](Machine& machine) {
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
     // The attributes that its fields are, in their order.
     static constexpr int kAttributes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
@@ -151,7 +132,7 @@ extern "C" CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice dev) {
 }
 
 extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetPCIBusId);
+  const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](Machine& machine) {
     if (text == nullptr || len <= 0) return NullPointer(site);
     if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
@@ -163,9 +144,7 @@ extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
 }
 
 extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetByPCIBusId);
-  return Enter(site, [&](Machine& machine) {
-    if (dev == nullptr || text == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {dev, text}, [&](Machine& machine) {
     for (int i = 0; Exists(machine, i); ++i) {
       if (BusIdOf(machine, i) != text) continue;
       *dev = i;
@@ -177,22 +156,15 @@ extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
 }
 
 extern "C" CUresult cuDeviceCanAccessPeer(int* can, CUdevice dev, CUdevice peerDev) {
-  const CallSite site = TWINMMU_HERE(cuDeviceCanAccessPeer);
-  return Enter(site, [&](Machine& machine) {
-    if (can == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<bool> reaches =
-        machine.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev));
-    if (reaches.ok()) *can = *reaches ? 1 : 0;
-    return ToResult(reaches.status());
+  return Enter(TWINMMU_HERE, {can}, [&](Machine& machine) {
+    return Give(machine.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev)), can);
   });
 }
 
 // Devices that reach each other do so like two joined by NVLink.
 extern "C" CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
                                             CUdevice src, CUdevice dst) {
-  const CallSite site = TWINMMU_HERE(cuDeviceGetP2PAttribute);
-  return Enter(site, [&](Machine& machine) {
-    if (value == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
     const absl::StatusOr<bool> reaches =
         machine.vmm.CanAccessPeer(DeviceOrdinal(src), DeviceOrdinal(dst));
     if (!reaches.ok()) return ToResult(reaches.status());

@@ -49,7 +49,7 @@ DriverCode CheckQuery(const CallSite& site, const char* symbol, void** pfn, int 
 }  // namespace
 
 extern "C" CUresult cuInit(unsigned int flags) {
-  const CallSite site = TWINMMU_HERE(cuInit);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     const DriverCode code = Process::Get().Init(flags);
     // Only in a child of a process that has called it.
@@ -59,7 +59,7 @@ extern "C" CUresult cuInit(unsigned int flags) {
 }
 
 extern "C" CUresult cuDriverGetVersion(int* version) {
-  const CallSite site = TWINMMU_HERE(cuDriverGetVersion);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     if (version == nullptr) return NullPointer(site);
     *version = Process::Get().driver_version();
@@ -68,7 +68,7 @@ extern "C" CUresult cuDriverGetVersion(int* version) {
 }
 
 extern "C" CUresult cuGetErrorName(CUresult error, const char** text) {
-  const CallSite site = TWINMMU_HERE(cuGetErrorName);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     if (text == nullptr) return NullPointer(site);
     *text = ErrorName(error);
@@ -77,7 +77,7 @@ extern "C" CUresult cuGetErrorName(CUresult error, const char** text) {
 }
 
 extern "C" CUresult cuGetErrorString(CUresult error, const char** text) {
-  const CallSite site = TWINMMU_HERE(cuGetErrorString);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     if (text == nullptr) return NullPointer(site);
     *text = ErrorText(error);
@@ -86,7 +86,7 @@ extern "C" CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 extern "C" CUresult cuGetProcAddress(const char* symbol, void** pfn, int version, uint64_t flags) {
-  const CallSite site = TWINMMU_HERE(cuGetProcAddress);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     const DriverCode valid = CheckQuery(site, symbol, pfn, version, flags);
     if (valid != DriverCode::kSuccess) return valid;
@@ -102,7 +102,7 @@ extern "C" CUresult cuGetProcAddress(const char* symbol, void** pfn, int version
 // Unlike the first form, this one succeeds for what it does not find, and says so in `found`.
 extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int version, uint64_t flags,
                                         CUdriverProcAddressQueryResult* found) {
-  const CallSite site = TWINMMU_HERE(cuGetProcAddress_v2);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     const DriverCode valid = CheckQuery(site, symbol, pfn, version, flags);
     if (valid != DriverCode::kSuccess) return valid;
@@ -117,7 +117,7 @@ extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int vers
 }
 
 extern "C" CUresult cuGetExportTable(const void** table, const CUuuid* id) {
-  const CallSite site = TWINMMU_HERE(cuGetExportTable);
+  const CallSite site = TWINMMU_HERE;
   return EnterAlways(site, [&] {
     if (table == nullptr || id == nullptr) return NullPointer(site);
     *table = nullptr;

@@ -14,11 +14,10 @@ CUresult NoSuchHandle(const CallSite& site) {
 }  // namespace
 
 extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuIpcGetMemHandle);
+  const CallSite site = TWINMMU_HERE;
   // Before the driver looks for a context, and even before cuInit.
   if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, [&](Machine& machine, Context&) {
-    if (handle == nullptr) return NullPointer(site);
+  return EnterInContext(site, {handle}, [&](Machine& machine, Context&) {
     const auto memory = machine.simulator->plain().Find(DeviceAddress(ptr));
     const bool has_handle = memory.ok() && memory->on_device();
     return has_handle ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
@@ -27,12 +26,8 @@ extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
 
 // Nothing here declares these two: their parameters stay where the caller put them. As no handle
 // was ever given, none is known.
-extern "C" CUresult cuIpcOpenMemHandle_v2() {
-  return NoSuchHandle(TWINMMU_HERE(cuIpcOpenMemHandle_v2));
-}
+extern "C" CUresult cuIpcOpenMemHandle_v2() { return NoSuchHandle(TWINMMU_HERE); }
 TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
-extern "C" CUresult cuIpcCloseMemHandle() {
-  return NoSuchHandle(TWINMMU_HERE(cuIpcCloseMemHandle));
-}
+extern "C" CUresult cuIpcCloseMemHandle() { return NoSuchHandle(TWINMMU_HERE); }
 
 }  // namespace twinmmu::libcuda

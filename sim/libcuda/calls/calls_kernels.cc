@@ -1,6 +1,7 @@
 // What the program asks about kernels, and how many blocks fit.
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
@@ -107,20 +108,33 @@ bool CanBeSet(int attribute, int value) {
   }
 }
 
-// Calls body(machine, kernel) with what is known of the function.
+// A kernel, and what is known of it.
+struct Found : LoadedKernel {
+  Kernel handle;
+};
+
+absl::StatusOr<Found> FindKernel(const CallSite& site, Machine& machine, Context& context,
+                                 CUfunction function) {
+  const absl::StatusOr<Kernel> kernel = KernelOf(machine, context, function);
+  if (!kernel.ok()) return kernel.status();
+  absl::StatusOr<LoadedKernel> found = machine.simulator->kernels().Find(site.name(), *kernel);
+  if (!found.ok()) return found.status();
+  return Found{*std::move(found), *kernel};
+}
+
+// Calls body(machine, kernel).
 template <typename Body>
-CUresult EnterWithKernel(const CallSite& site, CUfunction function, const Body& body) {
+CUresult EnterKernel(const CallSite& site, CUfunction function, Needed needed, const Body& body) {
   return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Kernel> kernel = KernelOf(machine, context, function);
+    const absl::StatusOr<Found> kernel = FindKernel(site, machine, context, function);
     if (!kernel.ok()) return ToResult(kernel.status());
-    const auto found = machine.simulator->kernels().Find(site.name(), *kernel);
-    return found.ok() ? ToResult(body(machine, *kernel, *found)) : ToResult(found.status());
+    const DriverCode code = CheckNeeded(site, needed);
+    return code == DriverCode::kSuccess ? ToResult(body(machine, *kernel)) : ToResult(code);
   });
 }
 
 CUresult GetName(const CallSite& site, const char** name, CUfunction function) {
-  return EnterWithKernel(site, function, [&](Machine&, Kernel, const LoadedKernel& kernel) {
-    if (name == nullptr) return NullPointer(site);
+  return EnterKernel(site, function, {name}, [&](Machine&, const Found& kernel) {
     *name = kernel.info->name.c_str();  // as long as it is loaded
     return DriverCode::kSuccess;
   });
@@ -128,8 +142,7 @@ CUresult GetName(const CallSite& site, const char** name, CUfunction function) {
 
 CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, size_t* offset,
                       size_t* size) {
-  return EnterWithKernel(site, function, [&](Machine&, Kernel, const LoadedKernel& kernel) {
-    if (offset == nullptr) return NullPointer(site);
+  return EnterKernel(site, function, {offset}, [&](Machine&, const Found& kernel) {
     if (index >= kernel.info->parameters.size()) return DriverCode::kInvalidValue;
     *offset = kernel.info->parameters[index].offset;
     if (size != nullptr) *size = kernel.info->parameters[index].size;
@@ -139,8 +152,7 @@ CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, s
 
 CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int threads,
                      size_t dynamic) {
-  return EnterWithKernel(site, function, [&](Machine& machine, Kernel, const LoadedKernel& kernel) {
-    if (blocks == nullptr) return NullPointer(site);
+  return EnterKernel(site, function, {blocks}, [&](Machine& machine, const Found& kernel) {
     if (threads <= 0) return DriverCode::kInvalidValue;
     *blocks = BlocksThatFit(machine, kernel, threads, dynamic);
     return DriverCode::kSuccess;
@@ -151,8 +163,7 @@ using SharedForThreads = size_t (*)(int threads);
 
 CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction function,
                      SharedForThreads shared_for, size_t dynamic, int limit) {
-  return EnterWithKernel(site, function, [&](Machine& machine, Kernel, const LoadedKernel& kernel) {
-    if (grid == nullptr || block == nullptr) return NullPointer(site);
+  return EnterKernel(site, function, {grid, block}, [&](Machine& machine, const Found& kernel) {
     if (limit < 0) return DriverCode::kInvalidValue;
     const DeviceOrdinal device = kernel.module.device();
     const int warp = std::max(AttributeOf(machine, device, kWarpSize), 1);
@@ -201,51 +212,44 @@ uint64_t BlocksOnDevice(Machine& machine, const LoadedKernel& kernel, int thread
 // --- Attributes ----------------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
-  const CallSite site = TWINMMU_HERE(cuFuncGetAttribute);
-  return EnterWithKernel(site, function, [&](Machine& machine, Kernel, const LoadedKernel& kernel) {
-    if (value == nullptr) return NullPointer(site);
+  return EnterKernel(TWINMMU_HERE, function, {value}, [&](Machine& machine, const Found& kernel) {
     return Ask(machine, kernel, attribute, value) ? DriverCode::kSuccess
                                                   : DriverCode::kInvalidValue;
   });
 }
 
 extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
-  const CallSite site = TWINMMU_HERE(cuFuncSetAttribute);
-  return EnterWithKernel(site, function, [&](Machine& machine, Kernel kernel, const LoadedKernel&) {
+  return EnterKernel(TWINMMU_HERE, function, {}, [&](Machine& machine, const Found& kernel) {
     if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
     if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
-    return ToResult(
-        machine.simulator->kernels().AllowDynamicShared(kernel, static_cast<uint32_t>(value)));
+    return ToResult(machine.simulator->kernels().AllowDynamicShared(kernel.handle,
+                                                                    static_cast<uint32_t>(value)));
   });
 }
 
 // A cache of a size that could be chosen is not simulated.
 extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int /*config*/) {
-  return EnterWithKernel(
-      TWINMMU_HERE(cuFuncSetCacheConfig), function,
-      [&](Machine&, Kernel, const LoadedKernel&) { return DriverCode::kSuccess; });
+  return EnterKernel(TWINMMU_HERE, function, {},
+                     [&](Machine&, const Found&) { return DriverCode::kSuccess; });
 }
 
 extern "C" CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE(cuKernelGetAttribute);
-  return Enter(site, [&](Machine& machine) {
-    if (value == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {value}, [&](Machine& machine) {
     if (dev < 0 || dev >= machine.simulator->profile().device_count()) {
       return ToResult(DriverCode::kInvalidDevice);
     }
     Context& context = machine.contexts.Primary(DeviceOrdinal(dev));
-    const absl::StatusOr<Kernel> found =
-        KernelOf(machine, context, ToPointer<CUfunction>(ToNumber(kernel)));
+    const absl::StatusOr<Found> found =
+        FindKernel(site, machine, context, ToPointer<CUfunction>(ToNumber(kernel)));
     if (!found.ok()) return ToResult(found.status());
-    const auto known = machine.simulator->kernels().Find(site.name(), *found);
-    if (!known.ok()) return ToResult(known.status());
-    return Ask(machine, *known, attribute, value) ? CUDA_SUCCESS
+    return Ask(machine, *found, attribute, value) ? CUDA_SUCCESS
                                                   : ToResult(DriverCode::kInvalidValue);
   });
 }
 
 extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice dev) {
-  return Enter(TWINMMU_HERE(cuKernelSetAttribute), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     if (dev < 0 || dev >= machine.simulator->profile().device_count()) {
       return DriverCode::kInvalidDevice;
     }
@@ -267,52 +271,46 @@ extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kern
 // --- Names and parameters ------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  const CallSite site = TWINMMU_HERE(cuFuncGetModule);
-  return EnterWithKernel(site, function, [&](Machine&, Kernel, const LoadedKernel& kernel) {
-    if (module == nullptr) return NullPointer(site);
+  return EnterKernel(TWINMMU_HERE, function, {module}, [&](Machine&, const Found& kernel) {
     *module = ToPointer<CUmodule>(kernel.module.value());
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuFuncGetName(const char** name, CUfunction function) {
-  return GetName(TWINMMU_HERE(cuFuncGetName), name, function);
+  return GetName(TWINMMU_HERE, name, function);
 }
 
 extern "C" CUresult cuKernelGetName(const char** name, CUkernel kernel) {
-  return GetName(TWINMMU_HERE(cuKernelGetName), name, ToPointer<CUfunction>(ToNumber(kernel)));
+  return GetName(TWINMMU_HERE, name, ToPointer<CUfunction>(ToNumber(kernel)));
 }
 
 extern "C" CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
                                        size_t* size) {
-  return GetParameter(TWINMMU_HERE(cuFuncGetParamInfo), function, index, offset, size);
+  return GetParameter(TWINMMU_HERE, function, index, offset, size);
 }
 
 extern "C" CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
                                          size_t* size) {
-  return GetParameter(TWINMMU_HERE(cuKernelGetParamInfo), ToPointer<CUfunction>(ToNumber(kernel)),
-                      index, offset, size);
+  return GetParameter(TWINMMU_HERE, ToPointer<CUfunction>(ToNumber(kernel)), index, offset, size);
 }
 
 // --- Occupancy -----------------------------------------------------------------------------------
 
 extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                                 int threads, size_t dynamic) {
-  return CountBlocks(TWINMMU_HERE(cuOccupancyMaxActiveBlocksPerMultiprocessor), blocks, function,
-                     threads, dynamic);
+  return CountBlocks(TWINMMU_HERE, blocks, function, threads, dynamic);
 }
 
 extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, CUfunction function, int threads, size_t dynamic, unsigned int /*flags*/) {
-  return CountBlocks(TWINMMU_HERE(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags), blocks,
-                     function, threads, dynamic);
+  return CountBlocks(TWINMMU_HERE, blocks, function, threads, dynamic);
 }
 
 extern "C" CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function,
                                                      SharedForThreads shared_for, size_t dynamic,
                                                      int limit) {
-  return ChooseBlock(TWINMMU_HERE(cuOccupancyMaxPotentialBlockSize), grid, block, function,
-                     shared_for, dynamic, limit);
+  return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
 }
 
 extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block,
@@ -320,15 +318,12 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
                                                               SharedForThreads shared_for,
                                                               size_t dynamic, int limit,
                                                               unsigned int /*flags*/) {
-  return ChooseBlock(TWINMMU_HERE(cuOccupancyMaxPotentialBlockSizeWithFlags), grid, block, function,
-                     shared_for, dynamic, limit);
+  return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
 }
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
                                                             int blocks, int threads) {
-  const CallSite site = TWINMMU_HERE(cuOccupancyAvailableDynamicSMemPerBlock);
-  return EnterWithKernel(site, function, [&](Machine& machine, Kernel, const LoadedKernel& kernel) {
-    if (dynamic == nullptr) return NullPointer(site);
+  return EnterKernel(TWINMMU_HERE, function, {dynamic}, [&](Machine& machine, const Found& kernel) {
     if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
     const DeviceOrdinal device = kernel.module.device();
     const int64_t room = AttributeOf(machine, device, kSharedPerMultiprocessor) / blocks -

@@ -76,8 +76,8 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
     if (cooperative && !FitsAtOnce(machine, *found, config)) {
       return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
-    return ToResult(machine.executor.Launch(WorkStreamOf(machine, context, stream), *kernel, config,
-                                            arguments));
+    return ToResult(
+        machine.executor.Launch(WorkOf(machine, context, stream), *kernel, config, arguments));
   });
 }
 
@@ -136,7 +136,7 @@ extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared_bytes, CUstream stream,
                                    void** parameters, void** extra) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return Launch(TWINMMU_HERE(cuLaunchKernel), function, config, stream, false, parameters, extra);
+  return Launch(TWINMMU_HERE, function, config, stream, false, parameters, extra);
 }
 TWINMMU_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
 
@@ -146,14 +146,13 @@ extern "C" CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int 
                                               unsigned int block_z, unsigned int shared_bytes,
                                               CUstream stream, void** parameters) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return Launch(TWINMMU_HERE(cuLaunchCooperativeKernel), function, config, stream, true, parameters,
-                nullptr);
+  return Launch(TWINMMU_HERE, function, config, stream, true, parameters, nullptr);
 }
 TWINMMU_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
 
 extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                                      void** parameters, void** extra) {
-  const CallSite site = TWINMMU_HERE(cuLaunchKernelEx);
+  const CallSite site = TWINMMU_HERE;
   if (config == nullptr) {
     return EnterInContext(site, [&](Machine&, Context&) { return NullPointer(site); });
   }

@@ -90,9 +90,7 @@ absl::StatusOr<Module> LoadOn(Machine& machine, Context& context, uint64_t libra
 extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options,
                                       void** values, unsigned int count, int* /*library_options*/,
                                       void** /*library_values*/, unsigned int /*library_count*/) {
-  const CallSite site = TWINMMU_HERE(cuLibraryLoadData);
-  return Enter(site, [&](Machine& machine) {
-    if (library == nullptr || image == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {library, image}, [&](Machine& machine) {
     return Keep(machine, machine.simulator->kernels().PtxAt(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
@@ -102,9 +100,7 @@ extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
                                           CUjit_option* options, void** values, unsigned int count,
                                           int* /*library_options*/, void** /*library_values*/,
                                           unsigned int /*library_count*/) {
-  const CallSite site = TWINMMU_HERE(cuLibraryLoadFromFile);
-  return Enter(site, [&](Machine& machine) {
-    if (library == nullptr || name == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {library, name}, [&](Machine& machine) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
     return Keep(machine, machine.simulator->kernels().PtxIn(AnyDevice(), image),
@@ -113,7 +109,7 @@ extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
 }
 
 extern "C" CUresult cuLibraryUnload(CUlibrary library) {
-  return Enter(TWINMMU_HERE(cuLibraryUnload), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const uint64_t number = ToNumber(library);
     const std::optional<LibraryRecord> record = machine.modules.libraries.Find(number);
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
@@ -133,9 +129,8 @@ extern "C" CUresult cuLibraryUnload(CUlibrary library) {
 }
 
 extern "C" CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  const CallSite site = TWINMMU_HERE(cuLibraryGetKernel);
-  return Enter(site, [&](Machine& machine) {
-    if (kernel == nullptr || name == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {kernel, name}, [&](Machine& machine) {
     const auto program = ProgramOf(machine, site, ToNumber(library));
     if (!program.ok()) return ToResult(program.status());
     if (program->program->FindKernel(name) == nullptr) return ToResult(DriverCode::kNotFound);
@@ -144,9 +139,8 @@ extern "C" CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, cons
 }
 
 extern "C" CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
-  const CallSite site = TWINMMU_HERE(cuLibraryGetKernelCount);
-  return Enter(site, [&](Machine& machine) {
-    if (count == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {count}, [&](Machine& machine) {
     const auto program = ProgramOf(machine, site, ToNumber(library));
     if (program.ok()) *count = static_cast<unsigned int>(program->program->kernels().size());
     return ToResult(program.status());
@@ -155,9 +149,8 @@ extern "C" CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary libra
 
 extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count,
                                               CUlibrary library) {
-  const CallSite site = TWINMMU_HERE(cuLibraryEnumerateKernels);
-  return Enter(site, [&](Machine& machine) {
-    if (kernels == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {kernels}, [&](Machine& machine) {
     const auto program = ProgramOf(machine, site, ToNumber(library));
     if (!program.ok()) return ToResult(program.status());
     const std::vector<ptx::KernelInfo>& known = program->program->kernels();
@@ -169,45 +162,29 @@ extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int co
 }
 
 extern "C" CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  const CallSite site = TWINMMU_HERE(cuLibraryGetModule);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (module == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<Module> loaded = LoadOn(machine, context, ToNumber(library));
-    if (loaded.ok()) *module = ToPointer<CUmodule>(loaded->value());
-    return ToResult(loaded.status());
+  return EnterInContext(TWINMMU_HERE, {module}, [&](Machine& machine, Context& context) {
+    return Give(LoadOn(machine, context, ToNumber(library)), module);
   });
 }
 
 extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary library,
                                        const char* name) {
-  const CallSite site = TWINMMU_HERE(cuLibraryGetGlobal);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (name == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {name}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Module> loaded = LoadOn(machine, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
-    const auto found = machine.simulator->kernels().FindGlobal(site.name(), *loaded, name);
-    if (!found.ok()) return ToResult(found.status());
-    if (address != nullptr) *address = found->base.value();
-    if (size != nullptr) *size = found->size.value();
-    return CUDA_SUCCESS;
+    return Give(machine.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
   });
 }
 
 extern "C" CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  const CallSite site = TWINMMU_HERE(cuKernelGetFunction);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (function == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<Kernel> found =
-        KernelOf(machine, context, ToPointer<CUfunction>(ToNumber(kernel)));
-    if (found.ok()) *function = ToPointer<CUfunction>(found->value());
-    return ToResult(found.status());
+  return EnterInContext(TWINMMU_HERE, {function}, [&](Machine& machine, Context& context) {
+    return Give(KernelOf(machine, context, ToPointer<CUfunction>(ToNumber(kernel))), function);
   });
 }
 
 extern "C" CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
-  const CallSite site = TWINMMU_HERE(cuKernelGetLibrary);
-  return Enter(site, [&](Machine& machine) {
-    if (library == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {library}, [&](Machine& machine) {
     const std::optional<KernelRecord> record = machine.modules.kernels.Find(ToNumber(kernel));
     if (!record.has_value()) return DriverCode::kInvalidHandle;
     *library = ToPointer<CUlibrary>(record->library);

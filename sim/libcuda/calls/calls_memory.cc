@@ -25,16 +25,13 @@ CUresult EnterFree(const CallSite& site, ObjectKind kind, uint64_t address, cons
 }
 
 CUresult AllocateHost(const CallSite& site, void** memory, size_t size, unsigned int flags) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (memory == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(site, {memory}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<void*> made =
         machine.simulator->plain().AllocateHost(ContextOf(context), Bytes(size), flags);
-    if (!made.ok()) return ToResult(made.status());
-    if (*made != nullptr) {
+    if (made.ok() && *made != nullptr) {
       machine.report.AddObject(ObjectKind::kHostMemory, ToNumber(*made), Bytes(size));
     }
-    *memory = *made;
-    return CUDA_SUCCESS;
+    return Give(made, memory);
   });
 }
 
@@ -51,7 +48,7 @@ absl::StatusOr<CUdeviceptr> Allocate(Machine& machine, Context& context, size_t 
 // --- What there is -------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-  return EnterInContext(TWINMMU_HERE(cuMemGetInfo_v2), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     const absl::StatusOr<MemoryInfo> info = machine.vmm.GetMemoryInfo(context.device);
     if (!info.ok()) return ToResult(info.status());
     if (free != nullptr) *free = info->free.value();
@@ -62,16 +59,11 @@ extern "C" CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 TWINMMU_ALIAS(cuMemGetInfo, cuMemGetInfo_v2);
 
 extern "C" CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAddressRange_v2);
+  const CallSite site = TWINMMU_HERE;
   if (base != nullptr) *base = 0;  // stays, if it fails
   if (size != nullptr) *size = 0;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<AddressRange> range =
-        machine.vmm.GetAddressRange(context.device, DeviceAddress(ptr));
-    if (!range.ok()) return ToResult(range.status());
-    if (base != nullptr) *base = range->base.value();
-    if (size != nullptr) *size = range->size.value();
-    return CUDA_SUCCESS;
+    return Give(machine.vmm.GetAddressRange(context.device, DeviceAddress(ptr)), base, size);
   });
 }
 TWINMMU_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
@@ -79,22 +71,16 @@ TWINMMU_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
 // --- Of a device ---------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemAlloc_v2(CUdeviceptr* ptr, size_t size) {
-  const CallSite site = TWINMMU_HERE(cuMemAlloc_v2);
   if (ptr != nullptr) *ptr = 0;  // also where there is no context
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (ptr == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<CUdeviceptr> made = Allocate(machine, context, size);
-    if (made.ok()) *ptr = *made;
-    return ToResult(made.status());
+  return EnterInContext(TWINMMU_HERE, {ptr}, [&](Machine& machine, Context& context) {
+    return Give(Allocate(machine, context, size), ptr);
   });
 }
 TWINMMU_ALIAS(cuMemAlloc, cuMemAlloc_v2);
 
 extern "C" CUresult cuMemAllocPitch_v2(CUdeviceptr* ptr, size_t* pitch, size_t width, size_t height,
                                        unsigned int element) {
-  const CallSite site = TWINMMU_HERE(cuMemAllocPitch_v2);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (ptr == nullptr || pitch == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {ptr, pitch}, [&](Machine& machine, Context& context) {
     const bool is_element = element == 4 || element == 8 || element == 16;
     if (!is_element || width == 0 || height == 0) return ToResult(DriverCode::kInvalidValue);
     const size_t row = (width + kPitchStep - 1) / kPitchStep * kPitchStep;
@@ -109,7 +95,7 @@ extern "C" CUresult cuMemAllocPitch_v2(CUdeviceptr* ptr, size_t* pitch, size_t w
 TWINMMU_ALIAS(cuMemAllocPitch, cuMemAllocPitch_v2);
 
 extern "C" CUresult cuMemFree_v2(CUdeviceptr ptr) {
-  return EnterFree(TWINMMU_HERE(cuMemFree_v2), ObjectKind::kMemory, ptr,
+  return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr,
                    [&](PlainCalls& plain) { return plain.Free(DeviceAddress(ptr)); });
 }
 TWINMMU_ALIAS(cuMemFree, cuMemFree_v2);
@@ -117,44 +103,40 @@ TWINMMU_ALIAS(cuMemFree, cuMemFree_v2);
 // --- Of the host ---------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemAllocHost_v2(void** memory, size_t size) {
-  return AllocateHost(TWINMMU_HERE(cuMemAllocHost_v2), memory, size, 0);
+  return AllocateHost(TWINMMU_HERE, memory, size, 0);
 }
 TWINMMU_ALIAS(cuMemAllocHost, cuMemAllocHost_v2);
 
 extern "C" CUresult cuMemHostAlloc(void** memory, size_t size, unsigned int flags) {
-  return AllocateHost(TWINMMU_HERE(cuMemHostAlloc), memory, size, flags);
+  return AllocateHost(TWINMMU_HERE, memory, size, flags);
 }
 
 extern "C" CUresult cuMemFreeHost(void* memory) {
-  return EnterFree(TWINMMU_HERE(cuMemFreeHost), ObjectKind::kHostMemory, ToNumber(memory),
+  return EnterFree(TWINMMU_HERE, ObjectKind::kHostMemory, ToNumber(memory),
                    [&](PlainCalls& plain) { return plain.FreeHost(memory); });
 }
 
 extern "C" CUresult cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) {
-  return EnterInContext(
-      TWINMMU_HERE(cuMemHostRegister_v2), [&](Machine& machine, Context& context) {
-        const absl::Status registered =
-            machine.simulator->plain().RegisterHost(ContextOf(context), memory, Bytes(size), flags);
-        if (registered.ok()) {
-          machine.report.AddObject(ObjectKind::kRegisteredMemory, ToNumber(memory), Bytes(size));
-        }
-        return ToResult(registered);
-      });
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+    const absl::Status registered =
+        machine.simulator->plain().RegisterHost(ContextOf(context), memory, Bytes(size), flags);
+    if (registered.ok()) {
+      machine.report.AddObject(ObjectKind::kRegisteredMemory, ToNumber(memory), Bytes(size));
+    }
+    return ToResult(registered);
+  });
 }
 TWINMMU_ALIAS(cuMemHostRegister, cuMemHostRegister_v2);
 
 extern "C" CUresult cuMemHostUnregister(void* memory) {
-  return EnterFree(TWINMMU_HERE(cuMemHostUnregister), ObjectKind::kRegisteredMemory,
-                   ToNumber(memory),
+  return EnterFree(TWINMMU_HERE, ObjectKind::kRegisteredMemory, ToNumber(memory),
                    [&](PlainCalls& plain) { return plain.UnregisterHost(memory); });
 }
 
 // The device sees memory of the host where the CPU does.
 extern "C" CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* ptr, void* memory,
                                                  unsigned int flags) {
-  const CallSite site = TWINMMU_HERE(cuMemHostGetDevicePointer_v2);
-  return EnterInContext(site, [&](Machine& machine, Context&) {
-    if (ptr == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {ptr}, [&](Machine& machine, Context&) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const auto found = machine.simulator->plain().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
@@ -166,9 +148,7 @@ extern "C" CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* ptr, void* memory,
 TWINMMU_ALIAS(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2);
 
 extern "C" CUresult cuMemHostGetFlags(unsigned int* flags, void* memory) {
-  const CallSite site = TWINMMU_HERE(cuMemHostGetFlags);
-  return EnterInContext(site, [&](Machine& machine, Context&) {
-    if (flags == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {flags}, [&](Machine& machine, Context&) {
     const auto found = machine.simulator->plain().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
     if (found->on_device()) return ToResult(DriverCode::kInvalidValue);

@@ -20,16 +20,13 @@ constexpr int kEagerLoading = 1;  // CU_MODULE_EAGER_LOADING
 
 CUresult Keep(Machine& machine, Context& context, const absl::StatusOr<Module>& loaded,
               CUmodule* module) {
-  if (!loaded.ok()) return ToResult(loaded.status());
-  machine.modules.modules.Add(loaded->value(), ModuleRecord{&context});
-  *module = ToPointer<CUmodule>(loaded->value());
-  return CUDA_SUCCESS;
+  if (loaded.ok()) machine.modules.modules.Add(loaded->value(), ModuleRecord{&context});
+  return Give(loaded, module);
 }
 
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
                    const JitOptions& options) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (module == nullptr || image == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(site, {module, image}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<std::string> ptx =
         machine.simulator->kernels().PtxAt(context.device, image);
     const absl::StatusOr<Module> loaded =
@@ -79,22 +76,19 @@ bool ReadFile(const char* name, std::string* content) {
 
 extern "C" CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count,
                                        CUjit_option* options, void** values) {
-  return LoadImage(TWINMMU_HERE(cuModuleLoadDataEx), module, image,
-                   JitOptions(count, options, values));
+  return LoadImage(TWINMMU_HERE, module, image, JitOptions(count, options, values));
 }
 
 extern "C" CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  return LoadImage(TWINMMU_HERE(cuModuleLoadData), module, image, JitOptions());
+  return LoadImage(TWINMMU_HERE, module, image, JitOptions());
 }
 
 extern "C" CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
-  return LoadImage(TWINMMU_HERE(cuModuleLoadFatBinary), module, image, JitOptions());
+  return LoadImage(TWINMMU_HERE, module, image, JitOptions());
 }
 
 extern "C" CUresult cuModuleLoad(CUmodule* module, const char* name) {
-  const CallSite site = TWINMMU_HERE(cuModuleLoad);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (module == nullptr || name == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {module, name}, [&](Machine& machine, Context& context) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
     absl::StatusOr<std::string> ptx = machine.simulator->kernels().PtxIn(context.device, image);
@@ -104,7 +98,7 @@ extern "C" CUresult cuModuleLoad(CUmodule* module, const char* name) {
 }
 
 extern "C" CUresult cuModuleUnload(CUmodule module) {
-  return EnterInContext(TWINMMU_HERE(cuModuleUnload), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     const absl::Status unloaded = machine.executor.UnloadModule(ModuleOf(machine, context, module));
     if (unloaded.ok()) {
       machine.modules.modules.Remove(ToNumber(module));
@@ -119,31 +113,26 @@ extern "C" CUresult cuModuleUnload(CUmodule module) {
 }
 
 extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
-  const CallSite site = TWINMMU_HERE(cuModuleGetLoadingMode);
-  return Enter(site, [&](Machine&) {
-    if (mode == nullptr) return NullPointer(site);
+  return Enter(TWINMMU_HERE, {mode}, [&](Machine&) {
     *mode = kEagerLoading;
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  const CallSite site = TWINMMU_HERE(cuModuleGetFunction);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (function == nullptr || name == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {function, name}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<Kernel> kernel =
         machine.executor.GetKernel(ModuleOf(machine, context, module), name);
-    if (!kernel.ok()) return ToResult(kernel.status());
-    machine.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
-    *function = ToPointer<CUfunction>(kernel->value());
-    return CUDA_SUCCESS;
+    if (kernel.ok()) {
+      machine.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
+    }
+    return Give(kernel, function);
   });
 }
 
 extern "C" CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module) {
-  const CallSite site = TWINMMU_HERE(cuModuleGetFunctionCount);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (count == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {count}, [&](Machine& machine, Context& context) {
     const auto found =
         machine.simulator->kernels().Find(site.name(), ModuleOf(machine, context, module));
     if (found.ok()) *count = static_cast<unsigned int>(found->program->kernels().size());
@@ -153,9 +142,8 @@ extern "C" CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule modul
 
 extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count,
                                                CUmodule module) {
-  const CallSite site = TWINMMU_HERE(cuModuleEnumerateFunctions);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (functions == nullptr) return ToResult(NullPointer(site));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {functions}, [&](Machine& machine, Context& context) {
     const Module named = ModuleOf(machine, context, module);
     const auto found = machine.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
@@ -172,15 +160,10 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
 
 extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUmodule module,
                                          const char* name) {
-  const CallSite site = TWINMMU_HERE(cuModuleGetGlobal_v2);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (name == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<AddressRange> found = machine.simulator->kernels().FindGlobal(
-        site.name(), ModuleOf(machine, context, module), name);
-    if (!found.ok()) return ToResult(found.status());
-    if (address != nullptr) *address = found->base.value();
-    if (size != nullptr) *size = found->size.value();
-    return CUDA_SUCCESS;
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {name}, [&](Machine& machine, Context& context) {
+    const Module named = ModuleOf(machine, context, module);
+    return Give(machine.simulator->kernels().FindGlobal(site.name(), named, name), address, size);
   });
 }
 TWINMMU_ALIAS(cuModuleGetGlobal, cuModuleGetGlobal_v2);

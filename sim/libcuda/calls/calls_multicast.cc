@@ -15,19 +15,17 @@ MulticastProperties FromAbi(const CUmulticastObjectProp& prop) {
 
 extern "C" CUresult cuMulticastCreate(CUmemGenericAllocationHandle* mcHandle,
                                       const CUmulticastObjectProp* prop) {
-  const CallSite site = TWINMMU_HERE(cuMulticastCreate);
-  return Enter(site, [&](Machine& machine) {
-    if (mcHandle == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {mcHandle, prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> made = machine.multicast.Create(FromAbi(*prop));
-    if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
-    *mcHandle = made->value();
-    return CUDA_SUCCESS;
+    if (made.ok()) {
+      machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
+    }
+    return Give(made, mcHandle);
   });
 }
 
 extern "C" CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
-  return Enter(TWINMMU_HERE(cuMulticastAddDevice), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     return machine.multicast.AddDevice(AllocationHandle(mcHandle), DeviceOrdinal(dev));
   });
 }
@@ -35,7 +33,7 @@ extern "C" CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, 
 extern "C" CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                        CUmemGenericAllocationHandle memHandle, size_t memOffset,
                                        size_t size, unsigned long long flags) {
-  return Enter(TWINMMU_HERE(cuMulticastBindMem), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     return machine.multicast.BindMemory(AllocationHandle(mcHandle), Bytes(mcOffset),
                                         AllocationHandle(memHandle), Bytes(memOffset), Bytes(size),
                                         flags);
@@ -44,7 +42,7 @@ extern "C" CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, si
 
 extern "C" CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                         CUdeviceptr memptr, size_t size, unsigned long long flags) {
-  return Enter(TWINMMU_HERE(cuMulticastBindAddr), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     return machine.multicast.BindAddress(AllocationHandle(mcHandle), Bytes(mcOffset),
                                          RangeOf(memptr, size), flags);
   });
@@ -52,7 +50,7 @@ extern "C" CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, s
 
 extern "C" CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
                                       size_t mcOffset, size_t size) {
-  return Enter(TWINMMU_HERE(cuMulticastUnbind), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     return machine.multicast.Unbind(AllocationHandle(mcHandle), DeviceOrdinal(dev), Bytes(mcOffset),
                                     Bytes(size));
   });
@@ -61,13 +59,9 @@ extern "C" CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUd
 extern "C" CUresult cuMulticastGetGranularity(size_t* granularity,
                                               const CUmulticastObjectProp* prop,
                                               CUmulticastGranularity_flags option) {
-  const CallSite site = TWINMMU_HERE(cuMulticastGetGranularity);
-  return Enter(site, [&](Machine& machine) {
-    if (granularity == nullptr || prop == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<Bytes> size =
-        machine.multicast.GetGranularity(FromAbi(*prop), static_cast<Granularity>(option));
-    if (size.ok()) *granularity = size->value();
-    return ToResult(size.status());
+  return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
+    const auto asked = static_cast<Granularity>(option);
+    return Give(machine.multicast.GetGranularity(FromAbi(*prop), asked), granularity);
   });
 }
 

@@ -115,9 +115,7 @@ bool IsAttribute(CUpointer_attribute attribute) {
 
 extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuPointerGetAttribute);
-  return Enter(site, [&](Machine& machine) {
-    if (data == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {data}, [&](Machine& machine) {
     const auto asked = static_cast<PointerAttribute>(attribute);
     const absl::StatusOr<uint64_t> value =
         AttributeOf(machine, CurrentOrNull(), asked, DeviceAddress(ptr));
@@ -134,9 +132,7 @@ extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
 
 extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuPointerSetAttribute);
-  return Enter(site, [&](Machine& machine) {
-    if (value == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
     if (static_cast<PointerAttribute>(attribute) != PointerAttribute::kSyncMemops) {
       return ToResult(DriverCode::kInvalidValue);
     }
@@ -152,9 +148,8 @@ extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute
 
 extern "C" CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes,
                                            void** data, CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuPointerGetAttributes);
-  return Enter(site, [&](Machine& machine) {
-    if (attributes == nullptr || data == nullptr) return NullPointer(site);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {attributes, data}, [&](Machine& machine) {
     if (count == 0) return DriverCode::kInvalidValue;
     Context* const context = CurrentOrNull();
     if (std::find(data, data + count, nullptr) != data + count) return NullPointer(site);

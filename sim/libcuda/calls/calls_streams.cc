@@ -18,8 +18,7 @@ constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
 
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (stream == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(site, {stream}, [&](Machine& machine, Context& context) {
     if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<Stream> made = machine.executor.CreateStream(context.device);
     if (!made.ok()) return ToResult(made.status());
@@ -53,8 +52,7 @@ DriverCode FindStream(Machine& machine, Context& context, CUstream stream, Strea
 template <typename Answer>
 CUresult AskStream(const CallSite& site, CUstream stream, const void* result,
                    const Answer& answer) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (result == nullptr) return NullPointer(site);
+  return EnterInContext(site, {result}, [&](Machine& machine, Context& context) {
     StreamRecord record;
     const DriverCode known = FindStream(machine, context, stream, &record);
     if (known == DriverCode::kSuccess) answer(record);
@@ -137,15 +135,15 @@ void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream) {
 // --- Streams -------------------------------------------------------------------------------------
 
 extern "C" CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
-  return CreateStream(TWINMMU_HERE(cuStreamCreate), stream, flags, kLeastPriority);
+  return CreateStream(TWINMMU_HERE, stream, flags, kLeastPriority);
 }
 
 extern "C" CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority) {
-  return CreateStream(TWINMMU_HERE(cuStreamCreateWithPriority), stream, flags, priority);
+  return CreateStream(TWINMMU_HERE, stream, flags, priority);
 }
 
 extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuStreamDestroy_v2), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     const absl::Status destroyed =
         machine.executor.DestroyStream(StreamOf(machine, context, stream));
     if (destroyed.ok()) {
@@ -158,48 +156,45 @@ extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
 TWINMMU_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
 
 extern "C" CUresult cuStreamGetPriority(CUstream stream, int* priority) {
-  return AskStream(TWINMMU_HERE(cuStreamGetPriority), stream, priority,
+  return AskStream(TWINMMU_HERE, stream, priority,
                    [&](const StreamRecord& record) { *priority = record.priority; });
 }
 TWINMMU_ALIAS(cuStreamGetPriority_ptsz, cuStreamGetPriority);
 
 extern "C" CUresult cuStreamGetFlags(CUstream stream, unsigned int* flags) {
-  return AskStream(TWINMMU_HERE(cuStreamGetFlags), stream, flags,
+  return AskStream(TWINMMU_HERE, stream, flags,
                    [&](const StreamRecord& record) { *flags = record.flags; });
 }
 TWINMMU_ALIAS(cuStreamGetFlags_ptsz, cuStreamGetFlags);
 
 extern "C" CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
-  return AskStream(TWINMMU_HERE(cuStreamGetId), stream, id,
-                   [&](const StreamRecord& record) { *id = record.id; });
+  return AskStream(TWINMMU_HERE, stream, id, [&](const StreamRecord& record) { *id = record.id; });
 }
 TWINMMU_ALIAS(cuStreamGetId_ptsz, cuStreamGetId);
 
 extern "C" CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return AskStream(TWINMMU_HERE(cuStreamGetCtx), stream, context,
+  return AskStream(TWINMMU_HERE, stream, context,
                    [&](const StreamRecord& record) { *context = record.context->handle(); });
 }
 TWINMMU_ALIAS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
 
 // There are no green contexts.
 extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
-  return AskStream(TWINMMU_HERE(cuStreamGetCtx_v2), stream, context,
-                   [&](const StreamRecord& record) {
-                     *context = record.context->handle();
-                     if (green != nullptr) *green = nullptr;
-                   });
+  return AskStream(TWINMMU_HERE, stream, context, [&](const StreamRecord& record) {
+    *context = record.context->handle();
+    if (green != nullptr) *green = nullptr;
+  });
 }
 TWINMMU_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);
 
 // Nothing is ever captured.
 extern "C" CUresult cuStreamIsCapturing(CUstream stream, int* status) {
-  return AskStream(TWINMMU_HERE(cuStreamIsCapturing), stream, status,
-                   [&](const StreamRecord&) { *status = 0; });
+  return AskStream(TWINMMU_HERE, stream, status, [&](const StreamRecord&) { *status = 0; });
 }
 TWINMMU_ALIAS(cuStreamIsCapturing_ptsz, cuStreamIsCapturing);
 
 extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE(cuStreamWaitEvent), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     if (flags == CU_EVENT_WAIT_EXTERNAL) return ToResult(DriverCode::kIllegalState);
     if (flags != CU_EVENT_WAIT_DEFAULT) return ToResult(DriverCode::kInvalidValue);
     return ToResult(machine.executor.WaitEvent(StreamOf(machine, context, stream),
@@ -209,14 +204,14 @@ extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned i
 TWINMMU_ALIAS(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
 
 extern "C" CUresult cuStreamQuery(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuStreamQuery), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return NotReady(machine.executor.QueryStream(StreamOf(machine, context, stream)));
   });
 }
 TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
 
 extern "C" CUresult cuStreamSynchronize(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE(cuStreamSynchronize), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.SynchronizeStream(StreamOf(machine, context, stream));
   });
 }
@@ -227,8 +222,7 @@ TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 template <typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Run& run) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (function == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(site, {function}, [&](Machine& machine, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const absl::Status done =
         machine.executor.SynchronizeStream(StreamOf(machine, context, stream));
@@ -238,16 +232,15 @@ CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, 
 }
 
 extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* argument) {
-  return RunOnHost(TWINMMU_HERE(cuLaunchHostFunc), stream, reinterpret_cast<const void*>(function),
-                   0, [&] { function(argument); });
+  return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(function), 0,
+                   [&] { function(argument); });
 }
 TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
 
 extern "C" CUresult cuStreamAddCallback(CUstream stream,
                                         void (*callback)(CUstream, CUresult, void*), void* argument,
                                         unsigned int flags) {
-  return RunOnHost(TWINMMU_HERE(cuStreamAddCallback), stream,
-                   reinterpret_cast<const void*>(callback), flags,
+  return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(callback), flags,
                    [&] { callback(stream, CUDA_SUCCESS, argument); });
 }
 TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
@@ -255,9 +248,7 @@ TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
 // --- Events --------------------------------------------------------------------------------------
 
 extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
-  const CallSite site = TWINMMU_HERE(cuEventCreate);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (event == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {event}, [&](Machine& machine, Context& context) {
     const DriverCode valid = CheckEventFlags(flags);
     if (valid != DriverCode::kSuccess) return ToResult(valid);
     const absl::StatusOr<Event> made = machine.executor.CreateEvent(context.device);
@@ -270,7 +261,7 @@ extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
 }
 
 extern "C" CUresult cuEventDestroy_v2(CUevent event) {
-  return EnterInContext(TWINMMU_HERE(cuEventDestroy_v2), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     const absl::Status destroyed = machine.executor.DestroyEvent(EventOf(machine, context, event));
     if (destroyed.ok()) {
       machine.streams.events.Remove(ToNumber(event));
@@ -282,12 +273,12 @@ extern "C" CUresult cuEventDestroy_v2(CUevent event) {
 TWINMMU_ALIAS(cuEventDestroy, cuEventDestroy_v2);
 
 extern "C" CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return RecordOn(TWINMMU_HERE(cuEventRecord), event, stream);
+  return RecordOn(TWINMMU_HERE, event, stream);
 }
 TWINMMU_ALIAS(cuEventRecord_ptsz, cuEventRecord);
 
 extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
-  const CallSite site = TWINMMU_HERE(cuEventRecordWithFlags);
+  const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
   return EnterInContext(site, [&](Machine& machine, Context&) {
     if (!machine.streams.events.Find(ToNumber(event)).has_value())
@@ -298,20 +289,20 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
 TWINMMU_ALIAS(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
 
 extern "C" CUresult cuEventQuery(CUevent event) {
-  return EnterInContext(TWINMMU_HERE(cuEventQuery), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return NotReady(machine.executor.QueryEvent(EventOf(machine, context, event)));
   });
 }
 
 extern "C" CUresult cuEventSynchronize(CUevent event) {
-  return EnterInContext(TWINMMU_HERE(cuEventSynchronize), [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
     return machine.executor.SynchronizeEvent(EventOf(machine, context, event));
   });
 }
 
 // The time between the calls that recorded them.
 extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
-  const CallSite site = TWINMMU_HERE(cuEventElapsedTime_v2);
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](Machine& machine, Context& context) {
     const std::optional<EventRecord> from = machine.streams.events.Find(ToNumber(start));
     const std::optional<EventRecord> to = machine.streams.events.Find(ToNumber(end));

@@ -14,7 +14,7 @@ CUresult Unsupported(const CallSite& site) {
 
 // Nothing here declares them: their parameters stay where the caller put them.
 #define TWINMMU_UNSUPPORTED(symbol) \
-  extern "C" CUresult symbol() { return Unsupported(TWINMMU_HERE(symbol)); }
+  extern "C" CUresult symbol() { return Unsupported(TWINMMU_HERE); }
 
 TWINMMU_UNSUPPORTED(cuMemAllocManaged)
 TWINMMU_UNSUPPORTED(cuMemAllocAsync)

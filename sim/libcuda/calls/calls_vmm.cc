@@ -25,13 +25,20 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
   return grants;
 }
 
+// The program is to close it.
+void GiveDescriptor(Machine& machine, int descriptor, void* result) {
+  std::memcpy(result, &descriptor, sizeof(int));
+  const auto number = static_cast<uint64_t>(descriptor);
+  const bool again = machine.exported.Add(descriptor);
+  if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
+  machine.report.AddObject(ObjectKind::kDescriptor, number);
+}
+
 }  // namespace
 
 extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemAddressReserve);
-  return Enter(site, [&](Machine& machine) {
-    if (ptr == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {ptr}, [&](Machine& machine) {
     const absl::StatusOr<AddressRange> range = machine.vmm.AddressReserve(
         Bytes(size), ReserveOptions{Bytes(alignment), DeviceAddress(addr), flags});
     if (!range.ok()) return ToResult(range.status());
@@ -42,7 +49,7 @@ extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t al
 }
 
 extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-  return Enter(TWINMMU_HERE(cuMemAddressFree), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const Report::Reservation found = machine.report.FindReservation(DeviceAddress(ptr));
     const absl::Status freed = machine.vmm.AddressFree(RangeOf(ptr, size));
     if (freed.ok()) machine.report.RemoveReservation(DeviceAddress(ptr), found);
@@ -52,20 +59,16 @@ extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 
 extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
                                 const CUmemAllocationProp* prop, unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemCreate);
-  return Enter(site, [&](Machine& machine) {
-    if (handle == nullptr || prop == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {handle, prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> made =
         machine.vmm.Create(Bytes(size), FromAbi(*prop), flags);
-    if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(size));
-    *handle = made->value();
-    return CUDA_SUCCESS;
+    if (made.ok()) machine.report.AddAllocation(*made, Bytes(size));
+    return Give(made, handle);
   });
 }
 
 extern "C" CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return Enter(TWINMMU_HERE(cuMemRelease), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const absl::Status released = machine.vmm.Release(AllocationHandle(handle));
     if (released.ok()) machine.report.RemoveReference(AllocationHandle(handle));
     return released;
@@ -74,7 +77,7 @@ extern "C" CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 extern "C" CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  return Enter(TWINMMU_HERE(cuMemMap), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const absl::Status mapped =
         machine.vmm.Map(RangeOf(ptr, size), AllocationHandle(handle), Bytes(offset), flags);
     if (mapped.ok()) machine.report.AddMapping(RangeOf(ptr, size), AllocationHandle(handle));
@@ -83,7 +86,7 @@ extern "C" CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
 }
 
 extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
-  return Enter(TWINMMU_HERE(cuMemUnmap), [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](Machine& machine) {
     const absl::Status unmapped = machine.vmm.Unmap(RangeOf(ptr, size));
     if (unmapped.ok()) machine.report.RemoveMappings(RangeOf(ptr, size));
     return unmapped;
@@ -92,9 +95,7 @@ extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
 
 extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc,
                                    size_t count) {
-  const CallSite site = TWINMMU_HERE(cuMemSetAccess);
-  return Enter(site, [&](Machine& machine) {
-    if (desc == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {desc}, [&](Machine& machine) {
     if (count > kMaxGrants) return ToResult(DriverCode::kInvalidValue);
     if (count != 1)
       return ToResult(machine.vmm.SetAccess(RangeOf(ptr, size), GrantsOf(desc, count)));
@@ -107,13 +108,8 @@ extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAcce
 
 extern "C" CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
                                    CUdeviceptr ptr) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAccess);
-  return Enter(site, [&](Machine& machine) {
-    if (flags == nullptr || location == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<Access> access =
-        machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr));
-    if (access.ok()) *flags = static_cast<unsigned long long>(*access);
-    return ToResult(access.status());
+  return Enter(TWINMMU_HERE, {flags, location}, [&](Machine& machine) {
+    return Give(machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr)), flags);
   });
 }
 
@@ -121,20 +117,14 @@ extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
                                                  CUmemGenericAllocationHandle handle,
                                                  CUmemAllocationHandleType handleType,
                                                  unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemExportToShareableHandle);
-  return Enter(site, [&](Machine& machine) {
-    if (shareableHandle == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {shareableHandle}, [&](Machine& machine) {
     const absl::StatusOr<ShareableHandle> made = machine.vmm.ExportShareableHandle(
         AllocationHandle(handle), static_cast<HandleType>(handleType), flags);
     if (!made.ok()) return ToResult(made.status());
     if (made->type == HandleType::kFabric) {
       std::memcpy(shareableHandle, made->fabric.data(), made->fabric.size());
     } else {
-      std::memcpy(shareableHandle, &made->file_descriptor, sizeof(int));
-      const auto number = static_cast<uint64_t>(made->file_descriptor);
-      const bool again = machine.exported.Add(made->file_descriptor);
-      if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
-      machine.report.AddObject(ObjectKind::kDescriptor, number);
+      GiveDescriptor(machine, made->file_descriptor, shareableHandle);
     }
     return CUDA_SUCCESS;
   });
@@ -144,7 +134,7 @@ extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
 extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
                                                    void* osHandle,
                                                    CUmemAllocationHandleType handleType) {
-  const CallSite site = TWINMMU_HERE(cuMemImportFromShareableHandle);
+  const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](Machine& machine) {
     ShareableHandle shareable;
     shareable.type = static_cast<HandleType>(handleType);
@@ -169,21 +159,15 @@ extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
 extern "C" CUresult cuMemGetAllocationGranularity(size_t* granularity,
                                                   const CUmemAllocationProp* prop,
                                                   CUmemAllocationGranularity_flags option) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAllocationGranularity);
-  return Enter(site, [&](Machine& machine) {
-    if (granularity == nullptr || prop == nullptr) return ToResult(NullPointer(site));
-    const absl::StatusOr<Bytes> size =
-        machine.vmm.GetAllocationGranularity(FromAbi(*prop), static_cast<Granularity>(option));
-    if (size.ok()) *granularity = size->value();
-    return ToResult(size.status());
+  return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
+    const auto asked = static_cast<Granularity>(option);
+    return Give(machine.vmm.GetAllocationGranularity(FromAbi(*prop), asked), granularity);
   });
 }
 
 extern "C" CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop,
                                                            CUmemGenericAllocationHandle handle) {
-  const CallSite site = TWINMMU_HERE(cuMemGetAllocationPropertiesFromHandle);
-  return Enter(site, [&](Machine& machine) {
-    if (prop == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {prop}, [&](Machine& machine) {
     const absl::StatusOr<AllocationProperties> properties =
         machine.vmm.GetAllocationProperties(AllocationHandle(handle));
     if (properties.ok()) *prop = ToAbi(*properties);
@@ -192,32 +176,22 @@ extern "C" CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* 
 }
 
 extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
-  const CallSite site = TWINMMU_HERE(cuMemRetainAllocationHandle);
-  return Enter(site, [&](Machine& machine) {
-    if (handle == nullptr) return ToResult(NullPointer(site));
+  return Enter(TWINMMU_HERE, {handle}, [&](Machine& machine) {
     const absl::StatusOr<AllocationHandle> retained =
         machine.vmm.RetainAllocationHandle(DeviceAddress(reinterpret_cast<uintptr_t>(addr)));
-    if (!retained.ok()) return ToResult(retained.status());
-    machine.report.AddReference(*retained);
-    *handle = retained->value();
-    return CUDA_SUCCESS;
+    if (retained.ok()) machine.report.AddReference(*retained);
+    return Give(retained, handle);
   });
 }
 
 extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
                                                   CUmemRangeHandleType handleType,
                                                   unsigned long long flags) {
-  const CallSite site = TWINMMU_HERE(cuMemGetHandleForAddressRange);
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    if (handle == nullptr) return ToResult(NullPointer(site));
+  return EnterInContext(TWINMMU_HERE, {handle}, [&](Machine& machine, Context& context) {
     const absl::StatusOr<int> descriptor = machine.vmm.GetHandleForAddressRange(
         context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
     if (!descriptor.ok()) return ToResult(descriptor.status());
-    std::memcpy(handle, &*descriptor, sizeof(int));
-    const bool again = machine.exported.Add(*descriptor);
-    const auto number = static_cast<uint64_t>(*descriptor);
-    if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
-    machine.report.AddObject(ObjectKind::kDescriptor, number);
+    GiveDescriptor(machine, *descriptor, handle);
     return CUDA_SUCCESS;
   });
 }

@@ -5,9 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "absl/status/statusor.h"
 #include "api/address.h"
 #include "api/allocation.h"
+#include "sim/libcuda/calls/enter.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::libcuda {
@@ -49,6 +52,28 @@ Pointer ToPointer(uint64_t value) {
 }
 inline uint64_t ToNumber(const volatile void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
+}
+
+// What came of a call that gives a value, as a number or a class with one; it goes to `result`.
+template <typename Value, typename Result>
+CUresult Give(const absl::StatusOr<Value>& made, Result* result) {
+  if (!made.ok()) return ToResult(made.status());
+  if constexpr (!std::is_class_v<Value>) {
+    *result = static_cast<Result>(*made);
+  } else if constexpr (std::is_pointer_v<Result>) {
+    *result = ToPointer<Result>(made->value());
+  } else {
+    *result = made->value();
+  }
+  return cuda_abi::CUDA_SUCCESS;
+}
+// The same for both halves of a range, where the program wants them.
+inline CUresult Give(const absl::StatusOr<AddressRange>& range, cuda_abi::CUdeviceptr* base,
+                     size_t* size) {
+  if (!range.ok()) return ToResult(range.status());
+  if (base != nullptr) *base = range->base.value();
+  if (size != nullptr) *size = range->size.value();
+  return cuda_abi::CUDA_SUCCESS;
 }
 
 }  // namespace twinmmu::libcuda

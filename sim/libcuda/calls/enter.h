@@ -1,7 +1,7 @@
 // Enter: the way of every call of the program through the library.
 //
 //   extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
-//     return Enter(TWINMMU_HERE(cuMemUnmap), [&](Machine& machine) {
+//     return Enter(TWINMMU_HERE, [&](Machine& machine) {
 //       return machine.vmm.Unmap(RangeOf(ptr, size));
 //     });
 //   }
@@ -9,6 +9,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
 
+#include <initializer_list>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -33,10 +34,13 @@ struct CallSite {
 
   const char* name() const { return kSymbols[symbol].name; }
 };
-#define TWINMMU_HERE(symbol)                                                       \
-  (::twinmmu::libcuda::CallSite{                                                   \
-      std::integral_constant<size_t, ::twinmmu::libcuda::IndexOf(#symbol)>::value, \
-      __builtin_return_address(0)})
+template <size_t symbol>
+CallSite Here(const void* caller) {
+  static_assert(symbol < kSymbolCount, "TWINMMU_HERE stands in exported functions");
+  return {symbol, caller};
+}
+#define TWINMMU_HERE \
+  (::twinmmu::libcuda::Here<::twinmmu::libcuda::IndexOf(__func__)>(__builtin_return_address(0)))
 
 // Another exported name of a function of this file.
 #define TWINMMU_ALIAS(symbol, function) \
@@ -52,6 +56,14 @@ inline CUresult ToResult(const absl::Status& status) {
 DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code);
 // A result or a structure is null.
 DriverCode NullPointer(const CallSite& site);
+// What a call must not be given as null: its results, and the structures that it reads.
+using Needed = std::initializer_list<const void*>;
+inline DriverCode CheckNeeded(const CallSite& site, Needed needed) {
+  for (const void* const pointer : needed) {
+    if (ABSL_PREDICT_FALSE(pointer == nullptr)) return NullPointer(site);
+  }
+  return DriverCode::kSuccess;
+}
 
 // Why a call cannot be made now, if so: before cuInit, after fork, not in this driver.
 DriverCode Admit(const CallSite& site, Machine** machine);
@@ -69,13 +81,13 @@ Stream StreamOf(Machine& machine, const Context& context, cuda_abi::CUstream str
 // that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
 void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream);
 // The same, for work that is given to the stream a handle names: that stream.
-inline Stream WorkStreamOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
+inline Stream WorkOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
   const Stream named = StreamOf(machine, context, stream);
   if (!machine.simulator->IsBypassingStreams()) KeepDefaultOrder(machine, context, named);
   return named;
 }
 // And for work without a stream: the device.
-inline DeviceOrdinal WorkDeviceOf(Machine& machine, const Context& context) {
+inline DeviceOrdinal WorkOf(Machine& machine, const Context& context) {
   if (!machine.simulator->IsBypassingStreams())
     KeepDefaultOrder(machine, context, Stream(context.device));
   return context.device;
@@ -104,24 +116,34 @@ CUresult EnterAlways(const CallSite& site, const Body& body) {
 
 // The same with body(machine), for calls that need cuInit.
 template <typename Body>
-CUresult Enter(const CallSite& site, const Body& body) {
+CUresult Enter(const CallSite& site, Needed needed, const Body& body) {
   return EnterAlways(site, [&]() -> CUresult {
     Machine* machine = nullptr;
-    const DriverCode code = Admit(site, &machine);
+    DriverCode code = Admit(site, &machine);
+    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
     return code == DriverCode::kSuccess ? ToResult(body(*machine)) : ToResult(code);
   });
+}
+template <typename Body>
+CUresult Enter(const CallSite& site, const Body& body) {
+  return Enter(site, {}, body);
 }
 
 // The same with body(machine, context), for calls that need a current context.
 template <typename Body>
-CUresult EnterInContext(const CallSite& site, const Body& body) {
+CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
   return EnterAlways(site, [&]() -> CUresult {
     Machine* machine = nullptr;
     Context* context = nullptr;
     DriverCode code = Admit(site, &machine);
     if (code == DriverCode::kSuccess) code = CurrentContext(site, &context);
+    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
     return code == DriverCode::kSuccess ? ToResult(body(*machine, *context)) : ToResult(code);
   });
+}
+template <typename Body>
+CUresult EnterInContext(const CallSite& site, const Body& body) {
+  return EnterInContext(site, {}, body);
 }
 
 }  // namespace twinmmu::libcuda

@@ -19,6 +19,10 @@ int WidthOf(Type type) {
   return static_cast<int>(std::max<uint64_t>(BytesOf(type), 2));
 }
 
+Type BitsOfWidth(int width) {
+  return width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64;
+}
+
 Decoder::Decoder(const Module& module, int function, const Placement& placement, FunctionCode* code)
     : module_(module),
       index_(function),
@@ -110,6 +114,11 @@ int Decoder::TakeOneOf(std::initializer_list<absl::string_view> names) {
     ++index;
   }
   return -1;
+}
+
+absl::string_view Decoder::TakeName(std::initializer_list<absl::string_view> names) {
+  const int index = TakeOneOf(names);
+  return index < 0 ? "" : names.begin()[index];
 }
 
 // The last one.

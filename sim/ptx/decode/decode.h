@@ -34,6 +34,8 @@ struct Placement {
 
 // The bytes of a value in a slot; 0 of a predicate.
 int WidthOf(Type type);
+// The bits of such a value: what registers of any type of that size hold.
+Type BitsOfWidth(int width);
 
 // For one function. A method that finds something wrong notes it, the first time, and goes on with
 // whatever does no harm.
@@ -58,6 +60,7 @@ class Decoder {
   void IsSpace();
   void Load();
   void Store();
+  void LoadOrStore(bool stores);
   void Atom();
   void Red();
   void Atomic(bool gives_old);
@@ -88,6 +91,8 @@ class Decoder {
   bool Take(absl::string_view modifier);
   // The first of `names` that is there, or -1.
   int TakeOneOf(std::initializer_list<absl::string_view> names);
+  // The same as its name, or "".
+  absl::string_view TakeName(std::initializer_list<absl::string_view> names);
   Type TakeType();
   Space TakeSpace();
   void TakeCacheHints();

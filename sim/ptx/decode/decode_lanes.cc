@@ -115,10 +115,7 @@ void Decoder::Match() {
 void Decoder::Redux() {
   const Type type = TakeType();
   ExpectOperands(3, 3);
-  absl::string_view name;
-  for (const char* known : {"add", "min", "max", "and", "or", "xor"}) {
-    if (name.empty() && Take(known)) name = known;
-  }
+  const absl::string_view name = TakeName({"add", "min", "max", "and", "or", "xor"});
   if (type != Type::kB32 && type != Type::kU32 && type != Type::kS32) {
     return FailUnimplemented(".", NameOf(type), " is not supported");
   }

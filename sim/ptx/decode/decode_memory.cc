@@ -1,5 +1,6 @@
 // Instructions that access memory.
 
+#include "absl/types/span.h"
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/run/moves.h"
 #include "sim/ptx/run/steps.h"
@@ -122,85 +123,51 @@ void Decoder::TakeSize(Type type, int count, MemoryAccess* access) {
   }
 }
 
-void Decoder::Load() {
+void Decoder::Load() { LoadOrStore(/*stores=*/false); }
+void Decoder::Store() { LoadOrStore(/*stores=*/true); }
+
+void Decoder::LoadOrStore(bool stores) {
   const Type type = TakeType();
   Step step;
   TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
   // It asks for what is there now, but is a weak access all the same.
-  if (Take("cv") && step.memory.order == Order::kWeak) step.memory.order = Order::kRelaxed;
+  if (!stores && Take("cv") && step.memory.order == Order::kWeak) {
+    step.memory.order = Order::kRelaxed;
+  }
   const Space space = TakeSpace();
   TakeCacheHints();
   const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
   ExpectOperands(2, 3);
   if (!status_.ok()) return;
-  const Operand& result = At(0);
-  const bool vector = result.kind == Operand::kVector;
-  if (vector != (count > 1) || (vector && static_cast<int>(result.parts.size()) != count)) {
-    return FailInvalid("the result is not a vector of ", count);
+  const Operand& elements = At(stores ? 1 : 0);
+  const bool vector = elements.kind == Operand::kVector;
+  if (vector != (count > 1) || (vector && static_cast<int>(elements.parts.size()) != count)) {
+    return FailInvalid("the ", stores ? "value" : "result", " is not a vector of ", count);
   }
+  const absl::Span<const Operand> parts =
+      vector ? absl::MakeConstSpan(elements.parts) : absl::MakeConstSpan(&elements, 1);
   TakeSize(type, count, &step.memory);
-  step.operands[0] = Address(At(1), space, &step);
+  if (stores) step.memory.access = Access::kReadWrite;
+  step.operands[0] = Address(At(stores ? 0 : 1), space, &step);
   int width = WidthOf(type);
   bool predicate = type == Type::kPred;
-  for (int i = 0; i < count; ++i) {
-    const Operand& part = vector ? result.parts[static_cast<size_t>(i)] : result;
-    if (part.kind == Operand::kRegister) {
-      width = WidthOf(TypeOfRegister(part.index));
-      predicate |= width == 0;
-    }
+  for (const Operand& part : parts) {
+    if (part.kind != Operand::kRegister) continue;
+    width = WidthOf(TypeOfRegister(part.index));
+    predicate |= width == 0;
   }
-  step.perform = predicate ? nullptr : FindLoad(type, width);
+  step.perform = predicate ? nullptr : stores ? FindStore(type, width) : FindLoad(type, width);
   if (step.perform == nullptr) return FailInvalid("the register is too narrow for .", NameOf(type));
-  for (int i = 0; i < count; ++i) {
-    const Operand& part = vector ? result.parts[static_cast<size_t>(i)] : result;
-    uint32_t slot = 0;
-    if (part.kind == Operand::kRegister) {
-      slot = RegisterSlot(part.index);
-      if (WidthOf(TypeOfRegister(part.index)) != width) {
+  const Type of_constant = WidthOf(type) == width ? type : BitsOfWidth(width);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    uint32_t& slot = step.operands[1 + i];
+    if (parts[i].kind == Operand::kRegister) {
+      slot = RegisterSlot(parts[i].index);
+      if (WidthOf(TypeOfRegister(parts[i].index)) != width) {
         FailInvalid("the registers have different widths");
       }
     } else {
-      slot = Destination(part, width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64);
-    }
-    step.operands[1 + static_cast<size_t>(i)] = slot;
-  }
-  Emit(step);
-}
-
-void Decoder::Store() {
-  const Type type = TakeType();
-  Step step;
-  TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
-  const Space space = TakeSpace();
-  TakeCacheHints();
-  const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
-  ExpectOperands(2, 3);
-  if (!status_.ok()) return;
-  const Operand& value = At(1);
-  const bool vector = value.kind == Operand::kVector;
-  if (vector != (count > 1) || (vector && static_cast<int>(value.parts.size()) != count)) {
-    return FailInvalid("the value is not a vector of ", count);
-  }
-  TakeSize(type, count, &step.memory);
-  step.memory.access = Access::kReadWrite;
-  step.operands[0] = Address(At(0), space, &step);
-  int width = WidthOf(type);
-  for (int i = 0; i < count; ++i) {
-    const Operand& part = vector ? value.parts[static_cast<size_t>(i)] : value;
-    if (part.kind == Operand::kRegister) width = WidthOf(TypeOfRegister(part.index));
-  }
-  step.perform = type == Type::kPred || width == 0 ? nullptr : FindStore(type, width);
-  if (step.perform == nullptr) return FailInvalid("the register is too narrow for .", NameOf(type));
-  const Type of_constant = WidthOf(type) == width ? type : width == 4 ? Type::kB32 : Type::kB64;
-  for (int i = 0; i < count; ++i) {
-    const Operand& part = vector ? value.parts[static_cast<size_t>(i)] : value;
-    if (part.kind == Operand::kRegister) {
-      if (WidthOf(TypeOfRegister(part.index)) != width) {
-        FailInvalid("the registers have different widths");
-      }
-      step.operands[1 + static_cast<size_t>(i)] = RegisterSlot(part.index);
-    } else {
-      step.operands[1 + static_cast<size_t>(i)] = Source(part, of_constant);
+      slot = stores ? Source(parts[i], of_constant) : Destination(parts[i], BitsOfWidth(width));
     }
   }
   Emit(step);
@@ -216,12 +183,8 @@ void Decoder::Atomic(bool gives_old) {
   const Space space = TakeSpace();
   TakeCacheHints();
   Take("noftz");
-  constexpr const char* kNames[] = {"add", "min", "max", "inc",  "dec",
-                                    "and", "or",  "xor", "exch", "cas"};
-  absl::string_view name;
-  for (const char* known : kNames) {
-    if (name.empty() && Take(known)) name = known;
-  }
+  const absl::string_view name =
+      TakeName({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   const bool two = name == "cas";
   const size_t first = gives_old ? 1 : 0;
   ExpectOperands(first + (two ? 3 : 2), first + (two ? 4 : 3));
@@ -233,7 +196,7 @@ void Decoder::Atomic(bool gives_old) {
   step.memory.bytes = static_cast<uint8_t>(BytesOf(type));
   step.memory.access = Access::kReadWrite;
   // Registers of any type of that size will do.
-  const Type bits = WidthOf(type) == 2 ? Type::kB16 : WidthOf(type) == 4 ? Type::kB32 : Type::kB64;
+  const Type bits = BitsOfWidth(WidthOf(type));
   step.operands[0] = gives_old ? Destination(At(0), bits) : NewSlot(WidthOf(type));
   step.operands[1] = Address(At(first), space, &step);
   const auto value = [&](const Operand& operand) {

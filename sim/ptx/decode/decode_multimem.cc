@@ -57,7 +57,7 @@ uint32_t Decoder::MulticastSlots(const Operand& elements, Type type, int count, 
   }
   // Registers of any type of that size will do.
   const int width = WidthOf(type);
-  const Type bits = width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64;
+  const Type bits = BitsOfWidth(width);
   const auto value = [&](const Operand& operand) {
     return Source(operand, operand.kind == Operand::kRegister ? bits : type);
   };
@@ -75,7 +75,7 @@ uint32_t Decoder::MulticastSlots(const Operand& elements, Type type, int count, 
 void Decoder::CopyFromMulticastSlots(uint32_t first, const Operand& elements, Type type) {
   if (elements.kind != Operand::kVector) return;
   const int width = WidthOf(type);
-  const Type bits = width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64;
+  const Type bits = BitsOfWidth(width);
   uint32_t from = first;
   for (const Operand& part : elements.parts) {
     EmitCompute(FindCopy(width), {Destination(part, bits), from});
@@ -100,9 +100,7 @@ void Decoder::Multimem() {
   TakeMulticastOrder(loads, changes, &step.memory);
   Take("global");
   absl::string_view operation;
-  for (const char* known : {"add", "min", "max", "and", "or", "xor"}) {
-    if (form != 1 && operation.empty() && Take(known)) operation = known;
-  }
+  if (form != 1) operation = TakeName({"add", "min", "max", "and", "or", "xor"});
   const bool wide_sums = loads && Take("acc::f32");
   if (wide_sums && (operation != "add" || !IsHalf(type))) {
     return FailInvalid(".acc::f32 is for sums of f16 and bf16");

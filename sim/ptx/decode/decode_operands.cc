@@ -1,11 +1,10 @@
 // Operands: which slot holds what they stand for.
 
 #include <cmath>
-#include <cstring>
 
 #include "absl/container/flat_hash_map.h"
 #include "sim/ptx/decode/decode.h"
-#include "sim/ptx/operations/half.h"
+#include "sim/ptx/operations/lane_types.h"
 #include "sim/ptx/run/moves.h"
 #include "sim/ptx/run/steps.h"
 
@@ -64,18 +63,6 @@ const Special* SpecialNamed(absl::string_view name) {
   if (name.substr(0, 7) == "%envreg") return &kZero;
   const auto found = kSpecials->find(name);
   return found == kSpecials->end() ? nullptr : &found->second;
-}
-
-uint64_t BitsOfDouble(double value) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
-double DoubleOf(uint64_t bits) {
-  double value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
 }
 
 // Beyond its range a float is infinite; the conversion would not be defined.
@@ -176,16 +163,16 @@ uint32_t Decoder::Constant(const Operand& operand, Type type) {
   uint64_t bits = operand.bits;
   const bool to_half = IsFloating(type) && WidthOf(type) == 2;
   if (operand.kind == Operand::kF64) {
-    if (WidthOf(type) == 4) bits = BitsOf(ToFloat(DoubleOf(bits)));
+    if (WidthOf(type) == 4) bits = BitsOf(ToFloat(BitCast<double>(bits)));
     if (WidthOf(type) <= 2)
       FailInvalid("'", operand.name, "' is not a constant of .", NameOf(type));
   } else if (operand.kind == Operand::kF32) {
-    if (WidthOf(type) == 8) bits = BitsOfDouble(FloatOfBits(static_cast<uint32_t>(bits)));
+    if (WidthOf(type) == 8) bits = BitsOf<double>(BitCast<float>(static_cast<uint32_t>(bits)));
     if (WidthOf(type) <= 2)
       FailInvalid("'", operand.name, "' is not a constant of .", NameOf(type));
   } else if (IsFloating(type) && !to_half && type != Type::kF16x2 && type != Type::kBf16x2) {
     const double value = static_cast<double>(static_cast<int64_t>(bits));
-    bits = WidthOf(type) == 8 ? BitsOfDouble(value) : BitsOf(static_cast<float>(value));
+    bits = WidthOf(type) == 8 ? BitsOf(value) : BitsOf(static_cast<float>(value));
   }
   return Fixed(FixedSlot::kZero, 0, bits, WidthOf(type));
 }

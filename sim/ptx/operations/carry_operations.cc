@@ -32,29 +32,19 @@ T High(T a, T b) {
   return static_cast<T>(Wide{Unsigned<T>(a)} * Unsigned<T>(b) >> kBits);
 }
 
-template <typename T>
-Carried<T> AddCc(T a, T b) {
-  return Sum(a, b, false);
+// The forms: .cc gives a carry, and the operations that end in c take one. kDo is Sum or
+// Difference.
+template <typename T, Carried<T> (*kDo)(T, T, bool)>
+Carried<T> Gives(T a, T b) {
+  return kDo(a, b, false);
 }
-template <typename T>
-Carried<T> AddcCc(T a, T b, Carry carry) {
-  return Sum(a, b, carry.in);
+template <typename T, Carried<T> (*kDo)(T, T, bool)>
+Carried<T> TakesAndGives(T a, T b, Carry carry) {
+  return kDo(a, b, carry.in);
 }
-template <typename T>
-T Addc(T a, T b, Carry carry) {
-  return Sum(a, b, carry.in).value;
-}
-template <typename T>
-Carried<T> SubCc(T a, T b) {
-  return Difference(a, b, false);
-}
-template <typename T>
-Carried<T> SubcCc(T a, T b, Carry carry) {
-  return Difference(a, b, carry.in);
-}
-template <typename T>
-T Subc(T a, T b, Carry carry) {
-  return Difference(a, b, carry.in).value;
+template <typename T, Carried<T> (*kDo)(T, T, bool)>
+T Takes(T a, T b, Carry carry) {
+  return kDo(a, b, carry.in).value;
 }
 template <typename T, T (*kHalf)(T, T)>
 Carried<T> MadCc(T a, T b, T c) {
@@ -69,20 +59,24 @@ T Madc(T a, T b, T c, Carry carry) {
   return Sum(kHalf(a, b), c, carry.in).value;
 }
 
+template <typename T, Carried<T> (*kDo)(T, T, bool)>
+void AddForms(OperationTable& table, const std::string& name, const std::string& type) {
+  table.Map<Gives<T, kDo>>(name + ".cc" + type);
+  table.Map<TakesAndGives<T, kDo>>(name + "c.cc" + type);
+  table.Map<Takes<T, kDo>>(name + "c" + type);
+}
+template <typename T, T (*kHalf)(T, T)>
+void AddProducts(OperationTable& table, const std::string& half, const std::string& type) {
+  table.Map<MadCc<T, kHalf>>("mad." + half + ".cc" + type);
+  table.Map<MadcCc<T, kHalf>>("madc." + half + ".cc" + type);
+  table.Map<Madc<T, kHalf>>("madc." + half + type);
+}
 template <typename T>
 void AddForType(OperationTable& table, const std::string& type) {
-  table.Map<AddCc<T>>("add.cc" + type);
-  table.Map<AddcCc<T>>("addc.cc" + type);
-  table.Map<Addc<T>>("addc" + type);
-  table.Map<SubCc<T>>("sub.cc" + type);
-  table.Map<SubcCc<T>>("subc.cc" + type);
-  table.Map<Subc<T>>("subc" + type);
-  table.Map<MadCc<T, Low<T>>>("mad.lo.cc" + type);
-  table.Map<MadcCc<T, Low<T>>>("madc.lo.cc" + type);
-  table.Map<Madc<T, Low<T>>>("madc.lo" + type);
-  table.Map<MadCc<T, High<T>>>("mad.hi.cc" + type);
-  table.Map<MadcCc<T, High<T>>>("madc.hi.cc" + type);
-  table.Map<Madc<T, High<T>>>("madc.hi" + type);
+  AddForms<T, Sum<T>>(table, "add", type);
+  AddForms<T, Difference<T>>(table, "sub", type);
+  AddProducts<T, Low<T>>(table, "lo", type);
+  AddProducts<T, High<T>>(table, "hi", type);
 }
 
 }  // namespace

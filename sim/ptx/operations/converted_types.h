@@ -14,19 +14,8 @@ namespace twinmmu::ptx {
 
 // The integer of C++ for a lane's value.
 template <typename T>
-struct IntegerOf {
-  using Result = T;
-};
-template <>
-struct IntegerOf<U8> {
-  using Result = uint8_t;
-};
-template <>
-struct IntegerOf<S8> {
-  using Result = int8_t;
-};
-template <typename T>
-using Integer = typename IntegerOf<T>::Result;
+using Integer = std::conditional_t<std::is_same_v<T, U8>, uint8_t,
+                                   std::conditional_t<std::is_same_v<T, S8>, int8_t, T>>;
 
 template <typename T>
 Integer<T> Load(T x) {

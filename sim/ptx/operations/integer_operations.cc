@@ -14,34 +14,19 @@ namespace {
 template <typename T>
 using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
-template <typename T>
-struct WiderOf;
-template <>
-struct WiderOf<uint16_t> {
-  using Result = uint32_t;
-};
-template <>
-struct WiderOf<int16_t> {
-  using Result = int32_t;
-};
-template <>
-struct WiderOf<uint32_t> {
-  using Result = uint64_t;
-};
-template <>
-struct WiderOf<int32_t> {
-  using Result = int64_t;
-};
-template <>
-struct WiderOf<uint64_t> {
-  __extension__ using Result = unsigned __int128;
-};
-template <>
-struct WiderOf<int64_t> {
-  __extension__ using Result = __int128;
+// The type of twice the width.
+struct WiderOf {
+  __extension__ using Int128 = __int128;
+  __extension__ using Uint128 = unsigned __int128;
+  static uint32_t Of(uint16_t);
+  static uint64_t Of(uint32_t);
+  static Uint128 Of(uint64_t);
+  static int32_t Of(int16_t);
+  static int64_t Of(int32_t);
+  static Int128 Of(int64_t);
 };
 template <typename T>
-using Wider = typename WiderOf<T>::Result;
+using Wider = decltype(WiderOf::Of(T()));
 
 template <typename T>
 T Add(T a, T b) {

@@ -66,23 +66,10 @@ struct TypeOf<float> : std::integral_constant<Type, Type::kF32> {};
 template <>
 struct TypeOf<double> : std::integral_constant<Type, Type::kF64> {};
 
-template <int kBytes>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<2> {
-  using Result = uint16_t;
-};
-template <>
-struct UnsignedOf<4> {
-  using Result = uint32_t;
-};
-template <>
-struct UnsignedOf<8> {
-  using Result = uint64_t;
-};
-// The unsigned integer as wide as T.
+// The unsigned integer as wide as T, which has 2, 4 or 8 bytes.
 template <typename T>
-using Unsigned = typename UnsignedOf<sizeof(T)>::Result;
+using Unsigned = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                    std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
 
 template <typename To, typename From>
 To BitCast(const From& from) {

@@ -28,10 +28,8 @@ uint64_t Argument(Warp& warp, const CallSite& site, size_t index, int lane) {
   uint64_t value = 0;
   if (index >= site.arguments.size()) return value;
   const Passed& passed = site.arguments[index];
-  const char* const from = passed.slot_width != 0
-                               ? warp.Slot<char>(passed.at) + lane * uint64_t{passed.slot_width}
-                               : warp.frame().PassedOf(lane) + passed.at;
-  std::memcpy(&value, from, std::min<size_t>(passed.size, sizeof(value)));
+  std::memcpy(&value, warp.frame().PlaceOf(passed, lane),
+              std::min<size_t>(passed.size, sizeof(value)));
   return value;
 }
 
@@ -165,12 +163,8 @@ bool Print(Warp& warp, const CallSite& site, Lanes lanes) {
     }
     std::fwrite(formatter.text().data(), 1, formatter.text().size(), stdout);
     if (site.results.empty() || site.results[0].size != sizeof(int32_t)) continue;
-    const Passed& result = site.results[0];
     const int32_t count = formatter.count();
-    char* const to = result.slot_width != 0
-                         ? warp.Slot<char>(result.at) + lane * uint64_t{result.slot_width}
-                         : warp.frame().PassedOf(lane) + result.at;
-    std::memcpy(to, &count, sizeof(count));
+    std::memcpy(warp.frame().PlaceOf(site.results[0], lane), &count, sizeof(count));
   }
   std::fflush(stdout);
   return true;

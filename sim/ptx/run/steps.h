@@ -23,6 +23,15 @@ inline void ForEachLane(Lanes lanes, const Visit& visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(__builtin_ctz(lanes));
 }
 
+// Those of `lanes`, of which there are some, that have the value of the first.
+template <typename T>
+Lanes LanesLikeFirst(const T* values, Lanes lanes) {
+  const T first = values[__builtin_ctz(lanes)];
+  Lanes alike = 0;
+  ForEachLane(lanes, [&](int lane) { alike |= Lanes{values[lane] == first} << lane; });
+  return alike;
+}
+
 // --- Memory. operands: the address, then the elements; step.memory: where. ---
 
 // Elements of `type` to or from registers of `width` bytes. Null: there is no such form.

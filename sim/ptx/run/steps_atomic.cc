@@ -66,64 +66,42 @@ Flow Atomic(Warp& warp, const Step& step, Lanes lanes) {
   return Flow::kNext;
 }
 
+// For FindForm.
+struct Atomics {
+  template <typename U, typename Operation>
+  static constexpr Perform kPerform = Atomic<U, Operation>;
+};
+
 template <typename U>
-Perform FindBitwise(absl::string_view operation) {
-  if (operation == "and") return Atomic<U, And<U>>;
-  if (operation == "or") return Atomic<U, Or<U>>;
-  if (operation == "xor") return Atomic<U, Xor<U>>;
+Perform FindExchange(absl::string_view operation) {
   if (operation == "exch") return Atomic<U, Exchange<U>>;
   if (operation == "cas") return Atomic<U, Compare<U>>;
   return nullptr;
 }
 
-template <typename U, typename As>
-Perform FindArithmetic(absl::string_view operation) {
-  if (operation == "add") return Atomic<U, Add<U>>;
-  if (operation == "min") return Atomic<U, Minimum<U, As>>;
-  if (operation == "max") return Atomic<U, Maximum<U, As>>;
-  return nullptr;
-}
-
-Perform FindUnsigned32(absl::string_view operation) {
-  if (operation == "inc") return Atomic<uint32_t, Increment<uint32_t>>;
-  if (operation == "dec") return Atomic<uint32_t, Decrement<uint32_t>>;
-  return FindArithmetic<uint32_t, uint32_t>(operation);
+// What no other form has.
+Perform FindAtomicOnly(absl::string_view operation, Type type) {
+  switch (type) {
+    case Type::kB16:
+      return FindExchange<uint16_t>(operation);
+    case Type::kB32:
+      return FindExchange<uint32_t>(operation);
+    case Type::kB64:
+      return FindExchange<uint64_t>(operation);
+    case Type::kU32:
+      if (operation == "inc") return Atomic<uint32_t, Increment<uint32_t>>;
+      if (operation == "dec") return Atomic<uint32_t, Decrement<uint32_t>>;
+      return nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace
 
 Perform FindAtomic(absl::string_view operation, Type type) {
-  const bool add = operation == "add";
-  switch (type) {
-    case Type::kB16:
-      return operation == "cas" || operation == "exch" ? FindBitwise<uint16_t>(operation) : nullptr;
-    case Type::kB32:
-      return FindBitwise<uint32_t>(operation);
-    case Type::kB64:
-      return FindBitwise<uint64_t>(operation);
-    case Type::kU32:
-      return FindUnsigned32(operation);
-    case Type::kS32:
-      return FindArithmetic<uint32_t, int32_t>(operation);
-    case Type::kU64:
-      return FindArithmetic<uint64_t, uint64_t>(operation);
-    case Type::kS64:
-      return FindArithmetic<uint64_t, int64_t>(operation);
-    case Type::kF16:
-      return add ? Atomic<uint16_t, HalfAdd> : nullptr;
-    case Type::kBf16:
-      return add ? Atomic<uint16_t, BfloatAdd> : nullptr;
-    case Type::kF16x2:
-      return add ? Atomic<uint32_t, PairOf<HalfAdd>> : nullptr;
-    case Type::kBf16x2:
-      return add ? Atomic<uint32_t, PairOf<BfloatAdd>> : nullptr;
-    case Type::kF32:
-      return add ? Atomic<uint32_t, FloatAdd<uint32_t, float>> : nullptr;
-    case Type::kF64:
-      return add ? Atomic<uint64_t, FloatAdd<uint64_t, double>> : nullptr;
-    default:
-      return nullptr;
-  }
+  const Perform own = FindAtomicOnly(operation, type);
+  return own != nullptr ? own : FindForm<Atomics>(operation, type);
 }
 
 }  // namespace twinmmu::ptx

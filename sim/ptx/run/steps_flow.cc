@@ -10,19 +10,6 @@
 #include "sim/ptx/run/warp.h"
 
 namespace twinmmu::ptx {
-namespace {
-
-// Lanes whose 32- or 64-bit value is that of the first.
-template <typename T>
-Lanes LanesLikeFirst(const T* values, Lanes lanes) {
-  const T first = values[__builtin_ctz(lanes)];
-  Lanes alike = 0;
-  ForEachLane(lanes, [&](int lane) { alike |= Lanes{values[lane] == first} << lane; });
-  return alike;
-}
-
-}  // namespace
-
 // Of a part of the group: all of it is a case of Warp's.
 Flow PerformBranch(Warp& warp, const Step& step, Lanes lanes) {
   warp.LosesPatience(warp.running().pc, step.target);
@@ -129,13 +116,12 @@ Flow Warp::Call(const CallSite& site, int function) {
   const FunctionCode& callee = grid.code->functions[static_cast<size_t>(function)];
   Frame* const caller = running().frame;
   const Lanes lanes = running().lanes;
+  const auto alike = [](const Passed& a, const Passed& b) { return a.size == b.size; };
   const bool fits =
       site.arguments.size() == callee.parameters.size() &&
       site.results.size() == callee.results.size() &&
-      std::equal(site.arguments.begin(), site.arguments.end(), callee.parameters.begin(),
-                 [](const Passed& a, const Passed& b) { return a.size == b.size; }) &&
-      std::equal(site.results.begin(), site.results.end(), callee.results.begin(),
-                 [](const Passed& a, const Passed& b) { return a.size == b.size; });
+      std::equal(site.arguments.begin(), site.arguments.end(), callee.parameters.begin(), alike) &&
+      std::equal(site.results.begin(), site.results.end(), callee.results.begin(), alike);
   if (!fits) {
     return Fault(GridFault::kIllegalInstruction, lanes,
                  absl::StrCat(callee.name, " takes or returns something else"));
@@ -150,10 +136,7 @@ Flow Warp::Call(const CallSite& site, int function) {
     const Passed& argument = site.arguments[i];
     const uint32_t to = callee.parameters[i].at;
     ForEachLane(lanes, [&](int lane) {
-      const char* const from = argument.slot_width != 0 ? caller->data() + argument.at +
-                                                              lane * uint64_t{argument.slot_width}
-                                                        : caller->PassedOf(lane) + argument.at;
-      std::memcpy(entered->PassedOf(lane) + to, from, argument.size);
+      std::memcpy(entered->PassedOf(lane) + to, caller->PlaceOf(argument, lane), argument.size);
     });
   }
   running().frame = entered;
@@ -174,10 +157,7 @@ Flow Warp::Return() {
     const Passed& result = site.results[i];
     const uint32_t from = callee->function->results[i].at;
     ForEachLane(lanes, [&](int lane) {
-      char* const to = result.slot_width != 0
-                           ? caller->data() + result.at + lane * uint64_t{result.slot_width}
-                           : caller->PassedOf(lane) + result.at;
-      std::memcpy(to, callee->PassedOf(lane) + from, result.size);
+      std::memcpy(caller->PlaceOf(result, lane), callee->PassedOf(lane) + from, result.size);
     });
   }
   running().frame = caller;

@@ -7,6 +7,7 @@
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
+#include "sim/ptx/run/word_changes.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -19,8 +20,7 @@ bool AllAreHere(Warp& warp, Lanes lanes, uint32_t mask_slot) {
   if (mask_slot == kNoSlot) return true;
   const uint32_t* const masks = warp.Slot<uint32_t>(mask_slot);
   const Lanes mask = masks[__builtin_ctz(lanes)];
-  Lanes alike = 0;
-  ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
+  const Lanes alike = LanesLikeFirst(masks, lanes);
   const Lanes missing = mask & warp.live() & ~alike;
   if (missing == 0 && alike == lanes) return true;
   warp.KeepOnly(lanes, warp.running().pc + 1);
@@ -100,38 +100,11 @@ template <typename T>
 Flow MatchAll(Warp& warp, const Step& step, Lanes lanes) {
   return Gather(warp, step, lanes, [&] {
     const T* const values = warp.Slot<T>(step.operands[2]);
-    const T first = values[__builtin_ctz(lanes)];
-    bool same = true;
-    ForEachLane(lanes, [&](int lane) { same &= values[lane] == first; });
+    const bool same = LanesLikeFirst(values, lanes) == lanes;
     StoreAll<uint32_t>(warp, step.operands[0], lanes, same ? lanes : 0);
     StorePredicate(warp, step.operands[1], lanes, same ? lanes : 0);
   });
 }
-
-struct Sum {
-  static uint32_t Of(uint32_t a, uint32_t b) { return a + b; }
-};
-struct Conjunction {
-  static uint32_t Of(uint32_t a, uint32_t b) { return a & b; }
-};
-struct Disjunction {
-  static uint32_t Of(uint32_t a, uint32_t b) { return a | b; }
-};
-struct Parity {
-  static uint32_t Of(uint32_t a, uint32_t b) { return a ^ b; }
-};
-template <typename As>
-struct Least {
-  static uint32_t Of(uint32_t a, uint32_t b) {
-    return static_cast<As>(a) < static_cast<As>(b) ? a : b;
-  }
-};
-template <typename As>
-struct Greatest {
-  static uint32_t Of(uint32_t a, uint32_t b) {
-    return static_cast<As>(a) > static_cast<As>(b) ? a : b;
-  }
-};
 
 template <typename Operation>
 Flow Reduce(Warp& warp, const Step& step, Lanes lanes) {
@@ -139,7 +112,7 @@ Flow Reduce(Warp& warp, const Step& step, Lanes lanes) {
     const uint32_t* const values = warp.Slot<uint32_t>(step.operands[2]);
     uint32_t result = values[__builtin_ctz(lanes)];
     ForEachLane(lanes & (lanes - 1),
-                [&](int lane) { result = Operation::Of(result, values[lane]); });
+                [&](int lane) { result = Operation::Next(result, values[lane], 0); });
     StoreAll(warp, step.operands[0], lanes, result);
   });
 }
@@ -195,13 +168,14 @@ Perform FindMatch(bool all, int width) {
 }
 
 Perform FindReduction(absl::string_view operation, Type type) {
-  if (operation == "and") return Reduce<Conjunction>;
-  if (operation == "or") return Reduce<Disjunction>;
-  if (operation == "xor") return Reduce<Parity>;
-  if (operation == "add") return Reduce<Sum>;
+  using U = uint32_t;
+  if (operation == "and") return Reduce<And<U>>;
+  if (operation == "or") return Reduce<Or<U>>;
+  if (operation == "xor") return Reduce<Xor<U>>;
+  if (operation == "add") return Reduce<Add<U>>;
   const bool is_signed = IsSigned(type);
-  if (operation == "min") return is_signed ? Reduce<Least<int32_t>> : Reduce<Least<uint32_t>>;
-  if (operation == "max") return is_signed ? Reduce<Greatest<int32_t>> : Reduce<Greatest<uint32_t>>;
+  if (operation == "min") return is_signed ? Reduce<Minimum<U, int32_t>> : Reduce<Minimum<U, U>>;
+  if (operation == "max") return is_signed ? Reduce<Maximum<U, int32_t>> : Reduce<Maximum<U, U>>;
   return nullptr;
 }
 
@@ -226,8 +200,7 @@ Flow PerformWarpBarrier(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   const uint32_t* const masks = warp.Slot<uint32_t>(step.operands[0]);
   const Lanes mask = masks[__builtin_ctz(lanes)];
-  Lanes alike = 0;
-  ForEachLane(lanes, [&](int lane) { alike |= Lanes{masks[lane] == mask} << lane; });
+  const Lanes alike = LanesLikeFirst(masks, lanes);
   if ((mask & warp.live() & ~alike) == 0 && alike == warp.running().lanes) {
     warp.NoteWarpBarrier(alike, alike);
     return Flow::kNext;

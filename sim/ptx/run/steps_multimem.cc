@@ -28,19 +28,13 @@ struct Fold {
 };
 
 // Sums of f16 or bf16, rounded once at the end.
-struct WideHalf {
+template <float (*kWiden)(uint16_t), uint16_t (*kNarrow)(float)>
+struct Wide {
   using Element = uint16_t;
   using Sum = float;
-  static Sum Begin(Element element) { return FloatOfHalf(element); }
-  static Sum Add(Sum sum, Element element) { return sum + FloatOfHalf(element); }
-  static Element End(Sum sum) { return HalfOf(sum); }
-};
-struct WideBfloat {
-  using Element = uint16_t;
-  using Sum = float;
-  static Sum Begin(Element element) { return FloatOfBfloat(element); }
-  static Sum Add(Sum sum, Element element) { return sum + FloatOfBfloat(element); }
-  static Element End(Sum sum) { return BfloatOf(sum); }
+  static Sum Begin(Element element) { return kWiden(element); }
+  static Sum Add(Sum sum, Element element) { return sum + kWiden(element); }
+  static Element End(Sum sum) { return kNarrow(sum); }
 };
 template <typename One>
 struct WidePair {
@@ -176,7 +170,8 @@ Flow ChangeAll(Warp& warp, const Step& step, Lanes lanes) {
   return Flow::kNext;
 }
 
-// What a form does with an operation on elements U: load them all, or change them all.
+// For FindForm: an instruction that loads all elements U, and one that changes them all. Neither
+// has the minima and maxima of f16 and bf16; multimem.ld_reduce adds them.
 struct Loads {
   template <typename U, typename Operation>
   static constexpr Perform kPerform = LoadReduced<Fold<U, Operation>>;
@@ -186,51 +181,17 @@ struct Changes {
   static constexpr Perform kPerform = ChangeAll<U, Operation>;
 };
 
-template <typename Form, typename U>
-Perform FindBitwise(absl::string_view operation) {
-  if (operation == "and") return Form::template kPerform<U, And<U>>;
-  if (operation == "or") return Form::template kPerform<U, Or<U>>;
-  if (operation == "xor") return Form::template kPerform<U, Xor<U>>;
-  return nullptr;
-}
-
-template <typename Form, typename U, typename As>
-Perform FindInteger(absl::string_view operation) {
-  if (operation == "add") return Form::template kPerform<U, Add<U>>;
-  if (operation == "min") return Form::template kPerform<U, Minimum<U, As>>;
-  if (operation == "max") return Form::template kPerform<U, Maximum<U, As>>;
-  return nullptr;
-}
-
-// All but the minima and maxima of f16 and bf16, which multimem.red has not got.
-template <typename Form>
-Perform FindForm(absl::string_view operation, Type type) {
-  const bool add = operation == "add";
+template <typename Half, typename Bfloat, typename HalfPair, typename BfloatPair>
+Perform FindHalves(Type type) {
   switch (type) {
-    case Type::kB32:
-      return FindBitwise<Form, uint32_t>(operation);
-    case Type::kB64:
-      return FindBitwise<Form, uint64_t>(operation);
-    case Type::kU32:
-      return FindInteger<Form, uint32_t, uint32_t>(operation);
-    case Type::kS32:
-      return FindInteger<Form, uint32_t, int32_t>(operation);
-    case Type::kU64:
-      return FindInteger<Form, uint64_t, uint64_t>(operation);
-    case Type::kS64:
-      return FindInteger<Form, uint64_t, int64_t>(operation);
     case Type::kF16:
-      return add ? Form::template kPerform<uint16_t, HalfAdd> : nullptr;
+      return LoadReduced<Half>;
     case Type::kBf16:
-      return add ? Form::template kPerform<uint16_t, BfloatAdd> : nullptr;
+      return LoadReduced<Bfloat>;
     case Type::kF16x2:
-      return add ? Form::template kPerform<uint32_t, PairOf<HalfAdd>> : nullptr;
+      return LoadReduced<HalfPair>;
     case Type::kBf16x2:
-      return add ? Form::template kPerform<uint32_t, PairOf<BfloatAdd>> : nullptr;
-    case Type::kF32:
-      return add ? Form::template kPerform<uint32_t, FloatAdd<uint32_t, float>> : nullptr;
-    case Type::kF64:
-      return add ? Form::template kPerform<uint64_t, FloatAdd<uint64_t, double>> : nullptr;
+      return LoadReduced<BfloatPair>;
     default:
       return nullptr;
   }
@@ -240,33 +201,14 @@ template <bool kMax>
 Perform FindExtreme(Type type) {
   using Half = HalfExtreme<FloatOfHalf, kMax>;
   using Bfloat = HalfExtreme<FloatOfBfloat, kMax>;
-  switch (type) {
-    case Type::kF16:
-      return LoadReduced<Fold<uint16_t, Half>>;
-    case Type::kBf16:
-      return LoadReduced<Fold<uint16_t, Bfloat>>;
-    case Type::kF16x2:
-      return LoadReduced<Fold<uint32_t, PairOf<Half>>>;
-    case Type::kBf16x2:
-      return LoadReduced<Fold<uint32_t, PairOf<Bfloat>>>;
-    default:
-      return nullptr;
-  }
+  return FindHalves<Fold<uint16_t, Half>, Fold<uint16_t, Bfloat>, Fold<uint32_t, PairOf<Half>>,
+                    Fold<uint32_t, PairOf<Bfloat>>>(type);
 }
 
 Perform FindWideSum(Type type) {
-  switch (type) {
-    case Type::kF16:
-      return LoadReduced<WideHalf>;
-    case Type::kBf16:
-      return LoadReduced<WideBfloat>;
-    case Type::kF16x2:
-      return LoadReduced<WidePair<WideHalf>>;
-    case Type::kBf16x2:
-      return LoadReduced<WidePair<WideBfloat>>;
-    default:
-      return nullptr;
-  }
+  using Half = Wide<FloatOfHalf, HalfOf>;
+  using Bfloat = Wide<FloatOfBfloat, BfloatOf>;
+  return FindHalves<Half, Bfloat, WidePair<Half>, WidePair<Bfloat>>(type);
 }
 
 }  // namespace

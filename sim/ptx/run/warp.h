@@ -64,6 +64,11 @@ struct Frame {
 
   char* data() { return registers.front().bytes; }
   char* PassedOf(int lane) { return passed.data() + size_t{function->passed_bytes} * lane; }
+  // Where a value of `lane` lies that a call in this frame passes or gets.
+  char* PlaceOf(const Passed& value, int lane) {
+    return value.slot_width != 0 ? data() + value.at + lane * uint64_t{value.slot_width}
+                                 : PassedOf(lane) + value.at;
+  }
 };
 
 // Lanes at one place. Those that wait for a barrier or others of the warp stay at their step.

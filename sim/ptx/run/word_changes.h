@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
+#include "absl/strings/string_view.h"
 #include "sim/ptx/operations/half.h"
+#include "sim/ptx/operations/lane_types.h"
+#include "sim/ptx/program/code.h"
+#include "sim/ptx/text/type.h"
 
 namespace twinmmu::ptx {
 
@@ -59,15 +62,7 @@ struct Maximum {
 
 template <typename U, typename F>
 struct FloatAdd {
-  static U Next(U old, U b, U) {
-    F x, y;
-    std::memcpy(&x, &old, sizeof(x));
-    std::memcpy(&y, &b, sizeof(y));
-    x += y;
-    U sum;
-    std::memcpy(&sum, &x, sizeof(sum));
-    return sum;
-  }
+  static U Next(U old, U b, U) { return BitCast<U>(BitCast<F>(old) + BitCast<F>(b)); }
 };
 struct HalfAdd {
   static uint16_t Next(uint16_t old, uint16_t b, uint16_t) {
@@ -106,6 +101,57 @@ Changed<U> Change(U* word, U b, U c, const Next& next) {
   } while (
       !__atomic_compare_exchange_n(word, &value.old, value.next, /*weak=*/true, kOrder, kOrder));
   return value;
+}
+
+template <typename Form, typename U>
+Perform FindBitwise(absl::string_view operation) {
+  if (operation == "and") return Form::template kPerform<U, And<U>>;
+  if (operation == "or") return Form::template kPerform<U, Or<U>>;
+  if (operation == "xor") return Form::template kPerform<U, Xor<U>>;
+  return nullptr;
+}
+
+template <typename Form, typename U, typename As>
+Perform FindInteger(absl::string_view operation) {
+  if (operation == "add") return Form::template kPerform<U, Add<U>>;
+  if (operation == "min") return Form::template kPerform<U, Minimum<U, As>>;
+  if (operation == "max") return Form::template kPerform<U, Maximum<U, As>>;
+  return nullptr;
+}
+
+// How instructions of one form do an operation on values of a type: Form::kPerform<U, Operation>.
+// Null: none of them does it. With all that more than one form has.
+template <typename Form>
+Perform FindForm(absl::string_view operation, Type type) {
+  const bool add = operation == "add";
+  switch (type) {
+    case Type::kB32:
+      return FindBitwise<Form, uint32_t>(operation);
+    case Type::kB64:
+      return FindBitwise<Form, uint64_t>(operation);
+    case Type::kU32:
+      return FindInteger<Form, uint32_t, uint32_t>(operation);
+    case Type::kS32:
+      return FindInteger<Form, uint32_t, int32_t>(operation);
+    case Type::kU64:
+      return FindInteger<Form, uint64_t, uint64_t>(operation);
+    case Type::kS64:
+      return FindInteger<Form, uint64_t, int64_t>(operation);
+    case Type::kF16:
+      return add ? Form::template kPerform<uint16_t, HalfAdd> : nullptr;
+    case Type::kBf16:
+      return add ? Form::template kPerform<uint16_t, BfloatAdd> : nullptr;
+    case Type::kF16x2:
+      return add ? Form::template kPerform<uint32_t, PairOf<HalfAdd>> : nullptr;
+    case Type::kBf16x2:
+      return add ? Form::template kPerform<uint32_t, PairOf<BfloatAdd>> : nullptr;
+    case Type::kF32:
+      return add ? Form::template kPerform<uint32_t, FloatAdd<uint32_t, float>> : nullptr;
+    case Type::kF64:
+      return add ? Form::template kPerform<uint64_t, FloatAdd<uint64_t, double>> : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace twinmmu::ptx

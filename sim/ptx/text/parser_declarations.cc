@@ -21,29 +21,22 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 52;
 constexpr uint64_t kMostLeftOut = 65536;
 constexpr size_t kMostDimensions = 16;
 
+constexpr std::pair<Space, const char*> kSpaces[] = {{Space::kGlobal, "global"},
+                                                     {Space::kShared, "shared"},
+                                                     {Space::kLocal, "local"},
+                                                     {Space::kConst, "const"},
+                                                     {Space::kParam, "param"}};
+
 std::optional<Space> SpaceNamed(absl::string_view name) {
-  if (name == "global") return Space::kGlobal;
-  if (name == "shared") return Space::kShared;
-  if (name == "local") return Space::kLocal;
-  if (name == "const") return Space::kConst;
-  if (name == "param") return Space::kParam;
+  for (const auto& [space, known] : kSpaces) {
+    if (name == known) return space;
+  }
   return std::nullopt;
 }
 
-const char* NameOf(Space space) {
-  switch (space) {
-    case Space::kGlobal:
-      return ".global";
-    case Space::kShared:
-      return ".shared";
-    case Space::kLocal:
-      return ".local";
-    case Space::kConst:
-      return ".const";
-    case Space::kParam:
-      return ".param";
-    case Space::kGeneric:
-      break;
+std::string NameOf(Space space) {
+  for (const auto& [known, name] : kSpaces) {
+    if (space == known) return absl::StrCat(".", name);
   }
   return "generic";
 }
