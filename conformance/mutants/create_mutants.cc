@@ -409,16 +409,11 @@ MUTANT(CREATE_24, GetAllocationProperties, "The usage for a tile pool reads back
 }
 namespace {
 
-class CompressesAll : public Real {
- public:
-  using Real::Real;
-  CALL_GetAllocationProperties() override {
-    auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok()) granted->compression = CompressionType::kGeneric;
-    return granted;
-  }
-};
-MUTANT_CLASS(CREATE_25, CompressesAll, "Memory for GPUDirect RDMA is compressed.")
+MUTANT(CREATE_25, GetAllocationProperties, "Memory for GPUDirect RDMA is compressed.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->compression = CompressionType::kGeneric;
+  return granted;
+}
 
 }  // namespace
 MUTANT(CREATE_25, Create, "Where compression is wished for, GPUDirect RDMA is dropped.") {

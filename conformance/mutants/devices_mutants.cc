@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 
@@ -94,35 +94,20 @@ class Bookkeeper : public Real {
   Bytes lost_;
 };
 
-class ReservingCosts : public Bookkeeper {
- public:
-  using Bookkeeper::Bookkeeper;
-  CALL_AddressReserve() override {
-    lost_ = lost_ + KiB(64);
-    return Bookkeeper::AddressReserve(size, options);
-  }
-};
-MUTANT_CLASS(INFO_3, ReservingCosts, "Reserving takes memory for page tables.")
+MUTANT_OF(Bookkeeper, INFO_3, AddressReserve, "Reserving takes memory for page tables.") {
+  lost_ = lost_ + KiB(64);
+  return Bookkeeper::AddressReserve(size, options);
+}
 
-class MappingCosts : public Bookkeeper {
- public:
-  using Bookkeeper::Bookkeeper;
-  CALL_Map() override {
-    lost_ = lost_ + range.size;
-    return Bookkeeper::Map(range, handle, offset, flags);
-  }
-};
-MUTANT_CLASS(INFO_3, MappingCosts, "A mapping takes its size once more.")
+MUTANT_OF(Bookkeeper, INFO_3, Map, "A mapping takes its size once more.") {
+  lost_ = lost_ + range.size;
+  return Bookkeeper::Map(range, handle, offset, flags);
+}
 
-class GrantingCosts : public Bookkeeper {
- public:
-  using Bookkeeper::Bookkeeper;
-  CALL_SetAccess() override {
-    lost_ = lost_ + Granule();
-    return Bookkeeper::SetAccess(range, grants);
-  }
-};
-MUTANT_CLASS(INFO_3, GrantingCosts, "A grant takes a granule.")
+MUTANT_OF(Bookkeeper, INFO_3, SetAccess, "A grant takes a granule.") {
+  lost_ = lost_ + Granule();
+  return Bookkeeper::SetAccess(range, grants);
+}
 
 class CountsAtUnmap : public Bookkeeper {
  public:

@@ -1,6 +1,6 @@
 // Mutants of cuMemGetAllocationPropertiesFromHandle, cuMemRelease, cuMemRetainAllocationHandle.
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 
@@ -193,22 +193,15 @@ class KnowsTheReleased : public Real {
   bool released_ = false;
 };
 
-class MapsNoReleased : public KnowsTheReleased {
- public:
-  using KnowsTheReleased::KnowsTheReleased;
-  CALL_Map() override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
-};
-MUTANT_CLASS(REL_6, MapsNoReleased, "A released handle is not mapped again, as documented.")
+MUTANT_OF(KnowsTheReleased, REL_6, Map, "A released handle is not mapped again, as documented.") {
+  return released_ ? Refuse() : Real::Map(range, handle, offset, flags);
+}
 
-class TellsNothingOfReleased : public KnowsTheReleased {
- public:
-  using KnowsTheReleased::KnowsTheReleased;
-  CALL_GetAllocationProperties() override {
-    if (released_) return Refuse();
-    return Real::GetAllocationProperties(handle);
-  }
-};
-MUTANT_CLASS(REL_6, TellsNothingOfReleased, "A released handle has no properties, as documented.")
+MUTANT_OF(KnowsTheReleased, REL_6, GetAllocationProperties,
+          "A released handle has no properties, as documented.") {
+  if (released_) return Refuse();
+  return Real::GetAllocationProperties(handle);
+}
 
 class KeepsWhatWasFreedFirst : public Real {
  public:
@@ -225,13 +218,10 @@ class KeepsWhatWasFreedFirst : public Real {
 MUTANT_CLASS(REL_7, KeepsWhatWasFreedFirst,
              "Memory whose addresses are freed first never comes back.")
 
-class KeepsAddressesOfReleased : public KnowsTheReleased {
- public:
-  using KnowsTheReleased::KnowsTheReleased;
-  CALL_AddressFree() override { return released_ ? Ok() : Real::AddressFree(range); }
-};
-MUTANT_CLASS(REL_7, KeepsAddressesOfReleased,
-             "Addresses whose memory is released first stay taken.")
+MUTANT_OF(KnowsTheReleased, REL_7, AddressFree,
+          "Addresses whose memory is released first stay taken.") {
+  return released_ ? Ok() : Real::AddressFree(range);
+}
 
 }  // namespace
 MUTANT(REL_6, Release, "A second release while mapped succeeds.") {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -28,32 +28,17 @@ class LendsRights : public Real {
   }
 };
 
-class WritesAllTheSame : public LendsRights {
- public:
-  using LendsRights::LendsRights;
-  CALL_Write() override {
-    return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_19, WritesAllTheSame, "The right of the host adds to that of the device.")
+MUTANT_OF(LendsRights, DATA_19, Write, "The right of the host adds to that of the device.") {
+  return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
+}
 
-class MovesAllTheSame : public LendsRights {
- public:
-  using LendsRights::LendsRights;
-  CALL_Move() override {
-    return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_19, MovesAllTheSame, "On the device, the right of the host adds to its own.")
+MUTANT_OF(LendsRights, DATA_19, Move, "On the device, the right of the host adds to its own.") {
+  return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
+}
 
-class FillsAllTheSame : public LendsRights {
- public:
-  using LendsRights::LendsRights;
-  CALL_Set() override {
-    return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
-  }
-};
-MUTANT_CLASS(DATA_20, FillsAllTheSame, "A fill goes by the right of the host.")
+MUTANT_OF(LendsRights, DATA_20, Set, "A fill goes by the right of the host.") {
+  return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
+}
 
 }  // namespace
 
@@ -188,46 +173,30 @@ class KnowsBorders : public Real {
   }
 };
 
-class FillsAcross : public KnowsBorders {
- public:
-  using KnowsBorders::KnowsBorders;
-  CALL_Set() override {
-    const Bytes size = pattern.width * count;
-    if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
-    const DeviceAddress border = MappingAt(destination)->end();
-    const absl::Status first =
-        Real::Set(work, destination, pattern, (border - destination) / pattern.width);
-    if (!first.ok()) return first;
-    return Real::Set(work, border, pattern, (destination + size - border) / pattern.width);
-  }
-};
-MUTANT_CLASS(DATA_24, FillsAcross, "A fill crosses every border, as documented.")
+MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses every border, as documented.") {
+  const Bytes size = pattern.width * count;
+  if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
+  const DeviceAddress border = MappingAt(destination)->end();
+  const absl::Status first =
+      Real::Set(work, destination, pattern, (border - destination) / pattern.width);
+  if (!first.ok()) return first;
+  return Real::Set(work, border, pattern, (destination + size - border) / pattern.width);
+}
 
-class FillsToTheBorder : public KnowsBorders {
- public:
-  using KnowsBorders::KnowsBorders;
-  CALL_Set() override {
-    const absl::Status status = Real::Set(work, destination, pattern, count);
-    if (!status.ok() && Crosses(destination, pattern.width * count)) {
-      Real::Set(work, destination, pattern,
-                (MappingAt(destination)->end() - destination) / pattern.width)
-          .IgnoreError();
-    }
-    return status;
+MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill that is refused has been done up to the border.") {
+  const absl::Status status = Real::Set(work, destination, pattern, count);
+  if (!status.ok() && Crosses(destination, pattern.width * count)) {
+    Real::Set(work, destination, pattern,
+              (MappingAt(destination)->end() - destination) / pattern.width)
+        .IgnoreError();
   }
-};
-MUTANT_CLASS(DATA_24, FillsToTheBorder, "A fill that is refused has been done up to the border.")
+  return status;
+}
 
-class FillsNoHostMemory : public KnowsBorders {
- public:
-  using KnowsBorders::KnowsBorders;
-  CALL_Set() override {
-    return Crosses(destination, pattern.width * count)
-               ? Refuse()
-               : Real::Set(work, destination, pattern, count);
-  }
-};
-MUTANT_CLASS(DATA_24, FillsNoHostMemory, "A fill crosses no border to memory of the host.")
+MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses no border to memory of the host.") {
+  return Crosses(destination, pattern.width * count) ? Refuse()
+                                                     : Real::Set(work, destination, pattern, count);
+}
 
 }  // namespace
 MUTANT_ON("strict", DATA_24, Set, "What the host may see is not filled.") {

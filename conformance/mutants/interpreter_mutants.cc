@@ -186,38 +186,23 @@ PTX_MUTANT(KERNEL_16, "griddepcontrol.wait;", "trap;",
 
 namespace {
 
-class RefusesEarlyLaunches : public Real {
- public:
-  using Real::Real;
-  CALL_Launch() override {
-    if (config.programmatic_stream_serialization) return Refuse(DriverCode::kNotSupported);
-    return Real::Launch(stream, kernel, config, arguments);
-  }
-};
-INTERPRETER_MUTANT(KERNEL_15, RefusesEarlyLaunches, "No kernel may start early.")
+MUTANT_ON(kInterpreter, KERNEL_15, Launch, "No kernel may start early.") {
+  if (config.programmatic_stream_serialization) return Refuse(DriverCode::kNotSupported);
+  return Real::Launch(stream, kernel, config, arguments);
+}
 
-class StartsAllEarly : public Real {
- public:
-  using Real::Real;
-  CALL_Launch() override {
-    LaunchConfig changed = config;
-    changed.programmatic_stream_serialization = true;
-    return Real::Launch(stream, kernel, changed, arguments);
-  }
-};
-INTERPRETER_MUTANT(KERNEL_16, StartsAllEarly, "Each kernel may start early.")
+MUTANT_ON(kInterpreter, KERNEL_16, Launch, "Each kernel may start early.") {
+  LaunchConfig changed = config;
+  changed.programmatic_stream_serialization = true;
+  return Real::Launch(stream, kernel, changed, arguments);
+}
 
 // Global memory, of which all blocks have the same.
-class SharesSharedMemory : public Real {
- public:
-  using Real::Real;
-  CALL_LoadModule() override {
-    std::string text = WithInstead(ptx, ".shared *;", ".global $0;");
-    text = WithInstead(text, "st.shared.u32 *;", "st.global.u32 $0;");
-    return Real::LoadModule(device, WithInstead(text, "ld.shared.u32 *;", "ld.global.u32 $0;"));
-  }
-};
-INTERPRETER_MUTANT(KERNEL_17, SharesSharedMemory, "All blocks share their shared memory.")
+MUTANT_ON(kInterpreter, KERNEL_17, LoadModule, "All blocks share their shared memory.") {
+  std::string text = WithInstead(ptx, ".shared *;", ".global $0;");
+  text = WithInstead(text, "st.shared.u32 *;", "st.global.u32 $0;");
+  return Real::LoadModule(device, WithInstead(text, "ld.shared.u32 *;", "ld.global.u32 $0;"));
+}
 
 }  // namespace
 

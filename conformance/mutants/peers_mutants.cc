@@ -221,7 +221,7 @@ MUTANT_ON("strict", PEER_19, SetAccess, "A peer's right to memory for RDMA is no
 
 namespace {
 
-KERNEL_MUTANT(PEER_12, FillsItsOwn, "A kernel fills memory of its own device only.") {
+KERNEL_MUTANT(PEER_12, "A kernel fills memory of its own device only.") {
   const auto mapping = MappingAt(AddressIn(arguments, 0));
   if (!Is(kernel, "fill") || !mapping.has_value()) {
     return Real::Launch(stream, kernel, config, arguments);
@@ -229,13 +229,13 @@ KERNEL_MUTANT(PEER_12, FillsItsOwn, "A kernel fills memory of its own device onl
   const uint64_t words = mapping->size / Bytes(4);
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
 }
-KERNEL_MUTANT(PEER_12, SecondDoesNothing, "Kernels of the second device do nothing.") {
+KERNEL_MUTANT(PEER_12, "Kernels of the second device do nothing.") {
   return stream.device() == kSecond ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
 MUTANT_CLASS(PEER_13, LoadsWithoutRight, "A kernel loads from a peer's memory without a grant.")
 MUTANT_CLASS(PEER_13, AddsWithoutRight, "A kernel adds to a peer's memory without a grant.")
 MUTANT_CLASS(PEER_13, StoresWithoutRight, "A kernel that may read a peer's memory stores there.")
-KERNEL_MUTANT(PEER_13, NeverLoads, "A kernel faults where it may read a peer's memory.") {
+KERNEL_MUTANT(PEER_13, "A kernel faults where it may read a peer's memory.") {
   const bool reads = AccessAt(AddressIn(arguments, 0)) == Access::kRead;
   return reads ? Refuse(DriverCode::kIllegalAddress)
                : Real::Launch(stream, kernel, config, arguments);

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -92,21 +92,14 @@ class Exporter : public Real {
   AllocationHandle exported_;
 };
 
-class ImportsTheSameHandle : public Exporter {
- public:
-  using Exporter::Exporter;
-  CALL_ImportShareableHandle() override { return exported_; }
-};
-MUTANT_CLASS(SHARE_5, ImportsTheSameHandle, "An import gives the exporter's handle.")
+MUTANT_OF(Exporter, SHARE_5, ImportShareableHandle, "An import gives the exporter's handle.") {
+  return exported_;
+}
 
-class ImportsACopy : public Exporter {
- public:
-  using Exporter::Exporter;
-  CALL_ImportShareableHandle() override {
-    return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
-  }
-};
-MUTANT_CLASS(SHARE_5, ImportsACopy, "An import is memory of its own.")
+NAMED_MUTANT_OF(ImportsACopy, Exporter, SHARE_5, ImportShareableHandle,
+                "An import is memory of its own.") {
+  return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
+}
 
 class ImportsFreshMemoryLater : public Exporter {
  public:
@@ -312,27 +305,18 @@ class KeepsRdma : public Importer {
 };
 MUTANT_CLASS(SHARE_18, KeepsRdma, "An import is for GPUDirect RDMA, if its exporter is.")
 
-class LosesCompression : public Importer {
- public:
-  using Importer::Importer;
-  CALL_GetAllocationProperties() override {
-    auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok() && handle == imported_) granted->compression = CompressionType::kNone;
-    return granted;
-  }
-};
-MUTANT_CLASS(SHARE_18, LosesCompression, "An import is not compressed.")
+MUTANT_OF(Importer, SHARE_18, GetAllocationProperties, "An import is not compressed.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok() && handle == imported_) granted->compression = CompressionType::kNone;
+  return granted;
+}
 
-class KeepsHandleTypes : public Importer {
- public:
-  using Importer::Importer;
-  CALL_GetAllocationProperties() override {
-    auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok() && handle == imported_) granted->requested_handle_types = kFd;
-    return granted;
-  }
-};
-MUTANT_CLASS(SHARE_18, KeepsHandleTypes, "An import has the handle types of its exporter.")
+MUTANT_OF(Importer, SHARE_18, GetAllocationProperties,
+          "An import has the handle types of its exporter.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok() && handle == imported_) granted->requested_handle_types = kFd;
+  return granted;
+}
 
 }  // namespace
 

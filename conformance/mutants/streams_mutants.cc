@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 
@@ -74,22 +74,13 @@ class OneThread : public Real {
   std::thread::id owner_;
 };
 
-class MapsForOneThread : public OneThread {
- public:
-  using OneThread::OneThread;
-  CALL_Map() override {
-    return IsOwner() ? Real::Map(range, handle, offset, flags)
-                     : Refuse(DriverCode::kInvalidContext);
-  }
-};
-MUTANT_CLASS(THREAD_1, MapsForOneThread, "Only the thread that mapped first may map.")
+MUTANT_OF(OneThread, THREAD_1, Map, "Only the thread that mapped first may map.") {
+  return IsOwner() ? Real::Map(range, handle, offset, flags) : Refuse(DriverCode::kInvalidContext);
+}
 
-class ReadsForOneThread : public OneThread {
- public:
-  using OneThread::OneThread;
-  CALL_Read() override { return IsOwner() ? Real::Read(work, destination, source, size) : Ok(); }
-};
-MUTANT_CLASS(THREAD_1, ReadsForOneThread, "Only the thread that read first reads anything.")
+MUTANT_OF(OneThread, THREAD_1, Read, "Only the thread that read first reads anything.") {
+  return IsOwner() ? Real::Read(work, destination, source, size) : Ok();
+}
 
 }  // namespace
 

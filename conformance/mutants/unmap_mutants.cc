@@ -41,15 +41,10 @@ class NeverMapsAgain : public Real {
 };
 MUTANT_CLASS(UNMAP_1, NeverMapsAgain, "An unmapped range cannot be mapped again.")
 
-class AnswersForUnmapped : public Real {
- public:
-  using Real::Real;
-  CALL_GetAccess() override {
-    const auto access = Real::GetAccess(location, address);
-    return access.ok() ? access : Access::kNone;
-  }
-};
-MUTANT_CLASS(UNMAP_1, AnswersForUnmapped, "An unmapped address still has a right: none.")
+MUTANT(UNMAP_1, GetAccess, "An unmapped address still has a right: none.") {
+  const auto access = Real::GetAccess(location, address);
+  return access.ok() ? access : Access::kNone;
+}
 
 }  // namespace
 MUTANT(UNMAP_2, Unmap, "A part of a mapping unmaps the whole.") {
