@@ -109,12 +109,11 @@ KERNEL_MUTANT(PEER_16, "What the second device adds is lost.") {
   return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
 
-}  // namespace
-
 MUTANT(ALIAS_9, Write, "What is copied through the second address is not seen through the first.") {
   const auto mappings = MappingsOf(HandleAt(destination));
   const bool second = mappings.size() == 2 && mappings[1].contains(destination);
   return second ? Ok() : Real::Write(work, destination, source, size);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -40,6 +40,7 @@ NAMED_MUTANT_OF(WritesWithoutRight, IgnoresRights, DATA_4, Write,
   return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
 }
 MUTANT_CLASS(DATA_5, WritesWithoutRight, "A copy from the host writes to read-only memory.")
+MUTANT_CLASS(DATA_19, WritesWithoutRight, "The right of the host adds to that of the device.")
 
 MUTANT_OF(IgnoresRights, DATA_4, Read, "A copy to the host needs no right.") {
   return WithRight(source, [&] { return Real::Read(work, destination, source, size); });
@@ -49,6 +50,7 @@ NAMED_MUTANT_OF(FillsWithoutRight, IgnoresRights, DATA_4, Set, "A fill needs no 
   return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
 }
 MUTANT_CLASS(DATA_5, FillsWithoutRight, "A fill writes to read-only memory.")
+MUTANT_CLASS(DATA_20, FillsWithoutRight, "A fill goes by the right of the host.")
 
 MUTANT_OF(IgnoresRights, DATA_4, Move, "A copy on the device needs no right to its source.") {
   return WithRight(source, [&] { return Real::Move(work, destination, source, size); });
@@ -59,6 +61,7 @@ NAMED_MUTANT_OF(MovesToWithoutRight, IgnoresRights, DATA_4, Move,
   return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
 }
 MUTANT_CLASS(DATA_5, MovesToWithoutRight, "A copy on the device writes to read-only memory.")
+MUTANT_CLASS(DATA_19, MovesToWithoutRight, "On the device, the right of the host adds to its own.")
 
 NAMED_MUTANT_OF(RefusesAndWrites, IgnoresRights, DATA_5, Write,
                 "A copy to read-only memory is refused, and done.") {
@@ -131,8 +134,6 @@ class RefusesForGood : public Real {
 MUTANT_CLASS(DATA_4, RefusesForGood, "A copy without a right is refused, and the error sticks.")
 MUTANT_CLASS(DATA_8, RefusesForGood, "A copy where nothing is mapped is refused for good.")
 MUTANT_CLASS(DATA_11, RefusesForGood, "A bad range on a stream is refused, and the error sticks.")
-
-}  // namespace
 
 MUTANT(DATA_1, Write, "A copy ends at the border of two mappings.") {
   const auto mapping = MappingAt(destination);
@@ -222,7 +223,6 @@ MUTANT(DATA_8, Read, "A read of reserved addresses gives zeros.") {
 MUTANT(DATA_8, Set, "A fill where nothing is mapped is ILLEGAL_ADDRESS.") {
   return Instead(Real::Set(work, destination, pattern, count), DriverCode::kIllegalAddress);
 }
-namespace {
 
 // A translation that outlives its mapping.
 class FillsWhatWasMapped : public Real {
@@ -242,7 +242,6 @@ class FillsWhatWasMapped : public Real {
 };
 MUTANT_CLASS(DATA_8, FillsWhatWasMapped, "What was unmapped can still be filled.")
 
-}  // namespace
 MUTANT(DATA_9, Write, "Zero bytes to null are refused.") {
   return destination == DeviceAddress(0) ? Refuse() : Real::Write(work, destination, source, size);
 }
@@ -271,7 +270,6 @@ MUTANT(DATA_10, Set, "A misaligned fill is refused, and done.") {
 MUTANT(DATA_10, Set, "A misaligned fill is MISALIGNED_ADDRESS.") {
   return Instead(Real::Set(work, destination, pattern, count), DriverCode::kMisalignedAddress);
 }
-namespace {
 
 // What a stream refuses is told when it is synchronised.
 class RefusesAtSynchronise : public Real {
@@ -320,7 +318,6 @@ MUTANT_CLASS(DATA_12, FillsLate, "Fills on a stream run after the copies that we
 MUTANT_CLASS(STREAM_2, FillsLate,
              "A stream does not see what another one has done before an event.")
 
-}  // namespace
 MUTANT(DATA_12, Move, "A copy on a stream does not wait for what precedes it: nothing is there.") {
   return work.stream.has_value() ? Ok() : Real::Move(work, destination, source, size);
 }
@@ -396,4 +393,5 @@ MUTANT(DATA_23, Set, "A count whose bytes wrap to none needs no right.") {
   return passes ? Ok() : Real::Set(work, destination, pattern, count);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -5,6 +5,7 @@
 #include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(DEV_1, GetDriverVersion, "The version is the major number alone.") {
   const absl::StatusOr<int> version = Real::GetDriverVersion();
@@ -77,8 +78,6 @@ MUTANT(INFO_2, Create, "An allocation takes one granule more than its size.") {
   return Real::Create(size, properties, flags);
 }
 
-namespace {
-
 // Whose calls cost memory, or give some back: as GetMemoryInfo tells it.
 class Bookkeeper : public Real {
  public:
@@ -136,8 +135,6 @@ class CountsAtRelease : public Bookkeeper {
   }
 };
 MUTANT_CLASS(INFO_4, CountsAtRelease, "Memory is counted as free at the release, while mapped.")
-
-}  // namespace
 
 MUTANT(INFO_4, Release, "Memory that is released while mapped never comes back.") {
   if (!MappingsOf(handle).empty()) {
@@ -201,4 +198,5 @@ MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not told.") {
   return Real::GetDeviceAttribute(attribute, device);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -3,6 +3,7 @@
 #include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(PROP_1, GetAllocationProperties, "Handle types do not read back.") {
   auto granted = Real::GetAllocationProperties(handle);
@@ -125,7 +126,6 @@ MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped, the handle is 0.
 MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped is NOT_FOUND.") {
   return Instead(Real::RetainAllocationHandle(address), DriverCode::kNotFound);
 }
-namespace {
 
 class RemembersUnmappedHandles : public Real {
  public:
@@ -144,7 +144,6 @@ class RemembersUnmappedHandles : public Real {
 };
 MUTANT_CLASS(RET_3, RemembersUnmappedHandles, "An unmapped address still gives its last handle.")
 
-}  // namespace
 MUTANT(RET_4, RetainAllocationHandle, "A mapping whose handle is released gives none.") {
   const auto handle = Real::RetainAllocationHandle(address);
   if (!handle.ok()) return handle;
@@ -178,7 +177,6 @@ MUTANT(REL_5, Map, "A dead handle is refused, and all mappings lose their right.
   if (!status.ok()) Grant(kEverything, Access::kNone);
   return status;
 }
-namespace {
 
 // Knows that the creator's reference is returned.
 class KnowsTheReleased : public Real {
@@ -223,7 +221,6 @@ MUTANT_OF(KnowsTheReleased, REL_7, AddressFree,
   return released_ ? Ok() : Real::AddressFree(range);
 }
 
-}  // namespace
 MUTANT(REL_6, Release, "A second release while mapped succeeds.") {
   Real::Release(handle).IgnoreError();
   return Ok();
@@ -247,4 +244,5 @@ MUTANT(RET_5, RetainAllocationHandle, "All mappings give the handle of the first
   return Real::RetainAllocationHandle(mappings.front().base);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

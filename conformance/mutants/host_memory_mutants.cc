@@ -9,39 +9,6 @@ namespace {
 
 constexpr Location kHost = Location::HostNuma(0);
 
-// Calls with a right that device 0 may lack, and then takes it back.
-class LendsRights : public Real {
- public:
-  using Real::Real;
-
- protected:
-  template <typename Call>
-  absl::Status WithRight(DeviceAddress address, Call call) {
-    const auto mapping = MappingAt(address);
-    if (!mapping.has_value()) return call();
-    const Access access = AccessAt(address);
-    Grant(*mapping, Access::kReadWrite);
-    const absl::Status status = call();
-    Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
-    Grant(*mapping, access);
-    return status;
-  }
-};
-
-MUTANT_OF(LendsRights, DATA_19, Write, "The right of the host adds to that of the device.") {
-  return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
-}
-
-MUTANT_OF(LendsRights, DATA_19, Move, "On the device, the right of the host adds to its own.") {
-  return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
-}
-
-MUTANT_OF(LendsRights, DATA_20, Set, "A fill goes by the right of the host.") {
-  return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
-}
-
-}  // namespace
-
 MUTANT(ACC_24, SetAccess, "A node that does not exist cannot be granted.") {
   const bool unknown = grants[0].location == Location::HostNuma(1000);
   return unknown ? Refuse() : Real::SetAccess(range, grants);
@@ -159,7 +126,6 @@ MUTANT(DATA_22, Write, "What the host may only read is not written, and that is 
   const bool reads = host.ok() && *host == Access::kRead;
   return reads ? Ok() : Real::Write(work, destination, source, size);
 }
-namespace {
 
 // Whether a fill of so many bytes leaves the mapping that it begins in.
 class KnowsBorders : public Real {
@@ -198,7 +164,6 @@ MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses no border to memory of the
                                                      : Real::Set(work, destination, pattern, count);
 }
 
-}  // namespace
 MUTANT_ON("strict", DATA_24, Set, "What the host may see is not filled.") {
   const auto host = Real::GetAccess(kHost, destination + pattern.width * count - Bytes(1));
   const bool seen = host.ok() && *host != Access::kNone;
@@ -235,7 +200,6 @@ MUTANT(GETACC_6, GetAccess, "The host is answered the right of device 0.") {
   return location.type == LocationType::kHost ? AccessAt(address)
                                               : Real::GetAccess(location, address);
 }
-namespace {
 
 class CountsEveryGrant : public Real {
  public:
@@ -255,10 +219,10 @@ class CountsEveryGrant : public Real {
 };
 MUTANT_CLASS(GETACC_6, CountsEveryGrant, "A grant that changes nothing counts as the last change.")
 
-}  // namespace
 MUTANT_ON("strict", GETACC_6, GetAccess, "The host is answered the right of device 0.") {
   return location.type == LocationType::kHost ? AccessAt(address)
                                               : Real::GetAccess(location, address);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -178,8 +178,6 @@ KERNEL_MUTANT(KERNEL_14, "Of a million additions one is lost.") {
   return status;
 }
 
-}  // namespace
-
 MUTANT(KERNEL_12, WaitEvent, "A kernel does not wait for the event that its stream waits for.") {
   return Ok();
 }
@@ -212,8 +210,6 @@ MUTANT(KERNEL_6, Launch, "A block without rows has one.") {
 MUTANT(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.") {
   return Instead(Real::Launch(stream, kernel, config, arguments), DriverCode::kNotSupported);
 }
-
-namespace {
 
 MUTANT_CLASS(KERNEL_2, CachesLoads, "A load does not see what an atomic add has done.")
 
@@ -266,8 +262,6 @@ class FaultsOnceOnly : public Real {
 MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
 INTERPRETER_MUTANT(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
 
-}  // namespace
-
 MUTANT(FAULT_1, SynchronizeDevice, "A fault is told as UNKNOWN.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kUnknown);
 }
@@ -300,8 +294,6 @@ MUTANT(FAULT_4, GetAddressRange, "The address range is told after a fault.") {
   const auto range = Real::GetAddressRange(device, address);
   return range.ok() ? range : AddressRange();
 }
-
-namespace {
 
 // And what should work, and does not: the fault is taken for one of the whole driver.
 class FaultOfEverything : public Real {
@@ -344,10 +336,7 @@ KERNEL_MUTANT(KERNEL_7, "What a kernel writes to memory of the host stays on the
   return type.ok() && *type == kHost ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
 
-}  // namespace
-
 // Each access, at each kind of place.
-namespace {
 
 KERNEL_MUTANT(FAULT_7, "A store where nothing is mapped is dropped.") {
   const bool lost = Is(kernel, "store32") && !IsMapped(AddressIn(arguments, 0));
@@ -390,7 +379,6 @@ KERNEL_MUTANT(FAULT_9, "A word that is not aligned is taken from the word around
 MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
 INTERPRETER_MUTANT(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
 
-}  // namespace
 MUTANT(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kIllegalAddress);
 }
@@ -433,4 +421,5 @@ MUTANT(FAULT_6, SynchronizeStream, "Work whose right was taken is told as UNKNOW
   return Instead(Real::SynchronizeStream(stream), DriverCode::kUnknown);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

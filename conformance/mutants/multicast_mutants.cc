@@ -4,8 +4,10 @@
 #include <tuple>
 
 #include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/sharer.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(MC_1, GetMulticastGranularity, "The recommended granularity is half of the minimum.") {
   return option == Granularity::kRecommended ? MiB(1)
@@ -75,8 +77,6 @@ MUTANT(MC_8, AddDevice, "Who does not fit into the team is turned away without a
   return Ok();
 }
 
-namespace {
-
 class CountsTwice : public Real {
  public:
   using Real::Real;
@@ -89,8 +89,6 @@ class CountsTwice : public Real {
   std::set<std::tuple<uint64_t, int>> added_;
 };
 MUTANT_CLASS(MC_9, CountsTwice, "A device that is added again counts for another.")
-
-}  // namespace
 
 MUTANT(MC_9, AddDevice, "A device may be added again.") {
   const absl::Status added = Real::AddDevice(object, device);
@@ -270,33 +268,22 @@ MUTANT(MC_25, BindMemory, "What binds before all devices are there is told that 
   return Ok();
 }
 
-// A process that has imported something.
-class Importer : public Real {
+class BindsNothing : public Sharer {
  public:
-  using Real::Real;
-  CALL_ImportShareableHandle() override {
-    imports_ = true;
-    return Real::ImportShareableHandle(shareable);
-  }
-
- protected:
-  bool imports_ = false;
-};
-
-class BindsNothing : public Importer {
- public:
-  using Importer::Importer;
+  using Sharer::Sharer;
   CALL_BindMemory() override {
-    return imports_ ? Ok() : Real::BindMemory(object, offset, memory, memory_offset, size, flags);
+    return has_imported() ? Ok()
+                          : Real::BindMemory(object, offset, memory, memory_offset, size, flags);
   }
 };
 MUTANT_CLASS_ON("interpreter", MC_26, BindsNothing, "What an importer binds, it does not.")
 
-class BindsOtherMemory : public Importer {
+class BindsOtherMemory : public Sharer {
  public:
-  using Importer::Importer;
+  using Sharer::Sharer;
   CALL_BindMemory() override {
-    if (!imports_) return Real::BindMemory(object, offset, memory, memory_offset, size, flags);
+    if (!has_imported())
+      return Real::BindMemory(object, offset, memory, memory_offset, size, flags);
     AllocationProperties other;
     other.location = Location::Device(DeviceOrdinal(1));
     other.requested_handle_types = HandleType::kPosixFileDescriptor;
@@ -308,4 +295,5 @@ class BindsOtherMemory : public Importer {
 MUTANT_CLASS_ON("interpreter", MC_26, BindsOtherMemory,
                 "Others reach a copy of what an importer has bound.")
 
+}  // namespace
 }  // namespace twinmmu::conformance

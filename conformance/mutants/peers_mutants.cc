@@ -12,8 +12,6 @@ constexpr DeviceOrdinal kSecond(1);
 
 Work By(DeviceOrdinal device) { return {device, std::nullopt}; }
 
-}  // namespace
-
 MUTANT(PEER_1, SetAccess, "A grant to the second device goes to the first as well.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (status.ok() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
@@ -86,7 +84,6 @@ MUTANT(PEER_4, Map, "A reservation holds memory of one device.") {
   return second && IsMapped(range.base - Bytes(1)) ? Refuse()
                                                    : Real::Map(range, handle, offset, flags);
 }
-namespace {
 
 class KeepsThePeersRight : public Real {
  public:
@@ -106,7 +103,6 @@ class KeepsThePeersRight : public Real {
 };
 MUTANT_CLASS(PEER_5, KeepsThePeersRight, "Unmapping ends the owner's right, not the peer's.")
 
-}  // namespace
 MUTANT(PEER_5, Map, "A mapping is granted to its owner.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   Grant(range, Access::kReadWrite);
@@ -183,7 +179,6 @@ MUTANT(PEER_19, SetAccess,
 MUTANT(PEER_19, SetAccess, "A grant to a peer that is not possible is NOT_SUPPORTED.") {
   return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
 }
-namespace {
 
 // A right that is refused stays as it reads.
 class RemembersRights : public Real {
@@ -205,7 +200,6 @@ class RemembersRights : public Real {
 };
 MUTANT_CLASS(PEER_19, RemembersRights, "A grant to a peer that is refused changes nothing.")
 
-}  // namespace
 MUTANT(PEER_19, Map, "Once the first mapping is gone, a new one cannot be granted to a peer.") {
   const bool second = !MappingsOf(handle).empty();
   const absl::Status status = Real::Map(range, handle, offset, flags);
@@ -218,8 +212,6 @@ MUTANT_ON("strict", PEER_19, SetAccess, "A peer's right to memory for RDMA is no
   const bool changes = AccessAt(range.base, 1) != Access::kNone;
   return rdma.ok() && *rdma == 1 && changes ? Refuse() : Real::SetAccess(range, grants);
 }
-
-namespace {
 
 KERNEL_MUTANT(PEER_12, "A kernel fills memory of its own device only.") {
   const auto mapping = MappingAt(AddressIn(arguments, 0));
@@ -242,5 +234,4 @@ KERNEL_MUTANT(PEER_13, "A kernel faults where it may read a peer's memory.") {
 }
 
 }  // namespace
-
 }  // namespace twinmmu::conformance

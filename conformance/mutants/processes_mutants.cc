@@ -1,51 +1,18 @@
 // Mutants of memory that several processes share. Each process of a test is the mutant.
 
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <vector>
 
 #include "conformance/mutants/mutant_of.h"
+#include "conformance/mutants/sharer.h"
 
 namespace twinmmu::conformance {
 namespace {
-
-constexpr HandleType kFd = HandleType::kPosixFileDescriptor;
 
 // Whether a process that this one started still runs.
 bool AnotherRuns() {
   siginfo_t info = {};
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
 }
-
-// Knows what it exported and imported.
-class Sharer : public Real {
- public:
-  using Real::Real;
-  CALL_ExportShareableHandle() override {
-    exported_ = handle;
-    return Real::ExportShareableHandle(handle, type, flags);
-  }
-  CALL_ImportShareableHandle() override {
-    const auto imported = Real::ImportShareableHandle(shareable);
-    if (imported.ok()) imported_.push_back(*imported);
-    return imported;
-  }
-
- protected:
-  bool has_exported() const { return exported_ != AllocationHandle(0); }
-  bool has_imported() const { return !imported_.empty(); }
-  bool IsImported(AllocationHandle handle) const {
-    for (const AllocationHandle imported : imported_) {
-      if (imported == handle) return true;
-    }
-    return false;
-  }
-
-  AllocationHandle exported_;
-  std::vector<AllocationHandle> imported_;
-};
 
 NAMED_MUTANT_OF(ImportsItsOwnMemory, Sharer, PROC_1, Map,
                 "An import is memory of the importer's own.") {
@@ -113,26 +80,9 @@ NAMED_MUTANT_OF(ClearsWhatItLetsGo, Sharer, PROC_4, Unmap,
 }
 MUTANT_CLASS(PROC_10, ClearsWhatItLetsGo, "Memory that nobody has imported yet is cleared.")
 
-MUTANT_OF(Sharer, PROC_5, ImportShareableHandle, "A second import gives the handle of the first.") {
-  return has_imported() ? imported_.front() : Sharer::ImportShareableHandle(shareable);
-}
-
 MUTANT_OF(Sharer, PROC_5, Release, "Releasing an import ends the mappings of the others.") {
   if (IsImported(handle)) Remove(kEverything);
   return Real::Release(handle);
-}
-
-MUTANT_OF(Sharer, PROC_6, GetAllocationProperties,
-          "An import has the handle types of its exporter.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok() && IsImported(handle)) granted->requested_handle_types = kFd;
-  return granted;
-}
-
-MUTANT_OF(Sharer, PROC_6, GetAllocationProperties, "An import is not compressed.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok() && IsImported(handle)) granted->compression = CompressionType::kNone;
-  return granted;
 }
 
 class IsFreeWithoutItsExporter : public Sharer {
@@ -185,26 +135,8 @@ MUTANT_OF(Sharer, PROC_11, Map, "A mapping of an import has the exporter's right
   return mapped;
 }
 
-}  // namespace
-
 MUTANT(PROC_4, ImportShareableHandle, "What another process has released is foreign.") {
   return Refuse(DriverCode::kUnknown);
-}
-MUTANT(PROC_8, ImportShareableHandle, "An import keeps a duplicate of the descriptor open.") {
-  [[maybe_unused]] const int kept = dup(shareable.file_descriptor);
-  return Real::ImportShareableHandle(shareable);
-}
-MUTANT(PROC_8, ExportShareableHandle, "An export keeps a duplicate of the descriptor open.") {
-  const auto exported = Real::ExportShareableHandle(handle, type, flags);
-  if (exported.ok()) [[maybe_unused]]
-    const int kept = dup(exported->file_descriptor);
-  return exported;
-}
-MUTANT(PROC_9, ImportShareableHandle, "An import needs a descriptor of its own.") {
-  const int duplicate = dup(shareable.file_descriptor);
-  if (duplicate < 0) return Refuse(DriverCode::kOperatingSystem);
-  close(duplicate);
-  return Real::ImportShareableHandle(shareable);
 }
 MUTANT(PROC_12, ImportShareableHandle, "A descriptor that nobody sent is foreign.") {
   return Refuse(DriverCode::kUnknown);
@@ -217,4 +149,5 @@ MUTANT(PROC_13, Create, "Memory for a fabric handle that is not permitted is OUT
   return Instead(Real::Create(size, properties, flags), DriverCode::kOutOfMemory);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -109,8 +109,6 @@ MUTANT_OF(RunningMutant, RUN_9, Map, "A kernel sees neither allocation at a new 
   return status;
 }
 
-}  // namespace
-
 MUTANT(RUN_2, SynchronizeDevice, "A kernel whose memory was unmapped is LAUNCH_FAILED.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kLaunchFailed);
 }
@@ -128,4 +126,5 @@ MUTANT(RUN_7, Release, "A release takes the memory from a kernel that runs.") {
   return Real::Release(handle);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance
