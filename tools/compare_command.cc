@@ -1,5 +1,3 @@
-#include "tools/compare_command.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/recording/compare.h"
 #include "conformance/rules/rules.h"
+#include "tools/commands.h"
 #include "tools/failure.h"
 
 namespace twinmmu {

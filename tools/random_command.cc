@@ -1,5 +1,3 @@
-#include "tools/random_command.h"
-
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tools/commands.h"
 #include "tools/failure.h"
 
 ABSL_FLAG(std::string, seeds, "1-100", "random: the seeds, FIRST-LAST or one; each is a sequence");

@@ -1,5 +1,3 @@
-#include "tools/record_command.h"
-
 #include <utility>
 
 #include "absl/flags/flag.h"
@@ -11,8 +9,8 @@
 #include "conformance/instances/replay/replay_sim.h"
 #include "conformance/recordings/masks.h"
 #include "conformance/recordings/recorders.h"
+#include "tools/commands.h"
 #include "tools/failure.h"
-#include "tools/random_command.h"
 
 ABSL_FLAG(std::string, out, "", "record: the file to write; packed if its name ends in .zst");
 ABSL_FLAG(std::string, program, "suite",

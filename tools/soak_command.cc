@@ -1,5 +1,3 @@
-#include "tools/soak_command.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "conformance/allocators/random_program.h"
+#include "tools/commands.h"
 #include "tools/failure.h"
 
 ABSL_FLAG(uint64_t, seed, 1, "soak: the seed of the first program");

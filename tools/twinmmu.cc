@@ -31,16 +31,11 @@
 #include "sim/profile/profile_json.h"
 #include "sim/simulator.h"
 #include "tools/command_line.h"
-#include "tools/compare_command.h"
-#include "tools/deviations_command.h"
+#include "tools/commands.h"
 #include "tools/driver_library.h"
 #include "tools/failure.h"
-#include "tools/info_command.h"
 #include "tools/litmus_command.h"
-#include "tools/random_command.h"
-#include "tools/record_command.h"
 #include "tools/run_command.h"
-#include "tools/soak_command.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
           "what to look at: sim, cuda, or both as sim,cuda; for conformance and soak also "
