@@ -1,7 +1,4 @@
-#include "tools/compare_command.h"
-
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <utility>
 
@@ -9,11 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "api/testing/recording/compare.h"
 #include "conformance/rules/rules.h"
+#include "tools/commands.h"
+#include "tools/failure.h"
 
 namespace twinmmu {
 namespace {
 
-constexpr int kUsageError = 2;
 // Of one rule; more of the same tell nothing new.
 constexpr size_t kMostLines = 3;
 
@@ -114,15 +112,9 @@ void PrintComparison(const Comparison& comparison, std::ostream& out) {
 }  // namespace
 
 int CompareFiles(const std::vector<std::string>& paths, std::ostream& out) {
-  if (paths.size() != 2) {
-    std::cerr << "twinmmu: compare needs the names of two recordings.\n";
-    return kUsageError;
-  }
+  if (paths.size() != 2) return UsageError("compare needs the names of two recordings.");
   const absl::StatusOr<Comparison> comparison = Compare(paths[0], paths[1]);
-  if (!comparison.ok()) {
-    std::cerr << "twinmmu: " << comparison.status().message() << "\n";
-    return kUsageError;
-  }
+  if (!comparison.ok()) return UsageError(comparison.status());
   PrintComparison(*comparison, out);
   return comparison->differences.empty() ? 0 : 1;
 }

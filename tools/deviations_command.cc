@@ -1,5 +1,3 @@
-#include "tools/deviations_command.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "conformance/programs/programs.h"
 #include "conformance/rules/rules.h"
+#include "tools/commands.h"
 
 namespace twinmmu {
 namespace {

@@ -1,10 +1,9 @@
-#include "tools/info_command.h"
-
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tools/commands.h"
 
 namespace twinmmu {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <iostream>
 #include <optional>
 #include <set>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "sim/coherence/litmus/explain_race.h"
 #include "sim/coherence/litmus/explore.h"
 #include "sim/coherence/litmus/litmus.h"
+#include "tools/failure.h"
 
 ABSL_FLAG(
     uint64_t, rounds, 0,
@@ -43,7 +43,6 @@ using coherence::Race;
 using coherence::Verdict;
 using nlohmann::json;
 
-constexpr int kUsageError = 2;
 constexpr size_t kMostRaces = 3;
 
 struct Totals {
@@ -263,19 +262,13 @@ class Litmus {
 
 int RunLitmus(const std::vector<std::string>& paths, Driver* driver, const LitmusPlay& play,
               std::ostream& out) {
-  if (paths.empty()) {
-    std::cerr << "twinmmu: litmus needs files of tests, as JSON Lines.\n";
-    return kUsageError;
-  }
+  if (paths.empty()) return UsageError("litmus needs files of tests, as JSON Lines.");
   LitmusPlay chosen = play;
   if (absl::GetFlag(FLAGS_rounds) != 0) chosen.rounds = absl::GetFlag(FLAGS_rounds);
   Litmus litmus(driver, chosen, out);
   for (const std::string& path : paths) {
     std::ifstream file(path);
-    if (!file) {
-      std::cerr << "twinmmu: cannot read " << path << "\n";
-      return kUsageError;
-    }
+    if (!file) return UsageError(absl::StrCat("cannot read ", path));
     for (const LitmusLine& line : coherence::ReadLitmus(file)) litmus.Run(path, line);
   }
   const int exit_code = litmus.Finish();
@@ -284,8 +277,7 @@ int RunLitmus(const std::vector<std::string>& paths, Driver* driver, const Litmu
   std::ofstream json_file(json_path);
   json_file << litmus.records().dump(1) << "\n";
   if (json_file.flush()) return exit_code;
-  std::cerr << "twinmmu: cannot write " << json_path << "\n";
-  return kUsageError;
+  return UsageError(absl::StrCat("cannot write ", json_path));
 }
 
 }  // namespace twinmmu

@@ -1,21 +1,19 @@
-#include "tools/random_command.h"
-
 #include <chrono>
-#include <iostream>
 #include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tools/commands.h"
+#include "tools/failure.h"
 
 ABSL_FLAG(std::string, seeds, "1-100", "random: the seeds, FIRST-LAST or one; each is a sequence");
 ABSL_FLAG(uint64_t, calls, 1000, "random: how many calls each sequence makes");
 
 namespace twinmmu {
 namespace {
-
-constexpr int kUsageError = 2;
 
 // False: not one number, nor two with the smaller one first.
 bool ParseSeeds(const std::string& text, conformance::random::Seeds& seeds) {
@@ -29,11 +27,10 @@ bool ParseSeeds(const std::string& text, conformance::random::Seeds& seeds) {
 bool RandomSeeds(conformance::random::Seeds& seeds) {
   seeds.calls = absl::GetFlag(FLAGS_calls);
   if (!ParseSeeds(absl::GetFlag(FLAGS_seeds), seeds)) {
-    std::cerr << "twinmmu: --seeds=" << absl::GetFlag(FLAGS_seeds)
-              << " is not of the form FIRST-LAST.\n";
+    Fail(absl::StrCat("--seeds=", absl::GetFlag(FLAGS_seeds), " is not of the form FIRST-LAST."));
     return false;
   }
-  if (seeds.calls == 0) std::cerr << "twinmmu: --calls=0 would compare nothing.\n";
+  if (seeds.calls == 0) Fail("--calls=0 would compare nothing.");
   return seeds.calls != 0;
 }
 
@@ -44,10 +41,7 @@ int RunRandom(const std::string& backend, const conformance::random::OpenSubject
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<conformance::random::Report> report =
       conformance::random::RunSeeds(open, seeds);
-  if (!report.ok()) {
-    std::cerr << "twinmmu: " << report.status().message() << "\n";
-    return 1;
-  }
+  if (!report.ok()) return Fail(report.status());
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const bool differs = !report->difference.empty();
   out << backend << ": seeds " << seeds.first << "-" << seeds.first + report->seeds - 1 << ", "

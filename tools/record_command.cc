@@ -1,6 +1,3 @@
-#include "tools/record_command.h"
-
-#include <iostream>
 #include <utility>
 
 #include "absl/flags/flag.h"
@@ -12,7 +9,8 @@
 #include "conformance/instances/replay/replay_sim.h"
 #include "conformance/recordings/masks.h"
 #include "conformance/recordings/recorders.h"
-#include "tools/random_command.h"
+#include "tools/commands.h"
+#include "tools/failure.h"
 
 ABSL_FLAG(std::string, out, "", "record: the file to write; packed if its name ends in .zst");
 ABSL_FLAG(std::string, program, "suite",
@@ -22,14 +20,7 @@ ABSL_FLAG(std::string, program, "suite",
 namespace twinmmu {
 namespace {
 
-constexpr int kUsageError = 2;
-
 std::string Today() { return absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()); }
-
-int Fail(const absl::Status& status) {
-  std::cerr << "twinmmu: " << status.message() << "\n";
-  return 1;
-}
 
 int RecordRandomCalls(const RecordTarget& target, const conformance::RecordingPlan& plan,
                       std::ostream& out) {
@@ -74,8 +65,7 @@ int Record(int argc, char** argv, const RecordTarget& target,
            const conformance::RunOptions& options, std::ostream& out) {
   const conformance::RecordingPlan plan{absl::GetFlag(FLAGS_out), target.backend, Today()};
   if (plan.path.empty()) {
-    std::cerr << "twinmmu: record needs --out=FILE, such as --out=h200.jsonl.zst.\n";
-    return kUsageError;
+    return UsageError("record needs --out=FILE, such as --out=h200.jsonl.zst.");
   }
   const std::string program = absl::GetFlag(FLAGS_program);
   if (program == "suite") {
@@ -86,10 +76,7 @@ int Record(int argc, char** argv, const RecordTarget& target,
 }
 
 int ReplayFiles(const std::vector<std::string>& paths, std::ostream& out) {
-  if (paths.empty()) {
-    std::cerr << "twinmmu: replay needs the name of a recording.\n";
-    return kUsageError;
-  }
+  if (paths.empty()) return UsageError("replay needs the name of a recording.");
   bool differs = false;
   for (const std::string& path : paths) {
     const absl::StatusOr<ReplayReport> report = Replay(path, conformance::SimReplayOptions());

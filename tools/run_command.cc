@@ -22,6 +22,7 @@
 #include "sim/libcuda/settings.h"
 #include "sim/libcuda/symbols.h"
 #include "tools/child_program.h"
+#include "tools/failure.h"
 #include "tools/run_folder.h"
 #include "tools/symbolize.h"
 
@@ -31,7 +32,6 @@ namespace {
 using libcuda::ProcessReport;
 using libcuda::ReportTotals;
 
-constexpr int kWrongOptions = 2;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 
@@ -153,14 +153,8 @@ int ExitCode(const RunOptions& options, const Outcome& outcome) {
   return fine && wrong ? options.error_exit_code.value_or(0) : outcome.ending.exit_code;
 }
 
-int Tell(const absl::Status& status, int exit_code) {
-  std::cerr << "twinmmu: " << status.message() << "\n";
-  return exit_code;
-}
-
 int CannotWrite(const std::string& path) {
-  std::cerr << "twinmmu: cannot write " << path << ": " << std::strerror(errno) << "\n";
-  return kWrongOptions;
+  return UsageError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
 }  // namespace
@@ -169,18 +163,18 @@ int RunProgram(const RunOptions& options, const std::vector<std::string>& comman
   Environment variables = OwnEnvironment();
   for (const auto& [name, value] : options.variables) variables[name] = value;
   const absl::Status valid = CheckSettings(variables);
-  if (!valid.ok()) return Tell(valid, kWrongOptions);
+  if (!valid.ok()) return UsageError(valid);
   std::ofstream file;
   if (!options.report_file.empty()) {
     file.open(options.report_file);
     if (!file) return CannotWrite(options.report_file);
   }
   const absl::StatusOr<std::unique_ptr<RunFolders>> folders = RunFolders::Make();
-  if (!folders.ok()) return Tell(folders.status(), kWrongOptions);
+  if (!folders.ok()) return UsageError(folders.status());
   UseLibrary(**folders, variables);
   const absl::StatusOr<Ending> ending = RunInForeground(command, LinesOf(variables));
   if (!ending.ok()) {
-    return Tell(ending.status(), absl::IsNotFound(ending.status()) ? kNotFound : kCannotRun);
+    return Fail(ending.status(), absl::IsNotFound(ending.status()) ? kNotFound : kCannotRun);
   }
   Outcome outcome{*ending, (*folders)->Read(), {}};
   outcome.totals = TotalsOf(outcome.reports);

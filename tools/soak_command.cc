@@ -1,15 +1,15 @@
-#include "tools/soak_command.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <iostream>
 #include <ratio>
 #include <string>
 
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "conformance/allocators/random_program.h"
+#include "tools/commands.h"
+#include "tools/failure.h"
 
 ABSL_FLAG(uint64_t, seed, 1, "soak: the seed of the first program");
 ABSL_FLAG(double, minutes, 1, "soak: how long to begin new programs");
@@ -20,7 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kUsageError = 2;
 constexpr uint64_t kStepsOfAProgram = 1000;
 constexpr double kFailures = 0.2;
 constexpr std::chrono::seconds kBetweenLines(10);
@@ -80,16 +79,12 @@ bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor,
 int RunSoak(const conformance::TargetFactory& target,
             const std::function<std::vector<Diagnostic>(Driver&)>& diagnostics, std::ostream& out) {
   if (!(absl::GetFlag(FLAGS_minutes) >= 0)) {
-    std::cerr << "twinmmu: --minutes=" << absl::GetFlag(FLAGS_minutes) << " are no time.\n";
-    return kUsageError;
+    return UsageError(absl::StrCat("--minutes=", absl::GetFlag(FLAGS_minutes), " are no time."));
   }
   absl::StatusOr<conformance::Target> opened = target.open();
   absl::StatusOr<Vmm*> vmm = opened.ok() ? opened->driver->vmm() : opened.status();
   absl::StatusOr<Executor*> executor = vmm.ok() ? opened->driver->executor() : vmm.status();
-  if (!executor.ok()) {
-    std::cerr << "twinmmu: " << executor.status().message() << "\n";
-    return 1;
-  }
+  if (!executor.ok()) return Fail(executor.status());
   const conformance::Traits& traits = opened->traits;
   Total total;
   total.first_seed = absl::GetFlag(FLAGS_seed);

@@ -31,15 +31,11 @@
 #include "sim/profile/profile_json.h"
 #include "sim/simulator.h"
 #include "tools/command_line.h"
-#include "tools/compare_command.h"
-#include "tools/deviations_command.h"
+#include "tools/commands.h"
 #include "tools/driver_library.h"
-#include "tools/info_command.h"
+#include "tools/failure.h"
 #include "tools/litmus_command.h"
-#include "tools/random_command.h"
-#include "tools/record_command.h"
 #include "tools/run_command.h"
-#include "tools/soak_command.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
           "what to look at: sim, cuda, or both as sim,cuda; for conformance and soak also "
@@ -114,9 +110,6 @@ constexpr char kUsage[] =
     "\n"
     "twinmmu --helpfull lists all flags.";
 
-// 1: not as expected. 2: asked for what does not exist.
-constexpr int kUsageError = 2;
-
 CudaDriverOptions CudaOptions() {
   CudaDriverOptions options;
   options.library = absl::GetFlag(FLAGS_driver);
@@ -130,14 +123,13 @@ std::vector<std::string> Backends(const char* by_default) {
 }
 
 int UnknownBackend(const std::string& name) {
-  std::cerr << "twinmmu: there is no backend \"" << name << "\"; there are sim and cuda.\n";
-  return kUsageError;
+  return UsageError(absl::StrCat("there is no backend \"", name, "\"; there are sim and cuda."));
 }
 
 // GoogleTest aborts at the end of the run when it cannot write its report: better said before.
 bool CanWrite(const std::string& path) {
   if (path.empty() || std::ofstream(path, std::ios::app)) return true;
-  std::cerr << "twinmmu: cannot write " << path << ": " << std::strerror(errno) << "\n";
+  Fail(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
   return false;
 }
 
@@ -177,11 +169,6 @@ std::vector<std::pair<std::string, std::string>> MachineVariables() {
   set("TWINMMU_STREAM_POLICY", absl::GetFlag(FLAGS_stream_policy));
   set("TWINMMU_ALIAS_POLICY", absl::GetFlag(FLAGS_alias_policy));
   return variables;
-}
-
-int WrongFlag(const absl::Status& status) {
-  std::cerr << "twinmmu: " << status.message() << "\n";
-  return kUsageError;
 }
 
 // The same on devices that others use too.
@@ -249,8 +236,7 @@ int Conformance(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::vector<std::string> backends = Backends("sim");
   if (std::set<std::string>(backends.begin(), backends.end()).size() != backends.size()) {
-    std::cerr << "twinmmu: --backend names one backend twice.\n";
-    return kUsageError;
+    return UsageError("--backend names one backend twice.");
   }
   std::vector<conformance::TargetFactory> targets;
   for (const std::string& name : backends) {
@@ -259,7 +245,7 @@ int Conformance(int argc, char** argv) {
       continue;
     }
     const absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name);
-    if (!target.ok()) return WrongFlag(target.status());
+    if (!target.ok()) return UsageError(target.status());
     targets.push_back(*target);
   }
   if (absl::GetFlag(FLAGS_shared_devices)) {
@@ -270,12 +256,9 @@ int Conformance(int argc, char** argv) {
 
 int InfoOfSimulator() {
   const absl::StatusOr<Profile> profile = SimulatedMachine();
-  if (!profile.ok()) return WrongFlag(profile.status());
+  if (!profile.ok()) return UsageError(profile.status());
   absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(*profile);
-  if (!simulator.ok()) {
-    std::cerr << "twinmmu: " << simulator.status().message() << "\n";
-    return 1;
-  }
+  if (!simulator.ok()) return Fail(simulator.status());
   std::cout << "backend: sim\n";
   PrintDriver(**simulator, std::cout);
   return 0;
@@ -284,16 +267,13 @@ int InfoOfSimulator() {
 int InfoOfCuda() {
   // The library by itself first: where it cannot be initialised, what it holds is still of use.
   const absl::StatusOr<DriverTable> table = LoadDriver(CudaOptions().library);
-  if (!table.ok()) {
-    std::cerr << "twinmmu: " << table.status().message() << "\n";
-    return 1;
-  }
+  if (!table.ok()) return Fail(table.status());
   std::cout << "backend: cuda, " << table->library << "\n";
   absl::StatusOr<std::unique_ptr<Driver>> driver = MakeCudaDriver(*table);
   if (driver.ok()) {
     PrintDriver(**driver, std::cout);
   } else {
-    std::cerr << "twinmmu: " << driver.status().message() << "\n";
+    Fail(driver.status());
   }
   PrintSymbols(*table, std::cout);
   return driver.ok() ? 0 : 1;
@@ -313,11 +293,10 @@ int Random() {
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
       const absl::StatusOr<Profile> profile = SimulatedMachine();
-      if (!profile.ok()) return WrongFlag(profile.status());
+      if (!profile.ok()) return UsageError(profile.status());
       if (!profile->HasVmm()) {
-        std::cerr << "twinmmu: --profile=" << absl::GetFlag(FLAGS_profile)
-                  << " has no virtual memory management.\n";
-        return kUsageError;
+        return UsageError(absl::StrCat("--profile=", absl::GetFlag(FLAGS_profile),
+                                       " has no virtual memory management."));
       }
       exit_code |= RunRandom(name, conformance::random::SimSubject(*profile), std::cout);
     } else if (name == "cuda") {
@@ -343,7 +322,7 @@ int Soak() {
   int exit_code = 0;
   for (const std::string& name : Backends("sim")) {
     absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name);
-    if (!target.ok()) return WrongFlag(target.status());
+    if (!target.ok()) return UsageError(target.status());
     if (absl::GetFlag(FLAGS_shared_devices)) target = Shared(*std::move(target));
     exit_code |= RunSoak(*target, name == "sim" ? DiagnosticsOf : nullptr, std::cout);
   }
@@ -356,7 +335,7 @@ int Deviations() {
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
       const absl::StatusOr<Profile> profile = SimulatedMachine();
-      if (!profile.ok()) return WrongFlag(profile.status());
+      if (!profile.ok()) return UsageError(profile.status());
       exit_code |= RunDeviations(conformance::SimTarget(name, *profile), std::cout);
     } else if (name == "cuda") {
       exit_code |= RunDeviations(conformance::CudaTarget(CudaOptions()), std::cout);
@@ -379,12 +358,9 @@ int Litmus(const std::vector<std::string>& files) {
       continue;
     }
     const absl::StatusOr<conformance::TargetFactory> factory = TargetNamed(name);
-    if (!factory.ok()) return WrongFlag(factory.status());
+    if (!factory.ok()) return UsageError(factory.status());
     const absl::StatusOr<conformance::Target> target = factory->open();
-    if (!target.ok()) {
-      std::cerr << "twinmmu: " << target.status().message() << "\n";
-      return 1;
-    }
+    if (!target.ok()) return Fail(target.status());
     LitmusPlay play;
     play.rounds = name == "cuda" ? kLitmusRoundsOfGpu : kLitmusRoundsOfSimulator;
     play.timing = name == "cuda" ? LitmusTiming::kClocks : LitmusTiming::kGivingWay;
@@ -395,15 +371,12 @@ int Litmus(const std::vector<std::string>& files) {
 
 int RecordBackend(int argc, char** argv) {
   const std::vector<std::string> backends = Backends("sim");
-  if (backends.size() != 1) {
-    std::cerr << "twinmmu: record takes one --backend.\n";
-    return kUsageError;
-  }
+  if (backends.size() != 1) return UsageError("record takes one --backend.");
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::string& name = backends.front();
   if (name != "sim" && name != "cuda") return UnknownBackend(name);
   const absl::StatusOr<Profile> profile = SimulatedMachine();
-  if (!profile.ok()) return WrongFlag(profile.status());
+  if (!profile.ok()) return UsageError(profile.status());
   const bool sole_user = !absl::GetFlag(FLAGS_shared_devices);
   RecordTarget target;
   target.backend = name;
@@ -420,10 +393,7 @@ int RecordBackend(int argc, char** argv) {
 
 // What follows "run", or "--"; a flag that is not given leaves the environment as it is.
 int RunOnSimulator(const std::vector<std::string>& program) {
-  if (program.empty()) {
-    std::cerr << "twinmmu: run which program? twinmmu run -- PROGRAM ARGUMENT...\n";
-    return kUsageError;
-  }
+  if (program.empty()) return UsageError("run which program? twinmmu run -- PROGRAM ARGUMENT...");
   RunOptions options;
   options.variables = MachineVariables();
   const auto set = [&](const char* variable, const std::string& value) {
@@ -437,8 +407,8 @@ int RunOnSimulator(const std::vector<std::string>& program) {
   int code = 0;
   if (exit_code.empty()) return RunProgram(options, program);
   if (!absl::SimpleAtoi(exit_code, &code) || code < 1 || code > 255) {
-    std::cerr << "twinmmu: --error-exitcode=" << exit_code << ": it is a number from 1 to 255.\n";
-    return kUsageError;
+    return UsageError(
+        absl::StrCat("--error-exitcode=", exit_code, ": it is a number from 1 to 255."));
   }
   options.error_exit_code = code;
   return RunProgram(options, program);
@@ -456,18 +426,16 @@ int Run(int argc, char** argv) {
   operands.insert(operands.end(), arguments.program.begin(), arguments.program.end());
   const int devices = absl::GetFlag(FLAGS_sim_devices);
   if (devices < -1 || devices > Profile::kMaxDevices) {
-    std::cerr << "twinmmu: --sim-devices=" << devices << ": a simulated machine has from 0 to "
-              << Profile::kMaxDevices << " devices.\n";
-    return kUsageError;
+    return UsageError(absl::StrCat("--sim-devices=", devices,
+                                   ": a simulated machine has from 0 to ", Profile::kMaxDevices,
+                                   " devices."));
   }
   if (command == "replay") return ReplayFiles(operands, std::cout);
   if (command == "compare") return CompareFiles(operands, std::cout);
   if (command == "run") return RunOnSimulator(operands);
   if (command == "litmus") return Litmus(operands);
   if (!operands.empty()) {
-    std::cerr << "twinmmu: " << command << " does not know what \"" << operands.front()
-              << "\" is.\n";
-    return kUsageError;
+    return UsageError(absl::StrCat(command, " does not know what \"", operands.front(), "\" is."));
   }
   if (command == "record") return RecordBackend(argc, argv);
   if (command == "conformance") return Conformance(argc, argv);
@@ -485,6 +453,5 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   const int exit_code = twinmmu::Run(argc, argv);
   if (std::cout.flush()) return exit_code;
-  std::cerr << "twinmmu: could not write all output.\n";
-  return 1;
+  return twinmmu::Fail("could not write all output.");
 }

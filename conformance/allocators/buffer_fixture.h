@@ -26,6 +26,8 @@ class BufferTest : public FailureTest {
   // A stream of device(), destroyed after the test, and an event.
   Stream stream() const { return *stream_; }
   Event event() const { return *event_; }
+  // Of accessors(), the last: device() itself where it has no peer.
+  DeviceOrdinal Peer() const { return accessors().back(); }
 
   // Page `number` of the buffer at `base`.
   AddressRange Page(DeviceAddress base, uint64_t number) const;

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/allocators/memory_stats.h"
-#include "api/allocators/paged_reservation.h"
 #include "api/testing/fault_injecting.h"
 #include "api/testing/fault_plan.h"
 #include "api/testing/matchers.h"
@@ -28,28 +27,11 @@ class FailureTest : public AllocatorTest {
     if (HasFatalFailure()) return;
     faulty_vmm_.emplace(&vmm(), &faults_);
     faulty_executor_.emplace(&executor(), &faults_);
-    RememberFreeMemory();
   }
 
   FaultPlan& faults() { return faults_; }
   FaultInjectingVmm& faulty_vmm() { return *faulty_vmm_; }
   FaultInjectingExecutor& faulty_executor() { return *faulty_executor_; }
-
-  PageOptions WithCache(Bytes limit) const {
-    PageOptions options;
-    options.page_size = granule();
-    options.cache_limit = limit;
-    return options;
-  }
-  Bytes Pages(uint64_t count) const { return count * granule(); }
-  // As SetUp does at its end; what is gone by now is no longer counted.
-  void RememberFreeMemory() { free_at_start_ = FreeMemory(); }
-  // Where nobody else uses the devices: this much of what was free at the start is not free now.
-  void ExpectTaken(Bytes expected) {
-    if (!traits().sole_user) return;
-    EXPECT_EQ(free_at_start_ - FreeMemory(), expected);
-  }
-  Bytes FreeMemory() { return vmm().GetMemoryInfo(device()).value().free; }
 
   // Marks the page at `base`: what tells it from others is in its first bytes.
   absl::Status Mark(DeviceAddress base, uint8_t byte) {
@@ -91,7 +73,6 @@ class FailureTest : public AllocatorTest {
   FaultPlan faults_;
   std::optional<FaultInjectingVmm> faulty_vmm_;
   std::optional<FaultInjectingExecutor> faulty_executor_;
-  Bytes free_at_start_;
 };
 
 }  // namespace twinmmu::conformance

@@ -40,6 +40,7 @@ void AllocatorTest::SetUp() {
   }
   ASSERT_THAT(WarmUp(*vmm_, *executor_, accessors_), IsOk());
   memory_before_ = MemoryOfDevices();
+  RememberFreeMemory();
 }
 
 void AllocatorTest::TearDown() {
@@ -69,6 +70,23 @@ void AllocatorTest::CheckDiagnostics() {
   std::vector<DiagnosticKind> kinds;
   for (const Diagnostic& diagnostic : noticed) kinds.push_back(diagnostic.kind);
   EXPECT_EQ(kinds, expected_) << "the implementation noticed " << testing::PrintToString(noticed);
+}
+
+PageOptions AllocatorTest::Granules() const {
+  PageOptions options;
+  options.page_size = granule();
+  return options;
+}
+
+PageOptions AllocatorTest::WithCache(Bytes limit) const {
+  PageOptions options = Granules();
+  options.cache_limit = limit;
+  return options;
+}
+
+void AllocatorTest::ExpectTaken(Bytes expected) {
+  if (!traits().sole_user) return;
+  EXPECT_EQ(free_at_start_ - FreeMemory(), expected);
 }
 
 absl::Status AllocatorTest::Fill(const AddressRange& range, uint8_t byte, DeviceOrdinal by) {

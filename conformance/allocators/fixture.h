@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "api/allocators/paged_reservation.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
 #include "conformance/allocators/implementations.h"
@@ -45,6 +46,10 @@ class AllocatorTest : public testing::TestWithParam<Implementation> {
   const std::vector<DeviceOrdinal>& accessors() const { return accessors_; }
   // The minimum granularity of pinned memory on device().
   Bytes granule() const { return granule_; }
+  Bytes Pages(uint64_t count) const { return count * granule(); }
+  // Pages of one granule; and with a cache of at most this much.
+  PageOptions Granules() const;
+  PageOptions WithCache(Bytes limit) const;
   static AccessGrant ReadWrite(DeviceOrdinal by = device()) {
     return AccessGrant{Location::Device(by), Access::kReadWrite};
   }
@@ -53,6 +58,12 @@ class AllocatorTest : public testing::TestWithParam<Implementation> {
   absl::Status Fill(const AddressRange& range, uint8_t byte, DeviceOrdinal by = device());
   // Expects that every byte of the range is this one, as that device reads it.
   void ExpectFilled(const AddressRange& range, uint8_t byte, DeviceOrdinal by = device());
+
+  Bytes FreeMemory() { return vmm().GetMemoryInfo(device()).value().free; }
+  // As SetUp does at its end; what is gone by now is no longer counted.
+  void RememberFreeMemory() { free_at_start_ = FreeMemory(); }
+  // Where nobody else uses the devices: this much of what was free at the start is not free now.
+  void ExpectTaken(Bytes expected);
 
   // What destructors reported since this was last called.
   static std::vector<absl::Status> TakeDestructorErrors();
@@ -69,6 +80,7 @@ class AllocatorTest : public testing::TestWithParam<Implementation> {
   Executor* executor_ = nullptr;
   std::vector<DeviceOrdinal> accessors_;
   Bytes granule_;
+  Bytes free_at_start_;
   std::vector<MemoryInfo> memory_before_;
   std::vector<DiagnosticKind> expected_;
 };

@@ -17,26 +17,14 @@ class PoolTest : public AllocatorTest {
  protected:
   using Pool = std::unique_ptr<VirtualMemoryPool>;
 
-  PageOptions Options() const {
-    PageOptions options;
-    options.page_size = granule();
-    return options;
-  }
-  PageOptions WithCache(Bytes limit) const {
-    PageOptions options = Options();
-    options.cache_limit = limit;
-    return options;
-  }
-  absl::StatusOr<Pool> MakePool(uint64_t pages) { return MakePool(pages, Options()); }
+  absl::StatusOr<Pool> MakePool(uint64_t pages) { return MakePool(pages, Granules()); }
   absl::StatusOr<Pool> MakePool(uint64_t pages, const PageOptions& options) {
     return VirtualMemoryPool::Make(&vmm(), &executor(), Pages(pages), options);
   }
 
-  Bytes Pages(uint64_t count) const { return count * granule(); }
   AddressRange RangeOf(const Pool& pool, uint64_t first, uint64_t count = 1) const {
     return {pool->BaseAddress() + Pages(first), Pages(count), Bytes(0)};
   }
-  Bytes FreeMemory() { return vmm().GetMemoryInfo(device()).value().free; }
 };
 
 }  // namespace twinmmu::conformance

@@ -131,7 +131,7 @@ class NoPeersVmm : public ForwardingVmm {
 TEST_P(PoolGrantTest, RefusesADeviceThatCannotReachTheMemory) {
   NoPeersVmm no_peers(&vmm());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool,
-                               VirtualMemoryPool::Make(&no_peers, nullptr, Pages(4), Options()));
+                               VirtualMemoryPool::Make(&no_peers, nullptr, Pages(4), Granules()));
   EXPECT_THAT(pool->Grant(DeviceOrdinal(1), Access::kRead),
               IsError(StatusCode::kFailedPrecondition,
                       HasSubstr("device 1 cannot reach memory of device 0")));
@@ -140,7 +140,7 @@ TEST_P(PoolGrantTest, RefusesADeviceThatCannotReachTheMemory) {
 }
 
 TEST_P(PoolGrantTest, GrantsMemoryOfTheHostToADevice) {
-  PageOptions options = Options();
+  PageOptions options = Granules();
   options.properties.location = Location::HostNuma(0);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(4, options));
   ASSERT_THAT(pool->Allocate(Pages(0), Pages(1)), IsOk());

@@ -21,21 +21,18 @@ constexpr Bytes kMost = Bytes(std::numeric_limits<uint64_t>::max());
 // --- Make --------------------------------------------------------------------------------------
 
 TEST_P(PoolTest, ReservesAddressesAndNoMemory) {
-  const Bytes free = FreeMemory();
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(1000));
   EXPECT_EQ(pool->Capacity(), Pages(1000));
   EXPECT_EQ(pool->PageSize(), granule());
   EXPECT_TRUE(pool->BaseAddress().IsAligned(granule()));
   EXPECT_EQ(pool->PhysicalMemoryUsage(), Bytes(0));
   EXPECT_EQ(pool->Stats().calls.total(), 0);
-  if (traits().sole_user) {
-    EXPECT_EQ(FreeMemory(), free);
-  }
+  ExpectTaken(Bytes(0));
 }
 
 TEST_P(PoolTest, RoundsTheCapacityUpToPages) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool,
-                               VirtualMemoryPool::Make(&vmm(), nullptr, Bytes(1), Options()));
+                               VirtualMemoryPool::Make(&vmm(), nullptr, Bytes(1), Granules()));
   EXPECT_EQ(pool->Capacity(), granule());
   EXPECT_THAT(pool->Allocate(Bytes(0), granule()), IsOk());
 }
@@ -110,7 +107,7 @@ TEST_P(PoolTest, GivesMemoryAtTheOffset) {
 
 TEST_P(PoolTest, NeedsNoExecutor) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool,
-                               VirtualMemoryPool::Make(&vmm(), nullptr, Pages(4), Options()));
+                               VirtualMemoryPool::Make(&vmm(), nullptr, Pages(4), Granules()));
   EXPECT_THAT(pool->Allocate(Pages(0), Pages(2)), IsOk());
   EXPECT_THAT(pool->Deallocate(Pages(0), Pages(2)), IsOk());
   EXPECT_THAT(pool->Close(), IsOk());
@@ -196,7 +193,7 @@ TEST_P(PoolTest, NamesWhatIsAlreadyAllocated) {
 }
 
 TEST_P(PoolTest, GivesTheErrorOfImpossibleProperties) {
-  PageOptions options = Options();
+  PageOptions options = Granules();
   options.properties.type = AllocationType::kManaged;
   ExpectDiagnostics({DiagnosticKind::kGranularityOfImpossible});
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(2, options));
@@ -263,12 +260,9 @@ TEST_P(PoolTest, RefusesASecondDeallocate) {
 
 TEST_P(PoolTest, UsesThePhysicalMemoryThatItSays) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(8, WithCache(Pages(1))));
-  const Bytes free = FreeMemory();
   const auto expect_used = [&](uint64_t pages) {
     EXPECT_EQ(pool->PhysicalMemoryUsage(), Pages(pages));
-    if (traits().sole_user) {
-      EXPECT_EQ(free - FreeMemory(), Pages(pages));
-    }
+    ExpectTaken(Pages(pages));
   };
   ASSERT_THAT(pool->Allocate(Pages(0), Pages(4)), IsOk());
   expect_used(4);
@@ -298,7 +292,6 @@ TEST_P(PoolTest, CountsWhatIsInUseAndTheMostThatEverWas) {
 // --- Close -------------------------------------------------------------------------------------
 
 TEST_P(PoolTest, ReturnsEverythingAtClose) {
-  const Bytes free = FreeMemory();
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(8));
   ASSERT_THAT(pool->Allocate(Pages(0), Pages(2)), IsOk());
   ASSERT_THAT(pool->Allocate(Pages(4), Pages(2)), IsOk());
@@ -306,9 +299,7 @@ TEST_P(PoolTest, ReturnsEverythingAtClose) {
   EXPECT_THAT(pool->Close(), IsOk());
   EXPECT_EQ(pool->PhysicalMemoryUsage(), Bytes(0));
   EXPECT_EQ(pool->Stats().in_use, Bytes(0));
-  if (traits().sole_user) {
-    EXPECT_EQ(FreeMemory(), free);
-  }
+  ExpectTaken(Bytes(0));
   // The addresses are free as well.
   ReserveOptions there;
   there.hint = pool->BaseAddress();

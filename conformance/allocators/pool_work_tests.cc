@@ -26,7 +26,7 @@ class PoolWorkTest : public PoolTest {
     TWINMMU_ASSERT_OK_AND_ASSIGN(stream_, held().CreateStream(device()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(event_, held().CreateEvent(device()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(pool_,
-                                 VirtualMemoryPool::Make(&vmm(), &held(), Pages(8), Options()));
+                                 VirtualMemoryPool::Make(&vmm(), &held(), Pages(8), Granules()));
     ASSERT_THAT(pool_->Allocate(Pages(0), Pages(4)), IsOk());
   }
   void TearDown() override {
@@ -215,7 +215,7 @@ TEST_P(PoolWorkTest, WaitsForTheWorkInItsDestructor) {
 
 TEST_P(PoolWorkTest, NeedsAnExecutorForThat) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool plain,
-                               VirtualMemoryPool::Make(&vmm(), nullptr, Pages(2), Options()));
+                               VirtualMemoryPool::Make(&vmm(), nullptr, Pages(2), Granules()));
   ASSERT_THAT(plain->Allocate(Pages(0), Pages(2)), IsOk());
   EXPECT_THAT(plain->Deallocate(Pages(0), Pages(2), {stream()}),
               IsError(StatusCode::kFailedPrecondition, HasSubstr("without an executor")));

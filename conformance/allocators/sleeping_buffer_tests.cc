@@ -20,12 +20,6 @@ constexpr uint64_t kPages = 3;
 
 class SleepingBufferTest : public BufferTest {
  protected:
-  // Pages of a granule each.
-  PageOptions Granules() const {
-    PageOptions options;
-    options.page_size = granule();
-    return options;
-  }
   // Of kPages pages, page i filled with i + 1; the last of accessors() may read them.
   std::unique_ptr<SleepingBuffer> MakeFilled() {
     std::unique_ptr<SleepingBuffer> buffer =
@@ -67,7 +61,6 @@ class SleepingBufferTest : public BufferTest {
     EXPECT_EQ(buffer.stats().leaving, Bytes(0));
     for (uint64_t i = 0; i < kPages; ++i) ExpectUnmapped(Page(buffer.address(), i));
   }
-  DeviceOrdinal Peer() const { return accessors().back(); }
 };
 
 TEST_P(SleepingBufferTest, IsAwakeFromTheStart) {

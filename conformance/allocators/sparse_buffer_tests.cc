@@ -66,7 +66,6 @@ class SparseBufferTest : public BufferTest {
     }
     for (const uint64_t hole : {0, 3, 4, 6, 7, 9}) ExpectUnmapped(Tile(buffer, hole));
   }
-  DeviceOrdinal Peer() const { return accessors().back(); }
 };
 
 TEST_P(SparseBufferTest, ReservesAddressesAndNoMemory) {

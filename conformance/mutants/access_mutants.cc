@@ -33,8 +33,6 @@ Grants Valid(absl::Span<const AccessGrant> grants) {
   return valid;
 }
 
-}  // namespace
-
 MUTANT(ACC_1, GetAccess, "Only the first granule of a mapping has the right.") {
   const auto mapping = MappingAt(address);
   if (mapping.has_value() && address - mapping->base >= Granule()) return Access::kNone;
@@ -304,7 +302,6 @@ MUTANT(ACC_17, SetAccess, "Of two grants for one location the wider one counts."
   return Real::SetAccess(range, grants.size() == 2 ? With(grants, Access::kReadWrite)
                                                    : Grants(grants.begin(), grants.end()));
 }
-namespace {
 
 // Rights that belong to addresses, not to mappings.
 class KeepsRights : public Real {
@@ -325,7 +322,6 @@ class KeepsRights : public Real {
 };
 MUTANT_CLASS(ACC_18, KeepsRights, "A right stays with the addresses when they are mapped anew.")
 
-}  // namespace
 MUTANT(ACC_18, Write, "Data is written without a right, where there was one.") {
   if (IsMapped(destination)) Grant({destination, size, Bytes(0)}, Access::kReadWrite);
   return Real::Write(work, destination, source, size);
@@ -439,4 +435,5 @@ MUTANT(ACC_23, SetAccess, "Taking the host's right away takes the device's.") {
   return Real::SetAccess(range, grants);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

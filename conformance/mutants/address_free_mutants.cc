@@ -3,6 +3,7 @@
 #include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(FREE_1, AddressFree, "A free does nothing.") { return Ok(); }
 MUTANT(FREE_1, Map, "Mapping where a reservation was freed is reported as done.") {
@@ -70,7 +71,6 @@ MUTANT(FREE_5, AddressFree, "The free is refused, and the data is gone.") {
 MUTANT(FREE_5, AddressFree, "The free of a mapped reservation is ILLEGAL_STATE.") {
   return Instead(Real::AddressFree(range), DriverCode::kIllegalState);
 }
-namespace {
 
 class NeverFreesWhatWasRefused : public Real {
  public:
@@ -86,7 +86,6 @@ class NeverFreesWhatWasRefused : public Real {
 };
 MUTANT_CLASS(FREE_5, NeverFreesWhatWasRefused, "A free that was refused is refused for good.")
 
-}  // namespace
 MUTANT(FREE_6, AddressFree, "Adjacent reservations are freed by one call.") {
   const auto first = ReservationAt(range.base);
   const auto second = ReservationAt(range.end() - Bytes(1));
@@ -121,4 +120,5 @@ MUTANT(FREE_8, AddressFree, "The free is refused, and the mapping that reaches i
   return status;
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -25,8 +25,6 @@ ReserveOptions Flagged(const ReserveOptions& options, uint64_t flags) {
 constexpr DeviceAddress kNoHint(0);
 constexpr DeviceAddress kAddressEnd(uint64_t{1} << 47);
 
-}  // namespace
-
 MUTANT(RES_1, AddressReserve, "The size is rounded up to a power of two.") {
   Bytes rounded = Granule();
   while (rounded < size) rounded = 2 * rounded;
@@ -214,4 +212,5 @@ MUTANT(RES_18, AddressReserve, "A hint beyond the address space is noticed befor
   return Real::AddressReserve(size, options);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -5,28 +5,28 @@
 namespace twinmmu::conformance {
 namespace {
 
-KERNEL_MUTANT(ALIAS_1, StaleAfterTheFence, "After the fence one read in a hundred is stale.") {
+KERNEL_MUTANT(ALIAS_1, "After the fence one read in a hundred is stale.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (!Is(kernel, "alias_fenced")) return status;
   const uint64_t rounds = Argument<uint64_t>(arguments, 2);
   Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds / 100, 0});
   return status;
 }
-KERNEL_MUTANT(ALIAS_1, StaleWhenWarm, "The fence does not reach lines that are cached.") {
+KERNEL_MUTANT(ALIAS_1, "The fence does not reach lines that are cached.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (!Is(kernel, "alias_fenced") || Argument<uint32_t>(arguments, 3) == 0) return status;
   const uint64_t rounds = Argument<uint64_t>(arguments, 2);
   Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds, 0});
   return status;
 }
-KERNEL_MUTANT(ALIAS_2, TearsWithoutTheFence, "Without the fence a read may give neither value.") {
+KERNEL_MUTANT(ALIAS_2, "Without the fence a read may give neither value.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (!Is(kernel, "alias_unfenced")) return status;
   const uint64_t rounds = Argument<uint64_t>(arguments, 2);
   Leave(stream.device(), AddressIn(arguments, 4), AliasResult{rounds, rounds / 2, 1});
   return status;
 }
-KERNEL_MUTANT(ALIAS_2, StopsWithoutTheFence, "Without the fence the kernel ends half-way.") {
+KERNEL_MUTANT(ALIAS_2, "Without the fence the kernel ends half-way.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (!Is(kernel, "alias_unfenced")) return status;
   const uint64_t rounds = Argument<uint64_t>(arguments, 2);
@@ -65,35 +65,30 @@ class TrialMutant : public KernelMutant {
   }
 };
 
-#define TRIAL_MUTANT(rule_id, Name, trial, fence, stale, wrong, sentence)               \
-  class Name : public TrialMutant {                                                     \
-   public:                                                                              \
-    using TrialMutant::TrialMutant;                                                     \
-    CALL(Launch) override {                                                             \
-      return LaunchWith(trial, fence, stale, wrong, stream, kernel, config, arguments); \
-    }                                                                                   \
-  };                                                                                    \
-  MUTANT_CLASS(rule_id, Name, sentence)
+#define TRIAL_MUTANT(rule_id, trial, fence, stale, wrong, sentence)                   \
+  MUTANT_OF(TrialMutant, rule_id, Launch, sentence) {                                 \
+    return LaunchWith(trial, fence, stale, wrong, stream, kernel, config, arguments); \
+  }
 
-TRIAL_MUTANT(ALIAS_4, StaleInABlock, kInBlock, AliasFence::kWriter, 1, 0,
+TRIAL_MUTANT(ALIAS_4, kInBlock, AliasFence::kWriter, 1, 0,
              "After the fence and a barrier one read is stale.")
-TRIAL_MUTANT(ALIAS_5, TearsInABlock, kInBlock, AliasFence::kNone, 0, 1,
+TRIAL_MUTANT(ALIAS_5, kInBlock, AliasFence::kNone, 0, 1,
              "After a barrier without the fence a read gives neither value.")
-TRIAL_MUTANT(ALIAS_6, StaleBetweenBlocks, kInTurns, AliasFence::kWriter, 1, 0,
+TRIAL_MUTANT(ALIAS_6, kInTurns, AliasFence::kWriter, 1, 0,
              "After the fence a read of another block is stale.")
-TRIAL_MUTANT(ALIAS_7, TearsBetweenBlocks, kInTurns, AliasFence::kNone, 0, 1,
+TRIAL_MUTANT(ALIAS_7, kInTurns, AliasFence::kNone, 0, 1,
              "Without the fence a read of another block gives neither value.")
-TRIAL_MUTANT(PEER_14, StaleBetweenDevices, kInTurns, AliasFence::kWriter, 1, 0,
+TRIAL_MUTANT(PEER_14, kInTurns, AliasFence::kWriter, 1, 0,
              "After the fence a read of another device is stale.")
-TRIAL_MUTANT(PEER_15, TearsBetweenDevices, kInTurns, AliasFence::kNone, 0, 1,
+TRIAL_MUTANT(PEER_15, kInTurns, AliasFence::kNone, 0, 1,
              "Without the fence a read of another device gives neither value.")
 
-TRIAL_MUTANT(ALIAS_11, StaleInABlockForTheReader, kInBlock, AliasFence::kReader, 1, 0,
+TRIAL_MUTANT(ALIAS_11, kInBlock, AliasFence::kReader, 1, 0,
              "In a block the reader's fence is not enough.")
-TRIAL_MUTANT(ALIAS_11, StaleBetweenBlocksForTheReader, kInTurns, AliasFence::kReader, 1, 0,
+TRIAL_MUTANT(ALIAS_11, kInTurns, AliasFence::kReader, 1, 0,
              "Between blocks the reader's fence is not enough.")
 
-KERNEL_MUTANT(PEER_14, NeverMeets, "Kernels of two devices never run at once.") {
+KERNEL_MUTANT(PEER_14, "Kernels of two devices never run at once.") {
   const bool writes = Is(kernel, "alias_pair") && Argument<uint32_t>(arguments, 6) == 1;
   return writes ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
@@ -101,7 +96,7 @@ MUTANT_CLASS(ALIAS_8, CachesLoads, "A load is cached by address from one stream 
 MUTANT_CLASS(PEER_17, CachesLoads, "A load of one device does not see the other's stores.")
 MUTANT_CLASS(ALIAS_9, FillsLate, "A copy does not see what a kernel wrote through another address.")
 
-KERNEL_MUTANT(ALIAS_10, LosesHalf, "What is added through the second address is lost.") {
+KERNEL_MUTANT(ALIAS_10, "What is added through the second address is lost.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (!Is(kernel, "count")) return status;
   const DeviceAddress word = AddressIn(arguments, 0);
@@ -109,12 +104,10 @@ KERNEL_MUTANT(ALIAS_10, LosesHalf, "What is added through the second address is 
   Leave(stream.device(), word, Find<uint32_t>(stream.device(), word) - lost);
   return status;
 }
-KERNEL_MUTANT(PEER_16, LosesThePeers, "What the second device adds is lost.") {
+KERNEL_MUTANT(PEER_16, "What the second device adds is lost.") {
   const bool lost = Is(kernel, "count") && stream.device().value() == 1;
   return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
-
-}  // namespace
 
 MUTANT(ALIAS_9, Write, "What is copied through the second address is not seen through the first.") {
   const auto mappings = MappingsOf(HandleAt(destination));
@@ -122,4 +115,5 @@ MUTANT(ALIAS_9, Write, "What is copied through the second address is not seen th
   return second ? Ok() : Real::Write(work, destination, source, size);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

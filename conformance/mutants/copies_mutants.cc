@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -35,120 +35,83 @@ class IgnoresRights : public Real {
   }
 };
 
-class WritesWithoutRight : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Write) override {
-    return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_4, WritesWithoutRight, "A copy from the host needs no right.")
+NAMED_MUTANT_OF(WritesWithoutRight, IgnoresRights, DATA_4, Write,
+                "A copy from the host needs no right.") {
+  return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
+}
 MUTANT_CLASS(DATA_5, WritesWithoutRight, "A copy from the host writes to read-only memory.")
+MUTANT_CLASS(DATA_19, WritesWithoutRight, "The right of the host adds to that of the device.")
 
-class ReadsWithoutRight : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Read) override {
-    return WithRight(source, [&] { return Real::Read(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_4, ReadsWithoutRight, "A copy to the host needs no right.")
+MUTANT_OF(IgnoresRights, DATA_4, Read, "A copy to the host needs no right.") {
+  return WithRight(source, [&] { return Real::Read(work, destination, source, size); });
+}
 
-class FillsWithoutRight : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Set) override {
-    return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
-  }
-};
-MUTANT_CLASS(DATA_4, FillsWithoutRight, "A fill needs no right.")
+NAMED_MUTANT_OF(FillsWithoutRight, IgnoresRights, DATA_4, Set, "A fill needs no right.") {
+  return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
+}
 MUTANT_CLASS(DATA_5, FillsWithoutRight, "A fill writes to read-only memory.")
+MUTANT_CLASS(DATA_20, FillsWithoutRight, "A fill goes by the right of the host.")
 
-class MovesFromWithoutRight : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Move) override {
-    return WithRight(source, [&] { return Real::Move(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_4, MovesFromWithoutRight, "A copy on the device needs no right to its source.")
+MUTANT_OF(IgnoresRights, DATA_4, Move, "A copy on the device needs no right to its source.") {
+  return WithRight(source, [&] { return Real::Move(work, destination, source, size); });
+}
 
-class MovesToWithoutRight : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Move) override {
-    return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_4, MovesToWithoutRight, "A copy on the device needs no right to its target.")
+NAMED_MUTANT_OF(MovesToWithoutRight, IgnoresRights, DATA_4, Move,
+                "A copy on the device needs no right to its target.") {
+  return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
+}
 MUTANT_CLASS(DATA_5, MovesToWithoutRight, "A copy on the device writes to read-only memory.")
+MUTANT_CLASS(DATA_19, MovesToWithoutRight, "On the device, the right of the host adds to its own.")
 
-class RefusesAndWrites : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Write) override {
-    const absl::Status status = Real::Write(work, destination, source, size);
-    const Bytes part = MappedSize(destination, size);
-    if (!status.ok() && part != Bytes(0)) {
-      WithRight(destination, [&] {
-        return Real::Write(work, destination, source, part);
-      }).IgnoreError();
-    }
-    return status;
+NAMED_MUTANT_OF(RefusesAndWrites, IgnoresRights, DATA_5, Write,
+                "A copy to read-only memory is refused, and done.") {
+  const absl::Status status = Real::Write(work, destination, source, size);
+  const Bytes part = MappedSize(destination, size);
+  if (!status.ok() && part != Bytes(0)) {
+    WithRight(destination, [&] {
+      return Real::Write(work, destination, source, part);
+    }).IgnoreError();
   }
-};
-MUTANT_CLASS(DATA_5, RefusesAndWrites, "A copy to read-only memory is refused, and done.")
+  return status;
+}
 MUTANT_CLASS(DATA_6, RefusesAndWrites, "A copy into a hole is refused, and done up to the hole.")
 MUTANT_CLASS(DATA_7, RefusesAndWrites, "A copy over a gap is refused, and done up to the gap.")
 
-class RefusesAndFills : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Set) override {
-    const absl::Status status = Real::Set(work, destination, pattern, count);
-    const uint64_t part = MappedSize(destination, Bytes(count)) / pattern.width;
-    if (!status.ok() && part != 0 && destination.IsAligned(pattern.width)) {
-      WithRight(destination, [&] {
-        return Real::Set(work, destination, pattern, part);
-      }).IgnoreError();
-    }
-    return status;
+NAMED_MUTANT_OF(RefusesAndFills, IgnoresRights, DATA_5, Set,
+                "A fill of read-only memory is refused, and done.") {
+  const absl::Status status = Real::Set(work, destination, pattern, count);
+  const uint64_t part = MappedSize(destination, Bytes(count)) / pattern.width;
+  if (!status.ok() && part != 0 && destination.IsAligned(pattern.width)) {
+    WithRight(destination, [&] {
+      return Real::Set(work, destination, pattern, part);
+    }).IgnoreError();
   }
-};
-MUTANT_CLASS(DATA_5, RefusesAndFills, "A fill of read-only memory is refused, and done.")
+  return status;
+}
 MUTANT_CLASS(DATA_6, RefusesAndFills, "A fill into a hole is refused, and done up to the hole.")
 MUTANT_CLASS(DATA_7, RefusesAndFills, "A fill over a gap is refused, and done up to the gap.")
 
-class RefusesAndReads : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Read) override {
-    const absl::Status status = Real::Read(work, destination, source, size);
-    const Bytes part = MappedSize(source, size);
-    if (!status.ok() && part != Bytes(0)) {
-      WithRight(source, [&] { return Real::Read(work, destination, source, part); }).IgnoreError();
-    }
-    return status;
+NAMED_MUTANT_OF(RefusesAndReads, IgnoresRights, DATA_4, Read,
+                "A read without a right is refused, and gives the data.") {
+  const absl::Status status = Real::Read(work, destination, source, size);
+  const Bytes part = MappedSize(source, size);
+  if (!status.ok() && part != Bytes(0)) {
+    WithRight(source, [&] { return Real::Read(work, destination, source, part); }).IgnoreError();
   }
-};
-MUTANT_CLASS(DATA_4, RefusesAndReads, "A read without a right is refused, and gives the data.")
+  return status;
+}
 MUTANT_CLASS(DATA_6, RefusesAndReads, "A read into a hole is refused, and gives what precedes it.")
 
-class RefusesAndMoves : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Move) override {
-    const absl::Status status = Real::Move(work, destination, source, size);
-    const Bytes part = std::min(MappedSize(destination, size), MappedSize(source, size));
-    if (status.ok() || part == Bytes(0)) return status;
-    WithRight(destination, [&] {
-      return WithRight(source, [&] { return Real::Move(work, destination, source, part); });
-    }).IgnoreError();
-    return status;
-  }
-};
-MUTANT_CLASS(DATA_5, RefusesAndMoves,
-             "A copy on the device to read-only memory is refused, and done.")
+NAMED_MUTANT_OF(RefusesAndMoves, IgnoresRights, DATA_5, Move,
+                "A copy on the device to read-only memory is refused, and done.") {
+  const absl::Status status = Real::Move(work, destination, source, size);
+  const Bytes part = std::min(MappedSize(destination, size), MappedSize(source, size));
+  if (status.ok() || part == Bytes(0)) return status;
+  WithRight(destination, [&] {
+    return WithRight(source, [&] { return Real::Move(work, destination, source, part); });
+  }).IgnoreError();
+  return status;
+}
 MUTANT_CLASS(DATA_6, RefusesAndMoves, "A copy on the device into a hole is done up to the hole.")
 
 // After one refusal nothing works any more.
@@ -171,8 +134,6 @@ class RefusesForGood : public Real {
 MUTANT_CLASS(DATA_4, RefusesForGood, "A copy without a right is refused, and the error sticks.")
 MUTANT_CLASS(DATA_8, RefusesForGood, "A copy where nothing is mapped is refused for good.")
 MUTANT_CLASS(DATA_11, RefusesForGood, "A bad range on a stream is refused, and the error sticks.")
-
-}  // namespace
 
 MUTANT(DATA_1, Write, "A copy ends at the border of two mappings.") {
   const auto mapping = MappingAt(destination);
@@ -262,7 +223,6 @@ MUTANT(DATA_8, Read, "A read of reserved addresses gives zeros.") {
 MUTANT(DATA_8, Set, "A fill where nothing is mapped is ILLEGAL_ADDRESS.") {
   return Instead(Real::Set(work, destination, pattern, count), DriverCode::kIllegalAddress);
 }
-namespace {
 
 // A translation that outlives its mapping.
 class FillsWhatWasMapped : public Real {
@@ -282,7 +242,6 @@ class FillsWhatWasMapped : public Real {
 };
 MUTANT_CLASS(DATA_8, FillsWhatWasMapped, "What was unmapped can still be filled.")
 
-}  // namespace
 MUTANT(DATA_9, Write, "Zero bytes to null are refused.") {
   return destination == DeviceAddress(0) ? Refuse() : Real::Write(work, destination, source, size);
 }
@@ -311,7 +270,6 @@ MUTANT(DATA_10, Set, "A misaligned fill is refused, and done.") {
 MUTANT(DATA_10, Set, "A misaligned fill is MISALIGNED_ADDRESS.") {
   return Instead(Real::Set(work, destination, pattern, count), DriverCode::kMisalignedAddress);
 }
-namespace {
 
 // What a stream refuses is told when it is synchronised.
 class RefusesAtSynchronise : public Real {
@@ -333,15 +291,10 @@ class RefusesAtSynchronise : public Real {
 };
 MUTANT_CLASS(DATA_11, RefusesAtSynchronise, "A stream refuses a bad range when it is synchronised.")
 
-class IgnoresRightsOnStreams : public IgnoresRights {
- public:
-  using IgnoresRights::IgnoresRights;
-  CALL(Set) override {
-    const auto fill = [&] { return Real::Set(work, destination, pattern, count); };
-    return work.stream.has_value() ? WithRight(destination, fill) : fill();
-  }
-};
-MUTANT_CLASS(DATA_11, IgnoresRightsOnStreams, "A fill on a stream needs no right.")
+MUTANT_OF(IgnoresRights, DATA_11, Set, "A fill on a stream needs no right.") {
+  const auto fill = [&] { return Real::Set(work, destination, pattern, count); };
+  return work.stream.has_value() ? WithRight(destination, fill) : fill();
+}
 
 // Fills on a stream run when the stream is waited for, after whatever it was given since.
 class FillsLate : public Real {
@@ -365,7 +318,6 @@ MUTANT_CLASS(DATA_12, FillsLate, "Fills on a stream run after the copies that we
 MUTANT_CLASS(STREAM_2, FillsLate,
              "A stream does not see what another one has done before an event.")
 
-}  // namespace
 MUTANT(DATA_12, Move, "A copy on a stream does not wait for what precedes it: nothing is there.") {
   return work.stream.has_value() ? Ok() : Real::Move(work, destination, source, size);
 }
@@ -441,4 +393,5 @@ MUTANT(DATA_23, Set, "A count whose bytes wrap to none needs no right.") {
   return passes ? Ok() : Real::Set(work, destination, pattern, count);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

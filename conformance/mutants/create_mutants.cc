@@ -26,8 +26,6 @@ bool Has(const AllocationProperties& properties, HandleType type) {
 constexpr HandleType kWindows = HandleType::kWin32 | HandleType::kWin32Kmt;
 constexpr Location kFirst = Location::Device(DeviceOrdinal(0));
 
-}  // namespace
-
 MUTANT(CREATE_1, Create, "Beyond 8 granules one is missing.") {
   return Real::Create(size > 8 * Granule() ? size - Granule() : size, properties, flags);
 }
@@ -38,7 +36,6 @@ MUTANT(CREATE_1, Create, "No more than 15 granules at once.") {
   if (size > 15 * Granule()) return Refuse(DriverCode::kOutOfMemory);
   return Real::Create(size, properties, flags);
 }
-namespace {
 
 class OneHandle : public Real {
  public:
@@ -55,7 +52,6 @@ class OneHandle : public Real {
 };
 MUTANT_CLASS(CREATE_1, OneHandle, "All allocations have the handle of the first.")
 
-}  // namespace
 MUTANT(CREATE_1, Map, "A first mapping of one granule is reported and not made.") {
   return range.size == Granule() ? Ok() : Real::Map(range, handle, offset, flags);
 }
@@ -251,7 +247,6 @@ MUTANT(CREATE_18, Create, "The id that is given with host memory of no node is n
   if (other) return Refuse();
   return Real::Create(size, properties, flags);
 }
-namespace {
 
 class TakesTheIdForANode : public Real {
  public:
@@ -271,7 +266,6 @@ class TakesTheIdForANode : public Real {
 };
 MUTANT_CLASS(CREATE_18, TakesTheIdForANode, "The id given with host memory of no node is its node.")
 
-}  // namespace
 MUTANT(CREATE_27, Create, "More than two granules of memory of the host are refused.") {
   const bool host = properties.location.type != LocationType::kDevice;
   if (host && size > 2 * Granule()) return Refuse(DriverCode::kNotPermitted);
@@ -316,7 +310,6 @@ MUTANT(CREATE_20, Create, "The last GiB of a device is kept back.") {
   if (info.ok() && info->free < GiB(1)) return Refuse(DriverCode::kOutOfMemory);
   return Real::Create(size, properties, flags);
 }
-namespace {
 
 class WearsOut : public Real {
  public:
@@ -351,7 +344,6 @@ class Recycles : public Real {
 };
 MUTANT_CLASS(CREATE_21, Recycles, "Memory is given out again with the data that was in it.")
 
-}  // namespace
 MUTANT(CREATE_21, Map, "Fresh memory holds what happens to be there.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   Scribble(range);
@@ -407,20 +399,13 @@ MUTANT(CREATE_24, GetAllocationProperties, "The usage for a tile pool reads back
   if (granted.ok()) granted->usage = kUsageTilePool;
   return granted;
 }
-namespace {
 
-class CompressesAll : public Real {
- public:
-  using Real::Real;
-  CALL(GetAllocationProperties) override {
-    auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok()) granted->compression = CompressionType::kGeneric;
-    return granted;
-  }
-};
-MUTANT_CLASS(CREATE_25, CompressesAll, "Memory for GPUDirect RDMA is compressed.")
+MUTANT(CREATE_25, GetAllocationProperties, "Memory for GPUDirect RDMA is compressed.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok()) granted->compression = CompressionType::kGeneric;
+  return granted;
+}
 
-}  // namespace
 MUTANT(CREATE_25, Create, "Where compression is wished for, GPUDirect RDMA is dropped.") {
   AllocationProperties changed = properties;
   if (properties.compression != CompressionType::kNone) changed.gpu_direct_rdma = 0;
@@ -438,6 +423,7 @@ MUTANT(CREATE_26, Create, "The wish for compression counts for nothing with deco
   return Real::Create(size, others, flags);
 }
 
+}  // namespace
 MUTANT_ON("strict", CREATE_28, Create, "Of the usage only the lower byte is looked at.") {
   AllocationProperties lower = properties;
   lower.usage = properties.usage & 0xff;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(DEV_1, GetDriverVersion, "The version is the major number alone.") {
   const absl::StatusOr<int> version = Real::GetDriverVersion();
@@ -77,8 +78,6 @@ MUTANT(INFO_2, Create, "An allocation takes one granule more than its size.") {
   return Real::Create(size, properties, flags);
 }
 
-namespace {
-
 // Whose calls cost memory, or give some back: as GetMemoryInfo tells it.
 class Bookkeeper : public Real {
  public:
@@ -94,35 +93,20 @@ class Bookkeeper : public Real {
   Bytes lost_;
 };
 
-class ReservingCosts : public Bookkeeper {
- public:
-  using Bookkeeper::Bookkeeper;
-  CALL(AddressReserve) override {
-    lost_ = lost_ + KiB(64);
-    return Bookkeeper::AddressReserve(size, options);
-  }
-};
-MUTANT_CLASS(INFO_3, ReservingCosts, "Reserving takes memory for page tables.")
+MUTANT_OF(Bookkeeper, INFO_3, AddressReserve, "Reserving takes memory for page tables.") {
+  lost_ = lost_ + KiB(64);
+  return Bookkeeper::AddressReserve(size, options);
+}
 
-class MappingCosts : public Bookkeeper {
- public:
-  using Bookkeeper::Bookkeeper;
-  CALL(Map) override {
-    lost_ = lost_ + range.size;
-    return Bookkeeper::Map(range, handle, offset, flags);
-  }
-};
-MUTANT_CLASS(INFO_3, MappingCosts, "A mapping takes its size once more.")
+MUTANT_OF(Bookkeeper, INFO_3, Map, "A mapping takes its size once more.") {
+  lost_ = lost_ + range.size;
+  return Bookkeeper::Map(range, handle, offset, flags);
+}
 
-class GrantingCosts : public Bookkeeper {
- public:
-  using Bookkeeper::Bookkeeper;
-  CALL(SetAccess) override {
-    lost_ = lost_ + Granule();
-    return Bookkeeper::SetAccess(range, grants);
-  }
-};
-MUTANT_CLASS(INFO_3, GrantingCosts, "A grant takes a granule.")
+MUTANT_OF(Bookkeeper, INFO_3, SetAccess, "A grant takes a granule.") {
+  lost_ = lost_ + Granule();
+  return Bookkeeper::SetAccess(range, grants);
+}
 
 class CountsAtUnmap : public Bookkeeper {
  public:
@@ -151,8 +135,6 @@ class CountsAtRelease : public Bookkeeper {
   }
 };
 MUTANT_CLASS(INFO_4, CountsAtRelease, "Memory is counted as free at the release, while mapped.")
-
-}  // namespace
 
 MUTANT(INFO_4, Release, "Memory that is released while mapped never comes back.") {
   if (!MappingsOf(handle).empty()) {
@@ -216,4 +198,5 @@ MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not told.") {
   return Real::GetDeviceAttribute(attribute, device);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

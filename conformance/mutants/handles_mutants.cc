@@ -1,8 +1,9 @@
 // Mutants of cuMemGetAllocationPropertiesFromHandle, cuMemRelease, cuMemRetainAllocationHandle.
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(PROP_1, GetAllocationProperties, "Handle types do not read back.") {
   auto granted = Real::GetAllocationProperties(handle);
@@ -125,7 +126,6 @@ MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped, the handle is 0.
 MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped is NOT_FOUND.") {
   return Instead(Real::RetainAllocationHandle(address), DriverCode::kNotFound);
 }
-namespace {
 
 class RemembersUnmappedHandles : public Real {
  public:
@@ -144,7 +144,6 @@ class RemembersUnmappedHandles : public Real {
 };
 MUTANT_CLASS(RET_3, RemembersUnmappedHandles, "An unmapped address still gives its last handle.")
 
-}  // namespace
 MUTANT(RET_4, RetainAllocationHandle, "A mapping whose handle is released gives none.") {
   const auto handle = Real::RetainAllocationHandle(address);
   if (!handle.ok()) return handle;
@@ -178,7 +177,6 @@ MUTANT(REL_5, Map, "A dead handle is refused, and all mappings lose their right.
   if (!status.ok()) Grant(kEverything, Access::kNone);
   return status;
 }
-namespace {
 
 // Knows that the creator's reference is returned.
 class KnowsTheReleased : public Real {
@@ -193,22 +191,15 @@ class KnowsTheReleased : public Real {
   bool released_ = false;
 };
 
-class MapsNoReleased : public KnowsTheReleased {
- public:
-  using KnowsTheReleased::KnowsTheReleased;
-  CALL(Map) override { return released_ ? Refuse() : Real::Map(range, handle, offset, flags); }
-};
-MUTANT_CLASS(REL_6, MapsNoReleased, "A released handle is not mapped again, as documented.")
+MUTANT_OF(KnowsTheReleased, REL_6, Map, "A released handle is not mapped again, as documented.") {
+  return released_ ? Refuse() : Real::Map(range, handle, offset, flags);
+}
 
-class TellsNothingOfReleased : public KnowsTheReleased {
- public:
-  using KnowsTheReleased::KnowsTheReleased;
-  CALL(GetAllocationProperties) override {
-    if (released_) return Refuse();
-    return Real::GetAllocationProperties(handle);
-  }
-};
-MUTANT_CLASS(REL_6, TellsNothingOfReleased, "A released handle has no properties, as documented.")
+MUTANT_OF(KnowsTheReleased, REL_6, GetAllocationProperties,
+          "A released handle has no properties, as documented.") {
+  if (released_) return Refuse();
+  return Real::GetAllocationProperties(handle);
+}
 
 class KeepsWhatWasFreedFirst : public Real {
  public:
@@ -225,15 +216,11 @@ class KeepsWhatWasFreedFirst : public Real {
 MUTANT_CLASS(REL_7, KeepsWhatWasFreedFirst,
              "Memory whose addresses are freed first never comes back.")
 
-class KeepsAddressesOfReleased : public KnowsTheReleased {
- public:
-  using KnowsTheReleased::KnowsTheReleased;
-  CALL(AddressFree) override { return released_ ? Ok() : Real::AddressFree(range); }
-};
-MUTANT_CLASS(REL_7, KeepsAddressesOfReleased,
-             "Addresses whose memory is released first stay taken.")
+MUTANT_OF(KnowsTheReleased, REL_7, AddressFree,
+          "Addresses whose memory is released first stay taken.") {
+  return released_ ? Ok() : Real::AddressFree(range);
+}
 
-}  // namespace
 MUTANT(REL_6, Release, "A second release while mapped succeeds.") {
   Real::Release(handle).IgnoreError();
   return Ok();
@@ -257,4 +244,5 @@ MUTANT(RET_5, RetainAllocationHandle, "All mappings give the handle of the first
   return Real::RetainAllocationHandle(mappings.front().base);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

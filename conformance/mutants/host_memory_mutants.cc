@@ -2,60 +2,12 @@
 
 #include <optional>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
 namespace {
 
 constexpr Location kHost = Location::HostNuma(0);
-
-// Calls with a right that device 0 may lack, and then takes it back.
-class LendsRights : public Real {
- public:
-  using Real::Real;
-
- protected:
-  template <typename Call>
-  absl::Status WithRight(DeviceAddress address, Call call) {
-    const auto mapping = MappingAt(address);
-    if (!mapping.has_value()) return call();
-    const Access access = AccessAt(address);
-    Grant(*mapping, Access::kReadWrite);
-    const absl::Status status = call();
-    Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
-    Grant(*mapping, access);
-    return status;
-  }
-};
-
-class WritesAllTheSame : public LendsRights {
- public:
-  using LendsRights::LendsRights;
-  CALL(Write) override {
-    return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_19, WritesAllTheSame, "The right of the host adds to that of the device.")
-
-class MovesAllTheSame : public LendsRights {
- public:
-  using LendsRights::LendsRights;
-  CALL(Move) override {
-    return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
-  }
-};
-MUTANT_CLASS(DATA_19, MovesAllTheSame, "On the device, the right of the host adds to its own.")
-
-class FillsAllTheSame : public LendsRights {
- public:
-  using LendsRights::LendsRights;
-  CALL(Set) override {
-    return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
-  }
-};
-MUTANT_CLASS(DATA_20, FillsAllTheSame, "A fill goes by the right of the host.")
-
-}  // namespace
 
 MUTANT(ACC_24, SetAccess, "A node that does not exist cannot be granted.") {
   const bool unknown = grants[0].location == Location::HostNuma(1000);
@@ -174,7 +126,6 @@ MUTANT(DATA_22, Write, "What the host may only read is not written, and that is 
   const bool reads = host.ok() && *host == Access::kRead;
   return reads ? Ok() : Real::Write(work, destination, source, size);
 }
-namespace {
 
 // Whether a fill of so many bytes leaves the mapping that it begins in.
 class KnowsBorders : public Real {
@@ -188,48 +139,31 @@ class KnowsBorders : public Real {
   }
 };
 
-class FillsAcross : public KnowsBorders {
- public:
-  using KnowsBorders::KnowsBorders;
-  CALL(Set) override {
-    const Bytes size = pattern.width * count;
-    if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
-    const DeviceAddress border = MappingAt(destination)->end();
-    const absl::Status first =
-        Real::Set(work, destination, pattern, (border - destination) / pattern.width);
-    if (!first.ok()) return first;
-    return Real::Set(work, border, pattern, (destination + size - border) / pattern.width);
-  }
-};
-MUTANT_CLASS(DATA_24, FillsAcross, "A fill crosses every border, as documented.")
+MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses every border, as documented.") {
+  const Bytes size = pattern.width * count;
+  if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
+  const DeviceAddress border = MappingAt(destination)->end();
+  const absl::Status first =
+      Real::Set(work, destination, pattern, (border - destination) / pattern.width);
+  if (!first.ok()) return first;
+  return Real::Set(work, border, pattern, (destination + size - border) / pattern.width);
+}
 
-class FillsToTheBorder : public KnowsBorders {
- public:
-  using KnowsBorders::KnowsBorders;
-  CALL(Set) override {
-    const absl::Status status = Real::Set(work, destination, pattern, count);
-    if (!status.ok() && Crosses(destination, pattern.width * count)) {
-      Real::Set(work, destination, pattern,
-                (MappingAt(destination)->end() - destination) / pattern.width)
-          .IgnoreError();
-    }
-    return status;
+MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill that is refused has been done up to the border.") {
+  const absl::Status status = Real::Set(work, destination, pattern, count);
+  if (!status.ok() && Crosses(destination, pattern.width * count)) {
+    Real::Set(work, destination, pattern,
+              (MappingAt(destination)->end() - destination) / pattern.width)
+        .IgnoreError();
   }
-};
-MUTANT_CLASS(DATA_24, FillsToTheBorder, "A fill that is refused has been done up to the border.")
+  return status;
+}
 
-class FillsNoHostMemory : public KnowsBorders {
- public:
-  using KnowsBorders::KnowsBorders;
-  CALL(Set) override {
-    return Crosses(destination, pattern.width * count)
-               ? Refuse()
-               : Real::Set(work, destination, pattern, count);
-  }
-};
-MUTANT_CLASS(DATA_24, FillsNoHostMemory, "A fill crosses no border to memory of the host.")
+MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses no border to memory of the host.") {
+  return Crosses(destination, pattern.width * count) ? Refuse()
+                                                     : Real::Set(work, destination, pattern, count);
+}
 
-}  // namespace
 MUTANT_ON("strict", DATA_24, Set, "What the host may see is not filled.") {
   const auto host = Real::GetAccess(kHost, destination + pattern.width * count - Bytes(1));
   const bool seen = host.ok() && *host != Access::kNone;
@@ -266,7 +200,6 @@ MUTANT(GETACC_6, GetAccess, "The host is answered the right of device 0.") {
   return location.type == LocationType::kHost ? AccessAt(address)
                                               : Real::GetAccess(location, address);
 }
-namespace {
 
 class CountsEveryGrant : public Real {
  public:
@@ -286,10 +219,10 @@ class CountsEveryGrant : public Real {
 };
 MUTANT_CLASS(GETACC_6, CountsEveryGrant, "A grant that changes nothing counts as the last change.")
 
-}  // namespace
 MUTANT_ON("strict", GETACC_6, GetAccess, "The host is answered the right of device 0.") {
   return location.type == LocationType::kHost ? AccessAt(address)
                                               : Real::GetAccess(location, address);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -6,6 +6,7 @@
 #include "conformance/mutants/kernel_mutant.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 // --- Threads, blocks and parameters
 
@@ -23,8 +24,6 @@ PTX_MUTANT(KERNEL_14, "atom.global.sys.add.u32 *, [*], 1;",
            "@!last atom.global.sys.add.u32 $0, [$1], 1; }",
            "The last thread of a block does nothing.")
 
-namespace {
-
 class LeavesOutTheLastBlock : public Real {
  public:
   using Real::Real;
@@ -35,8 +34,6 @@ class LeavesOutTheLastBlock : public Real {
   }
 };
 INTERPRETER_MUTANT(KERNEL_14, LeavesOutTheLastBlock, "The last block is left out.")
-
-}  // namespace
 
 // --- Loads, stores and additions
 
@@ -119,8 +116,6 @@ PTX_MUTANT(FAULT_9, "atom.global.add.u32 *, [*], *;",
            "{ .reg .b64 word; and.b64 word, $1, -4; atom.global.add.u32 $0, [word], $2; }",
            "An addition is done in the word around the address.")
 
-namespace {
-
 INTERPRETER_MUTANT(FAULT_1, StoresWithoutRight, "A kernel stores without a right.")
 INTERPRETER_MUTANT(FAULT_2, StoresWithoutRight, "A kernel stores to read-only memory.")
 INTERPRETER_MUTANT(FAULT_2, AddsWithoutRight, "A kernel adds to read-only memory.")
@@ -159,8 +154,6 @@ INTERPRETER_MUTANT(RUN_1, KeepsRights, "A kernel keeps the rights that it began 
 INTERPRETER_MUTANT(RUN_4, KeepsRights, "A kernel keeps the rights that it began with.")
 INTERPRETER_MUTANT(KERNEL_9, KeepsRights, "The rights of the first launch are those of all.")
 
-}  // namespace
-
 // --- Kernels that go on
 
 #define LOADS_PAST_THE_CACHE_UNCHECKED(rule_id)                                               \
@@ -184,42 +177,23 @@ PTX_MUTANT(KERNEL_15, "griddepcontrol.wait;", "trap;", "A wait for the kernel ah
 PTX_MUTANT(KERNEL_16, "griddepcontrol.wait;", "trap;",
            "A wait where no kernel ahead is to be waited for is a fault.")
 
-namespace {
+MUTANT_ON(kInterpreter, KERNEL_15, Launch, "No kernel may start early.") {
+  if (config.programmatic_stream_serialization) return Refuse(DriverCode::kNotSupported);
+  return Real::Launch(stream, kernel, config, arguments);
+}
 
-class RefusesEarlyLaunches : public Real {
- public:
-  using Real::Real;
-  CALL(Launch) override {
-    if (config.programmatic_stream_serialization) return Refuse(DriverCode::kNotSupported);
-    return Real::Launch(stream, kernel, config, arguments);
-  }
-};
-INTERPRETER_MUTANT(KERNEL_15, RefusesEarlyLaunches, "No kernel may start early.")
-
-class StartsAllEarly : public Real {
- public:
-  using Real::Real;
-  CALL(Launch) override {
-    LaunchConfig changed = config;
-    changed.programmatic_stream_serialization = true;
-    return Real::Launch(stream, kernel, changed, arguments);
-  }
-};
-INTERPRETER_MUTANT(KERNEL_16, StartsAllEarly, "Each kernel may start early.")
+MUTANT_ON(kInterpreter, KERNEL_16, Launch, "Each kernel may start early.") {
+  LaunchConfig changed = config;
+  changed.programmatic_stream_serialization = true;
+  return Real::Launch(stream, kernel, changed, arguments);
+}
 
 // Global memory, of which all blocks have the same.
-class SharesSharedMemory : public Real {
- public:
-  using Real::Real;
-  CALL(LoadModule) override {
-    std::string text = WithInstead(ptx, ".shared *;", ".global $0;");
-    text = WithInstead(text, "st.shared.u32 *;", "st.global.u32 $0;");
-    return Real::LoadModule(device, WithInstead(text, "ld.shared.u32 *;", "ld.global.u32 $0;"));
-  }
-};
-INTERPRETER_MUTANT(KERNEL_17, SharesSharedMemory, "All blocks share their shared memory.")
-
-}  // namespace
+MUTANT_ON(kInterpreter, KERNEL_17, LoadModule, "All blocks share their shared memory.") {
+  std::string text = WithInstead(ptx, ".shared *;", ".global $0;");
+  text = WithInstead(text, "st.shared.u32 *;", "st.global.u32 $0;");
+  return Real::LoadModule(device, WithInstead(text, "ld.shared.u32 *;", "ld.global.u32 $0;"));
+}
 
 PTX_MUTANT(KERNEL_17, "ld.shared.u32 *, [*];",
            "{ .reg .pred first; setp.eq.u32 first, %r1, 0; mov.u32 $0, 0; "
@@ -255,8 +229,6 @@ HALF_OF_A_WORD(ALIAS_2)
 HALF_OF_A_WORD(ALIAS_7)
 HALF_OF_A_WORD(PEER_15)
 HALF_OF_A_WORD(RUN_8)
-
-namespace {
 
 INTERPRETER_MUTANT(ALIAS_3, CachesLoads, "A load is cached from one kernel to the next.")
 INTERPRETER_MUTANT(ALIAS_8, CachesLoads, "A load is cached from one stream to the other.")

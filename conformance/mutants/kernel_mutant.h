@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 #include "kernels/common.h"
 
 namespace twinmmu::conformance {
@@ -50,15 +50,8 @@ class KernelMutant : public Real {
   std::map<uint64_t, std::string> names_;
 };
 
-// A mutant of the launch of one kernel.
-#define KERNEL_MUTANT(rule_id, Name, sentence) \
-  class Name : public KernelMutant {           \
-   public:                                     \
-    using KernelMutant::KernelMutant;          \
-    CALL(Launch) override;                     \
-  };                                           \
-  MUTANT_CLASS(rule_id, Name, sentence)        \
-  CALL_OF(Name, Launch)
+// A mutant of the launch of kernels.
+#define KERNEL_MUTANT(rule_id, sentence) MUTANT_OF(KernelMutant, rule_id, Launch, sentence)
 
 // A cache that is looked up by address, and outlives the kernel.
 class CachesLoads : public KernelMutant {

@@ -11,30 +11,30 @@
 namespace twinmmu::conformance {
 namespace {
 
-KERNEL_MUTANT(KERNEL_1, FillsOneMapping, "A kernel's fill ends with the first mapping.") {
+KERNEL_MUTANT(KERNEL_1, "A kernel's fill ends with the first mapping.") {
   if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t words = 3 * Granule() / Bytes(4);
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
 }
-KERNEL_MUTANT(KERNEL_1, VerifiesOneMapping, "A kernel verifies the first mapping only.") {
+KERNEL_MUTANT(KERNEL_1, "A kernel verifies the first mapping only.") {
   if (!Is(kernel, "verify")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t words = 3 * Granule() / Bytes(4);
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2], arguments[3]});
 }
-KERNEL_MUTANT(KERNEL_1, ForgetsTheSeed, "A kernel fills with another seed than it verifies with.") {
+KERNEL_MUTANT(KERNEL_1, "A kernel fills with another seed than it verifies with.") {
   if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t seed = 0;
   return Real::Launch(stream, kernel, config, {arguments[0], arguments[1], &seed});
 }
-KERNEL_MUTANT(KERNEL_2, LosesStores, "What a kernel stores is lost.") {
+KERNEL_MUTANT(KERNEL_2, "What a kernel stores is lost.") {
   return Is(kernel, "store32") ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
-KERNEL_MUTANT(KERNEL_2, LosesLoads, "What a kernel loads is 0.") {
+KERNEL_MUTANT(KERNEL_2, "What a kernel loads is 0.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (Is(kernel, "load32")) Leave(stream.device(), AddressIn(arguments, 1), uint32_t{0});
   return status;
 }
-KERNEL_MUTANT(KERNEL_2, AddsTwice, "An atomic add adds twice.") {
+KERNEL_MUTANT(KERNEL_2, "An atomic add adds twice.") {
   if (Is(kernel, "atomic_add32")) {
     Real::Launch(stream, kernel, config, arguments).IgnoreError();
     const uint32_t before = Find<uint32_t>(stream.device(), AddressIn(arguments, 2));
@@ -44,8 +44,7 @@ KERNEL_MUTANT(KERNEL_2, AddsTwice, "An atomic add adds twice.") {
   }
   return Real::Launch(stream, kernel, config, arguments);
 }
-KERNEL_MUTANT(KERNEL_2, GivesTheSum,
-              "An atomic add gives the sum, and not what was there before.") {
+KERNEL_MUTANT(KERNEL_2, "An atomic add gives the sum, and not what was there before.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (Is(kernel, "atomic_add32")) {
     const uint32_t sum = Find<uint32_t>(stream.device(), AddressIn(arguments, 0));
@@ -92,12 +91,12 @@ class FaultsOnce : public KernelMutant {
 };
 MUTANT_CLASS(KERNEL_3, FaultsOnce, "The first kernel after a mapping fails.")
 
-KERNEL_MUTANT(KERNEL_8, FillsAGibibyte, "A kernel's fill ends after a gibibyte.") {
+KERNEL_MUTANT(KERNEL_8, "A kernel's fill ends after a gibibyte.") {
   if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t words = std::min(Argument<uint64_t>(arguments, 1), GiB(1) / Bytes(4));
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
 }
-KERNEL_MUTANT(KERNEL_8, CountsIn32Bits, "A kernel verifies the number of bytes modulo 2^32.") {
+KERNEL_MUTANT(KERNEL_8, "A kernel verifies the number of bytes modulo 2^32.") {
   if (!Is(kernel, "verify")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t words = Argument<uint64_t>(arguments, 1) % (GiB(4) / Bytes(4));
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2], arguments[3]});
@@ -170,7 +169,7 @@ class CopiesLate : public Real {
 MUTANT_CLASS(KERNEL_11, CopiesLate, "A kernel overtakes the copies before it.")
 MUTANT_CLASS(KERNEL_13, CopiesLate, "A kernel overtakes the copies without a stream before it.")
 
-KERNEL_MUTANT(KERNEL_14, LosesAnAddition, "Of a million additions one is lost.") {
+KERNEL_MUTANT(KERNEL_14, "Of a million additions one is lost.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   const DeviceAddress word = AddressIn(arguments, 0);
   if (Is(kernel, "count")) {
@@ -178,8 +177,6 @@ KERNEL_MUTANT(KERNEL_14, LosesAnAddition, "Of a million additions one is lost.")
   }
   return status;
 }
-
-}  // namespace
 
 MUTANT(KERNEL_12, WaitEvent, "A kernel does not wait for the event that its stream waits for.") {
   return Ok();
@@ -214,8 +211,6 @@ MUTANT(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.") {
   return Instead(Real::Launch(stream, kernel, config, arguments), DriverCode::kNotSupported);
 }
 
-namespace {
-
 MUTANT_CLASS(KERNEL_2, CachesLoads, "A load does not see what an atomic add has done.")
 
 MUTANT_CLASS(FAULT_1, StoresWithoutRight, "A kernel stores without a right.")
@@ -224,29 +219,28 @@ MUTANT_CLASS(PEER_7, StoresWithoutRight, "A kernel stores to a peer's memory wit
 
 MUTANT_CLASS(FAULT_2, AddsWithoutRight, "A kernel adds atomically to read-only memory.")
 
-KERNEL_MUTANT(FAULT_1, DropsStores, "A store without a right is dropped, without a fault.") {
+KERNEL_MUTANT(FAULT_1, "A store without a right is dropped, without a fault.") {
   const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
   return may ? Real::Launch(stream, kernel, config, arguments) : Ok();
 }
-KERNEL_MUTANT(FAULT_1, RefusesTheLaunch, "A launch that would fault is refused.") {
+KERNEL_MUTANT(FAULT_1, "A launch that would fault is refused.") {
   const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
   return may ? Real::Launch(stream, kernel, config, arguments) : Refuse();
 }
-KERNEL_MUTANT(FAULT_2, ReadOnlyFaults, "A kernel that loads from read-only memory faults.") {
+KERNEL_MUTANT(FAULT_2, "A kernel that loads from read-only memory faults.") {
   const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
   return may ? Real::Launch(stream, kernel, config, arguments)
              : Refuse(DriverCode::kIllegalAddress);
 }
-KERNEL_MUTANT(FAULT_3, LoadsZeroFromHoles, "A kernel loads 0 where nothing is mapped.") {
+KERNEL_MUTANT(FAULT_3, "A kernel loads 0 where nothing is mapped.") {
   return IsMapped(AddressIn(arguments, 0)) ? Real::Launch(stream, kernel, config, arguments) : Ok();
 }
-KERNEL_MUTANT(FAULT_3, LoadsZeroFromReserved, "A kernel loads 0 from reserved addresses.") {
+KERNEL_MUTANT(FAULT_3, "A kernel loads 0 from reserved addresses.") {
   const DeviceAddress at = AddressIn(arguments, 0);
   const bool reserved = ReservationAt(at).has_value() && !IsMapped(at);
   return reserved ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
-KERNEL_MUTANT(PEER_7, NeverReachesPeers,
-              "A kernel faults at a peer's memory in spite of a grant.") {
+KERNEL_MUTANT(PEER_7, "A kernel faults at a peer's memory in spite of a grant.") {
   const auto owner = Real::GetPointerAttribute(stream.device(), PointerAttribute::kDeviceOrdinal,
                                                AddressIn(arguments, 0));
   const bool foreign = owner.ok() && *owner != 0;
@@ -267,8 +261,6 @@ class FaultsOnceOnly : public Real {
 };
 MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
 INTERPRETER_MUTANT(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
-
-}  // namespace
 
 MUTANT(FAULT_1, SynchronizeDevice, "A fault is told as UNKNOWN.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kUnknown);
@@ -303,8 +295,6 @@ MUTANT(FAULT_4, GetAddressRange, "The address range is told after a fault.") {
   return range.ok() ? range : AddressRange();
 }
 
-namespace {
-
 // And what should work, and does not: the fault is taken for one of the whole driver.
 class FaultOfEverything : public Real {
  public:
@@ -314,16 +304,11 @@ class FaultOfEverything : public Real {
   bool Faulted() { return !Real::SynchronizeDevice(DeviceOrdinal(0)).ok(); }
 };
 
-#define FAULT_STOPS(Call, sentence, ...)                         \
-  class Stops##Call : public FaultOfEverything {                 \
-   public:                                                       \
-    using FaultOfEverything::FaultOfEverything;                  \
-    CALL(Call) override {                                        \
-      if (Faulted()) return Refuse(DriverCode::kIllegalAddress); \
-      return Real::Call(__VA_ARGS__);                            \
-    }                                                            \
-  };                                                             \
-  MUTANT_CLASS(FAULT_4, Stops##Call, sentence)
+#define FAULT_STOPS(call, sentence, ...)                       \
+  MUTANT_OF(FaultOfEverything, FAULT_4, call, sentence) {      \
+    if (Faulted()) return Refuse(DriverCode::kIllegalAddress); \
+    return Real::call(__VA_ARGS__);                            \
+  }
 
 FAULT_STOPS(SetAccess, "After a fault no right changes.", range, grants)
 FAULT_STOPS(GetAccess, "After a fault no right is told.", location, address)
@@ -338,34 +323,30 @@ FAULT_STOPS(Create, "After a fault no memory is created.", size, properties, fla
 FAULT_STOPS(AddressReserve, "After a fault no addresses are reserved.", size, options)
 FAULT_STOPS(AddressFree, "After a fault no addresses are freed.", range)
 
-KERNEL_MUTANT(KERNEL_7, NeverReachesTheHost, "A kernel cannot work in memory of the host.") {
+KERNEL_MUTANT(KERNEL_7, "A kernel cannot work in memory of the host.") {
   const auto type = Real::GetPointerAttribute(stream.device(), PointerAttribute::kMemoryType,
                                               AddressIn(arguments, 0));
   constexpr uint64_t kHost = 1;  // CU_MEMORYTYPE_HOST
   return type.ok() && *type == kHost ? Refuse() : Real::Launch(stream, kernel, config, arguments);
 }
-KERNEL_MUTANT(KERNEL_7, KeepsACopy,
-              "What a kernel writes to memory of the host stays on the device.") {
+KERNEL_MUTANT(KERNEL_7, "What a kernel writes to memory of the host stays on the device.") {
   const auto type = Real::GetPointerAttribute(stream.device(), PointerAttribute::kMemoryType,
                                               AddressIn(arguments, 0));
   constexpr uint64_t kHost = 1;  // CU_MEMORYTYPE_HOST
   return type.ok() && *type == kHost ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
 
-}  // namespace
-
 // Each access, at each kind of place.
-namespace {
 
-KERNEL_MUTANT(FAULT_7, DropsStoresToHoles, "A store where nothing is mapped is dropped.") {
+KERNEL_MUTANT(FAULT_7, "A store where nothing is mapped is dropped.") {
   const bool lost = Is(kernel, "store32") && !IsMapped(AddressIn(arguments, 0));
   return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
-KERNEL_MUTANT(FAULT_7, DropsAdditionsToHoles, "An addition where nothing is mapped is dropped.") {
+KERNEL_MUTANT(FAULT_7, "An addition where nothing is mapped is dropped.") {
   const bool lost = Is(kernel, "atomic_add32") && !IsMapped(AddressIn(arguments, 0));
   return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
-KERNEL_MUTANT(FAULT_7, LoadsFromNull, "A load at null gives 0.") {
+KERNEL_MUTANT(FAULT_7, "A load at null gives 0.") {
   const bool null = AddressIn(arguments, 0) == DeviceAddress(0);
   return null ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
@@ -390,7 +371,7 @@ MUTANT_CLASS(FAULT_10, UsesWhatWasMapped, "What was mapped once can be used afte
 MUTANT_CLASS(FAULT_8, LoadsWithoutRight, "A kernel loads without a right.")
 MUTANT_CLASS(FAULT_8, AddsWithoutRight, "A kernel adds atomically without a right.")
 
-KERNEL_MUTANT(FAULT_9, RoundsDown, "A word that is not aligned is taken from the word around it.") {
+KERNEL_MUTANT(FAULT_9, "A word that is not aligned is taken from the word around it.") {
   if (!Is(kernel, "load32")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t aligned = Argument<uint64_t>(arguments, 0) & ~uint64_t{3};
   return Real::Launch(stream, kernel, config, {&aligned, arguments[1]});
@@ -398,7 +379,6 @@ KERNEL_MUTANT(FAULT_9, RoundsDown, "A word that is not aligned is taken from the
 MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
 INTERPRETER_MUTANT(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
 
-}  // namespace
 MUTANT(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kIllegalAddress);
 }
@@ -441,4 +421,5 @@ MUTANT(FAULT_6, SynchronizeStream, "Work whose right was taken is told as UNKNOW
   return Instead(Real::SynchronizeStream(stream), DriverCode::kUnknown);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

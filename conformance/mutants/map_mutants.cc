@@ -10,8 +10,6 @@ namespace {
 
 AddressRange Head(const AddressRange& range, Bytes size) { return {range.base, size, Bytes(0)}; }
 
-}  // namespace
-
 MUTANT(MAP_1, Write, "The last word of a write is lost.") {
   return Real::Write(work, destination, source, size > KiB(64) ? size - Bytes(4) : size);
 }
@@ -264,7 +262,6 @@ MUTANT(MAP_16, SetAccess, "A right reaches no further than the second mapping.")
   if (mappings.size() < 3) return Real::SetAccess(range, grants);
   return Real::SetAccess(Head(range, mappings[1].end() - range.base), grants);
 }
-namespace {
 
 class LosesDataInTheFifthRound : public Real {
  public:
@@ -293,7 +290,6 @@ class KeepsTheFirstTranslation : public Real {
 };
 MUTANT_CLASS(MAP_18, KeepsTheFirstTranslation, "An address shows what was first mapped there.")
 
-}  // namespace
 MUTANT(MAP_17, Unmap, "An unmapping away from the start of the reservation overwrites the data.") {
   const auto reservation = ReservationAt(range.base);
   if (reservation.has_value() && reservation->base != range.base) Scribble(range);
@@ -380,4 +376,5 @@ MUTANT_ON("strict", MAP_23, Map, "Behind memory that is mapped it is not mapped 
   return again ? Refuse(DriverCode::kUnknown) : Real::Map(range, handle, offset, flags);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

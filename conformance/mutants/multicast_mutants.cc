@@ -4,8 +4,10 @@
 #include <tuple>
 
 #include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/sharer.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(MC_1, MulticastGetGranularity, "The recommended granularity is half of the minimum.") {
   return option == Granularity::kRecommended ? MiB(1)
@@ -75,8 +77,6 @@ MUTANT(MC_8, MulticastAddDevice, "Who does not fit into the team is turned away 
   return Ok();
 }
 
-namespace {
-
 class CountsTwice : public Real {
  public:
   using Real::Real;
@@ -89,8 +89,6 @@ class CountsTwice : public Real {
   std::set<std::tuple<uint64_t, int>> added_;
 };
 MUTANT_CLASS(MC_9, CountsTwice, "A device that is added again counts for another.")
-
-}  // namespace
 
 MUTANT(MC_9, MulticastAddDevice, "A device may be added again.") {
   const absl::Status added = Real::MulticastAddDevice(object, device);
@@ -280,34 +278,22 @@ MUTANT(MC_25, MulticastBindMemory, "What binds before all devices are there is t
   return Ok();
 }
 
-// A process that has imported something.
-class Importer : public Real {
+class BindsNothing : public Sharer {
  public:
-  using Real::Real;
-  CALL(ImportShareableHandle) override {
-    imports_ = true;
-    return Real::ImportShareableHandle(shareable);
-  }
-
- protected:
-  bool imports_ = false;
-};
-
-class BindsNothing : public Importer {
- public:
-  using Importer::Importer;
+  using Sharer::Sharer;
   CALL(MulticastBindMemory) override {
-    return imports_ ? Ok()
-                    : Real::MulticastBindMemory(object, offset, memory, memory_offset, size, flags);
+    return has_imported()
+               ? Ok()
+               : Real::MulticastBindMemory(object, offset, memory, memory_offset, size, flags);
   }
 };
 MUTANT_CLASS_ON("interpreter", MC_26, BindsNothing, "What an importer binds, it does not.")
 
-class BindsOtherMemory : public Importer {
+class BindsOtherMemory : public Sharer {
  public:
-  using Importer::Importer;
+  using Sharer::Sharer;
   CALL(MulticastBindMemory) override {
-    if (!imports_)
+    if (!has_imported())
       return Real::MulticastBindMemory(object, offset, memory, memory_offset, size, flags);
     AllocationProperties other;
     other.location = Location::Device(DeviceOrdinal(1));
@@ -320,4 +306,5 @@ class BindsOtherMemory : public Importer {
 MUTANT_CLASS_ON("interpreter", MC_26, BindsOtherMemory,
                 "Others reach a copy of what an importer has bound.")
 
+}  // namespace
 }  // namespace twinmmu::conformance

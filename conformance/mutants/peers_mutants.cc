@@ -10,8 +10,6 @@ namespace {
 constexpr DeviceOrdinal kFirst(0);
 constexpr DeviceOrdinal kSecond(1);
 
-}  // namespace
-
 MUTANT(PEER_1, SetAccess, "A grant to the second device goes to the first as well.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (status.ok() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
@@ -84,7 +82,6 @@ MUTANT(PEER_4, Map, "A reservation holds memory of one device.") {
   return second && IsMapped(range.base - Bytes(1)) ? Refuse()
                                                    : Real::Map(range, handle, offset, flags);
 }
-namespace {
 
 class KeepsThePeersRight : public Real {
  public:
@@ -104,7 +101,6 @@ class KeepsThePeersRight : public Real {
 };
 MUTANT_CLASS(PEER_5, KeepsThePeersRight, "Unmapping ends the owner's right, not the peer's.")
 
-}  // namespace
 MUTANT(PEER_5, Map, "A mapping is granted to its owner.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   Grant(range, Access::kReadWrite);
@@ -181,7 +177,6 @@ MUTANT(PEER_19, SetAccess,
 MUTANT(PEER_19, SetAccess, "A grant to a peer that is not possible is NOT_SUPPORTED.") {
   return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
 }
-namespace {
 
 // A right that is refused stays as it reads.
 class RemembersRights : public Real {
@@ -203,7 +198,6 @@ class RemembersRights : public Real {
 };
 MUTANT_CLASS(PEER_19, RemembersRights, "A grant to a peer that is refused changes nothing.")
 
-}  // namespace
 MUTANT(PEER_19, Map, "Once the first mapping is gone, a new one cannot be granted to a peer.") {
   const bool second = !MappingsOf(handle).empty();
   const absl::Status status = Real::Map(range, handle, offset, flags);
@@ -217,9 +211,7 @@ MUTANT_ON("strict", PEER_19, SetAccess, "A peer's right to memory for RDMA is no
   return rdma.ok() && *rdma == 1 && changes ? Refuse() : Real::SetAccess(range, grants);
 }
 
-namespace {
-
-KERNEL_MUTANT(PEER_12, FillsItsOwn, "A kernel fills memory of its own device only.") {
+KERNEL_MUTANT(PEER_12, "A kernel fills memory of its own device only.") {
   const auto mapping = MappingAt(AddressIn(arguments, 0));
   if (!Is(kernel, "fill") || !mapping.has_value()) {
     return Real::Launch(stream, kernel, config, arguments);
@@ -227,18 +219,17 @@ KERNEL_MUTANT(PEER_12, FillsItsOwn, "A kernel fills memory of its own device onl
   const uint64_t words = mapping->size / Bytes(4);
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
 }
-KERNEL_MUTANT(PEER_12, SecondDoesNothing, "Kernels of the second device do nothing.") {
+KERNEL_MUTANT(PEER_12, "Kernels of the second device do nothing.") {
   return stream.device() == kSecond ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
 MUTANT_CLASS(PEER_13, LoadsWithoutRight, "A kernel loads from a peer's memory without a grant.")
 MUTANT_CLASS(PEER_13, AddsWithoutRight, "A kernel adds to a peer's memory without a grant.")
 MUTANT_CLASS(PEER_13, StoresWithoutRight, "A kernel that may read a peer's memory stores there.")
-KERNEL_MUTANT(PEER_13, NeverLoads, "A kernel faults where it may read a peer's memory.") {
+KERNEL_MUTANT(PEER_13, "A kernel faults where it may read a peer's memory.") {
   const bool reads = AccessAt(AddressIn(arguments, 0)) == Access::kRead;
   return reads ? Refuse(DriverCode::kIllegalAddress)
                : Real::Launch(stream, kernel, config, arguments);
 }
 
 }  // namespace
-
 }  // namespace twinmmu::conformance

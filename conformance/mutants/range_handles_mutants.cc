@@ -6,6 +6,7 @@
 #include "conformance/mutants/framework/mutant.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(DMABUF_1, GetHandleForAddressRange, "The descriptor is not open.") { return 1 << 20; }
 
@@ -56,8 +57,6 @@ MUTANT(DMABUF_6, GetHandleForAddressRange, "The descriptor keeps nothing.") {
   return open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-namespace {
-
 // Each descriptor has another one that nobody closes.
 class Duplicated : public Real {
  public:
@@ -68,8 +67,6 @@ class Duplicated : public Real {
     return given;
   }
 };
-
-}  // namespace
 
 MUTANT_CLASS(DMABUF_6, Duplicated, "The memory stays after the descriptor is closed.")
 
@@ -87,4 +84,5 @@ MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags that do not exist are noticed 
   return Real::GetHandleForAddressRange(device, range, type, flags);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

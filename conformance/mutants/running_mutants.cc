@@ -27,16 +27,6 @@ class RunningMutant : public KernelMutant {
   bool runs_ = false;
 };
 
-// A mutant of one call while a kernel runs.
-#define RUNNING_MUTANT(rule_id, Name, call, sentence) \
-  class Name : public RunningMutant {                 \
-   public:                                            \
-    using RunningMutant::RunningMutant;               \
-    CALL(call) override;                              \
-  };                                                  \
-  MUTANT_CLASS(rule_id, Name, sentence)               \
-  CALL_OF(Name, call)
-
 // The device keeps its translations as long as a kernel runs.
 class KeepsTranslations : public RunningMutant {
  public:
@@ -51,42 +41,43 @@ MUTANT_CLASS(RUN_3, KeepsTranslations, "A kernel goes on with the allocation tha
 MUTANT_CLASS(RUN_8, KeepsTranslations, "A kernel loads past the cache what was unmapped.")
 MUTANT_CLASS(RUN_9, KeepsTranslations, "A kernel loads past the cache the allocation before.")
 
-RUNNING_MUTANT(RUN_1, GrantsLate, SetAccess, "A right counts from the next launch on.") {
+NAMED_MUTANT_OF(GrantsLate, RunningMutant, RUN_1, SetAccess,
+                "A right counts from the next launch on.") {
   return runs() ? Ok() : Real::SetAccess(range, grants);
 }
 MUTANT_CLASS(RUN_4, GrantsLate, "A right that was raised counts from the next launch on.")
 MUTANT_CLASS(RUN_5, GrantsLate, "A right that was lowered counts from the next launch on.")
 MUTANT_CLASS(RUN_6, GrantsLate, "A right that was taken counts from the next launch on.")
 
-RUNNING_MUTANT(RUN_2, UnmapsLate, Unmap, "An unmapping waits for the kernel.") {
+NAMED_MUTANT_OF(UnmapsLate, RunningMutant, RUN_2, Unmap, "An unmapping waits for the kernel.") {
   Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
   return Real::Unmap(range);
 }
 MUTANT_CLASS(RUN_7, UnmapsLate, "An unmapping of other memory waits for the kernel.")
 
-RUNNING_MUTANT(RUN_4, GrantsOnlyToRead, SetAccess, "A right is raised to read-only.") {
+MUTANT_OF(RunningMutant, RUN_4, SetAccess, "A right is raised to read-only.") {
   const bool writes = runs() && grants[0].access == Access::kReadWrite;
   const AccessGrant read{grants[0].location, Access::kRead};
   return Real::SetAccess(range, writes ? absl::MakeConstSpan(&read, 1) : grants);
 }
-RUNNING_MUTANT(RUN_5, TakesAll, SetAccess, "A right that is lowered is taken.") {
+MUTANT_OF(RunningMutant, RUN_5, SetAccess, "A right that is lowered is taken.") {
   const bool lowers = runs() && grants[0].access == Access::kRead;
   const AccessGrant none{grants[0].location, Access::kNone};
   return Real::SetAccess(range, lowers ? absl::MakeConstSpan(&none, 1) : grants);
 }
-RUNNING_MUTANT(PEER_18, TakesFromBoth, SetAccess,
-               "A right that is taken from one is taken from both.") {
+MUTANT_OF(RunningMutant, PEER_18, SetAccess, "A right that is taken from one is taken from both.") {
   if (runs() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
   return Real::SetAccess(range, grants);
 }
 MUTANT_CLASS(PEER_18, GrantsLate, "A right of one device counts when the other's kernel is done.")
-RUNNING_MUTANT(RUN_7, TakesTheNeighbour, Unmap, "An unmapping takes the neighbour from a kernel.") {
+MUTANT_OF(RunningMutant, RUN_7, Unmap, "An unmapping takes the neighbour from a kernel.") {
   Remove({range.base - Bytes(1), Bytes(1), Bytes(0)});
   return Real::Unmap(range);
 }
 
 // Copies through the second address reach the kernel when it has ended.
-RUNNING_MUTANT(RUN_10, CopiesLate, Write, "A kernel that runs does not see what is copied.") {
+NAMED_MUTANT_OF(CopiesLate, RunningMutant, RUN_10, Write,
+                "A kernel that runs does not see what is copied.") {
   const auto mappings = MappingsOf(HandleAt(destination));
   const bool second = mappings.size() == 2 && runs();
   return second ? Ok() : Real::Write(work, destination, source, size);
@@ -112,13 +103,11 @@ class SeesZeros : public RunningMutant {
 };
 MUTANT_CLASS(RUN_8, SeesZeros, "What a kernel still sees of unmapped memory is zeros.")
 
-RUNNING_MUTANT(RUN_9, MapsWipedMemory, Map, "A kernel sees neither allocation at a new mapping.") {
+MUTANT_OF(RunningMutant, RUN_9, Map, "A kernel sees neither allocation at a new mapping.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok() && runs()) Scribble(range);
   return status;
 }
-
-}  // namespace
 
 MUTANT(RUN_2, SynchronizeDevice, "A kernel whose memory was unmapped is LAUNCH_FAILED.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kLaunchFailed);
@@ -137,4 +126,5 @@ MUTANT(RUN_7, Release, "A release takes the memory from a kernel that runs.") {
   return Real::Release(handle);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

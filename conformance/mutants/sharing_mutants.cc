@@ -3,7 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
+#include "conformance/mutants/sharer.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -30,8 +31,6 @@ class OneDescriptor : public Real {
   ShareableHandle first_;
 };
 MUTANT_CLASS(SHARE_1, OneDescriptor, "Each export gives the same descriptor.")
-
-}  // namespace
 
 MUTANT(SHARE_1, ExportShareableHandle, "The descriptor is not closed on exec.") {
   const auto exported = Real::ExportShareableHandle(handle, type, flags);
@@ -77,46 +76,24 @@ MUTANT(SHARE_4, ExportShareableHandle, "The upper half of the export flags is ig
   return Real::ExportShareableHandle(handle, type, flags & 0xffffffffu);
 }
 
-namespace {
+MUTANT_OF(Sharer, SHARE_5, ImportShareableHandle, "An import gives the exporter's handle.") {
+  return exported_;
+}
 
-// Imports that know what was last exported.
-class Exporter : public Real {
+NAMED_MUTANT_OF(ImportsACopy, Sharer, SHARE_5, ImportShareableHandle,
+                "An import is memory of its own.") {
+  return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
+}
+
+class ImportsFreshMemoryLater : public Sharer {
  public:
-  using Real::Real;
-  CALL(ExportShareableHandle) override {
-    exported_ = handle;
-    return Real::ExportShareableHandle(handle, type, flags);
-  }
-
- protected:
-  AllocationHandle exported_;
-};
-
-class ImportsTheSameHandle : public Exporter {
- public:
-  using Exporter::Exporter;
-  CALL(ImportShareableHandle) override { return exported_; }
-};
-MUTANT_CLASS(SHARE_5, ImportsTheSameHandle, "An import gives the exporter's handle.")
-
-class ImportsACopy : public Exporter {
- public:
-  using Exporter::Exporter;
-  CALL(ImportShareableHandle) override {
-    return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
-  }
-};
-MUTANT_CLASS(SHARE_5, ImportsACopy, "An import is memory of its own.")
-
-class ImportsFreshMemoryLater : public Exporter {
- public:
-  using Exporter::Exporter;
+  using Sharer::Sharer;
   CALL(Release) override {
     released_ = true;
-    return Exporter::Release(handle);
+    return Sharer::Release(handle);
   }
   CALL(ImportShareableHandle) override {
-    if (!released_) return Exporter::ImportShareableHandle(shareable);
+    if (!released_) return Sharer::ImportShareableHandle(shareable);
     return Real::Create(SizeOf(exported_), AllocationProperties(), 0);
   }
 
@@ -139,20 +116,11 @@ class ImportsEndWithTheExporter : public Real {
 };
 MUTANT_CLASS(SHARE_6, ImportsEndWithTheExporter, "Imports end with the exporter's handle.")
 
-class OneImport : public Real {
- public:
-  using Real::Real;
-  CALL(ImportShareableHandle) override {
-    if (first_ != AllocationHandle(0)) return first_;
-    const auto imported = Real::ImportShareableHandle(shareable);
-    if (imported.ok()) first_ = *imported;
-    return imported;
-  }
-
- private:
-  AllocationHandle first_;
-};
-MUTANT_CLASS(SHARE_6, OneImport, "A second import gives the handle of the first.")
+NAMED_MUTANT_OF(OneImport, Sharer, SHARE_6, ImportShareableHandle,
+                "A second import gives the handle of the first.") {
+  return has_imported() ? imported_.front() : Sharer::ImportShareableHandle(shareable);
+}
+MUTANT_CLASS(PROC_5, OneImport, "A second import gives the handle of the first.")
 
 class KnowsItsOwnNumbers : public Real {
  public:
@@ -172,11 +140,11 @@ class KnowsItsOwnNumbers : public Real {
 };
 MUTANT_CLASS(SHARE_7, KnowsItsOwnNumbers, "Only the number that was exported imports.")
 
-class ExportsAgain : public Exporter {
+class ExportsAgain : public Sharer {
  public:
-  using Exporter::Exporter;
+  using Sharer::Sharer;
   CALL(ExportShareableHandle) override {
-    const auto exported = Exporter::ExportShareableHandle(handle, type, flags);
+    const auto exported = Sharer::ExportShareableHandle(handle, type, flags);
     if (exported.ok()) source_ = handle;
     return exported.ok() ? exported : Real::ExportShareableHandle(source_, type, flags);
   }
@@ -185,8 +153,6 @@ class ExportsAgain : public Exporter {
   AllocationHandle source_;
 };
 MUTANT_CLASS(SHARE_11, ExportsAgain, "An import can be exported again.")
-
-}  // namespace
 
 MUTANT(SHARE_5, Write, "What the importer writes is not seen by the exporter.") {
   const auto mappings = MappingsIn(kEverything);
@@ -250,25 +216,31 @@ MUTANT(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKN
 }
 
 MUTANT_CLASS(SHARE_16, ImportsACopy, "A descriptor that came through a socket is other memory.")
-MUTANT(SHARE_14, ExportShareableHandle, "An export keeps a descriptor for itself.") {
+NAMED_MUTANT_OF(ExportsTwice, Real, SHARE_14, ExportShareableHandle,
+                "An export keeps a descriptor for itself.") {
   const auto exported = Real::ExportShareableHandle(handle, type, flags);
   [[maybe_unused]] const int kept = exported.ok() ? dup(exported->file_descriptor) : -1;
   return exported;
 }
-MUTANT(SHARE_14, ImportShareableHandle, "An import keeps a duplicate of the descriptor.") {
+MUTANT_CLASS(PROC_8, ExportsTwice, "An export keeps a duplicate of the descriptor open.")
+NAMED_MUTANT_OF(KeepsADuplicate, Real, SHARE_14, ImportShareableHandle,
+                "An import keeps a duplicate of the descriptor.") {
   [[maybe_unused]] const int kept = dup(shareable.file_descriptor);
   return Real::ImportShareableHandle(shareable);
 }
+MUTANT_CLASS(PROC_8, KeepsADuplicate, "An import keeps a duplicate of the descriptor open.")
 MUTANT(SHARE_15, ExportShareableHandle,
        "Where no descriptor is left, an export is OUT_OF_MEMORY.") {
   return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kOutOfMemory);
 }
-MUTANT(SHARE_15, ImportShareableHandle, "Where no descriptor is left, nothing is imported.") {
+NAMED_MUTANT_OF(ImportsADuplicate, Real, SHARE_15, ImportShareableHandle,
+                "Where no descriptor is left, nothing is imported.") {
   const int duplicate = dup(shareable.file_descriptor);
   if (duplicate < 0) return Refuse(DriverCode::kOperatingSystem);
   close(duplicate);
   return Real::ImportShareableHandle(shareable);
 }
+MUTANT_CLASS(PROC_9, ImportsADuplicate, "An import needs a descriptor of its own.")
 MUTANT(SHARE_16, ImportShareableHandle,
        "A descriptor with no other open in the process is foreign.") {
   if (shareable.file_descriptor >= 0) return Refuse(DriverCode::kUnknown);
@@ -278,32 +250,17 @@ MUTANT(SHARE_17, ImportShareableHandle, "A handle type that is NOT_SUPPORTED is 
   if (shareable.type == HandleType::kWin32) return Refuse(DriverCode::kNotSupported);
   return Real::ImportShareableHandle(shareable);
 }
-namespace {
 
-// Knows what was imported.
-class Importer : public Real {
+class KeepsRdma : public Sharer {
  public:
-  using Real::Real;
-  CALL(ImportShareableHandle) override {
-    const auto imported = Real::ImportShareableHandle(shareable);
-    if (imported.ok()) imported_ = *imported;
-    return imported;
-  }
-
- protected:
-  AllocationHandle imported_;
-};
-
-class KeepsRdma : public Importer {
- public:
-  using Importer::Importer;
+  using Sharer::Sharer;
   CALL(Create) override {
     rdma_ = properties.gpu_direct_rdma;
     return Real::Create(size, properties, flags);
   }
   CALL(GetAllocationProperties) override {
     auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok() && handle == imported_) granted->gpu_direct_rdma = rdma_;
+    if (granted.ok() && IsImported(handle)) granted->gpu_direct_rdma = rdma_;
     return granted;
   }
 
@@ -312,28 +269,21 @@ class KeepsRdma : public Importer {
 };
 MUTANT_CLASS(SHARE_18, KeepsRdma, "An import is for GPUDirect RDMA, if its exporter is.")
 
-class LosesCompression : public Importer {
- public:
-  using Importer::Importer;
-  CALL(GetAllocationProperties) override {
-    auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok() && handle == imported_) granted->compression = CompressionType::kNone;
-    return granted;
-  }
-};
-MUTANT_CLASS(SHARE_18, LosesCompression, "An import is not compressed.")
+NAMED_MUTANT_OF(LosesCompression, Sharer, SHARE_18, GetAllocationProperties,
+                "An import is not compressed.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok() && IsImported(handle)) granted->compression = CompressionType::kNone;
+  return granted;
+}
+MUTANT_CLASS(PROC_6, LosesCompression, "An import is not compressed.")
 
-class KeepsHandleTypes : public Importer {
- public:
-  using Importer::Importer;
-  CALL(GetAllocationProperties) override {
-    auto granted = Real::GetAllocationProperties(handle);
-    if (granted.ok() && handle == imported_) granted->requested_handle_types = kFd;
-    return granted;
-  }
-};
-MUTANT_CLASS(SHARE_18, KeepsHandleTypes, "An import has the handle types of its exporter.")
+NAMED_MUTANT_OF(KeepsHandleTypes, Sharer, SHARE_18, GetAllocationProperties,
+                "An import has the handle types of its exporter.") {
+  auto granted = Real::GetAllocationProperties(handle);
+  if (granted.ok() && IsImported(handle)) granted->requested_handle_types = kFd;
+  return granted;
+}
+MUTANT_CLASS(PROC_6, KeepsHandleTypes, "An import has the handle types of its exporter.")
 
 }  // namespace
-
 }  // namespace twinmmu::conformance

@@ -19,8 +19,6 @@ Operations Changed(absl::Span<const TileOperation> operations, const Change& cha
   return changed;
 }
 
-}  // namespace
-
 MUTANT(SPARSE_1, GetArraySparseProperties, "A tile is twice as wide as it is.") {
   auto found = Real::GetArraySparseProperties(array);
   if (found.ok()) found->tile.x *= 2;
@@ -67,8 +65,6 @@ MUTANT(SPARSE_4, MapTiles, "All tiles of a list get the memory of the first.") {
 
 MUTANT(SPARSE_4, MapTiles, "Nothing is mapped.") { return Ok(); }
 
-namespace {
-
 // Each tile gets memory that no other tile has.
 class Apart : public Real {
  public:
@@ -82,8 +78,6 @@ class Apart : public Real {
  private:
   uint64_t next_ = 0;
 };
-
-}  // namespace
 
 MUTANT_CLASS(SPARSE_5, Apart, "Tiles of one memory are apart.")
 
@@ -168,8 +162,6 @@ MUTANT(SPARSE_11, MapTiles, "The layer is ignored.") {
       stream, Changed(operations, [](TileOperation& operation) { operation.tiles.layer = 0; }));
 }
 
-namespace {
-
 // A pool that is released takes its tiles along.
 class ReleasedTiles : public Real {
  public:
@@ -191,8 +183,6 @@ class ReleasedTiles : public Real {
  private:
   std::vector<std::pair<Stream, TileOperation>> undo_;
 };
-
-}  // namespace
 
 MUTANT_CLASS(SPARSE_12, ReleasedTiles, "Tiles go with the last reference to their memory.")
 
@@ -245,4 +235,5 @@ MUTANT(SPARSE_17, MapTiles, "Maps take effect after the copies that follow.") {
   return status;
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/mutants/framework/mutant.h"
+#include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {
+namespace {
 
 MUTANT(STREAM_1, QueryStream, "A stream is never done.") { return false; }
 MUTANT(STREAM_1, Set, "A fill on a stream never ends.") {
@@ -55,8 +56,6 @@ MUTANT(STREAM_4, Set, "A fill on a device that does not exist is done by the fir
   return Real::Set(work.device.value() > 1 ? first : work, destination, pattern, count);
 }
 
-namespace {
-
 // Knows the first thread that asks.
 class OneThread : public Real {
  public:
@@ -74,24 +73,13 @@ class OneThread : public Real {
   std::thread::id owner_;
 };
 
-class MapsForOneThread : public OneThread {
- public:
-  using OneThread::OneThread;
-  CALL(Map) override {
-    return IsOwner() ? Real::Map(range, handle, offset, flags)
-                     : Refuse(DriverCode::kInvalidContext);
-  }
-};
-MUTANT_CLASS(THREAD_1, MapsForOneThread, "Only the thread that mapped first may map.")
+MUTANT_OF(OneThread, THREAD_1, Map, "Only the thread that mapped first may map.") {
+  return IsOwner() ? Real::Map(range, handle, offset, flags) : Refuse(DriverCode::kInvalidContext);
+}
 
-class ReadsForOneThread : public OneThread {
- public:
-  using OneThread::OneThread;
-  CALL(Read) override { return IsOwner() ? Real::Read(work, destination, source, size) : Ok(); }
-};
-MUTANT_CLASS(THREAD_1, ReadsForOneThread, "Only the thread that read first reads anything.")
-
-}  // namespace
+MUTANT_OF(OneThread, THREAD_1, Read, "Only the thread that read first reads anything.") {
+  return IsOwner() ? Real::Read(work, destination, source, size) : Ok();
+}
 
 MUTANT(HOST_1, Write, "The CPU does not see what the device writes.") {
   const bool host = Real::GetPointerAttribute(work.device, PointerAttribute::kMemoryType,
@@ -138,7 +126,6 @@ MUTANT(STREAM_6, Set, "Whatever is given to the default stream waits for all str
 MUTANT(STREAM_7, SynchronizeEvent, "Waiting for an event waits for all work.") {
   return Real::SynchronizeDevice(event.device());
 }
-namespace {
 
 class RecordsOnce : public Real {
  public:
@@ -200,7 +187,6 @@ class HandsOnLate : public Real {
 };
 MUTANT_CLASS(STREAM_9, HandsOnLate, "What a stream has not done when it is destroyed is dropped.")
 
-}  // namespace
 MUTANT(STREAM_2, WaitEvent, "A wait does nothing.") { return Ok(); }
 MUTANT(STREAM_8, SynchronizeStream, "A wait is for all that the event's stream is given.") {
   return Real::SynchronizeDevice(stream.device());
@@ -282,4 +268,5 @@ MUTANT(FORK_1, Release, "A forked child may let go of what it inherited.") {
   return Ok();
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -13,14 +13,11 @@ bool IsHole(const std::vector<AddressRange>& mappings, const AddressRange& range
   return mapped < range.size;
 }
 
-}  // namespace
-
 MUTANT(UNMAP_1, Unmap, "An unmap does nothing.") { return Ok(); }
 MUTANT(UNMAP_1, Unmap, "An unmap only takes the right.") {
   Grant(range, Access::kNone);
   return Ok();
 }
-namespace {
 
 class NeverMapsAgain : public Real {
  public:
@@ -41,17 +38,11 @@ class NeverMapsAgain : public Real {
 };
 MUTANT_CLASS(UNMAP_1, NeverMapsAgain, "An unmapped range cannot be mapped again.")
 
-class AnswersForUnmapped : public Real {
- public:
-  using Real::Real;
-  CALL(GetAccess) override {
-    const auto access = Real::GetAccess(location, address);
-    return access.ok() ? access : Access::kNone;
-  }
-};
-MUTANT_CLASS(UNMAP_1, AnswersForUnmapped, "An unmapped address still has a right: none.")
+MUTANT(UNMAP_1, GetAccess, "An unmapped address still has a right: none.") {
+  const auto access = Real::GetAccess(location, address);
+  return access.ok() ? access : Access::kNone;
+}
 
-}  // namespace
 MUTANT(UNMAP_2, Unmap, "A part of a mapping unmaps the whole.") {
   Remove(range);
   return Ok();
@@ -251,11 +242,9 @@ MUTANT_ON("strict", UNMAP_14, Unmap, "The border of two reservations is crossed.
   Remove(range);
   return Ok();
 }
-namespace {
 
 constexpr DeviceAddress kLast(~uint64_t{0});
 
-}  // namespace
 MUTANT(UNMAP_12, Unmap, "A range that wraps may end inside a mapping.") {
   const DeviceAddress end = range.base + range.size;
   return end <= range.base && IsMapped(end) ? Ok() : Real::Unmap(range);
@@ -282,4 +271,5 @@ MUTANT_ON("strict", UNMAP_15, Unmap, "The last address is refused, and everythin
   return Real::Unmap(range);
 }
 
+}  // namespace
 }  // namespace twinmmu::conformance

@@ -24,8 +24,7 @@ class TwoMappingsTest : public MappedTest {
     MappedTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     TWINMMU_ASSERT_OK_AND_ASSIGN(second_, vmm().Create(allocation_size(), properties()));
-    ASSERT_THAT(vmm().Map(Granules(4, 4), second_), IsOk());
-    ASSERT_THAT(Grant(Granules(4, 4), Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(Granules(4, 4), second_), IsOk());
   }
   AddressRange second() const { return Granules(4, 4); }
   DeviceAddress seam() const { return second().base; }
@@ -127,9 +126,7 @@ CONFORMANCE_TEST(MappedTest, DATA_6, RefusesToRunIntoAHole) {
 CONFORMANCE_TEST(TwoMappingsTest, DATA_7, RefusesAGapOfRightInTheMiddle) {
   ASSERT_THAT(vmm().Unmap(second()), IsOk());
   for (const uint64_t first : {4, 6}) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle part,
-                                 vmm().Create(2 * granule(), properties()));
-    ASSERT_THAT(vmm().Map(Granules(first, 2), part), IsOk());
+    ASSERT_THAT(MapNew(Granules(first, 2)), IsOk());
     ASSERT_THAT(Grant(Granules(first, 2), Access::kReadWrite), IsOk());
   }
   ASSERT_THAT(Write(reservation(), 7), IsOk());
@@ -160,8 +157,7 @@ CONFORMANCE_TEST(MappedTest, DATA_8, RefusesWhatIsNotMapped) {
   ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
   EXPECT_THAT(executor().Fill(device(), mapping().base, {}, 8),
               HasDriverCode(DriverCode::kInvalidValue));
-  ASSERT_THAT(vmm().Map(mapping(), handle()), IsOk());
-  ASSERT_THAT(Grant(mapping(), Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(mapping(), handle()), IsOk());
   ExpectHolds(mapping(), 8);
 }
 
@@ -231,8 +227,7 @@ CONFORMANCE_TEST(ConformanceTest, DATA_13, HeadAndTailOfALargeMappingAreApart) {
   const Bytes size = RoundUp(GiB(5), granule());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle large, vmm().Create(size, properties()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(size));
-  ASSERT_THAT(vmm().Map(range, large), IsOk());
-  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(range, large), IsOk());
   const AddressRange head = range.subrange(Bytes(0), KiB(64));
   const AddressRange tail = range.subrange(size - KiB(64), KiB(64));
   ASSERT_THAT(Write(head, 13), IsOk());
@@ -248,9 +243,7 @@ CONFORMANCE_TEST(ConformanceTest, DATA_13, HeadAndTailOfALargeMappingAreApart) {
 CONFORMANCE_TEST(ReservedTest, DATA_14, CopiesCrossManySeamsAtOddOffsets) {
   uint64_t first = 0;
   for (const uint64_t count : {1, 1, 2, 1, 1, 2}) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle part,
-                                 vmm().Create(count * granule(), properties()));
-    ASSERT_THAT(vmm().Map(Granules(first, count), part), IsOk());
+    ASSERT_THAT(MapNew(Granules(first, count)), IsOk());
     first += count;
   }
   ASSERT_THAT(Grant(reservation(), Access::kReadWrite), IsOk());
@@ -306,9 +299,8 @@ CONFORMANCE_TEST(MappedTest, DATA_16, ARangeThatWrapsIsNoSuccess) {
       [&] { return executor().Fill(device(), at, {}, wraps.value()); }};
   for (size_t i = 0; i < calls.size(); ++i) {
     SCOPED_TRACE(i);
-    const auto child = [&] {
+    ExpectInChildOrEnd(kAboutToCopy, [&](ChildChecks& checks) {
       std::cerr << kAboutToCopy << std::endl;
-      ChildChecks checks;
       const absl::Status called = calls[i]();
       if (called.ok()) {
         checks.Expect("synchronise", executor().SynchronizeDevice(device()),
@@ -318,9 +310,7 @@ CONFORMANCE_TEST(MappedTest, DATA_16, ARangeThatWrapsIsNoSuccess) {
         checks.Expect("call", called,
                       faults ? DriverCode::kLaunchFailed : DriverCode::kInvalidValue);
       }
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, kAboutToCopy);
+    });
   }
 }
 
@@ -444,33 +434,25 @@ CONFORMANCE_TEST(HostMemoryTest, DATA_21, ACopyWithoutAnyRightIsNoSuccess) {
       [&] { return Move(range(), of_device()); }, [&] { return Move(of_device(), range()); }};
   for (size_t i = 0; i < calls.size(); ++i) {
     SCOPED_TRACE(i);
-    const auto child = [&] {
+    ExpectInChildOrEnd(kAboutToCopy, [&](ChildChecks& checks) {
       std::cerr << kAboutToCopy << std::endl;
-      ChildChecks checks;
       checks.Expect("copy", calls[i](), DriverCode::kInvalidValue);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, kAboutToCopy);
+    });
   }
 }
 
 CONFORMANCE_TEST(HostMemoryTest, DATA_22, ACopyToWhatTheHostMayOnlyReadIsDoneOrEnds) {
   ASSERT_THAT(Grant(range(), Access::kReadWrite), IsOk());
   ASSERT_THAT(Grant(range(), Access::kRead, kHost), IsOk());
-  const auto child = [&] {
+  ExpectInChildOrEnd(kAboutToCopy, [&](ChildChecks& checks) {
     std::cerr << kAboutToCopy << std::endl;
-    ChildChecks checks;
     const int sent = 22;
     int received = 0;
     const Bytes size(sizeof(int));
-    checks.Expect("copy", executor().CopyHostToDevice(device(), range().base, &sent, size),
-                  DriverCode::kSuccess);
-    checks.Expect("read", executor().CopyDeviceToHost(device(), &received, range().base, size),
-                  DriverCode::kSuccess);
-    if (received != sent) checks.Expect("data", absl::DataLossError("lost"), DriverCode::kSuccess);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, kAboutToCopy);
+    checks.Expect("copy", executor().CopyHostToDevice(device(), range().base, &sent, size));
+    checks.Expect("read", executor().CopyDeviceToHost(device(), &received, range().base, size));
+    if (received != sent) checks.Expect("data", absl::DataLossError("lost"));
+  });
 }
 
 }  // namespace twinmmu::conformance

@@ -52,55 +52,39 @@ const WordAccess kAdd = {
 
 CONFORMANCE_TEST(FaultTest, FAULT_1, AStoreWithoutARightFaultsForGood) {
   if (!LoadKernels()) return;
-  const auto child = [this] {
-    ChildChecks checks;
-    checks.Expect("revoke", Grant(mapping(), Access::kNone), DriverCode::kSuccess);
-    checks.Expect("launch", kernels().Store32(Stream(device()), mapping().base, 1),
-                  DriverCode::kSuccess);
+  ExpectInChild([this](ChildChecks& checks) {
+    checks.Expect("revoke", Grant(mapping(), Access::kNone));
+    checks.Expect("launch", kernels().Store32(Stream(device()), mapping().base, 1));
     Synchronize(checks, DriverCode::kIllegalAddress);
     Synchronize(checks, DriverCode::kIllegalAddress);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+  });
 }
 
 CONFORMANCE_TEST(FaultTest, FAULT_2, ReadOnlyIsLoadedAndNotStored) {
   if (!LoadKernels()) return;
   const AddressRange results = MapResults();
-  const auto child = [this, results] {
-    ChildChecks checks;
+  ExpectInChild([this, results](ChildChecks& checks) {
     const Stream stream(device());
-    checks.Expect("read only", Grant(mapping(), Access::kRead), DriverCode::kSuccess);
-    checks.Expect("load", kernels().Load32(stream, mapping().base, results.base),
-                  DriverCode::kSuccess);
+    checks.Expect("read only", Grant(mapping(), Access::kRead));
+    checks.Expect("load", kernels().Load32(stream, mapping().base, results.base));
     Synchronize(checks, DriverCode::kSuccess);
-    checks.Expect("store", kernels().Store32(stream, mapping().base, 1), DriverCode::kSuccess);
+    checks.Expect("store", kernels().Store32(stream, mapping().base, 1));
     Synchronize(checks, DriverCode::kIllegalAddress);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
-  const auto atomic = [this, results] {
-    ChildChecks checks;
-    checks.Expect("read only", Grant(mapping(), Access::kRead), DriverCode::kSuccess);
-    checks.Expect("add", kernels().AtomicAdd32(Stream(device()), mapping().base, 1, results.base),
-                  DriverCode::kSuccess);
+  });
+  ExpectInChild([this, results](ChildChecks& checks) {
+    checks.Expect("read only", Grant(mapping(), Access::kRead));
+    checks.Expect("add", kernels().AtomicAdd32(Stream(device()), mapping().base, 1, results.base));
     Synchronize(checks, DriverCode::kIllegalAddress);
-    checks.Exit();
-  };
-  EXPECT_EXIT(atomic(), ChildChecks::Passed(), "");
+  });
 }
 
 CONFORMANCE_TEST(FaultTest, FAULT_3, ALoadFromAHoleFaults) {
   if (!LoadKernels()) return;
   for (const DeviceAddress hole : {Granules(6, 1).base, reservation().base + TiB(1)}) {
-    const auto child = [this, hole] {
-      ChildChecks checks;
-      checks.Expect("launch", kernels().Load32(Stream(device()), hole, result()),
-                    DriverCode::kSuccess);
+    ExpectInChild([this, hole](ChildChecks& checks) {
+      checks.Expect("launch", kernels().Load32(Stream(device()), hole, result()));
       Synchronize(checks, DriverCode::kIllegalAddress);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+    });
   }
 }
 
@@ -115,14 +99,11 @@ CONFORMANCE_TEST(FaultTest, FAULT_7, EveryAccessFaultsWhereNothingIsMapped) {
       {kLoad, DeviceAddress(0)}, {kStore, DeviceAddress(0)},
   };
   for (const auto& each : cases) {
-    const auto child = [&] {
-      ChildChecks checks;
-      checks.Expect("launch", each.access.launch(kernels(), Stream(device()), each.word, result()),
-                    DriverCode::kSuccess);
+    SCOPED_TRACE(::testing::Message() << each.access.name << " at " << each.word);
+    ExpectInChild([&](ChildChecks& checks) {
+      checks.Expect("launch", each.access.launch(kernels(), Stream(device()), each.word, result()));
       Synchronize(checks, DriverCode::kIllegalAddress);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << each.access.name << " at " << each.word;
+    });
   }
 }
 
@@ -130,22 +111,19 @@ CONFORMANCE_TEST(FaultTest, FAULT_10, EveryAccessFaultsAfterTheUnmapping) {
   if (!LoadKernels()) return;
   const AddressRange place = Granules(6, 1);
   for (const WordAccess& access : {kLoad, kStore, kAdd}) {
-    const auto child = [&] {
-      ChildChecks checks;
-      constexpr DriverCode kFine = DriverCode::kSuccess;
+    SCOPED_TRACE(access.name);
+    ExpectInChild([&](ChildChecks& checks) {
       const Stream stream(device());
       const auto other = vmm().Create(granule(), properties());
-      checks.Expect("create", other.status(), kFine);
-      checks.Expect("map", vmm().Map(place, other.value_or(AllocationHandle())), kFine);
-      checks.Expect("grant", Grant(place, Access::kReadWrite), kFine);
-      checks.Expect("use", access.launch(kernels(), stream, place.base, result()), kFine);
-      Synchronize(checks, kFine);
-      checks.Expect("unmap", vmm().Unmap(place), kFine);
-      checks.Expect("use again", access.launch(kernels(), stream, place.base, result()), kFine);
+      checks.Expect("create", other.status());
+      checks.Expect("map", vmm().Map(place, other.value_or(AllocationHandle())));
+      checks.Expect("grant", Grant(place, Access::kReadWrite));
+      checks.Expect("use", access.launch(kernels(), stream, place.base, result()));
+      Synchronize(checks, DriverCode::kSuccess);
+      checks.Expect("unmap", vmm().Unmap(place));
+      checks.Expect("use again", access.launch(kernels(), stream, place.base, result()));
       Synchronize(checks, DriverCode::kIllegalAddress);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << access.name;
+    });
   }
 }
 
@@ -153,29 +131,24 @@ CONFORMANCE_TEST(FaultTest, FAULT_8, LoadsAndAdditionsNeedARight) {
   if (!LoadKernels()) return;
   const AddressRange results = MapResults();
   for (const WordAccess& access : {kLoad, kAdd}) {
-    const auto child = [&] {
-      ChildChecks checks;
-      checks.Expect("revoke", Grant(mapping(), Access::kNone), DriverCode::kSuccess);
+    SCOPED_TRACE(access.name);
+    ExpectInChild([&](ChildChecks& checks) {
+      checks.Expect("revoke", Grant(mapping(), Access::kNone));
       checks.Expect("launch",
-                    access.launch(kernels(), Stream(device()), mapping().base, results.base),
-                    DriverCode::kSuccess);
+                    access.launch(kernels(), Stream(device()), mapping().base, results.base));
       Synchronize(checks, DriverCode::kIllegalAddress);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << access.name;
+    });
   }
 }
 
 CONFORMANCE_TEST(FaultTest, FAULT_9, AMisalignedWordFaults) {
   if (!LoadKernels()) return;
   for (const WordAccess& access : {kLoad, kStore, kAdd}) {
-    const auto child = [&] {
-      ChildChecks checks;
-      constexpr DriverCode kFine = DriverCode::kSuccess;
+    SCOPED_TRACE(access.name);
+    ExpectInChild([&](ChildChecks& checks) {
       constexpr DriverCode kMisaligned = DriverCode::kMisalignedAddress;
-      checks.Expect("launch",
-                    access.launch(kernels(), Stream(device()), mapping().base + Bytes(2), result()),
-                    kFine);
+      checks.Expect("launch", access.launch(kernels(), Stream(device()), mapping().base + Bytes(2),
+                                            result()));
       Synchronize(checks, kMisaligned);
       Synchronize(checks, kMisaligned);
       uint32_t word = 0;
@@ -184,22 +157,18 @@ CONFORMANCE_TEST(FaultTest, FAULT_9, AMisalignedWordFaults) {
       checks.Expect("launch again", kernels().Load32(Stream(device()), mapping().base, result()),
                     kMisaligned);
       checks.Expect("memory info", vmm().GetMemoryInfo(device()).status(), kMisaligned);
-      checks.Expect("set access", Grant(mapping(), Access::kRead), kFine);
-      checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << access.name;
+      checks.Expect("set access", Grant(mapping(), Access::kRead));
+      checks.Expect("unmap", vmm().Unmap(mapping()));
+    });
   }
 }
 
 CONFORMANCE_TEST(FaultTest, FAULT_4, VirtualMemoryGoesOnAfterAFault) {
   if (!LoadKernels()) return;
   const AddressRange more = MapResults();
-  const auto child = [this, more] {
-    ChildChecks checks;
+  ExpectInChild([this, more](ChildChecks& checks) {
     constexpr DriverCode kFault = DriverCode::kIllegalAddress;
-    checks.Expect("launch", kernels().Store32(Stream(device()), Granules(6, 1).base, 1),
-                  DriverCode::kSuccess);
+    checks.Expect("launch", kernels().Store32(Stream(device()), Granules(6, 1).base, 1));
     Synchronize(checks, kFault);
     uint32_t word = 0;
     checks.Expect("copy", executor().CopyDeviceToHost(device(), &word, mapping().base, Bytes(4)),
@@ -211,28 +180,24 @@ CONFORMANCE_TEST(FaultTest, FAULT_4, VirtualMemoryGoesOnAfterAFault) {
     checks.Expect("memory info", vmm().GetMemoryInfo(device()).status(), kFault);
     checks.Expect("address range", vmm().GetAddressRange(device(), mapping().base).status(),
                   kFault);
-    constexpr DriverCode kFine = DriverCode::kSuccess;
-    checks.Expect("set access", Grant(mapping(), Access::kRead), kFine);
-    checks.Expect("get access", vmm().GetAccess(here(), mapping().base).status(), kFine);
+    checks.Expect("set access", Grant(mapping(), Access::kRead));
+    checks.Expect("get access", vmm().GetAccess(here(), mapping().base).status());
     checks.Expect(
         "pointer attribute",
-        vmm().GetPointerAttribute(device(), PointerAttribute::kRangeSize, mapping().base).status(),
-        kFine);
+        vmm().GetPointerAttribute(device(), PointerAttribute::kRangeSize, mapping().base).status());
     const auto retained = vmm().RetainAllocationHandle(mapping().base);
-    checks.Expect("retain", retained.status(), kFine);
-    if (retained.ok()) checks.Expect("release retained", vmm().Release(*retained), kFine);
-    checks.Expect("properties", vmm().GetAllocationProperties(handle()).status(), kFine);
-    checks.Expect("unmap", vmm().Unmap(more), kFine);
-    checks.Expect("map again", vmm().Map(Granules(4, 4), handle()), kFine);
+    checks.Expect("retain", retained.status());
+    if (retained.ok()) checks.Expect("release retained", vmm().Release(*retained));
+    checks.Expect("properties", vmm().GetAllocationProperties(handle()).status());
+    checks.Expect("unmap", vmm().Unmap(more));
+    checks.Expect("map again", vmm().Map(Granules(4, 4), handle()));
     const auto fresh = vmm().Create(granule(), properties());
-    checks.Expect("create", fresh.status(), kFine);
-    if (fresh.ok()) checks.Expect("release", vmm().Release(*fresh), kFine);
+    checks.Expect("create", fresh.status());
+    if (fresh.ok()) checks.Expect("release", vmm().Release(*fresh));
     const auto range = vmm().AddressReserve(granule());
-    checks.Expect("reserve", range.status(), kFine);
-    if (range.ok()) checks.Expect("free", vmm().AddressFree(*range), kFine);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+    checks.Expect("reserve", range.status());
+    if (range.ok()) checks.Expect("free", vmm().AddressFree(*range));
+  });
 }
 
 namespace {
@@ -263,36 +228,30 @@ constexpr Use kUses[] = {
 
 CONFORMANCE_TEST(QueuedWorkTest, FAULT_5, WorkFaultsWhoseMemoryIsGone) {
   for (const Use& use : kUses) {
-    const auto child = [this, &use] {
-      ChildChecks checks;
-      constexpr DriverCode kFine = DriverCode::kSuccess;
-      checks.Expect("keep busy", KeepBusy(stream()), kFine);
-      checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base), kFine);
-      checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+    SCOPED_TRACE(use.name);
+    ExpectInChild([this, &use](ChildChecks& checks) {
+      checks.Expect("keep busy", KeepBusy(stream()));
+      checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base));
+      checks.Expect("unmap", vmm().Unmap(mapping()));
       checks.Expect("synchronise", executor().SynchronizeStream(stream()), Fate());
       CheckContext(checks, Fate());
-      checks.Expect("map again", vmm().Map(mapping(), handle()), kFine);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << use.name;
+      checks.Expect("map again", vmm().Map(mapping(), handle()));
+    });
   }
 }
 
 CONFORMANCE_TEST(QueuedWorkTest, FAULT_6, WorkFaultsWhoseRightIsLowered) {
   for (const Use& use : kUses) {
     for (const Access left : {Access::kNone, Access::kRead}) {
-      const auto child = [this, &use, left] {
-        ChildChecks checks;
-        constexpr DriverCode kFine = DriverCode::kSuccess;
-        checks.Expect("keep busy", KeepBusy(stream()), kFine);
-        checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base), kFine);
-        checks.Expect("lower the right", Grant(mapping(), left), kFine);
-        const DriverCode expected = left == use.least ? kFine : Fate();
+      SCOPED_TRACE(::testing::Message() << use.name << ", left: " << left);
+      ExpectInChild([this, &use, left](ChildChecks& checks) {
+        checks.Expect("keep busy", KeepBusy(stream()));
+        checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base));
+        checks.Expect("lower the right", Grant(mapping(), left));
+        const DriverCode expected = left == use.least ? DriverCode::kSuccess : Fate();
         checks.Expect("synchronise", executor().SynchronizeStream(stream()), expected);
         CheckContext(checks, expected);
-        checks.Exit();
-      };
-      EXPECT_EXIT(child(), ChildChecks::Passed(), "") << use.name << ", left: " << left;
+      });
     }
   }
 }

@@ -51,8 +51,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_3, TheFirstKernelSeesAFreshMapping) {
   for (uint32_t round = 0; round < 20; ++round) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle fresh,
                                  vmm().Create(2 * granule(), properties()));
-    ASSERT_THAT(vmm().Map(Granules(6, 2), fresh), IsOk());
-    ASSERT_THAT(Grant(Granules(6, 2), Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(Granules(6, 2), fresh), IsOk());
     ASSERT_THAT(kernels().Store32(stream, Granules(6, 2).base, round), IsOk());
     ASSERT_THAT(kernels().Load32(stream, Granules(6, 2).base, result()), IsOk());
     ASSERT_THAT(ReadResult<uint32_t>(), IsOkAndHolds(round));
@@ -105,8 +104,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_7, WorksInHostMemory) {
   const auto host = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
   if (!IsHostMemoryCreated(Location::HostNuma(0), host.status())) return;
   const AddressRange range = Granules(4, 2);
-  ASSERT_THAT(vmm().Map(range, *host), IsOk());
-  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(range, *host), IsOk());
   ASSERT_THAT(kernels().Fill(Stream(device()), range, 7), IsOk());
   ExpectVerified(Stream(device()), range, 7);
   ExpectHolds(range, 7);
@@ -121,9 +119,7 @@ class LargeTest : public KernelTest {
     TWINMMU_ASSERT_OK_AND_ASSIGN(large_, vmm().AddressReserve(size));
     const Bytes piece(size.value() / pieces);
     for (Bytes at; at < size; at = at + piece) {
-      TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
-                                   vmm().Create(piece, properties()));
-      ASSERT_THAT(vmm().Map(large_.subrange(at, piece), handle), IsOk());
+      ASSERT_THAT(MapNew(large_.subrange(at, piece)), IsOk());
     }
     ASSERT_THAT(Grant(large_, Access::kReadWrite), IsOk());
   }
@@ -165,22 +161,18 @@ CONFORMANCE_TEST(LargeTest, KERNEL_8, FillsAndVerifiesGigabytes) {
 CONFORMANCE_TEST(KernelTest, KERNEL_9, TheFirstKernelUsesARaisedRight) {
   if (!LoadKernels()) return;
   ASSERT_NO_FATAL_FAILURE(MapTheRest());  // the results lie elsewhere
-  const auto child = [this] {
-    ChildChecks checks;
-    constexpr DriverCode kFine = DriverCode::kSuccess;
+  ExpectInChild([this](ChildChecks& checks) {
     const Stream stream(device());
     for (uint32_t round = 1; round <= 20; ++round) {
-      checks.Expect("lower", Grant(mapping(), Access::kRead), kFine);
-      checks.Expect("load", kernels().Load32(stream, mapping().base, result()), kFine);
-      checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFine);
-      checks.Expect("raise", Grant(mapping(), Access::kReadWrite), kFine);
-      checks.Expect("store", kernels().Store32(stream, mapping().base, round), kFine);
-      checks.Expect("load again", kernels().Load32(stream, mapping().base, result()), kFine);
+      checks.Expect("lower", Grant(mapping(), Access::kRead));
+      checks.Expect("load", kernels().Load32(stream, mapping().base, result()));
+      checks.Expect("synchronise", executor().SynchronizeDevice(device()));
+      checks.Expect("raise", Grant(mapping(), Access::kReadWrite));
+      checks.Expect("store", kernels().Store32(stream, mapping().base, round));
+      checks.Expect("load again", kernels().Load32(stream, mapping().base, result()));
       checks.ExpectValue("word", ReadResult<uint32_t>(), round);
     }
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+  });
 }
 
 CONFORMANCE_TEST(KernelTest, KERNEL_10, TheFirstKernelSeesAnotherAllocation) {
@@ -197,8 +189,7 @@ CONFORMANCE_TEST(KernelTest, KERNEL_10, TheFirstKernelSeesAnotherAllocation) {
   // The first time around, what a kernel stores is the data; later it has to be there.
   for (uint32_t round = 0; round < 10 * kCount; ++round) {
     const uint32_t which = round % kCount;
-    ASSERT_THAT(vmm().Map(place, handles[which]), IsOk());
-    ASSERT_THAT(Grant(place, Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(place, handles[which]), IsOk());
     const uint32_t data = 100 + which;
     if (round < kCount) {
       ASSERT_THAT(kernels().Store32(stream, place.base, data), IsOk());

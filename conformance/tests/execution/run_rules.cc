@@ -19,7 +19,6 @@
 namespace twinmmu::conformance {
 namespace {
 
-constexpr DriverCode kFine = DriverCode::kSuccess;
 constexpr DriverCode kFault = DriverCode::kIllegalAddress;
 
 // Takes what a child says on stderr, whatever it is.
@@ -34,83 +33,72 @@ constexpr DriverCode kFault = DriverCode::kIllegalAddress;
 
 CONFORMANCE_TEST(RunningTest, RUN_1, SeesWhatIsMappedMeanwhile) {
   if (!LoadKernels()) return;
-  const auto child = [this] {
-    ChildChecks checks;
+  ExpectInChild([this](ChildChecks& checks) {
     const AddressRange place = Granules(4, 1);
     const auto handle = CreateWith(4711);
-    checks.Expect("create", handle.status(), kFine);
-    checks.Expect("start", Start(place.base), kFine);
-    checks.Expect("map and grant", MapGranted(place, handle.value_or(AllocationHandle())), kFine);
+    checks.Expect("create", handle.status());
+    checks.Expect("start", Start(place.base));
+    checks.Expect("map and grant", MapGranted(place, handle.value_or(AllocationHandle())));
     checks.ExpectValue("load", Ask(Order::kLoad), 4711u);
     checks.ExpectValue("load through the cache", Ask(Order::kLoadCached), 4711u);
-    checks.Expect("store", Tell(Order::kStore), kFine);
+    checks.Expect("store", Tell(Order::kStore));
     ExpectRunning(checks);
-    checks.Expect("stop", Stop(), kFine);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+    checks.Expect("stop", Stop());
+  });
 }
 
 CONFORMANCE_TEST(RunningTest, RUN_2, FaultsWhenItsMemoryIsUnmapped) {
   if (!LoadKernels()) return;
   for (const Order use : {Order::kLoad, Order::kStore, Order::kAdd}) {
-    const auto child = [this, use] {
-      ChildChecks checks;
-      checks.Expect("start", Start(mapping().base), kFine);
-      checks.Expect("use", Tell(use), kFine);
+    SCOPED_TRACE(static_cast<uint32_t>(use));
+    ExpectInChild([this, use](ChildChecks& checks) {
+      checks.Expect("start", Start(mapping().base));
+      checks.Expect("use", Tell(use));
       ExpectRunning(checks);
-      checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+      checks.Expect("unmap", vmm().Unmap(mapping()));
       checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
       checks.Expect("synchronise again", executor().SynchronizeDevice(device()), kFault);
-      checks.Expect("map again", MapGranted(mapping(), handle()), kFine);
+      checks.Expect("map again", MapGranted(mapping(), handle()));
       checks.Expect("copy", Word().status(), kFault);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << static_cast<uint32_t>(use);
+    });
   }
 }
 
 CONFORMANCE_TEST(RunningTest, RUN_3, SeesTheOtherAllocation) {
   if (!LoadKernels()) return;
-  const auto child = [this] {
-    ChildChecks checks;
+  ExpectInChild([this](ChildChecks& checks) {
     const AddressRange place = Granules(4, 1);
     std::array<absl::StatusOr<AllocationHandle>, 2> handles = {CreateWith(100), CreateWith(101)};
-    for (const auto& handle : handles) checks.Expect("create", handle.status(), kFine);
-    checks.Expect("start", Start(place.base), kFine);
+    for (const auto& handle : handles) checks.Expect("create", handle.status());
+    checks.Expect("start", Start(place.base));
     for (uint32_t round = 0; round < 20; ++round) {
       const uint32_t which = round % 2;
-      checks.Expect("map", MapGranted(place, handles[which].value_or(AllocationHandle())), kFine);
+      checks.Expect("map", MapGranted(place, handles[which].value_or(AllocationHandle())));
       checks.ExpectValue(absl::StrCat("load ", round), Ask(Order::kLoad), 100 + which);
-      checks.Expect("wait", Tell(Order::kWait), kFine);
-      checks.Expect("unmap", vmm().Unmap(place), kFine);
+      checks.Expect("wait", Tell(Order::kWait));
+      checks.Expect("unmap", vmm().Unmap(place));
     }
     ExpectRunning(checks);
-    checks.Expect("stop", Stop(), kFine);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+    checks.Expect("stop", Stop());
+  });
 }
 
 CONFORMANCE_TEST(RunningTest, RUN_4, UsesARightThatWasRaised) {
   if (!LoadKernels()) return;
-  const auto child = [this] {
-    ChildChecks checks;
-    checks.Expect("set", SetWord(1'000'000'000), kFine);
-    checks.Expect("no right", Grant(mapping(), Access::kNone), kFine);
-    checks.Expect("start", Start(mapping().base), kFine);
-    checks.Expect("raise to read", Grant(mapping(), Access::kRead), kFine);
+  ExpectInChild([this](ChildChecks& checks) {
+    checks.Expect("set", SetWord(1'000'000'000));
+    checks.Expect("no right", Grant(mapping(), Access::kNone));
+    checks.Expect("start", Start(mapping().base));
+    checks.Expect("raise to read", Grant(mapping(), Access::kRead));
     checks.ExpectValue("load", Ask(Order::kLoad), 1'000'000'000u);
-    checks.Expect("raise to read-write", Grant(mapping(), Access::kReadWrite), kFine);
+    checks.Expect("raise to read-write", Grant(mapping(), Access::kReadWrite));
     checks.ExpectValue("still loads", Ask(Order::kLoad), 1'000'000'000u);
-    checks.Expect("add", Tell(Order::kAdd), kFine);
+    checks.Expect("add", Tell(Order::kAdd));
     ExpectRunning(checks);
-    checks.Expect("stop", Stop(), kFine);
+    checks.Expect("stop", Stop());
     const auto word = Word();
     checks.ExpectValue<bool>("has added", word.ok() && *word > 1'000'000'000, true);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+  });
 }
 
 CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
@@ -119,10 +107,10 @@ CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
   for (const Order use : {Order::kStore, Order::kAdd}) {
     const auto child = [this, use] {
       ChildChecks checks;
-      checks.Expect("set", SetWord(5), kFine);
-      checks.Expect("start", Start(mapping().base), kFine);
+      checks.Expect("set", SetWord(5));
+      checks.Expect("start", Start(mapping().base));
       checks.ExpectValue("load", Ask(Order::kLoad), 5u);
-      checks.Expect("lower", Grant(mapping(), Access::kRead), kFine);
+      checks.Expect("lower", Grant(mapping(), Access::kRead));
       // A load of just that moment may find no right at all.
       const absl::StatusOr<uint32_t> after = Ask(Order::kLoad);
       if (GetDriverCode(after.status()) == kFault) std::_Exit(kFaulted);
@@ -148,52 +136,47 @@ CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
 CONFORMANCE_TEST(RunningTest, RUN_6, FaultsWhenItsRightIsTaken) {
   if (!LoadKernels()) return;
   for (const Order use : {Order::kLoad, Order::kStore}) {
-    const auto child = [this, use] {
-      ChildChecks checks;
-      checks.Expect("start", Start(mapping().base), kFine);
-      checks.Expect("use", Tell(use), kFine);
+    SCOPED_TRACE(static_cast<uint32_t>(use));
+    ExpectInChild([this, use](ChildChecks& checks) {
+      checks.Expect("start", Start(mapping().base));
+      checks.Expect("use", Tell(use));
       ExpectRunning(checks);
-      checks.Expect("take", Grant(mapping(), Access::kNone), kFine);
+      checks.Expect("take", Grant(mapping(), Access::kNone));
       checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
-      checks.Expect("give back", Grant(mapping(), Access::kReadWrite), kFine);
+      checks.Expect("give back", Grant(mapping(), Access::kReadWrite));
       checks.Expect("copy", Word().status(), kFault);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << static_cast<uint32_t>(use);
+    });
   }
 }
 
 CONFORMANCE_TEST(RunningTest, RUN_7, IsNotDisturbedByCallsForOtherMemory) {
   if (!LoadKernels()) return;
-  const auto child = [this] {
-    ChildChecks checks;
-    checks.Expect("set", SetWord(0), kFine);
-    checks.Expect("start", Start(mapping().base), kFine);
-    checks.Expect("add", Tell(Order::kAdd), kFine);
+  ExpectInChild([this](ChildChecks& checks) {
+    checks.Expect("set", SetWord(0));
+    checks.Expect("start", Start(mapping().base));
+    checks.Expect("add", Tell(Order::kAdd));
     for (int round = 0; round < 20; ++round) {
       const auto range = vmm().AddressReserve(granule());
-      checks.Expect("reserve", range.status(), kFine);
+      checks.Expect("reserve", range.status());
       const auto other = vmm().Create(granule(), properties());
-      checks.Expect("create", other.status(), kFine);
+      checks.Expect("create", other.status());
       if (!range.ok() || !other.ok()) checks.Exit();
       // Beside what the kernel uses, and far from it.
       for (const AddressRange& place : {Granules(4, 1), *range}) {
-        checks.Expect("map", MapGranted(place, *other), kFine);
-        checks.Expect("lower", Grant(place, Access::kRead), kFine);
-        checks.Expect("unmap", vmm().Unmap(place), kFine);
+        checks.Expect("map", MapGranted(place, *other));
+        checks.Expect("lower", Grant(place, Access::kRead));
+        checks.Expect("unmap", vmm().Unmap(place));
       }
-      checks.Expect("release", vmm().Release(*other), kFine);
-      checks.Expect("free", vmm().AddressFree(*range), kFine);
+      checks.Expect("release", vmm().Release(*other));
+      checks.Expect("free", vmm().AddressFree(*range));
     }
-    checks.Expect("release what it uses", vmm().Release(handle()), kFine);
-    checks.Expect("still adds", Tell(Order::kAdd), kFine);
+    checks.Expect("release what it uses", vmm().Release(handle()));
+    checks.Expect("still adds", Tell(Order::kAdd));
     ExpectRunning(checks);
-    checks.Expect("stop", Stop(), kFine);
+    checks.Expect("stop", Stop());
     const auto word = Word();
     checks.ExpectValue<bool>("has added", word.ok() && *word >= 4, true);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+  });
 }
 
 CONFORMANCE_TEST(RunningTest, RUN_8, MayStillSeeWhatItHasCached) {
@@ -203,12 +186,11 @@ CONFORMANCE_TEST(RunningTest, RUN_8, MayStillSeeWhatItHasCached) {
     const auto child = [this, unmap] {
       ChildChecks checks;
       constexpr uint32_t kOld = 0x01020308;
-      checks.Expect("set", SetWord(kOld), kFine);
-      checks.Expect("start", Start(mapping().base), kFine);
+      checks.Expect("set", SetWord(kOld));
+      checks.Expect("start", Start(mapping().base));
       checks.ExpectValue("load", Ask(Order::kLoadCached), kOld);
       ExpectRunning(checks);
-      checks.Expect("take", unmap ? vmm().Unmap(mapping()) : Grant(mapping(), Access::kNone),
-                    kFine);
+      checks.Expect("take", unmap ? vmm().Unmap(mapping()) : Grant(mapping(), Access::kNone));
       int seen = 0;
       for (absl::StatusOr<uint32_t> word = kOld; word.ok() && seen < 100; ++seen) {
         word = Ask(Order::kLoadCached);

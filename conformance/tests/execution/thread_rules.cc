@@ -149,15 +149,12 @@ CONFORMANCE_TEST(RaceTest, THREAD_5, OfTwoThatMapOneWins) {
     EXPECT_EQ(count_single_winners(), kRounds);
     return;
   }
-  const auto child = [&] {
+  ExpectInChildOrEnd("about to race", [&](ChildChecks& checks) {
     std::cerr << "about to race" << std::endl;
-    ChildChecks checks;
     if (count_single_winners() == kRounds) {
       checks.Expect("some round has two winners", absl::OkStatus(), DriverCode::kInvalidValue);
     }
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::PassedOrEnded, "about to race");
+  });
 }
 
 namespace {

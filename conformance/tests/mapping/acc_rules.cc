@@ -25,11 +25,7 @@ class AccessTest : public ReservedTest {
     ASSERT_THAT(vmm().Map(mapping(), handle()), IsOk());
   }
   AddressRange mapping() const { return Granules(0, 4); }
-  void MapTwoAt(uint64_t first) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle part,
-                                 vmm().Create(2 * granule(), properties()));
-    ASSERT_THAT(vmm().Map(Granules(first, 2), part), IsOk());
-  }
+  void MapTwoAt(uint64_t first) { ASSERT_THAT(MapNew(Granules(first, 2)), IsOk()); }
   Access AccessAt(uint64_t granule_index) {
     const auto access = vmm().GetAccess(here(), Granules(granule_index, 1).base);
     EXPECT_THAT(access, IsOk());

@@ -48,8 +48,7 @@ CONFORMANCE_TEST(ReservedTest, MAP_2, NobodyHasAccessYet) {
 }
 
 CONFORMANCE_TEST(ReservedTest, MAP_3, MapsTheLastGranules) {
-  ASSERT_THAT(vmm().Map(Granules(4, 4), handle()), IsOk());
-  ASSERT_THAT(Grant(Granules(4, 4), Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(Granules(4, 4), handle()), IsOk());
   ASSERT_THAT(Write(Granules(4, 4), 3), IsOk());
   ExpectHolds(Granules(4, 4), 3);
 }
@@ -57,8 +56,7 @@ CONFORMANCE_TEST(ReservedTest, MAP_3, MapsTheLastGranules) {
 CONFORMANCE_TEST(BorderTest, MAP_4, RefusesToReachBeyondTheReservation) {
   const AddressRange beyond{last().end() - 2 * granule(), 4 * granule(), Bytes(0)};
   if (Deviates(Deviation::kMapReachesBeyondTheReservation)) {
-    ASSERT_THAT(vmm().Map(beyond, handle()), IsOk());
-    ASSERT_THAT(Grant(beyond, Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(beyond, handle()), IsOk());
     ASSERT_THAT(Write(beyond, 4), IsOk());
     ExpectHolds(beyond, 4);
   } else {
@@ -123,8 +121,7 @@ CONFORMANCE_TEST(ReservedTest, MAP_10, MapsTheFirstGranulesOfAnAllocation) {
     EXPECT_THAT(vmm().Map({reservation().base + Bytes(1), granule(), Bytes(0)}, handle()),
                 HasDriverCode(DriverCode::kNotSupported));
   } else {
-    ASSERT_THAT(vmm().Map(Granules(0, 2), handle()), IsOk());
-    ASSERT_THAT(Grant(Granules(0, 2), Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(Granules(0, 2), handle()), IsOk());
     ASSERT_THAT(Write(Granules(0, 2), 10), IsOk());
     ExpectHolds(Granules(0, 2), 10);
   }
@@ -162,8 +159,7 @@ CONFORMANCE_TEST(ReservedTest, MAP_14, RefusesHandleZero) {
 
 CONFORMANCE_TEST(MappedTest, MAP_15, TwoMappingsAreTheSameMemory) {
   const AddressRange alias = Granules(4, 4);
-  ASSERT_THAT(vmm().Map(alias, handle()), IsOk());
-  ASSERT_THAT(Grant(alias, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(alias, handle()), IsOk());
   ASSERT_THAT(Write(mapping(), 15), IsOk());
   ExpectHolds(alias, 15);
   ASSERT_THAT(Write(alias, 16), IsOk());
@@ -201,8 +197,7 @@ CONFORMANCE_TEST(MappedTest, MAP_18, EachAllocationKeepsItsData) {
   uint32_t seed = 20;
   for (const AllocationHandle next : {other, handle(), other}) {
     ASSERT_THAT(vmm().Unmap(mapping()), IsOk());
-    ASSERT_THAT(vmm().Map(mapping(), next), IsOk());
-    ASSERT_THAT(Grant(mapping(), Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(mapping(), next), IsOk());
     if (seed == 20) {
       ASSERT_THAT(Write(mapping(), 21), IsOk());
     }
@@ -272,8 +267,7 @@ CONFORMANCE_TEST(ReservedTest, MAP_23, MapsRdmaMemoryAfterItsFirstMapping) {
 
 CONFORMANCE_TEST(AdjacentTest, MAP_20, RefusesToCrossTheBorder) {
   if (Deviates(Deviation::kMapCrossesReservations)) {
-    ASSERT_THAT(vmm().Map(across(), handle()), IsOk());
-    ASSERT_THAT(Grant(across(), Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(across(), handle()), IsOk());
     ASSERT_THAT(Write(across(), 20), IsOk());
     ExpectHolds(across(), 20);
     ExpectUnmapped(both().subrange(Bytes(0), 2 * granule()));

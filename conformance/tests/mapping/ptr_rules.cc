@@ -6,9 +6,7 @@
 namespace twinmmu::conformance {
 
 CONFORMANCE_TEST(MappedTest, PTR_1, RangeIsTheReservationAndMappingTheMapping) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle other,
-                               vmm().Create(2 * granule(), properties()));
-  ASSERT_THAT(vmm().Map(Granules(5, 2), other), IsOk());
+  ASSERT_THAT(MapNew(Granules(5, 2)), IsOk());
   for (const AddressRange& mapped : {mapping(), Granules(5, 2)}) {
     const auto ask = [&](PointerAttribute attribute) {
       return vmm().GetPointerAttribute(device(), attribute, mapped.base + granule() + Bytes(5));

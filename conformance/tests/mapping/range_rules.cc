@@ -6,9 +6,7 @@
 namespace twinmmu::conformance {
 
 CONFORMANCE_TEST(MappedTest, RANGE_1, GivesTheMappingFromAnyAddress) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle next,
-                               vmm().Create(2 * granule(), properties()));
-  ASSERT_THAT(vmm().Map(Granules(4, 2), next), IsOk());
+  ASSERT_THAT(MapNew(Granules(4, 2)), IsOk());
   ASSERT_THAT(Grant(Granules(4, 2), Access::kRead), IsOk());
   for (const Bytes at : {Bytes(0), Bytes(5), granule(), allocation_size() - Bytes(1)}) {
     EXPECT_THAT(vmm().GetAddressRange(device(), mapping().base + at), IsOkAndHolds(mapping()))

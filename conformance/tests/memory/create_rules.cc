@@ -112,8 +112,7 @@ CONFORMANCE_TEST(ReservedTest, CREATE_21, FreshMemoryIsZero) {
   for (int round = 0; round < 3; ++round) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle fresh,
                                  vmm().Create(range.size, properties()));
-    ASSERT_THAT(vmm().Map(range, fresh), IsOk());
-    ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(range, fresh), IsOk());
     ASSERT_THAT(executor().CopyDeviceToHost(device(), bytes.data(), range.base, range.size),
                 IsOk());
     ExpectAllBytes(bytes, 0);
@@ -181,8 +180,7 @@ CONFORMANCE_TEST(ConformanceTest, CREATE_12, HostMemoryCarriesData) {
   const auto handle = vmm().Create(2 * granule(), properties(Location::HostNuma(0)));
   if (!IsHostMemoryCreated(Location::HostNuma(0), handle.status())) return;
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(2 * granule()));
-  ASSERT_THAT(vmm().Map(range, *handle), IsOk());
-  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(range, *handle), IsOk());
   ASSERT_THAT(Grant(range, Access::kReadWrite, Location::HostNuma(0)), IsOk());
   ASSERT_THAT(Write(range, 12), IsOk());
   ExpectHolds(range, 12);

@@ -29,8 +29,7 @@ CONFORMANCE_TEST(ConformanceTest, INFO_3, MappingTakesNoMemory) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const MemoryInfo before, vmm().GetMemoryInfo(device()));
   EXPECT_EQ(at_first.free - before.free, size) << "what takes memory must be seen to take it";
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(size));
-  ASSERT_THAT(vmm().Map(range, handle), IsOk());
-  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(range, handle), IsOk());
   ExpectFree(device(), before.free);
 }
 

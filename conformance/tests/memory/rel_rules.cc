@@ -40,19 +40,16 @@ CONFORMANCE_TEST(MappedTest, REL_3, AHandleKeepsItsDataUnmapped) {
 }
 
 CONFORMANCE_TEST(MappedTest, REL_4, ADeadHandleIsRefusedOrEndsTheProcess) {
-  const auto release_twice = [&] {
-    ChildChecks checks;
+  ExpectInChildOrEnd(kLegalPartDone, [&](ChildChecks& checks) {
     const auto dead = vmm().Create(granule(), properties());
-    checks.Expect("create", dead.status(), DriverCode::kSuccess);
-    checks.Expect("first release", vmm().Release(*dead), DriverCode::kSuccess);
+    checks.Expect("create", dead.status());
+    checks.Expect("first release", vmm().Release(*dead));
     std::cerr << kLegalPartDone << std::endl;
     checks.Expect("second release", vmm().Release(*dead), DriverCode::kInvalidValue);
-    checks.Expect("write elsewhere", Write(mapping(), 4), DriverCode::kSuccess);
-    checks.Expect("map elsewhere", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
-    checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
-    checks.Exit();
-  };
-  EXPECT_EXIT(release_twice(), ChildChecks::PassedOrEnded, kLegalPartDone);
+    checks.Expect("write elsewhere", Write(mapping(), 4));
+    checks.Expect("map elsewhere", vmm().Map(Granules(4, 4), handle()));
+    checks.Expect("release another", vmm().Release(handle()));
+  });
 }
 
 CONFORMANCE_TEST(MappedTest, REL_5, ADeadHandleIsNeitherMappedNorExported) {
@@ -61,21 +58,19 @@ CONFORMANCE_TEST(MappedTest, REL_5, ADeadHandleIsNeitherMappedNorExported) {
   AllocationProperties shared;
   if (shareable) shared.requested_handle_types = kFd;
   for (const bool map : {true, false}) {
-    const auto use_dead = [&] {
-      ChildChecks checks;
+    SCOPED_TRACE(map ? "map" : "export");
+    ExpectInChildOrEnd(kLegalPartDone, [&](ChildChecks& checks) {
       const auto dead = vmm().Create(granule(), shared);
-      checks.Expect("create", dead.status(), DriverCode::kSuccess);
-      checks.Expect("release", vmm().Release(*dead), DriverCode::kSuccess);
+      checks.Expect("create", dead.status());
+      checks.Expect("release", vmm().Release(*dead));
       std::cerr << kLegalPartDone << std::endl;
       checks.Expect(
           "use the dead handle",
           map ? vmm().Map(Granules(6, 1), *dead) : vmm().ExportShareableHandle(*dead, kFd).status(),
           DriverCode::kInvalidValue);
-      checks.Expect("write elsewhere", Write(mapping(), 5), DriverCode::kSuccess);
-      checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
-      checks.Exit();
-    };
-    EXPECT_EXIT(use_dead(), ChildChecks::PassedOrEnded, kLegalPartDone) << (map ? "map" : "export");
+      checks.Expect("write elsewhere", Write(mapping(), 5));
+      checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()));
+    });
   }
 }
 
@@ -83,16 +78,13 @@ CONFORMANCE_TEST(MappedTest, REL_6, ADeadHandleIsRefusedWhileItsMemoryIsMapped) 
   const DriverCode code = Deviates(Deviation::kReleasedHandleWorksWhileMapped)
                               ? DriverCode::kSuccess
                               : DriverCode::kInvalidValue;
-  const auto use_dead = [&] {
-    ChildChecks checks;
-    checks.Expect("release", vmm().Release(handle()), DriverCode::kSuccess);
+  ExpectInChild([&](ChildChecks& checks) {
+    checks.Expect("release", vmm().Release(handle()));
     checks.Expect("release again", vmm().Release(handle()), DriverCode::kInvalidValue);
     checks.Expect("properties", vmm().GetAllocationProperties(handle()).status(), code);
     checks.Expect("map", vmm().Map(Granules(4, 4), handle()), code);
-    checks.Expect("write", Write(mapping(), 6), DriverCode::kSuccess);
-    checks.Exit();
-  };
-  EXPECT_EXIT(use_dead(), ChildChecks::Passed(), "");
+    checks.Expect("write", Write(mapping(), 6));
+  });
 }
 
 CONFORMANCE_TEST(ConformanceTest, REL_7, AnyLegalOrderGivesEverythingBack) {
@@ -103,8 +95,7 @@ CONFORMANCE_TEST(ConformanceTest, REL_7, AnyLegalOrderGivesEverythingBack) {
     const Bytes size = 4 * granule();
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(size));
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle, vmm().Create(size, properties()));
-    ASSERT_THAT(vmm().Map(range, handle), IsOk());
-    ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+    ASSERT_THAT(MapGranted(range, handle), IsOk());
     std::istringstream steps(order);
     for (std::string step; steps >> step;) {
       ASSERT_THAT(step == "unmap"  ? vmm().Unmap(range)
@@ -136,17 +127,15 @@ CONFORMANCE_TEST(MappedTest, REL_8, AnInventedHandleIsRefusedOrEndsTheProcess) {
   };
   for (const auto& [name, use] : uses) {
     for (const uint64_t value : {uint64_t{0x1230}, ~uint64_t{0xf}}) {
-      const auto use_invented = [&use = use, &name = name, value, this] {
-        ChildChecks checks;
-        std::cerr << kLegalPartDone << std::endl;
-        checks.Expect(name, use(AllocationHandle(value)), DriverCode::kInvalidValue);
-        checks.Expect("write elsewhere", Write(mapping(), 8), DriverCode::kSuccess);
-        checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()), DriverCode::kSuccess);
-        checks.Expect("release another", vmm().Release(handle()), DriverCode::kSuccess);
-        checks.Exit();
-      };
-      EXPECT_EXIT(use_invented(), ChildChecks::PassedOrEnded, kLegalPartDone)
-          << name << " " << value;
+      SCOPED_TRACE(::testing::Message() << name << " " << value);
+      ExpectInChildOrEnd(
+          kLegalPartDone, [&use = use, &name = name, value, this](ChildChecks& checks) {
+            std::cerr << kLegalPartDone << std::endl;
+            checks.Expect(name, use(AllocationHandle(value)), DriverCode::kInvalidValue);
+            checks.Expect("write elsewhere", Write(mapping(), 8));
+            checks.Expect("map a live one", vmm().Map(Granules(4, 4), handle()));
+            checks.Expect("release another", vmm().Release(handle()));
+          });
     }
   }
 }

@@ -270,13 +270,11 @@ CONFORMANCE_TEST(MulticastTest, MC_23, RefusesCopiesAndFills) {
   const AllocationHandle object = Team(1, 1);
   const AllocationHandle memory = Memory(device(), 1);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange unicast, Reserve(1));
-  ASSERT_THAT(vmm().Map(unicast, memory), IsOk());
-  ASSERT_THAT(Grant(unicast, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(unicast, memory), IsOk());
   ASSERT_THAT(Write(unicast, 7), IsOk());
   ASSERT_THAT(Bind(object, 0, memory), IsOk());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, Reserve(1));
-  ASSERT_THAT(vmm().Map(range, object), IsOk());
-  ASSERT_THAT(Grant(range, Access::kReadWrite), IsOk());
+  ASSERT_THAT(MapGranted(range, object), IsOk());
   ExpectInvalid(Write(range, 9));
   ExpectInvalid(executor().Fill(device(), range.base, FillPattern{1, Bytes(1)}, 4));
   uint32_t word = 0;

@@ -124,15 +124,11 @@ CONFORMANCE_TEST(PeerTest, PEER_7, AKernelNeedsAGrantToo) {
   if (IsTooOldForPtx(kKernelsSince, kernels.status())) return;
   ASSERT_THAT(kernels, IsOk());
   ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, there()), IsOk());
-  const auto child = [&] {
-    ChildChecks checks;
-    checks.Expect("launch", kernels->Store32(Stream(device()), peer_memory().base, 1),
-                  DriverCode::kSuccess);
+  ExpectInChild([&](ChildChecks& checks) {
+    checks.Expect("launch", kernels->Store32(Stream(device()), peer_memory().base, 1));
     checks.Expect("synchronise", executor().SynchronizeDevice(device()),
                   DriverCode::kIllegalAddress);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+  });
   ASSERT_THAT(Grant(peer_memory(), Access::kReadWrite, here()), IsOk());
   EXPECT_THAT(kernels->Store32(Stream(device()), peer_memory().base, 1), IsOk());
   EXPECT_THAT(executor().SynchronizeDevice(device()), IsOk());
@@ -174,10 +170,7 @@ class TwoQueuesTest : public QueuedWorkTest {
     if (IsSkipped() || HasFatalFailure()) return;
     if (device_count() < 2) GTEST_SKIP() << "needs two devices, there is one";
     TWINMMU_ASSERT_OK_AND_ASSIGN(other_, vmm().AddressReserve(granule()));
-    TWINMMU_ASSERT_OK_AND_ASSIGN(
-        const AllocationHandle memory,
-        vmm().Create(granule(), properties(Location::Device(DeviceOrdinal(1)))));
-    ASSERT_THAT(vmm().Map(other_, memory), IsOk());
+    ASSERT_THAT(MapNew(other_, Location::Device(DeviceOrdinal(1))), IsOk());
     ASSERT_THAT(Grant(other_, Access::kReadWrite, Location::Device(DeviceOrdinal(1))), IsOk());
   }
   static DeviceOrdinal peer() { return DeviceOrdinal(1); }
@@ -190,14 +183,12 @@ class TwoQueuesTest : public QueuedWorkTest {
 }  // namespace
 
 CONFORMANCE_TEST(TwoQueuesTest, PEER_10, AFaultEndsThePeersContextToo) {
-  const auto child = [this] {
-    ChildChecks checks;
-    constexpr DriverCode kFine = DriverCode::kSuccess;
+  ExpectInChild([this](ChildChecks& checks) {
     const auto early = executor().CreateStream(peer());
-    checks.Expect("create stream", early.status(), kFine);
-    checks.Expect("keep busy", KeepBusy(stream()), kFine);
-    checks.Expect("fill", FillAll(stream(), mapping(), 1), kFine);
-    checks.Expect("unmap", vmm().Unmap(mapping()), kFine);
+    checks.Expect("create stream", early.status());
+    checks.Expect("keep busy", KeepBusy(stream()));
+    checks.Expect("fill", FillAll(stream(), mapping(), 1));
+    checks.Expect("unmap", vmm().Unmap(mapping()));
     const absl::Status seen = executor().SynchronizeStream(stream());
     const DriverCode fate = Fate();
     checks.Expect("synchronise", seen, fate);
@@ -209,10 +200,8 @@ CONFORMANCE_TEST(TwoQueuesTest, PEER_10, AFaultEndsThePeersContextToo) {
     checks.Expect("copy out", executor().CopyDeviceToHost(peer(), &word, at, Bytes(4)), fate);
     checks.Expect("another stream", executor().CreateStream(peer()).status(), fate);
     checks.Expect("memory info", vmm().GetMemoryInfo(peer()).status(), fate);
-    checks.Expect("unmap the peer's", vmm().Unmap(other()), kFine);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+    checks.Expect("unmap the peer's", vmm().Unmap(other()));
+  });
 }
 
 CONFORMANCE_TEST(TwoQueuesTest, PEER_11, AStreamWaitsForThePeersEvent) {
@@ -336,9 +325,7 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_12, EachDevicesKernelsCrossTheBorders) {
   const Bytes piece = (traits().interprets_kernels ? 1 : 64) * granule();
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, vmm().AddressReserve(mappings * piece));
   for (uint64_t i = 0; i < mappings; ++i) {
-    TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle handle,
-                                 vmm().Create(piece, properties(i % 2 == 0 ? here() : there())));
-    ASSERT_THAT(vmm().Map(range.subrange(i * piece, piece), handle), IsOk());
+    ASSERT_THAT(MapNew(range.subrange(i * piece, piece), i % 2 == 0 ? here() : there()), IsOk());
   }
   ASSERT_THAT(GrantBoth(range, Access::kReadWrite, Access::kReadWrite), IsOk());
   ASSERT_THAT(GrantBoth(all(), Access::kReadWrite, Access::kReadWrite), IsOk());
@@ -368,24 +355,21 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_13, EveryAccessNeedsAGrant) {
       {"store with a right to read", Access::kRead, StoreWord},
   };
   for (const auto& each : cases) {
-    const auto child = [&] {
-      ChildChecks checks;
-      constexpr DriverCode kFine = DriverCode::kSuccess;
+    SCOPED_TRACE(each.name);
+    ExpectInChild([&](ChildChecks& checks) {
       constexpr DriverCode kFault = DriverCode::kIllegalAddress;
       const DeviceAddress word = peer_memory().base;
       const DeviceAddress out = result(device());
-      checks.Expect("grant", GrantBoth(own_memory(), Access::kReadWrite, Access::kNone), kFine);
-      checks.Expect("grant", GrantBoth(peer_memory(), each.right, Access::kReadWrite), kFine);
+      checks.Expect("grant", GrantBoth(own_memory(), Access::kReadWrite, Access::kNone));
+      checks.Expect("grant", GrantBoth(peer_memory(), each.right, Access::kReadWrite));
       if (each.right == Access::kRead) {
-        checks.Expect("load", LoadWord(kernels(device()), word, out), kFine);
-        checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFine);
+        checks.Expect("load", LoadWord(kernels(device()), word, out));
+        checks.Expect("synchronise", executor().SynchronizeDevice(device()));
       }
-      checks.Expect("launch", each.launch(kernels(device()), word, out), kFine);
+      checks.Expect("launch", each.launch(kernels(device()), word, out));
       checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
       checks.Expect("synchronise the peer", executor().SynchronizeDevice(peer()), kFault);
-      checks.Exit();
-    };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), "") << each.name;
+    });
   }
 }
 
@@ -452,27 +436,22 @@ CONFORMANCE_TEST(RunningTest, PEER_18, ARightOfTheOtherDeviceDoesNotDisturbIt) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const bool reaches, vmm().CanAccessPeer(peer, device()));
   if (!reaches) return RecordUnsupported("the devices do not reach each other's memory");
   if (!LoadKernels()) return;
-  const auto child = [&] {
-    ChildChecks checks;
-    constexpr DriverCode kFine = DriverCode::kSuccess;
-    checks.Expect("set", SetWord(0), kFine);
-    checks.Expect("start", Start(mapping().base), kFine);
-    checks.Expect("add", Tell(Order::kAdd), kFine);
+  ExpectInChild([&](ChildChecks& checks) {
+    checks.Expect("set", SetWord(0));
+    checks.Expect("start", Start(mapping().base));
+    checks.Expect("add", Tell(Order::kAdd));
     for (int round = 0; round < 20; ++round) {
       uint32_t word = 0;
-      checks.Expect("grant", Grant(mapping(), Access::kReadWrite, there), kFine);
+      checks.Expect("grant", Grant(mapping(), Access::kReadWrite, there));
       checks.Expect("copy",
-                    executor().CopyDeviceToHost(peer, &word, mapping().base, Bytes(sizeof(word))),
-                    kFine);
-      checks.Expect("lower", Grant(mapping(), Access::kRead, there), kFine);
-      checks.Expect("take", Grant(mapping(), Access::kNone, there), kFine);
+                    executor().CopyDeviceToHost(peer, &word, mapping().base, Bytes(sizeof(word))));
+      checks.Expect("lower", Grant(mapping(), Access::kRead, there));
+      checks.Expect("take", Grant(mapping(), Access::kNone, there));
     }
-    checks.Expect("still adds", Tell(Order::kAdd), kFine);
+    checks.Expect("still adds", Tell(Order::kAdd));
     ExpectRunning(checks);
-    checks.Expect("stop", Stop(), kFine);
-    checks.Exit();
-  };
-  EXPECT_EXIT(child(), ChildChecks::Passed(), "");
+    checks.Expect("stop", Stop());
+  });
 }
 
 }  // namespace twinmmu::conformance

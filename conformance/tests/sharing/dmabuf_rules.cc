@@ -60,9 +60,7 @@ CONFORMANCE_TEST(RangeHandleTest, DMABUF_1, EachDescriptorIsNew) {
 }
 
 CONFORMANCE_TEST(RangeHandleTest, DMABUF_2, TakesPagesAndSeveralMappings) {
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle next,
-                               vmm().Create(2 * granule(), properties()));
-  ASSERT_THAT(vmm().Map(Granules(4, 2), next), IsOk());
+  ASSERT_THAT(MapNew(Granules(4, 2)), IsOk());
   ExpectGiven(Granules(0, 6));
   ExpectGiven(Granules(1, 1));
   ExpectGiven(reservation().subrange(KiB(8), KiB(4)));

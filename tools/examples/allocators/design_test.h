@@ -4,15 +4,21 @@
 #define TWINMMU_TOOLS_EXAMPLES_ALLOCATORS_DESIGN_TEST_H_
 
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "api/driver_error.h"
 #include "api/executor.h"
+#include "api/testing/fault_injecting.h"
+#include "api/testing/fault_plan.h"
 #include "api/testing/forwarding.h"
+#include "api/testing/matchers.h"
 #include "conformance/allocators/fixture.h"
+#include "gmock/gmock.h"
 
 namespace twinmmu::examples {
 
@@ -70,18 +76,51 @@ class NeverAtOnceExecutor : public ForwardingExecutor {
   std::set<uint64_t> fresh_streams_;
 };
 
+// What is tested works through failing_vmm() and failing_executor() where faults() are to be met.
 class DesignTest : public conformance::AllocatorTest {
  protected:
   void SetUp() override {
     AllocatorTest::SetUp();
-    if (!HasFatalFailure()) {
-      executor_ = std::make_unique<NeverAtOnceExecutor>(&AllocatorTest::executor());
-    }
+    if (HasFatalFailure()) return;
+    executor_.emplace(&AllocatorTest::executor());
+    failing_vmm_.emplace(&vmm(), &faults_);
+    failing_executor_.emplace(&executor(), &faults_);
   }
   Executor& executor() { return *executor_; }
+  FaultPlan& faults() { return faults_; }
+  FaultInjectingVmm& failing_vmm() { return *failing_vmm_; }
+  FaultInjectingExecutor& failing_executor() { return *failing_executor_; }
+
+  // Makes `operation` again and again: the first of its calls that faults() is asked about fails,
+  // then the second, until it succeeds since it has fewer. Each time but the last it must return
+  // that error, and `expect_unchanged` must find all as it was.
+  void FailEachCall(const std::function<absl::Status()>& operation,
+                    const std::function<void()>& expect_unchanged) {
+    for (uint64_t n = 1;; ++n) {
+      SCOPED_TRACE(testing::Message() << "call " << n << " fails");
+      faults_.Clear();
+      // No code that a driver gives for the mistakes that are looked for, and not out of memory, at
+      // which an allocator may try again.
+      faults_.FailNth(n, DriverCode::kOperatingSystem);
+      const absl::Status status = operation();
+      const bool failed = faults_.fired() != 0;
+      faults_.Clear();
+      if (!failed) {
+        EXPECT_THAT(status, IsOk());
+        EXPECT_GT(n, 1) << "the operation made no call that could fail";
+        return;
+      }
+      ASSERT_THAT(status, HasDriverCode(DriverCode::kOperatingSystem));
+      expect_unchanged();
+      if (HasFailure()) return;
+    }
+  }
 
  private:
-  std::unique_ptr<NeverAtOnceExecutor> executor_;
+  FaultPlan faults_;
+  std::optional<NeverAtOnceExecutor> executor_;
+  std::optional<FaultInjectingVmm> failing_vmm_;
+  std::optional<FaultInjectingExecutor> failing_executor_;
 };
 
 }  // namespace twinmmu::examples

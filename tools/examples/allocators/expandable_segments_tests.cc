@@ -9,13 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "api/testing/fault_injecting.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/examples/allocators/design_test.h"
 #include "tools/examples/allocators/expandable_segments.h"
-#include "tools/examples/allocators/fail_each_call.h"
 
 namespace twinmmu::examples {
 namespace {
@@ -38,7 +36,6 @@ class ExpandableSegmentsTest : public DesignTest {
     ExpectFilled(range.subrange(Bytes(0), kEnd), byte);
     ExpectFilled(range.subrange(range.size - kEnd, kEnd), byte);
   }
-  Bytes FreeMemory() { return vmm().GetMemoryInfo(device()).value_or(MemoryInfo()).free; }
 };
 
 Stream DefaultStream() { return Stream(DeviceOrdinal(0)); }
@@ -141,31 +138,26 @@ TEST_P(ExpandableSegmentsTest, TrimAfterFreeWaitsForTheWorkOfTheStream) {
 // pytorch/pytorch#188008: a map failed half-way, and the bulk unmap of the destructor met the tail
 // that was never mapped.
 TEST_P(ExpandableSegmentsTest, AGrowthThatFailsAnywhereLeavesNothingForTheEndToTripOver) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               ExpandableSegments::Make(&failing, &executor(), Options()));
+                               ExpandableSegments::Make(&failing_vmm(), &executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const DeviceAddress kept,
                                memory->Allocate(granule(), DefaultStream()));
   ASSERT_THAT(Fill(RangeOf(kept, granule()), 7), IsOk());
-  FailEachCall(
-      faults, [&] { return memory->Allocate(4 * granule(), DefaultStream()).status(); },
-      [&] {
-        EXPECT_EQ(memory->GetStats().physical, granule());
-        EXPECT_EQ(memory->GetStats().in_use, granule());
-        ExpectFilled(RangeOf(kept, granule()), 7);
-      });
+  FailEachCall([&] { return memory->Allocate(4 * granule(), DefaultStream()).status(); },
+               [&] {
+                 EXPECT_EQ(memory->GetStats().physical, granule());
+                 EXPECT_EQ(memory->GetStats().in_use, granule());
+                 ExpectFilled(RangeOf(kept, granule()), 7);
+               });
   EXPECT_EQ(memory->GetStats().physical, 5 * granule());
   EXPECT_THAT(memory->Close(), IsOk());
 }
 
 // invergent-ai/surogate#117: after a map had failed in part, every later try failed.
 TEST_P(ExpandableSegmentsTest, AGrowthThatFailedWorksWhenItIsTriedAgain) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               ExpandableSegments::Make(&failing, &executor(), Options()));
-  faults.FailNth(3, DriverCode::kUnknown, {DriverCall::kMap});
+                               ExpandableSegments::Make(&failing_vmm(), &executor(), Options()));
+  faults().FailNth(3, DriverCode::kUnknown, {DriverCall::kMap});
   EXPECT_THAT(memory->Allocate(4 * granule(), DefaultStream()),
               HasDriverCode(DriverCode::kUnknown));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const DeviceAddress block,
@@ -176,11 +168,9 @@ TEST_P(ExpandableSegmentsTest, AGrowthThatFailedWorksWhenItIsTriedAgain) {
 
 // NVIDIA/cuda-python#2345: the address of a reservation that had failed was freed.
 TEST_P(ExpandableSegmentsTest, AReservationThatFailsIsNeitherUsedNorFreed) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               ExpandableSegments::Make(&failing, &executor(), Options()));
-  faults.FailNth(1, DriverCode::kOutOfMemory, {DriverCall::kAddressReserve});
+                               ExpandableSegments::Make(&failing_vmm(), &executor(), Options()));
+  faults().FailNth(1, DriverCode::kOutOfMemory, {DriverCall::kAddressReserve});
   EXPECT_THAT(memory->Allocate(granule(), DefaultStream()),
               HasDriverCode(DriverCode::kOutOfMemory));
   EXPECT_EQ(memory->GetStats().calls.total(), 0);
@@ -188,13 +178,11 @@ TEST_P(ExpandableSegmentsTest, AReservationThatFailsIsNeitherUsedNorFreed) {
 }
 
 TEST_P(ExpandableSegmentsTest, WhereMemoryRunsOutWhatOtherStreamsKeepIsUsed) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  failing.SetMemoryBudget(device(), 4 * granule());
+  failing_vmm().SetMemoryBudget(device(), 4 * granule());
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Stream other, executor().CreateStream(device()));
   {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                                 ExpandableSegments::Make(&failing, &executor(), Options()));
+                                 ExpandableSegments::Make(&failing_vmm(), &executor(), Options()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(const DeviceAddress block, memory->Allocate(3 * granule(), other));
     ASSERT_THAT(memory->Free(block), IsOk());
     EXPECT_THAT(memory->Allocate(4 * granule(), DefaultStream()), IsOk());
@@ -205,15 +193,13 @@ TEST_P(ExpandableSegmentsTest, WhereMemoryRunsOutWhatOtherStreamsKeepIsUsed) {
 }
 
 TEST_P(ExpandableSegmentsTest, WhatIsNotWaitedForStaysAndCanBeClosedLater) {
-  FaultPlan faults;
-  FaultInjectingExecutor failing(&executor(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               ExpandableSegments::Make(&vmm(), &failing, Options()));
+                               ExpandableSegments::Make(&vmm(), &failing_executor(), Options()));
   for (const DriverCall call : {DriverCall::kSynchronizeStream, DriverCall::kSynchronizeEvent}) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const DeviceAddress block,
                                  memory->Allocate(granule(), DefaultStream()));
     ASSERT_THAT(memory->Free(block, {DefaultStream()}), IsOk());
-    faults.FailNth(1, DriverCode::kOperatingSystem, {call});
+    faults().FailNth(1, DriverCode::kOperatingSystem, {call});
     EXPECT_THAT(memory->Close(), HasDriverCode(DriverCode::kOperatingSystem));
     EXPECT_EQ(memory->GetStats().physical, granule());
   }
@@ -222,12 +208,10 @@ TEST_P(ExpandableSegmentsTest, WhatIsNotWaitedForStaysAndCanBeClosedLater) {
 }
 
 TEST_P(ExpandableSegmentsTest, WhereTheWorkIsLostNothingIsWaitedFor) {
-  FaultPlan faults;
-  FaultInjectingExecutor failing(&executor(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               ExpandableSegments::Make(&vmm(), &failing, Options()));
+                               ExpandableSegments::Make(&vmm(), &failing_executor(), Options()));
   ASSERT_THAT(memory->Allocate(granule(), DefaultStream()), IsOk());
-  faults.FailNth(1, DriverCode::kIllegalAddress, {DriverCall::kSynchronizeStream});
+  faults().FailNth(1, DriverCode::kIllegalAddress, {DriverCall::kSynchronizeStream});
   EXPECT_THAT(memory->Close(), IsOk());
 }
 
@@ -289,14 +273,12 @@ TEST_P(ExpandableSegmentsTest, WhatCannotBeIsRefused) {
 // pytorch/pytorch#147851, vllm-project/vllm#37111: counters that disagree with the driver's.
 // ovg-project/kvcached#437: books that drift from what is mapped, until an unmap is refused.
 TEST_P(ExpandableSegmentsTest, TheBooksAreThoseOfTheDriverWhateverFails) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               ExpandableSegments::Make(&failing, &executor(), Options()));
+                               ExpandableSegments::Make(&failing_vmm(), &executor(), Options()));
   const Bytes free_before = FreeMemory();
   // A third of the calls that get memory fail.
-  faults.FailRandomly(0.3, 1, DriverCode::kUnknown,
-                      {DriverCall::kCreate, DriverCall::kMap, DriverCall::kSetAccess});
+  faults().FailRandomly(0.3, 1, DriverCode::kUnknown,
+                        {DriverCall::kCreate, DriverCall::kMap, DriverCall::kSetAccess});
   std::mt19937 random(1);
   struct Block {
     Bytes size;
@@ -332,7 +314,7 @@ TEST_P(ExpandableSegmentsTest, TheBooksAreThoseOfTheDriverWhateverFails) {
       ASSERT_EQ(stats.physical, free_before - FreeMemory());
     }
   }
-  EXPECT_GT(faults.fired(), 10);
+  EXPECT_GT(faults().fired(), 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, ExpandableSegmentsTest, testing::ValuesIn(Implementations()),

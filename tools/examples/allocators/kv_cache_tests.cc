@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "api/diagnostics.h"
-#include "api/testing/fault_injecting.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/examples/allocators/design_test.h"
-#include "tools/examples/allocators/fail_each_call.h"
 #include "tools/examples/allocators/kv_cache.h"
 
 namespace twinmmu::examples {
@@ -147,64 +145,55 @@ TEST_P(KvCacheTest, MemoryGoesWithTheLastSequenceThatHasIt) {
 
 // pytorch/pytorch#188008, invergent-ai/surogate#117: what a failure leaves half-way.
 TEST_P(KvCacheTest, AGrowthThatFailsAnywhereLeavesTheSequenceAsItWas) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache, KvCache::Make(&failing, &executor(), Options()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
+                               KvCache::Make(&failing_vmm(), &executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence sequence, AddFilled(*cache, {1, 2}));
-  FailEachCall(
-      faults, [&] { return cache->Grow(sequence, 5 * granule()); },
-      [&] {
-        ExpectPages(*cache, sequence, {1, 2});
-        EXPECT_EQ(cache->GetStats().physical, 2 * granule());
-      });
+  FailEachCall([&] { return cache->Grow(sequence, 5 * granule()); },
+               [&] {
+                 ExpectPages(*cache, sequence, {1, 2});
+                 EXPECT_EQ(cache->GetStats().physical, 2 * granule());
+               });
   ASSERT_THAT(Fill(cache->RangeOf(sequence).value(), 4), IsOk());
   ExpectPages(*cache, sequence, {4, 4, 4, 4, 4});
 }
 
 TEST_P(KvCacheTest, AForkThatFailsAnywhereLeavesTheParentWritable) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache, KvCache::Make(&failing, &executor(), Options()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
+                               KvCache::Make(&failing_vmm(), &executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence parent, AddFilled(*cache, {1, 2}));
-  FailEachCall(
-      faults, [&] { return cache->Fork(parent, 2 * granule()).status(); },
-      [&] {
-        EXPECT_EQ(cache->GetStats().mapped, 2 * granule());
-        EXPECT_THAT(Fill(PageOf(*cache, parent, 0), 1), IsOk());
-        ExpectPages(*cache, parent, {1, 2});
-      });
+  FailEachCall([&] { return cache->Fork(parent, 2 * granule()).status(); },
+               [&] {
+                 EXPECT_EQ(cache->GetStats().mapped, 2 * granule());
+                 EXPECT_THAT(Fill(PageOf(*cache, parent, 0), 1), IsOk());
+                 ExpectPages(*cache, parent, {1, 2});
+               });
 }
 
 // NVIDIA/cuda-python#2440, #2906: what was taken away to make a change did not come back as it was
 // when that failed.
 TEST_P(KvCacheTest, AReplacementThatFailsAnywhereLeavesBothSequencesAsTheyWere) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  FaultInjectingExecutor failing_executor(&executor(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
-                               KvCache::Make(&failing, &failing_executor, Options()));
+                               KvCache::Make(&failing_vmm(), &failing_executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence parent, AddFilled(*cache, {1}));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence child, cache->Fork(parent, granule()));
-  FailEachCall(
-      faults, [&] { return cache->MakeWritable(child, Bytes(0), granule()); },
-      [&] {
-        ExpectPages(*cache, child, {1});
-        ExpectPages(*cache, parent, {1});
-        EXPECT_EQ(cache->GetStats().physical, granule());
-      });
+  FailEachCall([&] { return cache->MakeWritable(child, Bytes(0), granule()); },
+               [&] {
+                 ExpectPages(*cache, child, {1});
+                 ExpectPages(*cache, parent, {1});
+                 EXPECT_EQ(cache->GetStats().physical, granule());
+               });
   EXPECT_EQ(cache->GetStats().physical, 2 * granule());
 }
 
 // NVIDIA/cuda-python#2906: when the way back failed too, the object forgot that it held nothing.
 TEST_P(KvCacheTest, APageThatCannotComeBackIsReportedAndCanBeRemoved) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache, KvCache::Make(&failing, &executor(), Options()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
+                               KvCache::Make(&failing_vmm(), &executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence parent, AddFilled(*cache, {1, 2}));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence child, cache->Fork(parent, 2 * granule()));
   // The first map is that of the copy, the second puts it in place, the third would undo that.
-  faults.FailNth(2, DriverCode::kUnknown, {DriverCall::kMap});
-  faults.FailNth(3, DriverCode::kUnknown, {DriverCall::kMap});
+  faults().FailNth(2, DriverCode::kUnknown, {DriverCall::kMap});
+  faults().FailNth(3, DriverCode::kUnknown, {DriverCall::kMap});
   EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()),
               StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()),
@@ -221,22 +210,19 @@ TEST_P(KvCacheTest, APageThatCannotComeBackIsReportedAndCanBeRemoved) {
 
 // What was freed while nobody knew whether a copy still ran would be somebody else's.
 TEST_P(KvCacheTest, ACopyThatNobodyCanWaitForKeepsItsMemory) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  FaultInjectingExecutor failing_executor(&executor(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
-                               KvCache::Make(&failing, &failing_executor, Options()));
+                               KvCache::Make(&failing_vmm(), &failing_executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence parent, AddFilled(*cache, {1}));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence child, cache->Fork(parent, granule()));
-  faults.FailEvery(1, DriverCode::kOperatingSystem, {DriverCall::kSynchronizeStream});
-  faults.FailEvery(1, DriverCode::kNotPermitted, {DriverCall::kUnmap, DriverCall::kRelease});
+  faults().FailEvery(1, DriverCode::kOperatingSystem, {DriverCall::kSynchronizeStream});
+  faults().FailEvery(1, DriverCode::kNotPermitted, {DriverCall::kUnmap, DriverCall::kRelease});
   EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()),
               HasDriverCode(DriverCode::kOperatingSystem));
   EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()),
               StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_EQ(cache->GetStats().physical, 2 * granule());
   ExpectPages(*cache, child, {1});
-  faults.Clear();
+  faults().Clear();
   EXPECT_THAT(cache->MakeWritable(child, Bytes(0), granule()), IsOk());
   ExpectPages(*cache, child, {1});
   EXPECT_EQ(cache->GetStats().physical, 2 * granule());
@@ -244,13 +230,12 @@ TEST_P(KvCacheTest, ACopyThatNobodyCanWaitForKeepsItsMemory) {
 
 // ovg-project/kvcached#437: an unmap that was refused, and books that had taken it for done.
 TEST_P(KvCacheTest, WhatTheDriverRefusesToTakeIsStillCountedAndTriedAgain) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache, KvCache::Make(&failing, &executor(), Options()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto cache,
+                               KvCache::Make(&failing_vmm(), &executor(), Options()));
   for (const DriverCall call :
        {DriverCall::kUnmap, DriverCall::kRelease, DriverCall::kAddressFree}) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const KvCache::Sequence sequence, AddFilled(*cache, {1, 2}));
-    faults.FailNth(1, DriverCode::kUnknown, {call});
+    faults().FailNth(1, DriverCode::kUnknown, {call});
     EXPECT_THAT(cache->Remove(sequence), IsOk());
     EXPECT_EQ(cache->GetStats().physical, (call == DriverCall::kAddressFree ? 0 : 2) * granule());
     EXPECT_THAT(cache->Remove(sequence), StatusIs(absl::StatusCode::kNotFound));

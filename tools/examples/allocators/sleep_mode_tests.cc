@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/testing/fault_injecting.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/examples/allocators/design_test.h"
-#include "tools/examples/allocators/fail_each_call.h"
 #include "tools/examples/allocators/sleep_mode.h"
 
 namespace twinmmu::examples {
@@ -30,7 +28,6 @@ class SleepModeTest : public DesignTest {
   AddressRange RangeOf(DeviceAddress block, uint64_t pages) {
     return AddressRange{block, pages * granule(), Bytes(0)};
   }
-  Bytes FreeMemory() { return vmm().GetMemoryInfo(device()).value_or(MemoryInfo()).free; }
 
   // Three blocks of 2 pages each, filled with 1, 2, 3.
   absl::StatusOr<std::vector<DeviceAddress>> AllocateThree(SleepMode& memory) {
@@ -97,15 +94,14 @@ TEST_P(SleepModeTest, TagsSayWhatIsSavedAndWhatWakes) {
 // vllm-project/vllm#34600, #12981: a wake without memory left the earlier blocks mapped, or copied
 // into what was not. fzyzcjy/torch_memory_saver#87, #35: it ended the process.
 TEST_P(SleepModeTest, AWakeThatRunsOutOfMemoryAnywhereWakesNone) {
-  FaultPlan faults;
-  FaultInjectingVmm small(&vmm(), &faults);
-  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory, SleepMode::Make(&small, &executor(), Options()));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
+                               SleepMode::Make(&failing_vmm(), &executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto blocks, AllocateThree(*memory));
   ASSERT_THAT(memory->Sleep({"weights"}), IsOk());
   const Bytes free = FreeMemory();
   for (uint64_t pages = 0; pages < 6; ++pages) {
     SCOPED_TRACE(testing::Message() << "memory for " << pages << " pages of 6");
-    small.SetMemoryBudget(device(), pages * granule());
+    failing_vmm().SetMemoryBudget(device(), pages * granule());
     EXPECT_THAT(memory->Wake(), HasDriverCode(DriverCode::kOutOfMemory));
     EXPECT_EQ(memory->GetStats().asleep, 6 * granule());
     EXPECT_EQ(memory->GetStats().saved, 6 * granule());
@@ -117,38 +113,32 @@ TEST_P(SleepModeTest, AWakeThatRunsOutOfMemoryAnywhereWakesNone) {
       EXPECT_EQ(FreeMemory(), free);
     }
   }
-  small.SetMemoryBudget(device(), 6 * granule());
+  failing_vmm().SetMemoryBudget(device(), 6 * granule());
   ASSERT_THAT(memory->Wake(), IsOk());
   ExpectThree(blocks);
 }
 
 // invergent-ai/surogate#117: after a failure in part, every later try failed.
 TEST_P(SleepModeTest, AWakeThatFailsAnywhereKeepsWhatWasSaved) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
-  FaultInjectingExecutor failing_executor(&executor(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               SleepMode::Make(&failing, &failing_executor, Options()));
+                               SleepMode::Make(&failing_vmm(), &failing_executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto blocks, AllocateThree(*memory));
   ASSERT_THAT(memory->Sleep({"weights"}), IsOk());
-  FailEachCall(
-      faults, [&] { return memory->Wake(); },
-      [&] {
-        EXPECT_EQ(memory->GetStats().asleep, 6 * granule());
-        EXPECT_EQ(memory->GetStats().saved, 6 * granule());
-      });
+  FailEachCall([&] { return memory->Wake(); },
+               [&] {
+                 EXPECT_EQ(memory->GetStats().asleep, 6 * granule());
+                 EXPECT_EQ(memory->GetStats().saved, 6 * granule());
+               });
   ExpectThree(blocks);
 }
 
 // vllm-project/vllm#36651: the error of one call was still there for the next.
 TEST_P(SleepModeTest, TheErrorOfOneWakeIsNotThatOfTheNext) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               SleepMode::Make(&failing, &executor(), Options()));
+                               SleepMode::Make(&failing_vmm(), &executor(), Options()));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto blocks, AllocateThree(*memory));
   ASSERT_THAT(memory->Sleep({"weights"}), IsOk());
-  faults.FailNth(2, DriverCode::kOutOfMemory, {DriverCall::kCreate});
+  faults().FailNth(2, DriverCode::kOutOfMemory, {DriverCall::kCreate});
   EXPECT_THAT(memory->Wake(), HasDriverCode(DriverCode::kOutOfMemory));
   EXPECT_THAT(memory->Wake(), IsOk());
   EXPECT_THAT(memory->Wake(), IsOk());
@@ -185,14 +175,12 @@ TEST_P(SleepModeTest, SleepingTwiceKeepsWhatWasSaved) {
 
 // ovg-project/kvcached#437: an unmap was refused, and the books took it for done.
 TEST_P(SleepModeTest, ASleepThatFailsAnywhereCanGoOn) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   for (uint64_t n = 1; n <= 3; ++n) {
     SCOPED_TRACE(testing::Message() << "unmap " << n << " fails");
     TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                                 SleepMode::Make(&failing, &executor(), Options()));
+                                 SleepMode::Make(&failing_vmm(), &executor(), Options()));
     TWINMMU_ASSERT_OK_AND_ASSIGN(const auto blocks, AllocateThree(*memory));
-    faults.FailNth(n, DriverCode::kUnknown, {DriverCall::kUnmap});
+    faults().FailNth(n, DriverCode::kUnknown, {DriverCall::kUnmap});
     EXPECT_THAT(memory->Sleep({"weights"}), HasDriverCode(DriverCode::kUnknown));
     EXPECT_EQ(memory->GetStats().asleep, 2 * (n - 1) * granule());
     EXPECT_EQ(memory->GetStats().physical, memory->GetStats().awake);
@@ -220,19 +208,16 @@ TEST_P(SleepModeTest, PeersReachABlockThatWoke) {
 // NVIDIA/cuda-python#2345, #2906: what an allocation had got before it failed was lost, or freed
 // without having been got.
 TEST_P(SleepModeTest, AnAllocationThatFailsAnywhereLeavesNothing) {
-  FaultPlan faults;
-  FaultInjectingVmm failing(&vmm(), &faults);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const auto memory,
-                               SleepMode::Make(&failing, &executor(), Options()));
+                               SleepMode::Make(&failing_vmm(), &executor(), Options()));
   const Bytes before = FreeMemory();
-  FailEachCall(
-      faults, [&] { return memory->Allocate(3 * granule(), "weights").status(); },
-      [&] {
-        EXPECT_EQ(memory->GetStats().awake, Bytes(0));
-        if (traits().sole_user) {
-          EXPECT_EQ(FreeMemory(), before);
-        }
-      });
+  FailEachCall([&] { return memory->Allocate(3 * granule(), "weights").status(); },
+               [&] {
+                 EXPECT_EQ(memory->GetStats().awake, Bytes(0));
+                 if (traits().sole_user) {
+                   EXPECT_EQ(FreeMemory(), before);
+                 }
+               });
 }
 
 TEST_P(SleepModeTest, WhatCannotBeIsRefused) {

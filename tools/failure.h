@@ -1,0 +1,29 @@
+// Fail, UsageError: how a command ends that cannot do what it should.
+
+#ifndef TWINMMU_TOOLS_FAILURE_H_
+#define TWINMMU_TOOLS_FAILURE_H_
+
+#include <iostream>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace twinmmu {
+
+// Asked for what does not exist; 1 is: not as expected.
+inline constexpr int kUsageError = 2;
+
+// Each says on stderr what is wrong, and returns the exit code.
+inline int Fail(absl::string_view what, int exit_code = 1) {
+  std::cerr << "twinmmu: " << what << "\n";
+  return exit_code;
+}
+inline int Fail(const absl::Status& status, int exit_code = 1) {
+  return Fail(status.message(), exit_code);
+}
+inline int UsageError(absl::string_view what) { return Fail(what, kUsageError); }
+inline int UsageError(const absl::Status& status) { return Fail(status, kUsageError); }
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_TOOLS_FAILURE_H_
