@@ -1,6 +1,7 @@
 // Every call of the list comes out the same when it is played: with the arguments that it was made
 // with, and the results that it gave.
 
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -124,6 +125,52 @@ TEST_F(EveryCallTest, IsALineWithItsArgumentsAndResult) {
   std::string expected = TWINMMU_ALL_CALLS(TWINMMU_NAME, );
   for (size_t at; (at = expected.find("Async ")) != std::string::npos;) expected.erase(at, 5);
   EXPECT_EQ(calls, expected);
+}
+
+// The keys of a line before its code.
+std::string Arguments(const Json& line) {
+  std::string keys;
+  for (const auto& [key, value] : line.items()) {
+    if (key == "code") break;
+    if (key != "call") keys += key + " ";
+  }
+  return keys;
+}
+
+// As in files that are there already: `twinmmu compare` goes by it.
+TEST_F(EveryCallTest, HasItsArgumentsInTheirOrder) {
+  MakeAll();
+  const std::map<DriverCall, std::string> expected = {
+      {DriverCall::kCanAccessPeer, "device peer "},
+      {DriverCall::kGetPointerAttribute, "attribute address device "},
+      {DriverCall::kCopyHostToDevice, "device destination size "},
+      {DriverCall::kCopyDeviceToDeviceAsync, "stream device destination source size "},
+      {DriverCall::kFillAsync, "stream device destination width value count "},
+      {DriverCall::kRecordEvent, "event device event_device stream "},
+      {DriverCall::kWaitEvent, "event device event_device stream "},
+      {DriverCall::kLaunch, "kernel device stream grid block "},
+      {DriverCall::kLoadModule, "ptx device "},
+      {DriverCall::kCreateMipmappedArray, "descriptor levels device "},
+      {DriverCall::kCopyArrayToHost, "array offset extent stream device size "},
+      {DriverCall::kMapTiles, "operations stream device "}};
+  size_t found = 0;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const auto keys = expected.find(all_[i].call);
+    if (keys == expected.end()) continue;
+    EXPECT_EQ(Arguments(lines_[i]), keys->second) << all_[i].call;
+    ++found;
+  }
+  EXPECT_EQ(found, expected.size());
+}
+
+TEST_F(EveryCallTest, LeavesOutFlagsThatAreZeroButForOneCall) {
+  const AddressRange range{DeviceAddress(0x10), Bytes(3), Bytes(0)};
+  Vmm& vmm = **driver_.vmm();
+  vmm.Map(range, AllocationHandle(1)).IgnoreError();
+  EXPECT_EQ(Arguments(lines_.back()), "range size handle ");
+  vmm.GetHandleForAddressRange(DeviceOrdinal(0), range, RangeHandleType::kDmaBufFileDescriptor, 0)
+      .IgnoreError();
+  EXPECT_EQ(Arguments(lines_.back()), "range size type flags device ");
 }
 
 TEST_F(EveryCallTest, ReachesAnotherDriverWithTheSameArguments) {
