@@ -311,20 +311,13 @@ int Random() {
   return exit_code;
 }
 
-std::vector<Diagnostic> DiagnosticsOf(Driver& driver) {
-  const auto& simulator = static_cast<const Simulator&>(driver);
-  std::vector<Diagnostic> all = simulator.diagnostics();
-  for (Diagnostic& leak : simulator.leaks()) all.push_back(std::move(leak));
-  return all;
-}
-
 int Soak() {
   int exit_code = 0;
   for (const std::string& name : Backends("sim")) {
     absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name);
     if (!target.ok()) return UsageError(target.status());
     if (absl::GetFlag(FLAGS_shared_devices)) target = Shared(*std::move(target));
-    exit_code |= RunSoak(*target, name == "sim" ? DiagnosticsOf : nullptr, std::cout);
+    exit_code |= RunSoak(*target, name == "sim" ? conformance::DiagnosticsOf : nullptr, std::cout);
   }
   return exit_code;
 }

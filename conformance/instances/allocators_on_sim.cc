@@ -3,25 +3,15 @@
 
 #include <cstdlib>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "conformance/allocators/implementations.h"
 #include "conformance/instances/cuda_on_sim_target.h"
 #include "conformance/instances/sim_target.h"
 #include "sim/profile/profile.h"
-#include "sim/simulator.h"
 
 namespace twinmmu::conformance {
 namespace {
-
-// Of a driver that a SimTarget opened.
-std::vector<Diagnostic> DiagnosticsOf(Driver& driver) {
-  const auto& simulator = static_cast<const Simulator&>(driver);
-  std::vector<Diagnostic> all = simulator.diagnostics();
-  for (Diagnostic& leak : simulator.leaks()) all.push_back(std::move(leak));
-  return all;
-}
 
 std::string SimulatedLibrary() {
   const char* const runfiles = std::getenv("TEST_SRCDIR");

@@ -91,4 +91,11 @@ TargetFactory SimTarget(const std::string& name, const Profile& profile) {
   return TargetFactory{name, open};
 }
 
+std::vector<Diagnostic> DiagnosticsOf(Driver& driver) {
+  const auto& simulator = static_cast<const Simulator&>(driver);
+  std::vector<Diagnostic> all = simulator.diagnostics();
+  for (Diagnostic& leak : simulator.leaks()) all.push_back(std::move(leak));
+  return all;
+}
+
 }  // namespace twinmmu::conformance

@@ -4,7 +4,10 @@
 #define TWINMMU_CONFORMANCE_INSTANCES_SIM_TARGET_H_
 
 #include <string>
+#include <vector>
 
+#include "api/diagnostics.h"
+#include "api/driver.h"
 #include "conformance/framework/target.h"
 #include "sim/profile/profile.h"
 
@@ -16,6 +19,9 @@ Traits TraitsOf(const Profile& profile);
 // A machine with this profile, under this name in the table.
 TargetFactory SimTarget(const std::string& name = "sim",
                         const Profile& profile = Profile::ReferenceH200(2));
+
+// What a driver that a SimTarget opened has noticed, and what is left there.
+std::vector<Diagnostic> DiagnosticsOf(Driver& driver);
 
 }  // namespace twinmmu::conformance
 

@@ -8,8 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "conformance/litmus/litmus_placement.h"
-#include "conformance/litmus/litmus_play_tasks.h"
-#include "conformance/litmus/litmus_play_threads.h"
+#include "conformance/litmus/litmus_play.h"
 #include "conformance/litmus/litmus_stage.h"
 
 namespace twinmmu {

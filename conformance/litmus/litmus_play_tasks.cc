@@ -1,5 +1,3 @@
-#include "conformance/litmus/litmus_play_tasks.h"
-
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "conformance/litmus/litmus_control.h"
 #include "conformance/litmus/litmus_placement.h"
+#include "conformance/litmus/litmus_play.h"
 #include "conformance/litmus/litmus_task_kernels.h"
 
 namespace twinmmu {

@@ -1,10 +1,9 @@
-#include "conformance/litmus/litmus_play_threads.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "conformance/litmus/litmus_control.h"
 #include "conformance/litmus/litmus_placement.h"
+#include "conformance/litmus/litmus_play.h"
 #include "conformance/litmus/litmus_thread_kernel.h"
 
 namespace twinmmu {

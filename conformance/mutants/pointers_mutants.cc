@@ -4,6 +4,13 @@
 
 namespace twinmmu::conformance {
 
+// One attribute has this value everywhere.
+#define ANSWERS(rule_id, which, value, sentence)                  \
+  MUTANT(rule_id, GetPointerAttribute, sentence) {                \
+    if (attribute == PointerAttribute::which) return value;       \
+    return Real::GetPointerAttribute(device, attribute, address); \
+  }
+
 MUTANT(PTR_1, GetPointerAttribute, "RANGE is the mapping.") {
   const auto mapping = MappingAt(address);
   if (!mapping.has_value()) return Real::GetPointerAttribute(device, attribute, address);
@@ -18,10 +25,8 @@ MUTANT(PTR_1, GetPointerAttribute, "MAPPING is the reservation.") {
   if (attribute == PointerAttribute::kMappingSize) return reservation->size.value();
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_1, GetPointerAttribute, "MAPPING begins at the address that is asked for.") {
-  if (attribute == PointerAttribute::kMappingBaseAddress) return address.value();
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+ANSWERS(PTR_1, kMappingBaseAddress, address.value(),
+        "MAPPING begins at the address that is asked for.")
 MUTANT(PTR_1, GetPointerAttribute, "RANGE ends at the mapping that is asked for.") {
   const auto mapping = MappingAt(address);
   const auto reservation = ReservationAt(address);
@@ -30,10 +35,7 @@ MUTANT(PTR_1, GetPointerAttribute, "RANGE ends at the mapping that is asked for.
   }
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_1, GetPointerAttribute, "MAPPED is 0.") {
-  if (attribute == PointerAttribute::kMapped) return 0;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+ANSWERS(PTR_1, kMapped, 0, "MAPPED is 0.")
 MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped, the right is none: 0.") {
   if (attribute == PointerAttribute::kAccessFlags && !IsMapped(address)) return 0;
   return Real::GetPointerAttribute(device, attribute, address);
@@ -70,31 +72,12 @@ MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS without a right is INVALID_VALU
   return Real::GetPointerAttribute(device, attribute, address);
 }
 
-// One wrong answer each.
-MUTANT(PTR_4, GetPointerAttribute, "Device memory is memory of the host.") {
-  if (attribute == PointerAttribute::kMemoryType) return 1;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
-MUTANT(PTR_4, GetPointerAttribute, "Device memory belongs to no device: -1.") {
-  if (attribute == PointerAttribute::kDeviceOrdinal) return 0xffffffffu;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
-MUTANT(PTR_4, GetPointerAttribute, "Memory is managed.") {
-  if (attribute == PointerAttribute::kIsManaged) return 1;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
-MUTANT(PTR_4, GetPointerAttribute, "Legacy IPC is possible.") {
-  if (attribute == PointerAttribute::kIsLegacyCudaIpcCapable) return 1;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
-MUTANT(PTR_4, GetPointerAttribute, "No handle type is allowed.") {
-  if (attribute == PointerAttribute::kAllowedHandleTypes) return 0;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
-MUTANT(PTR_4, GetPointerAttribute, "All memory is capable of GPUDirect RDMA.") {
-  if (attribute == PointerAttribute::kIsGpuDirectRdmaCapable) return 1;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+ANSWERS(PTR_4, kMemoryType, 1, "Device memory is memory of the host.")
+ANSWERS(PTR_4, kDeviceOrdinal, 0xffffffffu, "Device memory belongs to no device: -1.")
+ANSWERS(PTR_4, kIsManaged, 1, "Memory is managed.")
+ANSWERS(PTR_4, kIsLegacyCudaIpcCapable, 1, "Legacy IPC is possible.")
+ANSWERS(PTR_4, kAllowedHandleTypes, 0, "No handle type is allowed.")
+ANSWERS(PTR_4, kIsGpuDirectRdmaCapable, 1, "All memory is capable of GPUDirect RDMA.")
 MUTANT(PTR_4, GetPointerAttribute, "The buffer id is that of the memory.") {
   const bool buffer = attribute == PointerAttribute::kBufferId;
   return Real::GetPointerAttribute(device, buffer ? PointerAttribute::kMemoryBlockId : attribute,
@@ -105,10 +88,7 @@ MUTANT(PTR_4, GetPointerAttribute, "The memory block id is that of the mapping."
   return Real::GetPointerAttribute(device, block ? PointerAttribute::kBufferId : attribute,
                                    address);
 }
-MUTANT(PTR_4, GetPointerAttribute, "All memory has the memory block id 1.") {
-  if (attribute == PointerAttribute::kMemoryBlockId) return 1;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+ANSWERS(PTR_4, kMemoryBlockId, 1, "All memory has the memory block id 1.")
 MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is 0.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
   return value.ok() ? value : 0;
@@ -116,10 +96,7 @@ MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is 0.") {
 MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is NOT_SUPPORTED.") {
   return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotSupported);
 }
-MUTANT(PTR_6, GetPointerAttribute, "DEVICE_POINTER needs no right.") {
-  if (attribute == PointerAttribute::kDevicePointer) return address.value();
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+ANSWERS(PTR_6, kDevicePointer, address.value(), "DEVICE_POINTER needs no right.")
 MUTANT(PTR_6, GetPointerAttribute, "DEVICE_POINTER is the base of the mapping.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
   if (attribute != PointerAttribute::kDevicePointer || !value.ok()) return value;

@@ -334,21 +334,16 @@ Step Checker::GetAddressRange(const Call& call) {
 
 // --- Copies and fills. All work is waited for: whoever unmaps memory that is in use has a fault.
 
-// Calls work(DeviceOrdinal) or work(Stream).
-template <typename Work>
-absl::Status Checker::Transfer(const Call& call, const Work& work) {
-  absl::Status status;
-  switch (call.stream) {
-    case StreamOperand::kNone:
-      status = work(call.device);
-      break;
-    case StreamOperand::kDefault:
-      status = work(Stream(call.device));
-      break;
-    case StreamOperand::kInvented:
-      return work(Stream(call.device, kInventedStream));
+// Compares the answer of the model with that of work(DeviceOrdinal) or work(Stream).
+template <typename Expect, typename Work>
+Step Checker::Transfer(const Call& call, const Expect& expect, const Work& work) {
+  if (call.stream == StreamOperand::kInvented) {
+    return Compare(model_.UseInventedStream(call.device),
+                   work(Stream(call.device, kInventedStream)));
   }
-  return status.ok() ? executor_.SynchronizeDevice(call.device) : status;
+  const absl::Status given =
+      call.stream == StreamOperand::kNone ? work(call.device) : work(Stream(call.device));
+  return Compare(expect(), given.ok() ? executor_.SynchronizeDevice(call.device) : given);
 }
 
 Step Checker::CopyHostToDevice(const Call& call) {
@@ -357,27 +352,25 @@ Step Checker::CopyHostToDevice(const Call& call) {
   const auto first = static_cast<uint8_t>(call.pattern.value);
   std::vector<uint8_t> bytes(size.value());
   std::iota(bytes.begin(), bytes.end(), first);
-  const absl::Status status = Transfer(call, [&](auto where) {
-    return executor_.CopyHostToDevice(where, destination, bytes.data(), size);
-  });
-  if (call.stream == StreamOperand::kInvented) {
-    return Compare(model_.UseInventedStream(call.device), status);
-  }
-  return Compare(model_.CopyHostToDevice(call.device, destination, first, size), status);
+  return Transfer(
+      call, [&] { return model_.CopyHostToDevice(call.device, destination, first, size); },
+      [&](auto where) {
+        return executor_.CopyHostToDevice(where, destination, bytes.data(), size);
+      });
 }
 
 Step Checker::CopyDeviceToHost(const Call& call) {
   const DeviceAddress source = Value(call.address);
   const Bytes size = Value(call.size);
   std::vector<uint8_t> bytes(size.value());
-  const absl::Status status = Transfer(call, [&](auto where) {
-    return executor_.CopyDeviceToHost(where, bytes.data(), source, size);
-  });
-  if (call.stream == StreamOperand::kInvented) {
-    return Compare(model_.UseInventedStream(call.device), status);
-  }
-  Step step = Compare(model_.CopyDeviceToHost(call.device, source, size), status);
-  if (!status.ok() || !step.difference.empty()) return step;
+  absl::Status copied;
+  Step step = Transfer(
+      call, [&] { return model_.CopyDeviceToHost(call.device, source, size); },
+      [&](auto where) {
+        copied = executor_.CopyDeviceToHost(where, bytes.data(), source, size);
+        return copied;
+      });
+  if (!copied.ok() || !step.difference.empty()) return step;
   for (size_t i = 0; i < step.expected.bytes.size(); ++i) {
     const Byte& expected = step.expected.bytes[i];
     if (!expected.has_value() || bytes[i] == *expected) continue;
@@ -393,24 +386,16 @@ Step Checker::CopyDeviceToDevice(const Call& call) {
   const DeviceAddress destination = Value(call.address);
   const DeviceAddress source = Value(call.source);
   const Bytes size = Value(call.size);
-  const absl::Status status = Transfer(call, [&](auto where) {
-    return executor_.CopyDeviceToDevice(where, destination, source, size);
-  });
-  if (call.stream == StreamOperand::kInvented) {
-    return Compare(model_.UseInventedStream(call.device), status);
-  }
-  return Compare(model_.CopyDeviceToDevice(call.device, destination, source, size), status);
+  return Transfer(
+      call, [&] { return model_.CopyDeviceToDevice(call.device, destination, source, size); },
+      [&](auto where) { return executor_.CopyDeviceToDevice(where, destination, source, size); });
 }
 
 Step Checker::Fill(const Call& call) {
   const DeviceAddress destination = Value(call.address);
-  const absl::Status status = Transfer(call, [&](auto where) {
-    return executor_.Fill(where, destination, call.pattern, call.count);
-  });
-  if (call.stream == StreamOperand::kInvented) {
-    return Compare(model_.UseInventedStream(call.device), status);
-  }
-  return Compare(model_.Fill(call.device, destination, call.pattern, call.count), status);
+  return Transfer(
+      call, [&] { return model_.Fill(call.device, destination, call.pattern, call.count); },
+      [&](auto where) { return executor_.Fill(where, destination, call.pattern, call.count); });
 }
 
 // --- State: questions, which are calls themselves

@@ -69,8 +69,8 @@ class Checker {
   Step CopyDeviceToHost(const Call& call);
   Step CopyDeviceToDevice(const Call& call);
   Step Fill(const Call& call);
-  template <typename Work>
-  absl::Status Transfer(const Call& call, const Work& work);
+  template <typename Expect, typename Work>
+  Step Transfer(const Call& call, const Expect& expect, const Work& work);
 
   std::optional<Difference> Ask(const std::vector<Call>& questions);
   std::vector<Call> CallsToCleanUp() const;
