@@ -17,13 +17,13 @@ std::string CauseOf(const Misuse& misuse) {
     case Kind::kUseOfUnmapped:
       return absl::StrCat("nothing is mapped at ", at);
     case Kind::kUseWithoutAccess:
-      return absl::StrCat("at ", at, " nobody has a right");
+      return absl::StrCat("at ", at, " nobody has access");
     case Kind::kUseWithoutPeerGrant:
-      return absl::StrCat("at ", at, " only others have a right");
+      return absl::StrCat("at ", at, " only others have access");
     case Kind::kAccessLostByRemap:
       return absl::StrCat(at, " was mapped again", by, ", and access was not granted again");
     case Kind::kUseAfterAccessTaken:
-      return absl::StrCat("the right at ", at, " was taken", by);
+      return absl::StrCat("the access at ", at, " was taken", by);
     case Kind::kUnmapUnderPendingWork:
     case Kind::kAccessLoweredUnderPendingWork:
       return absl::StrCat(at, " is used by work queued", by);
@@ -54,13 +54,13 @@ std::string CauseOf(const Misuse& misuse) {
 }
 
 Diagnostic DiagnosticOf(const Misuse& misuse, Severity severity, absl::string_view call,
-                        uint64_t number, const AddressRange& range, std::string message) {
+                        uint64_t call_id, const AddressRange& range, std::string message) {
   const std::string cause = CauseOf(misuse);
   Diagnostic diagnostic;
   diagnostic.kind = misuse.kind;
   diagnostic.severity = severity;
   diagnostic.call = std::string(call);
-  diagnostic.number = number;
+  diagnostic.call_id = call_id;
   if (range.base != DeviceAddress(0)) diagnostic.range = range;
   diagnostic.handle = misuse.handle;
   diagnostic.device = misuse.device;
@@ -71,12 +71,12 @@ Diagnostic DiagnosticOf(const Misuse& misuse, Severity severity, absl::string_vi
   return diagnostic;
 }
 
-Diagnostic LeakOf(DiagnosticKind kind, absl::string_view call, uint64_t number) {
+Diagnostic LeakOf(DiagnosticKind kind, absl::string_view call, uint64_t call_id) {
   Diagnostic leak;
   leak.kind = kind;
   leak.severity = Severity::kLeak;
   leak.call = std::string(call);
-  leak.number = number;
+  leak.call_id = call_id;
   return leak;
 }
 
@@ -89,12 +89,12 @@ std::string OfRange(const AddressRange& range) {
 
 }  // namespace
 
-std::string SetRights(absl::string_view call, absl::Span<const AccessGrant> rights,
+std::string SetGrants(absl::string_view call, absl::Span<const AccessGrant> grants,
                       const AddressRange& range) {
   std::string text = absl::StrCat(call, " set ");
   const char* separator = "";
-  for (const AccessGrant& right : rights) {
-    absl::StrAppend(&text, separator, ToString(right));
+  for (const AccessGrant& grant : grants) {
+    absl::StrAppend(&text, separator, ToString(grant));
     separator = ", ";
   }
   return absl::StrCat(text, " on ", twinmmu::InWords(range));

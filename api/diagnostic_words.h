@@ -37,10 +37,10 @@ std::string CauseOf(const Misuse& misuse);
 // Without history. `range`: that of the call; one at 0 is none. `message`: the particulars, to
 // which the cause is added.
 Diagnostic DiagnosticOf(const Misuse& misuse, Severity severity, absl::string_view call,
-                        uint64_t number, const AddressRange& range, std::string message);
+                        uint64_t call_id, const AddressRange& range, std::string message);
 
-// What `call`, of that number, has made and is left.
-Diagnostic LeakOf(DiagnosticKind kind, absl::string_view call, uint64_t number);
+// What `call`, of that id, has made and is left.
+Diagnostic LeakOf(DiagnosticKind kind, absl::string_view call, uint64_t call_id);
 
 namespace words {
 
@@ -137,10 +137,10 @@ inline auto HoleInRange(DeviceAddress hole, const AddressRange& range) {
   return std::make_tuple("nothing is mapped at ", hole, " of range ", range);
 }
 inline auto SetInPart(const AddressRange& granted, const AddressRange& rest) {
-  return std::make_tuple("the right was set on ", granted, " and not on ", rest);
+  return std::make_tuple("the access was set on ", granted, " and not on ", rest);
 }
 inline auto AnsweredForDevice0(Access answer) {
-  return std::make_tuple("the answer is ", answer, ", which is the right of device 0");
+  return std::make_tuple("the answer is ", answer, ", which is the access of device 0");
 }
 inline auto AnsweredFromZero(DeviceAddress mapping) {
   return std::make_tuple("the answer begins at 0, and the mapping at ", mapping);
@@ -209,7 +209,7 @@ inline auto Imported(AllocationHandle handle) {
 }
 
 // "cuMemSetAccess set read for device 0, read-write for host on [0x7f0000200000, +2 MiB]".
-std::string SetRights(absl::string_view call, absl::Span<const AccessGrant> rights,
+std::string SetGrants(absl::string_view call, absl::Span<const AccessGrant> grants,
                       const AddressRange& range);
 // "cuMemMap of [0x7f0000200000, +2 MiB] was refused", and the same of a call that only took place.
 // A range at 0 is none.

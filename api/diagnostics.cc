@@ -51,7 +51,7 @@ std::string Headline(const Diagnostic& diagnostic) {
   const std::string rule = diagnostic.rule();
   std::string text = ToString(diagnostic.kind);
   if (!rule.empty()) absl::StrAppend(&text, " (", rule, ")");
-  if (diagnostic.number != 0) absl::StrAppend(&text, " by call ", diagnostic.number);
+  if (diagnostic.call_id != 0) absl::StrAppend(&text, " by call ", diagnostic.call_id);
   if (!diagnostic.call.empty()) absl::StrAppend(&text, ", ", diagnostic.call);
   if (diagnostic.range.has_value()) absl::StrAppend(&text, ", of ", InWords(*diagnostic.range));
   if (diagnostic.handle.has_value()) {

@@ -61,13 +61,13 @@ struct HistoryEntry {
   }
 };
 
-// Calls have the numbers that the reporter gave them, from 1, in the order in which they took
-// effect; 0 is a call without a number.
+// Calls have the ids that the reporter gave them, from 1, in the order in which they took
+// effect; 0 is a call without an id.
 struct Diagnostic {
   DiagnosticKind kind = DiagnosticKind::kDoubleFree;
   Severity severity = Severity::kError;
-  std::string call;     // "cuMemUnmap"; of a leak, the call that made what is left
-  uint64_t number = 0;  // of that call
+  std::string call;      // "cuMemUnmap"; of a leak, the call that made what is left
+  uint64_t call_id = 0;  // of that call
   // As far as they apply.
   std::optional<AddressRange> range;
   std::optional<AllocationHandle> handle;

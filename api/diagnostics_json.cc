@@ -7,9 +7,11 @@ namespace twinmmu {
 std::string ToJson(const Diagnostic& diagnostic) {
   const DiagnosticInfo& info = InfoOf(diagnostic.kind);
   nlohmann::ordered_json json = {
-      {"kind", info.name},           {"severity", ToString(diagnostic.severity)},
-      {"rule", info.rule},           {"call", diagnostic.call},
-      {"number", diagnostic.number},
+      {"kind", info.name},
+      {"severity", ToString(diagnostic.severity)},
+      {"rule", info.rule},
+      {"call", diagnostic.call},
+      {"number", diagnostic.call_id},
   };
   if (diagnostic.range.has_value()) {
     json["base"] = ToString(diagnostic.range->base);

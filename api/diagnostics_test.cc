@@ -25,7 +25,7 @@ Diagnostic Example() {
   diagnostic.kind = DiagnosticKind::kDoubleUnmap;
   diagnostic.severity = Severity::kWarning;
   diagnostic.call = "cuMemUnmap";
-  diagnostic.number = 7;
+  diagnostic.call_id = 7;
   diagnostic.range = AddressRange{DeviceAddress(0x7f0000200000), MiB(2), Bytes(0)};
   diagnostic.message = "it was unmapped by call 5";
   diagnostic.history = {{3, "cuMemMap mapped it"}, {5, "cuMemUnmap unmapped it"}};

@@ -133,7 +133,7 @@ TEST(PrintingTest, NamesValuesAndKeepsUnknownNumbers) {
   EXPECT_EQ(ToString(PointerAttribute::kRangeSize), "RANGE_SIZE");
 }
 
-// The properties print all that differs from plain memory that cannot be shared.
+// The properties print all that differs from linear memory that cannot be shared.
 TEST(PrintingTest, PrintsProperties) {
   AllocationProperties properties;
   EXPECT_EQ(ToString(properties), "pinned on device 0");

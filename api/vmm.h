@@ -173,20 +173,20 @@ class Vmm {
   }
 
   // Ends all mappings in `range`, which must consist of one or more whole mappings without a hole.
-  // Rights end with them, the reservation stays. Does not wait for work of a device: what still
+  // Access ends with them, the reservation stays. Does not wait for work of a device: what still
   // uses the memory faults. [UNMAP-1 .. UNMAP-15]
   // InvalidArgument: a part of a mapping, a hole, not reserved, size 0.
   virtual absl::Status Unmap(const AddressRange& range) = 0;
 
-  // Sets the right of each named location on `range`, which must consist of mapped memory without a
-  // hole. Locations that are not named keep their right. All or nothing. [ACC-1 .. ACC-24]
+  // Sets the access of each named location on `range`, which must consist of mapped memory without
+  // a hole. Locations that are not named keep their access. All or nothing. [ACC-1 .. ACC-24]
   // InvalidArgument: not mapped, a hole, a part of a mapping, size 0, no grants, an access,
   // location or device that does not exist. Unimplemented (NOT_SUPPORTED): the host for memory of a
   // device.
   virtual absl::Status SetAccess(const AddressRange& range,
                                  absl::Span<const AccessGrant> grants) = 0;
 
-  // The right of `location` at `address`, which may be any address inside a mapping.
+  // The access of `location` at `address`, which may be any address inside a mapping.
   // [GETACC-1 .. GETACC-6] InvalidArgument: nothing is mapped there. NotFound (INVALID_DEVICE): a
   // location that does not exist.
   virtual absl::StatusOr<Access> GetAccess(const Location& location, DeviceAddress address) = 0;
@@ -218,7 +218,7 @@ class Vmm {
 
   // One attribute of an address as the driver's integer (pointers and flags included), zero
   // extended: an ordinal of -1 reads 0xffffffff.
-  // [PTR-1 .. PTR-8] InvalidArgument: nothing is mapped there, `device` has no right that the
+  // [PTR-1 .. PTR-8] InvalidArgument: nothing is mapped there, `device` has no access that the
   // attribute needs, or the attribute does not exist.
   virtual absl::StatusOr<uint64_t> GetPointerAttribute(DeviceOrdinal device,
                                                        PointerAttribute attribute,

@@ -29,7 +29,7 @@ namespace twinmmu {
 // a fault of a kernel shows where the Executor shows it. What is launched on one stream runs in
 // order.
 //
-// Rights. The device needs read-write access to what a kernel writes, and read access to what it
+// Access. The device needs read-write access to what a kernel writes, and read access to what it
 // reads. Where it lacks it, the launch succeeds and the kernel faults.
 //
 // Errors. Each launch gives, besides its own errors, the status of Executor::Launch as it is.

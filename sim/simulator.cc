@@ -12,29 +12,29 @@
 #include "sim/diagnostics/explain.h"
 #include "sim/diagnostics/leaks.h"
 #include "sim/host/window.h"
-#include "sim/machine/machine_state.h"
 #include "sim/memory/linear_memory.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
 struct Simulator::Parts {
   Parts(const Profile& profile, Window window, SimulatorOptions how)
       : options(std::move(how)),
-        machine(profile, std::move(window), options.calls_remembered, options.diagnostics_kept,
-                options.at_once),
-        vmm(&machine),
-        executor(&machine),
-        multicast(&machine),
-        plain(&machine, &executor.copies()),
-        kernels(&machine.mmu, &executor.modules()),
-        sparse_arrays(&machine, &executor.streams()) {}
+        state(profile, std::move(window), options.calls_remembered, options.diagnostics_kept,
+              options.at_once),
+        vmm(&state),
+        executor(&state),
+        multicast(&state),
+        linear(&state, &executor.copies()),
+        kernels(&state.mmu, &executor.modules()),
+        sparse_arrays(&state, &executor.streams()) {}
 
   const SimulatorOptions options;
-  MachineState machine;
+  SimulatorState state;
   SimulatedVmm vmm;
   SimulatedExecutor executor;
   MulticastCalls multicast;
-  PlainCalls plain;
+  LinearCalls linear;
   KernelCalls kernels;
   SimulatedSparseArrays sparse_arrays;
 };
@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<Simulator>> Simulator::Create(const Profile& prof
     const absl::Status valid = profile.Validate();
     if (!valid.ok()) return valid;
     absl::StatusOr<Window> window = Window::Make(profile.window, profile.default_alignment(),
-                                                 PlainMemory::AddressesFor(profile));
+                                                 LinearMemory::AddressesFor(profile));
     if (!window.ok()) return window.status();
     // Not make_unique: the constructor is private.
     return std::unique_ptr<Simulator>(
@@ -95,46 +95,46 @@ absl::Status Simulator::CopyArrayBytes(Stream stream, Array array, const ArrayEx
 }
 
 bool Simulator::IsMulticastObject(AllocationHandle handle) const {
-  const std::shared_lock lock(parts_->machine.mmu.mutex);
-  const AllocationRecord* const found = parts_->machine.mmu.memory.Find(handle);
+  const std::shared_lock lock(parts_->state.mmu.mutex);
+  const AllocationRecord* const found = parts_->state.mmu.memory.Find(handle);
   return found != nullptr && found->is_multicast();
 }
 
-PlainCalls& Simulator::plain() { return parts_->plain; }
+LinearCalls& Simulator::linear() { return parts_->linear; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 
-bool Simulator::IsBypassingStreams() const { return parts_->machine.IsBypassed(); }
+bool Simulator::IsBypassingStreams() const { return parts_->state.IsBypassed(); }
 
 void Simulator::PlaceNextReservation(DeviceAddress base) {
-  const std::unique_lock lock(parts_->machine.mmu.mutex);
-  parts_->machine.mmu.space.PlaceNext(base);
+  const std::unique_lock lock(parts_->state.mmu.mutex);
+  parts_->state.mmu.space.PlaceNext(base);
 }
 
-std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->machine.log.Kept(); }
+std::vector<Diagnostic> Simulator::diagnostics() const { return parts_->state.log.Kept(); }
 
-uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->machine.log.CountOf(kind); }
+uint64_t Simulator::CountOf(DiagnosticKind kind) const { return parts_->state.log.CountOf(kind); }
 
 std::vector<Diagnostic> Simulator::leaks() const {
   std::vector<Diagnostic> leaks = parts_->executor.streams().Leaks();
   for (Diagnostic& leak : parts_->sparse_arrays.Leaks()) leaks.push_back(std::move(leak));
-  const std::unique_lock lock(parts_->machine.mmu.mutex);
-  for (Diagnostic& leak : LeaksOf(parts_->machine)) leaks.push_back(std::move(leak));
+  const std::unique_lock lock(parts_->state.mmu.mutex);
+  for (Diagnostic& leak : LeaksOf(parts_->state)) leaks.push_back(std::move(leak));
   return leaks;
 }
 
 std::vector<HistoryEntry> Simulator::HistoryOf(DeviceAddress address) const {
-  const std::shared_lock lock(parts_->machine.mmu.mutex);
-  return twinmmu::HistoryOf(parts_->machine, address);
+  const std::shared_lock lock(parts_->state.mmu.mutex);
+  return twinmmu::HistoryOf(parts_->state, address);
 }
 
 std::optional<AddressRange> Simulator::ReservationAt(DeviceAddress address) const {
-  const std::shared_lock lock(parts_->machine.mmu.mutex);
-  const std::optional<uint32_t> reserved = parts_->machine.mmu.space.Find(address);
+  const std::shared_lock lock(parts_->state.mmu.mutex);
+  const std::optional<uint32_t> reserved = parts_->state.mmu.space.Find(address);
   if (!reserved.has_value()) return std::nullopt;
-  return parts_->machine.mmu.space[*reserved];
+  return parts_->state.mmu.space[*reserved];
 }
 
-const Profile& Simulator::profile() const { return parts_->machine.mmu.profile; }
-const AddressRange& Simulator::window() const { return parts_->machine.mmu.window.range(); }
+const Profile& Simulator::profile() const { return parts_->state.mmu.profile; }
+const AddressRange& Simulator::window() const { return parts_->state.mmu.window.range(); }
 
 }  // namespace twinmmu

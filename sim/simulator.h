@@ -66,7 +66,7 @@ class Simulator : public Driver {
                               const ArrayExtent& extent, char* host, bool to_array);
   // Whether it is a handle of a multicast object, and of no memory.
   bool IsMulticastObject(AllocationHandle handle) const;
-  PlainCalls& plain();
+  LinearCalls& linear();
   KernelCalls& kernels();
 
   const Profile& profile() const;
@@ -91,7 +91,7 @@ class Simulator : public Driver {
   // How many of a kind were noticed, kept or not.
   uint64_t CountOf(DiagnosticKind kind) const;
   // What is there now and would be lost if this were the end: streams, events, arrays, mappings,
-  // reservations, references to allocations, plain memory, and descriptors of exported memory as
+  // reservations, references to allocations, linear memory, and descriptors of exported memory as
   // far as the host tells.
   std::vector<Diagnostic> leaks() const;
   // The remembered calls that had to do with an address, oldest first.

@@ -21,7 +21,7 @@ std::string Text(const Json& json) {
 
 // "2 x NVIDIA H200, driver 580.159.04 (CUDA 13.0), cuda, 2026-11-21"
 std::string Describe(const Json& header) {
-  return absl::StrCat(MachineOf(header), ", ", TextOr(header, "backend", "?"), ", ",
+  return absl::StrCat(OriginOf(header), ", ", TextOr(header, "backend", "?"), ", ",
                       TextOr(header, "date", "?"));
 }
 
@@ -87,8 +87,8 @@ void PrintLeftOut(const Comparison& comparison, std::ostream& out) {
 }
 
 void PrintComparison(const Comparison& comparison, std::ostream& out) {
-  out << "here:  " << Describe(comparison.machine)
-      << "\nthere: " << Describe(comparison.other_machine) << "\n"
+  out << "here:  " << Describe(comparison.header)
+      << "\nthere: " << Describe(comparison.other_header) << "\n"
       << comparison.sections << " sections and " << comparison.calls << " calls compared, "
       << comparison.differences.size() << " sections differ\n";
   PrintNames("here", comparison.only_here, out);

@@ -175,7 +175,7 @@ class Litmus {
     if (test.verdict_from_note) {
       out_ << "    expected as its note says: " << test.note << "\n";
     }
-    CompareWithMachine(test, all);
+    CompareWithOperational(test, all);
     json outcomes = json::array();
     for (const Outcome& outcome : all.outcomes) {
       const std::string text = ToText(test, outcome);
@@ -191,14 +191,14 @@ class Litmus {
   }
 
   // The other form of the model has to say the same of runs in program order.
-  void CompareWithMachine(const LitmusTest& test, const Enumeration& all) {
+  void CompareWithOperational(const LitmusTest& test, const Enumeration& all) {
     const absl::StatusOr<coherence::Exploration> explored = Explore(test, modes_);
     if (!explored.ok()) {
-      out_ << "    the view machine: " << explored.status().message() << "\n";
+      out_ << "    the operational model: " << explored.status().message() << "\n";
       return;
     }
     const size_t later = all.outcomes.size() - all.causal_outcomes.size();
-    out_ << "    the view machine: " << explored->states << " states, ";
+    out_ << "    the operational model: " << explored->states << " states, ";
     if (explored->outcomes != all.causal_outcomes) {
       ++totals_.broken;
       out_ << "OTHER OUTCOMES: a flaw of this program, please report it\n";

@@ -133,7 +133,7 @@ bool CanWrite(const std::string& path) {
   return false;
 }
 
-absl::StatusOr<Profile> SimulatedMachine() {
+absl::StatusOr<Profile> ChosenProfile() {
   const std::string name = absl::GetFlag(FLAGS_profile);
   absl::StatusOr<Profile> profile = LoadProfile(name.empty() ? "reference" : name);
   if (!profile.ok()) return profile;
@@ -158,7 +158,7 @@ absl::StatusOr<Profile> SimulatedMachine() {
 
 // The same machine for the simulated driver; a flag that is not given leaves the environment as it
 // is.
-std::vector<std::pair<std::string, std::string>> MachineVariables() {
+std::vector<std::pair<std::string, std::string>> ProfileVariables() {
   std::vector<std::pair<std::string, std::string>> variables;
   const auto set = [&](const char* variable, const std::string& value) {
     if (!value.empty()) variables.emplace_back(variable, value);
@@ -195,9 +195,9 @@ conformance::RunOptions SuiteOptions() {
 
 // The simulated driver takes its machine from the environment.
 absl::StatusOr<conformance::TargetFactory> CudaOnSim() {
-  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  const absl::StatusOr<Profile> profile = ChosenProfile();
   if (!profile.ok()) return profile.status();
-  for (const auto& [variable, value] : MachineVariables()) {
+  for (const auto& [variable, value] : ProfileVariables()) {
     setenv(variable.c_str(), value.c_str(), 1);
   }
   const absl::StatusOr<std::string> library = LoadableDriverLibrary();
@@ -227,7 +227,7 @@ absl::StatusOr<conformance::TargetFactory> TargetNamed(const std::string& name) 
     return absl::InvalidArgumentError(
         absl::StrCat("there is no backend \"", name, "\"; there are sim, cuda_on_sim and cuda."));
   }
-  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  const absl::StatusOr<Profile> profile = ChosenProfile();
   if (!profile.ok()) return profile.status();
   return conformance::SimTarget(name, *profile);
 }
@@ -255,7 +255,7 @@ int Conformance(int argc, char** argv) {
 }
 
 int InfoOfSimulator() {
-  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  const absl::StatusOr<Profile> profile = ChosenProfile();
   if (!profile.ok()) return UsageError(profile.status());
   absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(*profile);
   if (!simulator.ok()) return Fail(simulator.status());
@@ -292,7 +292,7 @@ int Random() {
   int exit_code = 0;
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
-      const absl::StatusOr<Profile> profile = SimulatedMachine();
+      const absl::StatusOr<Profile> profile = ChosenProfile();
       if (!profile.ok()) return UsageError(profile.status());
       if (!profile->HasVmm()) {
         return UsageError(absl::StrCat("--profile=", absl::GetFlag(FLAGS_profile),
@@ -327,7 +327,7 @@ int Deviations() {
   int exit_code = 0;
   for (const std::string& name : Backends("sim")) {
     if (name == "sim") {
-      const absl::StatusOr<Profile> profile = SimulatedMachine();
+      const absl::StatusOr<Profile> profile = ChosenProfile();
       if (!profile.ok()) return UsageError(profile.status());
       exit_code |= RunDeviations(conformance::SimTarget(name, *profile), std::cout);
     } else if (name == "cuda") {
@@ -368,7 +368,7 @@ int RecordBackend(int argc, char** argv) {
   if (!CanWrite(absl::GetFlag(FLAGS_xml))) return kUsageError;
   const std::string& name = backends.front();
   if (name != "sim" && name != "cuda") return UnknownBackend(name);
-  const absl::StatusOr<Profile> profile = SimulatedMachine();
+  const absl::StatusOr<Profile> profile = ChosenProfile();
   if (!profile.ok()) return UsageError(profile.status());
   const bool sole_user = !absl::GetFlag(FLAGS_shared_devices);
   RecordTarget target;
@@ -388,7 +388,7 @@ int RecordBackend(int argc, char** argv) {
 int RunOnSimulator(const std::vector<std::string>& program) {
   if (program.empty()) return UsageError("run which program? twinmmu run -- PROGRAM ARGUMENT...");
   RunOptions options;
-  options.variables = MachineVariables();
+  options.variables = ProfileVariables();
   const auto set = [&](const char* variable, const std::string& value) {
     if (!value.empty()) options.variables.emplace_back(variable, value);
   };

@@ -2,14 +2,14 @@
 // it holds when it is closed or destroyed, once, and only if it still holds it.
 //
 //   absl::Status UseMemory(Vmm* vmm, DeviceOrdinal device) {
-//     const AccessGrant right{Location::Device(device), Access::kReadWrite};
+//     const AccessGrant access{Location::Device(device), Access::kReadWrite};
 //     absl::StatusOr<Reservation> addresses = Reservation::Make(vmm, MiB(64));
 //     if (!addresses.ok()) return addresses.status();
 //     AllocationProperties properties;
-//     properties.location = right.location;
+//     properties.location = access.location;
 //     absl::StatusOr<Allocation> memory = Allocation::Make(vmm, MiB(2), properties);
 //     if (!memory.ok()) return memory.status();
-//     absl::StatusOr<Mapping> mapping = Mapping::Make(*addresses, Bytes(0), *memory, {right});
+//     absl::StatusOr<Mapping> mapping = Mapping::Make(*addresses, Bytes(0), *memory, {access});
 //     if (!mapping.ok()) return mapping.status();
 //     ...                           // use mapping->range()
 //     return mapping->Close();      // or leave it to the destructors, in any order

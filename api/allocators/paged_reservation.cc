@@ -99,7 +99,7 @@ absl::Status PagedReservation::Grant(DeviceOrdinal device, Access access) {
   status = CheckGrant(device, access);
   if (!status.ok()) return status;
   const Location location = Location::Device(device);
-  const AccessGrant before{location, RightOf(device)};
+  const AccessGrant before{location, AccessOf(device)};
   const AccessGrant now{location, access};
 
   const PageRuns runs = MappedRuns();
@@ -109,7 +109,7 @@ absl::Status PagedReservation::Grant(DeviceOrdinal device, Access access) {
     status = Annotate(status, absl::StrCat("no ", ToString(now)));
     for (size_t j = 0; j < i; ++j) {
       const absl::Status undone = SetAccess(runs[j], {before});
-      if (!undone.ok()) status = Annotate(status, "part of the memory has the new right");
+      if (!undone.ok()) status = Annotate(status, "part of the memory has the new access");
     }
     return status;
   }
@@ -119,7 +119,7 @@ absl::Status PagedReservation::Grant(DeviceOrdinal device, Access access) {
   return absl::OkStatus();
 }
 
-Access PagedReservation::RightOf(DeviceOrdinal device) const {
+Access PagedReservation::AccessOf(DeviceOrdinal device) const {
   for (const AccessGrant& grant : grants_) {
     if (grant.location == Location::Device(device)) return grant.access;
   }

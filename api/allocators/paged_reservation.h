@@ -123,7 +123,7 @@ class PagedReservation {
   bool AllInUse(const PageRun& run) const;
 
   // The access that was granted last.
-  Access RightOf(DeviceOrdinal device) const;
+  Access AccessOf(DeviceOrdinal device) const;
 
   const AddressRange& range() const { return range_; }
   AddressRange RangeOf(const PageRun& run) const;

@@ -203,7 +203,7 @@ TEST_F(PagedReservationTest, KeepsWhatIsHalfMappedAgainUntilItCanBeTaken) {
   EXPECT_EQ(pages().stats().leaving, Bytes(0));
 }
 
-TEST_F(PagedReservationTest, GivesBackTheFormerRightWhenAGrantIsRefused) {
+TEST_F(PagedReservationTest, GivesBackTheFormerAccessWhenAGrantIsRefused) {
   const DeviceOrdinal other(1);
   const AccessGrant read{Location::Device(other), Access::kRead};
   ASSERT_THAT(pages().Commit({0, 1}), IsOk());
@@ -217,12 +217,12 @@ TEST_F(PagedReservationTest, GivesBackTheFormerRightWhenAGrantIsRefused) {
   const absl::Status status = pages().Grant(other, Access::kReadWrite);
   EXPECT_THAT(status, WasRefusedBy("cuMemSetAccess"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("no read-write for device 1: refused"));
-  // What comes later has the former right as well.
+  // What comes later has the former access as well.
   EXPECT_CALL(vmm(), SetAccess(At(4, 1), ElementsAre(kOwner, read)));
   EXPECT_THAT(pages().Commit({4, 1}), IsOk());
 }
 
-TEST_F(PagedReservationTest, SaysSoWhenTheFormerRightCannotBeGivenBack) {
+TEST_F(PagedReservationTest, SaysSoWhenTheFormerAccessCannotBeGivenBack) {
   ASSERT_THAT(pages().Commit({0, 1}), IsOk());
   ASSERT_THAT(pages().Commit({2, 1}), IsOk());
   const AccessGrant read{kOwner.location, Access::kRead};
@@ -230,7 +230,7 @@ TEST_F(PagedReservationTest, SaysSoWhenTheFormerRightCannotBeGivenBack) {
   ExpectSetAccess(2, 1, read, Refused("cuMemSetAccess"));
   ExpectSetAccess(0, 1, kOwner, Refused("cuMemSetAccess"));
   EXPECT_THAT(std::string(pages().Grant(DeviceOrdinal(0), Access::kRead).message()),
-              HasSubstr("part of the memory has the new right"));
+              HasSubstr("part of the memory has the new access"));
 }
 
 TEST_F(PagedReservationTest, GrantsNobodyAnything) {

@@ -48,7 +48,7 @@ absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> 
   pages_->CollectFinished();
   std::unique_ptr<std::byte[]> host;
   if (contents == Contents::kSave) {
-    status = CheckRight(Access::kRead, "save the contents");
+    status = CheckAccess(Access::kRead, "save the contents");
     if (!status.ok()) return status;
     host.reset(new (std::nothrow) std::byte[size().value()]);
     if (host == nullptr) {
@@ -74,12 +74,12 @@ absl::Status SleepingBuffer::Sleep(Contents contents, absl::Span<const LastUse> 
   return absl::OkStatus();
 }
 
-absl::Status SleepingBuffer::CheckRight(Access needed, absl::string_view what) const {
-  const Access right = pages_->RightOf(stream_.device());
-  if (right == needed || right == Access::kReadWrite) return absl::OkStatus();
+absl::Status SleepingBuffer::CheckAccess(Access needed, absl::string_view what) const {
+  const Access access = pages_->AccessOf(stream_.device());
+  if (access == needed || access == Access::kReadWrite) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("cannot ", what, ": that takes the right to ", ToString(needed), ", and ",
-                   ToString(stream_.device()), " has ", ToString(right),
+      absl::StrCat("cannot ", what, ": that takes the access to ", ToString(needed), ", and ",
+                   ToString(stream_.device()), " has ", ToString(access),
                    ". Grant it, and take it away afterwards"));
 }
 
@@ -115,7 +115,7 @@ absl::Status SleepingBuffer::PrepareWake() {
   absl::Status status = CheckAsleep();
   if (!status.ok()) return status;
   if (saved_ != nullptr) {
-    status = CheckRight(Access::kReadWrite, "copy the contents back");
+    status = CheckAccess(Access::kReadWrite, "copy the contents back");
     if (!status.ok()) return status;
   }
   if (prepared_) return absl::OkStatus();

@@ -96,7 +96,7 @@ class SleepingBuffer {
       : executor_(executor), stream_(stream), pages_(std::move(pages)) {}
 
   // That the device of the buffer has this access.
-  absl::Status CheckRight(Access needed, absl::string_view what) const;
+  absl::Status CheckAccess(Access needed, absl::string_view what) const;
   absl::Status CheckAsleep() const;
   absl::Status Save(void* host, bool wait);
   absl::Status Restore();

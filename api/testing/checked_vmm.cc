@@ -13,8 +13,8 @@ std::string ToString(const CheckedMapping& mapping) {
   std::string text =
       absl::StrCat(InWords(mapping.range()), ": handle ", ToString(mapping.mapping.allocation),
                    " at offset ", ToString(mapping.allocation_offset));
-  for (const AccessGrant& right : mapping.rights) absl::StrAppend(&text, ", ", ToString(right));
-  return absl::StrCat(text, mapping.rights.empty() ? ", no right" : "", ", by call ",
+  for (const AccessGrant& grant : mapping.grants) absl::StrAppend(&text, ", ", ToString(grant));
+  return absl::StrCat(text, mapping.grants.empty() ? ", no access" : "", ", by call ",
                       mapping.made_by);
 }
 std::ostream& operator<<(std::ostream& out, const CheckedMapping& mapping) {
@@ -57,10 +57,10 @@ std::vector<CheckedMapping> CheckedVmm::mappings() const {
                     Access::kNone};
     line.allocation_offset = mapping.offset;
     line.made_by = mapping.made_by;
-    for (const AccessGrant& right : mapping.rights) {
-      if (right.access == Access::kNone) continue;
-      line.rights.push_back(right);
-      line.mapping.access = std::max(line.mapping.access, right.access);
+    for (const AccessGrant& grant : mapping.grants) {
+      if (grant.access == Access::kNone) continue;
+      line.grants.push_back(grant);
+      line.mapping.access = std::max(line.mapping.access, grant.access);
     }
     all.push_back(std::move(line));
   }

@@ -18,7 +18,7 @@
 //
 // What is known follows what the driver answers, be it right or wrong. Where a refusal leaves open
 // what it was for, or what was done all the same, the driver is asked: for the granularity after
-// Map, for the number of devices and rights after SetAccess.
+// Map, for the number of devices and access after SetAccess.
 //
 // Thread safety: as in api/vmm.h. No lock is held while a call is passed on, or somebody is told.
 
@@ -61,8 +61,8 @@ struct CheckedMapping {
   AddressRange reservation;         // that it begins in; empty at its base if there is none
   MappingInfo mapping;              // `access`: the most that anybody has
   Bytes allocation_offset;          // into the allocation
-  std::vector<AccessGrant> rights;  // of each location that has one
-  uint64_t made_by = 0;             // the number of the call
+  std::vector<AccessGrant> grants;  // of each location that has one
+  uint64_t made_by = 0;             // the id of the call
 
   AddressRange range() const {
     return AddressRange{reservation.base + mapping.offset, mapping.size, Bytes(0)};

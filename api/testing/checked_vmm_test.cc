@@ -236,12 +236,12 @@ TEST_F(CheckedVmmTest, KeepsWhatTheDriverRefusesToTakeAway) {
 }
 
 // A refused SetAccess may have done a part of its work: the driver says.
-TEST_F(CheckedVmmTest, AsksForRightsAfterARefusal) {
+TEST_F(CheckedVmmTest, AsksForAccessAfterARefusal) {
   const AddressRange range = Mapped(vmm_);
   target_.RefuseAll(DriverCode::kNotSupported);
   EXPECT_THAT(vmm_.SetAccess(range, std::array{kGrant}), HasDriverCode(DriverCode::kNotSupported));
   ASSERT_THAT(vmm_.mappings(), SizeIs(1));
-  EXPECT_THAT(vmm_.mappings()[0].rights, ElementsAre(kGrant));
+  EXPECT_THAT(vmm_.mappings()[0].grants, ElementsAre(kGrant));
   EXPECT_THAT(vmm_.diagnostics(), ElementsAre(IsDiagnostic(Kind::kAccessAppliedInPart)));
 }
 

@@ -44,10 +44,9 @@ MATCHER_P(DiagnosticCallIs, call,
   return testing::ExplainMatchResult(call, arg.call, result_listener);
 }
 
-MATCHER_P(DiagnosticNumberIs, number,
-          "was made by a call whose number " +
-              testing::DescribeMatcher<uint64_t>(number, negation)) {
-  return testing::ExplainMatchResult(number, arg.number, result_listener);
+MATCHER_P(DiagnosticCallIdIs, call_id,
+          "was made by a call whose id " + testing::DescribeMatcher<uint64_t>(call_id, negation)) {
+  return testing::ExplainMatchResult(call_id, arg.call_id, result_listener);
 }
 
 MATCHER_P(DiagnosticRangeIs, range,
@@ -89,7 +88,7 @@ MATCHER_P(DiagnosticHistoryIs, history,
 }
 
 MATCHER_P2(HistoryEntryIs, call, sentence,
-           "is of a call whose number " + testing::DescribeMatcher<uint64_t>(call, negation) +
+           "is of a call whose id " + testing::DescribeMatcher<uint64_t>(call, negation) +
                (negation ? " or" : " and") + " has a sentence that " +
                testing::DescribeMatcher<const std::string&>(sentence, negation)) {
   return testing::ExplainMatchResult(call, arg.call, result_listener) &&

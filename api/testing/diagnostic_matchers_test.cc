@@ -27,7 +27,7 @@ Diagnostic Example() {
   diagnostic.kind = DiagnosticKind::kDoubleUnmap;
   diagnostic.severity = Severity::kWarning;
   diagnostic.call = "cuMemUnmap";
-  diagnostic.number = 7;
+  diagnostic.call_id = 7;
   diagnostic.range = kRange;
   diagnostic.handle = AllocationHandle(5);
   diagnostic.device = DeviceOrdinal(1);
@@ -40,8 +40,8 @@ TEST(DiagnosticMatchersTest, MatchWhatIsThere) {
   EXPECT_THAT(
       Example(),
       AllOf(IsDiagnostic(DiagnosticKind::kDoubleUnmap), DiagnosticSeverityIs(Severity::kWarning),
-            DiagnosticRuleIs("UNMAP-9"), DiagnosticCallIs("cuMemUnmap"), DiagnosticNumberIs(7u),
-            DiagnosticNumberIs(Gt(6u)), DiagnosticRangeIs(kRange),
+            DiagnosticRuleIs("UNMAP-9"), DiagnosticCallIs("cuMemUnmap"), DiagnosticCallIdIs(7u),
+            DiagnosticCallIdIs(Gt(6u)), DiagnosticRangeIs(kRange),
             DiagnosticHandleIs(AllocationHandle(5)), DiagnosticDeviceIs(DeviceOrdinal(1)),
             DiagnosticMessageIs(HasSubstr("call 5")),
             DiagnosticHistoryIs(ElementsAre(HistoryEntryIs(5u, HasSubstr("unmapped"))))));
@@ -52,7 +52,7 @@ TEST(DiagnosticMatchersTest, DoNotMatchWhatIsNot) {
       Example(),
       AllOf(Not(IsDiagnostic(DiagnosticKind::kUnmapOfNothing)),
             Not(DiagnosticSeverityIs(Severity::kError)), Not(DiagnosticRuleIs("UNMAP-8")),
-            Not(DiagnosticCallIs("cuMemMap")), Not(DiagnosticNumberIs(8u)),
+            Not(DiagnosticCallIs("cuMemMap")), Not(DiagnosticCallIdIs(8u)),
             Not(DiagnosticRangeIs(AddressRange())), Not(DiagnosticHandleIs(AllocationHandle(6))),
             Not(DiagnosticDeviceIs(DeviceOrdinal(0))), Not(DiagnosticMessageIs("call 5")),
             Not(DiagnosticHistoryIs(IsEmpty())),

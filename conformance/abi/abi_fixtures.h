@@ -18,7 +18,7 @@ struct Traits {
   // process for many of them.
   bool survives_bad_pointers;
   // cuMemAlloc's memory can be exported: as a DMA-BUF and as an IPC handle.
-  bool shares_plain_memory;
+  bool shares_linear_memory;
   // cuGetExportTable looks its tables up.
   bool has_export_tables;
   // The forms of CUDA 2, such as cuMemAlloc without a suffix, are those of 32 bits. They are the
@@ -74,7 +74,7 @@ inline constexpr size_t kChunk = size_t{2} << 20;  // the granularity of every G
 // A mapping of memory of a device. Undone at the end.
 class Mapping {
  public:
-  // With the right to read and write for that device, unless not `granted`.
+  // With read-write access for that device, unless not `granted`.
   explicit Mapping(CUdevice device = 0, bool granted = true);
   ~Mapping();
   Mapping(const Mapping&) = delete;

@@ -277,9 +277,9 @@ TEST_F(BadInputTest, SharingPlainMemoryByIpcIsNotSupported) {
   if (RanInNewProcess()) return;
   EnterState(State::kWithContext);
   const Buffer buffer(100);
-  const Function<CUresult(void*, CUdeviceptr)> export_plain("cuIpcGetMemHandle");
+  const Function<CUresult(void*, CUdeviceptr)> export_linear("cuIpcGetMemHandle");
   char handle[64];
-  EXPECT_EQ(export_plain(handle, buffer.address()), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(export_linear(handle, buffer.address()), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ void ExpectNoHandle(CUdeviceptr address, const char* what) {
 
 using IpcTest = ContextTest;
 
-// Memory that the program maps has none, whatever its rights.
+// Memory that the program maps has none, whatever its access.
 TEST_F(IpcTest, MappingsHaveNoHandle) {
   for (const bool granted : {true, false}) {
     const Mapping mapping(0, granted);
@@ -70,7 +70,7 @@ TEST_F(IpcTest, SharedMappingsHaveNoHandle) {
 // Only memory of cuMemAlloc has one, and to its last byte.
 TEST_F(IpcTest, OtherMemoryHasNoHandle) {
   const Buffer buffer(100);
-  ExpectNoHandle(buffer.address() + 100, "behind plain memory");
+  ExpectNoHandle(buffer.address() + 100, "behind linear memory");
   int of_the_stack = 0;
   ExpectNoHandle(AddressOf(&of_the_stack), "the stack");
   void* pinned = nullptr;

@@ -17,7 +17,7 @@ CUdeviceptr Allocate(size_t size) {
 
 // --- Where it lies, in a process that has none yet -----------------------------------------------
 
-class PlainLayoutTest : public NewProcessTest {
+class LinearLayoutTest : public NewProcessTest {
  protected:
   void SetUp() override {
     if (!IsNewProcess()) return;
@@ -35,7 +35,7 @@ class PlainLayoutTest : public NewProcessTest {
   size_t free_ = 0;
 };
 
-TEST_F(PlainLayoutTest, SmallPiecesAre512BytesApartInOneChunk) {
+TEST_F(LinearLayoutTest, SmallPiecesAre512BytesApartInOneChunk) {
   if (RanInNewProcess()) return;
   const CUdeviceptr first = Allocate(100);
   EXPECT_EQ(first % kChunk, 0u);
@@ -45,7 +45,7 @@ TEST_F(PlainLayoutTest, SmallPiecesAre512BytesApartInOneChunk) {
   EXPECT_EQ(Used(), kChunk);
 }
 
-TEST_F(PlainLayoutTest, LargePiecesHaveChunksOfTheirOwn) {
+TEST_F(LinearLayoutTest, LargePiecesHaveChunksOfTheirOwn) {
   if (RanInNewProcess()) return;
   size_t used = 0;
   for (const size_t size : {kMiB + 1, 3 * kMiB, 32 * kMiB, 32 * kMiB + 5}) {
@@ -55,7 +55,7 @@ TEST_F(PlainLayoutTest, LargePiecesHaveChunksOfTheirOwn) {
   }
 }
 
-TEST_F(PlainLayoutTest, ChunkComesBackWithItsLastPiece) {
+TEST_F(LinearLayoutTest, ChunkComesBackWithItsLastPiece) {
   if (RanInNewProcess()) return;
   const CUdeviceptr first = Allocate(100);
   const CUdeviceptr second = Allocate(100);
@@ -65,7 +65,7 @@ TEST_F(PlainLayoutTest, ChunkComesBackWithItsLastPiece) {
   EXPECT_EQ(Used(), 0u);
 }
 
-TEST_F(PlainLayoutTest, ManyPiecesFillTheirChunks) {
+TEST_F(LinearLayoutTest, ManyPiecesFillTheirChunks) {
   if (RanInNewProcess()) return;
   std::vector<CUdeviceptr> pieces;
   for (int i = 0; i < 5000; ++i) pieces.push_back(Allocate(512));
@@ -76,15 +76,15 @@ TEST_F(PlainLayoutTest, ManyPiecesFillTheirChunks) {
 
 // --- Sizes ---------------------------------------------------------------------------------------
 
-using PlainMemoryTest = ContextTest;
+using LinearMemoryTest = ContextTest;
 
-TEST_F(PlainMemoryTest, NoBytesAreRefused) {
+TEST_F(LinearMemoryTest, NoBytesAreRefused) {
   CUdeviceptr address = 7;
   EXPECT_EQ(cuMemAlloc(&address, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemAlloc(nullptr, 100), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, TooManyBytesAreOutOfMemory) {
+TEST_F(LinearMemoryTest, TooManyBytesAreOutOfMemory) {
   for (const size_t size : {size_t{1} << 46, ~size_t{0}}) {
     CUdeviceptr address = 7;
     EXPECT_EQ(cuMemAlloc(&address, size), CUDA_ERROR_OUT_OF_MEMORY);
@@ -92,7 +92,7 @@ TEST_F(PlainMemoryTest, TooManyBytesAreOutOfMemory) {
   }
 }
 
-TEST_F(PlainMemoryTest, RowsBeginAtMultiplesOf512) {
+TEST_F(LinearMemoryTest, RowsBeginAtMultiplesOf512) {
   const struct {
     size_t width;
     size_t pitch;
@@ -108,7 +108,7 @@ TEST_F(PlainMemoryTest, RowsBeginAtMultiplesOf512) {
   }
 }
 
-TEST_F(PlainMemoryTest, RowsNeedElementsOf4Or8Or16Bytes) {
+TEST_F(LinearMemoryTest, RowsNeedElementsOf4Or8Or16Bytes) {
   CUdeviceptr address = 0;
   size_t pitch = 0;
   EXPECT_EQ(cuMemAllocPitch(&address, &pitch, 100, 10, 5), CUDA_ERROR_INVALID_VALUE);
@@ -120,7 +120,7 @@ TEST_F(PlainMemoryTest, RowsNeedElementsOf4Or8Or16Bytes) {
 
 // --- Bounds --------------------------------------------------------------------------------------
 
-TEST_F(PlainMemoryTest, CopiesEndWithItsLastByte) {
+TEST_F(LinearMemoryTest, CopiesEndWithItsLastByte) {
   const Buffer buffer(100);
   const Buffer other(100);
   char host[8192] = {};
@@ -133,7 +133,7 @@ TEST_F(PlainMemoryTest, CopiesEndWithItsLastByte) {
   EXPECT_EQ(cuMemcpyDtoD(buffer.address(), other.address(), 4096), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, FillsEndWithItsLastByte) {
+TEST_F(LinearMemoryTest, FillsEndWithItsLastByte) {
   const Buffer buffer(100);
   char host[100] = {};
   EXPECT_EQ(cuMemsetD8(buffer.address(), 7, 100), CUDA_SUCCESS);
@@ -144,7 +144,7 @@ TEST_F(PlainMemoryTest, FillsEndWithItsLastByte) {
   EXPECT_EQ(host[99], 7);
 }
 
-TEST_F(PlainMemoryTest, LargeOneEndsWithItsLastByteToo) {
+TEST_F(LinearMemoryTest, LargeOneEndsWithItsLastByteToo) {
   const Buffer buffer(3 * kMiB);
   std::vector<char> host(4 * kMiB);
   EXPECT_EQ(cuMemcpyDtoH(host.data(), buffer.address(), 3 * kMiB), CUDA_SUCCESS);
@@ -154,7 +154,7 @@ TEST_F(PlainMemoryTest, LargeOneEndsWithItsLastByteToo) {
 
 // --- Freeing -------------------------------------------------------------------------------------
 
-TEST_F(PlainMemoryTest, IsFreedOnceAndAtItsBeginning) {
+TEST_F(LinearMemoryTest, IsFreedOnceAndAtItsBeginning) {
   const CUdeviceptr address = Allocate(1000);
   EXPECT_EQ(cuMemFree(address + 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemFree(address + 256), CUDA_ERROR_INVALID_VALUE);
@@ -162,7 +162,7 @@ TEST_F(PlainMemoryTest, IsFreedOnceAndAtItsBeginning) {
   EXPECT_EQ(cuMemFree(address), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, OnlyItIsFreed) {
+TEST_F(LinearMemoryTest, OnlyItIsFreed) {
   const Mapping mapping;
   int on_the_stack = 0;
   EXPECT_EQ(cuMemFree(0), CUDA_SUCCESS);
@@ -171,7 +171,7 @@ TEST_F(PlainMemoryTest, OnlyItIsFreed) {
   EXPECT_EQ(cuMemFree(mapping.address()), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, IsGoneWhenFreed) {
+TEST_F(LinearMemoryTest, IsGoneWhenFreed) {
   for (const size_t size : {size_t{100}, 3 * kMiB}) {
     const CUdeviceptr address = Allocate(size);
     EXPECT_EQ(cuMemFree(address), CUDA_SUCCESS);
@@ -187,14 +187,14 @@ TEST_F(PlainMemoryTest, IsGoneWhenFreed) {
 
 // --- It is no mapping ----------------------------------------------------------------------------
 
-TEST_F(PlainMemoryTest, HasNoHandle) {
+TEST_F(LinearMemoryTest, HasNoHandle) {
   const Buffer buffer(3 * kMiB);
   CUmemGenericAllocationHandle handle = 0;
   EXPECT_EQ(cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(buffer.address())),
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, HasNoRightsThatCouldBeChanged) {
+TEST_F(LinearMemoryTest, HasNoRightsThatCouldBeChanged) {
   const Buffer buffer(3 * kMiB);
   const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   const CUmemAccessDesc grant = {location, CU_MEM_ACCESS_FLAGS_PROT_READ};
@@ -204,7 +204,7 @@ TEST_F(PlainMemoryTest, HasNoRightsThatCouldBeChanged) {
   EXPECT_EQ(cuMemSetAccess(buffer.address(), kChunk, &grant, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, IsNotUnmapped) {
+TEST_F(LinearMemoryTest, IsNotUnmapped) {
   const Buffer buffer(3 * kMiB);
   EXPECT_EQ(cuMemUnmap(buffer.address(), kChunk), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemUnmap(buffer.address(), 2 * kChunk), CUDA_ERROR_INVALID_VALUE);
@@ -212,7 +212,7 @@ TEST_F(PlainMemoryTest, IsNotUnmapped) {
   EXPECT_EQ(cuMemAddressFree(buffer.address(), 3 * kMiB), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(PlainMemoryTest, NothingIsMappedOrReservedOverIt) {
+TEST_F(LinearMemoryTest, NothingIsMappedOrReservedOverIt) {
   const Buffer buffer(3 * kMiB);
   const Mapping other;
   CUdeviceptr address = 0;
@@ -224,7 +224,7 @@ TEST_F(PlainMemoryTest, NothingIsMappedOrReservedOverIt) {
 
 // --- Contexts ------------------------------------------------------------------------------------
 
-TEST_F(PlainMemoryTest, IsSeenAndFreedInOtherContexts) {
+TEST_F(LinearMemoryTest, IsSeenAndFreedInOtherContexts) {
   const CUdeviceptr address = Allocate(100);
   CUcontext other = nullptr;
   char host[100];
@@ -234,7 +234,7 @@ TEST_F(PlainMemoryTest, IsSeenAndFreedInOtherContexts) {
   EXPECT_EQ(cuCtxDestroy(other), CUDA_SUCCESS);
 }
 
-TEST_F(PlainMemoryTest, EndsWithItsContext) {
+TEST_F(LinearMemoryTest, EndsWithItsContext) {
   CUcontext other = nullptr;
   EXPECT_EQ(cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
   const CUdeviceptr address = Allocate(100);
@@ -246,17 +246,17 @@ TEST_F(PlainMemoryTest, EndsWithItsContext) {
 
 // --- What others may do with it ------------------------------------------------------------------
 
-TEST_F(PlainMemoryTest, IsSharedWhereTheDriverShares) {
+TEST_F(LinearMemoryTest, IsSharedWhereTheDriverShares) {
   const Function<CUresult(void*, CUdeviceptr)> get_ipc_handle("cuIpcGetMemHandle");
   const Buffer buffer(100);
   char handle[64];
   EXPECT_EQ(get_ipc_handle(handle, buffer.address()),
-            TraitsOf().shares_plain_memory ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
+            TraitsOf().shares_linear_memory ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
 }
 
 // --- Forms of CUDA 2, which are of 32 bits -------------------------------------------------------
 
-TEST_F(PlainMemoryTest, FormsOfCuda2) {
+TEST_F(LinearMemoryTest, FormsOfCuda2) {
   const Function<CUresult(void*, size_t)> allocate("cuMemAlloc");
   const Function<CUresult(void*, void*)> get_info("cuMemGetInfo");
   const bool old = TraitsOf().keeps_old_forms;

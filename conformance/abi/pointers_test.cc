@@ -73,7 +73,7 @@ struct Expected {
   uint64_t size = 0;
   CUdeviceptr mapping_start = 0;
   uint64_t mapping_size = 0;
-  bool plain = false;  // of a device, and not mapped by the program
+  bool linear = false;  // of a device, and not mapped by the program
 };
 
 void ExpectAttributes(CUdeviceptr address, const Expected& expected) {
@@ -84,12 +84,12 @@ void ExpectAttributes(CUdeviceptr address, const Expected& expected) {
       {CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 0},
       {CU_POINTER_ATTRIBUTE_IS_MANAGED, 0},
       {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 0},
-      {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, expected.plain ? 1 : 0},
+      {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, expected.linear ? 1 : 0},
       {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, expected.start},
       {CU_POINTER_ATTRIBUTE_RANGE_SIZE, expected.size},
       {CU_POINTER_ATTRIBUTE_MAPPED, 1},
       {CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, 0},
-      {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, expected.plain ? 1 : 0},
+      {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, expected.linear ? 1 : 0},
       {CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, 3},
       {CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, 0},
       {CU_POINTER_ATTRIBUTE_MAPPING_SIZE, expected.mapping_size},
@@ -139,7 +139,7 @@ TEST_F(PointersTest, OfPlainMemory) {
   expected.start = expected.mapping_start = buffer.address();
   expected.size = size;
   expected.mapping_size = 2 * kChunk;
-  expected.plain = true;
+  expected.linear = true;
   ExpectAttributes(buffer.address(), expected);
   ExpectAttributes(buffer.address() + 5, expected);
 }

@@ -53,8 +53,8 @@ struct CallsAtTheEnd {
     CUdeviceptr address = 0;
     for (const CUresult result :
          {cuMemUnmap(mapped, kChunk), cuMemAddressFree(mapped, kChunk), cuMemRelease(handle),
-          cuMemAlloc(&address, 100), cuMemFree(plain), cuMemFreeHost(host), cuStreamDestroy(stream),
-          cuCtxDestroy(context)}) {
+          cuMemAlloc(&address, 100), cuMemFree(linear), cuMemFreeHost(host),
+          cuStreamDestroy(stream), cuCtxDestroy(context)}) {
       if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED) continue;
       std::printf("a call after main: %d\n", static_cast<int>(result));
       std::fflush(stdout);
@@ -64,7 +64,7 @@ struct CallsAtTheEnd {
 
   CUcontext context = nullptr;
   CUdeviceptr mapped = 0;
-  CUdeviceptr plain = 0;
+  CUdeviceptr linear = 0;
   CUmemGenericAllocationHandle handle = 0;
   void* host = nullptr;
   CUstream stream = nullptr;
@@ -76,7 +76,7 @@ void MakeWhatIsFreedAtTheEnd(CallsAtTheEnd& made) {
   ASSERT_EQ(cuMemCreate(&made.handle, kChunk, &properties, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuMemAddressReserve(&made.mapped, kChunk, 0, 0, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuMemMap(made.mapped, kChunk, 0, made.handle, 0), CUDA_SUCCESS);
-  ASSERT_EQ(cuMemAlloc(&made.plain, 100), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAlloc(&made.linear, 100), CUDA_SUCCESS);
   ASSERT_EQ(cuMemAllocHost(&made.host, 100), CUDA_SUCCESS);
   ASSERT_EQ(cuStreamCreate(&made.stream, 0), CUDA_SUCCESS);
 }

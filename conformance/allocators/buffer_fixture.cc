@@ -48,7 +48,7 @@ void BufferTest::ExpectHolds(const AddressRange& page, uint8_t byte) {
   ExpectFilled(Tail(page), byte);
 }
 
-void BufferTest::ExpectRight(const AddressRange& page, DeviceOrdinal by, Access access) {
+void BufferTest::ExpectAccess(const AddressRange& page, DeviceOrdinal by, Access access) {
   EXPECT_THAT(vmm().GetAccess(Location::Device(by), page.base), IsOkAndHolds(access))
       << "of " << by << " to " << page;
 }

@@ -34,7 +34,7 @@ class BufferTest : public FailureTest {
   // Gives the page contents that ExpectHolds knows again: its first and last bytes.
   void Write(const AddressRange& page, uint8_t byte);
   void ExpectHolds(const AddressRange& page, uint8_t byte);
-  void ExpectRight(const AddressRange& page, DeviceOrdinal device, Access access);
+  void ExpectAccess(const AddressRange& page, DeviceOrdinal device, Access access);
   void ExpectUnmapped(const AddressRange& page);
   // Gives stream() work that fills the page's first bytes again and again, the last time with
   // `byte`: where work runs at the latest moment, asking once or twice does not finish it.

@@ -51,15 +51,15 @@ class FailureTest : public AllocatorTest {
                         ToString(stats.leaving), " leaving, ", ToString(stats.cached), " cached, ",
                         stats.commits, " commits, ", stats.decommits, " decommits\n");
   }
-  // The rights to a page in use at `base`, and what it holds.
+  // The access to a page in use at `base`, and what it holds.
   std::string DescribePage(DeviceAddress base) {
     std::string words = ToString(base) + ":";
     Access own = Access::kNone;
     for (const DeviceOrdinal by : accessors()) {
-      const absl::StatusOr<Access> right = vmm().GetAccess(Location::Device(by), base);
-      EXPECT_THAT(right, IsOk());
-      if (by == device()) own = right.value_or(Access::kNone);
-      absl::StrAppend(&words, " ", ToString(right.value_or(Access::kNone)), " for ", ToString(by));
+      const absl::StatusOr<Access> access = vmm().GetAccess(Location::Device(by), base);
+      EXPECT_THAT(access, IsOk());
+      if (by == device()) own = access.value_or(Access::kNone);
+      absl::StrAppend(&words, " ", ToString(access.value_or(Access::kNone)), " for ", ToString(by));
     }
     uint8_t byte = 0;
     if (own != Access::kNone) {

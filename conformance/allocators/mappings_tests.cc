@@ -1,4 +1,4 @@
-// Mapping: an allocation at a place, with its rights, all or nothing.
+// Mapping: an allocation at a place, with its access, all or nothing.
 
 #include <string>
 #include <utility>
@@ -47,7 +47,7 @@ TEST_P(MappingTest, GrantsNobodyWithoutGrants) {
   }
 }
 
-TEST_P(MappingTest, GrantsEachDeviceItsRight) {
+TEST_P(MappingTest, GrantsEachDeviceItsAccess) {
   const Reservation reservation = Reserve(1);
   const DeviceOrdinal last = accessors().back();
   TWINMMU_ASSERT_OK_AND_ASSIGN(Mapping mapping,

@@ -169,7 +169,7 @@ TEST_P(PoolFailureTest, GrantOverSeveralRuns) {
   }
 }
 
-TEST_P(PoolFailureTest, TakingARightOverSeveralRuns) {
+TEST_P(PoolFailureTest, TakingAAccessOverSeveralRuns) {
   for (const DeviceOrdinal by : accessors()) {
     Sweep(
         [&] {

@@ -1,4 +1,4 @@
-// VirtualMemoryPool: the rights of devices.
+// VirtualMemoryPool: the access of devices.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class PoolGrantTest : public PoolTest {
  protected:
-  absl::StatusOr<Access> RightOf(DeviceOrdinal by, const Pool& pool, uint64_t page) {
+  absl::StatusOr<Access> AccessOf(DeviceOrdinal by, const Pool& pool, uint64_t page) {
     return vmm().GetAccess(Location::Device(by), RangeOf(pool, page).base);
   }
 };
@@ -41,7 +41,7 @@ TEST_P(PoolGrantTest, GrantsWithNothingMapped) {
     ASSERT_THAT(pool->Grant(by, Access::kRead), IsOk());
     EXPECT_EQ(pool->Stats().calls.set_access, 0);
     ASSERT_THAT(pool->Allocate(Pages(0), Pages(1)), IsOk());
-    EXPECT_THAT(RightOf(by, pool, 0), IsOkAndHolds(Access::kRead));
+    EXPECT_THAT(AccessOf(by, pool, 0), IsOkAndHolds(Access::kRead));
   }
 }
 
@@ -53,8 +53,8 @@ TEST_P(PoolGrantTest, GrantsMemoryFromTheCache) {
     ASSERT_THAT(pool->Deallocate(Pages(0), Pages(2)), IsOk());
     ASSERT_THAT(pool->Allocate(Pages(2), Pages(2)), IsOk());
     ASSERT_EQ(pool->Stats().calls.create, 2);
-    EXPECT_THAT(RightOf(by, pool, 2), IsOkAndHolds(Access::kRead));
-    EXPECT_THAT(RightOf(by, pool, 3), IsOkAndHolds(Access::kRead));
+    EXPECT_THAT(AccessOf(by, pool, 2), IsOkAndHolds(Access::kRead));
+    EXPECT_THAT(AccessOf(by, pool, 3), IsOkAndHolds(Access::kRead));
   }
 }
 
@@ -67,27 +67,27 @@ TEST_P(PoolGrantTest, GrantsEachContiguousRunByOneCall) {
   ASSERT_THAT(pool->Grant(device(), Access::kRead), IsOk());
   EXPECT_EQ(pool->Stats().calls.set_access, calls + 3);
   for (const uint64_t page : {0, 1, 2, 5, 6, 9}) {
-    EXPECT_THAT(RightOf(device(), pool, page), IsOkAndHolds(Access::kRead));
+    EXPECT_THAT(AccessOf(device(), pool, page), IsOkAndHolds(Access::kRead));
   }
 }
 
-TEST_P(PoolGrantTest, TakesARight) {
+TEST_P(PoolGrantTest, TakesAAccess) {
   for (const DeviceOrdinal by : accessors()) {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(4));
     ASSERT_THAT(pool->Grant(by, Access::kReadWrite), IsOk());
     ASSERT_THAT(pool->Allocate(Pages(0), Pages(1)), IsOk());
     ASSERT_THAT(pool->Grant(by, Access::kNone), IsOk());
     ASSERT_THAT(pool->Allocate(Pages(1), Pages(1)), IsOk());
-    EXPECT_THAT(RightOf(by, pool, 0), IsOkAndHolds(Access::kNone));
-    EXPECT_THAT(RightOf(by, pool, 1), IsOkAndHolds(Access::kNone));
+    EXPECT_THAT(AccessOf(by, pool, 0), IsOkAndHolds(Access::kNone));
+    EXPECT_THAT(AccessOf(by, pool, 1), IsOkAndHolds(Access::kNone));
     for (const DeviceOrdinal other : accessors()) {
       if (other != device() || by == device()) continue;
-      EXPECT_THAT(RightOf(other, pool, 1), IsOkAndHolds(Access::kReadWrite));
+      EXPECT_THAT(AccessOf(other, pool, 1), IsOkAndHolds(Access::kReadWrite));
     }
   }
 }
 
-TEST_P(PoolGrantTest, GivesBackTheRightOfItsOwnDevice) {
+TEST_P(PoolGrantTest, GivesBackTheAccessOfItsOwnDevice) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(4));
   ASSERT_THAT(pool->Grant(device(), Access::kNone), IsOk());
   ASSERT_THAT(pool->Allocate(Pages(0), Pages(2)), IsOk());
@@ -118,7 +118,7 @@ TEST_P(PoolGrantTest, RefusesNoSuchAccess) {
                 IsError(StatusCode::kInvalidArgument,
                         HasSubstr("access " + std::to_string(no_access) + " is not none")));
   }
-  EXPECT_THAT(RightOf(device(), pool, 0), IsOkAndHolds(Access::kReadWrite));
+  EXPECT_THAT(AccessOf(device(), pool, 0), IsOkAndHolds(Access::kReadWrite));
 }
 
 // Devices that cannot reach each other.
@@ -144,7 +144,7 @@ TEST_P(PoolGrantTest, GrantsMemoryOfTheHostToADevice) {
   options.properties.location = Location::HostNuma(0);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Pool pool, MakePool(4, options));
   ASSERT_THAT(pool->Allocate(Pages(0), Pages(1)), IsOk());
-  EXPECT_THAT(RightOf(device(), pool, 0), IsOkAndHolds(Access::kNone));
+  EXPECT_THAT(AccessOf(device(), pool, 0), IsOkAndHolds(Access::kNone));
   ASSERT_THAT(pool->Grant(device(), Access::kReadWrite), IsOk());
   EXPECT_THAT(Fill(RangeOf(pool, 0), 3), IsOk());
   ExpectFilled(RangeOf(pool, 0), 3);

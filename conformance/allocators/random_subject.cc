@@ -90,8 +90,8 @@ absl::Status RandomSubject::Do(const Intent& intent,
     ApplyCommit(intent, made.map, account);
     ApplyDecommit(intent, account);
     if (intent.grant.has_value()) {
-      peer_right_ = *intent.grant;
-      account.rights = RunsIn(all(), [](PageState state) { return state != PageState::kFree; });
+      peer_access_ = *intent.grant;
+      account.grants = RunsIn(all(), [](PageState state) { return state != PageState::kFree; });
     }
     if (!fired.any) CheckCalls(intent, made, account);
   }
@@ -162,7 +162,7 @@ void RandomSubject::Touch() {
     Page& page = pages_[number];
     world_.Log(absl::StrCat(name_, ": look at page ", number, ", write it"));
     if (page.pattern.has_value() && world_.Chance(0.5)) {
-      const bool by_peer = peer_right_ != Access::kNone && world_.Chance(0.5);
+      const bool by_peer = peer_access_ != Access::kNone && world_.Chance(0.5);
       world_.Verify(RangeOf(number), *page.pattern, page.writer,
                     by_peer ? *world_.peer() : RandomWorld::device());
     }
@@ -249,7 +249,7 @@ void RandomSubject::ApplyCommit(const Intent& intent, uint64_t maps, Account& ac
     page.departure = 0;
   }
   account.wanted = maps;
-  account.rights = leaving == 0 ? runs : maps;
+  account.grants = leaving == 0 ? runs : maps;
   account.collected += leaving - kept;
   account.collected_runs += leaving - kept;
   commits_ += intent.counts;
@@ -294,8 +294,8 @@ void RandomSubject::CheckCalls(const Intent& intent, const DriverCallCounts& mad
   Expect(made.unmap <= account.own_runs + account.collected_runs,
          absl::StrCat(made.unmap, " Unmap for ", account.own_runs, " runs and ",
                       account.collected_runs, " that were leaving"));
-  Expect(made.set_access <= account.rights,
-         absl::StrCat(made.set_access, " SetAccess for ", account.rights, " runs"));
+  Expect(made.set_access <= account.grants,
+         absl::StrCat(made.set_access, " SetAccess for ", account.grants, " runs"));
 }
 
 void RandomSubject::Settle(const Intent& intent, const Account& account,
@@ -331,11 +331,11 @@ void RandomSubject::Compare() {
   compare("peak", now.peak / page_size_, peak_);
   compare("commits", now.commits, commits_);
   compare("decommits", now.decommits, decommits_);
-  CompareRights();
+  CompareAccess();
   CompareAnswers();
 }
 
-void RandomSubject::CompareRights() {
+void RandomSubject::CompareAccess() {
   const uint64_t number = world_.Below(pages_.size());
   const Location owner = Location::Device(RandomWorld::device());
   if (pages_[number].state == PageState::kFree) {
@@ -343,13 +343,13 @@ void RandomSubject::CompareRights() {
     return;
   }
   const auto check = [&](const Location& location, Access expected) {
-    const absl::StatusOr<Access> right = world_.vmm().GetAccess(location, RangeOf(number).base);
-    if (!world_.Must(right.status(), "GetAccess")) return;
-    Expect(*right == expected, absl::StrCat(ToString(location), " has ", ToString(*right),
-                                            " to page ", number, ", not ", ToString(expected)));
+    const absl::StatusOr<Access> access = world_.vmm().GetAccess(location, RangeOf(number).base);
+    if (!world_.Must(access.status(), "GetAccess")) return;
+    Expect(*access == expected, absl::StrCat(ToString(location), " has ", ToString(*access),
+                                             " to page ", number, ", not ", ToString(expected)));
   };
   check(owner, Access::kReadWrite);
-  if (world_.peer().has_value()) check(Location::Device(*world_.peer()), peer_right_);
+  if (world_.peer().has_value()) check(Location::Device(*world_.peer()), peer_access_);
 }
 
 // --- Helpers -----------------------------------------------------------------------------------

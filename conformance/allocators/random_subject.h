@@ -104,7 +104,7 @@ class RandomSubject {
     uint64_t wanted = 0;
     uint64_t given_up = 0;
     uint64_t own_runs = 0;
-    uint64_t rights = 0;  // contiguous runs that get a right
+    uint64_t grants = 0;  // contiguous runs that get access
   };
 
   void Touch();
@@ -120,7 +120,7 @@ class RandomSubject {
   void Settle(const Intent& intent, const Account& account, const DriverCallCounts& made, bool ok,
               bool fired);
   void Compare();
-  void CompareRights();
+  void CompareAccess();
 
   RandomWorld& world_;
   std::string name_;
@@ -134,7 +134,7 @@ class RandomSubject {
   uint64_t peak_ = 0;
   uint64_t commits_ = 0;
   uint64_t decommits_ = 0;
-  Access peer_right_ = Access::kNone;
+  Access peer_access_ = Access::kNone;
 };
 
 // A new one of some kind. Null: the driver failed on purpose, and nothing is there; or something

@@ -60,7 +60,7 @@ TEST_P(RemappingTest, SwapsWhatLiesAtTwoPlaces) {
   ExpectAt(first, reservation, 1, 1);
 }
 
-TEST_P(RemappingTest, BringsNoRightAlong) {
+TEST_P(RemappingTest, BringsNoAccessAlong) {
   const Reservation reservation = Reserve(2);
   Mapping mapping = MapOne(reservation);
   EXPECT_THAT(mapping.MoveTo(reservation, granule()), IsOk());

@@ -39,7 +39,7 @@ class SleepingBufferTest : public BufferTest {
   void WriteAll(const SleepingBuffer& buffer, uint8_t first) {
     for (uint64_t i = 0; i < kPages; ++i) Write(Page(buffer.address(), i), first + i);
   }
-  // Awake with all its memory and these contents, and the rights of MakeFilled.
+  // Awake with all its memory and these contents, and the access of MakeFilled.
   void ExpectAwake(const SleepingBuffer& buffer, uint8_t first = 1) {
     EXPECT_TRUE(buffer.awake());
     EXPECT_FALSE(buffer.saved());
@@ -47,8 +47,8 @@ class SleepingBufferTest : public BufferTest {
     EXPECT_EQ(buffer.stats().leaving, Bytes(0));
     for (uint64_t i = 0; i < kPages; ++i) {
       ExpectHolds(Page(buffer.address(), i), first + i);
-      ExpectRight(Page(buffer.address(), i), device(), Access::kReadWrite);
-      if (Peer() != device()) ExpectRight(Page(buffer.address(), i), Peer(), Access::kRead);
+      ExpectAccess(Page(buffer.address(), i), device(), Access::kReadWrite);
+      if (Peer() != device()) ExpectAccess(Page(buffer.address(), i), Peer(), Access::kRead);
     }
   }
   void ExpectAsleep(SleepingBuffer& buffer, bool saved) {
@@ -135,7 +135,7 @@ TEST_P(SleepingBufferTest, SleepGivesTheMemoryBackWhateverTheCacheLimit) {
   ExpectTaken(Bytes(0));
 }
 
-TEST_P(SleepingBufferTest, WakesAtTheSameAddressWithItsRights) {
+TEST_P(SleepingBufferTest, WakesAtTheSameAddressWithItsAccess) {
   const auto buffer = MakeAsleep(Contents::kDiscard);
   const DeviceAddress address = buffer->address();
   const DriverCallCounts before = buffer->stats().calls;
@@ -271,18 +271,18 @@ TEST_P(SleepingBufferTest, UsesItsEventsAgain) {
   EXPECT_LE(counting.events, 4);
 }
 
-TEST_P(SleepingBufferTest, RightsGrantedWhileItSleepsHoldWhenItWakes) {
+TEST_P(SleepingBufferTest, AccessGrantedWhileItSleepsHoldWhenItWakes) {
   const auto buffer = MakeAsleep(Contents::kSave);
   const DriverCallCounts before = buffer->stats().calls;
   ASSERT_THAT(buffer->Grant(Peer(), Access::kReadWrite), IsOk());
   EXPECT_EQ(buffer->stats().calls, before);
   ASSERT_THAT(buffer->Wake(), IsOk());
   for (uint64_t i = 0; i < kPages; ++i) {
-    ExpectRight(Page(buffer->address(), i), Peer(), Access::kReadWrite);
+    ExpectAccess(Page(buffer->address(), i), Peer(), Access::kReadWrite);
     ExpectHolds(Page(buffer->address(), i), i + 1);
   }
   ASSERT_THAT(buffer->Grant(Peer(), Access::kNone), IsOk());
-  ExpectRight(Page(buffer->address(), 0), Peer(), Access::kNone);
+  ExpectAccess(Page(buffer->address(), 0), Peer(), Access::kNone);
 }
 
 TEST_P(SleepingBufferTest, WakesWithContentsOnlyWhereItsDeviceMayWrite) {
@@ -500,7 +500,7 @@ TEST_P(SleepingBufferTest, AFailureInCollectIsMadeUpForByTheNextOneOrByWake) {
   }
 }
 
-TEST_P(SleepingBufferTest, AFailureInGrantLeavesTheRights) {
+TEST_P(SleepingBufferTest, AFailureInGrantLeavesTheAccess) {
   FailEachCall([&] {
     const auto buffer = MakeFilled();
     const absl::Status status =

@@ -61,8 +61,8 @@ class SparseBufferTest : public BufferTest {
     for (const uint64_t tile : {1, 2, 5, 8}) {
       EXPECT_TRUE(IsResident(buffer, tile, 1));
       ExpectHolds(Tile(buffer, tile), tile);
-      ExpectRight(Tile(buffer, tile), device(), Access::kReadWrite);
-      if (Peer() != device()) ExpectRight(Tile(buffer, tile), Peer(), Access::kRead);
+      ExpectAccess(Tile(buffer, tile), device(), Access::kReadWrite);
+      if (Peer() != device()) ExpectAccess(Tile(buffer, tile), Peer(), Access::kRead);
     }
     for (const uint64_t hole : {0, 3, 4, 6, 7, 9}) ExpectUnmapped(Tile(buffer, hole));
   }
@@ -307,15 +307,15 @@ TEST_P(SparseBufferTest, GrantsWhatIsResidentAndWhatComesLater) {
   EXPECT_EQ(buffer->stats().calls - before, (DriverCallCounts{0, 0, 0, 0, 3}));
   ASSERT_THAT(Commit(*buffer, 12, 1), IsOk());
   for (const uint64_t tile : {1, 2, 5, 8, 12}) {
-    ExpectRight(Tile(*buffer, tile), Peer(), Access::kReadWrite);
+    ExpectAccess(Tile(*buffer, tile), Peer(), Access::kReadWrite);
   }
   ASSERT_THAT(buffer->Grant(Peer(), Access::kNone), IsOk());
   ASSERT_THAT(Commit(*buffer, 14, 1), IsOk());
   for (const uint64_t tile : {1, 2, 5, 8, 12, 14}) {
-    ExpectRight(Tile(*buffer, tile), Peer(), Access::kNone);
+    ExpectAccess(Tile(*buffer, tile), Peer(), Access::kNone);
   }
   ASSERT_THAT(buffer->Grant(device(), Access::kRead), IsOk());
-  ExpectRight(Tile(*buffer, 14), device(), Access::kRead);
+  ExpectAccess(Tile(*buffer, 14), device(), Access::kRead);
 }
 
 TEST_P(SparseBufferTest, RefusesGrantsThatMakeNoSense) {
@@ -464,12 +464,12 @@ TEST_P(SparseBufferTest, AFailureInGrantLeavesAllAsItWas) {
     if (!status.ok()) {
       ExpectThreeRuns(*buffer);
       ASSERT_THAT(Commit(*buffer, 12, 1), IsOk());
-      ExpectRight(Tile(*buffer, 12), Peer(),
-                  Peer() == device() ? Access::kReadWrite : Access::kRead);
+      ExpectAccess(Tile(*buffer, 12), Peer(),
+                   Peer() == device() ? Access::kReadWrite : Access::kRead);
       ASSERT_THAT(buffer->Grant(Peer(), Access::kReadWrite), IsOk());
     }
     for (const uint64_t tile : {1, 2, 5, 8}) {
-      ExpectRight(Tile(*buffer, tile), Peer(), Access::kReadWrite);
+      ExpectAccess(Tile(*buffer, tile), Peer(), Access::kReadWrite);
     }
   });
 }

@@ -38,7 +38,7 @@ enum class Step : uint32_t {
   kImport,     // imports what it received; gives the handle
   kMap,        // maps it somewhere, and grants nothing
   kGrant,      // itself, to read and write there
-  kGetAccess,  // gives its right there
+  kGetAccess,  // gives its access there
   kWrite,      // writes a pattern made of `value` to the first `size` bytes; 0: to all
   kCheck,      // refuses if another pattern is there
   kUnmap,

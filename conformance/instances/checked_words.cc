@@ -50,7 +50,7 @@ std::vector<std::string> TextsWithoutAddresses(absl::Span<const Diagnostic> diag
 
 std::string TextWithoutNumbers(const Diagnostic& diagnostic) {
   Diagnostic other = diagnostic;
-  other.number = 0;
+  other.call_id = 0;
   other.message = Replace(diagnostic.message, CallNumber(),
                           [](const std::smatch&) { return std::string("a call"); });
   // Why a descriptor is a foreign one only the simulator can see.

@@ -24,7 +24,7 @@ absl::Status Broken(const absl::Status& status) {
 }
 
 // What cannot be asked is not on record either.
-bool IsRecordedMachine(Vmm& vmm) {
+bool WasRecorded(Vmm& vmm) {
   const absl::StatusOr<int> version = vmm.GetDriverVersion();
   const absl::StatusOr<int> count = vmm.GetDeviceCount();
   if (!version.ok() || !count.ok()) return false;
@@ -51,7 +51,7 @@ TargetFactory CudaTarget(const CudaDriverOptions& options) {
     target.traits.driver_may_take = MiB(32);
     const absl::StatusOr<Vmm*> vmm = target.driver->vmm();
     if (!vmm.ok()) return Broken(vmm.status());
-    target.traits.recorded = IsRecordedMachine(**vmm);
+    target.traits.recorded = WasRecorded(**vmm);
     return target;
   };
   return TargetFactory{"cuda", open};

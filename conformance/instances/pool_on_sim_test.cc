@@ -75,7 +75,7 @@ TEST_F(QueuedWorkTest, FaultsWhereABufferTakesItsMemoryAtOnce) {
   ExpectFault(DiagnosticKind::kUnmapUnderPendingWork);
 }
 
-TEST_F(QueuedWorkTest, FaultsWhereAPoolTakesItsRight) {
+TEST_F(QueuedWorkTest, FaultsWhereAPoolTakesItsAccess) {
   ASSERT_THAT(pool().Grant(kDevice, Access::kRead), IsOk());
   ExpectFault(DiagnosticKind::kAccessLoweredUnderPendingWork);
 }

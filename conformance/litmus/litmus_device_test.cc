@@ -35,7 +35,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-std::unique_ptr<Simulator> MachineOf(const Profile& profile) {
+std::unique_ptr<Simulator> SimulatorOf(const Profile& profile) {
   absl::StatusOr<std::unique_ptr<Simulator>> simulator = Simulator::Create(profile);
   EXPECT_THAT(simulator, IsOk());
   return simulator.ok() ? *std::move(simulator) : nullptr;
@@ -118,17 +118,17 @@ void ExpectWithinTheModel(const LitmusTest& test, const LitmusCounts& counts,
 
 // The sample, on a machine of two devices: all of it is played.
 TEST(LitmusDeviceTest, PlaysTheSampleWithinTheModel) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200(2));
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200(2));
   int played = 0;
   for (const LitmusTest& test : Sample()) {
     SCOPED_TRACE(test.name);
-    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*machine, test, OnSimulator());
+    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, OnSimulator());
     ASSERT_THAT(counts, IsOk());
     ++played;
     ExpectWithinTheModel(test, *counts, {});
   }
   EXPECT_EQ(played, 65);
-  EXPECT_THAT(machine->leaks(), IsEmpty());
+  EXPECT_THAT(simulator->leaks(), IsEmpty());
 }
 
 // Whatever older values a machine shows, and however multicast and unicast addresses are related,
@@ -140,7 +140,7 @@ TEST(LitmusDeviceTest, PlaysMultimemWithinTheModel) {
       Profile profile = Profile::ReferenceH200(2);
       profile.alias_multicast = mode;
       ASSERT_THAT(profile.SetAliasPolicy(policy), IsOk());
-      const std::unique_ptr<Simulator> machine = MachineOf(profile);
+      const std::unique_ptr<Simulator> simulator = SimulatorOf(profile);
       coherence::Modes modes;
       modes.multicast = mode;
       int played = 0;
@@ -149,7 +149,7 @@ TEST(LitmusDeviceTest, PlaysMultimemWithinTheModel) {
         SCOPED_TRACE(test.name);
         LitmusPlay play = OnSimulator();
         play.rounds = 512;
-        const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*machine, test, play);
+        const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, play);
         ASSERT_THAT(counts, IsOk());
         ++played;
         ExpectWithinTheModel(test, *counts, modes);
@@ -160,7 +160,7 @@ TEST(LitmusDeviceTest, PlaysMultimemWithinTheModel) {
         }
       }
       EXPECT_EQ(played, 5);
-      EXPECT_THAT(machine->leaks(), IsEmpty());
+      EXPECT_THAT(simulator->leaks(), IsEmpty());
     }
   }
 }
@@ -173,8 +173,8 @@ class UnicastDriver : public ForwardingDriver {
 };
 
 TEST(LitmusDeviceTest, PlaysNoMultimemWithoutMulticast) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200(2));
-  UnicastDriver driver(machine.get());
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200(2));
+  UnicastDriver driver(simulator.get());
   for (const LitmusTest& test : Sample()) {
     if (!test.multicast) continue;
     const absl::StatusOr<LitmusCounts> counts = PlayLitmus(driver, test, OnSimulator());
@@ -185,17 +185,17 @@ TEST(LitmusDeviceTest, PlaysNoMultimemWithoutMulticast) {
 
 // A simulator that always ran one thread before the other would show nothing of the model.
 TEST(LitmusDeviceTest, ShowsEveryOrderOfThreadsOfTwoBlocks) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200());
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200());
   const absl::StatusOr<LitmusCounts> counts =
-      PlayLitmus(*machine, MessagePassing(R"([{"cta": 0}, {"cta": 1}])"), OnSimulator());
+      PlayLitmus(*simulator, MessagePassing(R"([{"cta": 0}, {"cta": 1}])"), OnSimulator());
   ASSERT_THAT(counts, IsOk());
   EXPECT_THAT(counts->outcomes, UnorderedElementsAre(Pair(Outcome{0, 0}, _), Pair(Outcome{0, 1}, _),
                                                      Pair(Outcome{1, 1}, _)));
 }
 
 TEST(LitmusDeviceTest, ShowsEveryOrderOfThreadsOfTwoDevices) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200(2));
-  NotedDriver driver(machine.get());
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200(2));
+  NotedDriver driver(simulator.get());
   const absl::StatusOr<LitmusCounts> counts =
       PlayLitmus(driver, MessagePassing(R"([{"gpu": 0}, {"gpu": 1}])"), OnSimulator());
   ASSERT_THAT(counts, IsOk());
@@ -206,8 +206,8 @@ TEST(LitmusDeviceTest, ShowsEveryOrderOfThreadsOfTwoDevices) {
 }
 
 TEST(LitmusDeviceTest, LaunchesTasksOnTheirDevices) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200(2));
-  NotedDriver driver(machine.get());
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200(2));
+  NotedDriver driver(simulator.get());
   const LitmusTest test = Parse(R"([["launch{st.weak x, 1}", "event.record e"],)"
                                 R"( ["stream.wait e", "launch{ld.weak r0, y}"]])",
                                 R"([{"stream": 0, "gpu": 0}, {"stream": 1, "gpu": 1}])", "r0 == 0");
@@ -222,13 +222,13 @@ TEST(LitmusDeviceTest, PlaysProgrammaticLaunches) {
   const auto outcomes = [](const std::string& wait, StreamPolicy policy) {
     Profile profile = Profile::ReferenceH200();
     profile.stream_policy = policy;
-    const std::unique_ptr<Simulator> machine = MachineOf(profile);
+    const std::unique_ptr<Simulator> simulator = SimulatorOf(profile);
     const LitmusTest test =
         Parse(R"([["launch primary{griddepcontrol.launch_dependents; st.weak x, 1}",)"
               R"("launch secondary[programmatic]{)" +
                   wait + R"(ld.weak r0, y}"]])",
               R"([{"stream": 0}])", "r0 == 0");
-    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*machine, test, OnSimulator());
+    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, OnSimulator());
     EXPECT_THAT(counts, IsOk());
     return counts.ok() ? counts->outcomes : LitmusCounts().outcomes;
   };
@@ -241,9 +241,9 @@ TEST(LitmusDeviceTest, PlaysProgrammaticLaunches) {
 }
 
 TEST(LitmusDeviceTest, NeedsTwoDevicesForTwoGpus) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200(1));
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200(1));
   const absl::StatusOr<LitmusCounts> counts =
-      PlayLitmus(*machine, MessagePassing(R"([{"gpu": 0}, {"gpu": 1}])"), OnSimulator());
+      PlayLitmus(*simulator, MessagePassing(R"([{"gpu": 0}, {"gpu": 1}])"), OnSimulator());
   EXPECT_EQ(counts.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(counts.status().message()), HasSubstr("needs 2 GPUs"));
 }
@@ -251,17 +251,17 @@ TEST(LitmusDeviceTest, NeedsTwoDevicesForTwoGpus) {
 TEST(LitmusDeviceTest, NeedsPeersForTwoGpus) {
   Profile profile = Profile::ReferenceH200(2);
   profile.peers[1][0] = false;
-  const std::unique_ptr<Simulator> machine = MachineOf(profile);
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(profile);
   const absl::StatusOr<LitmusCounts> counts =
-      PlayLitmus(*machine, MessagePassing(R"([{"gpu": 0}, {"gpu": 1}])"), OnSimulator());
+      PlayLitmus(*simulator, MessagePassing(R"([{"gpu": 0}, {"gpu": 1}])"), OnSimulator());
   EXPECT_EQ(counts.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(counts.status().message()), HasSubstr("device 1 cannot reach device 0"));
 }
 
 // Rounds that nobody counted must not pass for rounds that showed nothing wrong.
 TEST(LitmusDeviceTest, MissesRoundsThatWereNotPlayed) {
-  const std::unique_ptr<Simulator> machine = MachineOf(Profile::ReferenceH200());
-  NotedDriver driver(machine.get());
+  const std::unique_ptr<Simulator> simulator = SimulatorOf(Profile::ReferenceH200());
+  NotedDriver driver(simulator.get());
   driver.noted.drops = true;
   const absl::StatusOr<LitmusCounts> counts =
       PlayLitmus(driver, MessagePassing(R"([{"cta": 0}, {"cta": 1}])"), OnSimulator());

@@ -33,7 +33,7 @@ Grants Valid(absl::Span<const AccessGrant> grants) {
   return valid;
 }
 
-MUTANT(ACC_1, GetAccess, "Only the first granule of a mapping has the right.") {
+MUTANT(ACC_1, GetAccess, "Only the first granule of a mapping has the access.") {
   const auto mapping = MappingAt(address);
   if (mapping.has_value() && address - mapping->base >= Granule()) return Access::kNone;
   return Real::GetAccess(location, address);
@@ -43,14 +43,14 @@ MUTANT(ACC_1, SetAccess, "Read-only is granted as read-write.") {
   return Real::SetAccess(
       range, read ? With(grants, Access::kReadWrite) : Grants(grants.begin(), grants.end()));
 }
-MUTANT(ACC_1, SetAccess, "A right is never taken back.") {
+MUTANT(ACC_1, SetAccess, "Access is never taken back.") {
   return grants[0].access == Access::kNone ? Ok() : Real::SetAccess(range, grants);
 }
 MUTANT(ACC_2, SetAccess, "Read-only is never widened to read-write.") {
   const bool widens = AccessAt(range.base) == Access::kRead;
   return widens && grants[0].access == Access::kReadWrite ? Ok() : Real::SetAccess(range, grants);
 }
-MUTANT(ACC_2, SetAccess, "The right that is there already is refused.") {
+MUTANT(ACC_2, SetAccess, "The access that is there already is refused.") {
   const bool same = AccessAt(range.base) == grants[0].access;
   return same && IsMapped(range.base) && grants[0].access != Access::kNone
              ? Refuse()
@@ -60,7 +60,7 @@ MUTANT(ACC_2, SetAccess, "Taking a right away overwrites the data.") {
   if (grants[0].access == Access::kNone) Scribble(range);
   return Real::SetAccess(range, grants);
 }
-MUTANT(ACC_3, SetAccess, "Only the first of several mappings gets the right.") {
+MUTANT(ACC_3, SetAccess, "Only the first of several mappings gets the access.") {
   const auto mappings = MappingsIn(range);
   return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
 }
@@ -73,11 +73,11 @@ MUTANT(ACC_4, SetAccess, "A grant reaches the mapping before as well.") {
   if (status.ok() && before.has_value()) Real::SetAccess(*before, grants).IgnoreError();
   return status;
 }
-MUTANT(ACC_4, SetAccess, "A grant takes the right of all other mappings.") {
+MUTANT(ACC_4, SetAccess, "A grant takes the access of all other mappings.") {
   Grant(kEverything, Access::kNone);
   return Real::SetAccess(range, grants);
 }
-MUTANT(ACC_4, Map, "Mapping at the tail takes the right of what is before.") {
+MUTANT(ACC_4, Map, "Mapping at the tail takes the access of what is before.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone);
   return status;
@@ -170,11 +170,11 @@ MUTANT(ACC_9, SetAccess, "Where nothing is mapped is NOT_FOUND.") {
 MUTANT(ACC_10, SetAccess, "An empty list changes nothing and succeeds.") {
   return grants.empty() ? Ok() : Real::SetAccess(range, grants);
 }
-MUTANT(ACC_10, SetAccess, "An empty list is refused, and takes all rights.") {
+MUTANT(ACC_10, SetAccess, "An empty list is refused, and takes all access.") {
   if (grants.empty()) Grant(range, Access::kNone);
   return Real::SetAccess(range, grants);
 }
-MUTANT(ACC_11, SetAccess, "A right that does not exist is taken for its lowest bits.") {
+MUTANT(ACC_11, SetAccess, "An access that does not exist is taken for its lowest bits.") {
   return Real::SetAccess(
       range, With(grants, static_cast<Access>(static_cast<uint32_t>(grants[0].access) & 3)));
 }
@@ -183,7 +183,7 @@ MUTANT(ACC_11, SetAccess, "Write without read is granted as read-write.") {
   return Real::SetAccess(
       range, write ? With(grants, Access::kReadWrite) : Grants(grants.begin(), grants.end()));
 }
-MUTANT(ACC_11, SetAccess, "A right that does not exist is refused, and takes the one there is.") {
+MUTANT(ACC_11, SetAccess, "An access that does not exist is refused, and takes the one there is.") {
   if (!IsKnown(grants[0].access)) Grant(range, Access::kNone);
   return Real::SetAccess(range, grants);
 }
@@ -211,9 +211,9 @@ MUTANT(ACC_13, SetAccess, "A device that does not exist is INVALID_DEVICE.") {
   if (!IsKnown(grants[0].location)) return Refuse(DriverCode::kInvalidDevice);
   return Real::SetAccess(range, grants);
 }
-MUTANT(ACC_13, SetAccess, "No right may be given to any device.") {
-  const bool no_right = grants[0].access == Access::kNone;
-  return no_right && !IsKnown(grants[0].location) ? Ok() : Real::SetAccess(range, grants);
+MUTANT(ACC_13, SetAccess, "No access may be given to any device.") {
+  const bool no_access = grants[0].access == Access::kNone;
+  return no_access && !IsKnown(grants[0].location) ? Ok() : Real::SetAccess(range, grants);
 }
 MUTANT(ACC_13, SetAccess, "Device -1 is every device.") {
   if (grants[0].location.id != -1) return Real::SetAccess(range, grants);
@@ -303,8 +303,8 @@ MUTANT(ACC_17, SetAccess, "Of two grants for one location the wider one counts."
                                                    : Grants(grants.begin(), grants.end()));
 }
 
-// Rights that belong to addresses, not to mappings.
-class KeepsRights : public Real {
+// Access that belongs to addresses, not to mappings.
+class KeepsAccess : public Real {
  public:
   using Real::Real;
   CALL(Unmap) override {
@@ -320,9 +320,9 @@ class KeepsRights : public Real {
  private:
   Access kept_ = Access::kNone;
 };
-MUTANT_CLASS(ACC_18, KeepsRights, "A right stays with the addresses when they are mapped anew.")
+MUTANT_CLASS(ACC_18, KeepsAccess, "Access stays with the addresses when they are mapped anew.")
 
-MUTANT(ACC_18, Write, "Data is written without a right, where there was one.") {
+MUTANT(ACC_18, Write, "Data is written without access, where there was some.") {
   if (IsMapped(destination)) Grant({destination, size, Bytes(0)}, Access::kReadWrite);
   return Real::Write(work, destination, source, size);
 }
@@ -338,7 +338,7 @@ MUTANT(GETACC_1, GetAccess, "Only the base of a mapping is answered.") {
 MUTANT(GETACC_1, GetAccess, "The last byte belongs to what is behind.") {
   return Real::GetAccess(location, address + Bytes(1));
 }
-MUTANT(GETACC_2, GetAccess, "Where nothing is mapped, nobody has a right: none.") {
+MUTANT(GETACC_2, GetAccess, "Where nothing is mapped, the answer is none.") {
   const auto access = Real::GetAccess(location, address);
   return access.ok() ? access : Access::kNone;
 }
@@ -349,7 +349,7 @@ MUTANT(GETACC_2, GetAccess, "Reserved addresses answer none.") {
 MUTANT(GETACC_2, GetAccess, "Where nothing is mapped is NOT_FOUND.") {
   return Instead(Real::GetAccess(location, address), DriverCode::kNotFound);
 }
-MUTANT(GETACC_3, GetAccess, "A location that does not exist has no right: none.") {
+MUTANT(GETACC_3, GetAccess, "A location that does not exist is answered none.") {
   if (!IsKnown(location)) return Access::kNone;
   return Real::GetAccess(location, address);
 }
@@ -367,11 +367,11 @@ MUTANT(GETACC_3, GetAccess, "Device -1 is the first.") {
 MUTANT(GETACC_4, GetAccess, "An address where nothing is mapped is noticed before the location.") {
   return IsMapped(address) ? Real::GetAccess(location, address) : Refuse();
 }
-MUTANT(GETACC_5, GetAccess, "The host has no right, as documented.") {
+MUTANT(GETACC_5, GetAccess, "The host has no access, as documented.") {
   if (location.type == LocationType::kHost && IsMapped(address)) return Access::kNone;
   return Real::GetAccess(location, address);
 }
-MUTANT(GETACC_5, GetAccess, "The host's NUMA node answers with the right of device 0.") {
+MUTANT(GETACC_5, GetAccess, "The host's NUMA node answers with the access of device 0.") {
   return Real::GetAccess(IsHost(location) ? Location() : location, address);
 }
 MUTANT(GETACC_5, GetAccess, "The host is always answered read-write.") {
@@ -379,11 +379,11 @@ MUTANT(GETACC_5, GetAccess, "The host is always answered read-write.") {
   if (access.ok() && location.type == LocationType::kHost) return Access::kReadWrite;
   return access;
 }
-MUTANT_ON("strict", GETACC_5, GetAccess, "The host is answered with the right of device 0.") {
+MUTANT_ON("strict", GETACC_5, GetAccess, "The host is answered with the access of device 0.") {
   return Real::GetAccess(location.type == LocationType::kHost ? Location() : location, address);
 }
 
-MUTANT(ACC_19, SetAccess, "A right is the allocation's: all its mappings get it.") {
+MUTANT(ACC_19, SetAccess, "Access belongs to the allocation: all its mappings get it.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (!status.ok()) return status;
   for (const AddressRange& mapping : MappingsOf(HandleAt(range.base))) {
@@ -391,7 +391,7 @@ MUTANT(ACC_19, SetAccess, "A right is the allocation's: all its mappings get it.
   }
   return status;
 }
-MUTANT(ACC_19, Unmap, "Unmapping takes the right of other mappings of the allocation.") {
+MUTANT(ACC_19, Unmap, "Unmapping takes the access of other mappings of the allocation.") {
   for (const AddressRange& mapping : MappingsOf(HandleAt(range.base))) {
     Grant(mapping, Access::kNone);
   }

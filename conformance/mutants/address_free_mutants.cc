@@ -58,7 +58,7 @@ MUTANT(FREE_5, AddressFree, "The free is refused, and what is mapped is unmapped
   Remove(range);
   return status;
 }
-MUTANT(FREE_5, AddressFree, "The free is refused, and the right is gone.") {
+MUTANT(FREE_5, AddressFree, "The free is refused, and the access is gone.") {
   const absl::Status status = Real::AddressFree(range);
   Grant(range, Access::kNone);
   return status;

@@ -11,14 +11,14 @@
 namespace twinmmu::conformance {
 namespace {
 
-// Calls `copy` with a right that device 0 may lack, and then takes it back.
-class IgnoresRights : public Real {
+// Calls `copy` with access that device 0 may lack, and then takes it back.
+class IgnoresAccess : public Real {
  public:
   using Real::Real;
 
  protected:
   template <typename Copy>
-  absl::Status WithRight(DeviceAddress address, Copy copy) {
+  absl::Status WithAccess(DeviceAddress address, Copy copy) {
     const auto mapping = MappingAt(address);
     if (!mapping.has_value()) return copy();
     const Access access = AccessAt(address);
@@ -35,40 +35,41 @@ class IgnoresRights : public Real {
   }
 };
 
-NAMED_MUTANT_OF(WritesWithoutRight, IgnoresRights, DATA_4, Write,
-                "A copy from the host needs no right.") {
-  return WithRight(destination, [&] { return Real::Write(work, destination, source, size); });
+NAMED_MUTANT_OF(WritesWithoutAccess, IgnoresAccess, DATA_4, Write,
+                "A copy from the host needs no access.") {
+  return WithAccess(destination, [&] { return Real::Write(work, destination, source, size); });
 }
-MUTANT_CLASS(DATA_5, WritesWithoutRight, "A copy from the host writes to read-only memory.")
-MUTANT_CLASS(DATA_19, WritesWithoutRight, "The right of the host adds to that of the device.")
+MUTANT_CLASS(DATA_5, WritesWithoutAccess, "A copy from the host writes to read-only memory.")
+MUTANT_CLASS(DATA_19, WritesWithoutAccess, "The access of the host adds to that of the device.")
 
-MUTANT_OF(IgnoresRights, DATA_4, Read, "A copy to the host needs no right.") {
-  return WithRight(source, [&] { return Real::Read(work, destination, source, size); });
-}
-
-NAMED_MUTANT_OF(FillsWithoutRight, IgnoresRights, DATA_4, Set, "A fill needs no right.") {
-  return WithRight(destination, [&] { return Real::Set(work, destination, pattern, count); });
-}
-MUTANT_CLASS(DATA_5, FillsWithoutRight, "A fill writes to read-only memory.")
-MUTANT_CLASS(DATA_20, FillsWithoutRight, "A fill goes by the right of the host.")
-
-MUTANT_OF(IgnoresRights, DATA_4, Move, "A copy on the device needs no right to its source.") {
-  return WithRight(source, [&] { return Real::Move(work, destination, source, size); });
+MUTANT_OF(IgnoresAccess, DATA_4, Read, "A copy to the host needs no access.") {
+  return WithAccess(source, [&] { return Real::Read(work, destination, source, size); });
 }
 
-NAMED_MUTANT_OF(MovesToWithoutRight, IgnoresRights, DATA_4, Move,
-                "A copy on the device needs no right to its target.") {
-  return WithRight(destination, [&] { return Real::Move(work, destination, source, size); });
+NAMED_MUTANT_OF(FillsWithoutAccess, IgnoresAccess, DATA_4, Set, "A fill needs no access.") {
+  return WithAccess(destination, [&] { return Real::Set(work, destination, pattern, count); });
 }
-MUTANT_CLASS(DATA_5, MovesToWithoutRight, "A copy on the device writes to read-only memory.")
-MUTANT_CLASS(DATA_19, MovesToWithoutRight, "On the device, the right of the host adds to its own.")
+MUTANT_CLASS(DATA_5, FillsWithoutAccess, "A fill writes to read-only memory.")
+MUTANT_CLASS(DATA_20, FillsWithoutAccess, "A fill goes by the access of the host.")
 
-NAMED_MUTANT_OF(RefusesAndWrites, IgnoresRights, DATA_5, Write,
+MUTANT_OF(IgnoresAccess, DATA_4, Move, "A copy on the device needs no access to its source.") {
+  return WithAccess(source, [&] { return Real::Move(work, destination, source, size); });
+}
+
+NAMED_MUTANT_OF(MovesToWithoutAccess, IgnoresAccess, DATA_4, Move,
+                "A copy on the device needs no access to its target.") {
+  return WithAccess(destination, [&] { return Real::Move(work, destination, source, size); });
+}
+MUTANT_CLASS(DATA_5, MovesToWithoutAccess, "A copy on the device writes to read-only memory.")
+MUTANT_CLASS(DATA_19, MovesToWithoutAccess,
+             "On the device, the access of the host adds to its own.")
+
+NAMED_MUTANT_OF(RefusesAndWrites, IgnoresAccess, DATA_5, Write,
                 "A copy to read-only memory is refused, and done.") {
   const absl::Status status = Real::Write(work, destination, source, size);
   const Bytes part = MappedSize(destination, size);
   if (!status.ok() && part != Bytes(0)) {
-    WithRight(destination, [&] {
+    WithAccess(destination, [&] {
       return Real::Write(work, destination, source, part);
     }).IgnoreError();
   }
@@ -77,12 +78,12 @@ NAMED_MUTANT_OF(RefusesAndWrites, IgnoresRights, DATA_5, Write,
 MUTANT_CLASS(DATA_6, RefusesAndWrites, "A copy into a hole is refused, and done up to the hole.")
 MUTANT_CLASS(DATA_7, RefusesAndWrites, "A copy over a gap is refused, and done up to the gap.")
 
-NAMED_MUTANT_OF(RefusesAndFills, IgnoresRights, DATA_5, Set,
+NAMED_MUTANT_OF(RefusesAndFills, IgnoresAccess, DATA_5, Set,
                 "A fill of read-only memory is refused, and done.") {
   const absl::Status status = Real::Set(work, destination, pattern, count);
   const uint64_t part = MappedSize(destination, Bytes(count)) / pattern.width;
   if (!status.ok() && part != 0 && destination.IsAligned(pattern.width)) {
-    WithRight(destination, [&] {
+    WithAccess(destination, [&] {
       return Real::Set(work, destination, pattern, part);
     }).IgnoreError();
   }
@@ -91,24 +92,24 @@ NAMED_MUTANT_OF(RefusesAndFills, IgnoresRights, DATA_5, Set,
 MUTANT_CLASS(DATA_6, RefusesAndFills, "A fill into a hole is refused, and done up to the hole.")
 MUTANT_CLASS(DATA_7, RefusesAndFills, "A fill over a gap is refused, and done up to the gap.")
 
-NAMED_MUTANT_OF(RefusesAndReads, IgnoresRights, DATA_4, Read,
-                "A read without a right is refused, and gives the data.") {
+NAMED_MUTANT_OF(RefusesAndReads, IgnoresAccess, DATA_4, Read,
+                "A read without access is refused, and gives the data.") {
   const absl::Status status = Real::Read(work, destination, source, size);
   const Bytes part = MappedSize(source, size);
   if (!status.ok() && part != Bytes(0)) {
-    WithRight(source, [&] { return Real::Read(work, destination, source, part); }).IgnoreError();
+    WithAccess(source, [&] { return Real::Read(work, destination, source, part); }).IgnoreError();
   }
   return status;
 }
 MUTANT_CLASS(DATA_6, RefusesAndReads, "A read into a hole is refused, and gives what precedes it.")
 
-NAMED_MUTANT_OF(RefusesAndMoves, IgnoresRights, DATA_5, Move,
+NAMED_MUTANT_OF(RefusesAndMoves, IgnoresAccess, DATA_5, Move,
                 "A copy on the device to read-only memory is refused, and done.") {
   const absl::Status status = Real::Move(work, destination, source, size);
   const Bytes part = std::min(MappedSize(destination, size), MappedSize(source, size));
   if (status.ok() || part == Bytes(0)) return status;
-  WithRight(destination, [&] {
-    return WithRight(source, [&] { return Real::Move(work, destination, source, part); });
+  WithAccess(destination, [&] {
+    return WithAccess(source, [&] { return Real::Move(work, destination, source, part); });
   }).IgnoreError();
   return status;
 }
@@ -131,9 +132,10 @@ class RefusesForGood : public Real {
   }
   absl::Status error_;
 };
-MUTANT_CLASS(DATA_4, RefusesForGood, "A copy without a right is refused, and the error sticks.")
+MUTANT_CLASS(DATA_4, RefusesForGood, "A copy without access is refused, and the error is sticky.")
 MUTANT_CLASS(DATA_8, RefusesForGood, "A copy where nothing is mapped is refused for good.")
-MUTANT_CLASS(DATA_11, RefusesForGood, "A bad range on a stream is refused, and the error sticks.")
+MUTANT_CLASS(DATA_11, RefusesForGood,
+             "A bad range on a stream is refused, and the error is sticky.")
 
 MUTANT(DATA_1, Write, "A copy ends at the border of two mappings.") {
   const auto mapping = MappingAt(destination);
@@ -271,7 +273,7 @@ MUTANT(DATA_10, Set, "A misaligned fill is MISALIGNED_ADDRESS.") {
   return Instead(Real::Set(work, destination, pattern, count), DriverCode::kMisalignedAddress);
 }
 
-// What a stream refuses is told when it is synchronised.
+// What a stream refuses is reported when it is synchronised.
 class RefusesAtSynchronise : public Real {
  public:
   using Real::Real;
@@ -291,9 +293,9 @@ class RefusesAtSynchronise : public Real {
 };
 MUTANT_CLASS(DATA_11, RefusesAtSynchronise, "A stream refuses a bad range when it is synchronised.")
 
-MUTANT_OF(IgnoresRights, DATA_11, Set, "A fill on a stream needs no right.") {
+MUTANT_OF(IgnoresAccess, DATA_11, Set, "A fill on a stream needs no access.") {
   const auto fill = [&] { return Real::Set(work, destination, pattern, count); };
-  return work.stream.has_value() ? WithRight(destination, fill) : fill();
+  return work.stream.has_value() ? WithAccess(destination, fill) : fill();
 }
 
 // Fills on a stream run when the stream is waited for, after whatever it was given since.
@@ -387,7 +389,7 @@ MUTANT(DATA_23, Set, "A count whose bytes wrap to none need not be aligned.") {
   const bool passes = none && IsMapped(destination) && AccessAt(destination) != Access::kNone;
   return passes ? Ok() : Real::Set(work, destination, pattern, count);
 }
-MUTANT(DATA_23, Set, "A count whose bytes wrap to none needs no right.") {
+MUTANT(DATA_23, Set, "A count whose bytes wrap to none needs no access.") {
   const bool none = count != 0 && pattern.width * count == Bytes(0);
   const bool passes = none && IsMapped(destination) && destination.IsAligned(pattern.width);
   return passes ? Ok() : Real::Set(work, destination, pattern, count);

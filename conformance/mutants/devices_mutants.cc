@@ -67,7 +67,7 @@ MUTANT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was created
   if (info.ok()) info->free = info->total;
   return info;
 }
-MUTANT(INFO_2, GetMemoryInfo, "Free memory is told in whole GiB.") {
+MUTANT(INFO_2, GetMemoryInfo, "Free memory is reported in whole GiB.") {
   absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
   if (info.ok()) info->free = GiB(1) * (info->free / GiB(1));
   return info;
@@ -193,7 +193,7 @@ MUTANT_ON("strict", GRAN_5, GetAllocationGranularity, "It answers for any locati
   return Real::GetAllocationGranularity(AllocationProperties(), option);
 }
 
-MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not told.") {
+MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not reported.") {
   if (attribute == DeviceAttribute::kMulticastSupported) return Refuse();
   return Real::GetDeviceAttribute(attribute, device);
 }

@@ -37,7 +37,7 @@ MUTANT(REL_2, Release, "Releasing a handle unmaps what it is mapped as.") {
   for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
   return Real::Release(handle);
 }
-MUTANT(REL_2, Release, "Releasing a handle takes the right of its mappings.") {
+MUTANT(REL_2, Release, "Releasing a handle takes the access of its mappings.") {
   for (const AddressRange& mapping : MappingsOf(handle)) Grant(mapping, Access::kNone);
   return Real::Release(handle);
 }
@@ -75,7 +75,7 @@ MUTANT(REL_4, Release, "A second release is refused, and another handle is relea
   }
   return status;
 }
-MUTANT(REL_4, Release, "A second release is refused, and takes the rights of others.") {
+MUTANT(REL_4, Release, "A second release is refused, and takes the access of others.") {
   const absl::Status status = Real::Release(handle);
   if (!status.ok()) Grant(kEverything, Access::kNone);
   return status;
@@ -84,7 +84,7 @@ MUTANT(REL_8, Release, "A handle that was never given out is released.") {
   const absl::Status status = Real::Release(handle);
   return SizeOf(handle) == Bytes(0) && handle != AllocationHandle() ? Ok() : status;
 }
-MUTANT(REL_8, Map, "An invented handle is refused, and all mappings lose their right.") {
+MUTANT(REL_8, Map, "An invented handle is refused, and all mappings lose their access.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (!status.ok()) Grant(kEverything, Access::kNone);
   return status;
@@ -172,7 +172,7 @@ MUTANT(REL_5, ExportShareableHandle, "A dead handle is exported.") {
   const auto exported = Real::ExportShareableHandle(handle, type, flags);
   return exported.ok() ? exported : ShareableHandle::FileDescriptor(-1);
 }
-MUTANT(REL_5, Map, "A dead handle is refused, and all mappings lose their right.") {
+MUTANT(REL_5, Map, "A dead handle is refused, and all mappings lose their access.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (!status.ok()) Grant(kEverything, Access::kNone);
   return status;

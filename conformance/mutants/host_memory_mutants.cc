@@ -13,7 +13,7 @@ MUTANT(ACC_24, SetAccess, "A node that does not exist cannot be granted.") {
   const bool unknown = grants[0].location == Location::HostNuma(1000);
   return unknown ? Refuse() : Real::SetAccess(range, grants);
 }
-MUTANT(ACC_24, SetAccess, "The right of a node is taken back by its own name only.") {
+MUTANT(ACC_24, SetAccess, "The access of a node is taken back by its own name only.") {
   const bool other = grants[0].location != kHost && grants[0].access == Access::kNone;
   return other ? Ok() : Real::SetAccess(range, grants);
 }
@@ -24,11 +24,11 @@ MUTANT(ACC_24, SetAccess, "A grant to the host is for reading only.") {
   }
   return Real::SetAccess(range, absl::MakeConstSpan(&grant, 1));
 }
-MUTANT(ACC_24, GetAccess, "A node that does not exist has no right.") {
+MUTANT(ACC_24, GetAccess, "A node that does not exist has no access.") {
   if (location == Location::HostNuma(1000)) return Access::kNone;
   return Real::GetAccess(location, address);
 }
-MUTANT(ACC_24, GetAccess, "The host has no right, only its nodes have.") {
+MUTANT(ACC_24, GetAccess, "The host has no access, only its nodes have.") {
   if (location.type == LocationType::kHost) return Access::kNone;
   return Real::GetAccess(location, address);
 }
@@ -65,20 +65,21 @@ MUTANT_ON("strict", RANGE_4, GetAddressRange, "A range begins at 0.") {
   return found;
 }
 
-MUTANT(DATA_18, Write, "A copy from the host needs a right of the device.") {
+MUTANT(DATA_18, Write, "A copy from the host needs the device's access.") {
   return AccessAt(destination) == Access::kNone ? Refuse()
                                                 : Real::Write(work, destination, source, size);
 }
-MUTANT(DATA_18, Read, "A copy to the host needs a right of the device.") {
+MUTANT(DATA_18, Read, "A copy to the host needs the device's access.") {
   return AccessAt(source) == Access::kNone ? Refuse() : Real::Read(work, destination, source, size);
 }
-MUTANT(DATA_18, Move, "A copy on the device needs a right of the device.") {
+MUTANT(DATA_18, Move, "A copy on the device needs the device's access.") {
   return AccessAt(source) == Access::kNone ? Refuse() : Real::Move(work, destination, source, size);
 }
-MUTANT(DATA_18, Move, "A copy on the device by the right of the host does nothing.") {
+MUTANT(DATA_18, Move, "A copy on the device by the access of the host does nothing.") {
   return AccessAt(source) == Access::kNone ? Ok() : Real::Move(work, destination, source, size);
 }
-MUTANT(DATA_18, Read, "Without a right of the device, the host needs both rights for a copy.") {
+MUTANT(DATA_18, Read,
+       "Without the device's access, the host needs access of both kinds for a copy.") {
   const auto host = Real::GetAccess(kHost, source);
   const bool reads = host.ok() && *host == Access::kRead && AccessAt(source) == Access::kNone;
   return reads ? Refuse() : Real::Read(work, destination, source, size);
@@ -91,7 +92,7 @@ MUTANT(DATA_19, Write, "A write that is refused is begun.") {
 MUTANT(DATA_19, Read, "What the device may only read is not read.") {
   return AccessAt(source) == Access::kRead ? Refuse() : Real::Read(work, destination, source, size);
 }
-MUTANT(DATA_20, Set, "A fill without the right of the device succeeds, and does nothing.") {
+MUTANT(DATA_20, Set, "A fill without the device's access succeeds, and does nothing.") {
   return AccessAt(destination) == Access::kNone ? Ok()
                                                 : Real::Set(work, destination, pattern, count);
 }
@@ -100,19 +101,19 @@ MUTANT(DATA_20, Set, "Memory of the host is not filled.") {
   const bool of_host = host.ok() && *host != Access::kNone;
   return of_host ? Refuse() : Real::Set(work, destination, pattern, count);
 }
-MUTANT(DATA_21, Write, "A copy from the host without any right is a success.") {
+MUTANT(DATA_21, Write, "A copy from the host without access is a success.") {
   Real::Write(work, destination, source, size).IgnoreError();
   return Ok();
 }
-MUTANT(DATA_21, Read, "A copy to the host without any right is a success.") {
+MUTANT(DATA_21, Read, "A copy to the host without access is a success.") {
   Real::Read(work, destination, source, size).IgnoreError();
   return Ok();
 }
-MUTANT(DATA_21, Move, "A copy on the device to where nobody has a right is a success.") {
+MUTANT(DATA_21, Move, "A copy on the device to where nobody has access is a success.") {
   const bool to_host = AccessAt(destination) == Access::kNone;
   return to_host ? Ok() : Real::Move(work, destination, source, size);
 }
-MUTANT(DATA_21, Move, "A copy on the device from where nobody has a right is a success.") {
+MUTANT(DATA_21, Move, "A copy on the device from where nobody has access is a success.") {
   const bool from_host = AccessAt(source) == Access::kNone;
   return from_host ? Ok() : Real::Move(work, destination, source, size);
 }
@@ -179,24 +180,24 @@ MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of the host.") {
   if (attribute == PointerAttribute::kSyncMemops && type.ok() && *type == 1) return 1;
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for a device with a right.") {
+MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for a device with access.") {
   if (attribute == PointerAttribute::kSyncMemops && AccessAt(address) != Access::kNone) return 1;
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(DATA_18, Write, "A copy from the host needs a right wherever the device has one.") {
+MUTANT(DATA_18, Write, "A copy from the host needs access wherever the device has some.") {
   for (const AddressRange& mapping : MappingsIn({destination, size, Bytes(0)})) {
     if (AccessAt(mapping.base) == Access::kRead) return Refuse();
   }
   return Real::Write(work, destination, source, size);
 }
-MUTANT(GETACC_6, GetAccess, "The host is answered its own right, as documented.") {
+MUTANT(GETACC_6, GetAccess, "The host is answered its own access, as documented.") {
   return Real::GetAccess(location.type == LocationType::kHost ? kHost : location, address);
 }
 MUTANT(GETACC_6, GetAccess, "A node of the host is not told from device 0 either.") {
   return Real::GetAccess(location.type == LocationType::kHostNuma ? Location::Host() : location,
                          address);
 }
-MUTANT(GETACC_6, GetAccess, "The host is answered the right of device 0.") {
+MUTANT(GETACC_6, GetAccess, "The host is answered the access of device 0.") {
   return location.type == LocationType::kHost ? AccessAt(address)
                                               : Real::GetAccess(location, address);
 }
@@ -219,7 +220,7 @@ class CountsEveryGrant : public Real {
 };
 MUTANT_CLASS(GETACC_6, CountsEveryGrant, "A grant that changes nothing counts as the last change.")
 
-MUTANT_ON("strict", GETACC_6, GetAccess, "The host is answered the right of device 0.") {
+MUTANT_ON("strict", GETACC_6, GetAccess, "The host is answered the access of device 0.") {
   return location.type == LocationType::kHost ? AccessAt(address)
                                               : Real::GetAccess(location, address);
 }

@@ -95,11 +95,11 @@ PTX_MUTANT(FAULT_7, "ld.global.u32 *, [*];",
            "{ .reg .pred null; setp.eq.u64 null, $1, 0; @!null ld.global.u32 $0, [$1]; }",
            "A load at null does not fault.")
 PTX_MUTANT(FAULT_2, "atom.global.add.u32 *, [*], *;", "ld.global.u32 $0, [$1];",
-           "An addition needs a right to read only.")
+           "An addition needs read access only.")
 
 #define LOADS_AS_IF_TO_WRITE(rule_id)                                             \
   PTX_MUTANT(rule_id, "ld.global.u32 *, [*];", "atom.global.or.b32 $0, [$1], 0;", \
-             "A load needs a right to write.")
+             "A load needs write access.")
 LOADS_AS_IF_TO_WRITE(FAULT_2)
 LOADS_AS_IF_TO_WRITE(PEER_13)
 
@@ -116,12 +116,12 @@ PTX_MUTANT(FAULT_9, "atom.global.add.u32 *, [*], *;",
            "{ .reg .b64 word; and.b64 word, $1, -4; atom.global.add.u32 $0, [word], $2; }",
            "An addition is done in the word around the address.")
 
-INTERPRETER_MUTANT(FAULT_1, StoresWithoutRight, "A kernel stores without a right.")
-INTERPRETER_MUTANT(FAULT_2, StoresWithoutRight, "A kernel stores to read-only memory.")
-INTERPRETER_MUTANT(FAULT_2, AddsWithoutRight, "A kernel adds to read-only memory.")
-INTERPRETER_MUTANT(FAULT_8, LoadsWithoutRight, "A kernel loads without a right.")
-INTERPRETER_MUTANT(FAULT_8, AddsWithoutRight, "A kernel adds without a right.")
-INTERPRETER_MUTANT(PEER_7, StoresWithoutRight, "A kernel stores to a peer's memory.")
+INTERPRETER_MUTANT(FAULT_1, StoresWithoutAccess, "A kernel stores without access.")
+INTERPRETER_MUTANT(FAULT_2, StoresWithoutAccess, "A kernel stores to read-only memory.")
+INTERPRETER_MUTANT(FAULT_2, AddsWithoutAccess, "A kernel adds to read-only memory.")
+INTERPRETER_MUTANT(FAULT_8, LoadsWithoutAccess, "A kernel loads without access.")
+INTERPRETER_MUTANT(FAULT_8, AddsWithoutAccess, "A kernel adds without access.")
+INTERPRETER_MUTANT(PEER_7, StoresWithoutAccess, "A kernel stores to a peer's memory.")
 
 // A translation is good for ever.
 class NeverForgets : public Real {
@@ -137,8 +137,8 @@ INTERPRETER_MUTANT(KERNEL_10, NeverForgets, "A translation outlives its mapping.
 INTERPRETER_MUTANT(RUN_3, NeverForgets, "A translation outlives its mapping.")
 INTERPRETER_MUTANT(RUN_8, NeverForgets, "A translation outlives its mapping.")
 
-// A right is good for ever, and none is ever given.
-class KeepsRights : public Real {
+// Access stays for ever, and none is ever granted.
+class KeepsAccess : public Real {
  public:
   using Real::Real;
   CALL(Launch) override {
@@ -150,9 +150,9 @@ class KeepsRights : public Real {
  private:
   bool launched_ = false;
 };
-INTERPRETER_MUTANT(RUN_1, KeepsRights, "A kernel keeps the rights that it began with.")
-INTERPRETER_MUTANT(RUN_4, KeepsRights, "A kernel keeps the rights that it began with.")
-INTERPRETER_MUTANT(KERNEL_9, KeepsRights, "The rights of the first launch are those of all.")
+INTERPRETER_MUTANT(RUN_1, KeepsAccess, "A kernel keeps the access that it began with.")
+INTERPRETER_MUTANT(RUN_4, KeepsAccess, "A kernel keeps the access that it began with.")
+INTERPRETER_MUTANT(KERNEL_9, KeepsAccess, "The access of the first launch is that of all.")
 
 // --- Kernels that go on
 
@@ -166,7 +166,7 @@ LOADS_PAST_THE_CACHE_UNCHECKED(RUN_10)
 PTX_MUTANT(RUN_2, "st.relaxed.sys.global.u32 [%rd6], *;", "",
            "A kernel that stores goes on without its memory.")
 PTX_MUTANT(RUN_5, "st.relaxed.sys.global.u32 [%rd6], *;", "",
-           "A kernel that stores goes on with a right to read.")
+           "A kernel that stores goes on with read access.")
 PTX_MUTANT(RUN_7, "atom.relaxed.sys.global.add.u32 *, [*], *;", "ld.global.u32 $0, [$1];",
            "A kernel that runs adds nothing.")
 

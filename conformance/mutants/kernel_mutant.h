@@ -104,14 +104,14 @@ class FillsLate : public KernelMutant {
   std::vector<std::function<void()>> late_;
 };
 
-// What a kernel does with a right that its device lacks.
+// What a kernel does with access that its device lacks.
 class GrantsForTheLaunch : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
 
  protected:
-  absl::Status LaunchWithRight(Stream stream, Kernel kernel, const LaunchConfig& config,
-                               absl::Span<const void* const> arguments) {
+  absl::Status LaunchWithAccess(Stream stream, Kernel kernel, const LaunchConfig& config,
+                                absl::Span<const void* const> arguments) {
     const DeviceAddress at = AddressIn(arguments, 0);
     const int device = stream.device().value();
     const Access access = AccessAt(at, device);
@@ -123,18 +123,18 @@ class GrantsForTheLaunch : public KernelMutant {
   }
 };
 
-#define WITHOUT_RIGHT(Name, kernel_name)                                                  \
-  class Name : public GrantsForTheLaunch {                                                \
-   public:                                                                                \
-    using GrantsForTheLaunch::GrantsForTheLaunch;                                         \
-    CALL(Launch) override {                                                               \
-      return Is(kernel, kernel_name) ? LaunchWithRight(stream, kernel, config, arguments) \
-                                     : Real::Launch(stream, kernel, config, arguments);   \
-    }                                                                                     \
+#define WITHOUT_ACCESS(Name, kernel_name)                                                  \
+  class Name : public GrantsForTheLaunch {                                                 \
+   public:                                                                                 \
+    using GrantsForTheLaunch::GrantsForTheLaunch;                                          \
+    CALL(Launch) override {                                                                \
+      return Is(kernel, kernel_name) ? LaunchWithAccess(stream, kernel, config, arguments) \
+                                     : Real::Launch(stream, kernel, config, arguments);    \
+    }                                                                                      \
   };
-WITHOUT_RIGHT(StoresWithoutRight, "store32")
-WITHOUT_RIGHT(LoadsWithoutRight, "load32")
-WITHOUT_RIGHT(AddsWithoutRight, "atomic_add32")
+WITHOUT_ACCESS(StoresWithoutAccess, "store32")
+WITHOUT_ACCESS(LoadsWithoutAccess, "load32")
+WITHOUT_ACCESS(AddsWithoutAccess, "atomic_add32")
 
 }  // namespace twinmmu::conformance
 

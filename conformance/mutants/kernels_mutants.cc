@@ -102,8 +102,8 @@ KERNEL_MUTANT(KERNEL_8, "A kernel verifies the number of bytes modulo 2^32.") {
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2], arguments[3]});
 }
 
-// The device keeps the right that it has seen, until it is told so by a fault.
-class KeepsTheLowerRight : public KernelMutant {
+// The device keeps the access that it has seen, until it is told so by a fault.
+class KeepsTheLowerAccess : public KernelMutant {
  public:
   using KernelMutant::KernelMutant;
   CALL(SetAccess) override {
@@ -118,7 +118,7 @@ class KeepsTheLowerRight : public KernelMutant {
  private:
   bool raised_ = false;
 };
-MUTANT_CLASS(KERNEL_9, KeepsTheLowerRight, "The first store after a right was raised is lost.")
+MUTANT_CLASS(KERNEL_9, KeepsTheLowerAccess, "The first store after access was raised is lost.")
 
 // A translation, or a cache, that is not dropped when its mapping ends.
 class LoadsThroughAnOldTranslation : public KernelMutant {
@@ -213,13 +213,13 @@ MUTANT(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.") {
 
 MUTANT_CLASS(KERNEL_2, CachesLoads, "A load does not see what an atomic add has done.")
 
-MUTANT_CLASS(FAULT_1, StoresWithoutRight, "A kernel stores without a right.")
-MUTANT_CLASS(FAULT_2, StoresWithoutRight, "A kernel stores to read-only memory.")
-MUTANT_CLASS(PEER_7, StoresWithoutRight, "A kernel stores to a peer's memory without a grant.")
+MUTANT_CLASS(FAULT_1, StoresWithoutAccess, "A kernel stores without access.")
+MUTANT_CLASS(FAULT_2, StoresWithoutAccess, "A kernel stores to read-only memory.")
+MUTANT_CLASS(PEER_7, StoresWithoutAccess, "A kernel stores to a peer's memory without a grant.")
 
-MUTANT_CLASS(FAULT_2, AddsWithoutRight, "A kernel adds atomically to read-only memory.")
+MUTANT_CLASS(FAULT_2, AddsWithoutAccess, "A kernel adds atomically to read-only memory.")
 
-KERNEL_MUTANT(FAULT_1, "A store without a right is dropped, without a fault.") {
+KERNEL_MUTANT(FAULT_1, "A store without access is dropped, without a fault.") {
   const bool may = AccessAt(AddressIn(arguments, 0)) == Access::kReadWrite;
   return may ? Real::Launch(stream, kernel, config, arguments) : Ok();
 }
@@ -259,13 +259,13 @@ class FaultsOnceOnly : public Real {
  private:
   bool told_ = false;
 };
-MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
-INTERPRETER_MUTANT(FAULT_1, FaultsOnceOnly, "A fault is told once, and does not stick.")
+MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is reported once, and is not sticky.")
+INTERPRETER_MUTANT(FAULT_1, FaultsOnceOnly, "A fault is reported once, and is not sticky.")
 
-MUTANT(FAULT_1, SynchronizeDevice, "A fault is told as UNKNOWN.") {
+MUTANT(FAULT_1, SynchronizeDevice, "A fault is reported as UNKNOWN.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kUnknown);
 }
-MUTANT(FAULT_3, SynchronizeDevice, "A fault is never told.") {
+MUTANT(FAULT_3, SynchronizeDevice, "A fault is never reported.") {
   Real::SynchronizeDevice(device).IgnoreError();
   return Ok();
 }
@@ -286,11 +286,11 @@ MUTANT(FAULT_4, CreateStream, "A stream can be made after a fault.") {
   const auto stream = Real::CreateStream(device);
   return stream.ok() ? stream : Stream(device);
 }
-MUTANT(FAULT_4, GetMemoryInfo, "Memory is told after a fault.") {
+MUTANT(FAULT_4, GetMemoryInfo, "Memory is reported after a fault.") {
   const auto info = Real::GetMemoryInfo(device);
   return info.ok() ? info : MemoryInfo();
 }
-MUTANT(FAULT_4, GetAddressRange, "The address range is told after a fault.") {
+MUTANT(FAULT_4, GetAddressRange, "The address range is reported after a fault.") {
   const auto range = Real::GetAddressRange(device, address);
   return range.ok() ? range : AddressRange();
 }
@@ -310,8 +310,8 @@ class FaultOfEverything : public Real {
     return Real::call(__VA_ARGS__);                            \
   }
 
-FAULT_STOPS(SetAccess, "After a fault no right changes.", range, grants)
-FAULT_STOPS(GetAccess, "After a fault no right is told.", location, address)
+FAULT_STOPS(SetAccess, "After a fault no access changes.", range, grants)
+FAULT_STOPS(GetAccess, "After a fault no access is answered.", location, address)
 FAULT_STOPS(GetPointerAttribute, "After a fault an address has no attributes.", device, attribute,
             address)
 FAULT_STOPS(RetainAllocationHandle, "After a fault no handle is retained.", address)
@@ -368,16 +368,17 @@ class UsesWhatWasMapped : public KernelMutant {
 };
 MUTANT_CLASS(FAULT_10, UsesWhatWasMapped, "What was mapped once can be used after the unmapping.")
 
-MUTANT_CLASS(FAULT_8, LoadsWithoutRight, "A kernel loads without a right.")
-MUTANT_CLASS(FAULT_8, AddsWithoutRight, "A kernel adds atomically without a right.")
+MUTANT_CLASS(FAULT_8, LoadsWithoutAccess, "A kernel loads without access.")
+MUTANT_CLASS(FAULT_8, AddsWithoutAccess, "A kernel adds atomically without access.")
 
 KERNEL_MUTANT(FAULT_9, "A word that is not aligned is taken from the word around it.") {
   if (!Is(kernel, "load32")) return Real::Launch(stream, kernel, config, arguments);
   const uint64_t aligned = Argument<uint64_t>(arguments, 0) & ~uint64_t{3};
   return Real::Launch(stream, kernel, config, {&aligned, arguments[1]});
 }
-MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
-INTERPRETER_MUTANT(FAULT_9, FaultsOnceOnly, "A misaligned word is told once, and does not stick.")
+MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is reported once, and is not sticky.")
+INTERPRETER_MUTANT(FAULT_9, FaultsOnceOnly,
+                   "A misaligned word is reported once, and is not sticky.")
 
 MUTANT(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.") {
   return Instead(Real::SynchronizeDevice(device), DriverCode::kIllegalAddress);
@@ -404,11 +405,11 @@ MUTANT(FAULT_5, Unmap, "Memory that queued work uses is not unmapped.") {
   const auto done = Real::SynchronizeDevice(DeviceOrdinal(0));
   return done.ok() && IsMapped(range.base) ? Refuse(DriverCode::kNotReady) : Real::Unmap(range);
 }
-MUTANT(FAULT_6, SetAccess, "A change of rights lets queued work finish.") {
+MUTANT(FAULT_6, SetAccess, "A change of access lets queued work finish.") {
   Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
   return Real::SetAccess(range, grants);
 }
-MUTANT(FAULT_6, SetAccess, "A right that queued work needs is not lowered to read-only.") {
+MUTANT(FAULT_6, SetAccess, "Access that queued work needs is not lowered to read-only.") {
   const bool lowers = grants[0].access == Access::kRead;
   return lowers ? Ok() : Real::SetAccess(range, grants);
 }
@@ -417,7 +418,7 @@ MUTANT(FAULT_6, SetAccess, "Read-only is too little for work that only reads.") 
   const bool lowers = grants[0].access == Access::kRead;
   return Real::SetAccess(range, lowers ? absl::MakeConstSpan(&none, 1) : grants);
 }
-MUTANT(FAULT_6, SynchronizeStream, "Work whose right was taken is told as UNKNOWN.") {
+MUTANT(FAULT_6, SynchronizeStream, "Work whose access was taken is reported as UNKNOWN.") {
   return Instead(Real::SynchronizeStream(stream), DriverCode::kUnknown);
 }
 

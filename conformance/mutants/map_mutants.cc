@@ -42,7 +42,7 @@ MUTANT(MAP_2, Read, "A read of a fresh mapping gives zeros.") {
   const absl::Status status = Real::Read(work, destination, source, size);
   return IsMapped(source) ? Ok() : status;
 }
-MUTANT(MAP_2, GetAccess, "Who has no right yet is answered INVALID_VALUE.") {
+MUTANT(MAP_2, GetAccess, "Who has no access yet is answered INVALID_VALUE.") {
   const auto access = Real::GetAccess(location, address);
   if (access.ok() && *access == Access::kNone) return Refuse();
   return access;
@@ -95,7 +95,7 @@ MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and replaces it.") {
   Grant(range, Access::kReadWrite);
   return status;
 }
-MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and takes its right.") {
+MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and takes its access.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (!status.ok()) Grant(range, Access::kNone);
   return status;
@@ -257,7 +257,7 @@ MUTANT(MAP_16, Map, "A hole with a mapping on either side is not filled.") {
   const bool between = IsMapped(range.base - Bytes(1)) && IsMapped(range.end());
   return between ? Refuse() : Real::Map(range, handle, offset, flags);
 }
-MUTANT(MAP_16, SetAccess, "A right reaches no further than the second mapping.") {
+MUTANT(MAP_16, SetAccess, "Access reaches no further than the second mapping.") {
   const auto mappings = MappingsIn(range);
   if (mappings.size() < 3) return Real::SetAccess(range, grants);
   return Real::SetAccess(Head(range, mappings[1].end() - range.base), grants);
@@ -307,7 +307,7 @@ MUTANT(MAP_19, Map, "The granule behind is mapped as well.") {
   if (more.ok()) Real::Map({range.end(), Granule(), Bytes(0)}, *more, Bytes(0), 0).IgnoreError();
   return status;
 }
-MUTANT(MAP_19, GetAccess, "What lies before a mapping in its reservation has a right: none.") {
+MUTANT(MAP_19, GetAccess, "What lies before a mapping in its reservation is answered none.") {
   const auto access = Real::GetAccess(location, address);
   return !access.ok() && ReservationAt(address).has_value() ? Access::kNone : access;
 }

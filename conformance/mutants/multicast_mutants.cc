@@ -209,7 +209,7 @@ MUTANT(MC_21, Map, "An object is accessible at once.") {
   if (mapped.ok()) Grant(range, Access::kReadWrite);
   return mapped;
 }
-MUTANT(MC_21, SetAccess, "An object gives no rights.") {
+MUTANT(MC_21, SetAccess, "An object gives no access.") {
   const bool is_memory = Real::GetAllocationProperties(HandleAt(range.base)).ok();
   return is_memory ? Real::SetAccess(range, grants) : Ok();
 }

@@ -15,17 +15,17 @@ MUTANT(PEER_1, SetAccess, "A grant to the second device goes to the first as wel
   if (status.ok() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
   return status;
 }
-MUTANT(PEER_1, SetAccess, "A grant takes the right of every device that it does not name.") {
+MUTANT(PEER_1, SetAccess, "A grant takes the access of every device that it does not name.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (status.ok() && grants.size() == 1) Grant(range, Access::kNone, 1 - grants[0].location.id);
   return status;
 }
-MUTANT(PEER_1, SetAccess, "Taking one device's right takes the other's.") {
+MUTANT(PEER_1, SetAccess, "Taking one device's access takes the other's.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (status.ok() && grants[0].access == Access::kNone) Grant(range, Access::kNone, 0);
   return status;
 }
-MUTANT_ON("no-peers", PEER_1, SetAccess, "A device that is no peer is granted a right in name.") {
+MUTANT_ON("no-peers", PEER_1, SetAccess, "A device that is no peer is granted access in name.") {
   Real::SetAccess(range, grants).IgnoreError();
   return Ok();
 }
@@ -41,7 +41,7 @@ MUTANT(PEER_2, SetAccess, "Of several grants only the first is applied.") {
 MUTANT(PEER_2, SetAccess, "Of several grants only the last is applied.") {
   return Real::SetAccess(range, grants.subspan(grants.size() - 1));
 }
-MUTANT(PEER_2, SetAccess, "All locations of a call get the right of the first.") {
+MUTANT(PEER_2, SetAccess, "All locations of a call get the access of the first.") {
   std::vector<AccessGrant> same(grants.begin(), grants.end());
   for (AccessGrant& grant : same) grant.access = same[0].access;
   return Real::SetAccess(range, same);
@@ -50,10 +50,10 @@ MUTANT(PEER_2, SetAccess, "Only memory of the first device is granted to both.")
   const auto mappings = MappingsIn(range);
   return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
 }
-MUTANT(PEER_3, Write, "A peer writes with the owner's right.") {
+MUTANT(PEER_3, Write, "A peer writes with the owner's access.") {
   return Real::Write(kFirst, destination, source, size);
 }
-MUTANT(PEER_3, Read, "A peer reads with the owner's right.") {
+MUTANT(PEER_3, Read, "A peer reads with the owner's access.") {
   return Real::Read(kFirst, destination, source, size);
 }
 MUTANT(PEER_3, Write, "A peer that may read may write.") {
@@ -83,7 +83,7 @@ MUTANT(PEER_4, Map, "A reservation holds memory of one device.") {
                                                    : Real::Map(range, handle, offset, flags);
 }
 
-class KeepsThePeersRight : public Real {
+class KeepsThePeersAccess : public Real {
  public:
   using Real::Real;
   CALL(Unmap) override {
@@ -99,7 +99,7 @@ class KeepsThePeersRight : public Real {
  private:
   Access kept_ = Access::kNone;
 };
-MUTANT_CLASS(PEER_5, KeepsThePeersRight, "Unmapping ends the owner's right, not the peer's.")
+MUTANT_CLASS(PEER_5, KeepsThePeersAccess, "Unmapping ends the owner's access, not the peer's.")
 
 MUTANT(PEER_5, Map, "A mapping is granted to its owner.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
@@ -120,11 +120,11 @@ MUTANT(PEER_6, Create, "An allocation takes from both devices.") {
   Real::Create(size, other, flags).IgnoreError();
   return Real::Create(size, properties, flags);
 }
-MUTANT(PEER_8, GetAccess, "The host is answered with the right of the owner.") {
+MUTANT(PEER_8, GetAccess, "The host is answered with the access of the owner.") {
   const bool host = location.type == LocationType::kHost;
   return Real::GetAccess(host ? Location::Device(kSecond) : location, address);
 }
-MUTANT(PEER_8, GetAccess, "A host NUMA node is answered with the widest right of all.") {
+MUTANT(PEER_8, GetAccess, "A host NUMA node is answered with the widest access of all.") {
   const bool node = location.type == LocationType::kHostNuma;
   return Real::GetAccess(node ? Location::Device(kSecond) : location, address);
 }
@@ -140,7 +140,7 @@ MUTANT(PEER_9, GetPointerAttribute, "The owner is the device that asks.") {
 MUTANT(PEER_9, GetAddressRange, "The address range is answered for the first device.") {
   return Real::GetAddressRange(kFirst, address);
 }
-MUTANT(PEER_9, GetAddressRange, "The address range needs a right of any device.") {
+MUTANT(PEER_9, GetAddressRange, "The address range needs access of any device.") {
   const auto range = Real::GetAddressRange(device, address);
   return range.ok() ? range : Real::GetAddressRange(kSecond, address);
 }
@@ -149,11 +149,11 @@ MUTANT(PEER_10, Write, "After a fault of one device the other's copies go on.") 
   const absl::Status status = Real::Write(work, destination, source, size);
   return work.device == kSecond ? Ok() : status;
 }
-MUTANT(PEER_10, SynchronizeDevice, "A fault of one device is not told by the other.") {
+MUTANT(PEER_10, SynchronizeDevice, "A fault of one device is not reported by the other.") {
   const absl::Status status = Real::SynchronizeDevice(device);
   return device == kSecond ? Ok() : status;
 }
-MUTANT(PEER_10, GetMemoryInfo, "After a fault of one device the other's memory is told.") {
+MUTANT(PEER_10, GetMemoryInfo, "After a fault of one device the other's memory is reported.") {
   const auto info = Real::GetMemoryInfo(device);
   return device == kSecond && !info.ok() ? MemoryInfo() : info;
 }
@@ -178,8 +178,8 @@ MUTANT(PEER_19, SetAccess, "A grant to a peer that is not possible is NOT_SUPPOR
   return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
 }
 
-// A right that is refused stays as it reads.
-class RemembersRights : public Real {
+// Access that is refused stays as it reads.
+class RemembersAccess : public Real {
  public:
   using Real::Real;
   CALL(SetAccess) override {
@@ -196,7 +196,7 @@ class RemembersRights : public Real {
  private:
   std::pair<DeviceAddress, Access> kept_;
 };
-MUTANT_CLASS(PEER_19, RemembersRights, "A grant to a peer that is refused changes nothing.")
+MUTANT_CLASS(PEER_19, RemembersAccess, "A grant to a peer that is refused changes nothing.")
 
 MUTANT(PEER_19, Map, "Once the first mapping is gone, a new one cannot be granted to a peer.") {
   const bool second = !MappingsOf(handle).empty();
@@ -204,7 +204,7 @@ MUTANT(PEER_19, Map, "Once the first mapping is gone, a new one cannot be grante
   if (second && status.ok()) Remove({range.base, Bytes(1), Bytes(0)});
   return status;
 }
-MUTANT_ON("strict", PEER_19, SetAccess, "A peer's right to memory for RDMA is not changed.") {
+MUTANT_ON("strict", PEER_19, SetAccess, "A peer's access to memory for RDMA is not changed.") {
   const auto rdma =
       Real::GetPointerAttribute(kFirst, PointerAttribute::kIsGpuDirectRdmaCapable, range.base);
   const bool changes = AccessAt(range.base, 1) != Access::kNone;
@@ -222,9 +222,9 @@ KERNEL_MUTANT(PEER_12, "A kernel fills memory of its own device only.") {
 KERNEL_MUTANT(PEER_12, "Kernels of the second device do nothing.") {
   return stream.device() == kSecond ? Ok() : Real::Launch(stream, kernel, config, arguments);
 }
-MUTANT_CLASS(PEER_13, LoadsWithoutRight, "A kernel loads from a peer's memory without a grant.")
-MUTANT_CLASS(PEER_13, AddsWithoutRight, "A kernel adds to a peer's memory without a grant.")
-MUTANT_CLASS(PEER_13, StoresWithoutRight, "A kernel that may read a peer's memory stores there.")
+MUTANT_CLASS(PEER_13, LoadsWithoutAccess, "A kernel loads from a peer's memory without a grant.")
+MUTANT_CLASS(PEER_13, AddsWithoutAccess, "A kernel adds to a peer's memory without a grant.")
+MUTANT_CLASS(PEER_13, StoresWithoutAccess, "A kernel that may read a peer's memory stores there.")
 KERNEL_MUTANT(PEER_13, "A kernel faults where it may read a peer's memory.") {
   const bool reads = AccessAt(AddressIn(arguments, 0)) == Access::kRead;
   return reads ? Refuse(DriverCode::kIllegalAddress)

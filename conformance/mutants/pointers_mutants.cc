@@ -36,7 +36,7 @@ MUTANT(PTR_1, GetPointerAttribute, "RANGE ends at the mapping that is asked for.
   return Real::GetPointerAttribute(device, attribute, address);
 }
 ANSWERS(PTR_1, kMapped, 0, "MAPPED is 0.")
-MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped, the right is none: 0.") {
+MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped, the access is none: 0.") {
   if (attribute == PointerAttribute::kAccessFlags && !IsMapped(address)) return 0;
   return Real::GetPointerAttribute(device, attribute, address);
 }
@@ -55,17 +55,17 @@ MUTANT(PTR_2, GetPointerAttribute, "Memory of the program is on device 0.") {
 MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.") {
   return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotFound);
 }
-MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS tells whether there is a right: 0 or 1.") {
+MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS tells whether there is access: 0 or 1.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
   if (attribute == PointerAttribute::kAccessFlags && value.ok()) return *value == 0 ? 0 : 1;
   return value;
 }
-MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS is read-write whatever the right is.") {
+MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS is read-write whatever the access is.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
   if (attribute == PointerAttribute::kAccessFlags && value.ok()) return 3;
   return value;
 }
-MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS without a right is INVALID_VALUE.") {
+MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS without access is INVALID_VALUE.") {
   if (attribute == PointerAttribute::kAccessFlags && AccessAt(address) == Access::kNone) {
     return Refuse();
   }
@@ -96,7 +96,7 @@ MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is 0.") {
 MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is NOT_SUPPORTED.") {
   return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotSupported);
 }
-ANSWERS(PTR_6, kDevicePointer, address.value(), "DEVICE_POINTER needs no right.")
+ANSWERS(PTR_6, kDevicePointer, address.value(), "DEVICE_POINTER needs no access.")
 MUTANT(PTR_6, GetPointerAttribute, "DEVICE_POINTER is the base of the mapping.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
   if (attribute != PointerAttribute::kDevicePointer || !value.ok()) return value;
@@ -131,12 +131,12 @@ MUTANT(RANGE_2, GetAddressRange, "Where nothing is mapped, the range is the rese
   if (range.ok() || !reservation.has_value()) return range;
   return *reservation;
 }
-MUTANT(RANGE_3, GetAddressRange, "A range needs no right.") {
+MUTANT(RANGE_3, GetAddressRange, "A range needs no access.") {
   const auto mapping = MappingAt(address);
   if (mapping.has_value()) return *mapping;
   return Real::GetAddressRange(device, address);
 }
-MUTANT(RANGE_3, GetAddressRange, "A mapping without a right is NOT_PERMITTED.") {
+MUTANT(RANGE_3, GetAddressRange, "A mapping without access is NOT_PERMITTED.") {
   return Instead(Real::GetAddressRange(device, address), DriverCode::kNotPermitted);
 }
 

@@ -129,7 +129,7 @@ class CountsInAByte : public Sharer {
 };
 MUTANT_CLASS(PROC_8, CountsInAByte, "The import after 256 others is the first one again.")
 
-MUTANT_OF(Sharer, PROC_11, Map, "A mapping of an import has the exporter's right.") {
+MUTANT_OF(Sharer, PROC_11, Map, "A mapping of an import has the exporter's access.") {
   const absl::Status mapped = Real::Map(range, handle, offset, flags);
   if (mapped.ok() && IsImported(handle)) Grant(range, Access::kReadWrite);
   return mapped;

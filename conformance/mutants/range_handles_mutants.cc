@@ -10,7 +10,7 @@ namespace {
 
 MUTANT(DMABUF_1, GetHandleForAddressRange, "The descriptor is not open.") { return 1 << 20; }
 
-MUTANT(DMABUF_1, GetHandleForAddressRange, "Memory that nobody has a right to is refused.") {
+MUTANT(DMABUF_1, GetHandleForAddressRange, "Memory that nobody has access to is refused.") {
   if (AccessAt(range.base) == Access::kNone) return Refuse();
   return Real::GetHandleForAddressRange(device, range, type, flags);
 }

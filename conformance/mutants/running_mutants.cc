@@ -42,12 +42,12 @@ MUTANT_CLASS(RUN_8, KeepsTranslations, "A kernel loads past the cache what was u
 MUTANT_CLASS(RUN_9, KeepsTranslations, "A kernel loads past the cache the allocation before.")
 
 NAMED_MUTANT_OF(GrantsLate, RunningMutant, RUN_1, SetAccess,
-                "A right counts from the next launch on.") {
+                "Access counts from the next launch on.") {
   return runs() ? Ok() : Real::SetAccess(range, grants);
 }
-MUTANT_CLASS(RUN_4, GrantsLate, "A right that was raised counts from the next launch on.")
-MUTANT_CLASS(RUN_5, GrantsLate, "A right that was lowered counts from the next launch on.")
-MUTANT_CLASS(RUN_6, GrantsLate, "A right that was taken counts from the next launch on.")
+MUTANT_CLASS(RUN_4, GrantsLate, "Access that was raised counts from the next launch on.")
+MUTANT_CLASS(RUN_5, GrantsLate, "Access that was lowered counts from the next launch on.")
+MUTANT_CLASS(RUN_6, GrantsLate, "Access that was taken counts from the next launch on.")
 
 NAMED_MUTANT_OF(UnmapsLate, RunningMutant, RUN_2, Unmap, "An unmapping waits for the kernel.") {
   Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
@@ -55,21 +55,21 @@ NAMED_MUTANT_OF(UnmapsLate, RunningMutant, RUN_2, Unmap, "An unmapping waits for
 }
 MUTANT_CLASS(RUN_7, UnmapsLate, "An unmapping of other memory waits for the kernel.")
 
-MUTANT_OF(RunningMutant, RUN_4, SetAccess, "A right is raised to read-only.") {
+MUTANT_OF(RunningMutant, RUN_4, SetAccess, "Access is raised to read-only.") {
   const bool writes = runs() && grants[0].access == Access::kReadWrite;
   const AccessGrant read{grants[0].location, Access::kRead};
   return Real::SetAccess(range, writes ? absl::MakeConstSpan(&read, 1) : grants);
 }
-MUTANT_OF(RunningMutant, RUN_5, SetAccess, "A right that is lowered is taken.") {
+MUTANT_OF(RunningMutant, RUN_5, SetAccess, "Access that is lowered is taken.") {
   const bool lowers = runs() && grants[0].access == Access::kRead;
   const AccessGrant none{grants[0].location, Access::kNone};
   return Real::SetAccess(range, lowers ? absl::MakeConstSpan(&none, 1) : grants);
 }
-MUTANT_OF(RunningMutant, PEER_18, SetAccess, "A right that is taken from one is taken from both.") {
+MUTANT_OF(RunningMutant, PEER_18, SetAccess, "Access that is taken from one is taken from both.") {
   if (runs() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
   return Real::SetAccess(range, grants);
 }
-MUTANT_CLASS(PEER_18, GrantsLate, "A right of one device counts when the other's kernel is done.")
+MUTANT_CLASS(PEER_18, GrantsLate, "Access of one device counts when the other's kernel is done.")
 MUTANT_OF(RunningMutant, RUN_7, Unmap, "An unmapping takes the neighbour from a kernel.") {
   Remove({range.base - Bytes(1), Bytes(1), Bytes(0)});
   return Real::Unmap(range);
@@ -117,7 +117,7 @@ MUTANT(RUN_3, Map, "What is mapped where something was is empty.") {
   if (status.ok()) Scribble(range);
   return status;
 }
-MUTANT(RUN_6, SynchronizeDevice, "A kernel whose right was taken ends without a fault.") {
+MUTANT(RUN_6, SynchronizeDevice, "A kernel whose access was taken ends without a fault.") {
   Real::SynchronizeDevice(device).IgnoreError();
   return Ok();
 }

@@ -96,7 +96,7 @@ MUTANT(HOST_2, Map, "The CPU may touch host memory as soon as it is mapped.") {
   Real::SetAccess(range, absl::MakeConstSpan(&grant, 1)).IgnoreError();
   return status;
 }
-MUTANT(HOST_2, SetAccess, "A right to read lets the CPU write as well.") {
+MUTANT(HOST_2, SetAccess, "Read access lets the CPU write as well.") {
   const AccessGrant grant{grants[0].location, Access::kReadWrite};
   return Real::SetAccess(range, absl::MakeConstSpan(&grant, 1));
 }
@@ -232,12 +232,12 @@ MUTANT(THREAD_3, Unmap, "An unmapping is left to the next mapping.") {
   const bool first = mapping.has_value() && *mapping != MappingsIn(kEverything).front();
   return first ? Ok() : Real::Unmap(range);
 }
-MUTANT(THREAD_4, GetAccess, "A right that was just changed reads as a mixture.") {
+MUTANT(THREAD_4, GetAccess, "Access that was just changed reads as a mixture.") {
   const auto access = Real::GetAccess(location, address);
   if (access.ok() && *access == Access::kReadWrite) return static_cast<Access>(2);
   return access;
 }
-MUTANT(THREAD_4, SetAccess, "A right that is changed often is not lowered.") {
+MUTANT(THREAD_4, SetAccess, "Access that is changed often is not lowered.") {
   const bool lowers = AccessAt(range.base) == Access::kReadWrite;
   return lowers ? Ok() : Real::SetAccess(range, grants);
 }

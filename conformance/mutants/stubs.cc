@@ -11,19 +11,19 @@ CALL_OF(WithoutMemory, Read) {
   return status;
 }
 
-CALL_OF(WithoutRights, Map) {
+CALL_OF(WithoutAccess, Map) {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok()) Open(range);
   return status;
 }
 
-CALL_OF(WithoutRights, SetAccess) {
+CALL_OF(WithoutAccess, SetAccess) {
   const absl::Status status = Real::SetAccess(range, grants);
   Open(range);
   return status;
 }
 
-void WithoutRights::Open(const AddressRange& range) {
+void WithoutAccess::Open(const AddressRange& range) {
   const int devices = Real::GetDeviceCount().value_or(0);
   for (int device = 0; device < devices; ++device) Grant(range, Access::kReadWrite, device);
 }

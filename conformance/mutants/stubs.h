@@ -107,8 +107,8 @@ class WithoutMemory : public Real {
   CALL(Read) override;
 };
 
-// Memory without rights: they can be set, and everything that is mapped can be read and written.
-class WithoutRights : public Real {
+// Memory without access: they can be set, and everything that is mapped can be read and written.
+class WithoutAccess : public Real {
  public:
   using Real::Real;
   CALL(Map) override;

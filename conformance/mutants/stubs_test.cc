@@ -24,8 +24,8 @@ using Names = std::set<std::string>;
 // What the tests do on a machine that is right, so that it is known which of them a stub concerns.
 class Watch : public Real {
  public:
-  Watch(Vmm* vmm, Executor* executor, Names* read_data, Names* meet_rights)
-      : Real(vmm, executor), read_data_(*read_data), meet_rights_(*meet_rights) {}
+  Watch(Vmm* vmm, Executor* executor, Names* read_data, Names* meet_access)
+      : Real(vmm, executor), read_data_(*read_data), meet_access_(*meet_access) {}
 
   // Data is read.
   CALL(Read) override {
@@ -34,24 +34,24 @@ class Watch : public Real {
     return NoteRefusal(work, {source, size, Bytes(0)}, status);
   }
 
-  // A right that is less than read-write is told, or an access is refused for the want of one.
+  // Access that is less than read-write is reported, or an access is refused for the want of one.
   CALL(Write) override {
     const absl::Status status = Real::Write(work, destination, source, size);
     return NoteRefusal(work, {destination, size, Bytes(0)}, status);
   }
   CALL(GetAccess) override {
     const auto access = Real::GetAccess(location, address);
-    const bool lacks_right = access.ok() && *access != Access::kReadWrite;
-    if (lacks_right && address != state_asked_at_) Note(meet_rights_);
+    const bool lacks_access = access.ok() && *access != Access::kReadWrite;
+    if (lacks_access && address != state_asked_at_) Note(meet_access_);
     return access;
   }
   CALL(GetAddressRange) override {
     const auto range = Real::GetAddressRange(device, address);
-    if (!range.ok() && IsMapped(address)) Note(meet_rights_);
+    if (!range.ok() && IsMapped(address)) Note(meet_access_);
     return range;
   }
 
-  // A right that is asked for together with the handle is only compared with itself, before and
+  // Access that is asked for together with the handle is only compared with itself, before and
   // after a call that is refused: StateOf in fixtures.cc.
   CALL(RetainAllocationHandle) override {
     state_asked_at_ = address;
@@ -66,7 +66,7 @@ class Watch : public Real {
   absl::Status NoteRefusal(const Work& work, const AddressRange& range,
                            const absl::Status& status) {
     const bool is_mapped = IsMapped(range.base) && IsMapped(range.end() - Bytes(1));
-    if (!status.ok() && is_mapped && work.device.value() < 2) Note(meet_rights_);
+    if (!status.ok() && is_mapped && work.device.value() < 2) Note(meet_access_);
     return status;
   }
   static void Note(Names& names) {
@@ -76,7 +76,7 @@ class Watch : public Real {
   }
 
   Names& read_data_;
-  Names& meet_rights_;
+  Names& meet_access_;
   std::atomic<DeviceAddress> state_asked_at_ = DeviceAddress(0);
 };
 
@@ -109,8 +109,8 @@ const std::map<std::string, std::string> kAcceptAllOk = {
     {"MC_3_MakesTeamsOfEverySizeWithoutMemory", "asks for success only"},
 };
 
-const std::map<std::string, std::string> kAcceptWithoutRights = {
-    {"MC_23_RefusesCopiesAndFills", "what is refused there is refused with every right"},
+const std::map<std::string, std::string> kAcceptWithoutAccess = {
+    {"MC_23_RefusesCopiesAndFills", "what is refused there is refused with every access"},
 };
 
 // True if the stub is rejected as it should be.
@@ -161,16 +161,16 @@ Names TestsOf(const Trials& trials, const std::string& suite) {
 int Main(int argc, char** argv) {
   Trials trials(&argc, argv);
   Names read_data;
-  Names meet_rights;
+  Names meet_access;
   const auto watch = [&](Vmm* vmm, Executor* executor) -> std::unique_ptr<Real> {
-    return std::make_unique<Watch>(vmm, executor, &read_data, &meet_rights);
+    return std::make_unique<Watch>(vmm, executor, &read_data, &meet_access);
   };
   trials.Add("right", SimulatedTarget("reference", watch), AllCases());
   trials.Add("all_ok", WithoutAddresses(SimulatedTarget("reference", &MakeMutant<AllOk>)),
              AllCases());
   trials.Add("without_memory", SimulatedTarget("reference", &MakeMutant<WithoutMemory>),
              AllCases());
-  trials.Add("without_rights", SimulatedTarget("reference", &MakeMutant<WithoutRights>),
+  trials.Add("without_access", SimulatedTarget("reference", &MakeMutant<WithoutAccess>),
              AllCases());
   trials.Run();
   bool passed = true;
@@ -178,7 +178,7 @@ int Main(int argc, char** argv) {
            Stub{"all_ok", "Every call succeeds and does nothing", TestsOf(trials, "all_ok"), 200,
                 kAcceptAllOk},
            Stub{"without_memory", "Bookkeeping without memory", read_data, 60, {}},
-           Stub{"without_rights", "Memory without rights", meet_rights, 20, kAcceptWithoutRights},
+           Stub{"without_access", "Memory without access", meet_access, 20, kAcceptWithoutAccess},
        }) {
     passed = Judge(trials, stub) && passed;
   }

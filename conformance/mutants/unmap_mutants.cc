@@ -14,7 +14,7 @@ bool IsHole(const std::vector<AddressRange>& mappings, const AddressRange& range
 }
 
 MUTANT(UNMAP_1, Unmap, "An unmap does nothing.") { return Ok(); }
-MUTANT(UNMAP_1, Unmap, "An unmap only takes the right.") {
+MUTANT(UNMAP_1, Unmap, "An unmap only takes the access.") {
   Grant(range, Access::kNone);
   return Ok();
 }
@@ -38,7 +38,7 @@ class NeverMapsAgain : public Real {
 };
 MUTANT_CLASS(UNMAP_1, NeverMapsAgain, "An unmapped range cannot be mapped again.")
 
-MUTANT(UNMAP_1, GetAccess, "An unmapped address still has a right: none.") {
+MUTANT(UNMAP_1, GetAccess, "An unmapped address is still answered none.") {
   const auto access = Real::GetAccess(location, address);
   return access.ok() ? access : Access::kNone;
 }
@@ -52,7 +52,7 @@ MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the whole unmapped."
   if (!status.ok()) Remove(range);
   return status;
 }
-MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the right of the whole taken.") {
+MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the access of the whole taken.") {
   const absl::Status status = Real::Unmap(range);
   if (!status.ok()) Grant(range, Access::kNone);
   return status;
@@ -81,7 +81,7 @@ MUTANT(UNMAP_4, Unmap, "The mapping behind goes along.") {
   Remove({range.end(), Bytes(1), Bytes(0)});
   return status;
 }
-MUTANT(UNMAP_4, Unmap, "The mapping before loses its right.") {
+MUTANT(UNMAP_4, Unmap, "The mapping before loses its access.") {
   const absl::Status status = Real::Unmap(range);
   Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone);
   return status;

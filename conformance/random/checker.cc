@@ -51,17 +51,18 @@ Step CompareNumber(Answer expected, const Result& result, const ToNumber& number
 
 }  // namespace
 
-Checker::Checker(Vmm* vmm, Executor* executor, const ModelledMachine& machine, bool defined_only)
-    : vmm_(*vmm), executor_(*executor), defined_only_(defined_only), model_(machine) {}
+Checker::Checker(Vmm* vmm, Executor* executor, const ModelParameters& parameters, bool defined_only)
+    : vmm_(*vmm), executor_(*executor), defined_only_(defined_only), model_(parameters) {}
 
 // --- Operands
 
 Bytes Checker::Value(const Amount& amount) const {
-  const ModelledMachine& machine = model_.machine();
-  Bytes value = machine.granularity * static_cast<uint64_t>(amount.granules) + Bytes(amount.bytes);
-  if (amount.eighths != 0 && !machine.devices.empty()) {
-    const Bytes eighth = machine.devices[0].total / 8;
-    value = value + RoundUp(static_cast<uint64_t>(amount.eighths) * eighth, machine.granularity);
+  const ModelParameters& parameters = model_.parameters();
+  Bytes value =
+      parameters.granularity * static_cast<uint64_t>(amount.granules) + Bytes(amount.bytes);
+  if (amount.eighths != 0 && !parameters.devices.empty()) {
+    const Bytes eighth = parameters.devices[0].total / 8;
+    value = value + RoundUp(static_cast<uint64_t>(amount.eighths) * eighth, parameters.granularity);
   }
   return value;
 }
@@ -93,7 +94,7 @@ AddressRange Checker::RangeOf(const Call& call) const {
 bool Checker::IsLeftOut(const Call& call) const {
   const AllocationHandle handle = Value(call.handle);
   if (call.kind == CallKind::kMap &&
-      model_.SizeOf(handle) > kMostGranules * model_.machine().granularity) {
+      model_.SizeOf(handle) > kMostGranules * model_.parameters().granularity) {
     return true;
   }
   const bool between_host =
@@ -287,7 +288,7 @@ Step Checker::GetMemoryInfo(const Call& call) {
   if (!info.ok()) return step;
   const MemoryInfo& expected = step.expected.memory;
   Expect(step, "total memory", info->total, expected.total);
-  if (model_.machine().sole_user) Expect(step, "free memory", info->free, expected.free);
+  if (model_.parameters().sole_user) Expect(step, "free memory", info->free, expected.free);
   return step;
 }
 
@@ -417,7 +418,7 @@ std::optional<Difference> Checker::DoAndCheck(const Call& call) {
 
 std::optional<Difference> Checker::CheckState() {
   std::optional<Difference> difference;
-  const Bytes granularity = model_.machine().granularity;
+  const Bytes granularity = model_.parameters().granularity;
   for (int slot = 0; slot < Slots::kReservations && !difference.has_value(); ++slot) {
     const AddressRange& range = slots_.reservations[static_cast<size_t>(slot)];
     // One beyond its end, and further where a mapping reaches beyond it.
@@ -441,7 +442,7 @@ std::optional<Difference> Checker::CheckState() {
 
 std::optional<Difference> Checker::CheckGranule(const Place& place) {
   const DeviceAddress address = Value(place);
-  const AddressRange granule{address, model_.machine().granularity, Bytes(0)};
+  const AddressRange granule{address, model_.parameters().granularity, Bytes(0)};
   const bool mapped = !model_.MappingAt(address).empty();
   std::vector<Call> questions;
   questions.reserve(static_cast<size_t>(7 + 2 * model_.device_count()));
@@ -486,7 +487,7 @@ std::vector<Call> Checker::CallsToCleanUp() const {
     calls.back().kind = kind;
     return calls.back();
   };
-  const Bytes granularity = model_.machine().granularity;
+  const Bytes granularity = model_.parameters().granularity;
   for (int slot = 0; slot < Slots::kReservations; ++slot) {
     const AddressRange& range = slots_.reservations[static_cast<size_t>(slot)];
     const AddressRange* reservation = model_.ReservationAt(range.base);

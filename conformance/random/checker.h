@@ -32,7 +32,7 @@ class Checker {
  public:
   // `vmm` and `executor` must outlive this object, and have nothing of others in them. With
   // `defined_only`, calls whose outcome no driver defines are left out: they may end the process.
-  Checker(Vmm* vmm, Executor* executor, const ModelledMachine& machine, bool defined_only);
+  Checker(Vmm* vmm, Executor* executor, const ModelParameters& parameters, bool defined_only);
 
   Step Do(const Call& call);
   // Asks for everything that can be seen.

@@ -92,7 +92,7 @@ Place Generator::AnyPlace() {
   place.slot = Slot(Slots::kReservations, &Generator::HasReservation);
   if (place.slot == kNoSlot) return place;
   const AddressRange& range = checker_.slots().reservations[static_cast<size_t>(place.slot)];
-  const int64_t granules = GranulesIn(range, model_.machine().granularity);
+  const int64_t granules = GranulesIn(range, model_.parameters().granularity);
   place.offset.granules = static_cast<int64_t>(choices_.Below(static_cast<uint64_t>(granules)));
   if (Bad()) place.offset.granules = granules + static_cast<int64_t>(choices_.Below(3)) - 1;
   if (Bad()) place.offset.bytes = 1 + choices_.Below(8192);
@@ -140,7 +140,7 @@ DeviceOrdinal Generator::AnyDevice() {
 }
 
 Location Generator::AnyLocation() {
-  const std::vector<int>& nodes = model_.machine().host_nodes;
+  const std::vector<int>& nodes = model_.parameters().host_nodes;
   const Location other[] = {Location::Host(),
                             Location::Host(),
                             Location::HostNuma(nodes.empty() ? 0 : nodes.front()),
@@ -174,10 +174,10 @@ AllocationProperties Generator::AnyProperties() {
 void Generator::ChooseReserve(Call& call) {
   call.result = Slot(Slots::kReservations, &Generator::HasNoReservation);
   call.size.granules = 1 + static_cast<int64_t>(choices_.Below(8));
-  const ModelledMachine& machine = model_.machine();
-  const uint64_t steps = machine.granularity / machine.reservation_granularity;
+  const ModelParameters& parameters = model_.parameters();
+  const uint64_t steps = parameters.granularity / parameters.reservation_granularity;
   if (steps > 1 && choices_.OneIn(6)) {
-    call.size.bytes = (machine.reservation_granularity * choices_.Below(steps)).value();
+    call.size.bytes = (parameters.reservation_granularity * choices_.Below(steps)).value();
   }
   if (Bad()) call.size = BadSize();
   const int neighbour = Slot(Slots::kReservations, &Generator::HasReservation);
@@ -185,7 +185,7 @@ void Generator::ChooseReserve(Call& call) {
     const AddressRange& range = checker_.slots().reservations[static_cast<size_t>(neighbour)];
     call.address.slot = neighbour;
     call.address.offset.granules =
-        choices_.OneIn(3) ? -call.size.granules : GranulesIn(range, machine.granularity);
+        choices_.OneIn(3) ? -call.size.granules : GranulesIn(range, parameters.granularity);
   }
   if (Bad()) call.address = AnyPlace();
   const uint64_t alignments[] = {
@@ -210,7 +210,7 @@ void Generator::ChooseCreate(Call& call) {
 // A handle, whole, mostly where there is room for it.
 void Generator::ChooseMap(Call& call) {
   call.handle = AnyHandle();
-  const Bytes granularity = model_.machine().granularity;
+  const Bytes granularity = model_.parameters().granularity;
   const Bytes whole = model_.SizeOf(checker_.Value(call.handle));
   for (int i = 0; i < 4; ++i) {
     call.address = AnyPlace();
@@ -230,7 +230,7 @@ void Generator::ChooseMap(Call& call) {
 // Addresses from the start of a mapping to the end of this or a later one, or not.
 void Generator::ChooseSpan(Call& call) {
   call.address = PlaceInMapping();
-  const Bytes granularity = model_.machine().granularity;
+  const Bytes granularity = model_.parameters().granularity;
   const AddressRange first = model_.MappingAt(checker_.Value(call.address));
   if (call.address.slot != kNoSlot && !first.empty() && !choices_.OneIn(12)) {
     const DeviceAddress base =
@@ -313,7 +313,7 @@ void Generator::ChooseTransfer(Call& call) {
   }
   call.count = 1 + choices_.Below(8);
   const uint64_t counts[] = {0, Power(62), Power(63), Power(62) + 1, ~uint64_t{0}};
-  if (choices_.OneIn(60)) call.count = model_.machine().granularity.value() / 4;
+  if (choices_.OneIn(60)) call.count = model_.parameters().granularity.value() / 4;
   if (Bad()) call.count = OneOf(counts);
 }
 
@@ -381,7 +381,7 @@ Call Generator::Next() {
       call.address = AnyPlace();
       call.size.granules = 1;
       if (call.address.slot == kNoSlot) break;
-      const Bytes granularity = model_.machine().granularity;
+      const Bytes granularity = model_.parameters().granularity;
       const Bytes size = checker_.slots().reservations[static_cast<size_t>(call.address.slot)].size;
       call.size.granules = static_cast<int64_t>(size / granularity);
       call.size.bytes = (size % granularity).value();

@@ -27,8 +27,8 @@ constexpr HandleType kShareable = HandleType::kPosixFileDescriptor | HandleType:
 
 bool Has(HandleType set, HandleType types) { return (set & types) != HandleType::kNone; }
 
-bool Covers(Access right, Access needed) {
-  return needed == Access::kRead ? right != Access::kNone : right == Access::kReadWrite;
+bool Covers(Access held, Access needed) {
+  return needed == Access::kRead ? held != Access::kNone : held == Access::kReadWrite;
 }
 
 // Whether base + size is beyond 2^64, or exactly that.
@@ -56,16 +56,17 @@ const AddressRange* Model::ReservationAt(DeviceAddress address) const {
 Answer Model::AddressReserve(Bytes size, const ReserveOptions& options) const {
   const Bytes alignment = options.alignment;
   if (size == Bytes(0)) return kInvalidValue;
-  if (size % machine_.reservation_granularity != Bytes(0)) return kInvalidValue;
+  if (size % parameters_.reservation_granularity != Bytes(0)) return kInvalidValue;
   if (alignment != Bytes(0) && !IsPowerOfTwo(alignment)) return kInvalidValue;
   if (alignment >= Bytes(uint64_t{1} << 58)) return kInvalidValue;
   if (options.flags != 0) return kInvalidValue;
-  const Bytes step = std::max({alignment, machine_.granularity, machine_.reservation_granularity});
+  const Bytes step =
+      std::max({alignment, parameters_.granularity, parameters_.reservation_granularity});
   if (!options.hint.IsAligned(step) && Deviates(Deviation::kMisalignedHintIsRefused)) {
     return kInvalidValue;
   }
-  const DeviceAddress end(uint64_t{1} << machine_.address_bits);
-  if (options.hint >= end - machine_.reservation_granularity &&
+  const DeviceAddress end(uint64_t{1} << parameters_.address_bits);
+  if (options.hint >= end - parameters_.reservation_granularity &&
       Deviates(Deviation::kHintBeyondTheAddressSpaceIsOutOfMemory)) {
     return kOutOfMemory;
   }
@@ -76,13 +77,13 @@ Answer Model::AddressReserve(Bytes size, const ReserveOptions& options) const {
 
 std::string Model::Reserved(const AddressRange& range, Bytes size, const ReserveOptions& options) {
   const Bytes step =
-      std::max({options.alignment, machine_.granularity, machine_.reservation_granularity});
+      std::max({options.alignment, parameters_.granularity, parameters_.reservation_granularity});
   if (range.size != size) return "the reservation is not of the size asked for";
   if (range.base == DeviceAddress(0) || !range.base.IsAligned(step)) {
     return absl::StrCat("the reservation is at ", ToString(range.base), ", not aligned to ",
                         ToString(step));
   }
-  if (range.end() > DeviceAddress(uint64_t{1} << machine_.address_bits)) {
+  if (range.end() > DeviceAddress(uint64_t{1} << parameters_.address_bits)) {
     return "the reservation is beyond the address space";
   }
   for (const auto& [base, other] : reservations_) {
@@ -110,10 +111,11 @@ DriverCode Model::CheckProperties(const AllocationProperties& properties) const 
       if (!HasDevice(DeviceOrdinal(location.id))) return kInvalidDevice;
       break;
     case LocationType::kHost:
-      if (machine_.host_nodes.empty()) return kInvalidValue;
+      if (parameters_.host_nodes.empty()) return kInvalidValue;
       break;
     case LocationType::kHostNuma:
-      if (std::count(machine_.host_nodes.begin(), machine_.host_nodes.end(), location.id) == 0) {
+      if (std::count(parameters_.host_nodes.begin(), parameters_.host_nodes.end(), location.id) ==
+          0) {
         return kInvalidValue;
       }
       break;
@@ -148,13 +150,14 @@ Answer Model::GetAllocationGranularity(const AllocationProperties& properties,
     const DriverCode valid = CheckProperties(properties);
     if (valid != kSuccess) return valid;
   }
-  if (option == Granularity::kMinimum) return Number(machine_.granularity.value());
-  if (option == Granularity::kRecommended) return Number(machine_.recommended_granularity.value());
+  if (option == Granularity::kMinimum) return Number(parameters_.granularity.value());
+  if (option == Granularity::kRecommended)
+    return Number(parameters_.recommended_granularity.value());
   return kInvalidValue;
 }
 
 Bytes Model::FreeOn(int device) const {
-  Bytes free = machine_.devices[static_cast<size_t>(device)].free;
+  Bytes free = parameters_.devices[static_cast<size_t>(device)].free;
   for (const auto& [id, memory] : memories_) {
     if (memory.properties.location == Location::Device(DeviceOrdinal(device)))
       free = free - memory.size;
@@ -163,24 +166,24 @@ Bytes Model::FreeOn(int device) const {
 }
 
 Answer Model::Create(Bytes size, const AllocationProperties& properties, uint64_t flags) const {
-  if (size == Bytes(0) || size % machine_.granularity != Bytes(0)) return kInvalidValue;
+  if (size == Bytes(0) || size % parameters_.granularity != Bytes(0)) return kInvalidValue;
   if (flags != 0) return kInvalidValue;
   const DriverCode valid = CheckProperties(properties);
   if (valid != kSuccess) return valid;
   const DriverCode fits =
-      Has(properties.requested_handle_types, HandleType::kFabric) ? machine_.fabric : kSuccess;
+      Has(properties.requested_handle_types, HandleType::kFabric) ? parameters_.fabric : kSuccess;
   if (properties.location.type != LocationType::kDevice) {
-    if (machine_.host_memory != kSuccess) return machine_.host_memory;
+    if (parameters_.host_memory != kSuccess) return parameters_.host_memory;
     return size <= kModest ? Answer(fits) : Answer(fits, kOutOfMemory);
   }
   const Bytes free = FreeOn(properties.location.id);
-  const Bytes total = machine_.devices[static_cast<size_t>(properties.location.id)].total;
-  const bool lacks = size > total || (machine_.sole_user && size > free);
+  const Bytes total = parameters_.devices[static_cast<size_t>(properties.location.id)].total;
+  const bool lacks = size > total || (parameters_.sole_user && size > free);
   if ((properties.usage & kUsageTilePool) != 0) {
     return CreateTilePool(size, lacks, size + kKeptBack > free);
   }
   if (lacks) return kOutOfMemory;
-  const bool certain = machine_.sole_user && size + kKeptBack <= free;
+  const bool certain = parameters_.sole_user && size + kKeptBack <= free;
   return certain ? Answer(fits) : Answer(fits, kOutOfMemory);
 }
 
@@ -190,7 +193,7 @@ Answer Model::CreateTilePool(Bytes size, bool lacks, bool near_the_end) const {
   if (size >= Bytes(uint64_t{1} << 47)) return kOutOfMemory;
   if (size > TiB(1)) return {kInvalidValue, kOutOfMemory};
   if (lacks || size >= GiB(2)) return kInvalidValue;
-  const bool certain = machine_.sole_user && size <= MiB(128);
+  const bool certain = parameters_.sole_user && size <= MiB(128);
   if (certain && !near_the_end) return kSuccess;
   return {kSuccess, kInvalidValue};
 }
@@ -201,11 +204,11 @@ std::string Model::Created(AllocationHandle handle, Bytes size,
   granted.requested_handle_types = properties.requested_handle_types & kShareable;
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
   granted.usage = 0;
-  if (granted.gpu_direct_rdma != 0 || !machine_.grants_compression) {
+  if (granted.gpu_direct_rdma != 0 || !parameters_.grants_compression) {
     granted.compression = CompressionType::kNone;
   }
   if (granted.location.type == LocationType::kHost) {
-    granted.location = Location::HostNuma(machine_.host_nodes.front());
+    granted.location = Location::HostNuma(parameters_.host_nodes.front());
   }
   if (handle == AllocationHandle() || allocations_.count(handle.value()) != 0) {
     return "the handle is 0, or names another allocation";
@@ -272,7 +275,7 @@ Answer Model::GetMemoryInfo(DeviceOrdinal device) const {
   if (!HasDevice(device)) return kInvalidDevice;
   Answer answer;
   answer.memory.free = FreeOn(device.value());
-  answer.memory.total = machine_.devices[static_cast<size_t>(device.value())].total;
+  answer.memory.total = parameters_.devices[static_cast<size_t>(device.value())].total;
   return answer;
 }
 
@@ -280,7 +283,7 @@ Answer Model::CanAccessPeer(DeviceOrdinal device, DeviceOrdinal peer) const {
   if (!HasDevice(device) || !HasDevice(peer)) return kInvalidDevice;
   if (device == peer) return Number(0);
   return Number(
-      machine_.peers[static_cast<size_t>(device.value())][static_cast<size_t>(peer.value())]);
+      parameters_.peers[static_cast<size_t>(device.value())][static_cast<size_t>(peer.value())]);
 }
 
 // --- Mappings
@@ -316,8 +319,8 @@ Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offs
   if (range.size != whole && Deviates(Deviation::kMapTakesOnlyWholeAllocations)) {
     return kNotSupported;
   }
-  if (!range.base.IsAligned(machine_.granularity)) return kInvalidValue;
-  if (range.size % machine_.granularity != Bytes(0)) return kInvalidValue;
+  if (!range.base.IsAligned(parameters_.granularity)) return kInvalidValue;
+  if (range.size % parameters_.granularity != Bytes(0)) return kInvalidValue;
   const AddressRange* reservation = ReservationAt(range.base);
   if (reservation == nullptr) return kInvalidValue;
   if (!MappingsIn(range).empty()) return kInvalidValue;
@@ -330,9 +333,9 @@ Answer Model::Map(const AddressRange& range, AllocationHandle handle, Bytes offs
   }
   if (HangsOnItsFirstMapping(mapped) && mapped.first == DeviceAddress(0)) mapped.first = range.base;
   ++mapped.mappings;
-  for (uint64_t i = 0; i < range.size / machine_.granularity; ++i) {
-    const std::vector<Access> nobody(machine_.devices.size() + 1, Access::kNone);
-    granules_[(range.base + i * machine_.granularity).value()] =
+  for (uint64_t i = 0; i < range.size / parameters_.granularity; ++i) {
+    const std::vector<Access> nobody(parameters_.devices.size() + 1, Access::kNone);
+    granules_[(range.base + i * parameters_.granularity).value()] =
         Granule{range, handle.value(), i, nobody, false};
   }
   return kSuccess;
@@ -380,22 +383,22 @@ void Model::Forget(const AddressRange& mapping) {
   --allocation.mappings;
   if (allocation.first == mapping.base) allocation.first = DeviceAddress(0);
   if (allocation.holder == mapping.base) allocation.holder = DeviceAddress(0);
-  for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
+  for (Bytes at; at < mapping.size; at = at + parameters_.granularity) {
     granules_.erase((mapping.base + at).value());
   }
 }
 
-// --- Rights
+// --- Access
 
-// The place of a location among the rights of a granule. All of the host has one right.
-std::optional<size_t> Model::RightOf(const Location& location) const {
+// The place of a location among the access of a granule. All of the host has one access.
+std::optional<size_t> Model::IndexOf(const Location& location) const {
   switch (location.type) {
     case LocationType::kDevice:
       if (!HasDevice(DeviceOrdinal(location.id))) return std::nullopt;
       return static_cast<size_t>(location.id);
     case LocationType::kHost:
     case LocationType::kHostNuma:
-      return machine_.devices.size();
+      return parameters_.devices.size();
     default:
       return std::nullopt;
   }
@@ -409,17 +412,17 @@ DriverCode Model::CheckReach(const Granule& granule, const AccessGrant& grant) c
   const Location& owner = memory.properties.location;
   const auto from = static_cast<size_t>(grant.location.id);
   const bool reaches =
-      grant.location == owner || machine_.peers[from][static_cast<size_t>(owner.id)];
+      grant.location == owner || parameters_.peers[from][static_cast<size_t>(owner.id)];
   return reaches ? kSuccess : kInvalidDevice;
 }
 
-void Model::SetRight(const AddressRange& mapping, const AccessGrant& grant) {
-  const size_t number = *RightOf(grant.location);
-  for (Bytes at; at < mapping.size; at = at + machine_.granularity) {
+void Model::SetAccessOf(const AddressRange& mapping, const AccessGrant& grant) {
+  const size_t number = *IndexOf(grant.location);
+  for (Bytes at; at < mapping.size; at = at + parameters_.granularity) {
     Granule& granule = granules_.at((mapping.base + at).value());
-    const bool one_of_two = number == 0 || number == machine_.devices.size();
-    if (one_of_two && granule.rights[number] != grant.access) granule.device_last = number == 0;
-    granule.rights[number] = grant.access;
+    const bool one_of_two = number == 0 || number == parameters_.devices.size();
+    if (one_of_two && granule.access[number] != grant.access) granule.device_last = number == 0;
+    granule.access[number] = grant.access;
   }
 }
 
@@ -438,11 +441,11 @@ DriverCode Model::CheckRdma(const AddressRange& mapping, const AccessGrant& gran
     if (of_owner && allocation.holder == mapping.base) allocation.holder = DeviceAddress(0);
     return kSuccess;
   }
-  const bool changes = granule.rights[*RightOf(grant.location)] != grant.access;
+  const bool changes = granule.access[*IndexOf(grant.location)] != grant.access;
   if (!changes || allocation.first != DeviceAddress(0)) return kSuccess;
   if (of_owner && allocation.holder == DeviceAddress(0)) allocation.holder = mapping.base;
   if (of_owner && allocation.holder == mapping.base) return kSuccess;
-  SetRight(mapping, {grant.location, Access::kNone});  // what there was is lost
+  SetAccessOf(mapping, {grant.location, Access::kNone});  // what there was is lost
   return of_owner ? DriverCode::kUnknown : kInvalidValue;
 }
 
@@ -451,7 +454,7 @@ Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant>
   for (const AccessGrant& grant : grants) {
     const bool known = grant.access == Access::kNone || grant.access == Access::kRead ||
                        grant.access == Access::kReadWrite;
-    if (!known || !RightOf(grant.location).has_value()) return kInvalidValue;
+    if (!known || !IndexOf(grant.location).has_value()) return kInvalidValue;
   }
   if (range.size == Bytes(0) || Wraps(range)) return kInvalidValue;
   const Granule* first = GranuleAt(range.base);
@@ -460,7 +463,7 @@ Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant>
   if (last == nullptr || last->mapping.end() != range.end()) return kInvalidValue;
   AddressRange granted = range.subrange(Bytes(0), Bytes(0));  // up to the first hole
   while (granted.end() < range.end() && GranuleAt(granted.end()) != nullptr) {
-    granted.size = granted.size + machine_.granularity;
+    granted.size = granted.size + parameters_.granularity;
   }
   if (granted != range && !Deviates(Deviation::kSetAccessStopsAtAHole)) return kInvalidValue;
 
@@ -472,7 +475,7 @@ Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant>
       refused = CheckReach(granules_.at(mapping.base.value()), grant);
       if (refused == kSuccess) refused = CheckRdma(mapping, grant);
       if (refused != kSuccess) break;
-      SetRight(mapping, grant);
+      SetAccessOf(mapping, grant);
     }
     if (refused != kSuccess) break;
   }
@@ -483,14 +486,14 @@ Answer Model::SetAccess(const AddressRange& range, absl::Span<const AccessGrant>
 
 Answer Model::GetAccess(const Location& location, DeviceAddress address) const {
   if (address == DeviceAddress(0)) return kInvalidValue;
-  const std::optional<size_t> right = RightOf(location);
-  if (!right.has_value()) return kInvalidDevice;
+  const std::optional<size_t> index = IndexOf(location);
+  if (!index.has_value()) return kInvalidDevice;
   const Granule* granule = GranuleAt(address);
   if (granule == nullptr) return kInvalidValue;
-  Access access = granule->rights[*right];
+  Access access = granule->access[*index];
   if (location.type == LocationType::kHost && device_count() != 0 &&
       Deviates(Deviation::kHostIsAnsweredWithTheRightOfDevice0)) {
-    const Access of_device = granule->rights[0];
+    const Access of_device = granule->access[0];
     const bool instead = access == Access::kNone || granule->device_last;
     if (of_device != Access::kNone && instead) access = of_device;
   }
@@ -576,7 +579,7 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
   if (!HasDevice(device)) return kInvalidDevice;
   const Granule* granule = GranuleAt(address);
   if (granule == nullptr) return AttributeOfReserved(attribute, ReservationAt(address));
-  const Access right = granule->rights[static_cast<size_t>(device.value())];
+  const Access held = granule->access[static_cast<size_t>(device.value())];
   const AllocationProperties& properties = allocations_.at(granule->handle).properties;
   const bool on_device = properties.location.type == LocationType::kDevice;
   const AddressRange* reservation = ReservationAt(address);
@@ -584,7 +587,7 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
     case PointerAttribute::kMemoryType:
       return Number(on_device ? 2 : 1);
     case PointerAttribute::kDevicePointer:
-      return right != Access::kNone ? Number(address.value()) : Answer(kInvalidValue);
+      return held != Access::kNone ? Number(address.value()) : Answer(kInvalidValue);
     case PointerAttribute::kDeviceOrdinal:
       return Number(on_device ? static_cast<uint64_t>(properties.location.id) : 0);
     case PointerAttribute::kRangeStartAddress:
@@ -598,7 +601,7 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
     case PointerAttribute::kIsGpuDirectRdmaCapable:
       return Number(properties.gpu_direct_rdma);
     case PointerAttribute::kAccessFlags:
-      return Number(static_cast<uint64_t>(right));
+      return Number(static_cast<uint64_t>(held));
     case PointerAttribute::kMappingSize:
       return Number(granule->mapping.size.value());
     case PointerAttribute::kMappingBaseAddress:
@@ -610,7 +613,7 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
     case PointerAttribute::kMempoolHandle:
       return Number(0);
     case PointerAttribute::kHostPointer: {
-      const bool seen = granule->rights.back() != Access::kNone && machine_.cpu_sees_host_memory;
+      const bool seen = granule->access.back() != Access::kNone && parameters_.cpu_sees_host_memory;
       return seen ? Number(address.value()) : Answer(kInvalidValue);
     }
     case PointerAttribute::kBufferId:
@@ -627,7 +630,7 @@ Answer Model::GetAddressRange(DeviceOrdinal device, DeviceAddress address) const
   if (!HasDevice(device)) return kInvalidDevice;
   const Granule* granule = GranuleAt(address);
   if (granule == nullptr) return kNotFound;
-  if (granule->rights[static_cast<size_t>(device.value())] == Access::kNone) return kNotFound;
+  if (granule->access[static_cast<size_t>(device.value())] == Access::kNone) return kNotFound;
   Answer answer;
   answer.range = granule->mapping;
   if (!MemoryOf(*granule).on_device() &&
@@ -644,7 +647,7 @@ template <typename Can>
 bool Model::EveryGranule(const AddressRange& range, const Can& can) const {
   if (Wraps(range)) return false;
   for (uint64_t at = Floor(range.base); at < range.end().value();
-       at += machine_.granularity.value()) {
+       at += parameters_.granularity.value()) {
     const Granule* granule = GranuleAt(DeviceAddress(at));
     if (granule == nullptr || !can(*granule)) return false;
   }
@@ -653,20 +656,20 @@ bool Model::EveryGranule(const AddressRange& range, const Can& can) const {
 
 bool Model::CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const {
   return EveryGranule(range, [&](const Granule& granule) {
-    return Covers(granule.rights[static_cast<size_t>(device.value())], access);
+    return Covers(granule.access[static_cast<size_t>(device.value())], access);
   });
 }
 
-// A copy that begins in memory of the host to which the device has no right is done by the CPU.
+// A copy that begins in memory of the host to which the device has no access is done by the CPU.
 bool Model::IsCopiedByCpu(DeviceOrdinal device, DeviceAddress first) const {
   const Granule* granule = GranuleAt(first);
   return granule != nullptr && !MemoryOf(*granule).on_device() &&
-         granule->rights[static_cast<size_t>(device.value())] == Access::kNone;
+         granule->access[static_cast<size_t>(device.value())] == Access::kNone;
 }
 
 bool Model::CpuCanAccess(const AddressRange& range, Access access) const {
   return EveryGranule(
-      range, [&](const Granule& granule) { return Covers(granule.rights.back(), access); });
+      range, [&](const Granule& granule) { return Covers(granule.access.back(), access); });
 }
 
 bool Model::CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const {
@@ -677,11 +680,11 @@ bool Model::CanCopy(DeviceOrdinal device, const AddressRange& range, Access acce
 bool Model::CpuSeesSome(const AddressRange& range) const {
   const std::vector<AddressRange> mappings = MappingsIn(range);
   return std::any_of(mappings.begin(), mappings.end(), [this](const AddressRange& mapping) {
-    return granules_.at(mapping.base.value()).rights.back() != Access::kNone;
+    return granules_.at(mapping.base.value()).access.back() != Access::kNone;
   });
 }
 
-// Where the CPU sees memory it also copies for a device that has a right, but nobody looks whether
+// Where the CPU sees memory it also copies for a device that has access, but nobody looks whether
 // it may.
 bool Model::MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access,
                              bool with_host) const {
@@ -696,7 +699,7 @@ Byte* Model::Watched(DeviceAddress address) {
   const Granule* granule = GranuleAt(address);
   if (granule == nullptr) return nullptr;
   const uint64_t inside = address.value() - Floor(address);
-  const uint64_t tail = machine_.granularity.value() - kWatched;
+  const uint64_t tail = parameters_.granularity.value() - kWatched;
   if (inside >= kWatched && inside < tail) return nullptr;
   Memory& memory = memories_.at(allocations_.at(granule->handle).memory);
   Content& content = memory.content[granule->number];
@@ -711,7 +714,7 @@ Byte Model::Read(DeviceAddress address) const {
 // Gives each watched byte of `range` the value for its offset.
 template <typename Value>
 void Model::Write(const AddressRange& range, const Value& value) {
-  const uint64_t granularity = machine_.granularity.value();
+  const uint64_t granularity = parameters_.granularity.value();
   for (uint64_t at = Floor(range.base); at < range.end().value(); at += granularity) {
     for (uint64_t i = 0; i < 2 * kWatched; ++i) {
       const uint64_t inside = i < kWatched ? i : granularity - 2 * kWatched + i;
@@ -745,7 +748,7 @@ Answer Model::CopyDeviceToHost(DeviceOrdinal device, DeviceAddress source, Bytes
 // `first` up to `end`.
 std::vector<Model::Piece> Model::PiecesOf(const AddressRange& range) const {
   std::vector<Piece> pieces;
-  const uint64_t granularity = machine_.granularity.value();
+  const uint64_t granularity = parameters_.granularity.value();
   for (uint64_t at = Floor(range.base); at < range.end().value(); at += granularity) {
     const auto found = granules_.find(at);
     if (found == granules_.end()) continue;

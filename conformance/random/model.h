@@ -24,7 +24,7 @@
 namespace twinmmu::conformance::random {
 
 // What the model must know of the machine beside it. All devices have virtual memory management.
-struct ModelledMachine {
+struct ModelParameters {
   Bytes granularity = MiB(2);  // the minimum: of allocations and mappings
   Bytes recommended_granularity = MiB(2);
   Bytes reservation_granularity = MiB(2);
@@ -32,7 +32,7 @@ struct ModelledMachine {
   std::vector<MemoryInfo> devices;  // before the first call
   std::vector<std::vector<bool>> peers;
   std::vector<int> host_nodes = {0};
-  bool cpu_sees_host_memory = true;               // at its device address, with the host's right
+  bool cpu_sees_host_memory = true;               // at its device address, with the host's access
   DriverCode fabric = DriverCode::kNotPermitted;  // Create's answer to fabric handles
   DriverCode host_memory = DriverCode::kSuccess;  // the same, to memory of the host
   bool grants_compression = true;
@@ -67,7 +67,7 @@ struct Answer {
 // wrong with it, or "".
 class Model {
  public:
-  explicit Model(const ModelledMachine& machine) : machine_(machine) {}
+  explicit Model(const ModelParameters& parameters) : parameters_(parameters) {}
 
   Answer AddressReserve(Bytes size, const ReserveOptions& options) const;
   std::string Reserved(const AddressRange& range, Bytes size, const ReserveOptions& options);
@@ -112,8 +112,8 @@ class Model {
 
   // --- What is there, for those who choose the next call or clean up.
 
-  const ModelledMachine& machine() const { return machine_; }
-  int device_count() const { return static_cast<int>(machine_.devices.size()); }
+  const ModelParameters& parameters() const { return parameters_; }
+  int device_count() const { return static_cast<int>(parameters_.devices.size()); }
   // A handle that no driver leaves undefined: it has a reference, or is 0.
   bool IsDefined(AllocationHandle handle) const;
   // The size of the memory behind a handle; 0 if there is none.
@@ -129,7 +129,7 @@ class Model {
   // on the other side is memory of the program, or such that the CPU sees some of it.
   bool MayEndTheProcess(DeviceOrdinal device, const AddressRange& range, Access access,
                         bool with_host) const;
-  // Whether the host has a right to memory in `range`.
+  // Whether the host has access to memory in `range`.
   bool CpuSeesSome(const AddressRange& range) const;
   // Whether the two, which lie in reservations, have bytes of memory in common, under whatever
   // addresses.
@@ -165,8 +165,8 @@ class Model {
     AddressRange mapping;
     uint64_t handle = 0;
     uint64_t number = 0;         // of the granule in its memory
-    std::vector<Access> rights;  // of each device, and last of the host
-    bool device_last = false;    // of the rights of the host and device 0, the latter changed last
+    std::vector<Access> access;  // of each device, and last of the host
+    bool device_last = false;    // of the access of the host and device 0, the latter changed last
   };
 
   // Bytes [first, end) of a memory.
@@ -176,20 +176,20 @@ class Model {
     uint64_t end = 0;
   };
 
-  bool Deviates(Deviation deviation) const { return machine_.deviations.count(deviation) != 0; }
+  bool Deviates(Deviation deviation) const { return parameters_.deviations.count(deviation) != 0; }
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < device_count();
   }
   uint64_t Floor(DeviceAddress address) const {
-    return address.value() - address.value() % machine_.granularity.value();
+    return address.value() - address.value() % parameters_.granularity.value();
   }
   Answer CreateTilePool(Bytes size, bool lacks, bool near_the_end) const;
   DriverCode CheckProperties(const AllocationProperties& properties) const;
   DriverCode CheckReach(const Granule& granule, const AccessGrant& grant) const;
   bool HangsOnItsFirstMapping(const Allocation& allocation) const;
   DriverCode CheckRdma(const AddressRange& mapping, const AccessGrant& grant);
-  void SetRight(const AddressRange& mapping, const AccessGrant& grant);
-  std::optional<size_t> RightOf(const Location& location) const;
+  void SetAccessOf(const AddressRange& mapping, const AccessGrant& grant);
+  std::optional<size_t> IndexOf(const Location& location) const;
   const Granule* GranuleAt(DeviceAddress address) const;
   bool IsCopiedByCpu(DeviceOrdinal device, DeviceAddress first) const;
   bool CpuCanAccess(const AddressRange& range, Access access) const;
@@ -211,7 +211,7 @@ class Model {
   template <typename Value>  // Byte(uint64_t offset)
   void Write(const AddressRange& range, const Value& value);
 
-  ModelledMachine machine_;
+  ModelParameters parameters_;
   std::map<uint64_t, AddressRange> reservations_;  // by base
   std::map<uint64_t, Allocation> allocations_;     // by handle
   std::map<uint64_t, Memory> memories_;            // by a number of our own

@@ -344,12 +344,12 @@ std::string Printer::CopyHost(const Call& call, const std::string& copy, const S
 
 // In relation to what was free before.
 std::string Printer::FreeMemory(const Call& call, const Step& step) {
-  const ModelledMachine& machine = checker_.model().machine();
-  if (step.expected.code != DriverCode::kSuccess || !machine.sole_user) {
+  const ModelParameters& parameters = checker_.model().parameters();
+  if (step.expected.code != DriverCode::kSuccess || !parameters.sole_user) {
     return absl::StrCat("  EXPECT_THAT(", Ask(call), ", ", Matcher(step), ");\n");
   }
   const auto device = static_cast<size_t>(call.device.value());
-  const Bytes taken = machine.devices[device].free - step.expected.memory.free;
+  const Bytes taken = parameters.devices[device].free - step.expected.memory.free;
   return absl::StrCat("  EXPECT_EQ(", Ask(call), "->free, ", Slot('f', call.device.value()),
                       " - Bytes(", taken.value(), "));\n");
 }

@@ -16,7 +16,7 @@ absl::StatusOr<Checker> CheckerOf(const Subject& subject) {
   if (!vmm.ok()) return vmm.status();
   const absl::StatusOr<Executor*> executor = subject.driver->executor();
   if (!executor.ok()) return executor.status();
-  return Checker(*vmm, *executor, subject.machine, subject.defined_only);
+  return Checker(*vmm, *executor, subject.parameters, subject.defined_only);
 }
 
 // With `check_each`, all state is asked for after each call.

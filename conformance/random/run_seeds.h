@@ -20,7 +20,7 @@ namespace twinmmu::conformance::random {
 // An implementation without reservations or allocations of others, and what it is.
 struct Subject {
   std::unique_ptr<Driver> driver;
-  ModelledMachine machine;
+  ModelParameters parameters;
   bool defined_only = false;  // see Checker
 };
 // FailedPrecondition: the hardware or its driver is absent.

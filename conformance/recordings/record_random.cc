@@ -44,12 +44,12 @@ void CloseDescriptors(const random::Slots& slots) {
 }
 
 // The machine as it is now: what is free moves a little with what the driver keeps for itself.
-random::ModelledMachine Now(random::ModelledMachine machine, Vmm& vmm) {
-  for (size_t i = 0; i < machine.devices.size(); ++i) {
+random::ModelParameters Now(random::ModelParameters parameters, Vmm& vmm) {
+  for (size_t i = 0; i < parameters.devices.size(); ++i) {
     const auto info = vmm.GetMemoryInfo(DeviceOrdinal(static_cast<int>(i)));
-    if (info.ok()) machine.devices[i] = *info;
+    if (info.ok()) parameters.devices[i] = *info;
   }
-  return machine;
+  return parameters;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ absl::StatusOr<random::Report> RecordRandom(const random::OpenSubject& open,
   absl::StatusOr<random::Subject> subject = open();
   if (!subject.ok()) return subject.status();
   absl::Status written =
-      (*writer)->Write(DescribeMachine(*subject->driver, plan.backend, plan.date));
+      (*writer)->Write(DescribeOrigin(*subject->driver, plan.backend, plan.date));
   Section section;
   Driver* const target = subject->driver.get();
   RecordingDriver driver(std::move(subject->driver),
@@ -78,7 +78,7 @@ absl::StatusOr<random::Report> RecordRandom(const random::OpenSubject& open,
     section.begin = Json{{"section", absl::StrCat("random ", seed)}};
     driver.Begin();
     LedgerVmm ledger(*vmm);
-    random::Checker checker(&ledger, *executor, Now(subject->machine, **target->vmm()),
+    random::Checker checker(&ledger, *executor, Now(subject->parameters, **target->vmm()),
                             subject->defined_only);
     const std::string wrong = MakeCalls(checker, seed, seeds.calls, report.calls);
     section.end = Json{{"end", section.name()}};
@@ -102,7 +102,7 @@ absl::Status RecordProgram(const std::string& program, std::unique_ptr<Driver> d
   if (!reader.ok()) return reader.status();
   absl::StatusOr<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::Create(plan.path);
   if (!writer.ok()) return writer.status();
-  absl::Status written = (*writer)->Write(DescribeMachine(*driver, plan.backend, plan.date));
+  absl::Status written = (*writer)->Write(DescribeOrigin(*driver, plan.backend, plan.date));
   Player player(PlayerTarget{std::move(driver), nullptr}, SuiteContent());
   while (written.ok()) {
     absl::StatusOr<std::optional<Section>> section = (*reader)->Next();

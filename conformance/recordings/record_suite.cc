@@ -86,7 +86,7 @@ class SuiteRecorder : public ::testing::EmptyTestEventListener {
 
   // Also called when the target is opened anew.
   std::unique_ptr<Driver> Wrap(std::unique_ptr<Driver> driver) {
-    if (!has_header_) Note(writer_->Write(DescribeMachine(*driver, plan_.backend, plan_.date)));
+    if (!has_header_) Note(writer_->Write(DescribeOrigin(*driver, plan_.backend, plan_.date)));
     has_header_ = true;
     auto recording = std::make_unique<RecordingDriver>(
         std::move(driver), [this](const Json& line) { section_.lines.push_back(line); },

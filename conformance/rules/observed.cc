@@ -64,7 +64,7 @@ absl::StatusOr<Observations> ReadObservations(const std::vector<std::string>& re
   for (const std::string& path : recordings) {
     absl::StatusOr<std::unique_ptr<RecordingReader>> reader = RecordingReader::Open(path);
     if (!reader.ok()) return reader.status();
-    const std::string machine = MachineOf((*reader)->header());
+    const std::string machine = OriginOf((*reader)->header());
     const std::string date = TextOr((*reader)->header(), "date", "?");
     for (;;) {
       const absl::StatusOr<std::optional<Section>> section = (*reader)->Next();

@@ -58,17 +58,17 @@ std::string CountRow(const std::string& name, const std::string& recorded, const
 }
 
 // One machine that was recorded.
-struct Machine {
+struct RecordedMachine {
   std::string letter;  // "A"
   std::set<std::string> dates;
   ByRule verdicts;
 };
 
-std::map<std::string, Machine> MachinesOf(const Observed& observed) {
-  std::map<std::string, Machine> machines;
+std::map<std::string, RecordedMachine> MachinesOf(const Observed& observed) {
+  std::map<std::string, RecordedMachine> machines;
   for (const auto& [rule, observations] : observed) {
     for (const Observation& observation : observations) {
-      Machine& machine = machines[observation.machine];
+      RecordedMachine& machine = machines[observation.machine];
       machine.dates.insert(observation.since);
       const std::set<std::string>& verdict = observation.verdict;
       machine.verdicts[rule] =
@@ -81,7 +81,7 @@ std::map<std::string, Machine> MachinesOf(const Observed& observed) {
 }
 
 std::string Counts(const std::map<std::string, ByRule>& simulated,
-                   const std::map<std::string, Machine>& machines) {
+                   const std::map<std::string, RecordedMachine>& machines) {
   std::string table =
       "| on | recorded | holds | as observed | unsupported | not seen "
       "|\n|---|---|---|---|---|---|\n";
@@ -119,7 +119,7 @@ std::string Seen(const Observation& observation) {
 
 // What machines showed alike stands there once, with their letters.
 std::string HardwareCell(const std::vector<Observation>& observations,
-                         const std::map<std::string, Machine>& machines) {
+                         const std::map<std::string, RecordedMachine>& machines) {
   std::vector<std::pair<std::string, std::string>> seen;
   for (const Observation& observation : observations) {
     const std::string what = Seen(observation);
@@ -153,7 +153,7 @@ absl::StatusOr<std::string> UpdateVerdicts(absl::string_view document, absl::str
   if (!verdicts.ok()) return verdicts.status();
   const absl::StatusOr<Observed> observed = ReadObservations(recordings);
   if (!observed.ok()) return observed.status();
-  const std::map<std::string, Machine> machines = MachinesOf(*observed);
+  const std::map<std::string, RecordedMachine> machines = MachinesOf(*observed);
   std::string text = Counts(*verdicts, machines);
   std::string call;
   for (const RuleInfo& rule : AllRules()) {

@@ -25,36 +25,36 @@ DiagnosticKind KindOf(const coherence::AliasHazard& hazard) {
                               : DiagnosticKind::kUnorderedAliases;
 }
 
-// The live mapping of that number; null: it is gone. A walk over all that is mapped, which is done
+// The live mapping of that id; null: it is gone. A walk over all that is mapped, which is done
 // once for each pair of places in code.
-const MappingRecord* FindMapping(const MachineState& machine, uint32_t number) {
+const MappingRecord* FindMapping(const SimulatorState& state, uint32_t id) {
   const MappingRecord* found = nullptr;
-  machine.mmu.ForEachMapping([&](const MappingRecord& mapping) {
-    if (mapping.number == number) found = &mapping;
+  state.mmu.ForEachMapping([&](const MappingRecord& mapping) {
+    if (mapping.id == id) found = &mapping;
   });
   return found;
 }
 
 // The same of a multicast object: that of the replica which `memory` is in.
-std::optional<DeviceAddress> MulticastAddressOf(const MachineState& machine,
+std::optional<DeviceAddress> MulticastAddressOf(const SimulatorState& state,
                                                 const MappingRecord& mapping, const char* memory) {
-  for (const MulticastBinding& bound : machine.mmu.AllocationOf(mapping).pages->team->bindings) {
+  for (const MulticastBinding& bound : state.mmu.AllocationOf(mapping).pages->team->bindings) {
     const char* const begin = bound.pages->backing.data() + bound.memory_offset.value();
     if (memory < begin || memory >= begin + bound.size.value()) continue;
     const Bytes offset = bound.offset + Bytes(static_cast<uint64_t>(memory - begin));
-    return machine.mmu.RangeOf(mapping).base + (offset - machine.mmu.SizeOf(mapping.offset));
+    return state.mmu.RangeOf(mapping).base + (offset - state.mmu.SizeOf(mapping.offset));
   }
   return std::nullopt;
 }
 
-// The address of `memory` by that mapping; of plain memory it is the memory's own.
-std::optional<DeviceAddress> AddressOf(const MachineState& machine, uint32_t mapping_number,
+// The address of `memory` by that mapping; of linear memory it is the memory's own.
+std::optional<DeviceAddress> AddressOf(const SimulatorState& state, uint32_t mapping_id,
                                        const char* memory) {
-  const MappingRecord* const mapping = FindMapping(machine, mapping_number);
+  const MappingRecord* const mapping = FindMapping(state, mapping_id);
   if (mapping == nullptr) return std::nullopt;
-  if (mapping->multicast) return MulticastAddressOf(machine, *mapping, memory);
-  const auto inside = static_cast<uint64_t>(memory - machine.mmu.MemoryOf(*mapping));
-  return machine.mmu.RangeOf(*mapping).base + Bytes(inside);
+  if (mapping->multicast) return MulticastAddressOf(state, *mapping, memory);
+  const auto inside = static_cast<uint64_t>(memory - state.mmu.MemoryOf(*mapping));
+  return state.mmu.RangeOf(*mapping).base + Bytes(inside);
 }
 
 std::string InWords(const std::optional<DeviceAddress>& address) {
@@ -79,31 +79,30 @@ std::string InWords(const coherence::AliasHazard& hazard, const std::string& fir
       one_address ? "the same address" : InWords(first_address), "; ", WhatIsMissing(hazard));
 }
 
-void Keep(MachineState& machine, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
-  const std::optional<DeviceAddress> first =
-      AddressOf(machine, hazard.first.address, hazard.memory);
+void Keep(SimulatorState& state, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
+  const std::optional<DeviceAddress> first = AddressOf(state, hazard.first.address, hazard.memory);
   const std::optional<DeviceAddress> second =
-      AddressOf(machine, hazard.second.address, hazard.memory);
-  const std::string by = machine.sites.InWords(hazard.second.site);
+      AddressOf(state, hazard.second.address, hazard.memory);
+  const std::string by = state.sites.InWords(hazard.second.site);
   const Call known = FindCall(by);
   const Call call = known == Call::kOther ? Call::kLaunch : known;
   const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(hazard.size), Bytes(0)};
   Diagnostic diagnostic =
       DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), hazard.call, range,
-                   InWords(hazard, machine.sites.InWords(hazard.first.site), by, first, second));
-  if (second.has_value()) diagnostic.history = HistoryOf(machine, *second);
-  machine.log.Keep(std::move(diagnostic));
+                   InWords(hazard, state.sites.InWords(hazard.first.site), by, first, second));
+  if (second.has_value()) diagnostic.history = HistoryOf(state, *second);
+  state.log.Keep(std::move(diagnostic));
 }
 
 }  // namespace
 
-void ReportAliasHazard(MachineState& machine, const coherence::AliasHazard& hazard) {
+void ReportAliasHazard(SimulatorState& state, const coherence::AliasHazard& hazard) {
   const DiagnosticKind kind = KindOf(hazard);
-  if (!machine.log.Count(kind)) return machine.log.Drop(kind);
+  if (!state.log.Count(kind)) return state.log.Drop(kind);
   try {
-    Keep(machine, kind, hazard);
+    Keep(state, kind, hazard);
   } catch (const std::bad_alloc&) {
-    machine.log.Drop(kind);
+    state.log.Drop(kind);
   }
 }
 

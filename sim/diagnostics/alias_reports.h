@@ -8,12 +8,12 @@
 
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/coherence/monitor/site_table.h"
-#include "sim/machine/call_history.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/call_history.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
-// Calls as places that access memory, for the table of sites: the part is the number of the call.
+// Calls as places that access memory, for the table of sites: the part is the id of the call.
 class CallSites : public SiteSource {
  public:
   std::string SiteInWords(uint32_t part, uint32_t) const override {
@@ -23,7 +23,7 @@ class CallSites : public SiteSource {
 
 // Reports a hazard: whoever made the second access holds mmu.mutex, if only shared, and the lock of
 // the monitor; no other is taken but that of the log and of the sites. Throws nothing.
-void ReportAliasHazard(MachineState& machine, const coherence::AliasHazard& hazard);
+void ReportAliasHazard(SimulatorState& state, const coherence::AliasHazard& hazard);
 
 }  // namespace twinmmu
 

@@ -6,50 +6,49 @@
 namespace twinmmu {
 
 void CallRecord::Keep(Severity severity, const Misuse& misuse, std::string message) {
-  if (number_ == 0) number_ = machine_.history.NextNumberShared();
-  Diagnostic diagnostic =
-      DiagnosticOf(misuse, severity, name(), number_, range_, std::move(message));
-  if (misuse.address.has_value()) diagnostic.history = HistoryOf(machine_, *misuse.address);
-  if (misuse.handle.has_value()) diagnostic.history = HistoryOf(machine_, *misuse.handle);
-  machine_.log.Keep(std::move(diagnostic));
+  if (id_ == 0) id_ = state_.history.NextIdShared();
+  Diagnostic diagnostic = DiagnosticOf(misuse, severity, name(), id_, range_, std::move(message));
+  if (misuse.address.has_value()) diagnostic.history = HistoryOf(state_, *misuse.address);
+  if (misuse.handle.has_value()) diagnostic.history = HistoryOf(state_, *misuse.handle);
+  state_.log.Keep(std::move(diagnostic));
 }
 
 void CallRecord::WriteShared(bool refused) {
   done_ = true;
-  if (number_ == 0) number_ = machine_.history.NextNumberShared();
-  machine_.history.WriteShared(CallEvent{number_, call_, refused, range_, detail_});
+  if (id_ == 0) id_ = state_.history.NextIdShared();
+  state_.history.WriteShared(CallEvent{id_, call_, refused, range_, detail_});
 }
 
-uint64_t RecordCall(MachineState& machine, const char* name, const AddressRange& range) {
-  const std::shared_lock lock(machine.mmu.mutex);
-  const uint64_t number = machine.history.NextNumberShared();
-  machine.history.WriteShared(CallEvent{number, FindCall(name), false, range, 0});
-  return number;
+uint64_t RecordCall(SimulatorState& state, const char* name, const AddressRange& range) {
+  const std::shared_lock lock(state.mmu.mutex);
+  const uint64_t id = state.history.NextIdShared();
+  state.history.WriteShared(CallEvent{id, FindCall(name), false, range, 0});
+  return id;
 }
 
-absl::Status RefuseUnknown(MachineState& machine, const char* name, DiagnosticKind kind,
+absl::Status RefuseUnknown(SimulatorState& state, const char* name, DiagnosticKind kind,
                            const char* what, uint64_t value, DeviceOrdinal device) {
-  const std::shared_lock lock(machine.mmu.mutex);
-  return RefuseCall(machine, DriverCode::kInvalidHandle, name, AddressRange(),
+  const std::shared_lock lock(state.mmu.mutex);
+  return RefuseCall(state, DriverCode::kInvalidHandle, name, AddressRange(),
                     {kind, std::nullopt, std::nullopt, device}, what, value, " of ", device,
                     " does not exist");
 }
 
-absl::Status RefuseFault(MachineState& machine, const Fault& fault) {
-  return RefuseCall(machine, fault.call, fault.range, WhyFault(machine, fault), fault.Reason());
+absl::Status RefuseFault(SimulatorState& state, const Fault& fault) {
+  return RefuseCall(state, fault.call, fault.range, WhyFault(state, fault), fault.Reason());
 }
 
-void ReportFault(MachineState& machine, uint64_t number, const Fault& fault) {
-  Misuse misuse = WhyFault(machine, fault);
+void ReportFault(SimulatorState& state, uint64_t id, const Fault& fault) {
+  Misuse misuse = WhyFault(state, fault);
   misuse.why = misuse.kind;
   misuse.kind = DiagnosticKind::kFaultOfQueuedWork;
-  CallRecord call(machine, FindCall(fault.call), fault.range, 0, number);
+  CallRecord call(state, FindCall(fault.call), fault.range, 0, id);
   call.Report(Severity::kError, misuse, "when its work ran, range ", fault.range,
               " was not wholly mapped with ", fault.access, " access for ", fault.location);
 }
 
 void CallRecord::Drop() {
-  const std::shared_lock lock(machine_.mmu.mutex);
+  const std::shared_lock lock(state_.mmu.mutex);
   WriteShared(true);
 }
 

@@ -13,11 +13,11 @@
 #include "api/diagnostic_words.h"
 #include "sim/base/errors.h"
 #include "sim/diagnostics/explain.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
-// Gives a call its number, writes it into the history, and reports what is wrong with it. What is
+// Gives a call its id, writes it into the history, and reports what is wrong with it. What is
 // reported never changes what a call does: where there is no memory for it, it is counted only.
 //
 // A call that ends without Done() is refused, and written as that: where the client is to blame by
@@ -25,17 +25,12 @@ namespace twinmmu {
 // another way than by Refuse() is made before the lock.
 class CallRecord {
  public:
-  CallRecord(MachineState& machine, Call call, const AddressRange& range, uint64_t detail = 0)
-      : machine_(machine), call_(call), range_(range), detail_(detail) {}
-  // Of one that was written before, under this number.
-  CallRecord(MachineState& machine, Call call, const AddressRange& range, uint64_t detail,
-             uint64_t number)
-      : machine_(machine),
-        call_(call),
-        done_(true),
-        number_(number),
-        range_(range),
-        detail_(detail) {}
+  CallRecord(SimulatorState& state, Call call, const AddressRange& range, uint64_t detail = 0)
+      : state_(state), call_(call), range_(range), detail_(detail) {}
+  // Of one that was written before, under this id.
+  CallRecord(SimulatorState& state, Call call, const AddressRange& range, uint64_t detail,
+             uint64_t id)
+      : state_(state), call_(call), done_(true), id_(id), range_(range), detail_(detail) {}
   ~CallRecord() {
     if (!done_) Drop();
   }
@@ -44,14 +39,14 @@ class CallRecord {
 
   const char* name() const { return NameOf(call_); }
 
-  // With mmu.mutex held alone: the number of the call; and it has done this, which cannot fail.
-  uint64_t number() {
-    if (number_ == 0) number_ = machine_.history.NextNumber();
-    return number_;
+  // With mmu.mutex held alone: the id of the call; and it has done this, which cannot fail.
+  uint64_t id() {
+    if (id_ == 0) id_ = state_.history.NextId();
+    return id_;
   }
   void Done(const AddressRange& range, uint64_t detail) {
     done_ = true;
-    machine_.history.Write(CallEvent{number(), call_, false, range, detail});
+    state_.history.Write(CallEvent{id(), call_, false, range, detail});
   }
 
   // With mmu.mutex held, if only shared; this holds for all that follows. A call that changed
@@ -77,11 +72,11 @@ class CallRecord {
   }
   template <typename... Parts>
   void Report(Severity severity, const Misuse& misuse, const Parts&... parts) {
-    if (!machine_.log.Count(misuse.kind)) return machine_.log.Drop(misuse.kind);
+    if (!state_.log.Count(misuse.kind)) return state_.log.Drop(misuse.kind);
     try {
       Keep(severity, misuse, absl::StrCat(words::InWords(parts)...));
     } catch (const std::bad_alloc&) {
-      machine_.log.Drop(misuse.kind);
+      state_.log.Drop(misuse.kind);
     }
   }
 
@@ -103,10 +98,10 @@ class CallRecord {
   void WriteShared(bool refused);
   [[gnu::cold]] void Drop();
 
-  MachineState& machine_;
+  SimulatorState& state_;
   const Call call_;
   bool done_ = false;
-  uint64_t number_ = 0;
+  uint64_t id_ = 0;
   const AddressRange range_;
   const uint64_t detail_;
 };
@@ -114,40 +109,40 @@ class CallRecord {
 // The rest is for calls that are known by name only. The first two lock mmu.mutex; the others want
 // it held, if only shared.
 
-// Writes a call that works into the history: its number.
-uint64_t RecordCall(MachineState& machine, const char* name, const AddressRange& range = {});
+// Writes a call that works into the history: its id.
+uint64_t RecordCall(SimulatorState& state, const char* name, const AddressRange& range = {});
 
 // INVALID_HANDLE: the handle `value` names nothing, or nothing any more. `what`: "stream ".
-[[gnu::cold]] absl::Status RefuseUnknown(MachineState& machine, const char* name,
+[[gnu::cold]] absl::Status RefuseUnknown(SimulatorState& state, const char* name,
                                          DiagnosticKind kind, const char* what, uint64_t value,
                                          DeviceOrdinal device);
 
 // A call that is refused, and one that the driver lets pass.
 template <typename... Parts>
-[[gnu::cold, gnu::noinline]] absl::Status RefuseCall(MachineState& machine, DriverCode code,
+[[gnu::cold, gnu::noinline]] absl::Status RefuseCall(SimulatorState& state, DriverCode code,
                                                      const char* name, const AddressRange& range,
                                                      const Misuse& misuse, const Parts&... parts) {
-  return CallRecord(machine, FindCall(name), range).RefuseWith(code, misuse, parts...);
+  return CallRecord(state, FindCall(name), range).RefuseWith(code, misuse, parts...);
 }
 template <typename... Parts>
-[[gnu::cold, gnu::noinline]] absl::Status RefuseCall(MachineState& machine, const char* name,
+[[gnu::cold, gnu::noinline]] absl::Status RefuseCall(SimulatorState& state, const char* name,
                                                      const AddressRange& range,
                                                      const Misuse& misuse, const Parts&... parts) {
-  return RefuseCall(machine, DriverCode::kInvalidValue, name, range, misuse, parts...);
+  return RefuseCall(state, DriverCode::kInvalidValue, name, range, misuse, parts...);
 }
 template <typename... Parts>
-[[gnu::cold, gnu::noinline]] void WarnOfCall(MachineState& machine, const char* name,
+[[gnu::cold, gnu::noinline]] void WarnOfCall(SimulatorState& state, const char* name,
                                              const AddressRange& range, const Misuse& misuse,
                                              const Parts&... parts) {
-  CallRecord call(machine, FindCall(name), range);
+  CallRecord call(state, FindCall(name), range);
   call.Warn(misuse, parts...);
   call.DoneShared();
 }
 
 // An access that is not possible: found at the call, which is refused.
-[[gnu::cold]] absl::Status RefuseFault(MachineState& machine, const Fault& fault);
-// What shows only when the work of a call runs, which had this number. Throws nothing.
-void ReportFault(MachineState& machine, uint64_t number, const Fault& fault);
+[[gnu::cold]] absl::Status RefuseFault(SimulatorState& state, const Fault& fault);
+// What shows only when the work of a call runs, which had this id. Throws nothing.
+void ReportFault(SimulatorState& state, uint64_t id, const Fault& fault);
 
 }  // namespace twinmmu
 

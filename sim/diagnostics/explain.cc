@@ -20,11 +20,11 @@ bool NamesHandle(Call call) {
 // The newest event that satisfies `wanted`; of an address, since that was last reserved. None if no
 // more diagnostics are kept: a program that goes on being wrong must not pay for searches.
 template <typename Wanted>
-std::optional<CallEvent> Newest(const MachineState& machine, std::optional<DeviceAddress> reserved,
+std::optional<CallEvent> Newest(const SimulatorState& state, std::optional<DeviceAddress> reserved,
                                 const Wanted& wanted) {
   std::optional<CallEvent> found;
-  if (machine.log.IsFull()) return found;
-  machine.history.ForEachBackwards([&](const CallEvent& event) {
+  if (state.log.IsFull()) return found;
+  state.history.ForEachBackwards([&](const CallEvent& event) {
     if (event.refused) return true;
     if (wanted(event)) found = event;
     const bool reserves = event.call == Call::kAddressReserve && reserved.has_value() &&
@@ -35,86 +35,84 @@ std::optional<CallEvent> Newest(const MachineState& machine, std::optional<Devic
 }
 
 // The newest that has done `call` at `address` since it was last reserved.
-std::optional<CallEvent> Newest(const MachineState& machine, Call call, DeviceAddress address) {
-  return Newest(machine, address, [&](const CallEvent& event) {
+std::optional<CallEvent> Newest(const SimulatorState& state, Call call, DeviceAddress address) {
+  return Newest(state, address, [&](const CallEvent& event) {
     return event.call == call && event.range.contains(address) &&
            (call != Call::kUnmap || event.detail != 0);
   });
 }
 
-uint64_t NumberOf(const std::optional<CallEvent>& event) {
-  return event.has_value() ? event->number : 0;
-}
+uint64_t IdOf(const std::optional<CallEvent>& event) { return event.has_value() ? event->id : 0; }
 
 // The newest release of `handle`.
-uint64_t ReleaseOf(const MachineState& machine, AllocationHandle handle) {
-  return NumberOf(Newest(machine, std::nullopt, [&](const CallEvent& event) {
+uint64_t ReleaseOf(const SimulatorState& state, AllocationHandle handle) {
+  return IdOf(Newest(state, std::nullopt, [&](const CallEvent& event) {
     return event.call == Call::kRelease && event.handle() == handle;
   }));
 }
 
-bool FreesPlain(Call call) {
+bool FreesLinear(Call call) {
   return call == Call::kFreeMemory || call == Call::kFreeHost || call == Call::kUnregisterHost ||
          call == Call::kUnloadModule || call == Call::kDestroyContext;
 }
 
-// The call that freed the plain memory that was last at `address`, if there is none now.
-uint64_t PlainFreeOf(const MachineState& machine, DeviceAddress address) {
-  return NumberOf(Newest(machine, std::nullopt, [&](const CallEvent& event) {
-    return FreesPlain(event.call) && event.range.contains(address);
+// The call that freed the linear memory that was last at `address`, if there is none now.
+uint64_t LinearFreeOf(const SimulatorState& state, DeviceAddress address) {
+  return IdOf(Newest(state, std::nullopt, [&](const CallEvent& event) {
+    return FreesLinear(event.call) && event.range.contains(address);
   }));
 }
 
-// `range` is not all in one plain allocation: nullopt if it has nothing to do with any.
-std::optional<Misuse> WhyNotPlain(const MachineState& machine, std::optional<DeviceOrdinal> device,
-                                  const AddressRange& range) {
-  if (machine.mmu.MappingAt(range.base) != nullptr) return std::nullopt;
-  const PlainAllocation* const allocation = machine.mmu.plain.Find(range.base);
+// `range` is not all in one linear allocation: nullopt if it has nothing to do with any.
+std::optional<Misuse> WhyNotLinear(const SimulatorState& state, std::optional<DeviceOrdinal> device,
+                                   const AddressRange& range) {
+  if (state.mmu.MappingAt(range.base) != nullptr) return std::nullopt;
+  const LinearAllocation* const allocation = state.mmu.linear.Find(range.base);
   if (allocation != nullptr) {
     const bool beyond = !allocation->range.contains(range);
     return Misuse{beyond ? Kind::kUseBeyondMemory : Kind::kUseWithoutPeerAccess,
                   allocation->range.base, std::nullopt, device, allocation->made_by};
   }
-  const uint64_t freed_by = PlainFreeOf(machine, range.base);
+  const uint64_t freed_by = LinearFreeOf(state, range.base);
   if (freed_by == 0) return std::nullopt;
   return Misuse{Kind::kUseAfterFreeOfMemory, range.base, std::nullopt, device, freed_by};
 }
 
 // The first address of `range` where not even a copy by `device` may access memory; or if that can,
 // where it may not access it itself.
-DeviceAddress FirstFault(const MachineState& machine, DeviceOrdinal device,
+DeviceAddress FirstFault(const SimulatorState& state, DeviceOrdinal device,
                          const AddressRange& range, Access access) {
-  if (!machine.mmu.window.range().contains(range.base)) return range.base;
+  if (!state.mmu.window.range().contains(range.base)) return range.base;
   for (const auto can : {&Mmu::CanCopy, &Mmu::CanAccess}) {
     for (DeviceAddress address = range.base; address < range.end();) {
-      const PageRun run = machine.mmu.table.Find(machine.mmu.PageOf(address));
-      const DeviceAddress end = run.end < machine.mmu.PagesIn(machine.mmu.window.range().size)
-                                    ? machine.mmu.AddressOf(run.end)
-                                    : machine.mmu.window.range().end();
+      const PageRun run = state.mmu.table.Find(state.mmu.PageOf(address));
+      const DeviceAddress end = run.end < state.mmu.PagesIn(state.mmu.window.range().size)
+                                    ? state.mmu.AddressOf(run.end)
+                                    : state.mmu.window.range().end();
       const AddressRange piece{address, std::min(range.end(), end) - address, Bytes(0)};
-      if (piece.empty() || !(machine.mmu.*can)(device, piece, access)) return address;
+      if (piece.empty() || !(state.mmu.*can)(device, piece, access)) return address;
       address = end;
     }
   }
   return range.base;  // no page is to blame: the range wraps
 }
 
-// `device` has no right at `address`, which is mapped.
-Misuse WhyNoRight(const MachineState& machine, DeviceOrdinal device, DeviceAddress address) {
+// `device` has no access at `address`, which is mapped.
+Misuse WhyNoAccess(const SimulatorState& state, DeviceOrdinal device, DeviceAddress address) {
   Misuse misuse{Kind::kUseWithoutAccess, address, std::nullopt, device};
-  const uint64_t mapped_by = machine.mmu.MappingAt(address)->call;
-  // The newest change of the right.
-  const std::optional<CallEvent> change = Newest(machine, address, [&](const CallEvent& event) {
+  const uint64_t mapped_by = state.mmu.MappingAt(address)->call;
+  // The newest change of the access.
+  const std::optional<CallEvent> change = Newest(state, address, [&](const CallEvent& event) {
     return event.call == Call::kSetAccess && event.range.contains(address) &&
            event.granted(device.value()).has_value();
   });
-  if (change.has_value() && change->number > mapped_by) {
+  if (change.has_value() && change->id > mapped_by) {
     misuse.kind = Kind::kUseAfterAccessTaken;
-    misuse.cause = change->number;
+    misuse.cause = change->id;
   } else if (change.has_value() && change->granted(device.value()) != Access::kNone) {
     misuse.kind = Kind::kAccessLostByRemap;
     misuse.cause = mapped_by;
-  } else if ((machine.mmu.At(address).bits() & PageEdit::AllRights()) != 0) {
+  } else if ((state.mmu.At(address).bits() & PageEdit::AllAccess()) != 0) {
     misuse.kind = Kind::kUseWithoutPeerGrant;
   }
   return misuse;
@@ -122,15 +120,15 @@ Misuse WhyNoRight(const MachineState& machine, DeviceOrdinal device, DeviceAddre
 
 }  // namespace
 
-Call MakerOf(PlainKind kind) {
+Call MakerOf(LinearKind kind) {
   switch (kind) {
-    case PlainKind::kDevice:
+    case LinearKind::kDevice:
       return Call::kAllocate;
-    case PlainKind::kModule:
+    case LinearKind::kModule:
       return Call::kLoadModule;
-    case PlainKind::kPinned:
+    case LinearKind::kPinned:
       return Call::kAllocateHost;
-    case PlainKind::kRegistered:
+    case LinearKind::kRegistered:
       return Call::kRegisterHost;
   }
   return Call::kOther;
@@ -141,48 +139,48 @@ Call MakerOf(const AllocationRecord& allocation) {
   return allocation.is_multicast() ? Call::kMulticastCreate : Call::kCreate;
 }
 
-std::vector<HistoryEntry> HistoryOf(const MachineState& machine, DeviceAddress address) {
+std::vector<HistoryEntry> HistoryOf(const SimulatorState& state, DeviceAddress address) {
   std::vector<HistoryEntry> entries;
-  machine.history.ForEachBackwards([&](const CallEvent& event) {
+  state.history.ForEachBackwards([&](const CallEvent& event) {
     // The range of a Create is only a size.
     const bool size_only = event.call == Call::kCreate || event.call == Call::kMulticastCreate;
     if (!size_only && event.range.contains(address)) {
-      entries.push_back({event.number, SentenceOf(event, machine.mmu.host)});
+      entries.push_back({event.id, SentenceOf(event, state.mmu.host)});
     }
     return entries.size() < kMostEntries;
   });
   // What made the present state is told even if the ring has forgotten it.
-  const MappingRecord* mapping = machine.mmu.MappingAt(address);
-  const std::optional<uint32_t> reserved = machine.mmu.space.Find(address);
-  const PlainAllocation* plain = machine.mmu.plain.Find(address);
+  const MappingRecord* mapping = state.mmu.MappingAt(address);
+  const std::optional<uint32_t> reserved = state.mmu.space.Find(address);
+  const LinearAllocation* linear = state.mmu.linear.Find(address);
   const auto add = [&](uint64_t call, const std::string& sentence) {
     if (entries.empty() || call < entries.back().call) entries.push_back({call, sentence});
   };
   if (mapping != nullptr) {
-    add(mapping->call, words::Sentence("cuMemMap", words::Mapped(machine.mmu.RangeOf(*mapping))));
+    add(mapping->call, words::Sentence("cuMemMap", words::Mapped(state.mmu.RangeOf(*mapping))));
   }
   if (reserved.has_value()) {
-    add(machine.mmu.space.MadeBy(*reserved),
-        words::Sentence("cuMemAddressReserve", words::Reserved(machine.mmu.space[*reserved])));
+    add(state.mmu.space.MadeBy(*reserved),
+        words::Sentence("cuMemAddressReserve", words::Reserved(state.mmu.space[*reserved])));
   }
-  if (plain != nullptr) {
-    const Call made = MakerOf(plain->kind);
-    add(plain->made_by,
-        SentenceOf(CallEvent{plain->made_by, made, false, plain->range, 0}, machine.mmu.host));
+  if (linear != nullptr) {
+    const Call made = MakerOf(linear->kind);
+    add(linear->made_by,
+        SentenceOf(CallEvent{linear->made_by, made, false, linear->range, 0}, state.mmu.host));
   }
   std::reverse(entries.begin(), entries.end());
   return entries;
 }
 
-std::vector<HistoryEntry> HistoryOf(const MachineState& machine, AllocationHandle handle) {
+std::vector<HistoryEntry> HistoryOf(const SimulatorState& state, AllocationHandle handle) {
   std::vector<HistoryEntry> entries;
-  machine.history.ForEachBackwards([&](const CallEvent& event) {
+  state.history.ForEachBackwards([&](const CallEvent& event) {
     if (NamesHandle(event.call) && event.handle() == handle) {
-      entries.push_back({event.number, SentenceOf(event, machine.mmu.host)});
+      entries.push_back({event.id, SentenceOf(event, state.mmu.host)});
     }
     return entries.size() < kMostEntries;
   });
-  const AllocationRecord* allocation = machine.mmu.memory.Find(handle);
+  const AllocationRecord* allocation = state.mmu.memory.Find(handle);
   if (allocation != nullptr && (entries.empty() || allocation->made_by < entries.back().call)) {
     entries.push_back({allocation->made_by,
                        words::Sentence(NameOf(MakerOf(*allocation)), words::MadeHandle(handle))});
@@ -191,85 +189,82 @@ std::vector<HistoryEntry> HistoryOf(const MachineState& machine, AllocationHandl
   return entries;
 }
 
-Misuse WhyNoAccess(const MachineState& machine, DeviceOrdinal device, const AddressRange& range,
+Misuse WhyNoAccess(const SimulatorState& state, DeviceOrdinal device, const AddressRange& range,
                    Access access) {
-  const std::optional<Misuse> plain = WhyNotPlain(machine, device, range);
-  if (plain.has_value()) return *plain;
-  const DeviceAddress address = FirstFault(machine, device, range, access);
-  const PageEntry entry = machine.mmu.At(address);
+  const std::optional<Misuse> linear = WhyNotLinear(state, device, range);
+  if (linear.has_value()) return *linear;
+  const DeviceAddress address = FirstFault(state, device, range, access);
+  const PageEntry entry = state.mmu.At(address);
   if (!entry.mapped()) {
-    const uint64_t unmapped_by = NumberOf(Newest(machine, Call::kUnmap, address));
+    const uint64_t unmapped_by = IdOf(Newest(state, Call::kUnmap, address));
     return {unmapped_by == 0 ? Kind::kUseOfUnmapped : Kind::kUseAfterUnmap, address, std::nullopt,
             device, unmapped_by};
   }
-  if (machine.mmu.IsMulticast(address))
-    return {Kind::kUseOfMulticast, address, std::nullopt, device};
+  if (state.mmu.IsMulticast(address)) return {Kind::kUseOfMulticast, address, std::nullopt, device};
   if (entry.access(device.value()) != Access::kNone) {
     return {Kind::kWriteToReadOnly, address, std::nullopt, device};
   }
-  return WhyNoRight(machine, device, address);
+  return WhyNoAccess(state, device, address);
 }
 
-Misuse WhyFault(const MachineState& machine, const Fault& fault) {
+Misuse WhyFault(const SimulatorState& state, const Fault& fault) {
   if (fault.location.type == LocationType::kDevice) {
-    return WhyNoAccess(machine, DeviceOrdinal(fault.location.id), fault.range, fault.access);
+    return WhyNoAccess(state, DeviceOrdinal(fault.location.id), fault.range, fault.access);
   }
-  const std::optional<Misuse> plain = WhyNotPlain(machine, std::nullopt, fault.range);
-  return plain.value_or(Misuse{Kind::kHostUseOfDeviceMemory, fault.range.base});
+  const std::optional<Misuse> linear = WhyNotLinear(state, std::nullopt, fault.range);
+  return linear.value_or(Misuse{Kind::kHostUseOfDeviceMemory, fault.range.base});
 }
 
-std::optional<Misuse> WhyPendingWorkFails(const MachineState& machine, DiagnosticKind kind,
+std::optional<Misuse> WhyPendingWorkFails(const SimulatorState& state, DiagnosticKind kind,
                                           const AddressRange& range) {
-  for (const PendingUse& use : machine.scheduler.UsesOf(range)) {
+  for (const PendingUse& use : state.scheduler.UsesOf(range)) {
     const DeviceOrdinal device = use.stream.device();
-    if (kind == Kind::kUnmapUnderPendingWork ||
-        !machine.mmu.CanCopy(device, use.range, use.access)) {
-      return Misuse{kind, std::max(use.range.base, range.base), std::nullopt, device,
-                    use.call_number};
+    if (kind == Kind::kUnmapUnderPendingWork || !state.mmu.CanCopy(device, use.range, use.access)) {
+      return Misuse{kind, std::max(use.range.base, range.base), std::nullopt, device, use.call_id};
     }
   }
   return std::nullopt;
 }
 
-Misuse WhyNotUsable(const MachineState& machine, AllocationHandle handle) {
+Misuse WhyNotUsable(const SimulatorState& state, AllocationHandle handle) {
   Misuse misuse{Kind::kUseOfUnknownHandle, std::nullopt, handle};
-  const AllocationRecord* const allocation = machine.mmu.memory.Find(handle);
+  const AllocationRecord* const allocation = state.mmu.memory.Find(handle);
   if (allocation != nullptr) misuse.kind = Kind::kUseOfReleasedHandle;
   const bool only_pinned =
       allocation != nullptr && allocation->references == 0 && allocation->mappings == 0;
-  if (only_pinned || machine.mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
-  if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.cause = ReleaseOf(machine, handle);
+  if (only_pinned || state.mmu.memory.IsDead(handle)) misuse.kind = Kind::kUseOfDeadHandle;
+  if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.cause = ReleaseOf(state, handle);
   return misuse;
 }
 
-Misuse WhyNotReleased(const MachineState& machine, AllocationHandle handle) {
-  Misuse misuse = WhyNotUsable(machine, handle);
+Misuse WhyNotReleased(const SimulatorState& state, AllocationHandle handle) {
+  Misuse misuse = WhyNotUsable(state, handle);
   if (misuse.kind != Kind::kUseOfUnknownHandle) misuse.kind = Kind::kDoubleRelease;
   return misuse;
 }
 
-Misuse WhyNotFreed(const MachineState& machine, DeviceAddress address) {
-  const uint64_t freed_by = NumberOf(Newest(machine, Call::kAddressFree, address));
+Misuse WhyNotFreed(const SimulatorState& state, DeviceAddress address) {
+  const uint64_t freed_by = IdOf(Newest(state, Call::kAddressFree, address));
   return {freed_by == 0 ? Kind::kFreeOfUnreserved : Kind::kDoubleFree, address, std::nullopt,
           std::nullopt, freed_by};
 }
 
-Misuse WhyPlainNotFreed(const MachineState& machine, DeviceAddress address) {
+Misuse WhyLinearNotFreed(const SimulatorState& state, DeviceAddress address) {
   Misuse misuse{Kind::kFreeOfUnknownMemory, address};
-  if (machine.mmu.plain.Find(address) != nullptr) return misuse;
-  misuse.cause = PlainFreeOf(machine, address);
+  if (state.mmu.linear.Find(address) != nullptr) return misuse;
+  misuse.cause = LinearFreeOf(state, address);
   if (misuse.cause != 0) misuse.kind = Kind::kDoubleFreeOfMemory;
   return misuse;
 }
 
-Misuse WhyNotUnmapped(const MachineState& machine, const AddressRange& range, DeviceAddress hole) {
+Misuse WhyNotUnmapped(const SimulatorState& state, const AddressRange& range, DeviceAddress hole) {
   for (DeviceAddress address = range.base; address < range.end();) {
-    const PageRun run = machine.mmu.table.Find(machine.mmu.PageOf(address));
+    const PageRun run = state.mmu.table.Find(state.mmu.PageOf(address));
     if (run.entry.mapped()) return {Kind::kUnmapOverHoles, hole};
-    if (run.end >= machine.mmu.PagesIn(machine.mmu.window.range().size)) break;
-    address = machine.mmu.AddressOf(run.end);
+    if (run.end >= state.mmu.PagesIn(state.mmu.window.range().size)) break;
+    address = state.mmu.AddressOf(run.end);
   }
-  const uint64_t unmapped_by = NumberOf(Newest(machine, Call::kUnmap, hole));
+  const uint64_t unmapped_by = IdOf(Newest(state, Call::kUnmap, hole));
   return {unmapped_by == 0 ? Kind::kUnmapOfNothing : Kind::kDoubleUnmap, hole, std::nullopt,
           std::nullopt, unmapped_by};
 }

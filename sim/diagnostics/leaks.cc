@@ -8,22 +8,22 @@
 namespace twinmmu {
 namespace {
 
-void AddMappings(const MachineState& machine, std::vector<Diagnostic>& leaks) {
-  machine.mmu.ForEachMapping([&](const MappingRecord& mapping) {
+void AddMappings(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
+  state.mmu.ForEachMapping([&](const MappingRecord& mapping) {
     Diagnostic leak = LeakOf(DiagnosticKind::kLeakedMapping, NameOf(Call::kMap), mapping.call);
-    leak.range = machine.mmu.RangeOf(mapping);
-    leak.handle = machine.mmu.memory.HandleOf(mapping.allocation);
-    leak.history = HistoryOf(machine, leak.range->base);
+    leak.range = state.mmu.RangeOf(mapping);
+    leak.handle = state.mmu.memory.HandleOf(mapping.allocation);
+    leak.history = HistoryOf(state, leak.range->base);
     leaks.push_back(std::move(leak));
   });
 }
 
-void AddReservations(const MachineState& machine, std::vector<Diagnostic>& leaks) {
-  machine.mmu.space.ForEach([&](uint32_t id) {
+void AddReservations(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
+  state.mmu.space.ForEach([&](uint32_t id) {
     Diagnostic leak = LeakOf(DiagnosticKind::kLeakedReservation, NameOf(Call::kAddressReserve),
-                             machine.mmu.space.MadeBy(id));
-    leak.range = machine.mmu.space[id];
-    leak.history = HistoryOf(machine, leak.range->base);
+                             state.mmu.space.MadeBy(id));
+    leak.range = state.mmu.space[id];
+    leak.history = HistoryOf(state, leak.range->base);
     leaks.push_back(std::move(leak));
   });
 }
@@ -34,8 +34,8 @@ size_t BoundHere(const MulticastTeam& team) {
                     [](const MulticastBinding& bound) { return bound.is_own(); }));
 }
 
-void AddAllocations(const MachineState& machine, std::vector<Diagnostic>& leaks) {
-  machine.mmu.memory.ForEach([&](AllocationHandle handle, const AllocationRecord& allocation) {
+void AddAllocations(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
+  state.mmu.memory.ForEach([&](AllocationHandle handle, const AllocationRecord& allocation) {
     if (allocation.references == 0) return;
     Diagnostic leak = LeakOf(allocation.is_multicast() ? DiagnosticKind::kLeakedMulticastObject
                                                        : DiagnosticKind::kLeakedAllocation,
@@ -48,13 +48,13 @@ void AddAllocations(const MachineState& machine, std::vector<Diagnostic>& leaks)
                                                               BoundHere(*pages.team)))
                        : words::InWords(words::ReferencesLeft(allocation.references, pages.size,
                                                               pages.location));
-    leak.history = HistoryOf(machine, handle);
+    leak.history = HistoryOf(state, handle);
     leaks.push_back(std::move(leak));
   });
 }
 
-void AddDescriptors(const MachineState& machine, std::vector<Diagnostic>& leaks) {
-  machine.mmu.memory.ForEachExported([&](const PhysicalPages& pages) {
+void AddDescriptors(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
+  state.mmu.memory.ForEachExported([&](const PhysicalPages& pages) {
     Diagnostic leak = LeakOf(DiagnosticKind::kLeakedDescriptor,
                              NameOf(Call::kExportShareableHandle), pages.exported_by);
     leak.message = pages.team != nullptr
@@ -62,7 +62,7 @@ void AddDescriptors(const MachineState& machine, std::vector<Diagnostic>& leaks)
                        : words::InWords(words::DescriptorLeft(pages.size, pages.location));
     leaks.push_back(std::move(leak));
   });
-  machine.mmu.memory.ForEachPinnedRange([&](const PhysicalMemory::PinnedRange& range) {
+  state.mmu.memory.ForEachPinnedRange([&](const PhysicalMemory::PinnedRange& range) {
     Diagnostic leak = LeakOf(DiagnosticKind::kLeakedDescriptor,
                              NameOf(Call::kGetHandleForAddressRange), range.call);
     leak.message = words::InWords(words::DescriptorLeft(range.size, range.location));
@@ -70,28 +70,28 @@ void AddDescriptors(const MachineState& machine, std::vector<Diagnostic>& leaks)
   });
 }
 
-void AddPlain(const MachineState& machine, std::vector<Diagnostic>& leaks) {
-  machine.mmu.plain.ForEach([&](const PlainAllocation& allocation) {
-    if (allocation.kind == PlainKind::kModule) return;  // it goes with the module
+void AddLinear(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
+  state.mmu.linear.ForEach([&](const LinearAllocation& allocation) {
+    if (allocation.kind == LinearKind::kModule) return;  // it goes with the module
     Diagnostic leak = LeakOf(
         allocation.on_device() ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
         NameOf(MakerOf(allocation.kind)), allocation.made_by);
     leak.range = allocation.range;
     leak.device = allocation.device;
-    leak.history = HistoryOf(machine, leak.range->base);
+    leak.history = HistoryOf(state, leak.range->base);
     leaks.push_back(std::move(leak));
   });
 }
 
 }  // namespace
 
-std::vector<Diagnostic> LeaksOf(const MachineState& machine) {
+std::vector<Diagnostic> LeaksOf(const SimulatorState& state) {
   std::vector<Diagnostic> leaks;
-  AddMappings(machine, leaks);
-  AddReservations(machine, leaks);
-  AddAllocations(machine, leaks);
-  AddDescriptors(machine, leaks);
-  AddPlain(machine, leaks);
+  AddMappings(state, leaks);
+  AddReservations(state, leaks);
+  AddAllocations(state, leaks);
+  AddDescriptors(state, leaks);
+  AddLinear(state, leaks);
   return leaks;
 }
 

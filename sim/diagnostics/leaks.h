@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "api/diagnostics.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
-// Mappings, reservations, references, open descriptors and plain memory, each with the call that
+// Mappings, reservations, references, open descriptors and linear memory, each with the call that
 // made it. With mmu.mutex held alone.
-std::vector<Diagnostic> LeaksOf(const MachineState& machine);
+std::vector<Diagnostic> LeaksOf(const SimulatorState& state);
 
 }  // namespace twinmmu
 

@@ -43,12 +43,12 @@ void VisitFields(Label& label, WordsOf& words, const Visit& visit) {
   field(label.properties.compression);
   field(label.properties.gpu_direct_rdma);
   field(label.properties.usage);
-  field(label.machine.driver_version);
-  field(label.machine.minimum_granularity);
-  field(label.machine.recommended_granularity);
-  field(label.machine.reservation_granularity);
-  field(label.machine.memory);
-  field(label.machine.name);
+  field(label.traits.driver_version);
+  field(label.traits.minimum_granularity);
+  field(label.traits.recommended_granularity);
+  field(label.traits.reservation_granularity);
+  field(label.traits.memory);
+  field(label.traits.name);
   field(label.team_devices);
   field(label.object_size);
   static_assert(std::tuple_size_v<Words> == 2 + 17 + 1, "mark and version, the fields, the sum");
@@ -95,8 +95,8 @@ uint64_t FingerprintOf(absl::Span<const uint8_t> bytes) {
   return hash;
 }
 
-MachineTraits MachineTraits::Of(const Profile& profile, const Location& location) {
-  MachineTraits traits;
+SharingTraits SharingTraits::Of(const Profile& profile, const Location& location) {
+  SharingTraits traits;
   traits.driver_version = profile.driver_version;
   traits.minimum_granularity = profile.minimum_granularity;
   traits.recommended_granularity = profile.recommended_granularity;
@@ -113,8 +113,8 @@ MachineTraits MachineTraits::Of(const Profile& profile, const Location& location
   return traits;
 }
 
-MachineTraits MachineTraits::OfTeams(const Profile& profile) {
-  MachineTraits traits = Of(profile, Location{LocationType::kInvalid, 0});
+SharingTraits SharingTraits::OfTeams(const Profile& profile) {
+  SharingTraits traits = Of(profile, Location{LocationType::kInvalid, 0});
   traits.minimum_granularity = profile.multicast_minimum_granularity;
   traits.recommended_granularity = profile.multicast_recommended_granularity;
   std::string devices;
@@ -125,16 +125,16 @@ MachineTraits MachineTraits::OfTeams(const Profile& profile) {
   return traits;
 }
 
-std::string DifferenceOf(const MachineTraits& exporter, const MachineTraits& importer) {
+std::string DifferenceOf(const SharingTraits& exporter, const SharingTraits& importer) {
   if (exporter.driver_version != importer.driver_version) {
     return absl::StrCat("driver version ", exporter.driver_version, ", here it is ",
                         importer.driver_version);
   }
   for (const auto& [name, field] :
-       {std::pair("minimum granularity", &MachineTraits::minimum_granularity),
-        std::pair("recommended granularity", &MachineTraits::recommended_granularity),
-        std::pair("granularity of reservations", &MachineTraits::reservation_granularity),
-        std::pair("memory at that place", &MachineTraits::memory)}) {
+       {std::pair("minimum granularity", &SharingTraits::minimum_granularity),
+        std::pair("recommended granularity", &SharingTraits::recommended_granularity),
+        std::pair("granularity of reservations", &SharingTraits::reservation_granularity),
+        std::pair("memory at that place", &SharingTraits::memory)}) {
     if (exporter.*field == importer.*field) continue;
     return absl::StrCat(name, " ", ToString(exporter.*field), ", here it is ",
                         ToString(importer.*field));

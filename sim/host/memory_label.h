@@ -17,7 +17,7 @@
 namespace twinmmu {
 
 // What two machines must agree on to share memory of a location.
-struct MachineTraits {
+struct SharingTraits {
   int driver_version = 0;
   Bytes minimum_granularity;
   Bytes recommended_granularity;
@@ -26,19 +26,19 @@ struct MachineTraits {
   uint64_t name = 0;  // of its device, as a number
 
   // Of a machine that has the location.
-  static MachineTraits Of(const Profile& profile, const Location& location);
+  static SharingTraits Of(const Profile& profile, const Location& location);
   // For multicast objects: the granularities are theirs, and the name stands for all devices.
-  static MachineTraits OfTeams(const Profile& profile);
+  static SharingTraits OfTeams(const Profile& profile);
 };
 
 // Why memory of a machine `exporter` is not memory of the machine `importer`; empty: it is.
-std::string DifferenceOf(const MachineTraits& exporter, const MachineTraits& importer);
+std::string DifferenceOf(const SharingTraits& exporter, const SharingTraits& importer);
 
 struct MemoryLabel {
   uint64_t id = 0;  // no two pieces of memory have the same
   Bytes size;       // without the label
   AllocationProperties properties;
-  MachineTraits machine;
+  SharingTraits traits;
   uint32_t team_devices = 0;  // of a multicast object; 0: it is memory
   Bytes object_size;          // of a multicast object
 };

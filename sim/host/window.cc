@@ -27,11 +27,11 @@ absl::Status HostRefused(const char* what, const AddressRange& range, int error)
 }  // namespace
 
 absl::StatusOr<Window> Window::Make(const WindowProfile& profile, Bytes alignment,
-                                    const AddressRange& plain) {
+                                    const AddressRange& linear) {
   AddressRange range{profile.base, profile.size, alignment};
-  if (!profile.claimed) return Window(range, plain, nullptr, 0);
+  if (!profile.claimed) return Window(range, linear, nullptr, 0);
   // What is claimed beyond the window, to align it, stays claimed: it costs nothing.
-  const size_t size = (profile.size + plain.size + alignment).value();
+  const size_t size = (profile.size + linear.size + alignment).value();
   void* const claim = mmap(nullptr, size, PROT_NONE, kNothing, -1, 0);
   if (claim == MAP_FAILED) {
     return absl::ResourceExhaustedError(
@@ -39,13 +39,13 @@ absl::StatusOr<Window> Window::Make(const WindowProfile& profile, Bytes alignmen
                      " of address space left for the window: ", std::strerror(errno)));
   }
   range.base = DeviceAddress(RoundUp(Bytes(reinterpret_cast<uint64_t>(claim)), alignment).value());
-  return Window(range, AddressRange{range.end(), plain.size, Bytes(0)}, static_cast<char*>(claim),
+  return Window(range, AddressRange{range.end(), linear.size, Bytes(0)}, static_cast<char*>(claim),
                 size);
 }
 
 Window::Window(Window&& other) noexcept
     : range_(other.range_),
-      plain_(other.plain_),
+      linear_(other.linear_),
       claim_(std::exchange(other.claim_, nullptr)),
       claim_size_(other.claim_size_) {}
 

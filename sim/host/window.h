@@ -19,16 +19,16 @@ namespace twinmmu {
 // thread-safe for overlapping ranges.
 class Window {
  public:
-  // `alignment`: a power of two. `plain`: the second part; if the window is claimed, only its size
+  // `alignment`: a power of two. `linear`: the second part; if the window is claimed, only its size
   // counts. ResourceExhausted: the host has no such span left.
   static absl::StatusOr<Window> Make(const WindowProfile& profile, Bytes alignment,
-                                     const AddressRange& plain = {});
+                                     const AddressRange& linear = {});
   Window(Window&& other) noexcept;
   Window& operator=(Window&&) = delete;
   ~Window();
 
   const AddressRange& range() const { return range_; }
-  const AddressRange& plain() const { return plain_; }
+  const AddressRange& linear() const { return linear_; }
   bool claimed() const { return claim_ != nullptr; }
 
   // These are for a window that is claimed, and ResourceExhausted where the host refused.
@@ -42,11 +42,11 @@ class Window {
   absl::Status Hide(const AddressRange& range) const;
 
  private:
-  Window(const AddressRange& range, const AddressRange& plain, char* claim, size_t claim_size)
-      : range_(range), plain_(plain), claim_(claim), claim_size_(claim_size) {}
+  Window(const AddressRange& range, const AddressRange& linear, char* claim, size_t claim_size)
+      : range_(range), linear_(linear), claim_(claim), claim_size_(claim_size) {}
 
   AddressRange range_;
-  AddressRange plain_;
+  AddressRange linear_;
   char* claim_;  // null: not claimed
   size_t claim_size_;
 };

@@ -55,22 +55,24 @@ struct Modules {
   std::atomic<uint64_t> last_id{0};
 };
 
-struct Machine;
+struct DriverState;
 
 // For calls in `context`. Modules and functions that do not exist are of the device of the context;
 // the simulator refuses them.
-Module ModuleOf(Machine& machine, const Context& context, cuda_abi::CUmodule module);
+Module ModuleOf(DriverState& driver, const Context& context, cuda_abi::CUmodule module);
 // The kernel of a function; also where it is a CUkernel, which stands for the function that it has
 // in the current context.
-absl::StatusOr<Kernel> KernelOf(Machine& machine, Context& context, cuda_abi::CUfunction function);
+absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context,
+                                cuda_abi::CUfunction function);
 
 // How many blocks of that size a multiprocessor holds.
-int BlocksThatFit(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic);
+int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, size_t dynamic);
 // The same for the whole device.
-uint64_t BlocksOnDevice(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic);
+uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int threads,
+                        size_t dynamic);
 
 // Of a library.
-absl::StatusOr<Module> LoadOn(Machine& machine, Context& context, uint64_t library);
+absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t library);
 
 }  // namespace twinmmu::libcuda
 

@@ -47,7 +47,7 @@ DriverCode CannotStart(const absl::Status& status) {
 
 }  // namespace
 
-Machine::Machine(std::unique_ptr<Simulator> made, Report* report_of_process)
+DriverState::DriverState(std::unique_ptr<Simulator> made, Report* report_of_process)
     : report(*report_of_process),
       simulator(std::move(made)),
       vmm(**simulator->vmm()),
@@ -71,7 +71,7 @@ Process& Process::Make() {
 
 void Process::FollowFork() {
   Process& process = *the_process_.load();
-  process.forked_ = process.machine() != nullptr;
+  process.forked_ = process.driver() != nullptr;
   process.report().AfterFork();
 }
 
@@ -84,8 +84,8 @@ void Process::End() {
 }
 
 void Process::ForgetClosedDescriptors() {
-  if (machine() == nullptr || IsForked()) return;
-  machine()->exported.ForEachClosed([this](int descriptor) {
+  if (driver() == nullptr || IsForked()) return;
+  driver()->exported.ForEachClosed([this](int descriptor) {
     report_.RemoveObject(ObjectKind::kDescriptor, static_cast<uint64_t>(descriptor));
   });
 }
@@ -106,7 +106,7 @@ Process::Process()
 DriverCode Process::Init(unsigned int flags) {
   if (flags != 0) return DriverCode::kInvalidValue;
   const std::lock_guard lock(mutex_);
-  if (machine() != nullptr) {
+  if (driver() != nullptr) {
     return IsForked() ? DriverCode::kNotInitialized : DriverCode::kSuccess;
   }
   if (!settings_.ok()) return CannotStart(settings_.status());
@@ -121,13 +121,13 @@ DriverCode Process::Init(unsigned int flags) {
       Simulator::Create(settings_->profile, std::move(options));
   if (!simulator.ok()) return CannotStart(simulator.status());
 
-  owned_ = std::make_unique<Machine>(*std::move(simulator), &report_);
-  machine_.store(owned_.get(), std::memory_order_release);
+  owned_ = std::make_unique<DriverState>(*std::move(simulator), &report_);
+  driver_.store(owned_.get(), std::memory_order_release);
   return DriverCode::kSuccess;
 }
 
 void Process::Restart(const Profile& profile) {
-  machine_ = nullptr;
+  driver_ = nullptr;
   ContextStack().clear();
   owned_.reset();
   settings_ = Settings();

@@ -25,9 +25,9 @@ namespace twinmmu::libcuda {
 // The CUDA version that this build of the library is of: 13000 is 13.0.
 int LibraryVersion();
 
-// The machine, once the program has called cuInit.
-struct Machine {
-  Machine(std::unique_ptr<Simulator> simulator, Report* report);
+// What the driver has, once the program has called cuInit.
+struct DriverState {
+  DriverState(std::unique_ptr<Simulator> simulator, Report* report);
 
   Report& report;
   std::unique_ptr<Simulator> simulator;
@@ -60,7 +60,7 @@ class Process {
   Injector& injector() { return injector_; }
 
   // Null before Init.
-  Machine* machine() const { return machine_.load(std::memory_order_acquire); }
+  DriverState* driver() const { return driver_.load(std::memory_order_acquire); }
   // The version of the driver that is simulated; also before Init.
   int driver_version() const { return driver_version_; }
   // Whether this is a child made by fork of the process in which Init was called.
@@ -84,8 +84,8 @@ class Process {
   Report report_;
   Injector injector_;
   std::mutex mutex_;  // for Init
-  std::atomic<Machine*> machine_{nullptr};
-  std::unique_ptr<Machine> owned_;
+  std::atomic<DriverState*> driver_{nullptr};
+  std::unique_ptr<DriverState> owned_;
   std::atomic<bool> forked_{false};
 };
 

@@ -33,39 +33,39 @@ struct EventRecord {
   std::optional<std::chrono::steady_clock::time_point> recorded;
 };
 
-// By number, as the simulator's executor gives them. Thread-safe.
+// By id, as the simulator's executor gives them. Thread-safe.
 template <typename Record>
 class Records {
  public:
-  void Add(uint64_t number, const Record& record) {
+  void Add(uint64_t id, const Record& record) {
     const std::unique_lock lock(mutex_);
-    records_[number] = record;
+    records_[id] = record;
   }
   // False: there was none.
-  bool Remove(uint64_t number) {
+  bool Remove(uint64_t id) {
     const std::unique_lock lock(mutex_);
-    return records_.erase(number) != 0;
+    return records_.erase(id) != 0;
   }
-  std::optional<Record> Find(uint64_t number) const {
+  std::optional<Record> Find(uint64_t id) const {
     const std::shared_lock lock(mutex_);
-    const auto found = records_.find(number);
+    const auto found = records_.find(id);
     if (found == records_.end()) return std::nullopt;
     return found->second;
   }
   // Calls change(record) if there is one.
   template <typename Change>
-  void Edit(uint64_t number, const Change& change) {
+  void Edit(uint64_t id, const Change& change) {
     const std::unique_lock lock(mutex_);
-    const auto found = records_.find(number);
+    const auto found = records_.find(id);
     if (found != records_.end()) change(found->second);
   }
-  // Calls visit(number, record) for each.
+  // Calls visit(id, record) for each.
   template <typename Visit>
   void ForEach(const Visit& visit) const {
     const std::shared_lock lock(mutex_);
-    for (const auto& [number, record] : records_) visit(number, record);
+    for (const auto& [id, record] : records_) visit(id, record);
   }
-  // Takes away those of a context: their numbers.
+  // Takes away those of a context: their ids.
   std::vector<uint64_t> RemoveOf(const Context& context) {
     std::vector<uint64_t> removed;
     const std::unique_lock lock(mutex_);

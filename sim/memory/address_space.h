@@ -21,7 +21,7 @@ class AddressSpace {
 
   // A reservation of `size` bytes (not 0), its base a multiple of `alignment` (0 or a power of two)
   // and of the default alignment: at `hint` if that is free, else elsewhere. nullopt: no free span
-  // holds it. `call`: the number of the call that asks.
+  // holds it. `call`: the id of the call that asks.
   std::optional<uint32_t> Reserve(Bytes size, Bytes alignment, DeviceAddress hint,
                                   uint64_t call = 0);
   void Free(uint32_t id);
@@ -33,7 +33,7 @@ class AddressSpace {
   std::optional<uint32_t> Find(DeviceAddress address) const;
 
   const AddressRange& operator[](uint32_t id) const { return reservations_[id].range; }
-  // The number of the call that asked for it.
+  // The id of the call that asked for it.
   uint64_t MadeBy(uint32_t id) const { return reservations_[id].made_by; }
   size_t size() const { return reservations_.size(); }
   // Calls visit(id) for each, in order of addresses.

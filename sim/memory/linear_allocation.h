@@ -1,4 +1,4 @@
-// PlainAllocation: a piece of memory that has its address from the start.
+// LinearAllocation: a piece of memory that has its address from the start.
 
 #ifndef TWINMMU_SIM_MEMORY_LINEAR_ALLOCATION_H_
 #define TWINMMU_SIM_MEMORY_LINEAR_ALLOCATION_H_
@@ -10,7 +10,7 @@
 
 namespace twinmmu {
 
-enum class PlainKind {
+enum class LinearKind {
   kDevice,      // of cuMemAlloc
   kModule,      // of a device: the variables of a module, as long as that is loaded
   kPinned,      // of the host, of cuMemHostAlloc
@@ -18,8 +18,8 @@ enum class PlainKind {
 };
 
 // Memory of the host lies at its own address, that of a device where no CPU can touch it.
-struct PlainAllocation {
-  PlainKind kind = PlainKind::kDevice;
+struct LinearAllocation {
+  LinearKind kind = LinearKind::kDevice;
   AddressRange range;     // what was asked for, to the byte
   AddressRange block;     // the pages around it, which others may share
   uint64_t block_id = 0;  // of those pages; not 0, never used again, and no allocation handle
@@ -27,11 +27,11 @@ struct PlainAllocation {
   uint64_t owner = 0;     // that context, as the caller names it
   uint32_t flags = 0;
   uint64_t buffer_id = 0;  // never used again, for mappings neither
-  uint64_t made_by = 0;    // the number of the call
+  uint64_t made_by = 0;    // the id of the call
   bool sync_memops = false;
   char* memory = nullptr;  // where its bytes lie
 
-  bool on_device() const { return kind == PlainKind::kDevice || kind == PlainKind::kModule; }
+  bool on_device() const { return kind == LinearKind::kDevice || kind == LinearKind::kModule; }
 };
 
 // An address as a device sees it, or the host.

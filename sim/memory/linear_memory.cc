@@ -23,7 +23,7 @@ std::optional<int> FirstNode(const Profile& profile) {
 
 }  // namespace
 
-AddressRange PlainMemory::AddressesFor(const Profile& profile) {
+AddressRange LinearMemory::AddressesFor(const Profile& profile) {
   AddressRange range;
   range.size = Bytes(kBlock);  // to align the others
   for (const DeviceProfile& device : profile.devices) {
@@ -35,8 +35,8 @@ AddressRange PlainMemory::AddressesFor(const Profile& profile) {
   return range;
 }
 
-PlainMemory::PlainMemory(const Profile& profile, const AddressRange& addresses,
-                         PhysicalMemory* physical)
+LinearMemory::LinearMemory(const Profile& profile, const AddressRange& addresses,
+                           PhysicalMemory* physical)
     : addresses_(addresses),
       devices_(profile.devices.size()),
       host_node_(FirstNode(profile)),
@@ -44,31 +44,31 @@ PlainMemory::PlainMemory(const Profile& profile, const AddressRange& addresses,
       space_(addresses, Bytes(kBlock)),
       shared_(devices_ + 1) {}
 
-PlainMemory::~PlainMemory() = default;
+LinearMemory::~LinearMemory() = default;
 
 // nullopt: a host of which the profile says nothing has room for all.
-std::optional<Location> PlainMemory::LocationOf(size_t place) const {
+std::optional<Location> LinearMemory::LocationOf(size_t place) const {
   if (place < devices_) return Location::Device(DeviceOrdinal(static_cast<int>(place)));
   if (!host_node_.has_value()) return std::nullopt;
   return Location::HostNuma(*host_node_);
 }
 
-const PlainAllocation* PlainMemory::Find(DeviceAddress address) const {
+const LinearAllocation* LinearMemory::Find(DeviceAddress address) const {
   const auto above = allocations_.upper_bound(address.value());
   if (above == allocations_.begin()) return nullptr;
-  const PlainAllocation& allocation = std::prev(above)->second;
+  const LinearAllocation& allocation = std::prev(above)->second;
   return allocation.range.contains(address) ? &allocation : nullptr;
 }
 
-const PlainAllocation* PlainMemory::FindAny(const AddressRange& range) const {
-  const PlainAllocation* const found = Find(range.base);
+const LinearAllocation* LinearMemory::FindAny(const AddressRange& range) const {
+  const LinearAllocation* const found = Find(range.base);
   if (found != nullptr) return found;
   const auto above = allocations_.lower_bound(range.base.value());
   const bool inside = above != allocations_.end() && range.contains(above->second.range.base);
   return inside ? &above->second : nullptr;
 }
 
-std::optional<uint64_t> PlainMemory::Take(Block& block, uint64_t steps) {
+std::optional<uint64_t> LinearMemory::Take(Block& block, uint64_t steps) {
   if (block.no_more_than < steps) return std::nullopt;
   uint64_t free = 0;
   for (uint64_t step = 0; step < kSteps; ++step) {
@@ -81,7 +81,7 @@ std::optional<uint64_t> PlainMemory::Take(Block& block, uint64_t steps) {
   return std::nullopt;
 }
 
-absl::Status PlainMemory::CheckRoom(Bytes size, size_t place) {
+absl::Status LinearMemory::CheckRoom(Bytes size, size_t place) {
   // Beyond all addresses, where the size of a block might wrap.
   if (size > Bytes(kEndOfHost.value())) {
     return absl::ResourceExhaustedError(absl::StrCat("nothing has room for ", ToString(size)));
@@ -92,8 +92,8 @@ absl::Status PlainMemory::CheckRoom(Bytes size, size_t place) {
 }
 
 // A block of whole pages, none of it in use.
-absl::StatusOr<PlainMemory::Block*> PlainMemory::AddBlock(Bytes size,
-                                                          const PlainAllocation& wanted) {
+absl::StatusOr<LinearMemory::Block*> LinearMemory::AddBlock(Bytes size,
+                                                            const LinearAllocation& wanted) {
   Collect();
   const size_t place = PlaceOf(wanted);
   const absl::Status room = CheckRoom(size, place);
@@ -136,8 +136,8 @@ absl::StatusOr<PlainMemory::Block*> PlainMemory::AddBlock(Bytes size,
   return &block;
 }
 
-PlainMemory::Block* PlainMemory::FindRoom(uint64_t steps, const PlainAllocation& wanted,
-                                          uint64_t* first) {
+LinearMemory::Block* LinearMemory::FindRoom(uint64_t steps, const LinearAllocation& wanted,
+                                            uint64_t* first) {
   for (Block* const block : shared_[PlaceOf(wanted)]) {
     if (((block->flags ^ wanted.flags) & kWriteCombined) != 0) continue;
     const std::optional<uint64_t> found = Take(*block, steps);
@@ -148,7 +148,7 @@ PlainMemory::Block* PlainMemory::FindRoom(uint64_t steps, const PlainAllocation&
   return nullptr;
 }
 
-absl::StatusOr<AddressRange> PlainMemory::Allocate(Bytes size, const PlainAllocation& wanted) {
+absl::StatusOr<AddressRange> LinearMemory::Allocate(Bytes size, const LinearAllocation& wanted) {
   Allocations node;
   node.emplace(0, wanted);  // what can fail comes first
   const uint64_t steps = IsShared(size) ? RoundUp(size, Bytes(kStep)).value() / kStep : 0;
@@ -161,7 +161,7 @@ absl::StatusOr<AddressRange> PlainMemory::Allocate(Bytes size, const PlainAlloca
     if (steps != 0) Take(*block, steps);
   }
   auto made = node.extract(node.begin());
-  PlainAllocation& allocation = made.mapped();
+  LinearAllocation& allocation = made.mapped();
   allocation.range = block->range.subrange(Bytes(first * kStep), size);
   allocation.block = block->range;
   allocation.block_id = block->id;
@@ -171,9 +171,9 @@ absl::StatusOr<AddressRange> PlainMemory::Allocate(Bytes size, const PlainAlloca
   return allocations_.insert(std::move(made)).position->second.range;
 }
 
-void PlainMemory::Register(const PlainAllocation& wanted) {
+void LinearMemory::Register(const LinearAllocation& wanted) {
   constexpr uint64_t kPage = 4096;
-  PlainAllocation& allocation =
+  LinearAllocation& allocation =
       allocations_.emplace(wanted.range.base.value(), wanted).first->second;
   const uint64_t first = wanted.range.base.value() / kPage * kPage;
   const uint64_t end = RoundUp(Bytes(wanted.range.end().value()), Bytes(kPage)).value();
@@ -182,16 +182,16 @@ void PlainMemory::Register(const PlainAllocation& wanted) {
   allocation.memory = reinterpret_cast<char*>(wanted.range.base.value());
 }
 
-void PlainMemory::SetSyncMemops(DeviceAddress base, bool value) {
+void LinearMemory::SetSyncMemops(DeviceAddress base, bool value) {
   allocations_.find(base.value())->second.sync_memops = value;
 }
 
-void PlainMemory::Free(DeviceAddress base) {
+void LinearMemory::Free(DeviceAddress base) {
   const auto found = allocations_.find(base.value());
-  const PlainAllocation allocation = found->second;
+  const LinearAllocation allocation = found->second;
   allocations_.erase(found);
   ++generation_;
-  if (allocation.kind == PlainKind::kRegistered) return;
+  if (allocation.kind == LinearKind::kRegistered) return;
   const auto block = blocks_.find(allocation.block.base.value());
   if (IsShared(allocation.range.size)) {
     const uint64_t first = (base - allocation.block.base).value() / kStep;
@@ -205,7 +205,7 @@ void PlainMemory::Free(DeviceAddress base) {
   RemoveBlock(block);
 }
 
-void PlainMemory::RemoveBlock(Blocks::iterator block) {
+void LinearMemory::RemoveBlock(Blocks::iterator block) {
   const std::optional<Location> location = LocationOf(block->second.place);
   const AddressRange range = block->second.range;
   if (location.has_value()) physical_.VacateBlock(block->second.id, range.size, *location);
@@ -218,7 +218,7 @@ void PlainMemory::RemoveBlock(Blocks::iterator block) {
 }
 
 // Gives the host what it would not take before.
-void PlainMemory::Collect() {
+void LinearMemory::Collect() {
   for (auto block = unfreed_.begin(); block != unfreed_.end();) {
     block = block->second.backing.Free() ? unfreed_.erase(block) : std::next(block);
   }

@@ -1,4 +1,4 @@
-// PlainMemory: memory that has its address from the start: of devices, and of the host.
+// LinearMemory: memory that has its address from the start: of devices, and of the host.
 
 #ifndef TWINMMU_SIM_MEMORY_LINEAR_MEMORY_H_
 #define TWINMMU_SIM_MEMORY_LINEAR_MEMORY_H_
@@ -27,30 +27,30 @@ namespace twinmmu {
 // block takes its room in the machine's memory, and gives it back when nothing of it is in use.
 // Where a call fails or throws std::bad_alloc nothing has changed, and what takes something
 // away never does. Not thread-safe, but for the const members.
-class PlainMemory {
+class LinearMemory {
  public:
   // The addresses that devices may have, if they are mere numbers; else that many.
   static AddressRange AddressesFor(const Profile& profile);
 
   // `addresses`: those that devices have. `physical` must outlive this object.
-  PlainMemory(const Profile& profile, const AddressRange& addresses, PhysicalMemory* physical);
-  ~PlainMemory();
-  PlainMemory(const PlainMemory&) = delete;
-  PlainMemory& operator=(const PlainMemory&) = delete;
+  LinearMemory(const Profile& profile, const AddressRange& addresses, PhysicalMemory* physical);
+  ~LinearMemory();
+  LinearMemory(const LinearMemory&) = delete;
+  LinearMemory& operator=(const LinearMemory&) = delete;
 
   // Makes memory of kind kDevice or kPinned, of `size` bytes, not 0; all else is as in `wanted`,
   // but for flags that belong to the block: if that is shared, they are those of the first in it.
   // ResourceExhausted: there is no room, or the host that simulates it refused.
-  absl::StatusOr<AddressRange> Allocate(Bytes size, const PlainAllocation& wanted);
+  absl::StatusOr<AddressRange> Allocate(Bytes size, const LinearAllocation& wanted);
   // Notes memory at wanted.range, of which nothing is known yet.
-  void Register(const PlainAllocation& wanted);
+  void Register(const LinearAllocation& wanted);
   // Forgets the allocation that begins there, and frees what it made.
   void Free(DeviceAddress base);
   // The same for all that has this owner, after visit(allocation) for each.
   template <typename Visit>
   void FreeOwnedBy(uint64_t owner, const Visit& visit) {
     for (auto next = allocations_.begin(); next != allocations_.end();) {
-      const PlainAllocation& allocation = (next++)->second;
+      const LinearAllocation& allocation = (next++)->second;
       if (allocation.owner != owner) continue;
       visit(allocation);
       Free(allocation.range.base);
@@ -75,7 +75,7 @@ class PlainMemory {
     peer_access_.erase(first, end);
   }
   // Whether work of `device` may use that memory under its address. Copies always may.
-  bool CanReach(DeviceOrdinal device, const PlainAllocation& allocation) const {
+  bool CanReach(DeviceOrdinal device, const LinearAllocation& allocation) const {
     if (!allocation.on_device() || device == allocation.device) return true;
     for (const auto& [owner, from, to] : peer_access_) {
       if (from == device.value() && to == allocation.device.value()) return true;
@@ -84,14 +84,14 @@ class PlainMemory {
   }
 
   // The allocation that contains `address`, or null.
-  const PlainAllocation* Find(DeviceAddress address) const;
+  const LinearAllocation* Find(DeviceAddress address) const;
   // The allocation that contains all of `range`, or null.
-  const PlainAllocation* FindAll(const AddressRange& range) const {
-    const PlainAllocation* const allocation = Find(range.base);
+  const LinearAllocation* FindAll(const AddressRange& range) const {
+    const LinearAllocation* const allocation = Find(range.base);
     return allocation != nullptr && allocation->range.contains(range) ? allocation : nullptr;
   }
   // The first allocation that shares a byte with `range`, or null.
-  const PlainAllocation* FindAny(const AddressRange& range) const;
+  const LinearAllocation* FindAny(const AddressRange& range) const;
   // Whether a part of `range` is for memory of devices, allocated or not.
   bool OverlapsDevices(const AddressRange& range) const { return addresses_.overlaps(range); }
 
@@ -123,19 +123,19 @@ class PlainMemory {
     uint64_t no_more_than = 0;  // steps in a row that may be free
   };
   using Blocks = std::map<uint64_t, Block>;  // by base
-  using Allocations = std::map<uint64_t, PlainAllocation>;
+  using Allocations = std::map<uint64_t, LinearAllocation>;
 
   static bool IsShared(Bytes size) { return size.value() <= kLargestShared; }
   // The first of `steps` free steps in a row, now taken.
   static std::optional<uint64_t> Take(Block& block, uint64_t steps);
-  size_t PlaceOf(const PlainAllocation& allocation) const {
+  size_t PlaceOf(const LinearAllocation& allocation) const {
     return allocation.on_device() ? static_cast<size_t>(allocation.device.value()) : devices_;
   }
   std::optional<Location> LocationOf(size_t place) const;
   absl::Status CheckRoom(Bytes size, size_t place);
   // Room of `steps` in a block that others use too; null: there is none.
-  Block* FindRoom(uint64_t steps, const PlainAllocation& wanted, uint64_t* first);
-  absl::StatusOr<Block*> AddBlock(Bytes size, const PlainAllocation& wanted);
+  Block* FindRoom(uint64_t steps, const LinearAllocation& wanted, uint64_t* first);
+  absl::StatusOr<Block*> AddBlock(Bytes size, const LinearAllocation& wanted);
   void RemoveBlock(Blocks::iterator block);
   void Collect();
 

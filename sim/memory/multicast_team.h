@@ -25,7 +25,7 @@ struct MulticastBinding {
   Bytes size;
   std::shared_ptr<PhysicalPages> pages;
   Bytes memory_offset;
-  uint64_t call = 0;   // the number of the call that bound it; 0: another simulator did
+  uint64_t call = 0;   // the id of the call that bound it; 0: another simulator did
   uint64_t stamp = 0;  // of its entry in the file of the team, if there is one
 
   bool is_own() const { return call != 0; }

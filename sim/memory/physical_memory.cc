@@ -66,7 +66,7 @@ void PhysicalMemory::Vacate(Bytes size, const Location& location) {
 
 void PhysicalMemory::VacateBlock(uint64_t block, Bytes size, const Location& location) {
   for (PinnedRange& range : pinned_ranges_) {
-    if (range.plain_block != block) continue;
+    if (range.linear_block != block) continue;
     range.kept = size;  // until it is found closed
     return;
   }
@@ -87,8 +87,8 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   pages->size = size;
   pages->location = properties.location;
   pages->properties = properties;
-  pages->number = next_number_;
-  pages->id = first_id_ + next_number_;
+  pages->serial = next_serial_;
+  pages->id = first_id_ + next_serial_;
   if (IsInFile(types)) {
     pages->kind = BackingKind::kMemoryFile;
   } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
@@ -109,8 +109,8 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::CreateMulticast(
   pages->location.type = LocationType::kInvalid;
   pages->properties.location = pages->location;
   pages->properties.requested_handle_types = properties.handle_types;
-  pages->number = next_number_;
-  pages->id = first_id_ + next_number_;
+  pages->serial = next_serial_;
+  pages->id = first_id_ + next_serial_;
   if (IsInFile(properties.handle_types)) {
     pages->kind = BackingKind::kMemoryFile;
     absl::StatusOr<Backing> backing = Backing::Make(pages->kind, TeamFile::kSize);
@@ -133,36 +133,36 @@ AllocationHandle PhysicalMemory::Insert(std::shared_ptr<PhysicalPages> pages, ui
     fabric_[pages->id] = pages;
   }
   if (pages->kind == BackingKind::kMemoryFile) files_.emplace(pages->backing.identity(), pages);
-  ++next_number_;
+  ++next_serial_;
   return AllocationHandle(
       table_.Insert(AllocationRecord{properties, std::move(pages), 1, 0, call, false, {}}));
 }
 
-AllocationHandle PhysicalMemory::Retain(uint32_t number) {
-  ++table_[number].references;
-  return AllocationHandle(table_.ValueOf(number));
+AllocationHandle PhysicalMemory::Retain(uint32_t index) {
+  ++table_[index].references;
+  return AllocationHandle(table_.ValueOf(index));
 }
 
-void PhysicalMemory::Release(uint32_t number) {
-  --table_[number].references;
-  FreeIfUnused(number);
+void PhysicalMemory::Release(uint32_t index) {
+  --table_[index].references;
+  FreeIfUnused(index);
 }
 
-void PhysicalMemory::RemoveMapping(uint32_t number) {
-  --table_[number].mappings;
-  FreeIfUnused(number);
+void PhysicalMemory::RemoveMapping(uint32_t index) {
+  --table_[index].mappings;
+  FreeIfUnused(index);
 }
 
-void PhysicalMemory::Unpin(uint32_t number) {
-  --table_[number].pins;
-  FreeIfUnused(number);
+void PhysicalMemory::Unpin(uint32_t index) {
+  --table_[index].pins;
+  FreeIfUnused(index);
 }
 
-void PhysicalMemory::FreeIfUnused(uint32_t number) {
-  const AllocationRecord& allocation = table_[number];
+void PhysicalMemory::FreeIfUnused(uint32_t index) {
+  const AllocationRecord& allocation = table_[index];
   if (allocation.references != 0 || allocation.mappings != 0 || allocation.pins != 0) return;
   std::shared_ptr<PhysicalPages> pages = allocation.pages;
-  table_.Erase(number);
+  table_.Erase(index);
   FreePagesIfUnused(std::move(pages));
 }
 
@@ -222,7 +222,7 @@ absl::StatusOr<int> PhysicalMemory::PinByDescriptor(PinnedRange range) {
     close(*descriptor);
     throw;
   }
-  for (const uint32_t number : pinned_ranges_.back().allocations) Pin(number);
+  for (const uint32_t index : pinned_ranges_.back().allocations) Pin(index);
   return descriptor;
 }
 
@@ -235,8 +235,8 @@ void PhysicalMemory::UnpinClosedRanges() {
   }
   // Comes back here when an allocation goes; what is closed is no longer in the list.
   for (const PinnedRange& range : closed) {
-    for (const uint32_t number : range.allocations) Unpin(number);
-    if (range.kept != Bytes(0)) VacateBlock(range.plain_block, range.kept, range.location);
+    for (const uint32_t index : range.allocations) Unpin(index);
+    if (range.kept != Bytes(0)) VacateBlock(range.linear_block, range.kept, range.location);
   }
 }
 

@@ -37,9 +37,9 @@ struct PhysicalPages {
   Backing backing;
   bool imported = false;  // made by another simulator
   bool exported = false;
-  uint64_t exported_by = 0;  // the number of the last call that exported a descriptor
+  uint64_t exported_by = 0;  // the id of the last call that exported a descriptor
   bool published = false;    // in the fabric domain
-  uint64_t number = 0;       // from 1; never used again
+  uint64_t serial = 0;       // from 1; never used again
   uint64_t id = 0;           // what no other memory has, of whatever machine and process
   // Of all allocations over them, and of the multicast objects that they are bound to, once for
   // each binding: how many addresses a byte may have.
@@ -56,11 +56,11 @@ struct PhysicalPages {
     return (exported || published) && backing.HasDescriptorElsewhere();
   }
 
-  // Whether the monitor of aliases is to be told of accesses.
+  // Whether the alias monitor observes accesses.
   bool IsArmed() const { return mappings > 1; }
 };
 
-// Of memory for GPUDirect RDMA: mappings by their numbers, 0 for none.
+// Of memory for GPUDirect RDMA: mappings by their ids, 0 for none.
 struct RdmaMappings {
   uint32_t first = 0;   // that it hangs on: the first, or the first after that was gone
   uint32_t holder = 0;  // where there is no such: another, which its device was granted since
@@ -72,7 +72,7 @@ struct AllocationRecord {
   std::shared_ptr<PhysicalPages> pages;
   uint64_t references = 0;  // given out and not released
   uint64_t mappings = 0;
-  uint64_t made_by = 0;  // the number of the call that created or imported it
+  uint64_t made_by = 0;  // the id of the call that created or imported it
   bool imported = false;
   RdmaMappings rdma;
   uint64_t pins = 0;  // of tiles of sparse arrays, and of descriptors of address ranges
@@ -81,7 +81,7 @@ struct AllocationRecord {
   bool is_multicast() const { return pages->team != nullptr; }
 };
 
-// An allocation is named by a handle outside and by a small number inside. It lives while there are
+// An allocation is named by a handle outside and by a small index inside. It lives while there are
 // references, mappings or pins; its pages live on while a descriptor of them is open, in any
 // process. Where a call fails or throws std::bad_alloc nothing has changed, and what takes
 // something away never does. Not thread-safe, but for the const members.
@@ -97,7 +97,7 @@ class PhysicalMemory {
   absl::Status CheckRoom(Bytes size, const Location& location);
   // An allocation with one reference, where CheckRoom was OK. `properties` are valid.
   // ResourceExhausted: the host that simulates it refused.
-  // `call`, here and below: the number of the call that asks for it.
+  // `call`, here and below: the id of the call that asks for it.
   absl::StatusOr<AllocationHandle> Create(Bytes size, const AllocationProperties& properties,
                                           uint64_t call);
 
@@ -112,37 +112,37 @@ class PhysicalMemory {
   }
   // Whether the handle was given out, and its allocation is gone.
   bool IsDead(AllocationHandle handle) const { return table_.IsDead(handle.value()); }
-  static uint32_t NumberOf(AllocationHandle handle) {
+  static uint32_t IndexOf(AllocationHandle handle) {
     return HandleTable<AllocationRecord>::IndexOf(handle.value());
   }
-  AllocationHandle HandleOf(uint32_t number) const {
-    return AllocationHandle(table_.ValueOf(number));
+  AllocationHandle HandleOf(uint32_t index) const {
+    return AllocationHandle(table_.ValueOf(index));
   }
-  const AllocationRecord& operator[](uint32_t number) const { return table_[number]; }
+  const AllocationRecord& operator[](uint32_t index) const { return table_[index]; }
 
   // One more reference. The handle is the one that Create or Import gave.
-  AllocationHandle Retain(uint32_t number);
+  AllocationHandle Retain(uint32_t index);
   // These free the allocation when they take away the last that refers to it.
-  void Release(uint32_t number);
-  void AddMapping(uint32_t number) { ++table_[number].mappings; }
-  void RemoveMapping(uint32_t number);
+  void Release(uint32_t index);
+  void AddMapping(uint32_t index) { ++table_[index].mappings; }
+  void RemoveMapping(uint32_t index);
   // A pin keeps the allocation as a mapping does; it has no address.
-  void Pin(uint32_t number) { ++table_[number].pins; }
-  void Unpin(uint32_t number);
-  void SetRdma(uint32_t number, const RdmaMappings& mappings) { table_[number].rdma = mappings; }
+  void Pin(uint32_t index) { ++table_[index].pins; }
+  void Unpin(uint32_t index);
+  void SetRdma(uint32_t index, const RdmaMappings& mappings) { table_[index].rdma = mappings; }
 
   // Ends what a multicast object holds of memory.
   void Unbind(std::shared_ptr<PhysicalPages> pages) { FreePagesIfUnused(std::move(pages)); }
 
   // A new descriptor of the pages. ResourceExhausted: the process can have no more, or the host has
   // no memory for the label.
-  absl::StatusOr<int> Export(uint32_t number, uint64_t call);
+  absl::StatusOr<int> Export(uint32_t index, uint64_t call);
   // Memory that a descriptor pins.
   struct PinnedRange {
     Backing file;  // holds nothing: it tells whether the descriptor is open
     std::vector<uint32_t> allocations;
-    uint64_t plain_block = 0;  // PlainAllocation::block_id; 0: no plain memory
-    Bytes kept;                // the room of that block, from when it was freed
+    uint64_t linear_block = 0;  // LinearAllocation::block_id; 0: no linear memory
+    Bytes kept;                 // the room of that block, from when it was freed
     Bytes size;
     Location location;
     uint64_t call = 0;
@@ -152,7 +152,7 @@ class PhysicalMemory {
   absl::StatusOr<int> PinByDescriptor(PinnedRange range);
   // A name of the pages, which other machines of the fabric domain know, and without one this
   // machine only. Unlike a descriptor it keeps nothing. ResourceExhausted: the host refused.
-  absl::StatusOr<FabricHandle> ExportFabric(uint32_t number);
+  absl::StatusOr<FabricHandle> ExportFabric(uint32_t index);
   // The pages in a memory file that are here, made or imported; null: there are none.
   const PhysicalPages* FindFile(const FileIdentity& identity) const;
   // A new allocation over the pages in a file that FindFile finds, or behind a fabric handle;
@@ -184,7 +184,7 @@ class PhysicalMemory {
   // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
   void Occupy(Bytes size, const Location& location);
   void Vacate(Bytes size, const Location& location);
-  // The same for a block of plain memory, once no descriptor pins it.
+  // The same for a block of linear memory, once no descriptor pins it.
   void VacateBlock(uint64_t block, Bytes size, const Location& location);
 
   const FabricDomain& fabric() const { return domain_; }
@@ -243,7 +243,7 @@ class PhysicalMemory {
   absl::Status StartTeam(PhysicalPages& pages, const MulticastProperties& properties);
   void AddSharedTeam(PhysicalPages* pages);
   void EndTeam(PhysicalPages& pages);
-  void FreeIfUnused(uint32_t number);
+  void FreeIfUnused(uint32_t index);
   void FreePagesIfUnused(std::shared_ptr<PhysicalPages> pages);
   void FreePages(std::shared_ptr<PhysicalPages> pages);
   // Gives the host what it would not take before, and frees orphans whose descriptors have been
@@ -256,7 +256,7 @@ class PhysicalMemory {
   FabricDomain domain_;
   std::vector<Capacity> devices_;
   std::map<int, Capacity> host_nodes_;
-  uint64_t next_number_ = 1;
+  uint64_t next_serial_ = 1;
   HandleTable<AllocationRecord> table_;
   Files files_;
   Files orphans_;  // kept by descriptors only

@@ -8,12 +8,12 @@ namespace twinmmu {
 
 MemoryLabel PhysicalPages::LabelOn(const Profile& profile) const {
   if (team == nullptr) {
-    return {id, size, properties, MachineTraits::Of(profile, location), 0, Bytes(0)};
+    return {id, size, properties, SharingTraits::Of(profile, location), 0, Bytes(0)};
   }
   return {id,
           TeamFile::kSize,
           properties,
-          MachineTraits::OfTeams(profile),
+          SharingTraits::OfTeams(profile),
           team->properties.device_count,
           size};
 }
@@ -23,8 +23,8 @@ absl::Status PhysicalMemory::Label(const PhysicalPages& pages) const {
   return WriteLabel(pages.backing.file_descriptor(), pages.LabelOn(profile_));
 }
 
-absl::StatusOr<int> PhysicalMemory::Export(uint32_t number, uint64_t call) {
-  PhysicalPages& pages = *table_[number].pages;
+absl::StatusOr<int> PhysicalMemory::Export(uint32_t index, uint64_t call) {
+  PhysicalPages& pages = *table_[index].pages;
   const absl::Status labelled = Label(pages);
   if (!labelled.ok()) return labelled;
   const absl::StatusOr<int> descriptor = pages.backing.NewDescriptor();
@@ -40,8 +40,8 @@ FabricName PhysicalMemory::NameOf(const PhysicalPages& pages) const {
   return name;
 }
 
-absl::StatusOr<FabricHandle> PhysicalMemory::ExportFabric(uint32_t number) {
-  PhysicalPages& pages = *table_[number].pages;
+absl::StatusOr<FabricHandle> PhysicalMemory::ExportFabric(uint32_t index) {
+  PhysicalPages& pages = *table_[index].pages;
   if (domain_.exists() && !pages.published) {
     absl::Status done = Label(pages);
     if (done.ok()) done = domain_.Publish(NameOf(pages), pages.backing.file_descriptor());
@@ -104,7 +104,7 @@ std::shared_ptr<PhysicalPages> PhysicalMemory::PagesOf(const MemoryLabel& label,
   pages->kind = BackingKind::kMemoryFile;
   pages->backing = std::move(backing);
   pages->imported = true;
-  pages->number = next_number_++;
+  pages->serial = next_serial_++;
   pages->id = label.id;
   return pages;
 }

@@ -133,7 +133,7 @@ absl::StatusOr<std::shared_ptr<PhysicalPages>> PhysicalMemory::Reach(const TeamE
   }
   const Location& location = label->properties.location;
   if (location != Location::Device(entry.device) ||
-      !DifferenceOf(label->machine, MachineTraits::Of(profile_, location)).empty()) {
+      !DifferenceOf(label->traits, SharingTraits::Of(profile_, location)).empty()) {
     return absl::NotFoundError("it is of another machine");
   }
   absl::StatusOr<Backing> backing = Backing::OfFile(file->get(), entry.memory, label->size);

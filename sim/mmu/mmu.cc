@@ -21,7 +21,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, coherence::AliasMonitor* obse
       page_shift(Log2(machine.page_size())),
       host(machine.device_count()),
       memory(profile),
-      plain(machine, window.plain(), &memory),
+      linear(machine, window.linear(), &memory),
       space(window.range(), machine.default_alignment()),
       table(window.range().size.value() >> page_shift),
       aliases_(*observed) {}
@@ -69,17 +69,17 @@ void Mmu::RemoveMapping(uint32_t allocation) {
 
 uint32_t Mmu::AddRecord(const MappingRecord& mapping) {
   if (!mapping.multicast) return mappings.Add(mapping);
-  aliases_.AddMulticastAddress(mapping.number);
+  aliases_.AddMulticastAddress(mapping.id);
   try {
     return mappings.Add(mapping);
   } catch (const std::bad_alloc&) {
-    aliases_.RemoveMulticastAddress(mapping.number);
+    aliases_.RemoveMulticastAddress(mapping.id);
     throw;
   }
 }
 
 void Mmu::RemoveRecord(uint32_t id) {
-  if (mappings[id].multicast) aliases_.RemoveMulticastAddress(mappings[id].number);
+  if (mappings[id].multicast) aliases_.RemoveMulticastAddress(mappings[id].id);
   mappings.Remove(id);
 }
 

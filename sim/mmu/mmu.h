@@ -39,11 +39,11 @@ struct MappingRecord {
   uint32_t offset = 0;  // into the allocation
   uint32_t allocation = 0;
   uint32_t reservation = 0;  // that it begins in
-  uint32_t number = 0;       // not 0; counts the mappings ever made
-  uint64_t call : 60;        // the number of the call that made it
+  uint32_t id = 0;           // not 0; counts the mappings ever made
+  uint64_t call : 60;        // the id of the call that made it
   uint64_t overhangs : 1;    // its end is not in that reservation
   uint64_t shown : 1;        // the CPU sees it, or a part of it, in the window
-  uint64_t device_last : 1;  // of the rights of the host and device 0, the latter changed last
+  uint64_t device_last : 1;  // of the access of the host and device 0, the latter changed last
   uint64_t multicast : 1;    // of a multicast object: only multimem instructions access it
 
   MappingRecord() : call(0), overhangs(false), shown(false), device_last(false), multicast(false) {}
@@ -53,34 +53,34 @@ struct MappingRecord {
 // `mutex` guards every member that is not const: calls that change something hold it alone, those
 // that only read, copies included, share it. So memory cannot go away under a copy.
 //
-// Rights are kept for each device, under its number, and one for the host, whose NUMA nodes share
+// Access is kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
 struct Mmu {
-  // `observed` is told which pages have several addresses; it must outlive this object.
+  // `observed` is notified which pages have several addresses; it must outlive this object.
   Mmu(const Profile& machine, Window addresses, coherence::AliasMonitor* observed);
 
   const Profile profile;
   const Window window;
   const int page_shift;
-  const int host;  // the number of the host among the rights of a page
+  const int host;  // the index of the host among the access of a page
 
   FairSharedMutex mutex;
   std::condition_variable_any team_changed;  // of some multicast object; waited for with `mutex`
   PhysicalMemory memory;
-  PlainMemory plain;
+  LinearMemory linear;
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;
-  uint32_t buffers_made = 0;  // the last number of a mapping or a plain allocation
+  uint32_t buffers_made = 0;  // the last id of a mapping or a linear allocation
 
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < profile.device_count();
   }
   // Whether any of `range` is memory of devices, or may become that.
   bool OverlapsDevices(const AddressRange& range) const {
-    return (window.claimed() && window.range().overlaps(range)) || plain.OverlapsDevices(range);
+    return (window.claimed() && window.range().overlaps(range)) || linear.OverlapsDevices(range);
   }
-  // The number of a location that can have rights, which any NUMA node can, known or not; kNowhere
+  // The index of a location that can have access, which any NUMA node can, known or not; kNowhere
   // for others.
   static constexpr int kNowhere = -1;
   int IndexOf(const Location& location) const {
@@ -92,7 +92,7 @@ struct Mmu {
     return of_host ? host : kNowhere;
   }
 
-  // The number for the next mapping or plain allocation; not 0.
+  // The id for the next mapping or linear allocation; not 0.
   uint32_t NextBuffer() const { return std::max(buffers_made + 1, 1u); }
 
   // Whether `value` is a multiple of the minimum granularity.
@@ -106,7 +106,7 @@ struct Mmu {
   }
 
   // Another one, larger, after each change that takes something away from a device. At least 2.
-  uint64_t generation() const { return table.generation() + plain.generation(); }
+  uint64_t generation() const { return table.generation() + linear.generation(); }
 
   // The page of an address; of one outside the window, a page that is a hole.
   uint64_t PageOf(DeviceAddress address) const {
@@ -157,7 +157,7 @@ struct Mmu {
   // What the `size` bytes at a multicast address, at least one, stand for: one replica for each
   // device of the team, in the order of their numbers, each contiguous in host memory. Nothing:
   // they are not all in one mapping of a multicast object, or some device has no single binding
-  // there. Rights are not looked at: see At(). What was found holds until generation() changes.
+  // there. Access is not looked at: see At(). What was found holds until generation() changes.
   std::vector<Replica> ReplicasAt(DeviceAddress address, uint64_t size) const;
   // Why there are none, of bytes in a mapping of a multicast object.
   std::string WhyNoReplicas(DeviceAddress address, uint64_t size) const;
@@ -171,10 +171,10 @@ struct Mmu {
   void FollowTeams();
 
   // One mapping more, or less, of an allocation, with which it may go. Of memory, and of all that
-  // is bound to a multicast object, the monitor of aliases is told.
+  // is bound to a multicast object, the alias monitor is notified.
   void AddMapping(uint32_t allocation);
   void RemoveMapping(uint32_t allocation);
-  // What is known of a mapping, by a number that others get once it is removed. Where AddRecord
+  // What is known of a mapping, by an index that others get once it is removed. Where AddRecord
   // throws std::bad_alloc nothing has changed.
   uint32_t AddRecord(const MappingRecord& mapping);
   void RemoveRecord(uint32_t id);
@@ -187,26 +187,26 @@ struct Mmu {
   // may.
   bool CanAccess(DeviceOrdinal device, const AddressRange& range, Access access) const;
   // Whether a copy by `device` may: one that begins in memory of the host to which the device has
-  // no right goes by the right of the host.
+  // no access goes by the access of the host.
   bool CanCopy(DeviceOrdinal device, const AddressRange& range, Access access) const;
-  // Whether the host has that right to every byte.
+  // Whether the host has that access to every byte.
   bool CpuCanAccess(const AddressRange& range, Access access) const;
 
   char* MemoryOf(const MappingRecord& mapping) const {
     return AllocationOf(mapping).pages->backing.data() + SizeOf(mapping.offset).value();
   }
-  static char* MemoryOf(const PlainAllocation& allocation, DeviceAddress address) {
+  static char* MemoryOf(const LinearAllocation& allocation, DeviceAddress address) {
     return allocation.memory + (address - allocation.range.base).value();
   }
   // Calls visit(char* host_memory, uint64_t size) for each piece of `range` that is contiguous in
-  // host memory, in order of addresses. All of `range` must be mapped, or in one plain allocation.
+  // host memory, in order of addresses. All of `range` must be mapped, or in one linear allocation.
   template <typename Visit>
   void ForEachPiece(const AddressRange& range, const Visit& visit) const {
     for (uint64_t done = 0; done < range.size.value();) {
       const DeviceAddress address = range.base + Bytes(done);
       const MappingRecord* const mapping = MappingAt(address);
       if (mapping == nullptr)
-        return visit(MemoryOf(*plain.Find(address), address), range.size.value());
+        return visit(MemoryOf(*linear.Find(address), address), range.size.value());
       const uint64_t inside = (address - AddressOf(mapping->first_page)).value();
       const uint64_t length =
           std::min(range.size.value() - done, SizeOf(mapping->pages).value() - inside);

@@ -9,8 +9,8 @@
 
 namespace twinmmu {
 
-// One page: a hole, reserved, or mapped with the rights of each location. 64 bits:
-//   0 present, 1..32 rights (two bits for each of 16 locations), 33 mapped, 34..63 index.
+// One page: a hole, reserved, or mapped with the access of each location. 64 bits:
+//   0 present, 1..32 access (two bits for each of 16 locations), 33 mapped, 34..63 index.
 class PageEntry {
  public:
   static constexpr int kMaxLocations = 16;
@@ -27,7 +27,7 @@ class PageEntry {
 
   constexpr bool hole() const { return bits_ == 0; }
   constexpr bool mapped() const { return (bits_ & kMappedBit) != 0; }
-  // The number of the mapping if mapped(), of the reservation if reserved only.
+  // The id of the mapping if mapped(), of the reservation if reserved only.
   constexpr uint32_t index() const { return static_cast<uint32_t>(bits_ >> kIndexShift); }
   constexpr Access access(int location) const {
     return static_cast<Access>(bits_ >> RightShift(location) & 3);
@@ -56,9 +56,9 @@ struct PageEdit {
     keep &= ~(uint64_t{3} << shift);
     set = (set & ~(uint64_t{3} << shift)) | (static_cast<uint64_t>(access) & 3) << shift;
   }
-  static PageEdit Rights() { return PageEdit{~uint64_t{0}, 0}; }
-  // The bits of all rights.
-  static constexpr uint64_t AllRights() {
+  static PageEdit AccessBits() { return PageEdit{~uint64_t{0}, 0}; }
+  // The bits of all access.
+  static constexpr uint64_t AllAccess() {
     return ((uint64_t{1} << 2 * PageEntry::kMaxLocations) - 1) << PageEntry::RightShift(0);
   }
 };

@@ -22,11 +22,11 @@ TEST(PageTableTest, BeginsAsOneHole) {
   EXPECT_EQ(table.nodes(), 1u);
 }
 
-// An entry knows its state and index, and the right of each location apart.
-TEST(PageTableTest, EntriesKeepRightsApart) {
+// An entry knows its state and index, and the access of each location apart.
+TEST(PageTableTest, EntriesKeepAccessApart) {
   PageTable table(kPages);
   table.Apply(5, 1, PageEdit::Replace(PageEntry::Mapped(PageEntry::kMaxIndex)));
-  PageEdit edit = PageEdit::Rights();
+  PageEdit edit = PageEdit::AccessBits();
   edit.Grant(0, Access::kReadWrite);
   edit.Grant(PageEntry::kMaxLocations - 1, Access::kRead);
   table.Apply(5, 1, edit);
@@ -38,11 +38,11 @@ TEST(PageTableTest, EntriesKeepRightsApart) {
   EXPECT_EQ(entry.access(PageEntry::kMaxLocations - 1), Access::kRead);
 }
 
-// Rights can differ from page to page inside one mapping.
-TEST(PageTableTest, RightsCanDifferInsideAMapping) {
+// Access can differ from page to page inside one mapping.
+TEST(PageTableTest, AccessCanDifferInsideAMapping) {
   PageTable table(kPages);
   table.Apply(0, 1024, PageEdit::Replace(PageEntry::Mapped(1)));
-  PageEdit edit = PageEdit::Rights();
+  PageEdit edit = PageEdit::AccessBits();
   edit.Grant(0, Access::kRead);
   table.Apply(100, 1, edit);
   EXPECT_EQ(table.Find(99).entry.access(0), Access::kNone);

@@ -9,8 +9,8 @@
 #include "sim/calls/multicast/multicast_calls.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/host/window.h"
-#include "sim/machine/machine_state.h"
 #include "sim/profile/profile.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 namespace {
@@ -56,10 +56,10 @@ class ReplicasTest : public testing::Test {
   }
 
   const Profile profile_ = Profile::ReferenceH200(2);
-  MachineState machine_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
-  Mmu& mmu_ = machine_.mmu;
-  SimulatedVmm vmm_{&machine_};
-  MulticastCalls multicast_{&machine_};
+  SimulatorState state_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
+  Mmu& mmu_ = state_.mmu;
+  SimulatedVmm vmm_{&state_};
+  MulticastCalls multicast_{&state_};
   AllocationHandle object_;
   AddressRange range_;
 };
@@ -127,17 +127,17 @@ TEST_F(ReplicasTest, ChangeTheGeneration) {
   EXPECT_GT(mmu_.generation(), bound);
 }
 
-// Memory that is bound has the addresses of the object, too: with one of its own, it is told to the
-// monitor of aliases; whichever comes first.
+// Memory that is bound has the addresses of the object, too: with one of its own, it is reported to
+// the alias monitor; whichever comes first.
 TEST_F(ReplicasTest, CountAsFurtherAddresses) {
   const AllocationHandle memory = Bind(kDevice0, 0);
   EXPECT_FALSE(PagesOf(memory)->IsArmed());
   const AddressRange own = Map(memory, 1);
   EXPECT_TRUE(PagesOf(memory)->IsArmed());
-  EXPECT_TRUE(machine_.aliases.active());
+  EXPECT_TRUE(state_.aliases.active());
   ASSERT_THAT(vmm_.Unmap(range_), IsOk());
   EXPECT_FALSE(PagesOf(memory)->IsArmed());
-  EXPECT_FALSE(machine_.aliases.active());
+  EXPECT_FALSE(state_.aliases.active());
   range_ = Map(object_, 2);
   EXPECT_TRUE(PagesOf(memory)->IsArmed());
   ASSERT_THAT(multicast_.Unbind(object_, kDevice0, Bytes(0), kGranule), IsOk());

@@ -59,14 +59,14 @@ absl::Status Mmu::ReadTeam(PhysicalPages& object) {
     const MulticastBinding& bound = team.bindings[i];
     if (!bound.is_own() && entry_of(bound) == state->entries.end()) RemoveBinding(object, bound);
   }
-  bool all_told = true;
+  bool all_added = true;
   for (const TeamEntry& entry : state->entries) {
     const bool known =
         std::any_of(team.bindings.begin(), team.bindings.end(),
                     [&](const MulticastBinding& bound) { return IsThis(bound, entry); });
-    if (!entry.own && (entry.left || !known)) all_told &= AddForeign(object, entry);
+    if (!entry.own && (entry.left || !known)) all_added &= AddForeign(object, entry);
   }
-  if (all_told) std::move(read_again).Cancel();
+  if (all_added) std::move(read_again).Cancel();
   return absl::OkStatus();
 }
 

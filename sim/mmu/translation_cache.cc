@@ -6,10 +6,10 @@ namespace twinmmu {
 
 const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint64_t size,
                                                      Access access) {
-  if (!mmu_.window.range().contains(address)) return WalkPlain(address, size, access);
+  if (!mmu_.window.range().contains(address)) return WalkLinear(address, size, access);
   const uint64_t page = mmu_.PageOf(address);
   const PageRun run = mmu_.table.Find(page);
-  if (!run.entry.mapped()) return WalkPlain(address, size, access);
+  if (!run.entry.mapped()) return WalkLinear(address, size, access);
   const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
   if (mapping.multicast) return nullptr;
   Span& span = mapped_[page % kEntries];
@@ -19,9 +19,9 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
   span.access = run.entry.access(device_.value());
   span.armed = mmu_.AllocationOf(mapping).pages->IsArmed();
-  span.address_id = mapping.number;
+  span.address_id = mapping.id;
   if (!Holds(span, address, size, access)) return nullptr;
-  if (used_ != nullptr) used_->Add(mapping.number);
+  if (used_ != nullptr) used_->Add(mapping.id);
   return &span;
 }
 
@@ -35,16 +35,16 @@ bool TranslationCache::FindMulticast(DeviceAddress address, uint64_t size, Acces
     found->missing = mmu_.WhyNoReplicas(address, size);
     return false;
   }
-  found->address_id = mmu_.mappings[entry.index()].number;
+  found->address_id = mmu_.mappings[entry.index()].id;
   if (used_ != nullptr) used_->Add(found->address_id);
   return true;
 }
 
-const TranslationCache::Span* TranslationCache::WalkPlain(DeviceAddress address, uint64_t size,
-                                                          Access access) {
-  const PlainAllocation* const allocation = mmu_.plain.Find(address);
-  if (allocation == nullptr || !mmu_.plain.CanReach(device_, *allocation)) return nullptr;
-  Span& span = plain_[(address.value() >> kPlainShift) % kEntries];
+const TranslationCache::Span* TranslationCache::WalkLinear(DeviceAddress address, uint64_t size,
+                                                           Access access) {
+  const LinearAllocation* const allocation = mmu_.linear.Find(address);
+  if (allocation == nullptr || !mmu_.linear.CanReach(device_, *allocation)) return nullptr;
+  Span& span = linear_[(address.value() >> kLinearShift) % kEntries];
   span.base = allocation->range.base;
   span.size = allocation->range.size.value();
   span.generation = mmu_.generation();

@@ -23,12 +23,12 @@ namespace twinmmu {
 // used after it if nothing was taken away meanwhile, by the generation. For one thread.
 class TranslationCache {
  public:
-  // `device` exists. `mmu`, and `used` if there is one, must outlive this object. `used` is told of
-  // each mapping in which something was found.
+  // `device` exists. `mmu`, and `used` if there is one, must outlive this object. `used` is
+  // notified of each mapping in which something was found.
   TranslationCache(const Mmu& mmu, DeviceOrdinal device, UsedMappings* used = nullptr)
       : mmu_(mmu), device_(device), used_(used) {}
 
-  // Addresses that lie one behind the other in the memory of the host, with one right.
+  // Addresses that lie one behind the other in the memory of the host, with the same access.
   struct Span {
     DeviceAddress base;
     uint64_t size = 0;
@@ -36,17 +36,17 @@ class TranslationCache {
     char* memory = nullptr;   // of `base`
     Access access = Access::kNone;
     bool armed = false;       // its memory has several mappings
-    uint32_t address_id = 0;  // of this one, or of plain memory: the number of the buffer
+    uint32_t address_id = 0;  // of this one, or of linear memory: the id of the buffer
   };
 
   // A span around the `size` bytes at `address`, valid until the lock is let go or Find is called
   // again; null if they are not all in one mapping that the device may access in this way, nor in
-  // plain memory that it can reach.
+  // linear memory that it can reach.
   const Span* Find(DeviceAddress address, uint64_t size, Access access) {
     const Span& mapped = mapped_[mmu_.PageOf(address) % kEntries];
     if (Holds(mapped, address, size, access)) return &mapped;
-    const Span& plain = plain_[(address.value() >> kPlainShift) % kEntries];
-    return Holds(plain, address, size, access) ? &plain : Walk(address, size, access);
+    const Span& linear = linear_[(address.value() >> kLinearShift) % kEntries];
+    return Holds(linear, address, size, access) ? &linear : Walk(address, size, access);
   }
 
   // What the `size` bytes at a multicast address are: one replica for each device of the team.
@@ -84,7 +84,7 @@ class TranslationCache {
 
  private:
   static constexpr uint64_t kEntries = 64;
-  static constexpr int kPlainShift = 12;  // small allocations lie side by side
+  static constexpr int kLinearShift = 12;  // small allocations lie side by side
 
   bool Holds(const Span& span, DeviceAddress address, uint64_t size, Access access) const {
     const uint64_t offset = (address - span.base).value();
@@ -92,13 +92,13 @@ class TranslationCache {
            size <= span.size - offset && Covers(span.access, access);
   }
   const Span* Walk(DeviceAddress address, uint64_t size, Access access);
-  const Span* WalkPlain(DeviceAddress address, uint64_t size, Access access);
+  const Span* WalkLinear(DeviceAddress address, uint64_t size, Access access);
 
   const Mmu& mmu_;
   const DeviceOrdinal device_;
   UsedMappings* const used_;
   std::array<Span, kEntries> mapped_;
-  std::array<Span, kEntries> plain_;
+  std::array<Span, kEntries> linear_;
 };
 
 }  // namespace twinmmu

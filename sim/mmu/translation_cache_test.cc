@@ -20,7 +20,7 @@ constexpr DeviceOrdinal kOwner(0);
 constexpr DeviceOrdinal kPeer(1);
 
 // A machine of two devices, and two mappings side by side: the first read-write for device 0, the
-// second without a right.
+// second without access.
 class TranslationCacheTest : public testing::Test {
  protected:
   TranslationCacheTest() {
@@ -47,9 +47,9 @@ class TranslationCacheTest : public testing::Test {
   }
 
   const Profile profile_ = Profile::ReferenceH200(2);
-  MachineState machine_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
-  Mmu& mmu_ = machine_.mmu;
-  SimulatedVmm vmm_{&machine_};
+  SimulatorState state_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
+  Mmu& mmu_ = state_.mmu;
+  SimulatedVmm vmm_{&state_};
   AddressRange range_;
   TranslationCache owner_{mmu_, kOwner};
   TranslationCache peer_{mmu_, kPeer};
@@ -63,8 +63,8 @@ TEST_F(TranslationCacheTest, LoadsWhatWasStored) {
   }
 }
 
-// A right is needed, one's own, for a store one to write.
-TEST_F(TranslationCacheTest, NeedsTheRight) {
+// Access of its own is needed, for a store to write.
+TEST_F(TranslationCacheTest, NeedsTheAccess) {
   EXPECT_EQ(Load(peer_, base()), std::nullopt);
   Grant(0, kPeer, Access::kRead);
   EXPECT_THAT(Load(peer_, base()), Optional(0u));
@@ -82,8 +82,8 @@ TEST_F(TranslationCacheTest, StaysInsideAMapping) {
   EXPECT_EQ(Load(owner_, DeviceAddress(~uint64_t{0})), std::nullopt);
 }
 
-// A right that is taken away is gone at once, translated before or not.
-TEST_F(TranslationCacheTest, NoticesALoweredRight) {
+// Access that is taken away is gone at once, translated before or not.
+TEST_F(TranslationCacheTest, NoticesALoweredAccess) {
   EXPECT_TRUE(Store(owner_, base(), 1));
   Grant(0, kOwner, Access::kRead);
   EXPECT_FALSE(Store(owner_, base(), 2));

@@ -13,30 +13,30 @@
 
 namespace twinmmu {
 
-// By their numbers, which no two mappings of a machine share. Thread-safe; takes no other lock.
+// By their ids, which no two mappings of a machine share. Thread-safe; takes no other lock.
 class UsedMappings {
  public:
   // Cheap where it is known already. Where the host has no memory left it is forgotten.
-  void Add(uint32_t number) {
-    std::atomic<uint32_t>& latest = latest_[number % latest_.size()];
-    if (latest.load(std::memory_order_relaxed) == number) return;
+  void Add(uint32_t id) {
+    std::atomic<uint32_t>& latest = latest_[id % latest_.size()];
+    if (latest.load(std::memory_order_relaxed) == id) return;
     const std::lock_guard lock(mutex_);
     try {
-      numbers_.insert(number);
-      latest.store(number, std::memory_order_relaxed);
+      ids_.insert(id);
+      latest.store(id, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {
     }
   }
 
-  bool Contains(uint32_t number) const {
+  bool Contains(uint32_t id) const {
     const std::lock_guard lock(mutex_);
-    return numbers_.contains(number);
+    return ids_.contains(id);
   }
 
  private:
   std::array<std::atomic<uint32_t>, 256> latest_{};  // of those with the same remainder
   mutable std::mutex mutex_;
-  absl::flat_hash_set<uint32_t> numbers_;
+  absl::flat_hash_set<uint32_t> ids_;
 };
 
 }  // namespace twinmmu

@@ -40,16 +40,16 @@ void OperationOrder::Moment::Add(const std::shared_ptr<Cell>& cell) {
 
 OperationOrder::OperationOrder(coherence::AliasMonitor* monitor, int devices)
     : monitor_(*monitor), devices_(static_cast<size_t>(devices)) {
-  everything_.past.all.AddEnded(0, ~coherence::ThreadId{0});
-  everything_.past.passed = everything_.past.all;
-  everything_.past.half = everything_.past.all;
+  everything_.clocks.all.AddEnded(0, ~coherence::ThreadId{0});
+  everything_.clocks.passed = everything_.clocks.all;
+  everything_.clocks.half = everything_.clocks.all;
 }
 
 // Throws std::bad_alloc, and then `into` has a part of it.
 void OperationOrder::Join(const Known& known, Known* into) const {
   if (known.generation != generation_) return;
-  if (into->generation != generation_) *into = Known{coherence::Past(), generation_};
-  into->past.Join(known.past);
+  if (into->generation != generation_) *into = Known{coherence::Clocks(), generation_};
+  into->clocks.Join(known.clocks);
 }
 
 // The same. What never ran, since there was no memory to queue it, leaves behind what came before.
@@ -70,7 +70,7 @@ void OperationOrder::JoinOrAll(const What& what, Known* into) const {
   try {
     Join(what, into);
   } catch (const std::bad_alloc&) {
-    *into = Known{everything_.past, generation_};
+    *into = Known{everything_.clocks, generation_};
   }
 }
 
@@ -127,7 +127,7 @@ OperationOrder::Operation OperationOrder::Submit(const Line& line, Kind kind) {
   return operation;
 }
 
-coherence::Past OperationOrder::Begin(const Operation& operation) {
+coherence::Clocks OperationOrder::Begin(const Operation& operation) {
   const std::lock_guard lock(mutex_);
   ++running_;
   Known before;
@@ -136,22 +136,22 @@ coherence::Past OperationOrder::Begin(const Operation& operation) {
     Join(operation.host_, &before);
     Join(operation.waits_, &before);
   } catch (const std::bad_alloc&) {
-    before = Known{everything_.past, generation_};
+    before = Known{everything_.clocks, generation_};
   }
   operation.line_->begun = before;
-  return before.past;
+  return before.clocks;
 }
 
-coherence::Past OperationOrder::Reached(const Operation& operation) {
+coherence::Clocks OperationOrder::Reached(const Operation& operation) {
   const std::lock_guard lock(mutex_);
   const Known& completed = operation.line_->completed;
-  return completed.generation == generation_ ? completed.past : coherence::Past();
+  return completed.generation == generation_ ? completed.clocks : coherence::Clocks();
 }
 
-void OperationOrder::End(const Operation& operation, const coherence::Past& past) {
+void OperationOrder::End(const Operation& operation, const coherence::Clocks& clocks) {
   const std::lock_guard lock(mutex_);
   --running_;
-  Known after{past, generation_};
+  Known after{clocks, generation_};
   LineState& line = *operation.line_;
   Known* const device = &devices_[static_cast<size_t>(line.device.value())];
   JoinOrAll(after, device);
@@ -163,19 +163,19 @@ void OperationOrder::End(const Operation& operation, const coherence::Past& past
 void OperationOrder::HostWaited(const Moment& moment) {
   const std::lock_guard lock(mutex_);
   JoinOrAll(moment, &host_);
-  TellMonitor();
+  NotifyMonitor();
 }
 
 void OperationOrder::HostWaited(DeviceOrdinal device) {
   const std::lock_guard lock(mutex_);
   JoinOrAll(devices_[static_cast<size_t>(device.value())], &host_);
-  TellMonitor();
+  NotifyMonitor();
 }
 
 // Not while an operation has a past that others would no longer know what to make of.
-void OperationOrder::TellMonitor() {
-  if (running_ != 0 || !monitor_.active() || host_.past.all.empty()) return;
-  if (monitor_.HostWaited(host_.past)) ++generation_;
+void OperationOrder::NotifyMonitor() {
+  if (running_ != 0 || !monitor_.active() || host_.clocks.all.empty()) return;
+  if (monitor_.HostWaited(host_.clocks)) ++generation_;
 }
 
 }  // namespace twinmmu

@@ -1,5 +1,5 @@
-// OperationOrder: which operations of streams were over before another one started, for the monitor
-// of aliases.
+// OperationOrder: which operations of streams were over before another one started, for the alias
+// monitor.
 
 #ifndef TWINMMU_SIM_STREAMS_OPERATION_ORDER_H_
 #define TWINMMU_SIM_STREAMS_OPERATION_ORDER_H_
@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "api/allocation.h"
-#include "sim/coherence/model/clock.h"
+#include "sim/coherence/model/vector_clock.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 
 namespace twinmmu {
 
-// Told of what a program says about the order of its work (streams, events, waits of the host), and
-// of when work begins and ends, which others decide. An operation comes after
+// Observes what a program says about the order of its work (streams, events, waits of the host),
+// and of when work begins and ends, which others decide. An operation comes after
 //
 //   what its stream has done before,
 //   what its stream was made to wait for before it was submitted,
@@ -37,7 +37,7 @@ class OperationOrder {
   struct Cell;
   // A past, unless all was forgotten since.
   struct Known {
-    coherence::Past past;
+    coherence::Clocks clocks;
     uint64_t generation = 0;
   };
 
@@ -82,12 +82,12 @@ class OperationOrder {
   };
   Operation Submit(const Line& line, Kind kind = Kind::kOther);
 
-  // The operation begins, all that it waits for being over: what that is. Then it ends: `past` is
+  // The operation begins, all that it waits for being over: what that is. Then it ends: `clocks` is
   // what it began with, and what it did.
-  coherence::Past Begin(const Operation& operation);
+  coherence::Clocks Begin(const Operation& operation);
   // Of one that began early, once all that is ahead of it on its stream is over: what that is.
-  coherence::Past Reached(const Operation& operation);
-  void End(const Operation& operation, const coherence::Past& past);
+  coherence::Clocks Reached(const Operation& operation);
+  void End(const Operation& operation, const coherence::Clocks& clocks);
 
   // The host has waited until all of `moment` was over; or all that the device was given before.
   void HostWaited(const Moment& moment);
@@ -102,7 +102,7 @@ class OperationOrder {
   void JoinOrAll(const What& what, Known* into) const;
   // Keeps of what is over only its past.
   void Compact(Moment* moment) const;
-  void TellMonitor();
+  void NotifyMonitor();
 
   coherence::AliasMonitor& monitor_;
   mutable std::mutex mutex_;  // guards what follows, lines and cells; the monitor's comes after it

@@ -28,13 +28,13 @@ class OperationOrderTest : public testing::Test {
 
   // Runs it: those that it comes after.
   std::vector<coherence::ThreadId> Run(const Operation& operation, coherence::ThreadId thread) {
-    coherence::Past past = order_.Begin(operation);
+    coherence::Clocks clocks = order_.Begin(operation);
     std::vector<coherence::ThreadId> before;
     for (coherence::ThreadId other = 1; other <= kMost; ++other) {
-      if (past.all.Get(other) != 0) before.push_back(other);
+      if (clocks.all.Get(other) != 0) before.push_back(other);
     }
-    past.all.AddEnded(thread, thread);
-    order_.End(operation, past);
+    clocks.all.AddEnded(thread, thread);
+    order_.End(operation, clocks);
     return before;
   }
   std::vector<coherence::ThreadId> SubmitAndRun(const Line& line, coherence::ThreadId thread) {
@@ -144,13 +144,13 @@ TEST_F(OperationOrderTest, KernelsStartEarly) {
   const Operation ahead = order_.Submit(a_, Kind::kEarlyKernel);
   const Operation early = order_.Submit(a_, Kind::kEarlyKernel);
   EXPECT_THAT(Run(ahead, 3), ElementsAre(1));
-  const coherence::Past reached = order_.Reached(early);
+  const coherence::Clocks reached = order_.Reached(early);
   EXPECT_NE(reached.all.Get(3), 0u);
-  coherence::Past past = order_.Begin(early);
-  EXPECT_EQ(past.all.Get(3), 0u);
-  past.Join(reached);
-  past.all.AddEnded(4, 4);
-  order_.End(early, past);
+  coherence::Clocks clocks = order_.Begin(early);
+  EXPECT_EQ(clocks.all.Get(3), 0u);
+  clocks.Join(reached);
+  clocks.all.AddEnded(4, 4);
+  order_.End(early, clocks);
   EXPECT_THAT(SubmitAndRun(a_, 5), ElementsAre(1, 3, 4));
 }
 

@@ -31,8 +31,8 @@ struct Fault {
   }
 };
 
-// A fault sticks: from then on all contexts of the process, those of other devices too, give its
-// code for good. Thread-safe.
+// A fault is a sticky error: from then on all contexts of the process, those of other devices too,
+// give its code for good. Thread-safe.
 class StickyError {
  public:
   // OK as long as there was no fault.
@@ -40,8 +40,8 @@ class StickyError {
     return HasFault() ? Ruined(call) : absl::OkStatus();
   }
   bool HasFault() const { return faulted_.load(std::memory_order_acquire); }
-  // The first fault is the one that is told: an access that is not possible, or else what a kernel
-  // has done, in words. Neither throws.
+  // The first fault is the one that is reported: an access that is not possible, or else what a
+  // kernel has done, in words. Neither throws.
   void Raise(const Fault& fault) {
     const std::lock_guard lock(mutex_);
     if (faulted_) return;

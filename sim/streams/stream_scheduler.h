@@ -33,7 +33,7 @@ struct PendingUse {
   AddressRange range;
   Access access = Access::kNone;  // that it needs
   uint64_t number = 0;            // of the operation, among all that were ever queued
-  uint64_t call_number = 0;       // of the call, in the history of the machine
+  uint64_t call_id = 0;           // of the call, in the history of the machine
 };
 
 // Why work is run, and so how much of it.
@@ -101,9 +101,9 @@ class StreamScheduler {
     Stream stream;
     const char* call = "";
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
-    uint64_t call_number = 0;            // in the history of the machine
+    uint64_t call_id = 0;                // in the history of the machine
     bool kernel = false;                 // if not, it is done after one turn
-    // Of a kernel: whether it has used a mapping, by its number. Takes no lock of an Mmu.
+    // Of a kernel: whether it has used a mapping, by its id. Takes no lock of an Mmu.
     std::function<bool(uint32_t mapping)> has_used = nullptr;
     // Of a kernel: whether a kernel behind it may start early. Takes no lock.
     std::function<bool()> lets_next_start = nullptr;
@@ -151,7 +151,7 @@ class StreamScheduler {
   // queued.
   bool Uses(const AddressRange& range) const;
   std::vector<PendingUse> UsesOf(const AddressRange& range) const;
-  // A kernel that is not done and has used the mapping of this number; without its range. What a
+  // A kernel that is not done and has used the mapping of this id; without its range. What a
   // kernel will use nobody knows.
   std::optional<PendingUse> KernelThatUsed(uint32_t mapping) const;
 

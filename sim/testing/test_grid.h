@@ -18,13 +18,13 @@
 #include "gtest/gtest.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/host/window.h"
-#include "sim/machine/machine_state.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/profile/profile.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/ptx/text/module.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu::ptx {
 
@@ -102,7 +102,7 @@ class GridTest : public testing::Test {
     launch.image = memory() + kGranule / 2;
     const std::vector<char> image = program->ImageAt(launch.image);
     for (size_t i = 0; i < image.size(); ++i) Write<char>(kGranule.value() / 2 + i, image[i]);
-    return std::make_unique<Grid>(GridMachine{&mmu_, &machine_.sites, &machine_.aliases}, launch,
+    return std::make_unique<Grid>(GridEnvironment{&mmu_, &state_.sites, &state_.aliases}, launch,
                                   threads);
   }
   // Runs kernel `k` to its end.
@@ -125,10 +125,10 @@ class GridTest : public testing::Test {
   }
 
   const Profile profile_;
-  MachineState machine_{profile_, *Window::Make(profile_.window, profile_.default_alignment(),
-                                                PlainMemory::AddressesFor(profile_))};
-  Mmu& mmu_ = machine_.mmu;
-  SimulatedVmm vmm_{&machine_};
+  SimulatorState state_{profile_, *Window::Make(profile_.window, profile_.default_alignment(),
+                                                LinearMemory::AddressesFor(profile_))};
+  Mmu& mmu_ = state_.mmu;
+  SimulatedVmm vmm_{&state_};
   TranslationCache cache_{mmu_, DeviceOrdinal(0)};
   AddressRange range_;
   std::unique_ptr<Grid> grid_;

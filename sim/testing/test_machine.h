@@ -47,7 +47,7 @@ class MachineTest : public testing::Test {
 
   Vmm& vmm() { return **simulator_->vmm(); }
   Executor& executor() { return **simulator_->executor(); }
-  PlainCalls& plain() { return simulator_->plain(); }
+  LinearCalls& linear() { return simulator_->linear(); }
   const Profile& profile() const { return simulator_->profile(); }
 
   AddressRange Reserve(uint64_t granules, DeviceAddress hint = DeviceAddress(0)) {

@@ -1,4 +1,4 @@
-// What is said of rights that are set wrongly, and of sharing.
+// What is said of access that is set wrongly, and of sharing.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -128,7 +128,7 @@ TEST_F(StrictDiagnosticsTest, RefuseTheLastAddress) {
   EXPECT_THAT(Only(), IsDiagnostic(Kind::kUnmapOfUnreserved));
 }
 
-TEST_F(DiagnosticsTest, TellThatTheRightOfTheHostIsMisreported) {
+TEST_F(DiagnosticsTest, TellThatTheAccessOfTheHostIsMisreported) {
   const AddressRange range = Reserve(1);
   MapNew(range.base, 1);
   EXPECT_THAT(vmm().GetAccess(Location::Host(), range.base), IsOkAndHolds(Access::kNone));
@@ -137,7 +137,7 @@ TEST_F(DiagnosticsTest, TellThatTheRightOfTheHostIsMisreported) {
   EXPECT_THAT(vmm().GetAccess(Location::Host(), range.base), IsOkAndHolds(Access::kRead));
   EXPECT_THAT(Only(),
               AllOf(IsDiagnostic(Kind::kAccessOfHostMisreported), DiagnosticRuleIs("GETACC-5"),
-                    DiagnosticSeverityIs(Severity::kWarning), Says("right of device 0")));
+                    DiagnosticSeverityIs(Severity::kWarning), Says("access of device 0")));
 }
 
 TEST_F(DiagnosticsTest, TellOfAnExportThatWasNotRequested) {

@@ -214,7 +214,7 @@ void ActAsAnyUser() {
   ASSERT_EQ(syscall(SYS_capset, &header, none), 0);
 }
 
-TEST_F(FabricProcessesTest, WithoutTheRightToTheChannelNothingIsPermitted) {
+TEST_F(FabricProcessesTest, WithoutAccessToTheChannelNothingIsPermitted) {
   std::filesystem::permissions(domain() / "channel0", std::filesystem::perms(0500));
   OtherProcess user([&](Line&) {
     ActAsAnyUser();

@@ -26,7 +26,7 @@ constexpr int kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 // A label that the reference machine could have written.
 MemoryLabel GoodLabel() {
-  return {7, kSize,   Shareable(), MachineTraits::Of(Profile::ReferenceH200(2), Location()),
+  return {7, kSize,   Shareable(), SharingTraits::Of(Profile::ReferenceH200(2), Location()),
           0, Bytes(0)};
 }
 

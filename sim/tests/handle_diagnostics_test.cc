@@ -16,7 +16,7 @@ TEST_F(DiagnosticsTest, TellOfADoubleFree) {
   EXPECT_THAT(vmm().AddressFree(range), IsOk());  // call 2
   EXPECT_THAT(vmm().AddressFree(range), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kDoubleFree), DiagnosticRuleIs("FREE-4"),
-                            DiagnosticCallIs("cuMemAddressFree"), DiagnosticNumberIs(3u),
+                            DiagnosticCallIs("cuMemAddressFree"), DiagnosticCallIdIs(3u),
                             DiagnosticRangeIs(range), Says("was freed by call 2"),
                             History(ElementsAre(Entry(1u, "reserved"), Entry(2u, "freed")))));
 }
@@ -43,7 +43,7 @@ TEST_F(DiagnosticsTest, TellOfAFreeWhileMapped) {
   EXPECT_THAT(vmm().AddressFree(range), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(Only(),
               AllOf(IsDiagnostic(Kind::kFreeWhileMapped), DiagnosticRuleIs("FREE-5"),
-                    DiagnosticNumberIs(4u), Says("was mapped by call 3"),
+                    DiagnosticCallIdIs(4u), Says("was mapped by call 3"),
                     History(ElementsAre(Entry(1u, "reserved"), Entry(3u, "cuMemMap mapped")))));
 }
 

@@ -53,7 +53,7 @@ struct World {
   AddressRange space;  // three reservations side by side: 8, 4 and 4 granules
   AllocationHandle plain, shared, host, overhanging, by_file, by_fabric, rdma;
   AllocationHandle foreign, foreign_by_fabric;  // elsewhere
-  DeviceAddress small, large;                   // plain memory
+  DeviceAddress small, large;                   // linear memory
   void* pinned = nullptr;
   ShareableHandle fabric;
   int file = -1;
@@ -308,32 +308,34 @@ std::vector<Step> UsingRdma() {
   };
 }
 
-constexpr PlainCalls::Context kContext{kDevice0, 7};
+constexpr LinearCalls::Context kContext{kDevice0, 7};
 
 DeviceAddress AddressOf(const void* memory) {
   return DeviceAddress(reinterpret_cast<uint64_t>(memory));
 }
 
 // Of memory that has its address from the start.
-std::vector<Step> UsingPlain() {
+std::vector<Step> UsingLinear() {
   return {
       {"allocate",
        [](World& w) {
-         return Store(w.simulator->plain().Allocate(kContext, 2 * kGranule), w.large);
+         return Store(w.simulator->linear().Allocate(kContext, 2 * kGranule), w.large);
        }},
       {"allocate little",
-       [](World& w) { return Store(w.simulator->plain().Allocate(kContext, Bytes(64)), w.small); }},
+       [](World& w) {
+         return Store(w.simulator->linear().Allocate(kContext, Bytes(64)), w.small);
+       }},
       {"allocate in a context",
        [](World& w) {
-         return w.simulator->plain().Allocate({kDevice1, 8}, Bytes(64)).status();
+         return w.simulator->linear().Allocate({kDevice1, 8}, Bytes(64)).status();
        }},
       {"pin",
        [](World& w) {
-         return Store(w.simulator->plain().AllocateHost(kContext, Bytes(64), 0), w.pinned);
+         return Store(w.simulator->linear().AllocateHost(kContext, Bytes(64), 0), w.pinned);
        }},
       {"register",
        [](World& w) {
-         return w.simulator->plain().RegisterHost(kContext, w.bytes.data(), Bytes(64), 0);
+         return w.simulator->linear().RegisterHost(kContext, w.bytes.data(), Bytes(64), 0);
        }},
       {"copy plain",
        [](World& w) {
@@ -341,7 +343,7 @@ std::vector<Step> UsingPlain() {
        }},
       {"copy from anywhere",
        [](World& w) {
-         return w.simulator->plain().Copy(w.stream, AddressOf(w.pinned), w.space.base, Bytes(64));
+         return w.simulator->linear().Copy(w.stream, AddressOf(w.pinned), w.space.base, Bytes(64));
        }},
       {"copy beyond the end",
        [](World& w) {
@@ -349,19 +351,19 @@ std::vector<Step> UsingPlain() {
        },
        DriverCode::kInvalidValue},
       {"enable peer access",
-       [](World& w) { return w.simulator->plain().EnablePeerAccess(kContext, kDevice1); }},
+       [](World& w) { return w.simulator->linear().EnablePeerAccess(kContext, kDevice1); }},
       {"disable peer access",
-       [](World& w) { return w.simulator->plain().DisablePeerAccess(kContext, kDevice1); }},
-      {"free the inside", [](World& w) { return w.simulator->plain().Free(w.large + Bytes(1)); },
+       [](World& w) { return w.simulator->linear().DisablePeerAccess(kContext, kDevice1); }},
+      {"free the inside", [](World& w) { return w.simulator->linear().Free(w.large + Bytes(1)); },
        DriverCode::kInvalidValue},
-      {"free large", [](World& w) { return w.simulator->plain().Free(w.large); }},
-      {"free little", [](World& w) { return w.simulator->plain().Free(w.small); }},
+      {"free large", [](World& w) { return w.simulator->linear().Free(w.large); }},
+      {"free little", [](World& w) { return w.simulator->linear().Free(w.small); }},
       {"allocate again",
-       [](World& w) { return Store(w.simulator->plain().Allocate(kContext, kGranule), w.large); }},
-      {"unregister", [](World& w) { return w.simulator->plain().UnregisterHost(w.bytes.data()); }},
-      {"free pinned", [](World& w) { return w.simulator->plain().FreeHost(w.pinned); }},
-      {"end the context", [](World& w) { return w.simulator->plain().FreeOwnedBy(7).status(); }},
-      {"end the other", [](World& w) { return w.simulator->plain().FreeOwnedBy(8).status(); }},
+       [](World& w) { return Store(w.simulator->linear().Allocate(kContext, kGranule), w.large); }},
+      {"unregister", [](World& w) { return w.simulator->linear().UnregisterHost(w.bytes.data()); }},
+      {"free pinned", [](World& w) { return w.simulator->linear().FreeHost(w.pinned); }},
+      {"end the context", [](World& w) { return w.simulator->linear().FreeOwnedBy(7).status(); }},
+      {"end the other", [](World& w) { return w.simulator->linear().FreeOwnedBy(8).status(); }},
   };
 }
 
@@ -432,7 +434,7 @@ std::vector<Step> Ending() {
 std::vector<Step> Script() {
   std::vector<Step> script = Asking();
   for (const std::vector<Step>& part :
-       {Building(), Using(), UsingArrays(), UsingPlain(), UsingRdma(), Misusing(), Ending()}) {
+       {Building(), Using(), UsingArrays(), UsingLinear(), UsingRdma(), Misusing(), Ending()}) {
     script.insert(script.end(), part.begin(), part.end());
   }
   return script;
@@ -467,7 +469,7 @@ std::string StateOf(World& w, bool what_the_cpu_sees) {
   }
   for (const DeviceAddress address :
        {w.small, w.large, AddressOf(w.pinned), AddressOf(w.bytes.data())}) {
-    out << (w.simulator->plain().Find(address).ok() ? "plain" : "nothing") << "\n";
+    out << (w.simulator->linear().Find(address).ok() ? "plain" : "nothing") << "\n";
   }
   for (const Array array : {w.sparse, w.with_memory, w.level}) {
     uint32_t word = 0;

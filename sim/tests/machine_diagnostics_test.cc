@@ -64,19 +64,19 @@ TEST_F(DiagnosticsTest, ListWhatIsLeft) {
   const auto leaks = [&] { return simulator_->leaks(); };
   const auto mapping =
       AllOf(IsDiagnostic(Kind::kLeakedMapping), DiagnosticSeverityIs(Severity::kLeak),
-            DiagnosticCallIs("cuMemMap"), DiagnosticNumberIs(3u), DiagnosticRangeIs(range),
+            DiagnosticCallIs("cuMemMap"), DiagnosticCallIdIs(3u), DiagnosticRangeIs(range),
             DiagnosticHandleIs(handle));
   const auto reservation =
       AllOf(IsDiagnostic(Kind::kLeakedReservation), DiagnosticCallIs("cuMemAddressReserve"),
-            DiagnosticNumberIs(1u), DiagnosticRangeIs(range));
+            DiagnosticCallIdIs(1u), DiagnosticRangeIs(range));
   const auto allocation =
       AllOf(IsDiagnostic(Kind::kLeakedAllocation), DiagnosticCallIs("cuMemCreate"),
-            DiagnosticNumberIs(2u), DiagnosticHandleIs(handle), Says("2 reference(s) to 2 MiB"),
+            DiagnosticCallIdIs(2u), DiagnosticHandleIs(handle), Says("2 reference(s) to 2 MiB"),
             History(ElementsAre(Entry(2u, "created"), Entry(3u, "mapped"), Entry(4u, "retained"),
                                 Entry(5u, "exported"))));
   const auto descriptor =
       AllOf(IsDiagnostic(Kind::kLeakedDescriptor), DiagnosticCallIs("cuMemExportToShareableHandle"),
-            DiagnosticNumberIs(5u));
+            DiagnosticCallIdIs(5u));
   EXPECT_THAT(leaks(), ElementsAre(mapping, reservation, allocation, descriptor));
   EXPECT_THAT(vmm().Unmap(range), IsOk());
   EXPECT_THAT(leaks(), ElementsAre(reservation, _, descriptor));
@@ -179,7 +179,7 @@ TEST_F(DiagnosticsTest, DoWithoutAHistory) {
   const AddressRange range = Ready(1);
   EXPECT_THAT(vmm().Unmap(range), IsOk());
   EXPECT_THAT(Read(kDevice0, range.base), HasDriverCode(DriverCode::kInvalidValue));
-  EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUseOfUnmapped), DiagnosticNumberIs(6u),
+  EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUseOfUnmapped), DiagnosticCallIdIs(6u),
                             History(ElementsAre(Entry(1u, "reserved")))));
 }
 

@@ -38,7 +38,7 @@ TEST_F(DiagnosticsTest, TellOfAMapOverAnother) {
   EXPECT_THAT(Noticed(), IsEmpty());
   EXPECT_THAT(vmm().Map(Granule(range, 0), handle), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kMapOverMapped), DiagnosticRuleIs("MAP-5"),
-                            DiagnosticNumberIs(5u), Says("was mapped by call 3"),
+                            DiagnosticCallIdIs(5u), Says("was mapped by call 3"),
                             History(ElementsAre(Entry(1u, "reserved"), Entry(3u, "mapped")))));
 }
 
@@ -86,7 +86,7 @@ TEST_F(DiagnosticsTest, TellOfADoubleUnmap) {
   EXPECT_THAT(Noticed(), IsEmpty());
   EXPECT_THAT(vmm().Unmap(range), IsOk());
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kDoubleUnmap), DiagnosticRuleIs("UNMAP-9"),
-                            DiagnosticSeverityIs(Severity::kWarning), DiagnosticNumberIs(6u),
+                            DiagnosticSeverityIs(Severity::kWarning), DiagnosticCallIdIs(6u),
                             DiagnosticRangeIs(range), Says("was unmapped by call 5"),
                             History(Contains(Entry(5u, "cuMemUnmap unmapped")))));
 }

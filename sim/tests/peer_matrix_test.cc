@@ -24,7 +24,7 @@ Profile RandomMatrix(int devices, uint32_t seed) {
 class PeerMatrixTest : public testing::TestWithParam<std::tuple<int, uint32_t>> {
  protected:
   void SetUp() override {
-    // Each device has a granule of its own memory, to which nobody has a right, and a word in it.
+    // Each device has a granule of its own memory, to which nobody has access, and a word in it.
     for (int b = 0; b < devices(); ++b) {
       const auto range = vmm().AddressReserve(kGranule);
       ASSERT_THAT(range, IsOk());
@@ -88,7 +88,7 @@ TEST_P(PeerMatrixTest, TellsWhoReachesWhom) {
   }
 }
 
-// A right is granted to the owner, and to who reaches it; a refusal leaves all rights as they were.
+// Access is granted to the owner, and to who reaches it; a refusal leaves all access as they were.
 TEST_P(PeerMatrixTest, GrantsToWhoReachesIt) {
   for (int a = 0; a < devices(); ++a) {
     for (int b = 0; b < devices(); ++b) {

@@ -19,9 +19,9 @@
 
 #include "benchmark/benchmark.h"
 #include "sim/calls/vmm/simulated_vmm.h"
-#include "sim/machine/machine_state.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/simulator.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 namespace {
@@ -159,7 +159,7 @@ uint64_t NextOffset(uint64_t offset) {
 // A load and a store of 4 bytes, as a kernel makes them.
 void BM_LoadAndStore(benchmark::State& state) {
   const Profile profile = Profile::ReferenceH200();
-  MachineState machine(profile, *Window::Make(profile.window, profile.default_alignment()));
+  SimulatorState machine(profile, *Window::Make(profile.window, profile.default_alignment()));
   Mmu& mmu = machine.mmu;
   SimulatedVmm vmm(&machine);
   const AddressRange range = *vmm.AddressReserve(kGranulesLoaded * kGranule, ReserveOptions());
@@ -183,7 +183,7 @@ void BM_LoadAndStore(benchmark::State& state) {
 BENCHMARK(BM_LoadAndStore);
 
 // The same without the simulator.
-void BM_PlainLoadAndStore(benchmark::State& state) {
+void BM_LinearLoadAndStore(benchmark::State& state) {
   std::vector<char> memory(kGranulesLoaded * kGranule.value());
   uint64_t offset = 0;
   for (auto _ : state) {
@@ -196,7 +196,7 @@ void BM_PlainLoadAndStore(benchmark::State& state) {
   }
   state.SetItemsProcessed(2 * state.iterations());
 }
-BENCHMARK(BM_PlainLoadAndStore);
+BENCHMARK(BM_LinearLoadAndStore);
 
 void BM_CopyHostToDevice(benchmark::State& state) {
   const Loaded loaded(64);

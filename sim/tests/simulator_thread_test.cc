@@ -39,23 +39,23 @@ TEST_F(ThreadTest, WorkOnRangesOfTheirOwn) {
   EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free);
 }
 
-// So do plain memory, and copies between it and the host.
-TEST_F(ThreadTest, WorkOnPlainMemoryOfTheirOwn) {
+// So do linear memory, and copies between it and the host.
+TEST_F(ThreadTest, WorkOnLinearMemoryOfTheirOwn) {
   const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
   InThreads([&](int id) {
-    const PlainCalls::Context context{kDevice0, static_cast<uint64_t>(id) + 1};
+    const LinearCalls::Context context{kDevice0, static_cast<uint64_t>(id) + 1};
     uint32_t words[2] = {};
     for (int round = 0; round < kRounds; ++round) {
-      const DeviceAddress memory = *plain().Allocate(context, Bytes(sizeof(words)));
-      EXPECT_THAT(plain().RegisterHost(context, words, Bytes(sizeof(words)), 0), IsOk());
+      const DeviceAddress memory = *linear().Allocate(context, Bytes(sizeof(words)));
+      EXPECT_THAT(linear().RegisterHost(context, words, Bytes(sizeof(words)), 0), IsOk());
       words[0] = static_cast<uint32_t>(id * kRounds + round);
       const DeviceAddress first(reinterpret_cast<uint64_t>(words));
-      EXPECT_THAT(plain().Copy(kDevice0, memory, first, Bytes(4)), IsOk());
-      EXPECT_THAT(plain().Copy(kDevice0, first + Bytes(4), memory, Bytes(4)), IsOk());
+      EXPECT_THAT(linear().Copy(kDevice0, memory, first, Bytes(4)), IsOk());
+      EXPECT_THAT(linear().Copy(kDevice0, first + Bytes(4), memory, Bytes(4)), IsOk());
       EXPECT_EQ(words[1], words[0]);
-      EXPECT_THAT(round % 2 == 0 ? plain().Free(memory) : absl::OkStatus(), IsOk());
-      EXPECT_THAT(plain().FreeOwnedBy(context.owner), IsOk());
-      EXPECT_THAT(plain().UnregisterHost(words),
+      EXPECT_THAT(round % 2 == 0 ? linear().Free(memory) : absl::OkStatus(), IsOk());
+      EXPECT_THAT(linear().FreeOwnedBy(context.owner), IsOk());
+      EXPECT_THAT(linear().UnregisterHost(words),
                   HasDriverCode(DriverCode::kHostMemoryNotRegistered));
     }
   });

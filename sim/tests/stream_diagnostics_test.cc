@@ -33,7 +33,7 @@ TEST_F(PendingWorkTest, TellOfAnUnmapUnderIt) {
   EXPECT_THAT(vmm().Unmap(range), IsOk());  // call 6
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUnmapUnderPendingWork), DiagnosticRuleIs("FAULT-5"),
                             DiagnosticSeverityIs(Severity::kError), DiagnosticCallIs("cuMemUnmap"),
-                            DiagnosticNumberIs(6u), DiagnosticDeviceIs(kDevice0),
+                            DiagnosticCallIdIs(6u), DiagnosticDeviceIs(kDevice0),
                             DiagnosticRangeIs(range), Says("is used by work queued by call 5"),
                             History(Contains(Entry(
                                 5u, "cuMemsetAsync of " + InWords(At(range.base, Bytes(64))))))));
@@ -41,7 +41,7 @@ TEST_F(PendingWorkTest, TellOfAnUnmapUnderIt) {
   ASSERT_THAT(Noticed(), SizeIs(2));
   EXPECT_THAT(Noticed()[1],
               AllOf(IsDiagnostic(Kind::kFaultOfQueuedWork), DiagnosticRuleIs("FAULT-5"),
-                    DiagnosticCallIs("cuMemsetAsync"), DiagnosticNumberIs(5u),
+                    DiagnosticCallIs("cuMemsetAsync"), DiagnosticCallIdIs(5u),
                     DiagnosticDeviceIs(kDevice0), DiagnosticRangeIs(At(range.base, Bytes(64))),
                     Says("it was unmapped by call 6"), History(Contains(Entry(6u, "unmapped")))));
 }
@@ -63,13 +63,13 @@ TEST_F(PendingWorkTest, TellOfAccessLoweredUnderIt) {
   Grant(range, For(kDevice0, Access::kRead));  // call 6
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kAccessLoweredUnderPendingWork),
                             DiagnosticRuleIs("FAULT-6"), DiagnosticCallIs("cuMemSetAccess"),
-                            DiagnosticNumberIs(6u), Says("is used by work queued by call 5")));
+                            DiagnosticCallIdIs(6u), Says("is used by work queued by call 5")));
   EXPECT_THAT(executor().SynchronizeDevice(kDevice0), HasDriverCode(DriverCode::kIllegalAddress));
   ASSERT_THAT(Noticed(), SizeIs(2));
   EXPECT_THAT(Noticed()[1], AllOf(IsDiagnostic(Kind::kFaultOfQueuedWork), Says("is read-only")));
 }
 
-// A right that the work does not need may go.
+// Access that the work does not need may go.
 TEST_F(PendingWorkTest, SayNothingOfAccessThatIsNotNeeded) {
   const AddressRange range = Ready(1);
   Grant(range, For(kDevice1, Access::kReadWrite));
@@ -107,9 +107,9 @@ TEST_F(DiagnosticsTest, ListStreamsAndEventsThatAreLeft) {
   const Stream stream = *executor().CreateStream(kDevice1);  // call 1
   const Event event = *executor().CreateEvent(kDevice1);     // call 2
   EXPECT_THAT(simulator_->leaks(),
-              ElementsAre(AllOf(IsDiagnostic(Kind::kLeakedStream), DiagnosticNumberIs(1u),
+              ElementsAre(AllOf(IsDiagnostic(Kind::kLeakedStream), DiagnosticCallIdIs(1u),
                                 DiagnosticCallIs("cuStreamCreate"), DiagnosticDeviceIs(kDevice1)),
-                          AllOf(IsDiagnostic(Kind::kLeakedEvent), DiagnosticNumberIs(2u),
+                          AllOf(IsDiagnostic(Kind::kLeakedEvent), DiagnosticCallIdIs(2u),
                                 DiagnosticCallIs("cuEventCreate"), DiagnosticDeviceIs(kDevice1))));
   EXPECT_THAT(executor().DestroyStream(stream), IsOk());
   EXPECT_THAT(executor().DestroyEvent(event), IsOk());

@@ -41,11 +41,11 @@ std::string ValueOf(const std::string& path, const std::string& name) {
   return name + " not known";
 }
 
-std::string Describe(const Machines& machines) {
+std::string Describe(const Drivers& drivers) {
   std::string text = absl::StrCat(ValueOf("/proc/cpuinfo", "model name"), ", ",
                                   std::thread::hardware_concurrency(), " threads\n");
-  if (machines.cuda != nullptr) {
-    Vmm& vmm = **machines.cuda->vmm();
+  if (drivers.cuda != nullptr) {
+    Vmm& vmm = **drivers.cuda->vmm();
     absl::StrAppend(&text, vmm.GetDeviceName(kDevice).value_or("no name"), ", ",
                     ValueOf("/proc/driver/nvidia/version", "NVRM version"), ", CUDA ",
                     vmm.GetDriverVersion().value_or(0), "\n");
@@ -53,21 +53,21 @@ std::string Describe(const Machines& machines) {
   return text;
 }
 
-std::vector<Table> MeasureAll(const Machines& machines) {
+std::vector<Table> MeasureAll(const Drivers& drivers) {
   std::vector<Table> tables;
   const auto measure = [&tables](const char* what, auto measured) {
     std::cerr << what << "\n";
     const double nanoseconds = Time([&] { tables.push_back(measured()); });
     std::cerr << "  " << nanoseconds * 1e-9 << " s\n";
   };
-  measure("calls", [&] { return MeasureCalls(machines); });
-  measure("growth", [&] { return MeasureGrowth(machines); });
-  measure("threads", [&] { return MeasureThreads(machines); });
-  measure("pool", [&] { return MeasurePool(machines); });
-  if (machines.cuda == nullptr) return tables;
-  measure("bandwidth", [&] { return MeasureBandwidth(*machines.cuda); });
-  measure("growth in place", [&] { return MeasureGrowthInPlace(machines); });
-  measure("sleep and wake", [&] { return MeasureWake(machines); });
+  measure("calls", [&] { return MeasureCalls(drivers); });
+  measure("growth", [&] { return MeasureGrowth(drivers); });
+  measure("threads", [&] { return MeasureThreads(drivers); });
+  measure("pool", [&] { return MeasurePool(drivers); });
+  if (drivers.cuda == nullptr) return tables;
+  measure("bandwidth", [&] { return MeasureBandwidth(*drivers.cuda); });
+  measure("growth in place", [&] { return MeasureGrowthInPlace(drivers); });
+  measure("sleep and wake", [&] { return MeasureWake(drivers); });
   return tables;
 }
 
@@ -75,23 +75,23 @@ int Run() {
   const absl::StatusOr<std::unique_ptr<Simulator>> simulator =
       Simulator::Create(Profile::ReferenceH200());
   Require(simulator.status());
-  Machines machines;
-  machines.sim = simulator->get();
+  Drivers drivers;
+  drivers.sim = simulator->get();
 
   const absl::StatusOr<DriverTable> functions = LoadDriver();
   const absl::StatusOr<std::unique_ptr<Driver>> cuda =
       functions.ok() ? MakeCudaDriver(*functions) : functions.status();
   if (cuda.ok()) {
-    machines.table = &*functions;
-    machines.cuda = cuda->get();
+    drivers.table = &*functions;
+    drivers.cuda = cuda->get();
   } else {
     std::cerr << "only the simulator is measured: " << cuda.status().message() << "\n";
   }
 
-  const std::string machine = Describe(machines);
+  const std::string machine = Describe(drivers);
   std::cout << machine;
   nlohmann::json all = {{"machine", machine}, {"tables", nlohmann::json::array()}};
-  for (const Table& table : MeasureAll(machines)) {
+  for (const Table& table : MeasureAll(drivers)) {
     std::cout << "\n" << ToMarkdown(table);
     all["tables"].push_back(ToJson(table));
   }

@@ -233,7 +233,7 @@ std::vector<Cell> MeasureSleepByHand(RawCalls calls) {
 
 }  // namespace
 
-Table MeasurePool(const Machines& machines) {
+Table MeasurePool(const Drivers& drivers) {
   Table table{"Pool",
               "Allocate and deallocate of so many pages of 2 MiB, and the same calls of the driver "
               "made directly: the median and the quartiles of 2,000 rounds, taken in turns. The "
@@ -241,7 +241,7 @@ Table MeasurePool(const Machines& machines) {
               {"pages"},
               {}};
   std::optional<UsualCalls> usual;
-  if (machines.cuda != nullptr) {
+  if (drivers.cuda != nullptr) {
     table.columns.insert(table.columns.end(),
                          {"driver, direct", "pool", "ratio", "cuMemAlloc + cuMemFree",
                           "cuMemAllocAsync + cuMemFreeAsync"});
@@ -251,36 +251,36 @@ Table MeasurePool(const Machines& machines) {
   for (const bool cached : {true, false}) {
     for (const uint64_t pages : {1, 16, 128}) {
       Row row{absl::StrCat(pages, cached ? ", cached" : ", created and released"), {}};
-      if (machines.cuda != nullptr) {
-        const RawCalls raw(*machines.table);
+      if (drivers.cuda != nullptr) {
+        const RawCalls raw(*drivers.table);
         if (!usual.has_value()) usual.emplace();
-        MeasurePoolOn(*machines.cuda, raw, pages, cached, &*usual, row);
+        MeasurePoolOn(*drivers.cuda, raw, pages, cached, &*usual, row);
       }
-      MeasurePoolOn(*machines.sim, InterfaceCalls(*machines.sim), pages, cached, nullptr, row);
+      MeasurePoolOn(*drivers.sim, InterfaceCalls(*drivers.sim), pages, cached, nullptr, row);
       table.rows.push_back(std::move(row));
     }
   }
   return table;
 }
 
-Table MeasureGrowthInPlace(const Machines& machines) {
+Table MeasureGrowthInPlace(const Drivers& drivers) {
   Table table{"Growth in place",
               "The median and the quartiles of 20 rounds, taken in turns. The copy is of "
               "cuMemAlloc's memory, inside the device, and is waited for.",
               {"size", "GrowableBuffer", "allocate, copy, free", "ratio"},
               {}};
-  const RawCalls context(*machines.table);
+  const RawCalls context(*drivers.table);
   UsualCalls usual;
   for (const Bytes size : {MiB(64), GiB(1), GiB(16)}) {
-    table.rows.push_back(MeasureStep(*machines.cuda, usual, size, MiB(64)));
+    table.rows.push_back(MeasureStep(*drivers.cuda, usual, size, MiB(64)));
   }
   return table;
 }
 
-Table MeasureWake(const Machines& machines) {
-  const std::vector<std::vector<Cell>> columns = {MeasureSleepByHand(RawCalls(*machines.table)),
-                                                  MeasureSleep(*machines.cuda, kGranule),
-                                                  MeasureSleep(*machines.cuda, MiB(32))};
+Table MeasureWake(const Drivers& drivers) {
+  const std::vector<std::vector<Cell>> columns = {MeasureSleepByHand(RawCalls(*drivers.table)),
+                                                  MeasureSleep(*drivers.cuda, kGranule),
+                                                  MeasureSleep(*drivers.cuda, MiB(32))};
   Table table{"Sleep and wake",
               "Of a SleepingBuffer of 4 GiB, per GiB: the median and the quartiles of 7 rounds. "
               "Contents are saved in memory of the host that is not pinned.",

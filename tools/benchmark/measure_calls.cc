@@ -68,7 +68,7 @@ Cell RatioOf(const std::vector<double>& through, const std::vector<double>& dire
 
 }  // namespace
 
-Table MeasureCalls(const Machines& machines) {
+Table MeasureCalls(const Drivers& drivers) {
   Table table{
       "Calls",
       "One granule, one thread: the median and the quartiles of 10,000 rounds. Direct calls "
@@ -76,15 +76,15 @@ Table MeasureCalls(const Machines& machines) {
       "current. The time of reading the clock is taken off.",
       {"call", "driver, direct", "through the interface", "ratio", "simulator"},
       {}};
-  Side sim{InterfaceCalls(*machines.sim)};
+  Side sim{InterfaceCalls(*drivers.sim)};
   Rounds(sim);
   for (const auto& [call, times] : sim.times.all()) {
     table.rows.push_back(
         Row{call, {std::nullopt, std::nullopt, std::nullopt, Cell{SpreadOf(times)}}});
   }
-  if (machines.cuda == nullptr) return table;
-  Side direct{RawCalls(*machines.table)};
-  Side through{InterfaceCalls(*machines.cuda)};
+  if (drivers.cuda == nullptr) return table;
+  Side direct{RawCalls(*drivers.table)};
+  Side through{InterfaceCalls(*drivers.cuda)};
   Rounds(direct, through);
   for (Row& row : table.rows) {
     const std::vector<double>& a = direct.times.Of(row.name);

@@ -100,7 +100,7 @@ void Append(StageTimes& stages, const std::string& call, Row& row) {
 
 }  // namespace
 
-Table MeasureGrowth(const Machines& machines) {
+Table MeasureGrowth(const Drivers& drivers) {
   Table table{
       "Growth",
       "The median time of 1,000 calls, each on a random one of so many live mappings of a "
@@ -119,8 +119,8 @@ Table MeasureGrowth(const Machines& machines) {
     }
     for (Row& row : table.rows) Append(stages, row.name, row);
   };
-  if (machines.cuda != nullptr) add("driver", *machines.cuda);
-  add("simulator", *machines.sim);
+  if (drivers.cuda != nullptr) add("driver", *drivers.cuda);
+  add("simulator", *drivers.sim);
   return table;
 }
 

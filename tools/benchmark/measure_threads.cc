@@ -59,7 +59,7 @@ Cell RateCell(Driver& driver, int threads) {
 
 }  // namespace
 
-Table MeasureThreads(const Machines& machines) {
+Table MeasureThreads(const Drivers& drivers) {
   Table table{
       "Threads",
       "Map, set access and unmap of a granule, each thread in a reservation of its own: how "
@@ -67,8 +67,8 @@ Table MeasureThreads(const Machines& machines) {
       {"threads", "driver", "simulator"},
       {}};
   for (const int threads : {1, 2, 4, 8, 16}) {
-    Row row{std::to_string(threads), {std::nullopt, RateCell(*machines.sim, threads)}};
-    if (machines.cuda != nullptr) row.cells[0] = RateCell(*machines.cuda, threads);
+    Row row{std::to_string(threads), {std::nullopt, RateCell(*drivers.sim, threads)}};
+    if (drivers.cuda != nullptr) row.cells[0] = RateCell(*drivers.cuda, threads);
     table.rows.push_back(row);
   }
   return table;

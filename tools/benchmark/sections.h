@@ -10,34 +10,34 @@
 
 namespace twinmmu {
 
-struct Machines {
+struct Drivers {
   const DriverTable* table = nullptr;  // the functions that `cuda` calls
   Driver* cuda = nullptr;
   Driver* sim = nullptr;
 };
 
 // Each call straight through the driver's functions and through the interface, by turns.
-Table MeasureCalls(const Machines& machines);
+Table MeasureCalls(const Drivers& drivers);
 
 // Each call beside many live mappings.
-Table MeasureGrowth(const Machines& machines);
+Table MeasureGrowth(const Drivers& drivers);
 
 // Map, set access and unmap in several threads.
-Table MeasureThreads(const Machines& machines);
+Table MeasureThreads(const Drivers& drivers);
 
 // The kernels fill and verify beside the driver's own copy and fill.
 Table MeasureBandwidth(Driver& cuda);
 
 // Allocating and freeing with VirtualMemoryPool, and without.
-Table MeasurePool(const Machines& machines);
+Table MeasurePool(const Drivers& drivers);
 
 // The next two need a GPU.
 
 // Growing by GrowableBuffer, and by a copy.
-Table MeasureGrowthInPlace(const Machines& machines);
+Table MeasureGrowthInPlace(const Drivers& drivers);
 
 // Giving memory back and getting it again, with SleepingBuffer and without.
-Table MeasureWake(const Machines& machines);
+Table MeasureWake(const Drivers& drivers);
 
 }  // namespace twinmmu
 

@@ -41,7 +41,7 @@ static int buffer_grow(struct buffer* buffer, size_t size) {
   CHECK(cuMemMap(tail, more, 0, handle, 0));
   CHECK(cuMemRelease(handle)); /* The mapping keeps the memory. */
 #ifdef PLANTED_BUG
-  /* Wrong: a right belongs to a mapping and not to the buffer. The tail has none. */
+  /* Wrong: access belongs to a mapping and not to the buffer. The tail has none. */
   if (buffer->size == 0)
 #endif
     CHECK(cuMemSetAccess(tail, more, &grant, 1));

@@ -28,7 +28,7 @@ template <typename Wanted>
 std::vector<HistoryEntry> EntriesOf(const Book& book, const Wanted& wanted) {
   std::vector<HistoryEntry> entries;
   book.history.ForEachBackwards([&](const PastCall& call) {
-    if (wanted(call)) entries.push_back({call.number, SentenceOf(call)});
+    if (wanted(call)) entries.push_back({call.id, SentenceOf(call)});
     return entries.size() < kMostEntries;
   });
   return entries;
@@ -48,7 +48,7 @@ uint64_t Newest(const Book& book, const Wanted& wanted, const Barrier& barrier) 
   if (book.log.IsFull()) return found;
   book.history.ForEachBackwards([&](const PastCall& call) {
     if (call.refused) return true;
-    if (wanted(call)) found = call.number;
+    if (wanted(call)) found = call.id;
     return found == 0 && !barrier(call);
   });
   return found;

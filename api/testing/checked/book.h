@@ -35,7 +35,7 @@ std::vector<HistoryEntry> HistoryOf(const Book& book, DeviceAddress address);
 std::vector<HistoryEntry> HistoryOf(const Book& book, AllocationHandle handle);
 
 // The newest call of that name that has done something at `address` since it was last reserved, or
-// that released `handle`: its number, 0 if none is remembered.
+// that released `handle`: its id, 0 if none is remembered.
 uint64_t NewestAt(const Book& book, DriverCall name, DeviceAddress address);
 uint64_t NewestRelease(const Book& book, AllocationHandle handle);
 

@@ -24,7 +24,7 @@ void CheckedCall::Tell(Severity severity, const Finding& finding, const std::str
   const Misuse& misuse = finding.misuse;
   reports_.push_back({misuse.kind, std::nullopt});
   if (!book_.log.Count(misuse.kind)) return;
-  Diagnostic diagnostic = DiagnosticOf(misuse, severity, name(), number(), past_.range, words);
+  Diagnostic diagnostic = DiagnosticOf(misuse, severity, name(), id(), past_.range, words);
   diagnostic.history = finding.history;
   reports_.back().diagnostic = std::move(diagnostic);
 }
@@ -55,9 +55,9 @@ void CheckedCall::Done(const AddressRange& range, bool found) {
   Done();
 }
 
-void CheckedCall::Done(const AddressRange& range, std::vector<AccessGrant> rights) {
+void CheckedCall::Done(const AddressRange& range, std::vector<AccessGrant> grants) {
   past_.range = range;
-  past_.rights = std::move(rights);
+  past_.grants = std::move(grants);
   Done();
 }
 

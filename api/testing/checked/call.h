@@ -30,8 +30,8 @@ class CheckedCall {
 
   // With book->mutex held, all that follows.
 
-  // The number that the call gets.
-  uint64_t number() const { return book_.history.next(); }
+  // The id that the call gets.
+  uint64_t id() const { return book_.history.next(); }
 
   // The call is refused, for one of the findings if there are any: one of which every driver would,
   // before one that some let pass.
@@ -41,7 +41,7 @@ class CheckedCall {
   // It has done this: as it was called, or otherwise.
   void Done() { book_.history.Write(past_); }
   void Done(const AddressRange& range, bool found);
-  void Done(const AddressRange& range, std::vector<AccessGrant> rights);
+  void Done(const AddressRange& range, std::vector<AccessGrant> grants);
   void DoneWith(AllocationHandle handle, Bytes size = Bytes(0));
 
  private:

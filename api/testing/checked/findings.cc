@@ -96,7 +96,7 @@ void AddTarget(const Book& book, const AddressRange& range, Findings& findings) 
   }
 }
 
-// --- Rights
+// --- Access
 
 bool IsPossible(const AccessGrant& grant) {
   const bool has_access = grant.access == Access::kNone || grant.access == Access::kRead ||
@@ -279,8 +279,8 @@ Findings FindingsOfSetAccess(const Book& book, const AddressRange& range,
 
 Findings FindingsOfHostAccess(const Book& book, DeviceAddress address, Access answer) {
   const TrackedMapping* const mapping = book.state.MappingAt(address);
-  if (mapping == nullptr || answer == RightOf(mapping->rights, Location::Host()) ||
-      answer != RightOf(mapping->rights, Location::Device(DeviceOrdinal(0)))) {
+  if (mapping == nullptr || answer == AccessOf(mapping->grants, Location::Host()) ||
+      answer != AccessOf(mapping->grants, Location::Device(DeviceOrdinal(0)))) {
     return {};
   }
   return {FindingOf(book, {Kind::kAccessOfHostMisreported, address},

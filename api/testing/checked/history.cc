@@ -26,7 +26,7 @@ std::string SentenceOf(const PastCall& call) {
       return call.found ? words::Sentence(name, words::Unmapped(call.range))
                         : words::Sentence(name, words::FoundNothing(call.range));
     case DriverCall::kSetAccess:
-      return words::SetRights(name, call.rights, call.range);
+      return words::SetGrants(name, call.grants, call.range);
     case DriverCall::kExportShareableHandle:
       return words::Sentence(name, words::Exported(call.handle));
     case DriverCall::kImportShareableHandle:

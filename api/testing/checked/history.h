@@ -21,28 +21,28 @@ const char* NameOf(DriverCall call);  // the driver's: "cuMemMap"
 // What became of a call.
 struct PastCall {
   DriverCall name = DriverCall::kMap;
-  uint64_t number = 0;
+  uint64_t id = 0;
   bool refused = false;
   AddressRange range;
   AllocationHandle handle;
   Bytes size;                       // of Create
   bool found = false;               // of Unmap: something to unmap
-  std::vector<AccessGrant> rights;  // of SetAccess, one for each location
+  std::vector<AccessGrant> grants;  // of SetAccess, one for each location
 };
 
 // "cuMemMap mapped handle 0x100000001 at [0x7f0000200000, +2 MiB]".
 std::string SentenceOf(const PastCall& call);
 
-// Numbers calls from 1 in the order in which they are written, and keeps the last ones. Not
+// Gives calls ids from 1 in the order in which they are written, and keeps the last ones. Not
 // thread-safe.
 class CallHistory {
  public:
   explicit CallHistory(size_t capacity) : capacity_(capacity) {}
 
-  // The number of the call that is written next.
+  // The id of the call that is written next.
   uint64_t next() const { return next_; }
   void Write(PastCall call) {
-    call.number = next_++;
+    call.id = next_++;
     if (capacity_ == 0) return;
     if (calls_.size() == capacity_) calls_.pop_front();
     calls_.push_back(std::move(call));

@@ -1,4 +1,4 @@
-// Mappings and rights.
+// Mappings and access.
 
 #include <algorithm>
 #include <memory>
@@ -89,9 +89,9 @@ absl::Status CheckedVmm::Map(const AddressRange& range, AllocationHandle handle,
   if (allocation == nullptr) {
     allocation = std::make_shared<checked::TrackedAllocation>();
     allocation->handle = handle;
-    allocation->made_by = call.number();
+    allocation->made_by = call.id();
   }
-  book.state.AddMapping({range, allocation, offset, call.number(), {}});
+  book.state.AddMapping({range, allocation, offset, call.id(), {}});
   call.Warn(findings);
   call.Done();
   return status;
@@ -131,17 +131,17 @@ absl::Status CheckedVmm::SetAccess(const AddressRange& range,
   const absl::Status status = ForwardingVmm::SetAccess(range, grants);
   lock.lock();
   if (status.ok() && findings.empty()) {
-    const checked::Rights rights = checked::RightsOf(grants);
-    book.state.ForEachRights(range, [&](checked::Rights& of_mapping) {
-      for (const AccessGrant& right : rights) checked::SetRight(of_mapping, right);
+    const checked::Grants granted = checked::GrantsOf(grants);
+    book.state.ForEachGrants(range, [&](checked::Grants& of_mapping) {
+      for (const AccessGrant& grant : granted) checked::SetGrant(of_mapping, grant);
     });
-    call.Done(range, rights);
+    call.Done(range, granted);
     return status;
   }
   std::vector<checked::AskedMapping> mappings;
   if (status.ok() || !HaveError(findings)) mappings = MappingsOf(book, range);
   lock.unlock();
-  checked::AskRights(parts_->target, grants, mappings);
+  checked::AskAccess(parts_->target, grants, mappings);
   if (checked::IsInvalidValue(status) && !findings.empty() && NameNoDevice(parts_->target, grants))
     findings = {};
   lock.lock();
@@ -149,11 +149,11 @@ absl::Status CheckedVmm::SetAccess(const AddressRange& range,
   const std::optional<checked::AppliedPart> applied = AppliedOf(grants, mappings);
   if (status.ok()) {
     call.Warn(findings);
-    call.Done(SetBy(range, findings), checked::RightsOf(grants));
+    call.Done(SetBy(range, findings), checked::GrantsOf(grants));
   } else if (applied.has_value()) {
     call.Warn({FindingOf(book, {DiagnosticKind::kAccessAppliedInPart, range.base},
                          std::string(status.message()))});
-    call.Done(applied->range, applied->rights);
+    call.Done(applied->range, applied->grants);
   } else {
     call.Refused(checked::MeantBy(status, std::move(findings)));
   }

@@ -38,7 +38,7 @@ absl::StatusOr<AddressRange> CheckedVmm::AddressReserve(Bytes size, const Reserv
   const absl::StatusOr<AddressRange> range = ForwardingVmm::AddressReserve(size, options);
   const std::lock_guard lock(book.mutex);
   if (range.ok()) {
-    book.state.AddReservation({*range, call.number()});
+    book.state.AddReservation({*range, call.id()});
     call.Done(*range, true);
   } else {
     call.Refused({});
@@ -83,7 +83,7 @@ absl::StatusOr<AllocationHandle> CheckedVmm::Create(Bytes size,
   allocation.size = size;
   allocation.properties = properties;
   allocation.properties->requested_handle_types = properties.requested_handle_types & kKnownTypes;
-  allocation.made_by = call.number();
+  allocation.made_by = call.id();
   book.state.AddAllocation(allocation);
   const HandleType unknown = UnknownTypes(properties.requested_handle_types);
   if (unknown != HandleType::kNone) {
@@ -122,7 +122,7 @@ absl::StatusOr<AllocationHandle> CheckedVmm::RetainAllocationHandle(DeviceAddres
   const absl::StatusOr<AllocationHandle> handle = ForwardingVmm::RetainAllocationHandle(address);
   if (!handle.ok()) return handle;
   const std::lock_guard lock(book.mutex);
-  book.state.AddReference(*handle, call.number());
+  book.state.AddReference(*handle, call.id());
   call.DoneWith(*handle);
   return handle;
 }
@@ -171,7 +171,7 @@ absl::StatusOr<ShareableHandle> CheckedVmm::ExportShareableHandle(AllocationHand
   if (allocation != nullptr && shareable->type == HandleType::kPosixFileDescriptor &&
       fstat(shareable->file_descriptor, &file) == 0) {
     book.state.AddDescriptor(
-        {shareable->file_descriptor, file.st_dev, file.st_ino, allocation, call.number()});
+        {shareable->file_descriptor, file.st_dev, file.st_ino, allocation, call.id()});
   }
   call.Warn(findings);
   call.Done();
@@ -187,7 +187,7 @@ absl::StatusOr<AllocationHandle> CheckedVmm::ImportShareableHandle(
   if (handle.ok()) {
     checked::TrackedAllocation allocation;
     allocation.handle = *handle;
-    allocation.made_by = call.number();
+    allocation.made_by = call.id();
     allocation.imported = true;
     book.state.AddAllocation(allocation);
     call.DoneWith(*handle);

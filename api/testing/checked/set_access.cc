@@ -5,10 +5,10 @@
 namespace twinmmu::checked {
 namespace {
 
-// Whether each right of `wanted` is there.
-bool Has(const Rights& rights, const Rights& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const AccessGrant& right) {
-    return RightOf(rights, right.location) == right.access;
+// Whether each access of `wanted` is there.
+bool Has(const Grants& grants, const Grants& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const AccessGrant& grant) {
+    return AccessOf(grants, grant.location) == grant.access;
   });
 }
 
@@ -17,15 +17,15 @@ bool Changed(const AskedMapping& mapping) {
 }
 
 // Those of the first grants, as many as are in force; if it is not even one, what has changed.
-Rights PartOf(absl::Span<const AccessGrant> grants, const AskedMapping& mapping) {
-  Rights part;
+Grants PartOf(absl::Span<const AccessGrant> grants, const AskedMapping& mapping) {
+  Grants part;
   for (size_t count = 1; count <= grants.size(); ++count) {
-    Rights rights = RightsOf(grants.subspan(0, count));
-    if (Has(mapping.now, rights)) part = std::move(rights);
+    Grants granted = GrantsOf(grants.subspan(0, count));
+    if (Has(mapping.now, granted)) part = std::move(granted);
   }
-  for (const AccessGrant& right : mapping.now) {
+  for (const AccessGrant& grant : mapping.now) {
     if (!part.empty()) break;
-    if (RightOf(mapping.before, right.location) != right.access) part.push_back(right);
+    if (AccessOf(mapping.before, grant.location) != grant.access) part.push_back(grant);
   }
   return part;
 }
@@ -40,21 +40,21 @@ std::vector<AskedMapping> MappingsOf(const Book& book, const AddressRange& range
   for (auto at = all.find(first->range.base); at != all.end() && range.overlaps(at->second.range);
        ++at) {
     const TrackedMapping& mapping = at->second;
-    mappings.push_back({mapping.range, mapping.made_by, mapping.rights, mapping.rights});
+    mappings.push_back({mapping.range, mapping.made_by, mapping.grants, mapping.grants});
   }
   return mappings;
 }
 
-void AskRights(Vmm& vmm, absl::Span<const AccessGrant> grants,
+void AskAccess(Vmm& vmm, absl::Span<const AccessGrant> grants,
                std::vector<AskedMapping>& mappings) {
-  const Rights named = RightsOf(grants);
+  const Grants named = GrantsOf(grants);
   for (AskedMapping& mapping : mappings) {
-    for (const AccessGrant& right : named) {
+    for (const AccessGrant& grant : named) {
       // Asked for the host, today's driver answers for device 0; asked for a node of it, not.
       const Location location =
-          right.location == Location::Host() ? Location::HostNuma(0) : right.location;
+          grant.location == Location::Host() ? Location::HostNuma(0) : grant.location;
       const absl::StatusOr<Access> access = vmm.GetAccess(location, mapping.range.base);
-      if (access.ok()) SetRight(mapping.now, {right.location, *access});
+      if (access.ok()) SetGrant(mapping.now, {grant.location, *access});
     }
   }
 }
@@ -63,7 +63,7 @@ void Follow(Book& book, const std::vector<AskedMapping>& mappings) {
   for (const AskedMapping& mapping : mappings) {
     const TrackedMapping* const known = book.state.MappingAt(mapping.range.base);
     if (known != nullptr && known->made_by == mapping.made_by) {
-      book.state.SetRights(mapping.range.base, mapping.now);
+      book.state.SetGrants(mapping.range.base, mapping.now);
     }
   }
 }
@@ -71,7 +71,7 @@ void Follow(Book& book, const std::vector<AskedMapping>& mappings) {
 std::optional<AppliedPart> AppliedOf(absl::Span<const AccessGrant> grants,
                                      const std::vector<AskedMapping>& mappings) {
   if (std::none_of(mappings.begin(), mappings.end(), Changed)) return std::nullopt;
-  const Rights wanted = RightsOf(grants);
+  const Grants wanted = GrantsOf(grants);
   AddressRange whole{mappings.front().range.base, Bytes(0), Bytes(0)};
   for (const AskedMapping& mapping : mappings) {
     if (!Has(mapping.now, wanted)) break;

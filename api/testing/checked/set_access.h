@@ -17,23 +17,23 @@ namespace twinmmu::checked {
 struct AskedMapping {
   AddressRange range;
   uint64_t made_by = 0;
-  Rights before;
-  Rights now;
+  Grants before;
+  Grants now;
 };
 
 // The mappings of `range`. With book.mutex held.
 std::vector<AskedMapping> MappingsOf(const Book& book, const AddressRange& range);
-// Asks `vmm` for the right of each location that is named. Without the lock.
-void AskRights(Vmm& vmm, absl::Span<const AccessGrant> grants, std::vector<AskedMapping>& mappings);
+// Asks `vmm` for the access of each location that is named. Without the lock.
+void AskAccess(Vmm& vmm, absl::Span<const AccessGrant> grants, std::vector<AskedMapping>& mappings);
 // Takes over what it said, for those that are still there. With book.mutex held.
 void Follow(Book& book, const std::vector<AskedMapping>& mappings);
 
 // What a call that was refused has set all the same.
 struct AppliedPart {
   AddressRange range;
-  Rights rights;
+  Grants grants;
 };
-// Nothing: no right has changed.
+// Nothing: no access has changed.
 std::optional<AppliedPart> AppliedOf(absl::Span<const AccessGrant> grants,
                                      const std::vector<AskedMapping>& mappings);
 

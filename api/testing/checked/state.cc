@@ -12,7 +12,7 @@ namespace {
 // Of dead handles. A program that uses one does so soon.
 constexpr size_t kMostDead = 16384;
 
-// Where a right of `location` stands among others.
+// Where access of `location` stands among others.
 Location OwnerOf(const Location& location) {
   return location.type == LocationType::kDevice ? location : Location::Host();
 }
@@ -39,27 +39,27 @@ auto FindIn(Map& map, const AddressRange& range) {
 
 }  // namespace
 
-void SetRight(Rights& rights, const AccessGrant& grant) {
-  const AccessGrant right{OwnerOf(grant.location), grant.access};
-  const auto at = std::lower_bound(rights.begin(), rights.end(), right, IsBefore);
-  if (at != rights.end() && at->location == right.location) {
-    at->access = right.access;
+void SetGrant(Grants& grants, const AccessGrant& grant) {
+  const AccessGrant wanted{OwnerOf(grant.location), grant.access};
+  const auto at = std::lower_bound(grants.begin(), grants.end(), wanted, IsBefore);
+  if (at != grants.end() && at->location == wanted.location) {
+    at->access = wanted.access;
   } else {
-    rights.insert(at, right);
+    grants.insert(at, wanted);
   }
 }
 
-Access RightOf(const Rights& rights, const Location& location) {
-  for (const AccessGrant& right : rights) {
-    if (right.location == OwnerOf(location)) return right.access;
+Access AccessOf(const Grants& grants, const Location& location) {
+  for (const AccessGrant& grant : grants) {
+    if (grant.location == OwnerOf(location)) return grant.access;
   }
   return Access::kNone;
 }
 
-Rights RightsOf(absl::Span<const AccessGrant> grants) {
-  Rights rights;
-  for (const AccessGrant& grant : grants) SetRight(rights, grant);
-  return rights;
+Grants GrantsOf(absl::Span<const AccessGrant> grants) {
+  Grants result;
+  for (const AccessGrant& grant : grants) SetGrant(result, grant);
+  return result;
 }
 
 bool IsOpen(const TrackedDescriptor& exported) {
@@ -195,9 +195,9 @@ std::vector<TrackedMapping> TrackedState::TakeMappings(const AddressRange& range
   return taken;
 }
 
-void TrackedState::SetRights(DeviceAddress base, const Rights& rights) {
+void TrackedState::SetGrants(DeviceAddress base, const Grants& grants) {
   const auto at = mappings_.find(base);
-  if (at != mappings_.end()) at->second.rights = rights;
+  if (at != mappings_.end()) at->second.grants = grants;
 }
 
 void TrackedState::AddDescriptor(const TrackedDescriptor& exported) {

@@ -21,7 +21,7 @@ namespace twinmmu::checked {
 
 struct TrackedReservation {
   AddressRange range;
-  uint64_t made_by = 0;  // the number of the call, here and below
+  uint64_t made_by = 0;  // the id of the call, here and below
 };
 
 struct TrackedAllocation {
@@ -34,19 +34,19 @@ struct TrackedAllocation {
   bool imported = false;
 };
 
-// The host and its NUMA nodes share one right, which stands under Location::Host().
-using Rights = std::vector<AccessGrant>;  // one for each location: devices by number, the host last
-void SetRight(Rights& rights, const AccessGrant& grant);
-Access RightOf(const Rights& rights, const Location& location);
+// The host and its NUMA nodes share one access, which stands under Location::Host().
+using Grants = std::vector<AccessGrant>;  // one for each location: devices by number, the host last
+void SetGrant(Grants& grants, const AccessGrant& grant);
+Access AccessOf(const Grants& grants, const Location& location);
 // Of several grants the last one to a location counts.
-Rights RightsOf(absl::Span<const AccessGrant> grants);
+Grants GrantsOf(absl::Span<const AccessGrant> grants);
 
 struct TrackedMapping {
   AddressRange range;
   std::shared_ptr<TrackedAllocation> allocation;
   Bytes offset;  // into it
   uint64_t made_by = 0;
-  Rights rights;
+  Grants grants;
 };
 
 // A descriptor that was handed out, and how it is known again.
@@ -91,15 +91,15 @@ class TrackedState {
   // Takes out all that is in `range`, wholly or in part.
   std::vector<TrackedMapping> TakeMappings(const AddressRange& range);
   // For the mapping at `base`, if there is one.
-  void SetRights(DeviceAddress base, const Rights& rights);
-  // Calls change(rights) for each mapping in `range`, wholly or in part.
+  void SetGrants(DeviceAddress base, const Grants& grants);
+  // Calls change(access) for each mapping in `range`, wholly or in part.
   template <typename Change>
-  void ForEachRights(const AddressRange& range, const Change& change) {
+  void ForEachGrants(const AddressRange& range, const Change& change) {
     const TrackedMapping* mapping = FirstMapping(range);
     if (mapping == nullptr) return;
     for (auto at = mappings_.find(mapping->range.base);
          at != mappings_.end() && range.overlaps(at->second.range); ++at) {
-      change(at->second.rights);
+      change(at->second.grants);
     }
   }
 

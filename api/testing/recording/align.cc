@@ -18,7 +18,7 @@ bool Succeeded(const Json& line) { return TextOr(line, "code") == "CUDA_SUCCESS"
 
 // Where a machine happens to have room, and which numbers it gives to descriptors: numbers that
 // differ although the same was asked.
-bool IsOfTheMachine(const std::string& key, const std::string& value) {
+bool IsChosenByTheDriver(const std::string& key, const std::string& value) {
   if (!absl::StartsWith(value, "0x")) return false;
   if (key == "descriptor") return true;
   uint64_t number = 0;
@@ -32,7 +32,7 @@ std::string KeyOf(const Json& line) {
     if (key == "code") break;
     if (key == "thread") continue;
     const bool other =
-        value.is_string() && IsOfTheMachine(key, value.get_ref<const std::string&>());
+        value.is_string() && IsChosenByTheDriver(key, value.get_ref<const std::string&>());
     call[key] = other ? Json("0x...") : value;
   }
   return call.dump(-1, ' ', false, Json::error_handler_t::replace);

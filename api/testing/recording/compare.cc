@@ -108,8 +108,8 @@ void CompareCalls(const Section& here, const Section& there, Comparison& compari
   comparison.calls_only_there += alignment.only_there;
   comparison.calls += alignment.pairs.size();
   for (const auto& [step, other] : alignment.pairs) {
-    if (CountsItsDevices(*step->call, comparison.machine) &&
-        CountsItsDevices(*other->call, comparison.other_machine)) {
+    if (CountsItsDevices(*step->call, comparison.header) &&
+        CountsItsDevices(*other->call, comparison.other_header)) {
       continue;
     }
     Json answered = AnsweredBy(*step->call, *other->call);
@@ -130,8 +130,8 @@ SectionDifference CompareSections(const Section& here, const Section& there,
   difference.rule = TextOr(here.begin, "rule");
   const std::string verdict = VerdictOf(here);
   const std::string other = VerdictOf(there);
-  if (LacksDevices(here, comparison.machine, there, comparison.other_machine) ||
-      LacksDevices(there, comparison.other_machine, here, comparison.machine)) {
+  if (LacksDevices(here, comparison.header, there, comparison.other_header) ||
+      LacksDevices(there, comparison.other_header, here, comparison.header)) {
     ++comparison.lacking_devices;
   } else if (verdict != other) {
     difference.verdict = absl::StrCat("\"", verdict, "\", there \"", other, "\"");
@@ -153,8 +153,8 @@ absl::StatusOr<Comparison> Compare(const std::string& path, const std::string& o
   if (!other.ok()) return other.status();
   Sections there(*std::move(other));
   Comparison comparison;
-  comparison.machine = (*here)->header();
-  comparison.other_machine = there.header();
+  comparison.header = (*here)->header();
+  comparison.other_header = there.header();
   for (;;) {
     const absl::StatusOr<std::optional<Section>> section = (*here)->Next();
     if (!section.ok()) return section.status();

@@ -21,8 +21,8 @@ struct SectionDifference {
 };
 
 struct Comparison {
-  Json machine;  // the first lines
-  Json other_machine;
+  Json header;  // the first lines
+  Json other_header;
   uint64_t sections = 0;  // that both have
   uint64_t calls = 0;     // that were compared
   // Left out, because time or the machine decides it, not the driver.

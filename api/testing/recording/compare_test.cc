@@ -181,7 +181,7 @@ TEST(CompareTest, WhatThreadsDoAtOnceIsNotCompared) {
   EXPECT_EQ(comparison.of_threads, 4u);
 }
 
-Json Machine(int devices) {
+Json OriginWith(int devices) {
   return Json{{"recording", 1},
               {"devices", Json(static_cast<size_t>(devices), Json{{"name", "NVIDIA H200"}})}};
 }
@@ -192,8 +192,8 @@ Json GetDeviceCount(int count) {
 
 TEST(CompareTest, TheNumberOfDevicesIsTheMachines) {
   const auto compare = [](int told) {
-    return Compare(Write("d1", {ASection("a", {GetDeviceCount(1)})}, Machine(1)),
-                   Write("d2", {ASection("a", {GetDeviceCount(told)})}, Machine(2)));
+    return Compare(Write("d1", {ASection("a", {GetDeviceCount(1)})}, OriginWith(1)),
+                   Write("d2", {ASection("a", {GetDeviceCount(told)})}, OriginWith(2)));
   };
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Comparison right, compare(2));
   EXPECT_THAT(right.differences, IsEmpty());
@@ -203,8 +203,8 @@ TEST(CompareTest, TheNumberOfDevicesIsTheMachines) {
 
 TEST(CompareTest, ATestThatLacksDevicesIsNoDifference) {
   const auto compare = [](int devices, const char* verdict) {
-    return Compare(Write("s1", {ASection("a", {}, "skipped")}, Machine(1)),
-                   Write("s2", {ASection("a", {}, verdict)}, Machine(devices)));
+    return Compare(Write("s1", {ASection("a", {}, "skipped")}, OriginWith(1)),
+                   Write("s2", {ASection("a", {}, verdict)}, OriginWith(devices)));
   };
   TWINMMU_ASSERT_OK_AND_ASSIGN(const Comparison more, compare(2, "passed"));
   EXPECT_THAT(more.differences, IsEmpty());

@@ -151,7 +151,7 @@ Json DescribeDevice(Vmm& vmm, DeviceOrdinal device) {
 
 }  // namespace
 
-Json DescribeMachine(Driver& driver, const std::string& backend, const std::string& date) {
+Json DescribeOrigin(Driver& driver, const std::string& backend, const std::string& date) {
   Json json = {{"recording", kFormat}, {"backend", backend}, {"date", date}};
   const absl::StatusOr<Vmm*> vmm = driver.vmm();
   if (!vmm.ok()) return json;
@@ -176,7 +176,7 @@ Json DescribeMachine(Driver& driver, const std::string& backend, const std::stri
   return json;
 }
 
-std::string MachineOf(const Json& header) {
+std::string OriginOf(const Json& header) {
   const auto devices = header.find("devices");
   const bool has_devices = devices != header.end() && devices->is_array() && !devices->empty();
   std::string text = has_devices ? TextOr(devices->front(), "name", "a device") : "no device";

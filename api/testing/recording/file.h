@@ -26,10 +26,10 @@ struct Section {
 
 // The first line of a recording: the machine that it was made on. `date`: "2026-11-21". `driver`
 // is asked; what it does not answer is left out.
-Json DescribeMachine(Driver& driver, const std::string& backend, const std::string& date);
+Json DescribeOrigin(Driver& driver, const std::string& backend, const std::string& date);
 
 // The same in words: "2 x NVIDIA H200, driver 580.159.04 (CUDA 13.0)".
-std::string MachineOf(const Json& header);
+std::string OriginOf(const Json& header);
 
 // For one thread.
 class RecordingWriter {

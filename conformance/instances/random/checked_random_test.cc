@@ -101,16 +101,16 @@ class CheckedRandomTest : public testing::TestWithParam<const char*> {
     EXPECT_THAT(words(checked_->leaks()),
                 testing::UnorderedElementsAreArray(words(simulator_->leaks())));
   }
-  // What is told of rights is what the machine answers.
-  void CompareRights() {
+  // What is told of access is what the machine answers.
+  void CompareAccess() {
     for (const CheckedMapping& mapping : checked_->mappings()) {
       for (int device = 0; device < profile_.device_count(); ++device) {
         const Location location = Location::Device(DeviceOrdinal(device));
-        const auto right =
-            std::find_if(mapping.rights.begin(), mapping.rights.end(),
+        const auto grant =
+            std::find_if(mapping.grants.begin(), mapping.grants.end(),
                          [&](const AccessGrant& grant) { return grant.location == location; });
         EXPECT_THAT((*simulator_->vmm())->GetAccess(location, mapping.range().base),
-                    IsOkAndHolds(right == mapping.rights.end() ? Access::kNone : right->access))
+                    IsOkAndHolds(grant == mapping.grants.end() ? Access::kNone : grant->access))
             << mapping;
       }
     }
@@ -130,7 +130,7 @@ class CheckedRandomTest : public testing::TestWithParam<const char*> {
 TEST_P(CheckedRandomTest, NoticesWhatTheSimulatorDoes) {
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     Open();
-    Checker checker(checked_.get(), *simulator_->executor(), MachineOf(profile_), false);
+    Checker checker(checked_.get(), *simulator_->executor(), ParametersOf(profile_), false);
     SeededChoices choices(seed);
     Generator generator(&choices, &checker);
     std::vector<Call> made;
@@ -139,7 +139,7 @@ TEST_P(CheckedRandomTest, NoticesWhatTheSimulatorDoes) {
       const std::optional<Difference> difference = checker.DoAndCheck(made.back());
       ASSERT_FALSE(difference.has_value()) << difference->what;
       Compare();
-      if (i % 10 == 0) CompareRights();
+      if (i % 10 == 0) CompareAccess();
       if (i % 10 == 0) CompareLeaks();
     }
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ", call " << made.size() << "\n"

@@ -27,38 +27,38 @@ bool GrantsCompression(Vmm& vmm, Bytes size) {
 }
 
 // What the driver says of itself; the rest is as with the reference.
-absl::StatusOr<ModelledMachine> Describe(Vmm& vmm) {
-  ModelledMachine machine;
+absl::StatusOr<ModelParameters> Describe(Vmm& vmm) {
+  ModelParameters parameters;
   for (const auto& [option, granularity] :
-       {std::pair(Granularity::kMinimum, &machine.granularity),
-        std::pair(Granularity::kRecommended, &machine.recommended_granularity)}) {
+       {std::pair(Granularity::kMinimum, &parameters.granularity),
+        std::pair(Granularity::kRecommended, &parameters.recommended_granularity)}) {
     const absl::StatusOr<Bytes> answer = vmm.GetAllocationGranularity({}, option);
     if (!answer.ok()) return answer.status();
     *granularity = *answer;
   }
-  machine.reservation_granularity = machine.granularity;
+  parameters.reservation_granularity = parameters.granularity;
   const absl::StatusOr<int> count = vmm.GetDeviceCount();
   if (!count.ok()) return count.status();
   for (int i = 0; i < *count; ++i) {
     const absl::StatusOr<MemoryInfo> info = vmm.GetMemoryInfo(DeviceOrdinal(i));
     if (!info.ok()) return info.status();
-    machine.devices.push_back(*info);
-    machine.peers.emplace_back();
+    parameters.devices.push_back(*info);
+    parameters.peers.emplace_back();
     for (int k = 0; k < *count; ++k) {
       const absl::StatusOr<bool> reaches = vmm.CanAccessPeer(DeviceOrdinal(i), DeviceOrdinal(k));
       if (!reaches.ok()) return reaches.status();
-      machine.peers.back().push_back(*reaches);
+      parameters.peers.back().push_back(*reaches);
     }
   }
   AllocationProperties fabric;
   fabric.requested_handle_types = HandleType::kFabric;
-  machine.fabric = AskFor(vmm, machine.granularity, fabric);
+  parameters.fabric = AskFor(vmm, parameters.granularity, fabric);
   AllocationProperties of_host;
   of_host.location = Location::HostNuma(0);
-  machine.host_memory = AskFor(vmm, machine.granularity, of_host);
-  machine.grants_compression = GrantsCompression(vmm, machine.granularity);
-  machine.deviations = ReferenceDeviations();
-  return machine;
+  parameters.host_memory = AskFor(vmm, parameters.granularity, of_host);
+  parameters.grants_compression = GrantsCompression(vmm, parameters.granularity);
+  parameters.deviations = ReferenceDeviations();
+  return parameters;
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ OpenSubject CudaSubject(const CudaDriverOptions& options, bool sole_user) {
     if (!target.ok()) return target.status();
     const absl::StatusOr<Vmm*> vmm = target->driver->vmm();
     if (!vmm.ok()) return vmm.status();
-    absl::StatusOr<ModelledMachine> machine = Describe(**vmm);
-    if (!machine.ok()) return machine.status();
-    machine->sole_user = sole_user;
-    return Subject{std::move(target->driver), *std::move(machine), true};
+    absl::StatusOr<ModelParameters> parameters = Describe(**vmm);
+    if (!parameters.ok()) return parameters.status();
+    parameters->sole_user = sole_user;
+    return Subject{std::move(target->driver), *std::move(parameters), true};
   };
 }
 

@@ -44,7 +44,7 @@ absl::StatusOr<Subject> OpenMutant() {
   absl::StatusOr<Subject> subject = SimSubject(Profile::ReferenceH200(2))();
   if (!subject.ok()) return subject.status();
   auto mutant = std::make_unique<MutantDriver<Mutant>>(std::move(subject->driver));
-  return Subject{std::move(mutant), subject->machine, false};
+  return Subject{std::move(mutant), subject->parameters, false};
 }
 
 // Only the first grant of a list is applied.
@@ -179,7 +179,8 @@ std::string Read(const std::string& path) {
 TEST(PrintTestTest, PrintsWhatTheNextTestIsMadeOf) {
   const absl::StatusOr<Subject> subject = SimSubject(Profile::ReferenceH200(2))();
   ASSERT_THAT(subject, IsOk());
-  Checker checker(*subject->driver->vmm(), *subject->driver->executor(), subject->machine, false);
+  Checker checker(*subject->driver->vmm(), *subject->driver->executor(), subject->parameters,
+                  false);
   EXPECT_EQ(PrintTest(Sequence(), checker),
             Read("conformance/instances/random/random_printed.inc"));
 }

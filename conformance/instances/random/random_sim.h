@@ -9,7 +9,7 @@
 namespace twinmmu::conformance::random {
 
 // What the model must know of a machine with this profile, which has virtual memory management.
-ModelledMachine MachineOf(const Profile& profile);
+ModelParameters ParametersOf(const Profile& profile);
 
 // A new simulator each time.
 OpenSubject SimSubject(const Profile& profile);

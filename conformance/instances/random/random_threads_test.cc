@@ -54,14 +54,14 @@ TEST(RandomThreadsTest, WorkWithReservationsOfTheirOwn) {
   const absl::StatusOr<Subject> subject = SimSubject(*Profile::Named("strict"))();
   ASSERT_THAT(subject, IsOk());
   Vmm& vmm = **subject->driver->vmm();
-  ModelledMachine machine = subject->machine;
-  machine.sole_user = false;
+  ModelParameters parameters = subject->parameters;
+  parameters.sole_user = false;
   const DeviceAddress first = vmm.AddressReserve(MiB(2))->base;
   std::vector<std::thread> threads;
   for (uint64_t id = 0; id < 4; ++id) {
     threads.emplace_back([&, id] {
       Territory own(&vmm, {first + (id + 1) * GiB(256), GiB(256), Bytes(0)});
-      Checker checker(&own, *subject->driver->executor(), machine, true);
+      Checker checker(&own, *subject->driver->executor(), parameters, true);
       SeededChoices choices(id + 1);
       Generator generator(&choices, &checker);
       for (int i = 0; i < 300; ++i) {
@@ -73,7 +73,7 @@ TEST(RandomThreadsTest, WorkWithReservationsOfTheirOwn) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(vmm.GetMemoryInfo(DeviceOrdinal(0))->free, subject->machine.devices[0].free);
+  EXPECT_EQ(vmm.GetMemoryInfo(DeviceOrdinal(0))->free, subject->parameters.devices[0].free);
 }
 
 // Notes what the calls of a thread answer, or answers as was noted without making the call.
@@ -175,7 +175,7 @@ TEST(RandomThreadsTest, TwoCallsAtOnceTakeEffectInSomeOrder) {
     const absl::StatusOr<Subject> subject = SimSubject(Profile::ReferenceH200(2))();
     ASSERT_THAT(subject, IsOk());
     Recorder recorder(*subject->driver->vmm());
-    Checker checker(&recorder, *subject->driver->executor(), subject->machine, false);
+    Checker checker(&recorder, *subject->driver->executor(), subject->parameters, false);
     Generator generator(&choices, &checker);
     for (int i = 0; i < 20; ++i) {
       const std::optional<Difference> difference = checker.DoAndCheck(generator.Next());

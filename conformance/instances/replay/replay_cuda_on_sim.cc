@@ -38,7 +38,7 @@ absl::StatusOr<PlayerTarget> Open(const Json& header) {
   absl::StatusOr<std::unique_ptr<Driver>> driver = MakeCudaDriver(LinkedFunctions(), options);
   if (!driver.ok()) return driver.status();
   return PlayerTarget{*std::move(driver), [](DeviceAddress base) {
-                        libcuda::Process::Get().machine()->simulator->PlaceNextReservation(base);
+                        libcuda::Process::Get().driver()->simulator->PlaceNextReservation(base);
                       }};
 }
 

@@ -26,7 +26,7 @@ class ReplayFixture : public testing::Test {
  protected:
   ReplayFixture() {
     auto simulator = *Simulator::Create(*Profile::Named("full-address-space"));
-    header_ = DescribeMachine(*simulator, "sim", "2026-11-21");
+    header_ = DescribeOrigin(*simulator, "sim", "2026-11-21");
     driver_ = std::make_unique<RecordingDriver>(
         std::move(simulator), [this](const Json& line) { section_.lines.push_back(line); },
         RecorderOptions{SuiteContent(), false});

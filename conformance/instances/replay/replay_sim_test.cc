@@ -20,7 +20,7 @@ constexpr Bytes kGranule = MiB(2);
 
 class ReplayTest : public ReplayFixture {
  protected:
-  // A mapping of a granule in a reservation of four, with the right for device 0.
+  // A mapping of a granule in a reservation of four, with the access for device 0.
   AddressRange MapOne() {
     const AddressRange range = *vmm().AddressReserve(4 * kGranule);
     const AddressRange first = range.subrange(Bytes(0), kGranule);

@@ -115,7 +115,7 @@ class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingS
   // Each takes whatever is mapped in the range, and leaves the rest.
   void Remove(const AddressRange& range);
   void Grant(const AddressRange& range, Access access, int device = 0);
-  void Scribble(const AddressRange& range);  // over the data; rights stay
+  void Scribble(const AddressRange& range);  // over the data; access stays
 
  private:
   class MulticastFront : public Multicast {

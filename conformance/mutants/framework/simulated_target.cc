@@ -8,11 +8,11 @@
 namespace twinmmu::conformance {
 namespace {
 
-class MachineDriver : public Driver {
+class TargetDriver : public Driver {
  public:
   // `kernels` may be null.
-  MachineDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> kernels,
-                std::unique_ptr<Real> front)
+  TargetDriver(std::unique_ptr<Driver> driver, std::unique_ptr<Real> kernels,
+               std::unique_ptr<Real> front)
       : driver_(std::move(driver)), kernels_(std::move(kernels)), front_(std::move(front)) {}
 
   absl::StatusOr<Vmm*> vmm() override { return front_.get(); }
@@ -58,8 +58,8 @@ absl::StatusOr<Target> Open(const std::string& name, const MakeReal& make,
   const absl::StatusOr<SparseArrays*> arrays = target->driver->sparse_arrays();
   if (!arrays.ok()) return arrays.status();
   front->SetSparseArrays(*arrays);
-  target->driver = std::make_unique<MachineDriver>(std::move(target->driver), std::move(kernels),
-                                                   std::move(front));
+  target->driver = std::make_unique<TargetDriver>(std::move(target->driver), std::move(kernels),
+                                                  std::move(front));
   target->traits.interprets_kernels = interprets;
   target->traits.runs_any_kernel = interprets;
   return target;

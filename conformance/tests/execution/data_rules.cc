@@ -405,7 +405,7 @@ CONFORMANCE_TEST(HostMemoryTest, DATA_24, AFillCrossesToWhatTheHostSees) {
     return executor().Fill(device(), across.base, FillPattern{value, Bytes(1)},
                            across.size.value());
   };
-  ASSERT_THAT(fill(5), IsOk()) << "the host has no right yet";
+  ASSERT_THAT(fill(5), IsOk()) << "the host has no access yet";
   ASSERT_THAT(executor().SynchronizeDevice(device()), IsOk());
   ASSERT_THAT(Grant(second, Access::kRead, kHost), IsOk());
   ASSERT_THAT(executor().Fill(device(), second.base, FillPattern{6, Bytes(1)}, 8), IsOk());

@@ -1,5 +1,6 @@
-// Faults: accesses that only the device can refuse. A fault poisons the context for good, so each
-// runs in a process of its own, which reports by its exit code and says on stderr what was wrong.
+// Faults: accesses that only the device can refuse. A fault is a sticky error of the context, so
+// each runs in a process of its own, which reports by its exit code and says on stderr what was
+// wrong.
 
 #include <cstdlib>
 #include <iostream>
@@ -13,13 +14,13 @@
 namespace twinmmu::conformance {
 namespace {
 
-// The allocation's mapping can be given any right.
+// The allocation's mapping can be given any access.
 class FaultTest : public KernelTest {
  protected:
   void Synchronize(ChildChecks& checks, DriverCode expected) {
     checks.Expect("synchronise", executor().SynchronizeDevice(device()), expected);
   }
-  // Two more granules, read-write, for a kernel's results while mapping() has another right.
+  // Two more granules, read-write, for a kernel's results while mapping() has another access.
   AddressRange MapResults() {
     const auto handle = vmm().Create(2 * granule(), properties());
     const AddressRange range = Granules(4, 2);
@@ -207,7 +208,7 @@ struct Use {
   const char* name;
   absl::Status (*queue)(Executor& executor, Stream stream, const AddressRange& memory,
                         DeviceAddress elsewhere);
-  Access least;  // the right that it needs
+  Access least;  // the access that it needs
 };
 
 constexpr Use kUses[] = {
@@ -247,7 +248,7 @@ CONFORMANCE_TEST(QueuedWorkTest, FAULT_6, WorkFaultsWhoseRightIsLowered) {
       ExpectInChild([this, &use, left](ChildChecks& checks) {
         checks.Expect("keep busy", KeepBusy(stream()));
         checks.Expect(use.name, use.queue(executor(), stream(), mapping(), spare().base));
-        checks.Expect("lower the right", Grant(mapping(), left));
+        checks.Expect("lower the access", Grant(mapping(), left));
         const DriverCode expected = left == use.least ? DriverCode::kSuccess : Fate();
         checks.Expect("synchronise", executor().SynchronizeStream(stream()), expected);
         CheckContext(checks, expected);

@@ -1,4 +1,4 @@
-// What the CPU sees at device addresses. An access without the right ends the process: in a child.
+// What the CPU sees at device addresses. Without access, what it does ends the process: in a child.
 
 #include <sys/wait.h>
 
@@ -27,7 +27,7 @@ void WriteThere(DeviceAddress address) {
 // By a signal; or, where a sanitizer catches the signal, by its exit code.
 bool Died(int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }
 
-// Two granules of memory of host NUMA node 0, mapped, with no right for anyone.
+// Two granules of memory of host NUMA node 0, mapped, with no access for anyone.
 class HostTest : public ConformanceTest {
  protected:
   // False: the target does not show memory to the CPU, or has none of the host, which has been

@@ -87,7 +87,7 @@ CONFORMANCE_TEST(RunningTest, RUN_4, UsesARightThatWasRaised) {
   if (!LoadKernels()) return;
   ExpectInChild([this](ChildChecks& checks) {
     checks.Expect("set", SetWord(1'000'000'000));
-    checks.Expect("no right", Grant(mapping(), Access::kNone));
+    checks.Expect("no access", Grant(mapping(), Access::kNone));
     checks.Expect("start", Start(mapping().base));
     checks.Expect("raise to read", Grant(mapping(), Access::kRead));
     checks.ExpectValue("load", Ask(Order::kLoad), 1'000'000'000u);
@@ -111,7 +111,7 @@ CONFORMANCE_TEST(RunningTest, RUN_5, LoadsAndDoesNotStoreWhenReadIsLeft) {
       checks.Expect("start", Start(mapping().base));
       checks.ExpectValue("load", Ask(Order::kLoad), 5u);
       checks.Expect("lower", Grant(mapping(), Access::kRead));
-      // A load of just that moment may find no right at all.
+      // A load of just that moment may find no access at all.
       const absl::StatusOr<uint32_t> after = Ask(Order::kLoad);
       if (GetDriverCode(after.status()) == kFault) std::_Exit(kFaulted);
       checks.ExpectValue("goes on", after, 5u);
@@ -202,7 +202,7 @@ CONFORMANCE_TEST(RunningTest, RUN_8, MayStillSeeWhatItHasCached) {
       checks.Expect("synchronise", executor().SynchronizeDevice(device()), kFault);
       checks.Exit();
     };
-    EXPECT_EXIT(child(), ChildChecks::Passed(), Captured(&said)) << (unmap ? "unmap" : "no right");
+    EXPECT_EXIT(child(), ChildChecks::Passed(), Captured(&said)) << (unmap ? "unmap" : "no access");
     // Any number is allowed.
     RecordProperty(unmap ? "seen_of_100_after_unmap" : "seen_of_100_without_right", said);
   }

@@ -78,7 +78,7 @@ CONFORMANCE_TEST(RaceTest, THREAD_2, DataIsLeftAloneWhileNeighboursComeAndGo) {
 
 CONFORMANCE_TEST(RaceTest, THREAD_3, AReaderSeesAMappingOrNone) {
   absl::Status mapped;
-  std::array<int, 3> seen = {};  // no right, nothing mapped, anything else
+  std::array<int, 3> seen = {};  // no access, nothing mapped, anything else
   const auto read = [&] {
     const auto access = unbooked_vmm().GetAccess(here(), Granules(4, 1).base);
     const bool none = access.ok() && *access == Access::kNone;

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr AccessGrant kToHost{{LocationType::kHost, 0}, Access::kReadWrite};
 constexpr Location kNoDevice{LocationType::kDevice, 9999};
 
-// The allocation is mapped at granule 0; two more mappings of two granules at will. No rights.
+// The allocation is mapped at granule 0; two more mappings of two granules at will. No access.
 class AccessTest : public ReservedTest {
  protected:
   void SetUp() override {

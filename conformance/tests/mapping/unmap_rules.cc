@@ -51,10 +51,10 @@ CONFORMANCE_TEST(HoleTest, UNMAP_4, LeavesTheNeighbours) {
   ASSERT_THAT(Write(Granules(0, 2), 1), IsOk());
   ASSERT_THAT(Write(Granules(4, 2), 2), IsOk());
   const auto before_left = StateOf(Granules(0, 2));
-  const auto before_right = StateOf(Granules(4, 2));
+  const auto access_before = StateOf(Granules(4, 2));
   ASSERT_THAT(vmm().Unmap(Granules(2, 2)), IsOk());
   EXPECT_EQ(StateOf(Granules(0, 2)), before_left);
-  EXPECT_EQ(StateOf(Granules(4, 2)), before_right);
+  EXPECT_EQ(StateOf(Granules(4, 2)), access_before);
   ExpectHolds(Granules(0, 2), 1);
   ExpectHolds(Granules(4, 2), 2);
 }

@@ -347,12 +347,12 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_13, EveryAccessNeedsAGrant) {
   if (!LoadKernels()) return;
   const struct {
     const char* name;
-    Access right;
+    Access access;
     absl::Status (*launch)(Kernels& kernels, DeviceAddress word, DeviceAddress out);
   } cases[] = {
-      {"load without a right", Access::kNone, LoadWord},
-      {"add without a right", Access::kNone, AddToWord},
-      {"store with a right to read", Access::kRead, StoreWord},
+      {"load without access", Access::kNone, LoadWord},
+      {"add without access", Access::kNone, AddToWord},
+      {"store with read access", Access::kRead, StoreWord},
   };
   for (const auto& each : cases) {
     SCOPED_TRACE(each.name);
@@ -361,8 +361,8 @@ CONFORMANCE_TEST(PeerKernelTest, PEER_13, EveryAccessNeedsAGrant) {
       const DeviceAddress word = peer_memory().base;
       const DeviceAddress out = result(device());
       checks.Expect("grant", GrantBoth(own_memory(), Access::kReadWrite, Access::kNone));
-      checks.Expect("grant", GrantBoth(peer_memory(), each.right, Access::kReadWrite));
-      if (each.right == Access::kRead) {
+      checks.Expect("grant", GrantBoth(peer_memory(), each.access, Access::kReadWrite));
+      if (each.access == Access::kRead) {
         checks.Expect("load", LoadWord(kernels(device()), word, out));
         checks.Expect("synchronise", executor().SynchronizeDevice(device()));
       }

@@ -57,7 +57,7 @@ TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_GUARDED, SimulatedSparseArrays)
 absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdinal device,
                                                     const ArrayDescriptor& descriptor,
                                                     bool mipmapped) const {
-  const absl::Status usable = machine_.CheckContext(call, device);
+  const absl::Status usable = state_.CheckContext(call, device);
   if (!usable.ok()) return usable;
   const ArrayExtent& extent = descriptor.extent;
   const uint32_t channels = descriptor.channels;
@@ -111,7 +111,7 @@ absl::StatusOr<SimulatedSparseArrays::StatePtr> SimulatedSparseArrays::Make(
 
 // What work that is still queued keeps is empty from now on.
 void SimulatedSparseArrays::Drop(const StatePtr& state) {
-  machine_.FinishDevice(state->device);
+  state_.FinishDevice(state->device);
   const std::unique_lock lock(mmu_.mutex);
   if (std::exchange(state->gone, true)) return;
   for (const auto& [number, block] : state->blocks) mmu_.memory.Unpin(block.allocation);
@@ -140,7 +140,7 @@ absl::Status SimulatedSparseArrays::NoSuchArray(const char* call, DeviceOrdinal 
                                                 uint64_t value, DriverCode code) const {
   if (value == 0) return Fail(code, call, "the array is null");
   const Misuse misuse{DiagnosticKind::kUseOfUnknownArray, std::nullopt, std::nullopt, device};
-  return RefuseCall(machine_, code, call, AddressRange(), misuse, "array ", value, " of ", device,
+  return RefuseCall(state_, code, call, AddressRange(), misuse, "array ", value, " of ", device,
                     " does not exist");
 }
 
@@ -175,7 +175,7 @@ absl::StatusOr<Array> SimulatedSparseArrays::DoCreateArray(DeviceOrdinal device,
   if (!state.ok()) return state.status();
   NamedArray named;
   named.state = *std::move(state);
-  named.made_by = RecordCall(machine_, kCall);
+  named.made_by = RecordCall(state_, kCall);
   return Array(device, Insert(arrays_, std::move(named)));
 }
 
@@ -204,7 +204,7 @@ absl::StatusOr<MipmappedArray> SimulatedSparseArrays::DoCreateMipmappedArray(
   absl::StatusOr<StatePtr> state = Make(kCall, device, descriptor, levels);
   if (!state.ok()) return state.status();
   named.state = *std::move(state);
-  named.made_by = RecordCall(machine_, kCall);
+  named.made_by = RecordCall(state_, kCall);
   return MipmappedArray(device, Insert(mipmaps_, std::move(named)));
 }
 

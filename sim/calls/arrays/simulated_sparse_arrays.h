@@ -18,7 +18,7 @@
 #include "sim/base/handle_table.h"
 #include "sim/calls/arrays/array_layout.h"
 #include "sim/host/backing.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
@@ -31,8 +31,8 @@ class SimulatedStreams;
 class SimulatedSparseArrays : public SparseArrays {
  public:
   // Both must outlive this object, and be done with its work.
-  SimulatedSparseArrays(MachineState* machine, SimulatedStreams* streams)
-      : machine_(*machine), streams_(*streams) {}
+  SimulatedSparseArrays(SimulatorState* state, SimulatedStreams* streams)
+      : state_(*state), streams_(*streams) {}
 
   TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_OVERRIDE, )
 
@@ -116,8 +116,8 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::Status SubmitCopy(Stream stream, Array array, Copy copy);
   void Run(const Copy& copy) const;
 
-  MachineState& machine_;
-  Mmu& mmu_ = machine_.mmu;
+  SimulatorState& state_;
+  Mmu& mmu_ = state_.mmu;
   SimulatedStreams& streams_;
   const CallGuard guard_;
   StatePtr unfreed_;          // with Mmu::mutex; those whose memory the host would not take yet

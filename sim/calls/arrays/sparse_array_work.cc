@@ -90,11 +90,11 @@ absl::Status SimulatedSparseArrays::CheckMemory(Stream stream, const TileOperati
   const AllocationHandle handle = operation.memory;
   const AllocationRecord* const allocation = mmu_.memory.Find(handle);
   if (allocation == nullptr || (allocation->references == 0 && allocation->mappings == 0)) {
-    return RefuseCall(machine_, kMapCall, AddressRange(), WhyNotUsable(machine_, handle),
+    return RefuseCall(state_, kMapCall, AddressRange(), WhyNotUsable(state_, handle),
                       words::NamesNoAllocation(handle));
   }
   if ((allocation->properties.usage & kUsageTilePool) == 0) {
-    return RefuseCall(machine_, kMapCall, AddressRange(),
+    return RefuseCall(state_, kMapCall, AddressRange(),
                       {DiagnosticKind::kTilesOfOtherMemory, std::nullopt, handle},
                       "the memory was not created for a tile pool");
   }
@@ -169,7 +169,7 @@ absl::StatusOr<SimulatedSparseArrays::Change> SimulatedSparseArrays::Prepare(
   if (!memory.ok()) return memory;
   uint64_t offset = operation.memory_offset.value();
   for (const uint64_t block : *blocks) {
-    change.mapped[block] = {PhysicalMemory::NumberOf(operation.memory), offset};
+    change.mapped[block] = {PhysicalMemory::IndexOf(operation.memory), offset};
     offset += ArrayLayout::kBlock;
   }
   return change;

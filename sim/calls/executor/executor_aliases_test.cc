@@ -121,7 +121,7 @@ class AliasesTest : public MachineTest {
       Grant(*range, For(kDevice0, Access::kReadWrite));
       Grant(*range, For(kDevice1, Access::kReadWrite));
     }
-    const auto made = plain().Allocate({kDevice0}, Bytes(256));
+    const auto made = linear().Allocate({kDevice0}, Bytes(256));
     ASSERT_THAT(made, IsOk());
     out_ = *made;
     flag_ = out_ + Bytes(128);
@@ -207,7 +207,7 @@ TEST_F(AliasesTest, HazardsAreOfACallAndAnAccess) {
   const std::vector<Diagnostic> noticed = simulator_->diagnostics();
   ASSERT_THAT(noticed, ElementsAre(IsDiagnostic(DiagnosticKind::kUseOfUnknownModule),
                                    IsDiagnostic(DiagnosticKind::kUnorderedAliases)));
-  EXPECT_THAT(noticed[1], AllOf(DiagnosticNumberIs(noticed[0].number + 2),
+  EXPECT_THAT(noticed[1], AllOf(DiagnosticCallIdIs(noticed[0].call_id + 2),
                                 DiagnosticRangeIs(AddressRange{y_.base, Bytes(4), Bytes(0)})));
 }
 
@@ -281,8 +281,8 @@ TEST_F(AliasesTest, TheHostOrders) {
   play([&] { EXPECT_THAT(executor().QueryStream(a_), IsOkAndHolds(true)); });
   play([&] { EXPECT_THAT(executor().QueryEvent(event), IsOkAndHolds(true)); });
   play([&] {
-    const auto memory = plain().Allocate({kDevice0}, Bytes(4));
-    EXPECT_THAT(plain().Free(*memory), IsOk());
+    const auto memory = linear().Allocate({kDevice0}, Bytes(4));
+    EXPECT_THAT(linear().Free(*memory), IsOk());
   });
   EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
 }
@@ -401,7 +401,7 @@ class RandomRun : public AliasesTest {
     std::vector<uint32_t> found(2048);
     const Bytes size(found.size() * sizeof(uint32_t));
     const auto module = executor().LoadModule(kDevice0, kScatter);
-    const auto out = plain().Allocate({kDevice0}, size);
+    const auto out = linear().Allocate({kDevice0}, size);
     EXPECT_THAT(module, IsOk());
     EXPECT_THAT(out, IsOk());
     if (!module.ok() || !out.ok()) return {};

@@ -97,7 +97,7 @@ class KernelsTest : public MachineTest, public testing::WithParamInterface<Strea
     return executor().Launch(stream, Get(name), config, pointers);
   }
   DeviceAddress Allocate() {
-    const auto made = plain().Allocate({kDevice0}, Bytes(256));
+    const auto made = linear().Allocate({kDevice0}, Bytes(256));
     EXPECT_THAT(made, IsOk());
     EXPECT_THAT(executor().Fill(kDevice0, *made, {0, Bytes(4)}, 64), IsOk());
     EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());  // before any stream's work
@@ -140,7 +140,7 @@ TEST_P(KernelsTest, MayWaitForALaterCopy) {
 // The same for a flag in memory of the host, which the CPU sets and where it polls for the answer,
 // without any call.
 TEST_P(KernelsTest, MayWaitForTheCpu) {
-  const auto memory = plain().AllocateHost({kDevice0}, Bytes(256), 0);
+  const auto memory = linear().AllocateHost({kDevice0}, Bytes(256), 0);
   ASSERT_THAT(memory, IsOk());
   auto* const words = static_cast<std::atomic<uint32_t>*>(*memory);
   words[0] = words[1] = 0;

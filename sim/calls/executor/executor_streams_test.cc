@@ -137,8 +137,8 @@ TEST_F(DeferredTest, FaultsWhereMemoryIsGone) {
   ExpectRuined(kDevice1);
 }
 
-// A right that was lowered is a fault too, for the source as for the destination.
-TEST_F(DeferredTest, FaultsWhereARightIsLowered) {
+// Access that was lowered is a fault too, for the source as for the destination.
+TEST_F(DeferredTest, FaultsWhereAAccessIsLowered) {
   Grant(range_, For(kDevice1, Access::kReadWrite));
   uint32_t word = 6;
   EXPECT_THAT(FillWord(stream_, range_.base, 1), IsOk());
@@ -197,7 +197,7 @@ TEST_F(DeferredTest, TranslatesWhenItRuns) {
 }
 
 // A host pointer into the window that the CPU may no longer use is a fault, not a crash.
-TEST_F(DeferredTest, FaultsWhereTheHostLostItsRight) {
+TEST_F(DeferredTest, FaultsWhereTheHostLostItsAccess) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
   const AddressRange host = Reserve(1);
   MapNew(host.base, 1, On(Location::Host()));

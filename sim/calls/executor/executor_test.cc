@@ -25,7 +25,7 @@ TEST_F(ExecutorTest, CopiesAcrossMappings) {
 }
 
 // Writing needs read-write, reading needs read, of the device that does it.
-TEST_F(ExecutorTest, NeedsTheRightOfTheActingDevice) {
+TEST_F(ExecutorTest, NeedsTheAccessOfTheActingDevice) {
   const AddressRange range = Reserve(1);
   MapNew(range.base, 1);
   EXPECT_THAT(Read(kDevice0, range.base), HasDriverCode(kInvalid));
@@ -67,7 +67,7 @@ TEST_F(ExecutorTest, RefusesImpossibleRanges) {
   EXPECT_THAT(executor().Fill(kDevice0, DeviceAddress(0), {}, 0), IsOk());
 }
 
-// A host pointer into the window is memory of the machine: it needs the right of the device, or
+// A host pointer into the window is memory of the machine: it needs the access of the device, or
 // that of the host.
 TEST_F(ExecutorTest, ProtectsTheWindowFromHostPointers) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
@@ -111,7 +111,7 @@ TEST_F(ExecutorTest, FillSizeWraps) {
   EXPECT_THAT(Read(kDevice0, range.base + Bytes(4)), IsOkAndHolds(0u));
 }
 
-// Memory of the host is reached with the right of the device or with that of the host.
+// Memory of the host is reached with the access of the device or with that of the host.
 TEST_F(ExecutorTest, ReachesHostMemory) {
   const AddressRange range = Reserve(1);
   MapNew(range.base, 1, On(Location::HostNuma(0)));

@@ -125,21 +125,21 @@ std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
 
 }  // namespace
 
-KernelRun::KernelRun(MachineState* machine, ptx::Launch launch, uint64_t call_number,
+KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
                      OperationOrder::Operation operation)
-    : machine_(*machine),
+    : state_(*state),
       device_(launch.device),
       kernel_(launch.kernel->name),
-      call_number_(call_number),
+      call_id_(call_id),
       operation_(std::move(operation)),
       early_(launch.config.programmatic_stream_serialization),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
-      left_(std::min(machine->mmu.profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
+      left_(std::min(state->mmu.profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
             threads_),
       shared_(kInPassing),
       last_turn_(std::chrono::steady_clock::now()),
-      grid_({&machine->mmu, &machine->sites, &machine->aliases}, launch,
-            HostThreads(machine->mmu, launch.config)) {}
+      grid_({&state->mmu, &state->sites, &state->aliases}, launch,
+            HostThreads(state->mmu, launch.config)) {}
 
 uint64_t KernelRun::AmountOf(Turn turn) const {
   switch (turn) {
@@ -175,13 +175,13 @@ void KernelRun::Begin() {
   if (std::exchange(begun_, true)) return;
   // Copies that found no kernel, and so do not expect to share their memory with one, are done.
   { const std::unique_lock lock(mmu_.mutex); }
-  grid_.StartAfter(machine_.order.Begin(operation_));
+  grid_.StartAfter(state_.order.Begin(operation_));
   if (early_) grid_.HoldWaits();
 }
 
 // At its end it is not done: that comes after the end of the kernel ahead.
 Progress KernelRun::RunEarly(Turn turn) {
-  if (ran_to_end_ || machine_.sticky_error.HasFault()) return Progress::kWaiting;
+  if (ran_to_end_ || state_.sticky_error.HasFault()) return Progress::kWaiting;
   Begin();
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   switch (grid_.Run(amount)) {
@@ -202,15 +202,15 @@ Progress KernelRun::RunEarly(Turn turn) {
 }
 
 Progress KernelRun::Run(Turn turn) {
-  if (machine_.sticky_error.HasFault()) return Progress::kDone;
+  if (state_.sticky_error.HasFault()) return Progress::kDone;
   Begin();
   if (early_ && !std::exchange(reached_, true))
-    grid_.ReleaseWaits(machine_.order.Reached(operation_));
+    grid_.ReleaseWaits(state_.order.Reached(operation_));
   const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
   const ptx::Grid::State state = grid_.Run(amount);
   switch (state) {
     case ptx::Grid::State::kDone:
-      machine_.order.End(operation_, grid_.past());
+      state_.order.End(operation_, grid_.clocks());
       return Progress::kDone;
     case ptx::Grid::State::kFaulted:
       Fault(grid_.fault());
@@ -232,9 +232,8 @@ Progress KernelRun::Run(Turn turn) {
 void KernelRun::Raise(DriverCode code, const Misuse& misuse, const std::string& words) {
   AddressRange range;
   if (misuse.address.has_value()) range = AddressRange{*misuse.address, Bytes(1), Bytes(0)};
-  CallRecord(machine_, Call::kLaunch, range, 0, call_number_)
-      .Report(Severity::kError, misuse, words);
-  machine_.sticky_error.Raise(kCall, code, words);
+  CallRecord(state_, Call::kLaunch, range, 0, call_id_).Report(Severity::kError, misuse, words);
+  state_.sticky_error.Raise(kCall, code, words);
 }
 
 void KernelRun::Fault(const ptx::GridFault& fault) {
@@ -244,13 +243,13 @@ void KernelRun::Fault(const ptx::GridFault& fault) {
   try {
     if (fault.kind == ptx::GridFault::kIllegalAddress) {
       const AddressRange range{fault.address, fault.size, Bytes(0)};
-      misuse = WhyNoAccess(machine_, device_, range, fault.access);
+      misuse = WhyNoAccess(state_, device_, range, fault.access);
       misuse.why = misuse.kind;
       misuse.kind = DiagnosticKind::kFaultOfKernel;
     }
     Raise(code, misuse, InWords(fault, device_));
   } catch (const std::bad_alloc&) {
-    machine_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
+    state_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
   }
 }
 
@@ -264,7 +263,7 @@ void KernelRun::OverBudget() {
                      " instructions for each thread, the kernel_instruction_budget of the "
                      "profile"));
   } catch (const std::bad_alloc&) {
-    machine_.sticky_error.Raise(kCall, DriverCode::kLaunchTimeout, "it ran too long");
+    state_.sticky_error.Raise(kCall, DriverCode::kLaunchTimeout, "it ran too long");
   }
 }
 

@@ -10,8 +10,8 @@
 #include "api/allocation.h"
 #include "api/diagnostic_words.h"
 #include "api/driver_error.h"
-#include "sim/machine/machine_state.h"
 #include "sim/ptx/run/grid.h"
+#include "sim/state/simulator_state.h"
 #include "sim/streams/operation_order.h"
 #include "sim/streams/stream_scheduler.h"
 
@@ -21,9 +21,9 @@ namespace twinmmu {
 // the profile allows. Not thread-safe but for what says so.
 class KernelRun {
  public:
-  // `machine` must outlive this object. `call_number`: of the launch, in the history; `operation`:
+  // `state` must outlive this object. `call_id`: of the launch, in the history; `operation`:
   // in the order of operations. A launch with programmatic stream serialization may run early.
-  KernelRun(MachineState* machine, ptx::Launch launch, uint64_t call_number,
+  KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
             OperationOrder::Operation operation);
 
   // Throws nothing. Once contexts have a fault there is nothing to do any more.
@@ -33,7 +33,7 @@ class KernelRun {
   // Whether the kernel behind it may start. May be called while Run is.
   bool LetsNextStart() const { return grid_.LetsNextStart(); }
 
-  // Whether it has used the mapping of this number. May be called while Run is.
+  // Whether it has used the mapping of this id. May be called while Run is.
   bool HasUsed(uint32_t mapping) const { return grid_.HasUsed(mapping); }
 
  private:
@@ -45,11 +45,11 @@ class KernelRun {
   void OverBudget();
   void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
 
-  MachineState& machine_;
-  Mmu& mmu_ = machine_.mmu;
+  SimulatorState& state_;
+  Mmu& mmu_ = state_.mmu;
   const DeviceOrdinal device_;
   const std::string kernel_;
-  const uint64_t call_number_;
+  const uint64_t call_id_;
   const OperationOrder::Operation operation_;
   const bool early_;  // may run so
   bool begun_ = false;

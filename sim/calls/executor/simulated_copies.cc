@@ -29,9 +29,9 @@ AddressRange Span(const void* base, Bytes size) {
 
 }  // namespace
 
-SimulatedCopies::SimulatedCopies(MachineState* machine, SimulatedStreams* streams)
-    : machine_(*machine),
-      mmu_(machine->mmu),
+SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* streams)
+    : state_(*state),
+      mmu_(state->mmu),
       streams_(*streams),
       call_sites_(std::make_shared<const CallSites>()) {}
 
@@ -45,8 +45,8 @@ SimulatedCopies::Side::Kind SimulatedCopies::KindOf(const Side& side) const {
 
 bool SimulatedCopies::IsSynchronous(const Side& side) const {
   if (side.kind == Side::kHostPointer) return true;
-  const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
-  return plain != nullptr && plain->sync_memops;
+  const LinearAllocation* const linear = mmu_.linear.FindAll(side.range);
+  return linear != nullptr && linear->sync_memops;
 }
 
 bool SimulatedCopies::CanUse(const Operation& operation, const Side& side, Access access,
@@ -56,8 +56,8 @@ bool SimulatedCopies::CanUse(const Operation& operation, const Side& side, Acces
   const bool can = fill ? mmu_.CanAccess(side.device, side.range, access)
                         : mmu_.CanCopy(side.device, side.range, access);
   if (can) return true;
-  const PlainAllocation* const plain = mmu_.plain.FindAll(side.range);
-  if (plain != nullptr && (!fill || mmu_.plain.CanReach(side.device, *plain))) return true;
+  const LinearAllocation* const linear = mmu_.linear.FindAll(side.range);
+  if (linear != nullptr && (!fill || mmu_.linear.CanReach(side.device, *linear))) return true;
   const bool by_host = side.kind == Side::kHostMemory;
   if (by_host && mmu_.CpuCanAccess(side.range, access)) return true;
   *fault = Fault{operation.call, side.range, access,
@@ -74,41 +74,41 @@ template <typename Visit>
 void SimulatedCopies::ForEachPiece(const Side& side, const Visit& visit) const {
   DeviceAddress at = side.range.base;
   if (side.kind == Side::kHostPointer) {
-    return visit(ToldWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
+    return visit(ObservedWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
                  side.range.size.value());
   }
   mmu_.ForEachPiece(side.range, [&](char* memory, uint64_t length) {
-    visit(ToldWork::Part{memory, at}, length);
+    visit(ObservedWork::Part{memory, at}, length);
     at = at + Bytes(length);
   });
 }
 
 coherence::Site SimulatedCopies::SiteOf(const char* call) const {
-  if (!machine_.aliases.active()) return SiteTable::kUnknown;
+  if (!state_.aliases.active()) return SiteTable::kUnknown;
   try {
-    return machine_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
+    return state_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
   } catch (const std::bad_alloc&) {
     return SiteTable::kUnknown;
   }
 }
 
-void SimulatedCopies::Perform(const Operation& operation, coherence::Past* past) const {
-  ToldWork told(&machine_, operation.stream.device(), SiteOf(operation.call), operation.call_number,
-                past);
+void SimulatedCopies::Perform(const Operation& operation, coherence::Clocks* clocks) const {
+  ObservedWork told(&state_, operation.stream.device(), SiteOf(operation.call), operation.call_id,
+                    clocks);
   // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
-  const bool by_words = machine_.scheduler.HasKernels();
+  const bool by_words = state_.scheduler.HasKernels();
   if (operation.kind == Operation::kFill) {
     const FillPattern& pattern = operation.pattern;
     const auto fill = by_words ? FillByWords : Repeat;
-    return ForEachPiece(operation.written, [&](const ToldWork::Part& to, uint64_t length) {
+    return ForEachPiece(operation.written, [&](const ObservedWork::Part& to, uint64_t length) {
       told.Write(to, {}, length,
                  [&] { fill(to.memory, length, pattern.value, pattern.width.value()); });
     });
   }
   Side rest = operation.read;
-  ForEachPiece(operation.written, [&](ToldWork::Part to, uint64_t length) {
+  ForEachPiece(operation.written, [&](ObservedWork::Part to, uint64_t length) {
     rest.range.size = Bytes(length);
-    ForEachPiece(rest, [&](const ToldWork::Part& from, uint64_t n) {
+    ForEachPiece(rest, [&](const ObservedWork::Part& from, uint64_t n) {
       told.Write(to, from, n, [&] {
         // Undefined for the caller if they overlap, not for us.
         by_words ? CopyByWords(to.memory, from.memory, n)
@@ -121,16 +121,16 @@ void SimulatedCopies::Perform(const Operation& operation, coherence::Past* past)
 }
 
 void SimulatedCopies::Run(const Operation& operation) const {
-  if (machine_.sticky_error.HasFault()) return;
-  coherence::Past past = machine_.order.Begin(operation.order);
+  if (state_.sticky_error.HasFault()) return;
+  coherence::Clocks clocks = state_.order.Begin(operation.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   if (!CanPerform(operation, &fault)) {
-    machine_.sticky_error.Raise(fault);
-    return ReportFault(machine_, operation.call_number, fault);
+    state_.sticky_error.Raise(fault);
+    return ReportFault(state_, operation.call_id, fault);
   }
-  Perform(operation, &past);
-  machine_.order.End(operation.order, past);
+  Perform(operation, &clocks);
+  state_.order.End(operation.order, clocks);
 }
 
 absl::Status SimulatedCopies::Submit(const SimulatedStreams::Queue& queue, Operation& operation,
@@ -140,8 +140,8 @@ absl::Status SimulatedCopies::Submit(const SimulatedStreams::Queue& queue, Opera
     operation.written.kind = KindOf(operation.written);
     operation.read.kind = KindOf(operation.read);
     Fault fault;
-    if (!CanPerform(operation, &fault)) return RefuseFault(machine_, fault);
-    if (machine_.IsBypassed()) {
+    if (!CanPerform(operation, &fault)) return RefuseFault(state_, fault);
+    if (state_.IsBypassed()) {
       Perform(operation, nullptr);
       return absl::OkStatus();
     }
@@ -156,10 +156,10 @@ absl::Status SimulatedCopies::CheckWrappedFill(const char* call, DeviceOrdinal d
                                                const AddressRange& range, Bytes width) const {
   const AddressRange first{range.base, width, Bytes(0)};
   const std::shared_lock lock(mmu_.mutex);
-  if (!mmu_.CanAccess(device, first, Access::kReadWrite) && mmu_.plain.FindAll(first) == nullptr) {
-    return RefuseFault(machine_, Fault{call, first, Access::kReadWrite, Location::Device(device)});
+  if (!mmu_.CanAccess(device, first, Access::kReadWrite) && mmu_.linear.FindAll(first) == nullptr) {
+    return RefuseFault(state_, Fault{call, first, Access::kReadWrite, Location::Device(device)});
   }
-  WarnOfCall(machine_, call, range, {DiagnosticKind::kFillWraps, range.base}, "the size wraps to ",
+  WarnOfCall(state_, call, range, {DiagnosticKind::kFillWraps, range.base}, "the size wraps to ",
              range.size);
   return absl::OkStatus();
 }
@@ -175,7 +175,7 @@ absl::Status SimulatedCopies::CheckFillBorders(const char* call, DeviceOrdinal d
        border = mmu_.RangeOf(*mmu_.MappingAt(border)).end()) {
     if (mmu_.At(border).access(mmu_.host) == Access::kNone) continue;
     return InvalidValue(call, "range ", ToString(range), " goes on at ", ToString(border),
-                        ", where the host has a right");
+                        ", where the host has access");
   }
   return absl::OkStatus();
 }
@@ -185,22 +185,22 @@ absl::Status SimulatedCopies::Enqueue(const SimulatedStreams::Queue& queue,
   Operation numbered = operation;
   const AddressRange written = operation.written.used();
   const AddressRange read = operation.read.used();
-  numbered.call_number = RecordCall(machine_, operation.call, written.empty() ? read : written);
-  numbered.order = machine_.order.Submit(queue->order);
+  numbered.call_id = RecordCall(state_, operation.call, written.empty() ? read : written);
+  numbered.order = state_.order.Submit(queue->order);
   const StreamScheduler::Point done =
-      machine_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
-                                                Run(numbered);
-                                                return Progress::kDone;
-                                              },
-                                              operation.stream,
-                                              operation.call,
-                                              {written, read},
-                                              numbered.call_number});
+      state_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
+                                              Run(numbered);
+                                              return Progress::kDone;
+                                            },
+                                            operation.stream,
+                                            operation.call,
+                                            {written, read},
+                                            numbered.call_id});
   const bool waits =
       returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
   if (!waits) return absl::OkStatus();
-  streams_.Finish({done, machine_.order.Record(queue->order)});
-  return machine_.sticky_error.Check(operation.call);
+  streams_.Finish({done, state_.order.Record(queue->order)});
+  return state_.sticky_error.Check(operation.call);
 }
 
 absl::Status SimulatedCopies::CopySides(const char* call, Stream stream, const Side& written,
@@ -209,7 +209,7 @@ absl::Status SimulatedCopies::CopySides(const char* call, Stream stream, const S
   const absl::Status known = streams_.CheckStream(call, stream, &queue);
   if (!known.ok() || written.range.empty()) return known;
   for (const Side* side : {&written, &read}) {
-    const absl::Status exists = machine_.CheckDevice(call, side->device);
+    const absl::Status exists = state_.CheckDevice(call, side->device);
     if (!exists.ok()) return exists;
     const bool is_null = side->kind != Side::kMemory && side->range.base == DeviceAddress(0);
     if (is_null) return InvalidValue(call, "the host pointer is null");
@@ -238,7 +238,7 @@ absl::Status SimulatedCopies::FillOnDevice(const char* call, Stream stream,
   const bool wraps = size / width != count;
   if (wraps && !mmu_.profile.quirks.fill_size_wraps) {
     const std::shared_lock lock(mmu_.mutex);
-    return RefuseCall(machine_, call, range, {DiagnosticKind::kFillWraps, destination},
+    return RefuseCall(state_, call, range, {DiagnosticKind::kFillWraps, destination},
                       "the size wraps to ", size);
   }
   if (!destination.IsAligned(width)) {

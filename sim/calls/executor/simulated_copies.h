@@ -17,7 +17,7 @@
 namespace twinmmu {
 
 struct Fault;
-struct MachineState;
+struct SimulatorState;
 struct Mmu;
 
 // Translated page by page, and only if every page is accessible. Work is checked at the call. It
@@ -26,7 +26,7 @@ struct Mmu;
 class SimulatedCopies {
  public:
   // Both must outlive this object.
-  SimulatedCopies(MachineState* machine, SimulatedStreams* streams);
+  SimulatedCopies(SimulatorState* state, SimulatedStreams* streams);
 
   TWINMMU_EXECUTOR_COPY_CALLS(TWINMMU_BODY, )
   TWINMMU_EXECUTOR_ASYNC_COPY_CALLS(TWINMMU_BODY, )
@@ -46,15 +46,15 @@ class SimulatedCopies {
     enum Kind {
       kNothing,
       // As it is passed:
-      kMemory,    // mapped or plain
+      kMemory,    // mapped or linear
       kHost,      // a pointer of the host, which may lead to memory of devices
       kAnywhere,  // one or the other
       // What kHost can turn out to be:
-      kHostMemory,   // mapped or plain
+      kHostMemory,   // mapped or linear
       kHostPointer,  // of the process, taken at its word
     };
     Kind kind = kNothing;
-    DeviceOrdinal device;  // whose right counts
+    DeviceOrdinal device;  // whose access counts
     AddressRange range;
 
     // What must not go away until the operation is done.
@@ -71,7 +71,7 @@ class SimulatedCopies {
     FillPattern pattern;
     // Once it is queued:
     bool synchronous = false;  // its memory wants to be done with when a call returns
-    uint64_t call_number = 0;
+    uint64_t call_id = 0;
     OperationOrder::Operation order;
   };
   enum class Returns {
@@ -99,16 +99,16 @@ class SimulatedCopies {
   // Whether all that it uses is accessible; if not, `fault` says what.
   bool CanUse(const Operation& operation, const Side& side, Access access, Fault* fault) const;
   bool CanPerform(const Operation& operation, Fault* fault) const;
-  // `past`: of the operation, as for ToldWork.
-  void Perform(const Operation& operation, coherence::Past* past) const;
+  // `clocks`: of the operation, as for ObservedWork.
+  void Perform(const Operation& operation, coherence::Clocks* clocks) const;
   template <typename Visit>
-  void ForEachPiece(const Side& side, const Visit& visit) const;  // visit(ToldWork::Part, size)
+  void ForEachPiece(const Side& side, const Visit& visit) const;  // visit(ObservedWork::Part, size)
   // The place that accesses of the call have. Not known as long as nobody asks for it.
   coherence::Site SiteOf(const char* call) const;
   // Queued work: does what was asked for, or raises a fault and writes nothing.
   void Run(const Operation& operation) const;
 
-  MachineState& machine_;
+  SimulatorState& state_;
   Mmu& mmu_;
   SimulatedStreams& streams_;
   const std::shared_ptr<const SiteSource> call_sites_;

@@ -1,21 +1,18 @@
 #include "sim/calls/executor/simulated_executor.h"
 
 #include "sim/diagnostics/alias_reports.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
-SimulatedExecutor::SimulatedExecutor(MachineState* machine)
-    : machine_(*machine),
-      streams_(machine),
-      copies_(machine, &streams_),
-      modules_(machine, &streams_) {
-  machine_.on_alias_hazard = [machine](const coherence::AliasHazard& hazard) {
-    ReportAliasHazard(*machine, hazard);
+SimulatedExecutor::SimulatedExecutor(SimulatorState* state)
+    : state_(*state), streams_(state), copies_(state, &streams_), modules_(state, &streams_) {
+  state_.on_alias_hazard = [state](const coherence::AliasHazard& hazard) {
+    ReportAliasHazard(*state, hazard);
   };
 }
 
-SimulatedExecutor::~SimulatedExecutor() { machine_.scheduler.Stop(); }
+SimulatedExecutor::~SimulatedExecutor() { state_.scheduler.Stop(); }
 
 #define TWINMMU_GUARDED_PART(part, id, result, method, ...) \
   TWINMMU_GUARDED_BY(guard_, SimulatedExecutor, part.Do##method, result, method, __VA_ARGS__)

@@ -14,9 +14,9 @@ namespace twinmmu {
 
 class SimulatedExecutor : public Executor {
  public:
-  // `machine` must outlive this object. What is still queued in it when this object goes does not
+  // `state` must outlive this object. What is still queued in it when this object goes does not
   // run any more.
-  explicit SimulatedExecutor(MachineState* machine);
+  explicit SimulatedExecutor(SimulatorState* state);
   ~SimulatedExecutor() override;
 
   TWINMMU_EXECUTOR_CALLS(TWINMMU_OVERRIDE, )
@@ -27,7 +27,7 @@ class SimulatedExecutor : public Executor {
   SimulatedModules& modules() { return modules_; }
 
  private:
-  MachineState& machine_;
+  SimulatorState& state_;
   SimulatedStreams streams_;
   SimulatedCopies copies_;
   SimulatedModules modules_;

@@ -125,8 +125,8 @@ absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
 
 }  // namespace
 
-SimulatedModules::SimulatedModules(MachineState* machine, SimulatedStreams* streams)
-    : machine_(*machine), mmu_(machine->mmu), streams_(*streams) {}
+SimulatedModules::SimulatedModules(SimulatorState* state, SimulatedStreams* streams)
+    : state_(*state), mmu_(state->mmu), streams_(*streams) {}
 
 absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
                                                        absl::string_view text) const {
@@ -161,21 +161,21 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
 absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
                                                           const ptx::Program& program) {
   const Bytes size(program.image_bytes());
-  CallRecord call(machine_, Call::kLoadModule, AddressRange{DeviceAddress(0), size, Bytes(0)});
+  CallRecord call(state_, Call::kLoadModule, AddressRange{DeviceAddress(0), size, Bytes(0)});
   const std::unique_lock lock(mmu_.mutex);
-  PlainAllocation wanted;
-  wanted.kind = PlainKind::kModule;
+  LinearAllocation wanted;
+  wanted.kind = LinearKind::kModule;
   wanted.device = device;
-  wanted.made_by = call.number();
+  wanted.made_by = call.id();
   wanted.buffer_id = mmu_.NextBuffer();
-  const absl::StatusOr<AddressRange> range = mmu_.plain.Allocate(size, wanted);
+  const absl::StatusOr<AddressRange> range = mmu_.linear.Allocate(size, wanted);
   if (!range.ok()) return Fail(DriverCode::kOutOfMemory, kLoadCall, range.status().message());
   mmu_.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
   try {
     const std::vector<char> image = program.ImageAt(range->base);
-    std::memcpy(mmu_.plain.Find(range->base)->memory, image.data(), image.size());
+    std::memcpy(mmu_.linear.Find(range->base)->memory, image.data(), image.size());
   } catch (const std::bad_alloc&) {
-    mmu_.plain.Free(range->base);
+    mmu_.linear.Free(range->base);
     throw;
   }
   call.Done(*range, 0);
@@ -185,12 +185,12 @@ absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
 void SimulatedModules::FreeImage(const AddressRange& image) {
   if (image.empty()) return;
   const std::unique_lock lock(mmu_.mutex);
-  mmu_.plain.Free(image.base);
-  CallRecord(machine_, Call::kUnloadModule, image).Done(image, 0);
+  mmu_.linear.Free(image.base);
+  CallRecord(state_, Call::kUnloadModule, image).Done(image, 0);
 }
 
 absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl::string_view ptx) {
-  const absl::Status usable = machine_.CheckContext(kLoadCall, device);
+  const absl::Status usable = state_.CheckContext(kLoadCall, device);
   if (!usable.ok()) return usable;
   // The driver takes a string that ends at a NUL.
   absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
@@ -216,8 +216,8 @@ absl::Status SimulatedModules::DoUnloadModule(Module module) {
   static constexpr char kCall[] = "cuModuleUnload";
   const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
   if (!known.ok()) return known.status();
-  machine_.FinishDevice(module.device());
-  const absl::Status usable = machine_.sticky_error.Check(kCall);
+  state_.FinishDevice(module.device());
+  const absl::Status usable = state_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
   AddressRange image;
   {
@@ -274,13 +274,13 @@ absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const Laun
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
   ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
-  const uint64_t number = RecordCall(machine_, kLaunchCall);
-  launch.call_number = number;
+  const uint64_t call_id = RecordCall(state_, kLaunchCall);
+  launch.call_id = call_id;
   using Kind = OperationOrder::Kind;
   const bool early = config.programmatic_stream_serialization;
   const auto run = std::make_shared<KernelRun>(
-      &machine_, std::move(launch), number,
-      machine_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
+      &state_, std::move(launch), call_id,
+      state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };
@@ -288,9 +288,9 @@ absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const Laun
   if (early) work.run_early = [run](Turn turn) { return run->RunEarly(turn); };
   work.stream = stream;
   work.call = kLaunchCall;
-  work.call_number = number;
+  work.call_id = call_id;
   work.kernel = true;
-  machine_.scheduler.Submit(queue->work, std::move(work));
+  state_.scheduler.Submit(queue->work, std::move(work));
   return absl::OkStatus();
 }
 
@@ -310,27 +310,27 @@ absl::Status SimulatedModules::AllowDynamicShared(Kernel kernel, uint32_t bytes)
 }
 
 absl::StatusOr<LoadedModule> SimulatedModules::FindModule(const char* call, Module module) const {
-  const absl::Status usable = machine_.CheckContext(call, module.device());
+  const absl::Status usable = state_.CheckContext(call, module.device());
   if (!usable.ok()) return usable;
   {
     const std::lock_guard lock(mutex_);
     const LoadedModule* const state = modules_.Find(module.value());
     if (state != nullptr && state->device == module.device()) return *state;
   }
-  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownModule, "module ",
-                       module.value(), module.device());
+  return RefuseUnknown(state_, call, DiagnosticKind::kUseOfUnknownModule, "module ", module.value(),
+                       module.device());
 }
 
 absl::StatusOr<LoadedKernel> SimulatedModules::FindKernel(const char* call, Kernel kernel) const {
-  const absl::Status usable = machine_.CheckContext(call, kernel.device());
+  const absl::Status usable = state_.CheckContext(call, kernel.device());
   if (!usable.ok()) return usable;
   {
     const std::lock_guard lock(mutex_);
     const LoadedKernel* const state = kernels_.Find(kernel.value());
     if (state != nullptr && state->module.device() == kernel.device()) return *state;
   }
-  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownKernel, "kernel ",
-                       kernel.value(), kernel.device());
+  return RefuseUnknown(state_, call, DiagnosticKind::kUseOfUnknownKernel, "kernel ", kernel.value(),
+                       kernel.device());
 }
 
 }  // namespace twinmmu

@@ -14,14 +14,14 @@
 
 namespace twinmmu {
 
-struct MachineState;
+struct SimulatorState;
 struct Mmu;
 class SimulatedStreams;
 
 class SimulatedModules {
  public:
   // Both must outlive this object.
-  SimulatedModules(MachineState* machine, SimulatedStreams* streams);
+  SimulatedModules(SimulatorState* state, SimulatedStreams* streams);
 
   TWINMMU_EXECUTOR_MODULE_CALLS(TWINMMU_BODY, )
 
@@ -41,7 +41,7 @@ class SimulatedModules {
   absl::StatusOr<AddressRange> PlaceImage(DeviceOrdinal device, const ptx::Program& program);
   void FreeImage(const AddressRange& image);
 
-  MachineState& machine_;
+  SimulatorState& state_;
   Mmu& mmu_;
   SimulatedStreams& streams_;
   mutable std::mutex mutex_;  // guards what follows; a leaf

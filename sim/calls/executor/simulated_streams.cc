@@ -7,7 +7,7 @@
 #include "sim/base/errors.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/leaks.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 namespace {
@@ -17,31 +17,31 @@ constexpr uint64_t kLastDefaultStream = 2;
 
 }  // namespace
 
-SimulatedStreams::SimulatedStreams(MachineState* machine) : machine_(*machine) {
-  for (int i = 0; i < machine_.mmu.profile.device_count(); ++i) {
+SimulatedStreams::SimulatedStreams(SimulatorState* state) : state_(*state) {
+  for (int i = 0; i < state_.mmu.profile.device_count(); ++i) {
     default_queues_.push_back(MakeQueue(DeviceOrdinal(i)));
   }
 }
 
 SimulatedStreams::Queue SimulatedStreams::MakeQueue(DeviceOrdinal device) {
   return std::make_shared<const QueueState>(
-      QueueState{machine_.scheduler.MakeQueue(device), machine_.order.MakeLine(device)});
+      QueueState{state_.scheduler.MakeQueue(device), state_.order.MakeLine(device)});
 }
 
 SimulatedStreams::Point SimulatedStreams::Record(const Queue& queue) {
-  const StreamScheduler::Point work = machine_.scheduler.Record(queue->work);
-  return {work, machine_.order.Record(queue->order)};
+  const StreamScheduler::Point work = state_.scheduler.Record(queue->work);
+  return {work, state_.order.Record(queue->order)};
 }
 
 void SimulatedStreams::Finish(const Point& point) {
-  machine_.scheduler.Finish(point.work);
-  machine_.order.HostWaited(point.moment);
+  state_.scheduler.Finish(point.work);
+  state_.order.HostWaited(point.moment);
 }
 
 std::vector<Diagnostic> SimulatedStreams::Leaks() const {
   std::vector<Diagnostic> leaks;
-  const auto add = [&](DiagnosticKind kind, Call call, uint64_t number, DeviceOrdinal device) {
-    leaks.push_back(LeakOf(kind, NameOf(call), number));
+  const auto add = [&](DiagnosticKind kind, Call call, uint64_t call_id, DeviceOrdinal device) {
+    leaks.push_back(LeakOf(kind, NameOf(call), call_id));
     leaks.back().device = device;
   };
   const std::lock_guard lock(mutex_);
@@ -55,17 +55,17 @@ std::vector<Diagnostic> SimulatedStreams::Leaks() const {
 }
 
 absl::Status SimulatedStreams::NoSuchStream(const char* call, Stream stream) const {
-  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownStream, "stream ",
-                       stream.value(), stream.device());
+  return RefuseUnknown(state_, call, DiagnosticKind::kUseOfUnknownStream, "stream ", stream.value(),
+                       stream.device());
 }
 
 absl::Status SimulatedStreams::NoSuchEvent(const char* call, Event event) const {
-  return RefuseUnknown(machine_, call, DiagnosticKind::kUseOfUnknownEvent, "event ", event.value(),
+  return RefuseUnknown(state_, call, DiagnosticKind::kUseOfUnknownEvent, "event ", event.value(),
                        event.device());
 }
 
 absl::Status SimulatedStreams::CheckStream(const char* call, Stream stream, Queue* queue) const {
-  const absl::Status usable = machine_.CheckContext(call, stream.device());
+  const absl::Status usable = state_.CheckContext(call, stream.device());
   if (!usable.ok()) return usable;
   if (stream.value() <= kLastDefaultStream) {
     *queue = default_queues_[static_cast<size_t>(stream.device().value())];
@@ -83,7 +83,7 @@ absl::Status SimulatedStreams::CheckStream(const char* call, Stream stream, Queu
 }
 
 absl::Status SimulatedStreams::CheckEvent(const char* call, Event event, Point* point) const {
-  const absl::Status known = machine_.CheckDevice(call, event.device());
+  const absl::Status known = state_.CheckDevice(call, event.device());
   if (!known.ok()) return known;
   {
     const std::lock_guard lock(mutex_);
@@ -97,9 +97,9 @@ absl::Status SimulatedStreams::CheckEvent(const char* call, Event event, Point* 
 }
 
 absl::StatusOr<Stream> SimulatedStreams::DoCreateStream(DeviceOrdinal device) {
-  const absl::Status usable = machine_.CheckContext("cuStreamCreate", device);
+  const absl::Status usable = state_.CheckContext("cuStreamCreate", device);
   if (!usable.ok()) return usable;
-  StreamState state{device, MakeQueue(device), RecordCall(machine_, "cuStreamCreate")};
+  StreamState state{device, MakeQueue(device), RecordCall(state_, "cuStreamCreate")};
   const std::lock_guard lock(mutex_);
   return Stream(device, streams_.Insert(std::move(state)));
 }
@@ -107,7 +107,7 @@ absl::StatusOr<Stream> SimulatedStreams::DoCreateStream(DeviceOrdinal device) {
 // What a destroyed stream has queued stays with the scheduler.
 absl::Status SimulatedStreams::DoDestroyStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamDestroy";
-  const absl::Status known = machine_.CheckDevice(kCall, stream.device());
+  const absl::Status known = state_.CheckDevice(kCall, stream.device());
   if (!known.ok()) return known;
   {
     const std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ absl::StatusOr<bool> SimulatedStreams::DoQueryStream(Stream stream) {
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok()) return usable;
-  if (machine_.IsBypassed()) return true;
+  if (state_.IsBypassed()) return true;
   return Query(kCall, Record(queue));
 }
 
@@ -133,9 +133,9 @@ absl::Status SimulatedStreams::DoSynchronizeStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamSynchronize";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
-  if (!usable.ok() || machine_.IsBypassed()) return usable;
+  if (!usable.ok() || state_.IsBypassed()) return usable;
   Finish(Record(queue));
-  return machine_.sticky_error.Check(kCall);
+  return state_.sticky_error.Check(kCall);
 }
 
 absl::Status SimulatedStreams::SubmitTask(const char* call, Stream stream,
@@ -143,34 +143,34 @@ absl::Status SimulatedStreams::SubmitTask(const char* call, Stream stream,
   Queue queue;
   const absl::Status usable = CheckStream(call, stream, &queue);
   if (!usable.ok()) return usable;
-  if (machine_.IsBypassed()) {
+  if (state_.IsBypassed()) {
     task();
     return absl::OkStatus();
   }
-  const uint64_t number = RecordCall(machine_, call);
-  const OperationOrder::Operation order = machine_.order.Submit(queue->order);
+  const uint64_t call_id = RecordCall(state_, call);
+  const OperationOrder::Operation order = state_.order.Submit(queue->order);
   const auto run = [this, order, task = std::move(task)](Turn) {
-    if (machine_.sticky_error.HasFault()) return Progress::kDone;
-    const coherence::Past past = machine_.order.Begin(order);
+    if (state_.sticky_error.HasFault()) return Progress::kDone;
+    const coherence::Clocks clocks = state_.order.Begin(order);
     task();
-    machine_.order.End(order, past);
+    state_.order.End(order, clocks);
     return Progress::kDone;
   };
-  machine_.scheduler.Submit(queue->work, {run, stream, call, {}, number});
+  state_.scheduler.Submit(queue->work, {run, stream, call, {}, call_id});
   return absl::OkStatus();
 }
 
 absl::StatusOr<Event> SimulatedStreams::DoCreateEvent(DeviceOrdinal device) {
-  const absl::Status usable = machine_.CheckContext("cuEventCreate", device);
+  const absl::Status usable = state_.CheckContext("cuEventCreate", device);
   if (!usable.ok()) return usable;
-  const uint64_t made_by = RecordCall(machine_, "cuEventCreate");
+  const uint64_t made_by = RecordCall(state_, "cuEventCreate");
   const std::lock_guard lock(mutex_);
   return Event(device, events_.Insert(EventState{device, {}, made_by}));
 }
 
 absl::Status SimulatedStreams::DoDestroyEvent(Event event) {
   static constexpr char kCall[] = "cuEventDestroy";
-  const absl::Status known = machine_.CheckDevice(kCall, event.device());
+  const absl::Status known = state_.CheckDevice(kCall, event.device());
   if (!known.ok()) return known;
   {
     const std::lock_guard lock(mutex_);
@@ -194,7 +194,7 @@ absl::Status SimulatedStreams::DoRecordEvent(Event event, Stream stream) {
     return Fail(DriverCode::kInvalidHandle, kCall, "the event is of ", ToString(event.device()),
                 ", the stream of ", ToString(stream.device()));
   }
-  if (machine_.IsBypassed()) return absl::OkStatus();
+  if (state_.IsBypassed()) return absl::OkStatus();
   point = Record(queue);
   {
     const std::lock_guard lock(mutex_);
@@ -213,9 +213,9 @@ absl::Status SimulatedStreams::DoWaitEvent(Stream stream, Event event) {
   Point point;
   absl::Status usable = CheckStream(kCall, stream, &queue);
   if (usable.ok()) usable = CheckEvent(kCall, event, &point);
-  if (!usable.ok() || machine_.IsBypassed()) return usable;
-  machine_.order.Wait(queue->order, point.moment);
-  machine_.scheduler.Wait(queue->work, point.work);
+  if (!usable.ok() || state_.IsBypassed()) return usable;
+  state_.order.Wait(queue->order, point.moment);
+  state_.scheduler.Wait(queue->work, point.work);
   return absl::OkStatus();
 }
 
@@ -229,10 +229,10 @@ absl::StatusOr<bool> SimulatedStreams::DoQueryEvent(Event event) {
 
 // A fault that shows meanwhile is an answer too.
 absl::StatusOr<bool> SimulatedStreams::Query(const char* call, const Point& point) {
-  const bool bypassed = machine_.IsBypassed();
-  const bool done = bypassed || machine_.scheduler.Query(point.work);
-  if (done && !bypassed) machine_.order.HostWaited(point.moment);
-  const absl::Status usable = machine_.sticky_error.Check(call);
+  const bool bypassed = state_.IsBypassed();
+  const bool done = bypassed || state_.scheduler.Query(point.work);
+  if (done && !bypassed) state_.order.HostWaited(point.moment);
+  const absl::Status usable = state_.sticky_error.Check(call);
   if (!usable.ok()) return usable;
   return done;
 }
@@ -242,16 +242,16 @@ absl::Status SimulatedStreams::DoSynchronizeEvent(Event event) {
   Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
-  if (!machine_.IsBypassed()) Finish(point);
-  return machine_.sticky_error.Check(kCall);
+  if (!state_.IsBypassed()) Finish(point);
+  return state_.sticky_error.Check(kCall);
 }
 
 absl::Status SimulatedStreams::DoSynchronizeDevice(DeviceOrdinal device) {
   static constexpr char kCall[] = "cuCtxSynchronize";
-  const absl::Status known = machine_.CheckDevice(kCall, device);
+  const absl::Status known = state_.CheckDevice(kCall, device);
   if (!known.ok()) return known;
-  machine_.FinishDevice(device);
-  return machine_.sticky_error.Check(kCall);
+  state_.FinishDevice(device);
+  return state_.sticky_error.Check(kCall);
 }
 
 }  // namespace twinmmu

@@ -19,7 +19,7 @@
 
 namespace twinmmu {
 
-struct MachineState;
+struct SimulatorState;
 
 // Streams 0, 1 and 2 of a device are one, its default stream. (2 is that of the calling thread: for
 // one thread there is no difference.)
@@ -37,8 +37,8 @@ class SimulatedStreams {
     OperationOrder::Moment moment;
   };
 
-  // `machine` must outlive this object.
-  explicit SimulatedStreams(MachineState* machine);
+  // `state` must outlive this object.
+  explicit SimulatedStreams(SimulatorState* state);
 
   TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_BODY, )
 
@@ -56,7 +56,7 @@ class SimulatedStreams {
   struct StreamState {
     DeviceOrdinal device;
     Queue queue;
-    uint64_t made_by = 0;  // the number of the call
+    uint64_t made_by = 0;  // the id of the call
   };
   struct EventState {
     DeviceOrdinal device;
@@ -73,7 +73,7 @@ class SimulatedStreams {
   Point Record(const Queue& queue);
   absl::StatusOr<bool> Query(const char* call, const Point& point);
 
-  MachineState& machine_;
+  SimulatorState& state_;
   std::vector<Queue> default_queues_;  // by device
   mutable std::mutex mutex_;           // guards what follows; a leaf
   HandleTable<StreamState> streams_;

@@ -10,7 +10,7 @@
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_copies.h"
 #include "sim/diagnostics/call_record.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 namespace {
@@ -23,8 +23,8 @@ DeviceAddress AddressOf(const void* memory) {
   return DeviceAddress(reinterpret_cast<uint64_t>(memory));
 }
 
-PlainAllocation Wanted(PlainKind kind, const PlainCalls::Context& context, uint32_t flags) {
-  PlainAllocation wanted;
+LinearAllocation Wanted(LinearKind kind, const LinearCalls::Context& context, uint32_t flags) {
+  LinearAllocation wanted;
   wanted.kind = kind;
   wanted.device = context.device;
   wanted.owner = context.owner;
@@ -32,15 +32,15 @@ PlainAllocation Wanted(PlainKind kind, const PlainCalls::Context& context, uint3
   return wanted;
 }
 
-absl::StatusOr<AddressRange> Make(MachineState& machine, PlainAllocation wanted, Bytes size) {
+absl::StatusOr<AddressRange> Make(SimulatorState& state, LinearAllocation wanted, Bytes size) {
   const Call made = MakerOf(wanted.kind);
-  CallRecord call(machine, made, AddressRange{DeviceAddress(0), size, Bytes(0)});
-  const std::unique_lock lock(machine.mmu.mutex);
-  wanted.made_by = call.number();
-  wanted.buffer_id = machine.mmu.NextBuffer();
-  const absl::StatusOr<AddressRange> range = machine.mmu.plain.Allocate(size, wanted);
+  CallRecord call(state, made, AddressRange{DeviceAddress(0), size, Bytes(0)});
+  const std::unique_lock lock(state.mmu.mutex);
+  wanted.made_by = call.id();
+  wanted.buffer_id = state.mmu.NextBuffer();
+  const absl::StatusOr<AddressRange> range = state.mmu.linear.Allocate(size, wanted);
   if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call.name(), range.status().message());
-  machine.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+  state.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
   call.Done(*range, 0);
   return range;
 }
@@ -56,45 +56,44 @@ bool IsOfProcess(const AddressRange& range) {
 }
 
 // Nothing is known of any part of `range`. With mmu.mutex held.
-absl::Status CheckUnknown(const MachineState& machine, CallRecord& call,
+absl::Status CheckUnknown(const SimulatorState& state, CallRecord& call,
                           const AddressRange& range) {
-  const PlainAllocation* const known = machine.mmu.plain.FindAny(range);
-  if (known != nullptr && known->kind == PlainKind::kRegistered) {
+  const LinearAllocation* const known = state.mmu.linear.FindAny(range);
+  if (known != nullptr && known->kind == LinearKind::kRegistered) {
     return call.RefuseWith(DriverCode::kHostMemoryAlreadyRegistered,
                            {DiagnosticKind::kDoubleRegistration, known->range.base, std::nullopt,
                             std::nullopt, known->made_by},
                            "a part of range ", range, " is registered");
   }
-  const bool of_devices = machine.mmu.OverlapsDevices(range);
+  const bool of_devices = state.mmu.OverlapsDevices(range);
   if (known == nullptr && !of_devices) return absl::OkStatus();
   return InvalidValue(call.name(), "range ", ToString(range), " is memory ",
                       of_devices ? "of devices" : "that is pinned by cuMemHostAlloc");
 }
 
 // What begins at `address` and is freed by the call that frees memory of `kind`; or null.
-const PlainAllocation* Freeable(const MachineState& machine, PlainKind kind,
-                                DeviceAddress address) {
-  const PlainAllocation* const found = machine.mmu.plain.Find(address);
+const LinearAllocation* Freeable(const SimulatorState& state, LinearKind kind,
+                                 DeviceAddress address) {
+  const LinearAllocation* const found = state.mmu.linear.Find(address);
   const bool fits = found != nullptr && found->kind == kind && found->range.base == address;
   return fits ? found : nullptr;
 }
 
 // The driver frees nothing that its work still uses.
-void FinishWork(MachineState& machine) {
-  for (int i = 0; i < machine.mmu.profile.device_count(); ++i)
-    machine.FinishDevice(DeviceOrdinal(i));
+void FinishWork(SimulatorState& state) {
+  for (int i = 0; i < state.mmu.profile.device_count(); ++i) state.FinishDevice(DeviceOrdinal(i));
 }
 
 // With mmu.mutex held. `kind`: of what the call frees.
-absl::Status RefuseFree(MachineState& machine, Call call, PlainKind kind, DeviceAddress address) {
+absl::Status RefuseFree(SimulatorState& state, Call call, LinearKind kind, DeviceAddress address) {
   const AddressRange asked{address, Bytes(1), Bytes(0)};
-  const PlainAllocation* const found = machine.mmu.plain.Find(address);
-  const bool unregistered = kind == PlainKind::kRegistered && found == nullptr;
+  const LinearAllocation* const found = state.mmu.linear.Find(address);
+  const bool unregistered = kind == LinearKind::kRegistered && found == nullptr;
   const DriverCode code =
       unregistered ? DriverCode::kHostMemoryNotRegistered : DriverCode::kInvalidValue;
   const std::string maker = NameOf(MakerOf(kind));
-  CallRecord record(machine, call, asked);
-  const Misuse misuse = WhyPlainNotFreed(machine, address);
+  CallRecord record(state, call, asked);
+  const Misuse misuse = WhyLinearNotFreed(state, address);
   if (found == nullptr) {
     return record.RefuseWith(code, misuse, "nothing that ", maker, " made begins at ", address);
   }
@@ -106,186 +105,186 @@ absl::Status RefuseFree(MachineState& machine, Call call, PlainKind kind, Device
   return record.RefuseWith(code, misuse, "it was made by ", its_maker, ", and not by ", maker);
 }
 
-absl::Status FreeOne(MachineState& machine, Call call, PlainKind kind, DeviceAddress address) {
+absl::Status FreeOne(SimulatorState& state, Call call, LinearKind kind, DeviceAddress address) {
   const auto is_there = [&] {
-    const std::shared_lock lock(machine.mmu.mutex);
-    return Freeable(machine, kind, address) != nullptr;
+    const std::shared_lock lock(state.mmu.mutex);
+    return Freeable(state, kind, address) != nullptr;
   };
-  if (!machine.IsBypassed() && is_there()) FinishWork(machine);
-  const absl::Status usable = machine.sticky_error.Check(NameOf(call));
+  if (!state.IsBypassed() && is_there()) FinishWork(state);
+  const absl::Status usable = state.sticky_error.Check(NameOf(call));
   if (!usable.ok()) return usable;
-  const std::unique_lock lock(machine.mmu.mutex);
-  const PlainAllocation* const found = Freeable(machine, kind, address);
-  if (found == nullptr) return RefuseFree(machine, call, kind, address);
+  const std::unique_lock lock(state.mmu.mutex);
+  const LinearAllocation* const found = Freeable(state, kind, address);
+  if (found == nullptr) return RefuseFree(state, call, kind, address);
   const AddressRange range = found->range;
-  machine.mmu.plain.Free(address);
-  CallRecord(machine, call, range).Done(range, 0);
+  state.mmu.linear.Free(address);
+  CallRecord(state, call, range).Done(range, 0);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<DeviceAddress> PlainCalls::Allocate(const Context& context, Bytes size) {
+absl::StatusOr<DeviceAddress> LinearCalls::Allocate(const Context& context, Bytes size) {
   static constexpr char kCall[] = "cuMemAlloc";
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<DeviceAddress> {
-    const absl::Status usable = machine_.CheckContext(kCall, context.device);
+    const absl::Status usable = state_.CheckContext(kCall, context.device);
     if (!usable.ok()) return usable;
     if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
     const absl::StatusOr<AddressRange> range =
-        Make(machine_, Wanted(PlainKind::kDevice, context, 0), size);
+        Make(state_, Wanted(LinearKind::kDevice, context, 0), size);
     if (!range.ok()) return range.status();
     return range->base;
   });
 }
 
-absl::Status PlainCalls::Free(DeviceAddress address) {
+absl::Status LinearCalls::Free(DeviceAddress address) {
   return guard_.Guard("cuMemFree", [&] {
     if (address == DeviceAddress(0)) return absl::OkStatus();
-    return FreeOne(machine_, Call::kFreeMemory, PlainKind::kDevice, address);
+    return FreeOne(state_, Call::kFreeMemory, LinearKind::kDevice, address);
   });
 }
 
-absl::StatusOr<void*> PlainCalls::AllocateHost(const Context& context, Bytes size, uint32_t flags) {
+absl::StatusOr<void*> LinearCalls::AllocateHost(const Context& context, Bytes size,
+                                                uint32_t flags) {
   static constexpr char kCall[] = "cuMemHostAlloc";
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<void*> {
-    const absl::Status usable = machine_.CheckContext(kCall, context.device);
+    const absl::Status usable = state_.CheckContext(kCall, context.device);
     if (!usable.ok()) return usable;
     if (flags > kAllocFlags) return InvalidValue(kCall, "there are no flags ", flags);
     if (size == Bytes(0)) return nullptr;
     const absl::StatusOr<AddressRange> range =
-        Make(machine_, Wanted(PlainKind::kPinned, context, flags | kDeviceMap), size);
+        Make(state_, Wanted(LinearKind::kPinned, context, flags | kDeviceMap), size);
     if (!range.ok()) return range.status();
     return reinterpret_cast<void*>(range->base.value());
   });
 }
 
-absl::Status PlainCalls::FreeHost(void* memory) {
+absl::Status LinearCalls::FreeHost(void* memory) {
   return guard_.Guard("cuMemFreeHost", [&] {
     if (memory == nullptr) return absl::OkStatus();
-    return FreeOne(machine_, Call::kFreeHost, PlainKind::kPinned, AddressOf(memory));
+    return FreeOne(state_, Call::kFreeHost, LinearKind::kPinned, AddressOf(memory));
   });
 }
 
-absl::Status PlainCalls::RegisterHost(const Context& context, void* memory, Bytes size,
-                                      uint32_t flags) {
+absl::Status LinearCalls::RegisterHost(const Context& context, void* memory, Bytes size,
+                                       uint32_t flags) {
   static constexpr char kCall[] = "cuMemHostRegister";
   return guard_.Guard(kCall, [&] {
-    const absl::Status usable = machine_.CheckContext(kCall, context.device);
+    const absl::Status usable = state_.CheckContext(kCall, context.device);
     if (!usable.ok()) return usable;
-    PlainAllocation wanted = Wanted(PlainKind::kRegistered, context, flags | kDeviceMap);
+    LinearAllocation wanted = Wanted(LinearKind::kRegistered, context, flags | kDeviceMap);
     wanted.range = AddressRange{AddressOf(memory), size, Bytes(0)};
     if (flags > kRegisterFlags) return InvalidValue(kCall, "there are no flags ", flags);
     if (!IsOfProcess(wanted.range)) {
       return InvalidValue(kCall, "range ", ToString(wanted.range),
                           " is empty, or not all memory of the process");
     }
-    CallRecord call(machine_, Call::kRegisterHost, wanted.range);
-    const std::unique_lock lock(machine_.mmu.mutex);
-    const absl::Status known = CheckUnknown(machine_, call, wanted.range);
+    CallRecord call(state_, Call::kRegisterHost, wanted.range);
+    const std::unique_lock lock(state_.mmu.mutex);
+    const absl::Status known = CheckUnknown(state_, call, wanted.range);
     if (!known.ok()) return known;
-    wanted.made_by = call.number();
-    wanted.buffer_id = machine_.mmu.NextBuffer();
-    machine_.mmu.plain.Register(wanted);
-    machine_.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+    wanted.made_by = call.id();
+    wanted.buffer_id = state_.mmu.NextBuffer();
+    state_.mmu.linear.Register(wanted);
+    state_.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
     call.Done(wanted.range, 0);
     return absl::OkStatus();
   });
 }
 
-absl::Status PlainCalls::UnregisterHost(void* memory) {
+absl::Status LinearCalls::UnregisterHost(void* memory) {
   return guard_.Guard("cuMemHostUnregister", [&] {
-    return FreeOne(machine_, Call::kUnregisterHost, PlainKind::kRegistered, AddressOf(memory));
+    return FreeOne(state_, Call::kUnregisterHost, LinearKind::kRegistered, AddressOf(memory));
   });
 }
 
-absl::StatusOr<std::vector<PlainAllocation>> PlainCalls::FreeOwnedBy(uint64_t owner) {
-  using Freed = std::vector<PlainAllocation>;
+absl::StatusOr<std::vector<LinearAllocation>> LinearCalls::FreeOwnedBy(uint64_t owner) {
+  using Freed = std::vector<LinearAllocation>;
   return guard_.Guard("cuCtxDestroy", [&]() -> absl::StatusOr<Freed> {
-    FinishWork(machine_);
-    const std::unique_lock lock(machine_.mmu.mutex);
+    FinishWork(state_);
+    const std::unique_lock lock(state_.mmu.mutex);
     Freed freed;
-    machine_.mmu.plain.ForEach([&](const PlainAllocation& allocation) {
+    state_.mmu.linear.ForEach([&](const LinearAllocation& allocation) {
       if (allocation.owner == owner) freed.push_back(allocation);
     });
-    machine_.mmu.plain.RemovePeerAccessOf(owner);
-    machine_.mmu.plain.FreeOwnedBy(owner, [&](const PlainAllocation& allocation) {
-      CallRecord(machine_, Call::kDestroyContext, allocation.range).Done(allocation.range, 0);
+    state_.mmu.linear.RemovePeerAccessOf(owner);
+    state_.mmu.linear.FreeOwnedBy(owner, [&](const LinearAllocation& allocation) {
+      CallRecord(state_, Call::kDestroyContext, allocation.range).Done(allocation.range, 0);
     });
     return freed;
   });
 }
 
-absl::Status PlainCalls::EnablePeerAccess(const Context& context, DeviceOrdinal peer) {
+absl::Status LinearCalls::EnablePeerAccess(const Context& context, DeviceOrdinal peer) {
   static constexpr char kCall[] = "cuCtxEnablePeerAccess";
   return guard_.Guard(kCall, [&] {
     for (const DeviceOrdinal device : {context.device, peer}) {
-      const absl::Status usable = machine_.CheckContext(kCall, device);
+      const absl::Status usable = state_.CheckContext(kCall, device);
       if (!usable.ok()) return usable;
     }
-    if (context.device == peer ||
-        !machine_.mmu.profile.peers[context.device.value()][peer.value()]) {
+    if (context.device == peer || !state_.mmu.profile.peers[context.device.value()][peer.value()]) {
       return Fail(DriverCode::kPeerAccessUnsupported, kCall, ToString(peer), " is no peer of ",
                   ToString(context.device));
     }
-    const std::unique_lock lock(machine_.mmu.mutex);
-    const bool added = machine_.mmu.plain.AddPeerAccess(context.owner, context.device, peer);
+    const std::unique_lock lock(state_.mmu.mutex);
+    const bool added = state_.mmu.linear.AddPeerAccess(context.owner, context.device, peer);
     return added ? absl::OkStatus()
                  : Fail(DriverCode::kPeerAccessAlreadyEnabled, kCall, "it is enabled already");
   });
 }
 
-absl::Status PlainCalls::DisablePeerAccess(const Context& context, DeviceOrdinal peer) {
+absl::Status LinearCalls::DisablePeerAccess(const Context& context, DeviceOrdinal peer) {
   static constexpr char kCall[] = "cuCtxDisablePeerAccess";
   return guard_.Guard(kCall, [&] {
-    const std::unique_lock lock(machine_.mmu.mutex);
-    const bool removed = machine_.mmu.plain.RemovePeerAccess(context.owner, context.device, peer);
+    const std::unique_lock lock(state_.mmu.mutex);
+    const bool removed = state_.mmu.linear.RemovePeerAccess(context.owner, context.device, peer);
     return removed ? absl::OkStatus()
                    : Fail(DriverCode::kPeerAccessNotEnabled, kCall, "it is not enabled");
   });
 }
 
-absl::StatusOr<PlainAllocation> PlainCalls::Find(DeviceAddress address) const {
+absl::StatusOr<LinearAllocation> LinearCalls::Find(DeviceAddress address) const {
   static constexpr char kCall[] = "cuPointerGetAttribute";
-  return guard_.Guard(kCall, [&]() -> absl::StatusOr<PlainAllocation> {
-    const std::shared_lock lock(machine_.mmu.mutex);
-    const PlainAllocation* const found = machine_.mmu.plain.Find(address);
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<LinearAllocation> {
+    const std::shared_lock lock(state_.mmu.mutex);
+    const LinearAllocation* const found = state_.mmu.linear.Find(address);
     if (found != nullptr) return *found;
-    return InvalidValue(kCall, "there is no plain memory at ", ToString(address));
+    return InvalidValue(kCall, "there is no linear memory at ", ToString(address));
   });
 }
 
-absl::Status PlainCalls::SetSyncMemops(DeviceAddress address, bool value) {
+absl::Status LinearCalls::SetSyncMemops(DeviceAddress address, bool value) {
   static constexpr char kCall[] = "cuPointerSetAttribute";
   return guard_.Guard(kCall, [&] {
-    const std::unique_lock lock(machine_.mmu.mutex);
-    const PlainAllocation* const found = machine_.mmu.plain.Find(address);
+    const std::unique_lock lock(state_.mmu.mutex);
+    const LinearAllocation* const found = state_.mmu.linear.Find(address);
     if (found == nullptr) {
-      return InvalidValue(kCall, "there is no plain memory at ", ToString(address));
+      return InvalidValue(kCall, "there is no linear memory at ", ToString(address));
     }
-    machine_.mmu.plain.SetSyncMemops(found->range.base, value);
+    state_.mmu.linear.SetSyncMemops(found->range.base, value);
     return absl::OkStatus();
   });
 }
 
-absl::Status PlainCalls::Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
-                              Bytes size) {
+absl::Status LinearCalls::Copy(DeviceOrdinal device, DeviceAddress destination,
+                               DeviceAddress source, Bytes size) {
   return guard_.Guard("cuMemcpy", [&] { return copies_.Copy(device, destination, source, size); });
 }
 
-absl::Status PlainCalls::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
-                              Bytes size) {
+absl::Status LinearCalls::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
+                               Bytes size) {
   return guard_.Guard("cuMemcpyAsync",
                       [&] { return copies_.Copy(stream, destination, source, size); });
 }
 
-absl::Status PlainCalls::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
-                                  const PeerAddress& source, Bytes size) {
+absl::Status LinearCalls::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+                                   const PeerAddress& source, Bytes size) {
   return guard_.Guard("cuMemcpyPeer",
                       [&] { return copies_.CopyPeer(device, destination, source, size); });
 }
 
-absl::Status PlainCalls::CopyPeer(Stream stream, const PeerAddress& destination,
-                                  const PeerAddress& source, Bytes size) {
+absl::Status LinearCalls::CopyPeer(Stream stream, const PeerAddress& destination,
+                                   const PeerAddress& source, Bytes size) {
   return guard_.Guard("cuMemcpyPeerAsync",
                       [&] { return copies_.CopyPeer(stream, destination, source, size); });
 }

@@ -1,4 +1,4 @@
-// PlainCalls: the driver's calls for memory that has its address from the start, and the copies
+// LinearCalls: the driver's calls for memory that has its address from the start, and the copies
 // that find out themselves what their addresses are. api/ has no place for them: a program that
 // uses virtual memory management needs them only where it is written for the driver's C interface.
 
@@ -18,17 +18,17 @@
 
 namespace twinmmu {
 
-struct MachineState;
+struct SimulatorState;
 class SimulatedCopies;
 
-// Plain memory is used by the copies and fills of Executor as mapped memory is, under its address;
+// Linear memory is used by the copies and fills of Executor as mapped memory is, under its address;
 // also where they want memory of the host. To the byte: what begins in an allocation and ends
-// beyond it is INVALID_VALUE. No right is needed, but for fills of memory of another device, and to
-// see its address: peer access. Vmm's questions (pointer attributes, address range) know it, its
+// beyond it is INVALID_VALUE. No access is needed, but for fills of memory of another device, and
+// to see its address: peer access. Vmm's questions (pointer attributes, address range) know it, its
 // other calls do not.
 //
 // Errors, state after an error, thread safety: as in api/vmm.h.
-class PlainCalls {
+class LinearCalls {
  public:
   // Where it is asked for. `owner` names a context, for who has several; the simulator only
   // keeps it.
@@ -38,8 +38,7 @@ class PlainCalls {
   };
 
   // Both must outlive this object.
-  PlainCalls(MachineState* machine, SimulatedCopies* copies)
-      : machine_(*machine), copies_(*copies) {}
+  LinearCalls(SimulatorState* state, SimulatedCopies* copies) : state_(*state), copies_(*copies) {}
 
   // cuMemAlloc, cuMemFree. A free waits until all devices are done with their work; address 0 is
   // nothing. ResourceExhausted: there is no room. InvalidArgument: size 0; not the address that
@@ -62,9 +61,9 @@ class PlainCalls {
 
   // Frees what was made in a context, which ends, and forgets what was registered or enabled in it:
   // all memory that is gone then.
-  absl::StatusOr<std::vector<PlainAllocation>> FreeOwnedBy(uint64_t owner);
+  absl::StatusOr<std::vector<LinearAllocation>> FreeOwnedBy(uint64_t owner);
 
-  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: whether work in a context may use the plain
+  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: whether work in a context may use the linear
   // memory of `peer` under its address, and not only copy it. The simulator does not tell the
   // contexts of a device apart: one that may is enough. PEER_ACCESS_UNSUPPORTED: it is no peer, or
   // the same device. PEER_ACCESS_ALREADY_ENABLED, PEER_ACCESS_NOT_ENABLED.
@@ -72,26 +71,26 @@ class PlainCalls {
   absl::Status DisablePeerAccess(const Context& context, DeviceOrdinal peer);
 
   // The allocation that contains `address`. InvalidArgument: there is none.
-  absl::StatusOr<PlainAllocation> Find(DeviceAddress address) const;
+  absl::StatusOr<LinearAllocation> Find(DeviceAddress address) const;
   // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that contains `address`.
   // InvalidArgument: there is none.
   absl::Status SetSyncMemops(DeviceAddress address, bool value);
 
-  // cuMemcpy, cuMemcpyAsync: each address is of memory, mapped or plain, that the device may
+  // cuMemcpy, cuMemcpyAsync: each address is of memory, mapped or linear, that the device may
   // access, or a pointer of the host, which is taken at its word.
   // InvalidArgument: an address that is 0, memory that is not accessible.
   absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
                     Bytes size);
   absl::Status Copy(Stream stream, DeviceAddress destination, DeviceAddress source, Bytes size);
 
-  // cuMemcpyPeer, cuMemcpyPeerAsync: each side needs the right of its own device.
+  // cuMemcpyPeer, cuMemcpyPeerAsync: each side needs the access of its own device.
   absl::Status CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
                         const PeerAddress& source, Bytes size);
   absl::Status CopyPeer(Stream stream, const PeerAddress& destination, const PeerAddress& source,
                         Bytes size);
 
  private:
-  MachineState& machine_;
+  SimulatorState& state_;
   SimulatedCopies& copies_;
   const CallGuard guard_;
 };

@@ -1,4 +1,4 @@
-// Each kind of diagnostic that is about plain memory, and what is left of it.
+// Each kind of diagnostic that is about linear memory, and what is left of it.
 
 #include <string>
 #include <vector>
@@ -16,14 +16,14 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr auto kInvalid = DriverCode::kInvalidValue;
-constexpr PlainCalls::Context kContext{kDevice0, 0xc0};
+constexpr LinearCalls::Context kContext{kDevice0, 0xc0};
 
-class PlainDiagnosticsTest : public DiagnosticsTest {
+class LinearDiagnosticsTest : public DiagnosticsTest {
  protected:
   using DiagnosticsTest::DiagnosticsTest;
 
   DeviceAddress Allocate(Bytes size) {
-    const auto address = plain().Allocate(kContext, size);
+    const auto address = linear().Allocate(kContext, size);
     EXPECT_THAT(address, IsOk());
     return *address;
   }
@@ -38,22 +38,22 @@ class PlainDiagnosticsTest : public DiagnosticsTest {
 };
 
 // The lives of all kinds as they should be raise nothing, and leave nothing.
-TEST_F(PlainDiagnosticsTest, SayNothingOfACorrectProgram) {
+TEST_F(LinearDiagnosticsTest, SayNothingOfACorrectProgram) {
   const DeviceAddress memory = Allocate(Bytes(100));
-  void* const pinned = *plain().AllocateHost(kContext, Bytes(100), 0);
-  EXPECT_THAT(plain().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());
+  void* const pinned = *linear().AllocateHost(kContext, Bytes(100), 0);
+  EXPECT_THAT(linear().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());
   EXPECT_THAT(ToHost(memory, 100), IsOk());
-  EXPECT_THAT(plain().Copy(kDevice0, AddressOf(pinned), memory, Bytes(100)), IsOk());
-  EXPECT_THAT(plain().Free(memory), IsOk());
-  EXPECT_THAT(plain().FreeHost(pinned), IsOk());
-  EXPECT_THAT(plain().UnregisterHost(bytes_.data()), IsOk());
+  EXPECT_THAT(linear().Copy(kDevice0, AddressOf(pinned), memory, Bytes(100)), IsOk());
+  EXPECT_THAT(linear().Free(memory), IsOk());
+  EXPECT_THAT(linear().FreeHost(pinned), IsOk());
+  EXPECT_THAT(linear().UnregisterHost(bytes_.data()), IsOk());
   EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
   EXPECT_THAT(simulator_->leaks(), IsEmpty());
 }
 
 // --- Use
 
-TEST_F(PlainDiagnosticsTest, TellOfAUseBeyondTheEnd) {
+TEST_F(LinearDiagnosticsTest, TellOfAUseBeyondTheEnd) {
   const DeviceAddress memory = Allocate(Bytes(100));  // call 1
   EXPECT_THAT(ToHost(memory + Bytes(50), 51), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(),
@@ -64,14 +64,14 @@ TEST_F(PlainDiagnosticsTest, TellOfAUseBeyondTheEnd) {
                     History(ElementsAre(Entry(1u, "cuMemAlloc made [")))));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAFillBeyondTheEnd) {
+TEST_F(LinearDiagnosticsTest, TellOfAFillBeyondTheEnd) {
   EXPECT_THAT(executor().Fill(kDevice0, Allocate(Bytes(100)), {0, Bytes(1)}, 101),
               HasDriverCode(kInvalid));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUseBeyondMemory), DiagnosticCallIs("cuMemset")));
 }
 
 // What is a pointer of the host by name is told in the same way.
-TEST_F(PlainDiagnosticsTest, TellOfAUseAsAPointerBeyondTheEnd) {
+TEST_F(LinearDiagnosticsTest, TellOfAUseAsAPointerBeyondTheEnd) {
   const DeviceAddress memory = Allocate(Bytes(100));
   const DeviceAddress large = Allocate(KiB(4));
   EXPECT_THAT(executor().CopyHostToDevice(
@@ -80,9 +80,9 @@ TEST_F(PlainDiagnosticsTest, TellOfAUseAsAPointerBeyondTheEnd) {
   EXPECT_THAT(Only(), IsDiagnostic(Kind::kUseBeyondMemory));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAUseAfterTheFree) {
+TEST_F(LinearDiagnosticsTest, TellOfAUseAfterTheFree) {
   const DeviceAddress memory = Allocate(Bytes(100));  // call 1
-  EXPECT_THAT(plain().Free(memory), IsOk());          // call 2
+  EXPECT_THAT(linear().Free(memory), IsOk());         // call 2
   EXPECT_THAT(ToHost(memory + Bytes(99), 1), HasDriverCode(kInvalid));
   EXPECT_THAT(
       Only(),
@@ -90,9 +90,9 @@ TEST_F(PlainDiagnosticsTest, TellOfAUseAfterTheFree) {
             History(ElementsAre(Entry(1u, "cuMemAlloc made ["), Entry(2u, "cuMemFree freed [")))));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAUseAfterTheEndOfTheContext) {
-  const DeviceAddress memory = Allocate(Bytes(100));         // call 1
-  EXPECT_THAT(plain().FreeOwnedBy(kContext.owner), IsOk());  // call 2
+TEST_F(LinearDiagnosticsTest, TellOfAUseAfterTheEndOfTheContext) {
+  const DeviceAddress memory = Allocate(Bytes(100));          // call 1
+  EXPECT_THAT(linear().FreeOwnedBy(kContext.owner), IsOk());  // call 2
   EXPECT_THAT(ToHost(memory, 1), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUseAfterFreeOfMemory), Says("freed by call 2"),
                             History(ElementsAre(Entry(1u, "cuMemAlloc made ["),
@@ -100,12 +100,12 @@ TEST_F(PlainDiagnosticsTest, TellOfAUseAfterTheEndOfTheContext) {
 }
 
 // What was never anything is not mapped, and no more is known.
-TEST_F(PlainDiagnosticsTest, TellOfAUseOfNothing) {
+TEST_F(LinearDiagnosticsTest, TellOfAUseOfNothing) {
   EXPECT_THAT(ToHost(Allocate(Bytes(100)) + KiB(4), 1), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(), IsDiagnostic(Kind::kUseOfUnmapped));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAFillWithoutPeerAccess) {
+TEST_F(LinearDiagnosticsTest, TellOfAFillWithoutPeerAccess) {
   const DeviceAddress memory = Allocate(KiB(4));  // call 1
   EXPECT_THAT(executor().Fill(kDevice1, memory, {0, Bytes(1)}, 4), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kUseWithoutPeerAccess), DiagnosticDeviceIs(kDevice1),
@@ -115,10 +115,10 @@ TEST_F(PlainDiagnosticsTest, TellOfAFillWithoutPeerAccess) {
 
 // --- Freeing
 
-TEST_F(PlainDiagnosticsTest, TellOfADoubleFree) {
+TEST_F(LinearDiagnosticsTest, TellOfADoubleFree) {
   const DeviceAddress memory = Allocate(Bytes(100));  // call 1
-  EXPECT_THAT(plain().Free(memory), IsOk());          // call 2
-  EXPECT_THAT(plain().Free(memory), HasDriverCode(kInvalid));
+  EXPECT_THAT(linear().Free(memory), IsOk());         // call 2
+  EXPECT_THAT(linear().Free(memory), HasDriverCode(kInvalid));
   EXPECT_THAT(
       Only(),
       AllOf(IsDiagnostic(Kind::kDoubleFreeOfMemory), DiagnosticCallIs("cuMemFree"),
@@ -126,10 +126,10 @@ TEST_F(PlainDiagnosticsTest, TellOfADoubleFree) {
             History(ElementsAre(Entry(1u, "cuMemAlloc made ["), Entry(2u, "cuMemFree freed [")))));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfADoubleUnregister) {
-  EXPECT_THAT(plain().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());  // call 1
-  EXPECT_THAT(plain().UnregisterHost(bytes_.data()), IsOk());                     // call 2
-  EXPECT_THAT(plain().UnregisterHost(bytes_.data()),
+TEST_F(LinearDiagnosticsTest, TellOfADoubleUnregister) {
+  EXPECT_THAT(linear().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());  // call 1
+  EXPECT_THAT(linear().UnregisterHost(bytes_.data()), IsOk());                     // call 2
+  EXPECT_THAT(linear().UnregisterHost(bytes_.data()),
               HasDriverCode(DriverCode::kHostMemoryNotRegistered));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kDoubleFreeOfMemory),
                             DiagnosticCallIs("cuMemHostUnregister"),
@@ -137,32 +137,32 @@ TEST_F(PlainDiagnosticsTest, TellOfADoubleUnregister) {
                                                 Entry(2u, "cuMemHostUnregister unregistered [")))));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAFreeOfTheInside) {
+TEST_F(LinearDiagnosticsTest, TellOfAFreeOfTheInside) {
   const DeviceAddress memory = Allocate(Bytes(1000));
-  EXPECT_THAT(plain().Free(memory + Bytes(512)), HasDriverCode(kInvalid));
+  EXPECT_THAT(linear().Free(memory + Bytes(512)), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kFreeOfUnknownMemory),
                             Says("is inside of what cuMemAlloc made at " + ToString(memory)),
                             History(ElementsAre(Entry(1u, "cuMemAlloc made [")))));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAFreeByTheWrongCall) {
-  void* const pinned = *plain().AllocateHost(kContext, Bytes(100), 0);
-  EXPECT_THAT(plain().Free(AddressOf(pinned)), HasDriverCode(kInvalid));
+TEST_F(LinearDiagnosticsTest, TellOfAFreeByTheWrongCall) {
+  void* const pinned = *linear().AllocateHost(kContext, Bytes(100), 0);
+  EXPECT_THAT(linear().Free(AddressOf(pinned)), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(), AllOf(IsDiagnostic(Kind::kFreeOfUnknownMemory), DiagnosticCallIs("cuMemFree"),
                             Says("it was made by cuMemHostAlloc, and not by cuMemAlloc")));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfAFreeOfMappedMemory) {
+TEST_F(LinearDiagnosticsTest, TellOfAFreeOfMappedMemory) {
   const AddressRange range = Ready(1);
-  EXPECT_THAT(plain().Free(range.base), HasDriverCode(kInvalid));
+  EXPECT_THAT(linear().Free(range.base), HasDriverCode(kInvalid));
   EXPECT_THAT(Only(),
               AllOf(IsDiagnostic(Kind::kFreeOfUnknownMemory),
                     Says("nothing that cuMemAlloc made begins at " + ToString(range.base))));
 }
 
-TEST_F(PlainDiagnosticsTest, TellOfADoubleRegistration) {
-  EXPECT_THAT(plain().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());  // call 1
-  EXPECT_THAT(plain().RegisterHost(kContext, bytes_.data() + 100, Bytes(1), 0),
+TEST_F(LinearDiagnosticsTest, TellOfADoubleRegistration) {
+  EXPECT_THAT(linear().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());  // call 1
+  EXPECT_THAT(linear().RegisterHost(kContext, bytes_.data() + 100, Bytes(1), 0),
               HasDriverCode(DriverCode::kHostMemoryAlreadyRegistered));
   EXPECT_THAT(Only(),
               AllOf(IsDiagnostic(Kind::kDoubleRegistration), Says("was registered by call 1"),
@@ -170,21 +170,21 @@ TEST_F(PlainDiagnosticsTest, TellOfADoubleRegistration) {
 }
 
 // What has no memory left, or was never allowed, is no mistake of the program.
-TEST_F(PlainDiagnosticsTest, SayNothingOfWhatCannotBe) {
-  EXPECT_THAT(plain().Allocate(kContext, TiB(64)), HasDriverCode(DriverCode::kOutOfMemory));
-  EXPECT_THAT(plain().Allocate(kContext, Bytes(0)), HasDriverCode(kInvalid));
-  EXPECT_THAT(plain().Find(DeviceAddress(1)), HasDriverCode(kInvalid));
+TEST_F(LinearDiagnosticsTest, SayNothingOfWhatCannotBe) {
+  EXPECT_THAT(linear().Allocate(kContext, TiB(64)), HasDriverCode(DriverCode::kOutOfMemory));
+  EXPECT_THAT(linear().Allocate(kContext, Bytes(0)), HasDriverCode(kInvalid));
+  EXPECT_THAT(linear().Find(DeviceAddress(1)), HasDriverCode(kInvalid));
   EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
 }
 
 // --- What is left
 
-TEST_F(PlainDiagnosticsTest, TellWhatIsLeft) {
-  const DeviceAddress memory = Allocate(Bytes(100));                              // call 1
-  void* const pinned = *plain().AllocateHost(kContext, Bytes(200), 0);            // call 2
-  EXPECT_THAT(plain().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());  // call 3
+TEST_F(LinearDiagnosticsTest, TellWhatIsLeft) {
+  const DeviceAddress memory = Allocate(Bytes(100));                               // call 1
+  void* const pinned = *linear().AllocateHost(kContext, Bytes(200), 0);            // call 2
+  EXPECT_THAT(linear().RegisterHost(kContext, bytes_.data(), KiB(4), 0), IsOk());  // call 3
   const auto leak = [](Kind kind, uint64_t number, const char* call, const AddressRange& range) {
-    return AllOf(IsDiagnostic(kind), DiagnosticNumberIs(number), DiagnosticCallIs(call),
+    return AllOf(IsDiagnostic(kind), DiagnosticCallIdIs(number), DiagnosticCallIs(call),
                  DiagnosticRangeIs(range), DiagnosticDeviceIs(kDevice0),
                  DiagnosticSeverityIs(Severity::kLeak), History(SizeIs(1)));
   };
@@ -195,16 +195,16 @@ TEST_F(PlainDiagnosticsTest, TellWhatIsLeft) {
           leak(Kind::kLeakedHostMemory, 2, "cuMemHostAlloc", At(AddressOf(pinned), Bytes(200))),
           leak(Kind::kLeakedHostMemory, 3, "cuMemHostRegister",
                At(AddressOf(bytes_.data()), KiB(4)))));
-  EXPECT_THAT(plain().FreeOwnedBy(kContext.owner), IsOk());
+  EXPECT_THAT(linear().FreeOwnedBy(kContext.owner), IsOk());
   EXPECT_THAT(simulator_->leaks(), IsEmpty());
 }
 
 // What made it is told even if the calls are forgotten.
-TEST(PlainHistoryTest, RemembersWhatMadeIt) {
+TEST(LinearHistoryTest, RemembersWhatMadeIt) {
   SimulatorOptions options;
   options.calls_remembered = 0;
   const auto simulator = *Simulator::Create(Profile::ReferenceH200(), options);
-  const DeviceAddress memory = *simulator->plain().Allocate(kContext, Bytes(100));
+  const DeviceAddress memory = *simulator->linear().Allocate(kContext, Bytes(100));
   EXPECT_THAT(simulator->HistoryOf(memory), ElementsAre(Entry(1u, "cuMemAlloc made [")));
 }
 

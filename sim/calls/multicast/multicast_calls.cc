@@ -25,8 +25,8 @@ bool IsShareable(const PhysicalPages& pages) {
 
 }  // namespace
 
-MulticastCalls::MulticastCalls(MachineState* machine)
-    : machine_(*machine),
+MulticastCalls::MulticastCalls(SimulatorState* state)
+    : state_(*state),
       guard_(HasMulticast(mmu_.profile) ? "" : ToString(DeviceAttribute::kMulticastSupported)) {}
 
 TWINMMU_MULTICAST_CALLS(TWINMMU_GUARDED, MulticastCalls)
@@ -62,7 +62,7 @@ absl::StatusOr<Bytes> MulticastCalls::DoGetGranularity(const MulticastProperties
 }
 
 absl::StatusOr<AllocationHandle> MulticastCalls::DoCreate(const MulticastProperties& properties) {
-  CallRecord call(machine_, Call::kMulticastCreate, AddressRange());
+  CallRecord call(state_, Call::kMulticastCreate, AddressRange());
   const absl::Status valid = CheckProperties(call.name(), properties);
   if (!valid.ok()) return valid;
   if (properties.size == Bytes(0) || !IsGranular(properties.size)) {
@@ -77,7 +77,7 @@ absl::StatusOr<AllocationHandle> MulticastCalls::DoCreate(const MulticastPropert
   }
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<AllocationHandle> handle =
-      mmu_.memory.CreateMulticast(properties, call.number());
+      mmu_.memory.CreateMulticast(properties, call.id());
   if (!handle.ok()) {
     return Fail(DriverCode::kOutOfMemory, call.name(), handle.status().message());
   }
@@ -89,7 +89,7 @@ absl::StatusOr<PhysicalPages*> MulticastCalls::FindObject(CallRecord& call,
                                                           AllocationHandle object) const {
   const AllocationRecord* const record = mmu_.memory.Find(object);
   if (record == nullptr || record->references == 0) {
-    return call.Refuse(WhyNotUsable(machine_, object), words::NamesNoAllocation(object));
+    return call.Refuse(WhyNotUsable(state_, object), words::NamesNoAllocation(object));
   }
   if (!record->is_multicast()) {
     return InvalidValue(call.name(), "handle ", ToString(object),
@@ -106,8 +106,8 @@ absl::StatusOr<TeamFile::Turn> MulticastCalls::Enter(const char* call,
 }
 
 absl::Status MulticastCalls::DoAddDevice(AllocationHandle object, DeviceOrdinal device) {
-  CallRecord call(machine_, Call::kMulticastAddDevice, AddressRange(), object.value());
-  const absl::Status known = machine_.CheckDevice(call.name(), device);
+  CallRecord call(state_, Call::kMulticastAddDevice, AddressRange(), object.value());
+  const absl::Status known = state_.CheckDevice(call.name(), device);
   if (!known.ok()) return known;
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
@@ -151,7 +151,7 @@ absl::StatusOr<MulticastCalls::Part> MulticastCalls::PartOf(CallRecord& call,
                                                             Bytes size) const {
   const AllocationRecord* const record = mmu_.memory.Find(memory);
   if (record == nullptr || record->references == 0) {
-    return call.Refuse(WhyNotUsable(machine_, memory), words::NamesNoAllocation(memory));
+    return call.Refuse(WhyNotUsable(state_, memory), words::NamesNoAllocation(memory));
   }
   if (record->is_multicast()) {
     return InvalidValue(call.name(), "handle ", ToString(memory),
@@ -248,10 +248,10 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
 absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
                                           AllocationHandle memory, Bytes memory_offset, Bytes size,
                                           uint64_t flags) {
-  CallRecord call(machine_, Call::kMulticastBindMemory, AddressRange(), object.value());
+  CallRecord call(state_, Call::kMulticastBindMemory, AddressRange(), object.value());
   if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
   std::unique_lock lock(mmu_.mutex);
-  absl::Status status = AwaitTeam(machine_, call, lock, object);
+  absl::Status status = AwaitTeam(state_, call, lock, object);
   if (!status.ok()) return status;
   const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
   if (!found.ok()) return found.status();
@@ -259,19 +259,18 @@ absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
   if (!status.ok()) return status;
   absl::StatusOr<Part> part = PartOf(call, memory, memory_offset, size);
   if (!part.ok()) return part.status();
-  status =
-      Bind(call.name(), **found,
-           {DeviceOrdinal(), offset, size, std::move(part->pages), part->offset, call.number()});
+  status = Bind(call.name(), **found,
+                {DeviceOrdinal(), offset, size, std::move(part->pages), part->offset, call.id()});
   if (status.ok()) call.Done(AddressRange(), object.value());
   return status;
 }
 
 absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset,
                                            const AddressRange& range, uint64_t flags) {
-  CallRecord call(machine_, Call::kMulticastBindAddress, range, object.value());
+  CallRecord call(state_, Call::kMulticastBindAddress, range, object.value());
   if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
   std::unique_lock lock(mmu_.mutex);
-  absl::Status status = AwaitTeam(machine_, call, lock, object);
+  absl::Status status = AwaitTeam(state_, call, lock, object);
   if (!status.ok()) return status;
   const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
   if (!found.ok()) return found.status();
@@ -279,17 +278,17 @@ absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset
   if (!status.ok()) return status;
   absl::StatusOr<Part> part = PartAt(call.name(), range);
   if (!part.ok()) return part.status();
-  status = Bind(
-      call.name(), **found,
-      {DeviceOrdinal(), offset, range.size, std::move(part->pages), part->offset, call.number()});
+  status =
+      Bind(call.name(), **found,
+           {DeviceOrdinal(), offset, range.size, std::move(part->pages), part->offset, call.id()});
   if (status.ok()) call.Done(range, object.value());
   return status;
 }
 
 absl::Status MulticastCalls::DoUnbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                                       Bytes size) {
-  CallRecord call(machine_, Call::kMulticastUnbind, AddressRange(), object.value());
-  const absl::Status known = machine_.CheckDevice(call.name(), device);
+  CallRecord call(state_, Call::kMulticastUnbind, AddressRange(), object.value());
+  const absl::Status known = state_.CheckDevice(call.name(), device);
   if (!known.ok()) return known;
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);

@@ -9,7 +9,7 @@
 #include "api/multicast.h"
 #include "sim/base/call_guard.h"
 #include "sim/diagnostics/call_record.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
@@ -19,8 +19,8 @@ namespace twinmmu {
 // NOT_SUPPORTED.
 class MulticastCalls : public Multicast {
  public:
-  // `machine` must outlive this object.
-  explicit MulticastCalls(MachineState* machine);
+  // `state` must outlive this object.
+  explicit MulticastCalls(SimulatorState* state);
 
   TWINMMU_MULTICAST_CALLS(TWINMMU_SHORT_FORMS, Multicast)
   TWINMMU_MULTICAST_CALLS(TWINMMU_OVERRIDE, )
@@ -45,8 +45,8 @@ class MulticastCalls : public Multicast {
   absl::Status Publish(const char* call, PhysicalPages& object, MulticastBinding& binding);
   absl::Status Bind(const char* call, PhysicalPages& object, MulticastBinding binding);
 
-  MachineState& machine_;
-  Mmu& mmu_ = machine_.mmu;
+  SimulatorState& state_;
+  Mmu& mmu_ = state_.mmu;
   const CallGuard guard_;
 };
 

@@ -54,7 +54,7 @@ TEST_F(MulticastMachineTest, SaysThatADriverWouldWaitForTheTeam) {
   EXPECT_EQ(Only().handle, object);
 }
 
-// A copy through a multicast address is refused as one without a right is, and named.
+// A copy through a multicast address is refused as one without access is, and named.
 TEST_F(MulticastMachineTest, NamesAnOrdinaryUse) {
   const AllocationHandle object = Team(1, 1);
   const AddressRange range = Reserve(1);

@@ -12,14 +12,14 @@ constexpr std::chrono::milliseconds kLook(2);
 
 }  // namespace
 
-absl::Status AwaitTeam(MachineState& machine, CallRecord& call,
+absl::Status AwaitTeam(SimulatorState& state, CallRecord& call,
                        std::unique_lock<FairSharedMutex>& lock, AllocationHandle object) {
-  const uint64_t wait = machine.mmu.profile.multicast_wait_ms;
+  const uint64_t wait = state.mmu.profile.multicast_wait_ms;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait);
   while (true) {
-    const AllocationRecord* const record = machine.mmu.memory.Find(object);
+    const AllocationRecord* const record = state.mmu.memory.Find(object);
     if (record == nullptr || !record->is_multicast()) return absl::OkStatus();
-    const absl::Status read = machine.mmu.EnterTeam(*record->pages).status();
+    const absl::Status read = state.mmu.EnterTeam(*record->pages).status();
     if (!read.ok()) return Fail(DriverCode::kOperatingSystem, call.name(), read.message());
     const MulticastTeam& team = *record->pages->team;
     if (team.complete()) return absl::OkStatus();
@@ -31,7 +31,7 @@ absl::Status AwaitTeam(MachineState& machine, CallRecord& call,
           words::TeamIncomplete(object, team.devices.size(), team.properties.device_count, wait));
     }
     const bool shared = team.file != nullptr;
-    machine.mmu.team_changed.wait_until(lock, shared ? std::min(deadline, now + kLook) : deadline);
+    state.mmu.team_changed.wait_until(lock, shared ? std::min(deadline, now + kLook) : deadline);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "sim/base/fair_shared_mutex.h"
 #include "sim/diagnostics/call_record.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
@@ -16,7 +16,7 @@ namespace twinmmu {
 // are missing a driver waits, maybe for ever; here the call is refused at once, or when it has
 // waited as long as Profile::multicast_wait_ms says. `lock` holds mmu.mutex; while the call waits
 // it does not, so what was looked up before may be gone after.
-absl::Status AwaitTeam(MachineState& machine, CallRecord& call,
+absl::Status AwaitTeam(SimulatorState& state, CallRecord& call,
                        std::unique_lock<FairSharedMutex>& lock, AllocationHandle object);
 
 }  // namespace twinmmu

@@ -2,8 +2,8 @@
 
 namespace twinmmu {
 
-SimulatedVmm::SimulatedVmm(MachineState* machine)
-    : machine_(*machine), memory_guard_(mmu_.profile.HasVmm() ? "" : "virtual memory management") {}
+SimulatedVmm::SimulatedVmm(SimulatorState* state)
+    : state_(*state), memory_guard_(mmu_.profile.HasVmm() ? "" : "virtual memory management") {}
 
 // Answers in a child made by fork as well.
 absl::StatusOr<int> SimulatedVmm::GetDriverVersion() { return mmu_.profile.driver_version; }

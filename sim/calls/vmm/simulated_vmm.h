@@ -11,7 +11,7 @@
 #include "sim/base/call_guard.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/host/memory_label.h"
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
@@ -21,8 +21,8 @@ namespace twinmmu {
 // vmm_range_handles.cc.
 class SimulatedVmm : public Vmm {
  public:
-  // `machine` must outlive this object.
-  explicit SimulatedVmm(MachineState* machine);
+  // `state` must outlive this object.
+  explicit SimulatedVmm(SimulatorState* state);
 
   TWINMMU_VMM_CALLS(TWINMMU_SHORT_FORMS, Vmm)
   TWINMMU_VMM_CALLS(TWINMMU_OVERRIDE, )
@@ -73,9 +73,9 @@ class SimulatedVmm : public Vmm {
   struct Reach {
     AddressRange whole;
     AddressRange part;
-    PageEdit edit = PageEdit::Rights();
+    PageEdit edit = PageEdit::AccessBits();
     absl::Status refused;
-    std::map<uint32_t, uint32_t> holders;  // of allocations for GPUDirect RDMA, by number
+    std::map<uint32_t, uint32_t> holders;  // of allocations for GPUDirect RDMA, by index
   };
   absl::Status CheckRdma(const MappingRecord& mapping, const AccessGrant& grant, PageEdit& edit,
                          uint32_t& holder) const;
@@ -83,14 +83,14 @@ class SimulatedVmm : public Vmm {
   PageEdit EditOf(absl::Span<const AccessGrant> grants) const;
   void NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants);
   bool Changes(const AddressRange& range, const PageEdit& edit) const;
-  void ApplyRights(const AddressRange& range, const PageEdit& edit);
+  void ApplyAccess(const AddressRange& range, const PageEdit& edit);
   void WarnOfRefusal(CallRecord& call, const AddressRange& range,
                      const absl::Status& refused) const;
   void WarnOfHole(CallRecord& call, const AddressRange& range, const AddressRange& granted) const;
   absl::Status ShowToCpu(const AddressRange& range, Access access);
 
-  MachineState& machine_;
-  Mmu& mmu_ = machine_.mmu;
+  SimulatorState& state_;
+  Mmu& mmu_ = state_.mmu;
   const CallGuard guard_;
   const CallGuard memory_guard_;  // where there is virtual memory management
 };

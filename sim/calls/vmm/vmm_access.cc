@@ -1,4 +1,4 @@
-// Rights: giving them and reading them.
+// Access: giving it and reading it.
 
 #include <algorithm>
 #include <mutex>
@@ -30,7 +30,7 @@ absl::Status SimulatedVmm::CheckGrant(const AccessGrant& grant) const {
   return absl::OkStatus();
 }
 
-// The part of `range` that gets the rights. `range` is one or more whole mappings.
+// The part of `range` that gets the access. `range` is one or more whole mappings.
 absl::StatusOr<AddressRange> SimulatedVmm::CheckAccessRange(CallRecord& call,
                                                             const AddressRange& range) const {
   const MappingRecord* first = mmu_.MappingAt(range.base);
@@ -69,23 +69,23 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
   static constexpr char kCall[] = "cuMemSetAccess";
   const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
   if (grant.access == Access::kNone || !allocation.on_device()) return absl::OkStatus();
-  const int number = mmu_.IndexOf(grant.location);
+  const int index = mmu_.IndexOf(grant.location);
   const int owner = allocation.properties.location.id;
-  if (number == mmu_.host) {
+  if (index == mmu_.host) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
                 " cannot access memory of ",
                 allocation.is_multicast() ? "a multicast object" : absl::StrCat("device ", owner));
   }
-  if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, number)) {
+  if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, index)) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
                 " has no virtual memory management");
   }
   if (allocation.is_multicast()) {
-    if (allocation.pages->team->Has(DeviceOrdinal(number))) return absl::OkStatus();
+    if (allocation.pages->team->Has(DeviceOrdinal(index))) return absl::OkStatus();
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
                 " is not in the team of the multicast object");
   }
-  if (number != owner && !mmu_.profile.peers[number][owner]) {
+  if (index != owner && !mmu_.profile.peers[index][owner]) {
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
                 " is no peer of device ", owner, ", where the memory lies");
   }
@@ -98,18 +98,18 @@ absl::Status SimulatedVmm::CheckRdma(const MappingRecord& mapping, const AccessG
                                      PageEdit& edit, uint32_t& holder) const {
   static constexpr char kCall[] = "cuMemSetAccess";
   const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
-  const int number = mmu_.IndexOf(grant.location);
-  const bool of_owner = number == allocation.properties.location.id;
+  const int index = mmu_.IndexOf(grant.location);
+  const bool of_owner = index == allocation.properties.location.id;
   if (grant.access == Access::kNone) {
-    if (of_owner && holder == mapping.number) holder = 0;
+    if (of_owner && holder == mapping.id) holder = 0;
     return absl::OkStatus();
   }
   const uint64_t bits = mmu_.At(mmu_.AddressOf(mapping.first_page)).bits();
-  const Access present = PageEntry((bits & edit.keep) | edit.set).access(number);
+  const Access present = PageEntry((bits & edit.keep) | edit.set).access(index);
   if (present == grant.access || allocation.rdma.first != 0) return absl::OkStatus();
-  if (of_owner && holder == 0) holder = mapping.number;
-  if (of_owner && holder == mapping.number) return absl::OkStatus();
-  edit.Grant(number, Access::kNone);  // what there was is lost
+  if (of_owner && holder == 0) holder = mapping.id;
+  if (of_owner && holder == mapping.id) return absl::OkStatus();
+  edit.Grant(index, Access::kNone);  // what there was is lost
   return Fail(of_owner ? DriverCode::kUnknown : DriverCode::kInvalidValue, kCall,
               "the memory is for GPUDirect RDMA, and its first mapping is gone");
 }
@@ -123,7 +123,7 @@ SimulatedVmm::Reach SimulatedVmm::ReachOf(const AddressRange& range,
     const MappingRecord& mapping = *mmu_.MappingAt(address);
     const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
     const bool hangs = rdma_hangs && allocation.properties.gpu_direct_rdma != 0;
-    PageEdit edit = PageEdit::Rights();
+    PageEdit edit = PageEdit::AccessBits();
     for (const AccessGrant& grant : grants) {
       reach.refused = CheckReach(mapping, grant);
       if (reach.refused.ok() && hangs) {
@@ -145,12 +145,12 @@ SimulatedVmm::Reach SimulatedVmm::ReachOf(const AddressRange& range,
 }
 
 PageEdit SimulatedVmm::EditOf(absl::Span<const AccessGrant> grants) const {
-  PageEdit edit = PageEdit::Rights();
+  PageEdit edit = PageEdit::AccessBits();
   for (const AccessGrant& grant : grants) edit.Grant(mmu_.IndexOf(grant.location), grant.access);
   return edit;
 }
 
-// Before the rights change: notes for memory of the host in `range` which of two changes last.
+// Before the access changes: notes for memory of the host in `range` which of two changes last.
 void SimulatedVmm::NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants) {
   for (DeviceAddress address = range.base; address < range.end();) {
     const PageEntry entry = mmu_.At(address);
@@ -159,17 +159,17 @@ void SimulatedVmm::NoteLastChange(const AddressRange& range, absl::Span<const Ac
     if (mmu_.AllocationOf(mapping).on_device()) continue;
     PageEntry now = entry;
     for (const AccessGrant& grant : grants) {
-      const int number = mmu_.IndexOf(grant.location);
-      const bool changes = now.access(number) != grant.access;
-      if (changes && (number == 0 || number == mmu_.host)) mapping.device_last = number == 0;
-      PageEdit edit = PageEdit::Rights();
-      edit.Grant(number, grant.access);
+      const int index = mmu_.IndexOf(grant.location);
+      const bool changes = now.access(index) != grant.access;
+      if (changes && (index == 0 || index == mmu_.host)) mapping.device_last = index == 0;
+      PageEdit edit = PageEdit::AccessBits();
+      edit.Grant(index, grant.access);
       now = PageEntry((now.bits() & edit.keep) | edit.set);
     }
   }
 }
 
-// Whether `edit` makes any right in `range`, which is whole mappings, another one.
+// Whether `edit` makes any access in `range`, which is whole mappings, another one.
 bool SimulatedVmm::Changes(const AddressRange& range, const PageEdit& edit) const {
   for (DeviceAddress address = range.base; address < range.end();) {
     const PageEntry entry = mmu_.At(address);
@@ -179,17 +179,17 @@ bool SimulatedVmm::Changes(const AddressRange& range, const PageEdit& edit) cons
   return false;
 }
 
-void SimulatedVmm::ApplyRights(const AddressRange& range, const PageEdit& edit) {
+void SimulatedVmm::ApplyAccess(const AddressRange& range, const PageEdit& edit) {
   mmu_.table.Apply(mmu_.PageOf(range.base), mmu_.PagesIn(range.size), edit);
 }
 
-// Rights were set up to the refusal of a grant.
+// Access was set up to the refusal of a grant.
 void SimulatedVmm::WarnOfRefusal(CallRecord& call, const AddressRange& range,
                                  const absl::Status& refused) const {
   call.Warn({DiagnosticKind::kAccessAppliedInPart, range.base}, refused.message());
 }
 
-// Rights were set on `granted` only.
+// Access was set on `granted` only.
 void SimulatedVmm::WarnOfHole(CallRecord& call, const AddressRange& range,
                               const AddressRange& granted) const {
   const AddressRange rest{granted.end(), range.end() - granted.end(), Bytes(0)};
@@ -199,7 +199,7 @@ void SimulatedVmm::WarnOfHole(CallRecord& call, const AddressRange& range,
 absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
                                        absl::Span<const AccessGrant> grants) {
   static constexpr char kCall[] = "cuMemSetAccess";
-  CallRecord call(machine_, Call::kSetAccess, range);
+  CallRecord call(state_, Call::kSetAccess, range);
   if (grants.empty()) return InvalidValue(kCall, "there is no grant");
   for (const AccessGrant& grant : grants) {
     const absl::Status valid = CheckGrant(grant);
@@ -212,10 +212,10 @@ absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
   const bool keeps = mmu_.profile.quirks.set_access_keeps_grants_before_refusal;
   if (!reach.refused.ok() && !keeps) return reach.refused;
   const PageEdit edit = EditOf(grants);
-  const bool in_part = reach.edit.keep != PageEdit::Rights().keep;
+  const bool in_part = reach.edit.keep != PageEdit::AccessBits().keep;
   const bool in_vain = !reach.refused.ok() && !Changes(reach.whole, edit) &&
                        !(in_part && Changes(reach.part, reach.edit));
-  // What can fail comes first; then the rights change.
+  // What can fail comes first; then the access changes.
   mmu_.table.Prepare();
   const bool names_host = std::any_of(grants.begin(), grants.end(), [&](const AccessGrant& grant) {
     return mmu_.IndexOf(grant.location) == mmu_.host;
@@ -226,27 +226,27 @@ absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
   }
   if (!reach.whole.empty()) {
     NoteLastChange(reach.whole, grants);
-    ApplyRights(reach.whole, edit);
+    ApplyAccess(reach.whole, edit);
   }
-  if (in_part) ApplyRights(reach.part, reach.edit);
-  for (const auto& [number, holder] : reach.holders) {
-    mmu_.memory.SetRdma(number, {mmu_.memory[number].rdma.first, holder});
+  if (in_part) ApplyAccess(reach.part, reach.edit);
+  for (const auto& [index, holder] : reach.holders) {
+    mmu_.memory.SetRdma(index, {mmu_.memory[index].rdma.first, holder});
   }
   if (reach.refused.ok() && granted->size != range.size) WarnOfHole(call, range, *granted);
   CheckPendingWork(call, DiagnosticKind::kAccessLoweredUnderPendingWork, *granted);
   if (in_vain) return reach.refused;
   if (!reach.whole.empty()) {
     if (!reach.refused.ok()) WarnOfRefusal(call, range, reach.refused);
-    call.Done(reach.whole, RightsOf(edit));
+    call.Done(reach.whole, GrantsOf(edit));
   } else if (in_part) {
     WarnOfRefusal(call, range, reach.refused);
-    call.Done(reach.part, RightsOf(reach.edit));
+    call.Done(reach.part, GrantsOf(reach.edit));
   }
   return reach.refused;
 }
 
-// Lets the CPU see the mappings of `range` as the host's right `access` says. If the host refuses,
-// as far as it allows that, they are as their present rights say.
+// Lets the CPU see the mappings of `range` as the host's access `access` says. If the host refuses,
+// as far as it allows that, they are as their present access says.
 absl::Status SimulatedVmm::ShowToCpu(const AddressRange& range, Access access) {
   const auto show = [&](MappingRecord& mapping, Access wanted) -> absl::Status {
     const AddressRange whole = mmu_.RangeOf(mapping);
@@ -284,19 +284,19 @@ absl::Status SimulatedVmm::ShowToCpu(const AddressRange& range, Access access) {
 absl::StatusOr<Access> SimulatedVmm::DoGetAccess(const Location& location, DeviceAddress address) {
   static constexpr char kCall[] = "cuMemGetAccess";
   if (address == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
-  const int number = mmu_.IndexOf(location);
-  if (number == Mmu::kNowhere) {
+  const int index = mmu_.IndexOf(location);
+  if (index == Mmu::kNowhere) {
     return Fail(DriverCode::kInvalidDevice, kCall, "location ", ToString(location),
                 " does not exist");
   }
   const std::shared_lock lock(mmu_.mutex);
   const PageEntry entry = mmu_.At(address);
   if (!entry.mapped()) {
-    // Plain memory is there, but not by a right.
-    if (mmu_.plain.Find(address) != nullptr) return Access::kNone;
+    // Linear memory is there, but not by access.
+    if (mmu_.linear.Find(address) != nullptr) return Access::kNone;
     return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
   }
-  const Access own = entry.access(number);
+  const Access own = entry.access(index);
   const bool confused = mmu_.profile.quirks.host_access_falls_back_to_device &&
                         location.type == LocationType::kHost && mmu_.profile.device_count() != 0;
   if (!confused) return own;
@@ -305,7 +305,7 @@ absl::StatusOr<Access> SimulatedVmm::DoGetAccess(const Location& location, Devic
   const Access answer =
       of_device != Access::kNone && (own == Access::kNone || device_last) ? of_device : own;
   if (answer != own) {
-    WarnOfCall(machine_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
+    WarnOfCall(state_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
                {DiagnosticKind::kAccessOfHostMisreported, address},
                words::AnsweredForDevice0(answer));
   }

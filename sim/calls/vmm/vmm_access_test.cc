@@ -25,7 +25,7 @@ TEST_F(AccessTest, BeginsWithNobodyAndIsPerDevice) {
   EXPECT_EQ(AccessOf(kDevice1, range.end() - Bytes(1)), 1);
 }
 
-// The right ends with the mapping.
+// The access ends with the mapping.
 TEST_F(AccessTest, EndsWithTheMapping) {
   const AddressRange range = Reserve(1);
   const AllocationHandle handle = MapNew(range.base, 1);
@@ -89,7 +89,7 @@ TEST_F(AccessTest, ChecksAllGrantsFirst) {
   EXPECT_THAT(vmm().SetAccess(range, {}), HasDriverCode(kInvalid));
 }
 
-// The host gets no right to memory of a device; the grants before that one have taken effect.
+// The host gets no access to memory of a device; the grants before that one have taken effect.
 TEST_F(AccessTest, KeepsGrantsBeforeARefusal) {
   const AddressRange range = Reserve(1);
   MapNew(range.base, 1);
@@ -112,7 +112,7 @@ TEST_F(AccessTest, GetReportsTheFirstMistake) {
   EXPECT_THAT(vmm().GetAccess(Location::Host(), reserved), HasDriverCode(kInvalid));
 }
 
-// Asked for the host, the driver answers for device 0 where the host has no right of its own,
+// Asked for the host, the driver answers for device 0 where the host has no access of its own,
 // whoever owns the memory.
 TEST_F(AccessTest, GetForTheHostFallsBackToDevice0) {
   const AddressRange device = Ready(1);
@@ -128,7 +128,7 @@ TEST_F(AccessTest, GetForTheHostFallsBackToDevice0) {
   EXPECT_THAT(vmm().GetAccess(Location::HostNuma(5), host.base), IsOkAndHolds(Access::kRead));
 }
 
-// The CPU reads and writes host memory at its device address once the host has the right, and sees
+// The CPU reads and writes host memory at its device address once the host has the access, and sees
 // what a device wrote.
 TEST_F(AccessTest, TheCpuSeesHostMemory) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
@@ -143,8 +143,8 @@ TEST_F(AccessTest, TheCpuSeesHostMemory) {
   EXPECT_EQ(*cpu, 0x66u);
 }
 
-// Without the right, or on memory of a device, a CPU access faults.
-TEST_F(AccessTest, TheCpuFaultsWithoutARight) {
+// Without access, or on memory of a device, a CPU access faults.
+TEST_F(AccessTest, TheCpuFaultsWithoutAccess) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const AddressRange device = Ready(1);

@@ -46,7 +46,7 @@ absl::StatusOr<bool> SimulatedVmm::DoCanAccessPeer(DeviceOrdinal device, DeviceO
 absl::StatusOr<MemoryInfo> SimulatedVmm::DoGetMemoryInfo(DeviceOrdinal device) {
   static constexpr char kCall[] = "cuMemGetInfo";
   absl::Status usable = CheckDevice(kCall, device);
-  if (usable.ok()) usable = machine_.sticky_error.Check(kCall);
+  if (usable.ok()) usable = state_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
   const std::unique_lock lock(mmu_.mutex);
   return mmu_.memory.Info(device);

@@ -85,7 +85,7 @@ TEST(CapabilityTest, IsThatOfTheDevice) {
   EXPECT_EQ(vmm.GetAllocationProperties(*handle)->compression, CompressionType::kNone);
 }
 
-// One device of two has virtual memory management: the other has no memory for it, and no rights.
+// One device of two has virtual memory management: the other has no memory for it, and no access.
 TEST(CapabilityTest, VmmOfOneDevice) {
   Profile profile = Profile::ReferenceH200(2);
   profile.devices[1].attributes[DeviceAttribute::kVirtualMemoryManagementSupported] = 0;

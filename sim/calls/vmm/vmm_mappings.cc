@@ -32,7 +32,7 @@ void RestorePages(Mmu& mmu, const MappingRecord& mapping) {
 
 }  // namespace
 
-// `range` begins in a reservation, whose number is given back, nothing in it is mapped, and its end
+// `range` begins in a reservation, whose index is given back, nothing in it is mapped, and its end
 // is where it may be.
 absl::StatusOr<uint32_t> SimulatedVmm::CheckMapTarget(CallRecord& call,
                                                       const AddressRange& range) const {
@@ -70,14 +70,14 @@ absl::StatusOr<uint32_t> SimulatedVmm::CheckMapTarget(CallRecord& call,
 absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle handle, Bytes offset,
                                  uint64_t flags) {
   static constexpr char kCall[] = "cuMemMap";
-  CallRecord call(machine_, Call::kMap, range, handle.value());
+  CallRecord call(state_, Call::kMap, range, handle.value());
   if (range.base == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
   if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = FindUsable(handle);
   if (allocation != nullptr && allocation->is_multicast()) {
-    const absl::Status joined = AwaitTeam(machine_, call, lock, handle);
+    const absl::Status joined = AwaitTeam(state_, call, lock, handle);
     if (!joined.ok()) return joined;
     allocation = FindUsable(handle);  // it may be gone by now
   }
@@ -119,20 +119,20 @@ absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle han
   mapping.first_page = static_cast<uint32_t>(mmu_.PageOf(range.base));
   mapping.pages = static_cast<uint32_t>(mmu_.PagesIn(range.size));
   mapping.offset = static_cast<uint32_t>(mmu_.PagesIn(offset));
-  mapping.allocation = PhysicalMemory::NumberOf(handle);
+  mapping.allocation = PhysicalMemory::IndexOf(handle);
   mapping.reservation = *reservation;
-  mapping.number = mmu_.NextBuffer();
+  mapping.id = mmu_.NextBuffer();
   mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
-  mapping.call = call.number();
+  mapping.call = call.id();
   mapping.multicast = allocation->is_multicast();
   mmu_.table.Prepare();  // what can fail comes first
   const uint32_t id = mmu_.AddRecord(mapping);
-  mmu_.buffers_made = mapping.number;
+  mmu_.buffers_made = mapping.id;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.AddMapping(mapping.allocation);
   const bool hangs = mmu_.profile.quirks.rdma_memory_hangs_on_first_mapping &&
                      allocation->properties.gpu_direct_rdma != 0;
-  if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.number, 0});
+  if (hangs && rdma.first == 0) mmu_.memory.SetRdma(mapping.allocation, {mapping.id, 0});
   if (allocation->references == 0) WarnOfReleasedHandle(call, handle);
   if (mapping.overhangs) {
     call.Warn({DiagnosticKind::kMapBeyondReservation, range.base},
@@ -172,7 +172,7 @@ void SimulatedVmm::RemoveMapping(uint32_t id) {
   }
   RdmaMappings rdma = mmu_.memory[mapping.allocation].rdma;
   for (uint32_t* number : {&rdma.first, &rdma.holder}) {
-    if (*number == mapping.number) *number = 0;
+    if (*number == mapping.id) *number = 0;
   }
   mmu_.memory.SetRdma(mapping.allocation, rdma);
   mmu_.RemoveMapping(mapping.allocation);
@@ -222,7 +222,7 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
     if (!run.entry.mapped()) {
       if (!quirks.unmap_passes_over_holes) {
         const DeviceAddress hole = std::max(range.base, mmu_.AddressOf(page));
-        return call.Refuse(WhyNotUnmapped(machine_, range, hole), words::NothingMapped(hole));
+        return call.Refuse(WhyNotUnmapped(state_, range, hole), words::NothingMapped(hole));
       }
       *regular = false;
       page = run.end;
@@ -255,7 +255,7 @@ void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) cons
     const PageRun run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
       const DeviceAddress hole = std::max(range.base, mmu_.AddressOf(page));
-      call.Warn(WhyNotUnmapped(machine_, range, hole), words::NothingMapped(hole));
+      call.Warn(WhyNotUnmapped(state_, range, hole), words::NothingMapped(hole));
       return;
     }
     page = mmu_.mappings[run.entry.index()].end();
@@ -265,26 +265,26 @@ void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) cons
 // Reports if what happens to `range` makes queued work fail. Throws nothing.
 void SimulatedVmm::CheckPendingWork(CallRecord& call, DiagnosticKind kind,
                                     const AddressRange& range) const {
-  if (!machine_.scheduler.Uses(range)) return;
+  if (!state_.scheduler.Uses(range)) return;
   try {
-    const std::optional<Misuse> misuse = WhyPendingWorkFails(machine_, kind, range);
+    const std::optional<Misuse> misuse = WhyPendingWorkFails(state_, kind, range);
     if (misuse.has_value()) call.Report(Severity::kError, *misuse);
   } catch (const std::bad_alloc&) {
-    machine_.log.Count(kind);
-    machine_.log.Drop(kind);
+    state_.log.Count(kind);
+    state_.log.Drop(kind);
   }
 }
 
 // Reports if a kernel that runs has used what is about to be unmapped in the pages [first, stop).
 void SimulatedVmm::CheckRunningKernels(CallRecord& call, uint64_t first, uint64_t stop) const {
-  if (machine_.scheduler.IsIdle()) return;
+  if (state_.scheduler.IsIdle()) return;
   std::optional<PendingUse> use;  // of the first of them
   mmu_.ForEachMapping(first, stop, [&](const MappingRecord& mapping) {
     if (use.has_value()) return;
-    use = machine_.scheduler.KernelThatUsed(mapping.number);
+    use = state_.scheduler.KernelThatUsed(mapping.id);
     if (!use.has_value()) return;
     call.Warn({DiagnosticKind::kUnmapUnderRunningKernel, mmu_.RangeOf(mapping).base, std::nullopt,
-               use->stream.device(), use->call_number},
+               use->stream.device(), use->call_id},
               "stream ", use->stream.value(), " of ", use->stream.device(), " is not done");
   });
 }
@@ -320,7 +320,7 @@ absl::Status SimulatedVmm::UnmapBelow(CallRecord& call, DeviceAddress end) {
 }
 
 absl::Status SimulatedVmm::DoUnmap(const AddressRange& range) {
-  CallRecord call(machine_, Call::kUnmap, range);
+  CallRecord call(state_, Call::kUnmap, range);
   if (range.size == Bytes(0)) return InvalidValue(call.name(), "size is 0");
   const std::unique_lock lock(mmu_.mutex);
   const DeviceAddress end = range.base + range.size;

@@ -202,7 +202,7 @@ absl::Status SimulatedVmm::CheckGranularityOf(const AllocationProperties& proper
     const absl::Status valid = CheckProperties("cuMemGetAllocationGranularity", properties);
     const DriverCode code = GetDriverCode(valid);
     if (code == DriverCode::kInvalidValue || code == DriverCode::kInvalidDevice) {
-      CallRecord call(machine_, Call::kGetAllocationGranularity, AddressRange());
+      CallRecord call(state_, Call::kGetAllocationGranularity, AddressRange());
       const std::shared_lock lock(mmu_.mutex);
       call.Report(ignored ? Severity::kWarning : Severity::kError,
                   {DiagnosticKind::kGranularityOfImpossible}, valid.message());
@@ -234,7 +234,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoCreate(Bytes size,
                                                         uint64_t flags) {
   static constexpr char kCall[] = "cuMemCreate";
   const AddressRange asked{DeviceAddress(0), size, Bytes(0)};
-  CallRecord call(machine_, Call::kCreate, asked);
+  CallRecord call(state_, Call::kCreate, asked);
   const Bytes granularity = mmu_.profile.minimum_granularity;
   if (size == Bytes(0) || size % granularity != Bytes(0)) {
     return InvalidValue(kCall, "size ", ToString(size),
@@ -267,7 +267,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoCreate(Bytes size,
     const absl::Status permitted = CheckFabric(kCall);
     if (!permitted.ok()) return permitted;
   }
-  const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted, call.number());
+  const absl::StatusOr<AllocationHandle> handle = mmu_.memory.Create(size, granted, call.id());
   if (!handle.ok()) return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
   const HandleType unknown = UnknownTypes(properties.requested_handle_types);
   if (unknown != HandleType::kNone) {
@@ -279,14 +279,14 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoCreate(Bytes size,
 }
 
 absl::Status SimulatedVmm::DoRelease(AllocationHandle handle) {
-  CallRecord call(machine_, Call::kRelease, AddressRange(), handle.value());
+  CallRecord call(state_, Call::kRelease, AddressRange(), handle.value());
   const std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = mmu_.memory.Find(handle);
   if (allocation == nullptr || allocation->references == 0) {
-    return call.Refuse(WhyNotReleased(machine_, handle), words::HasNoReference(handle));
+    return call.Refuse(WhyNotReleased(state_, handle), words::HasNoReference(handle));
   }
   if (allocation->is_multicast()) mmu_.team_changed.notify_all();  // who waits looks again
-  mmu_.memory.Release(PhysicalMemory::NumberOf(handle));
+  mmu_.memory.Release(PhysicalMemory::IndexOf(handle));
   call.Done(AddressRange(), handle.value());
   return absl::OkStatus();
 }
@@ -298,7 +298,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoRetainAllocationHandle(DeviceAd
     return InvalidValue("cuMemRetainAllocationHandle", "nothing is mapped at ", ToString(address));
   }
   const AllocationHandle handle = mmu_.memory.Retain(mapping->allocation);
-  CallRecord(machine_, Call::kRetainAllocationHandle, AddressRange())
+  CallRecord(state_, Call::kRetainAllocationHandle, AddressRange())
       .Done(AddressRange(), handle.value());
   return handle;
 }
@@ -314,11 +314,11 @@ const AllocationRecord* SimulatedVmm::FindUsable(AllocationHandle handle) const 
 }
 
 absl::Status SimulatedVmm::RefuseHandle(CallRecord& call, AllocationHandle handle) const {
-  return call.Refuse(WhyNotUsable(machine_, handle), words::NamesNoAllocation(handle));
+  return call.Refuse(WhyNotUsable(state_, handle), words::NamesNoAllocation(handle));
 }
 
 void SimulatedVmm::WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const {
-  call.Warn(WhyNotUsable(machine_, handle), words::HasNoReference(handle));
+  call.Warn(WhyNotUsable(state_, handle), words::HasNoReference(handle));
 }
 
 absl::StatusOr<AllocationProperties> SimulatedVmm::DoGetAllocationProperties(
@@ -327,11 +327,11 @@ absl::StatusOr<AllocationProperties> SimulatedVmm::DoGetAllocationProperties(
   const std::shared_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = FindUsable(handle);
   if (allocation == nullptr || allocation->references == 0) {
-    const Misuse misuse = WhyNotUsable(machine_, handle);
+    const Misuse misuse = WhyNotUsable(state_, handle);
     if (allocation == nullptr) {
-      return RefuseCall(machine_, kCall, AddressRange(), misuse, words::NamesNoAllocation(handle));
+      return RefuseCall(state_, kCall, AddressRange(), misuse, words::NamesNoAllocation(handle));
     }
-    WarnOfCall(machine_, kCall, AddressRange(), misuse, words::HasNoReference(handle));
+    WarnOfCall(state_, kCall, AddressRange(), misuse, words::HasNoReference(handle));
   }
   if (allocation->is_multicast()) {
     return InvalidValue(kCall, "handle ", ToString(handle),

@@ -18,14 +18,15 @@ constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
 constexpr auto kHardwareDecompressCapable = static_cast<PointerAttribute>(21);
 
 // `reachable`: for the device that asks.
-absl::StatusOr<uint64_t> AttributeOfPlain(const PlainAllocation& plain, PointerAttribute attribute,
-                                          DeviceAddress address, bool reachable) {
-  const bool on_device = plain.on_device();
+absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
+                                           PointerAttribute attribute, DeviceAddress address,
+                                           bool reachable) {
+  const bool on_device = linear.on_device();
   if (attribute == kHardwareDecompressCapable) return on_device ? 1 : 0;
   if (attribute == kP2pTokens && on_device) return 0;
   switch (attribute) {
     case PointerAttribute::kContext:
-      return plain.owner;
+      return linear.owner;
     case PointerAttribute::kMemoryType:
       return on_device ? kDeviceMemory : kHostMemory;
     case PointerAttribute::kDevicePointer:
@@ -35,15 +36,15 @@ absl::StatusOr<uint64_t> AttributeOfPlain(const PlainAllocation& plain, PointerA
       if (!on_device) return address.value();
       break;
     case PointerAttribute::kSyncMemops:
-      return plain.sync_memops ? 1 : 0;
+      return linear.sync_memops ? 1 : 0;
     case PointerAttribute::kBufferId:
-      return plain.buffer_id;
+      return linear.buffer_id;
     case PointerAttribute::kDeviceOrdinal:
-      return plain.device.value();
+      return linear.device.value();
     case PointerAttribute::kRangeStartAddress:
-      return plain.range.base.value();
+      return linear.range.base.value();
     case PointerAttribute::kRangeSize:
-      return plain.range.size.value();
+      return linear.range.size.value();
     case PointerAttribute::kIsLegacyCudaIpcCapable:
     case PointerAttribute::kIsGpuDirectRdmaCapable:
       return on_device ? 1 : 0;
@@ -52,11 +53,11 @@ absl::StatusOr<uint64_t> AttributeOfPlain(const PlainAllocation& plain, PointerA
     case PointerAttribute::kAccessFlags:
       return static_cast<uint64_t>(Access::kReadWrite);
     case PointerAttribute::kMappingSize:
-      return plain.block.size.value();
+      return linear.block.size.value();
     case PointerAttribute::kMappingBaseAddress:
-      return plain.block.base.value();
+      return linear.block.base.value();
     case PointerAttribute::kMemoryBlockId:
-      return plain.block_id;
+      return linear.block_id;
     case PointerAttribute::kIsManaged:
     case PointerAttribute::kAllowedHandleTypes:
     case PointerAttribute::kMempoolHandle:
@@ -89,9 +90,9 @@ absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal devic
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
   if (mapping == nullptr) {
-    const PlainAllocation* const plain = mmu_.plain.Find(address);
-    if (plain == nullptr) return AttributeOfReserved(attribute, address);
-    return AttributeOfPlain(*plain, attribute, address, mmu_.plain.CanReach(device, *plain));
+    const LinearAllocation* const linear = mmu_.linear.Find(address);
+    if (linear == nullptr) return AttributeOfReserved(attribute, address);
+    return AttributeOfLinear(*linear, attribute, address, mmu_.linear.CanReach(device, *linear));
   }
   const PageEntry entry = mmu_.At(address);
   const AllocationRecord& allocation = mmu_.AllocationOf(*mapping);
@@ -109,7 +110,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal devic
       if (mapping->shown) return address.value();
       break;
     case PointerAttribute::kBufferId:
-      return mapping->number;
+      return mapping->id;
     case PointerAttribute::kDeviceOrdinal:
       if (allocation.is_multicast()) break;  // it is of several
       return on_device ? allocation.properties.location.id : 0;
@@ -147,12 +148,12 @@ absl::StatusOr<AddressRange> SimulatedVmm::DoGetAddressRange(DeviceOrdinal devic
                                                              DeviceAddress address) {
   static constexpr char kCall[] = "cuMemGetAddressRange";
   absl::Status usable = CheckDevice(kCall, device);
-  if (usable.ok()) usable = machine_.sticky_error.Check(kCall);
+  if (usable.ok()) usable = state_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
-  const PlainAllocation* const plain = mapping == nullptr ? mmu_.plain.Find(address) : nullptr;
-  if (plain != nullptr && mmu_.plain.CanReach(device, *plain)) return plain->range;
+  const LinearAllocation* const linear = mapping == nullptr ? mmu_.linear.Find(address) : nullptr;
+  if (linear != nullptr && mmu_.linear.CanReach(device, *linear)) return linear->range;
   if (mapping == nullptr || mmu_.At(address).access(device.value()) == Access::kNone) {
     return Fail(DriverCode::kNotFound, kCall, "nothing is mapped at ", ToString(address), " that ",
                 ToString(device), " can access");
@@ -161,7 +162,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::DoGetAddressRange(DeviceOrdinal devic
   const bool begins_at_zero = mmu_.profile.quirks.address_range_of_host_memory_begins_at_zero;
   if (begins_at_zero && !mmu_.AllocationOf(*mapping).on_device()) {
     range.base = DeviceAddress(0);
-    WarnOfCall(machine_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
+    WarnOfCall(state_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
                {DiagnosticKind::kRangeOfHostMemoryMisreported, address},
                words::AnsweredFromZero(mmu_.RangeOf(*mapping).base));
   }

@@ -42,7 +42,7 @@ TEST_F(PointersTest, DependOnTheDeviceThatAsks) {
               HasDriverCode(DriverCode::kInvalidDevice));
 }
 
-// Host memory has a host pointer, the same address, once the host has a right.
+// Host memory has a host pointer, the same address, once the host has access.
 TEST_F(PointersTest, DescribeHostMemory) {
   if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
   const AddressRange range = Ready(1, On(Location::Host()));

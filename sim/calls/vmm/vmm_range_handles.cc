@@ -14,9 +14,9 @@ namespace {
 
 constexpr Bytes kHostPage = KiB(4);
 
-// The plain memory of a device to whose pages all of `range` belongs; null: there is none.
-const PlainAllocation* FindPlainPages(const PlainMemory& memory, const AddressRange& range) {
-  const PlainAllocation* const found = memory.Find(range.base);
+// The linear memory of a device to whose pages all of `range` belongs; null: there is none.
+const LinearAllocation* FindLinearPages(const LinearMemory& memory, const AddressRange& range) {
+  const LinearAllocation* const found = memory.Find(range.base);
   if (found == nullptr || !found->on_device()) return nullptr;
   const Bytes rest = found->range.end() - range.base;
   return range.size <= RoundUp(rest, kHostPage) ? found : nullptr;
@@ -27,7 +27,7 @@ const PlainAllocation* FindPlainPages(const PlainMemory& memory, const AddressRa
 // The allocations of `range`, all of one device.
 absl::StatusOr<std::vector<uint32_t>> SimulatedVmm::AllocationsOf(const char* call,
                                                                   const AddressRange& range) const {
-  std::vector<uint32_t> numbers;
+  std::vector<uint32_t> allocations;
   for (DeviceAddress address = range.base; address < range.end();) {
     const MappingRecord* const mapping = mmu_.MappingAt(address);
     if (mapping == nullptr) return InvalidValue(call, "nothing is mapped at ", ToString(address));
@@ -35,13 +35,13 @@ absl::StatusOr<std::vector<uint32_t>> SimulatedVmm::AllocationsOf(const char* ca
     if (location.type != LocationType::kDevice) {
       return InvalidValue(call, "the memory at ", ToString(address), " is of ", ToString(location));
     }
-    if (!numbers.empty() && mmu_.memory[numbers.front()].pages->location != location) {
+    if (!allocations.empty() && mmu_.memory[allocations.front()].pages->location != location) {
       return InvalidValue(call, "range ", ToString(range), " has memory of several devices");
     }
-    numbers.push_back(mapping->allocation);
+    allocations.push_back(mapping->allocation);
     address = mmu_.RangeOf(*mapping).end();
   }
-  return numbers;
+  return allocations;
 }
 
 absl::StatusOr<int> SimulatedVmm::DoGetHandleForAddressRange(DeviceOrdinal device,
@@ -49,9 +49,9 @@ absl::StatusOr<int> SimulatedVmm::DoGetHandleForAddressRange(DeviceOrdinal devic
                                                              RangeHandleType type, uint64_t flags) {
   static constexpr char kCall[] = "cuMemGetHandleForAddressRange";
   absl::Status usable = CheckDevice(kCall, device);
-  if (usable.ok()) usable = machine_.sticky_error.Check(kCall);
+  if (usable.ok()) usable = state_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
-  CallRecord call(machine_, Call::kGetHandleForAddressRange, range);
+  CallRecord call(state_, Call::kGetHandleForAddressRange, range);
   if (!mmu_.profile.Supports(DeviceAttribute::kDmaBufSupported, device.value())) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(device), " does not have ",
                 ToString(DeviceAttribute::kDmaBufSupported));
@@ -66,22 +66,22 @@ absl::StatusOr<int> SimulatedVmm::DoGetHandleForAddressRange(DeviceOrdinal devic
                         ToString(kHostPage));
   }
   const std::unique_lock lock(mmu_.mutex);
-  const PlainAllocation* const plain = FindPlainPages(mmu_.plain, range);
-  absl::StatusOr<std::vector<uint32_t>> numbers = std::vector<uint32_t>();
-  if (plain == nullptr) numbers = AllocationsOf(kCall, range);
-  if (!numbers.ok()) return numbers.status();
+  const LinearAllocation* const linear = FindLinearPages(mmu_.linear, range);
+  absl::StatusOr<std::vector<uint32_t>> allocations = std::vector<uint32_t>();
+  if (linear == nullptr) allocations = AllocationsOf(kCall, range);
+  if (!allocations.ok()) return allocations.status();
   if (by_pcie) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(device), " gives none by way of PCIe");
   }
   PhysicalMemory::PinnedRange pinned;
-  pinned.allocations = *std::move(numbers);
+  pinned.allocations = *std::move(allocations);
   pinned.size = range.size;
   pinned.location = Location::Device(device);
-  if (plain != nullptr) {
-    pinned.plain_block = plain->block_id;
-    pinned.location = Location::Device(plain->device);
+  if (linear != nullptr) {
+    pinned.linear_block = linear->block_id;
+    pinned.location = Location::Device(linear->device);
   }
-  pinned.call = call.number();
+  pinned.call = call.id();
   const absl::StatusOr<int> descriptor = mmu_.memory.PinByDescriptor(std::move(pinned));
   if (!descriptor.ok()) {
     return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());

@@ -1,4 +1,4 @@
-// Descriptors of address ranges: those of plain memory.
+// Descriptors of address ranges: those of linear memory.
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 namespace twinmmu {
 namespace {
 
-constexpr PlainCalls::Context kContext{kDevice0, 0xc0};
+constexpr LinearCalls::Context kContext{kDevice0, 0xc0};
 
 class RangeHandlesTest : public MachineTest {
  protected:
@@ -18,9 +18,9 @@ class RangeHandlesTest : public MachineTest {
   Bytes Free() { return vmm().GetMemoryInfo(kDevice0)->free; }
 };
 
-// All pages that plain memory has a byte of can be had, and not one more.
-TEST_F(RangeHandlesTest, PlainMemoryIsGivenInWholePages) {
-  const DeviceAddress small = plain().Allocate(kContext, Bytes(100)).value();
+// All pages that linear memory has a byte of can be had, and not one more.
+TEST_F(RangeHandlesTest, LinearMemoryIsGivenInWholePages) {
+  const DeviceAddress small = linear().Allocate(kContext, Bytes(100)).value();
   const absl::StatusOr<int> descriptor = Ask(small, KiB(4));
   ASSERT_THAT(descriptor, IsOk());
   close(*descriptor);
@@ -30,18 +30,18 @@ TEST_F(RangeHandlesTest, PlainMemoryIsGivenInWholePages) {
 
 // Memory of the host has no such descriptors.
 TEST_F(RangeHandlesTest, PinnedMemoryHasNone) {
-  void* const memory = plain().AllocateHost(kContext, KiB(64), 0).value();
+  void* const memory = linear().AllocateHost(kContext, KiB(64), 0).value();
   EXPECT_THAT(Ask(DeviceAddress(reinterpret_cast<uint64_t>(memory)), KiB(64)),
               HasDriverCode(DriverCode::kInvalidValue));
 }
 
-// Plain memory that is freed keeps its room until the last descriptor of it is closed.
-TEST_F(RangeHandlesTest, PlainMemoryIsKeptAfterItIsFreed) {
+// Linear memory that is freed keeps its room until the last descriptor of it is closed.
+TEST_F(RangeHandlesTest, LinearMemoryIsKeptAfterItIsFreed) {
   const Bytes before = Free();
-  const DeviceAddress large = plain().Allocate(kContext, MiB(64)).value();
+  const DeviceAddress large = linear().Allocate(kContext, MiB(64)).value();
   const int first = Ask(large, KiB(4)).value();
   const int second = Ask(large + KiB(8), MiB(1)).value();
-  ASSERT_THAT(plain().Free(large), IsOk());
+  ASSERT_THAT(linear().Free(large), IsOk());
   EXPECT_EQ(Free(), before - MiB(64));
   close(first);
   EXPECT_EQ(Free(), before - MiB(64));
@@ -52,9 +52,9 @@ TEST_F(RangeHandlesTest, PlainMemoryIsKeptAfterItIsFreed) {
 // A descriptor that is closed before keeps nothing.
 TEST_F(RangeHandlesTest, AClosedDescriptorKeepsNothing) {
   const Bytes before = Free();
-  const DeviceAddress large = plain().Allocate(kContext, MiB(64)).value();
+  const DeviceAddress large = linear().Allocate(kContext, MiB(64)).value();
   close(Ask(large, KiB(4)).value());
-  ASSERT_THAT(plain().Free(large), IsOk());
+  ASSERT_THAT(linear().Free(large), IsOk());
   EXPECT_EQ(Free(), before);
 }
 

@@ -43,7 +43,7 @@ const MappingRecord* FirstMapping(const Mmu& mmu, const AddressRange& range) {
 absl::StatusOr<AddressRange> SimulatedVmm::DoAddressReserve(Bytes size,
                                                             const ReserveOptions& options) {
   static constexpr char kCall[] = "cuMemAddressReserve";
-  CallRecord call(machine_, Call::kAddressReserve,
+  CallRecord call(state_, Call::kAddressReserve,
                   AddressRange{options.hint, size, options.alignment});
   const Bytes granularity = mmu_.profile.reservation_granularity;
   const Bytes alignment = std::max(options.alignment, mmu_.profile.default_alignment());
@@ -72,7 +72,7 @@ absl::StatusOr<AddressRange> SimulatedVmm::DoAddressReserve(Bytes size,
   const std::unique_lock lock(mmu_.mutex);
   mmu_.table.Prepare();
   const std::optional<uint32_t> id =
-      mmu_.space.Reserve(size, options.alignment, options.hint, call.number());
+      mmu_.space.Reserve(size, options.alignment, options.hint, call.id());
   if (!id.has_value()) {
     return Fail(DriverCode::kOutOfMemory, kCall, "no free span of ", ToString(size),
                 " with alignment ", ToString(alignment), " is left of the ",
@@ -85,11 +85,11 @@ absl::StatusOr<AddressRange> SimulatedVmm::DoAddressReserve(Bytes size,
 }
 
 absl::Status SimulatedVmm::DoAddressFree(const AddressRange& range) {
-  CallRecord call(machine_, Call::kAddressFree, range);
+  CallRecord call(state_, Call::kAddressFree, range);
   const std::unique_lock lock(mmu_.mutex);
   const std::optional<uint32_t> id = mmu_.space.Find(range.base);
   if (!id.has_value()) {
-    return call.Refuse(WhyNotFreed(machine_, range.base), words::NotReserved(range.base));
+    return call.Refuse(WhyNotFreed(state_, range.base), words::NotReserved(range.base));
   }
   const AddressRange reservation = mmu_.space[*id];
   if (range != reservation) {

@@ -17,7 +17,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
                                                                       HandleType type,
                                                                       uint64_t flags) {
   static constexpr char kCall[] = "cuMemExportToShareableHandle";
-  CallRecord call(machine_, Call::kExportShareableHandle, AddressRange(), handle.value());
+  CallRecord call(state_, Call::kExportShareableHandle, AddressRange(), handle.value());
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
   const std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = FindUsable(handle);
@@ -31,9 +31,9 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
     return call.Refuse({DiagnosticKind::kExportOfUnrequestedType, std::nullopt, handle},
                        words::TypeNotRequested(type, requested));
   }
-  const uint32_t number = PhysicalMemory::NumberOf(handle);
+  const uint32_t index = PhysicalMemory::IndexOf(handle);
   if (type == HandleType::kFabric) {
-    const absl::StatusOr<FabricHandle> fabric = mmu_.memory.ExportFabric(number);
+    const absl::StatusOr<FabricHandle> fabric = mmu_.memory.ExportFabric(index);
     if (!fabric.ok()) {
       return Fail(DriverCode::kOperatingSystem, kCall, fabric.status().message());
     }
@@ -41,7 +41,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
     call.Done(AddressRange(), handle.value());
     return ShareableHandle{type, -1, *fabric};
   }
-  const absl::StatusOr<int> descriptor = mmu_.memory.Export(number, call.number());
+  const absl::StatusOr<int> descriptor = mmu_.memory.Export(index, call.id());
   if (!descriptor.ok()) {
     return Fail(DriverCode::kOperatingSystem, kCall, descriptor.status().message());
   }
@@ -53,7 +53,7 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
 absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
     const ShareableHandle& shareable) {
   static constexpr char kCall[] = "cuMemImportFromShareableHandle";
-  CallRecord call(machine_, Call::kImportShareableHandle, AddressRange());
+  CallRecord call(state_, Call::kImportShareableHandle, AddressRange());
   const Quirks& quirks = mmu_.profile.quirks;
   // The driver takes the descriptor as a pointer, and this one for a null pointer.
   if (shareable.type != HandleType::kFabric && shareable.file_descriptor == 0) {
@@ -68,7 +68,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
                   " exists only on Windows");
     case HandleType::kFabric: {
       const std::unique_lock lock(mmu_.mutex);
-      const absl::StatusOr<AllocationHandle> handle = ImportFabric(shareable.fabric, call.number());
+      const absl::StatusOr<AllocationHandle> handle = ImportFabric(shareable.fabric, call.id());
       if (handle.ok()) {
         call.Done(AddressRange(), handle->value());
         return *handle;
@@ -84,7 +84,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
   }
   const int descriptor = shareable.file_descriptor;
   const std::unique_lock lock(mmu_.mutex);
-  const absl::StatusOr<AllocationHandle> handle = ImportFile(descriptor, nullptr, call.number());
+  const absl::StatusOr<AllocationHandle> handle = ImportFile(descriptor, nullptr, call.id());
   if (handle.ok()) {
     call.Done(AddressRange(), handle->value());
     return *handle;
@@ -106,7 +106,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
 
 // The same as CheckLabel, of a multicast object.
 absl::Status SimulatedVmm::CheckTeamLabel(const MemoryLabel& label) const {
-  const std::string difference = DifferenceOf(label.machine, MachineTraits::OfTeams(mmu_.profile));
+  const std::string difference = DifferenceOf(label.state, SharingTraits::OfTeams(mmu_.profile));
   if (!difference.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("it is a multicast object of another machine: ", difference));
@@ -136,8 +136,8 @@ absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
     return absl::InvalidArgumentError(
         absl::StrCat("it is memory of ", ToString(location), ", which is not here"));
   }
-  const MachineTraits here = MachineTraits::Of(mmu_.profile, location);
-  const std::string difference = DifferenceOf(label.machine, here);
+  const SharingTraits here = SharingTraits::Of(mmu_.profile, location);
+  const std::string difference = DifferenceOf(label.state, here);
   if (!difference.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("it is of another machine: ", difference));
   }

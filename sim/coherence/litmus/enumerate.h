@@ -1,8 +1,8 @@
 // All executions of a small program that the axioms of the memory model allow.
 //
 // This looks at whole executions: who reads from whom, the order of writes, the order of fence.sc.
-// It shares no code with the view machine, which runs programs step by step, but for the program
-// and what a morally strong pair is: each is there to check the other.
+// It shares no code with the operational model, which runs programs step by step, but for the
+// program and what a morally strong pair is: each is there to check the other.
 
 #ifndef TWINMMU_SIM_COHERENCE_LITMUS_ENUMERATE_H_
 #define TWINMMU_SIM_COHERENCE_LITMUS_ENUMERATE_H_

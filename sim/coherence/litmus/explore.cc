@@ -105,38 +105,38 @@ absl::StatusOr<Exploration> Explore(const LitmusTest& test, const Modes& modes,
   Exploration result;
   GuardedSet<Hazard> hazards(GuardsOf(test));
   std::unordered_set<std::string> seen;
-  std::vector<Machine> open;
-  const auto add = [&](Machine machine) {
-    const std::vector<uint64_t> key = machine.Key();
+  std::vector<LitmusRun> open;
+  const auto add = [&](LitmusRun run) {
+    const std::vector<uint64_t> key = run.Key();
     std::string bytes(reinterpret_cast<const char*>(key.data()), key.size() * sizeof(uint64_t));
-    if (seen.insert(std::move(bytes)).second) open.push_back(std::move(machine));
+    if (seen.insert(std::move(bytes)).second) open.push_back(std::move(run));
   };
-  add(Machine(test, modes));
+  add(LitmusRun(test, modes));
   const int threads = static_cast<int>(test.program.threads.size());
   while (!open.empty()) {
     if (++result.states > max_states) {
       return absl::ResourceExhaustedError(absl::StrCat("more than ", max_states, " states"));
     }
-    const Machine machine = std::move(open.back());
+    const LitmusRun run = std::move(open.back());
     open.pop_back();
-    if (machine.IsDone()) {
-      for (const Outcome& outcome : machine.Outcomes()) {
+    if (run.IsDone()) {
+      for (const Outcome& outcome : run.Outcomes()) {
         const auto value_of = [&](const Observable& observable) {
           const auto found =
               std::find(test.observables.begin(), test.observables.end(), observable);
           return outcome[found - test.observables.begin()];
         };
-        hazards.Add(value_of, machine.hazards());
+        hazards.Add(value_of, run.hazards());
         result.outcomes.insert(outcome);
       }
       continue;
     }
     for (int t = 0; t < threads; ++t) {
-      if (!machine.CanStep(t)) continue;
+      if (!run.CanStep(t)) continue;
       AllChoices choices;
       do {
         choices.Rewind();
-        Machine next = machine;
+        LitmusRun next = run;
         if (next.Step(t, &choices)) add(std::move(next));
       } while (choices.Next());
     }
@@ -147,13 +147,13 @@ absl::StatusOr<Exploration> Explore(const LitmusTest& test, const Modes& modes,
 
 std::optional<SingleRun> RunOnce(const LitmusTest& test, const Modes& modes, Policy policy,
                                  uint64_t seed) {
-  Machine machine(test, modes);
+  LitmusRun run(test, modes);
   PolicyChooser chooser(policy, seed);
   const int threads = static_cast<int>(test.program.threads.size());
-  while (!machine.IsDone()) {
+  while (!run.IsDone()) {
     std::vector<int> ready;
     for (int t = 0; t < threads; ++t) {
-      if (machine.CanStep(t)) ready.push_back(t);
+      if (run.CanStep(t)) ready.push_back(t);
     }
     // A loop that waits for a value gets the newest one in the end, whatever the policy.
     bool moved = false;
@@ -162,16 +162,16 @@ std::optional<SingleRun> RunOnce(const LitmusTest& test, const Modes& modes, Pol
       chooser.SetPolicy(used);
       while (!left.empty() && !moved) {
         const size_t index = chooser.Random() % left.size();
-        Machine next = machine;
+        LitmusRun next = run;
         moved = next.Step(left[index], &chooser);
-        if (moved) machine = std::move(next);
+        if (moved) run = std::move(next);
         left.erase(left.begin() + static_cast<std::ptrdiff_t>(index));
       }
     }
     if (!moved) return std::nullopt;
   }
-  const std::vector<Outcome> outcomes = machine.Outcomes();
-  return SingleRun{outcomes.back(), machine.hazards()};
+  const std::vector<Outcome> outcomes = run.Outcomes();
+  return SingleRun{outcomes.back(), run.hazards()};
 }
 
 }  // namespace twinmmu::coherence

@@ -1,4 +1,4 @@
-// Runs of a litmus test on the view machine with the two-clock checker: one, or all.
+// Runs of a litmus test on the operational model with the two-clock checker: one, or all.
 
 #ifndef TWINMMU_SIM_COHERENCE_LITMUS_EXPLORE_H_
 #define TWINMMU_SIM_COHERENCE_LITMUS_EXPLORE_H_

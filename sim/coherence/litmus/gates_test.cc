@@ -109,7 +109,7 @@ TEST(GatesTest, HazardsAreThoseOfTheSample) {
 }
 
 // Where a read can only give a write that comes later, the machine that runs in order cannot.
-TEST(GatesTest, TheViewMachineGivesWhatTheAxiomsAllowOfRunsInOrder) {
+TEST(GatesTest, TheOperationalModelGivesWhatTheAxiomsAllowOfRunsInOrder) {
   for (const LitmusTest& test : SampleAndRandom()) {
     EXPECT_EQ(MustExplore(test, Modes()).outcomes, MustEnumerate(test, Modes()).causal_outcomes)
         << test.name;

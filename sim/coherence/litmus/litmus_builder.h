@@ -87,7 +87,7 @@ class ProgramBuilder {
   absl::Status AddCopy(absl::string_view text, bool fill, int process, int gpu, Stream* stream);
   absl::Status AddGraph(absl::string_view text, int process, int gpu, Stream* stream);
   absl::StatusOr<int> MakeTask(absl::string_view text, int process, int gpu);
-  absl::Status AddTaskOrWait(absl::string_view text, int process, int gpu, int stream_number,
+  absl::Status AddTaskOrWait(absl::string_view text, int process, int gpu, int stream_id,
                              Stream* stream);
   void WaitFor(const std::string& event, int thread, std::set<std::string>* seen);
   void Queue(int thread, bool programmatic, Stream* stream);

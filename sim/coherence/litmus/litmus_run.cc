@@ -12,7 +12,7 @@ LocationId LocationOf(size_t index) { return index * kLocationBytes; }
 
 }  // namespace
 
-Machine::Machine(const LitmusTest& test, const Modes& modes)
+LitmusRun::LitmusRun(const LitmusTest& test, const Modes& modes)
     : test_(&test), program_(&test.program), ordering_(modes) {
   for (size_t i = 0; i < program_->addresses.size(); ++i) {
     const Address& address = program_->addresses[i];
@@ -26,11 +26,11 @@ Machine::Machine(const LitmusTest& test, const Modes& modes)
     threads_[t].registers.resize(program_->threads[t].registers.size());
     if (program_->threads[t].kind != Thread::kResident) continue;
     threads_[t].phase = Phase::kRunning;
-    ordering_.Start(static_cast<ThreadId>(t), program_->threads[t].place, Past());
+    ordering_.Start(static_cast<ThreadId>(t), program_->threads[t].place, Clocks());
   }
 }
 
-bool Machine::CanStep(int t) const {
+bool LitmusRun::CanStep(int t) const {
   const ThreadState& state = threads_[t];
   const Thread& thread = program_->threads[t];
   const auto ended = [&](int other) { return threads_[other].phase == Phase::kEnded; };
@@ -54,7 +54,7 @@ bool Machine::CanStep(int t) const {
   return true;
 }
 
-bool Machine::IsDone() const {
+bool LitmusRun::IsDone() const {
   for (size_t t = 0; t < threads_.size(); ++t) {
     const bool resident = program_->threads[t].kind == Thread::kResident;
     const bool at_end = threads_[t].next == program_->threads[t].instructions.size();
@@ -63,16 +63,16 @@ bool Machine::IsDone() const {
   return true;
 }
 
-void Machine::Begin(int t, Chooser* chooser) {
+void LitmusRun::Begin(int t, Chooser* chooser) {
   const Thread& thread = program_->threads[t];
-  Past past;
-  for (const int before : thread.after) past.Join(threads_[before].past);
-  ordering_.Start(static_cast<ThreadId>(t), thread.place, past);
+  Clocks clocks;
+  for (const int before : thread.after) clocks.Join(threads_[before].clocks);
+  ordering_.Start(static_cast<ThreadId>(t), thread.place, clocks);
   threads_[t].phase = Phase::kRunning;
   chooser->Started(thread.place);
 }
 
-bool Machine::Step(int t, Chooser* chooser) {
+bool LitmusRun::Step(int t, Chooser* chooser) {
   ThreadState& state = threads_[t];
   const Thread& thread = program_->threads[t];
   const auto id = static_cast<ThreadId>(t);
@@ -81,7 +81,7 @@ bool Machine::Step(int t, Chooser* chooser) {
     return true;
   }
   if (state.next == thread.instructions.size()) {
-    ordering_.End(id, &state.past);
+    ordering_.End(id, &state.clocks);
     state.phase = Phase::kEnded;
     return true;
   }
@@ -113,7 +113,7 @@ bool Machine::Step(int t, Chooser* chooser) {
       break;
     case Instruction::kGridWait:
       for (const int primary : thread.after_trigger) {
-        ordering_.Boundary(id, threads_[primary].past);
+        ordering_.Boundary(id, threads_[primary].clocks);
       }
       break;
   }
@@ -122,7 +122,7 @@ bool Machine::Step(int t, Chooser* chooser) {
   return true;
 }
 
-Machine::BarrierKey Machine::KeyOf(int t, const Instruction& instruction) const {
+LitmusRun::BarrierKey LitmusRun::KeyOf(int t, const Instruction& instruction) const {
   const Place& place = program_->threads[t].place;
   const auto turn = threads_[t].turns.find(instruction.barrier);
   return {place.gpu, place.cta, instruction.barrier,
@@ -130,7 +130,7 @@ Machine::BarrierKey Machine::KeyOf(int t, const Instruction& instruction) const 
 }
 
 // How many threads of that CTA come there that often.
-int Machine::Participants(const BarrierKey& key) const {
+int LitmusRun::Participants(const BarrierKey& key) const {
   const auto& [gpu, cta, number, turn] = key;
   int participants = 0;
   for (const Thread& thread : program_->threads) {
@@ -146,7 +146,7 @@ int Machine::Participants(const BarrierKey& key) const {
   return participants;
 }
 
-bool Machine::StepBarrier(int t, const Instruction& instruction) {
+bool LitmusRun::StepBarrier(int t, const Instruction& instruction) {
   ThreadState& state = threads_[t];
   const auto id = static_cast<ThreadId>(t);
   const BarrierKey key = KeyOf(t, instruction);
@@ -167,26 +167,26 @@ bool Machine::StepBarrier(int t, const Instruction& instruction) {
   return true;
 }
 
-uint64_t Machine::Operand(int t, const Value& value) const {
+uint64_t LitmusRun::Operand(int t, const Value& value) const {
   return value.reg < 0 ? value.constant : threads_[t].registers[value.reg];
 }
 
-void Machine::Check(const Instruction& instruction, LocationId location, const Mark& mark,
-                    bool writes) {
+void LitmusRun::Check(const Instruction& instruction, LocationId location, const AccessEvent& event,
+                      bool writes) {
   const Strength strength{instruction.semantics, instruction.scope};
   std::vector<HazardReport> reports;
-  checker_.Check(ordering_, location, kLocationBytes, mark, strength, writes, &reports);
+  checker_.Check(ordering_, location, kLocationBytes, event, strength, writes, &reports);
   for (const HazardReport& report : reports) hazards_.insert(report.hazard);
 }
 
-bool Machine::AccessOne(int t, const Instruction& instruction, LocationId location,
-                        Chooser* chooser, uint64_t* old) {
+bool LitmusRun::AccessOne(int t, const Instruction& instruction, LocationId location,
+                          Chooser* chooser, uint64_t* old) {
   const auto id = static_cast<ThreadId>(t);
   const auto address = static_cast<AddressId>(instruction.address);
   const Strength strength{instruction.semantics, instruction.scope};
   const uint64_t compare = Operand(t, instruction.compare);
-  const Mark mark = ordering_.Next(id, address);
-  int source = ViewMachine::kInitialWrite;
+  const AccessEvent event = ordering_.Next(id, address);
+  int source = OperationalModel::kInitialWrite;
   if (instruction.Reads()) {
     const std::vector<int> candidates = view_.Candidates(ordering_, location, id, address);
     const int newest = *std::max_element(candidates.begin(), candidates.end());
@@ -201,26 +201,26 @@ bool Machine::AccessOne(int t, const Instruction& instruction, LocationId locati
                      instruction.operation == Arithmetic::kCompareAndSwap && *old != compare;
   const bool writes = instruction.Writes() && !fails;
   if (instruction.Reads()) {
-    Check(instruction, location, mark, /*writes=*/false);
-    std::vector<Mark> observed;
-    view_.Load(&ordering_, location, strength, source, mark, &observed);
-    checker_.Observe(location, kLocationBytes, observed, mark);
+    Check(instruction, location, event, /*writes=*/false);
+    std::vector<AccessEvent> observed;
+    view_.Load(&ordering_, location, strength, source, event, &observed);
+    checker_.Observe(location, kLocationBytes, observed, event);
   }
   if (!writes) return true;
   chooser->Stored(program_->threads[t].place, location, address);
   // Of an atomic operation, what it has read may order its write.
-  Check(instruction, location, mark, /*writes=*/true);
+  Check(instruction, location, event, /*writes=*/true);
   const uint64_t after =
       chooser->ChooseAfter(view_.Open(ordering_, location, id, address, strength));
   const uint64_t operand = Operand(t, instruction.value);
   if (!instruction.Reads()) {
-    return view_.Store(&ordering_, location, strength, operand, mark, after);
+    return view_.Store(&ordering_, location, strength, operand, event, after);
   }
   return view_.Store(&ordering_, location, strength,
-                     Apply(instruction.operation, *old, operand, compare), mark, after, source);
+                     Apply(instruction.operation, *old, operand, compare), event, after, source);
 }
 
-bool Machine::Access(int t, const Instruction& instruction, Chooser* chooser) {
+bool LitmusRun::Access(int t, const Instruction& instruction, Chooser* chooser) {
   bool first = true;
   uint64_t result = 0;
   for (const int location : program_->addresses[instruction.address].locations) {
@@ -238,7 +238,7 @@ bool Machine::Access(int t, const Instruction& instruction, Chooser* chooser) {
   return true;
 }
 
-std::vector<Outcome> Machine::Outcomes() const {
+std::vector<Outcome> LitmusRun::Outcomes() const {
   std::vector<Outcome> outcomes{Outcome()};
   for (const Observable& observable : test_->observables) {
     const std::vector<uint64_t> choices =
@@ -257,7 +257,7 @@ std::vector<Outcome> Machine::Outcomes() const {
   return outcomes;
 }
 
-std::vector<uint64_t> Machine::Key() {
+std::vector<uint64_t> LitmusRun::Key() {
   std::vector<uint64_t> key;
   uint64_t hazards = 0;
   for (const Hazard hazard : hazards_) hazards |= uint64_t{1} << static_cast<int>(hazard);
@@ -266,7 +266,7 @@ std::vector<uint64_t> Machine::Key() {
     key.push_back(static_cast<uint64_t>(state.phase) << 40 | uint64_t{state.triggered} << 34 |
                   uint64_t{state.arrived} << 33 | state.next);
     key.insert(key.end(), state.registers.begin(), state.registers.end());
-    if (state.phase == Phase::kEnded) state.past.AppendTo(&key);
+    if (state.phase == Phase::kEnded) state.clocks.AppendTo(&key);
   }
   for (auto& [where, meeting] : meetings_) {
     key.push_back(static_cast<uint64_t>(meeting.arrived));

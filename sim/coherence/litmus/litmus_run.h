@@ -1,5 +1,5 @@
-// Machine: a litmus test in the middle of a run: what its threads have done, with Ordering,
-// ViewMachine and HazardChecker told of each step.
+// LitmusRun: a litmus test in the middle of a run: what its threads have done, with Ordering,
+// OperationalModel and HazardChecker observing each step.
 
 #ifndef TWINMMU_SIM_COHERENCE_LITMUS_LITMUS_RUN_H_
 #define TWINMMU_SIM_COHERENCE_LITMUS_LITMUS_RUN_H_
@@ -13,8 +13,8 @@
 #include "sim/coherence/litmus/enumerate.h"
 #include "sim/coherence/litmus/litmus.h"
 #include "sim/coherence/model/hazard_checker.h"
+#include "sim/coherence/model/operational_model.h"
 #include "sim/coherence/model/ordering.h"
-#include "sim/coherence/model/view_machine.h"
 
 namespace twinmmu::coherence {
 
@@ -26,7 +26,7 @@ class Chooser {
     Place place;
     LocationId location;
     AddressId address;
-    bool newest_is_strong;  // ViewMachine::AreStrong of the newest write and this read
+    bool newest_is_strong;  // OperationalModel::AreStrong of the newest write and this read
   };
   virtual ~Chooser() = default;
   // One of `candidates`, oldest first.
@@ -40,9 +40,9 @@ class Chooser {
 };
 
 // Copyable. The test must outlive it.
-class Machine {
+class LitmusRun {
  public:
-  Machine(const LitmusTest& test, const Modes& modes);
+  LitmusRun(const LitmusTest& test, const Modes& modes);
 
   // Whether the thread has a step to make now.
   bool CanStep(int thread) const;
@@ -54,7 +54,7 @@ class Machine {
   // Once done: more than one where nothing orders the last writes of a location.
   std::vector<Outcome> Outcomes() const;
   const std::set<Hazard>& hazards() const { return hazards_; }
-  // The same for machines that go on alike.
+  // The same for runs that go on alike.
   std::vector<uint64_t> Key();
 
  private:
@@ -66,7 +66,7 @@ class Machine {
     size_t next = 0;
     std::vector<uint64_t> registers;
     std::map<int, int> turns;  // how often it came to each barrier
-    Past past;                 // once it ended
+    Clocks clocks;             // once it ended
   };
   using BarrierKey = std::tuple<int, int, int, int>;  // GPU, CTA, number, turn
   struct Meeting {
@@ -78,7 +78,8 @@ class Machine {
   bool Access(int thread, const Instruction& instruction, Chooser* chooser);
   bool AccessOne(int thread, const Instruction& instruction, LocationId location, Chooser* chooser,
                  uint64_t* old);
-  void Check(const Instruction& instruction, LocationId location, const Mark& mark, bool writes);
+  void Check(const Instruction& instruction, LocationId location, const AccessEvent& event,
+             bool writes);
   uint64_t Operand(int thread, const Value& value) const;
   BarrierKey KeyOf(int thread, const Instruction& instruction) const;
   int Participants(const BarrierKey& key) const;
@@ -88,7 +89,7 @@ class Machine {
   const LitmusTest* test_;
   const Program* program_;
   Ordering ordering_;
-  ViewMachine view_;
+  OperationalModel view_;
   HazardChecker checker_;
   std::vector<ThreadState> threads_;
   std::map<BarrierKey, Meeting> meetings_;

@@ -153,8 +153,8 @@ absl::Status ProgramBuilder::AddGraph(absl::string_view text, int process, int g
   for (const auto& [name, node] : nodes) {
     Thread& thread = program_.threads[node];
     for (const int task : stream->tail) AddOnce(task, &thread.after);
-    for (const int process_number : stream->started_processes) {
-      late_starts_.push_back({node, process_number});
+    for (const int process_id : stream->started_processes) {
+      late_starts_.push_back({node, process_id});
     }
     all.push_back(node);
   }
@@ -178,7 +178,7 @@ absl::Status ProgramBuilder::AddTask(absl::string_view text, int process, int gp
 }
 
 absl::Status ProgramBuilder::AddTaskOrWait(absl::string_view text, int process, int gpu,
-                                           int stream_number, Stream* stream) {
+                                           int stream_id, Stream* stream) {
   absl::string_view rest = text;
   if (absl::ConsumePrefix(&rest, "event.record ")) {
     events_[std::string(absl::StripAsciiWhitespace(rest))] = {stream->tail, stream->waits};
@@ -206,7 +206,7 @@ absl::Status ProgramBuilder::AddTaskOrWait(absl::string_view text, int process, 
   const size_t first = program_.threads.size();
   const absl::Status added = AddTask(text, process, gpu, stream);
   for (size_t i = first; added.ok() && i < program_.threads.size(); ++i) {
-    program_.threads[i].stream = stream_number;
+    program_.threads[i].stream = stream_id;
     for (const std::string& event : stream->waits) {
       late_waits_.push_back({static_cast<int>(i), event});
     }
@@ -214,13 +214,13 @@ absl::Status ProgramBuilder::AddTaskOrWait(absl::string_view text, int process, 
   return added;
 }
 
-absl::Status ProgramBuilder::AddStream(int process, int stream_number, int gpu,
+absl::Status ProgramBuilder::AddStream(int process, int stream_id, int gpu,
                                        const std::vector<std::string>& tasks) {
-  Stream& stream = streams_[stream_number];
+  Stream& stream = streams_[stream_id];
   stream.started_processes.clear();
   for (const std::string& line : tasks) {
     for (const absl::string_view text : SplitOutsideBrackets(line, ';')) {
-      const absl::Status added = AddTaskOrWait(text, process, gpu, stream_number, &stream);
+      const absl::Status added = AddTaskOrWait(text, process, gpu, stream_id, &stream);
       if (!added.ok()) {
         return absl::Status(added.code(), absl::StrCat("P", process, ": ", added.message()));
       }

@@ -98,15 +98,15 @@ void HazardChecker::Cell::PruneObservers() {
 }
 
 uint32_t HazardChecker::FindKind(const Kind& kind) {
-  const auto [found, added] = numbers_.try_emplace(kind, static_cast<uint32_t>(kinds_.size()));
+  const auto [found, added] = ids_.try_emplace(kind, static_cast<uint32_t>(kinds_.size()));
   if (added) kinds_.push_back(kind);
   return found->second;
 }
 
-uint32_t HazardChecker::NumberOf(const Kind& kind) {
+uint32_t HazardChecker::IdOf(const Kind& kind) {
   Recent& recent = RecentOf(kind);
-  if (recent.number == 0 || !(recent.kind == kind)) recent = {kind, FindKind(kind)};
-  return recent.number;
+  if (recent.id == 0 || !(recent.kind == kind)) recent = {kind, FindKind(kind)};
+  return recent.id;
 }
 
 HazardChecker::Cell HazardChecker::CellOf(Page* page, uint64_t number, size_t index) {
@@ -136,7 +136,7 @@ bool HazardChecker::Replaces(const Kind& now, const Kind& earlier) {
 }
 
 inline bool HazardChecker::IsBefore(const Ordering& ordering, const Cell* cell, const Entry& entry,
-                                    const Mark& earlier, const Mark& now) {
+                                    const AccessEvent& earlier, const AccessEvent& now) {
   if (ordering.IsBefore(earlier, now.thread, now.address)) return true;
   const More* const more = cell == nullptr ? nullptr : cell->more();
   if (more == nullptr) return false;
@@ -146,24 +146,24 @@ inline bool HazardChecker::IsBefore(const Ordering& ordering, const Cell* cell, 
   });
 }
 
-void HazardChecker::Report(const Now& now, const Mark& earlier, const Kind& kind) {
+void HazardChecker::Report(const Now& now, const AccessEvent& earlier, const Kind& kind) {
   const Ordering& ordering = now.ordering;
-  const bool reached = ordering.IsReached(earlier, now.mark.thread);
-  const bool same = earlier.address == now.mark.address;
-  if (ordering.IsMorallyStrong(earlier.thread, earlier.address, kind.strength(), now.mark.thread,
-                               now.mark.address, now.strength) &&
+  const bool reached = ordering.IsReached(earlier, now.event.thread);
+  const bool same = earlier.address == now.event.address;
+  if (ordering.IsMorallyStrong(earlier.thread, earlier.address, kind.strength(), now.event.thread,
+                               now.event.address, now.strength) &&
       (same || !reached)) {
     return;
   }
   HazardReport report;
   const int device = ordering.DeviceOf(earlier.address);
-  const int other_device = ordering.DeviceOf(now.mark.address);
+  const int other_device = ordering.DeviceOf(now.event.address);
   report.hazard = same ? Hazard::kData
                   : device >= 0 && other_device >= 0 && device != other_device
                       ? Hazard::kCrossDevice
                       : Hazard::kAlias;
   report.first = earlier;
-  report.second = now.mark;
+  report.second = now.event;
   report.first_writes = kind.writes();
   report.second_writes = now.writes;
   report.missing_fence = !same && reached;
@@ -175,13 +175,13 @@ void HazardChecker::Report(const Now& now, const Mark& earlier, const Kind& kind
 inline bool HazardChecker::Compare(const Now& now, const Kind& kind, const Cell* cell,
                                    const Entry& entry) {
   const Kind& earlier = kinds_[entry.kind];
-  const bool same_thread = entry.thread == now.mark.thread;
+  const bool same_thread = entry.thread == now.event.thread;
   if (same_thread && Replaces(kind, earlier)) return true;
   if ((!earlier.writes() && !now.writes) || (earlier.mask() & kind.mask()) == 0) return false;
   if (!same_thread || earlier.address != kind.address) {
-    const Mark mark{entry.thread, entry.epoch, earlier.address, earlier.site};
-    if (!IsBefore(now.ordering, cell, entry, mark, now.mark)) {
-      Report(now, mark, earlier);
+    const AccessEvent event{entry.thread, entry.epoch, earlier.address, earlier.site};
+    if (!IsBefore(now.ordering, cell, entry, event, now.event)) {
+      Report(now, event, earlier);
       return false;
     }
   }
@@ -191,12 +191,12 @@ inline bool HazardChecker::Compare(const Now& now, const Kind& kind, const Cell*
 void HazardChecker::CheckCell(const Now& now, Page* page, Cell* cell, uint32_t byte,
                               uint32_t number) {
   const Kind kind = kinds_[number];
-  const Entry own(now.mark.thread, now.mark.epoch, number);
+  const Entry own(now.event.thread, now.event.epoch, number);
   const size_t size = cell->size();
   if (page->ranges.empty() && size != 0) {
     const Entry last = (*cell)[size - 1];
     if (last.thread == own.thread && Replaces(kind, kinds_[last.kind])) {
-      // What the last one raced with, this one does, and it has been told.
+      // What the last one raced with, this one does, and it has been reported.
       cell->Set(size - 1, own);
       return;
     }
@@ -206,8 +206,8 @@ void HazardChecker::CheckCell(const Now& now, Page* page, Cell* cell, uint32_t b
     const uint8_t mask = MaskOf(byte / kCellBytes, range.first, range.last);
     if ((!earlier.writes() && !now.writes) || (mask & kind.mask()) == 0) continue;
     if (range.entry.thread == own.thread && earlier.address == kind.address) continue;
-    const Mark mark{range.entry.thread, range.entry.epoch, earlier.address, earlier.site};
-    if (!now.ordering.IsBefore(mark, own.thread, kind.address)) Report(now, mark, earlier);
+    const AccessEvent event{range.entry.thread, range.entry.epoch, earlier.address, earlier.site};
+    if (!now.ordering.IsBefore(event, own.thread, kind.address)) Report(now, event, earlier);
   }
   std::array<Entry, kMaxAccesses> kept;
   size_t count = 0;
@@ -256,7 +256,7 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
     if (page->firsts[index].kind == 0) continue;
     Cell cell(page, index);
     const size_t size = cell.size();
-    const Kind kind(now.mark, now.strength, now.writes,
+    const Kind kind(now.event, now.strength, now.writes,
                     MaskOf(static_cast<uint32_t>(index), first, last));
     size_t kept = 0;
     for (size_t i = 0; i < size; ++i) {
@@ -268,7 +268,7 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
       cell.PruneObservers();
     }
     left = left || kept != 0;
-    // One of a kind is enough: they are told once.
+    // One of a kind is enough: they are reported once.
     if (now.reports->size() > kMaxCells) break;
   }
   if (all && !left) {
@@ -287,14 +287,14 @@ void HazardChecker::CheckRange(const Now& now, Page* page, uint32_t first, uint3
                               }),
                ranges.end());
   if (ranges.size() >= kMaxAccesses) ranges.erase(ranges.begin());
-  ranges.push_back({Entry(now.mark.thread, now.mark.epoch, number), static_cast<uint16_t>(first),
+  ranges.push_back({Entry(now.event.thread, now.event.epoch, number), static_cast<uint16_t>(first),
                     static_cast<uint16_t>(last)});
 }
 
 void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t size,
-                          const Mark& mark, const Strength& strength, bool writes,
+                          const AccessEvent& event, const Strength& strength, bool writes,
                           std::vector<HazardReport>* reports) {
-  const Now now{ordering, mark, strength, writes, reports};
+  const Now now{ordering, event, strength, writes, reports};
   if (kinds_.size() > kMaxKinds) Collapse();
   const uint64_t number = PageOf(first);
   Page* const page = GetPage(number);

@@ -19,8 +19,8 @@ namespace twinmmu::coherence {
 
 struct HazardReport {
   Hazard hazard = Hazard::kData;
-  Mark first;
-  Mark second;
+  AccessEvent first;
+  AccessEvent second;
   bool first_writes = false;
   bool second_writes = false;
   // What is missing is an alias fence: all else is in order. False: nothing orders the two.
@@ -38,23 +38,24 @@ class HazardChecker {
   // Beyond `limit` bytes, what was noted first is forgotten.
   explicit HazardChecker(uint64_t limit = uint64_t{1} << 40) : limit_(limit) {}
 
-  // An access of `size` bytes of one page that is being made: `mark` is its own, taken before. Adds
-  // what it races with. Call it before the access synchronises by what it reads.
-  void Check(const Ordering& ordering, LocationId first, uint32_t size, const Mark& mark,
+  // An access of `size` bytes of one page that is being made: `event` is its own, taken before.
+  // Adds what it races with. Call it before the access synchronises by what it reads.
+  void Check(const Ordering& ordering, LocationId first, uint32_t size, const AccessEvent& event,
              const Strength& strength, bool writes, std::vector<HazardReport>* reports);
-  // The same of a row of weak accesses: of the threads row.mark.thread + i, each of `size` bytes,
+  // The same of a row of weak accesses: of the threads row.event.thread + i, each of `size` bytes,
   // one behind the other in one page. Notes those that are like most others, from the first on: by
   // words, with nothing to tell. Returns how many these were; call Check for the one after them.
   struct Row {
     LocationId first = 0;
     uint32_t size = 0;
     uint32_t threads = 0;
-    Mark mark;  // of the first, but for its epoch: they get new ones here
+    AccessEvent event;  // of the first, but for its epoch: they get new ones here
     bool writes = false;
   };
   uint32_t CheckQuickly(Ordering* ordering, const Row& row);
-  // A strong read, with mark `by`, saw these writes.
-  void Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes, const Mark& by);
+  // A strong read, with event `by`, saw these writes.
+  void Observe(LocationId first, uint32_t size, const std::vector<AccessEvent>& writes,
+               const AccessEvent& by);
 
   // Forgets what was noted of the bytes from `first` to `last`, whole pages.
   void Forget(LocationId first, LocationId last);
@@ -80,9 +81,9 @@ class HazardChecker {
   // All of an access but when it was: few are different.
   struct Kind {
     Kind() = default;
-    Kind(const Mark& mark, const Strength& strength, bool writes, uint8_t mask)
-        : address(mark.address),
-          site(mark.site),
+    Kind(const AccessEvent& event, const Strength& strength, bool writes, uint8_t mask)
+        : address(event.address),
+          site(event.site),
           traits(uint32_t{mask} | uint32_t{writes} << 8 |
                  static_cast<uint32_t>(strength.semantics) << 16 |
                  static_cast<uint32_t>(strength.scope) << 24) {}
@@ -114,7 +115,7 @@ class HazardChecker {
   struct Observer {  // of the write with that thread and epoch
     ThreadId thread;
     Epoch epoch;
-    Mark by;
+    AccessEvent by;
   };
   struct More {
     std::vector<Entry> entries;
@@ -186,10 +187,10 @@ class HazardChecker {
     size_t index_;
   };
   bool IsEmpty(const Entry& entry) const { return entry.kind == 0 || entry.thread < first_kept_; }
-  bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry, const Mark& mark,
+  bool IsQuicklyBefore(const Ordering& ordering, const Entry& entry, const AccessEvent& event,
                        bool writes) const;
-  bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index, const Mark& mark,
-                        bool writes, uint32_t number) const;
+  bool CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
+                        const AccessEvent& event, bool writes, uint32_t number) const;
   bool IsOwn(const Entry* cells, const Row& row, uint32_t number) const;
   uint32_t CheckCellsQuickly(Ordering* ordering, Page* page, const Row& row, uint32_t number);
   bool IsLineBefore(const Ordering& ordering, const Entry& entry, const Row& row) const;
@@ -210,7 +211,7 @@ class HazardChecker {
   // An access that is being made.
   struct Now {
     const Ordering& ordering;
-    const Mark& mark;
+    const AccessEvent& event;
     const Strength& strength;
     bool writes;
     std::vector<HazardReport>* reports;
@@ -219,9 +220,9 @@ class HazardChecker {
   Recent& RecentOf(const Kind& kind) {
     return recent_[(kind.site + (kind.writes() ? recent_.size() / 2 : 0)) % recent_.size()];
   }
-  uint32_t NumberOf(const Kind& kind);
+  uint32_t IdOf(const Kind& kind);
   uint32_t KindOf(const Now& now, uint8_t mask) {
-    return NumberOf(Kind(now.mark, now.strength, now.writes, mask));
+    return IdOf(Kind(now.event, now.strength, now.writes, mask));
   }
   Page* GetPage(uint64_t number);
   void DropForgotten(Page* page) const;
@@ -232,10 +233,10 @@ class HazardChecker {
   // Whether a later access that races with `earlier` races with `now`, too.
   static bool Replaces(const Kind& now, const Kind& earlier);
   static bool IsBefore(const Ordering& ordering, const Cell* cell, const Entry& entry,
-                       const Mark& earlier, const Mark& now);
+                       const AccessEvent& earlier, const AccessEvent& now);
   // Compares with `entry`. Whether it need not be kept.
   bool Compare(const Now& now, const Kind& kind, const Cell* cell, const Entry& entry);
-  void Report(const Now& now, const Mark& earlier, const Kind& kind);
+  void Report(const Now& now, const AccessEvent& earlier, const Kind& kind);
   void CheckCell(const Now& now, Page* page, Cell* cell, uint32_t byte, uint32_t kind);
   void CheckRange(const Now& now, Page* page, uint32_t first, uint32_t last);
 
@@ -244,7 +245,7 @@ class HazardChecker {
   ThreadId first_kept_ = 0;
   PageMap<Page> pages_;
   std::vector<Kind> kinds_{1};
-  std::map<Kind, uint32_t> numbers_;
+  std::map<Kind, uint32_t> ids_;
   std::array<Recent, 64> recent_{};
 };
 

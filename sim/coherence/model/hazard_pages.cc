@@ -36,8 +36,8 @@ void HazardChecker::DropForgotten(Page* page) const {
                      page->ranges.end());
 }
 
-void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<Mark>& writes,
-                            const Mark& by) {
+void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<AccessEvent>& writes,
+                            const AccessEvent& by) {
   constexpr size_t kMaxObservers = 64;
   Page* const page = pages_.Find(PageOf(first));
   if (page == nullptr || writes.empty()) return;
@@ -46,7 +46,7 @@ void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<M
   SpreadLines(page, PageOf(first), static_cast<uint32_t>(begin) * kCellBytes,
               static_cast<uint32_t>(end) * kCellBytes);
   const auto is_seen = [&](const Entry& entry) {
-    return std::any_of(writes.begin(), writes.end(), [&](const Mark& write) {
+    return std::any_of(writes.begin(), writes.end(), [&](const AccessEvent& write) {
       return write.thread == entry.thread && write.epoch == entry.epoch;
     });
   };
@@ -98,7 +98,7 @@ void HazardChecker::Collapse() {
   bytes_ = 0;
   first_kept_ = 0;
   kinds_.resize(1);
-  numbers_.clear();
+  ids_.clear();
   recent_.fill({});
 }
 

@@ -7,30 +7,31 @@
 namespace twinmmu::coherence {
 
 inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
-                                           const Mark& mark, bool writes) const {
+                                           const AccessEvent& event, bool writes) const {
   if (IsEmpty(entry)) return true;
   const Kind& kind = kinds_[entry.kind];
   return (!writes && !kind.writes()) ||
-         ordering.IsBefore({entry.thread, entry.epoch, kind.address, kind.site}, mark.thread,
-                           mark.address);
+         ordering.IsBefore({entry.thread, entry.epoch, kind.address, kind.site}, event.thread,
+                           event.address);
 }
 
 inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page, size_t index,
-                                            const Mark& mark, bool writes, uint32_t number) const {
-  const Entry own(mark.thread, mark.epoch, number);
+                                            const AccessEvent& event, bool writes,
+                                            uint32_t number) const {
+  const Entry own(event.thread, event.epoch, number);
   const auto replaces = [&](Entry* entry) {
-    if (entry->thread != mark.thread ||
+    if (entry->thread != event.thread ||
         (entry->kind != number && !Replaces(kinds_[number], kinds_[entry->kind]))) {
       return false;
     }
-    entry->epoch = mark.epoch;
+    entry->epoch = event.epoch;
     entry->kind = number;
     return true;
   };
   Entry& first = page->firsts[index];
   if (first.has_rest == 0) {
     if (replaces(&first)) return true;
-    if (!IsQuicklyBefore(ordering, first, mark, writes)) return false;
+    if (!IsQuicklyBefore(ordering, first, event, writes)) return false;
     if (writes || IsEmpty(first)) {
       first = own;
       return true;
@@ -42,17 +43,17 @@ inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page
   }
   Rest& rest = page->rests[index];
   if (rest.more != nullptr) {
-    if (writes || !rest.more->takes_reads || !IsQuicklyBefore(ordering, first, mark, writes)) {
+    if (writes || !rest.more->takes_reads || !IsQuicklyBefore(ordering, first, event, writes)) {
       return false;
     }
-    rest.more->entries[mark.thread % rest.more->entries.size()] = own;
+    rest.more->entries[event.thread % rest.more->entries.size()] = own;
     return true;
   }
   Entry& second = rest.second;
   if (replaces(&second)) return true;
   if (!writes && !kinds_[second.kind].writes() && replaces(&first)) return true;
-  if (!writes || !IsQuicklyBefore(ordering, first, mark, writes) ||
-      !IsQuicklyBefore(ordering, second, mark, writes)) {
+  if (!writes || !IsQuicklyBefore(ordering, first, event, writes) ||
+      !IsQuicklyBefore(ordering, second, event, writes)) {
     return false;
   }
   first = own;
@@ -65,10 +66,10 @@ inline bool HazardChecker::CheckCellQuickly(const Ordering& ordering, Page* page
 bool HazardChecker::IsOwn(const Entry* cells, const Row& row, uint32_t number) const {
   // All of one kind, as the lanes of a warp made them together.
   const uint32_t known =
-      row.writes && kinds_[cells->kind].address == row.mark.address ? cells->kind : number;
+      row.writes && kinds_[cells->kind].address == row.event.address ? cells->kind : number;
   for (uint32_t i = 0; i < row.threads; ++i) {
     for (uint32_t k = 0; k < row.size; k += kCellBytes, ++cells) {
-      const bool mine = (cells->kind == known) & (cells->thread == row.mark.thread + i);
+      const bool mine = (cells->kind == known) & (cells->thread == row.event.thread + i);
       const bool empty = (cells->kind == 0) | (cells->thread < first_kept_);
       if (cells->has_rest != 0 || !(mine | empty)) return false;
     }
@@ -79,7 +80,7 @@ bool HazardChecker::IsOwn(const Entry* cells, const Row& row, uint32_t number) c
 // Returns how many of the threads were noted.
 uint32_t HazardChecker::CheckCellsQuickly(Ordering* ordering, Page* page, const Row& row,
                                           uint32_t number) {
-  Epoch* const epochs = ordering->EpochsOf(row.mark.thread, row.threads);
+  Epoch* const epochs = ordering->EpochsOf(row.event.thread, row.threads);
   if (epochs == nullptr) return 0;
   const uint32_t cells_each = row.size / kCellBytes;
   const auto begin = static_cast<uint32_t>(row.first % kPageBytes);
@@ -93,19 +94,19 @@ uint32_t HazardChecker::CheckCellsQuickly(Ordering* ordering, Page* page, const 
       const Epoch epoch = ++epochs[i];
       // One by one: a whole entry made on the stack is read before its parts are written there.
       for (uint32_t k = 0; k < cells_each; ++k, ++cell) {
-        cell->thread = row.mark.thread + i;
+        cell->thread = row.event.thread + i;
         cell->epoch = epoch;
         cell->kind = number;
       }
     }
     return row.threads;
   }
-  Mark mark = row.mark;
-  for (uint32_t i = 0; i < row.threads; ++i, ++mark.thread) {
-    mark.epoch = ++epochs[i];
+  AccessEvent event = row.event;
+  for (uint32_t i = 0; i < row.threads; ++i, ++event.thread) {
+    event.epoch = ++epochs[i];
     for (uint32_t k = 0; k < cells_each; ++k, ++index) {
       // What was done of it already, Check may do again.
-      if (!CheckCellQuickly(*ordering, page, index, mark, row.writes, number)) return i;
+      if (!CheckCellQuickly(*ordering, page, index, event, row.writes, number)) return i;
     }
   }
   return row.threads;
@@ -118,10 +119,10 @@ bool HazardChecker::IsLineBefore(const Ordering& ordering, const Entry& entry,
   if (IsEmpty(entry)) return true;
   const Kind& kind = kinds_[entry.kind];
   if (!row.writes && !kind.writes()) return true;
-  if (entry.thread == row.mark.thread && kind.address == row.mark.address) return true;
+  if (entry.thread == row.event.thread && kind.address == row.event.address) return true;
   for (uint32_t i = 0; i < row.threads; ++i) {
     if (!ordering.IsBefore({entry.thread + i, entry.epoch, kind.address, kind.site},
-                           row.mark.thread + i, row.mark.address)) {
+                           row.event.thread + i, row.event.address)) {
       return false;
     }
   }
@@ -161,7 +162,7 @@ bool HazardChecker::CheckLine(const Ordering& ordering, Line* line, const Row& r
 
 // Notes an access of a whole line. False: it is not to be noted so, and nothing was done.
 bool HazardChecker::NoteInLine(Ordering* ordering, Page* page, const Row& row, uint32_t number) {
-  Epoch* const epochs = ordering->EpochsOf(row.mark.thread, row.threads);
+  Epoch* const epochs = ordering->EpochsOf(row.event.thread, row.threads);
   if (epochs == nullptr) return false;
   if (page->lines.empty()) {
     Line line;
@@ -173,7 +174,7 @@ bool HazardChecker::NoteInLine(Ordering* ordering, Page* page, const Row& row, u
   Line* const line = &page->lines[index / kLineCells];
   // They may have made different numbers of accesses: some are left out.
   const Epoch epoch = 1 + *std::max_element(epochs, epochs + row.threads);
-  const Entry own(row.mark.thread, epoch, number);
+  const Entry own(row.event.thread, epoch, number);
   if (line->spread && (index >= page->firsts.size() || IsOwn(&page->firsts[index], row, number))) {
     *line = Line();
   }
@@ -211,9 +212,9 @@ bool HazardChecker::AreRangesBefore(const Ordering& ordering, const Page& page,
   for (const RangeEntry& range : page.ranges) {
     const Kind& kind = kinds_[range.entry.kind];
     if (!row.writes && !kind.writes()) continue;
-    const Mark mark{range.entry.thread, range.entry.epoch, kind.address, kind.site};
+    const AccessEvent event{range.entry.thread, range.entry.epoch, kind.address, kind.site};
     for (uint32_t i = 0; i < row.threads; ++i) {
-      if (!ordering.IsBefore(mark, row.mark.thread + i, row.mark.address)) return false;
+      if (!ordering.IsBefore(event, row.event.thread + i, row.event.address)) return false;
     }
   }
   return true;
@@ -230,12 +231,12 @@ uint32_t HazardChecker::CheckQuickly(Ordering* ordering, const Row& row) {
     DropForgotten(page);
     if (!AreRangesBefore(*ordering, *page, row)) return 0;
   }
-  const uint32_t number = NumberOf(Kind(row.mark, Strength(), row.writes, kWhole));
+  const uint32_t number = IdOf(Kind(row.event, Strength(), row.writes, kWhole));
   uint32_t done = 0;
   while (done < row.threads) {
     Row part = row;
     part.first += uint64_t{done} * row.size;
-    part.mark.thread += done;
+    part.event.thread += done;
     part.threads -= done;
     const auto to_next = static_cast<uint32_t>(kLineBytes - part.first % kLineBytes);
     // Up to the next line; beyond it, where one access crosses it.

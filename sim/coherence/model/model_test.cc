@@ -3,8 +3,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/coherence/model/hazard_checker.h"
+#include "sim/coherence/model/operational_model.h"
 #include "sim/coherence/model/ordering.h"
-#include "sim/coherence/model/view_machine.h"
 
 namespace twinmmu::coherence {
 namespace {
@@ -18,20 +18,20 @@ constexpr AddressId kY = 1;
 constexpr LocationId kHere = 28;
 constexpr Strength kWeak = {};
 
-TEST(ClockTest, TakesEndedThreadsTogether) {
-  Clock clock;
+TEST(VectorClockTest, TakesEndedThreadsTogether) {
+  VectorClock clock;
   clock.Raise(5, 3);
   clock.AddEnded(0, 4);
   clock.AddEnded(5, 9);
-  EXPECT_EQ(clock.Get(5), Clock::kAll);
+  EXPECT_EQ(clock.Get(5), VectorClock::kAll);
   EXPECT_EQ(clock.Get(10), 0u);
   std::vector<uint64_t> key;
   clock.AppendTo(&key);
   EXPECT_EQ(key.size(), 2u);  // one range
 }
 
-TEST(ClockTest, JoinTakesTheGreater) {
-  Clock a, b;
+TEST(VectorClockTest, JoinTakesTheGreater) {
+  VectorClock a, b;
   a.Raise(1, 5);
   b.Raise(1, 7);
   b.Raise(2, 1);
@@ -43,14 +43,14 @@ TEST(ClockTest, JoinTakesTheGreater) {
 class MonitorTest : public testing::Test {
  protected:
   MonitorTest() {
-    ordering_.Start(0, Place(), Past());
-    ordering_.Start(1, Place(), Past());
+    ordering_.Start(0, Place(), Clocks());
+    ordering_.Start(1, Place(), Clocks());
   }
   void Store(ThreadId thread, AddressId address, uint64_t value) {
-    const Mark mark = ordering_.Next(thread, address);
+    const AccessEvent event = ordering_.Next(thread, address);
     reports_.clear();
-    checker_.Check(ordering_, kHere, 4, mark, kWeak, true, &reports_);
-    EXPECT_TRUE(view_.Store(&ordering_, kHere, kWeak, value, mark));
+    checker_.Check(ordering_, kHere, 4, event, kWeak, true, &reports_);
+    EXPECT_TRUE(view_.Store(&ordering_, kHere, kWeak, value, event));
   }
   // What a load may give, oldest first.
   std::vector<uint64_t> Loadable(ThreadId thread, AddressId address) {
@@ -69,7 +69,7 @@ class MonitorTest : public testing::Test {
   }
 
   Ordering ordering_;
-  ViewMachine view_;
+  OperationalModel view_;
   HazardChecker checker_;
   std::vector<HazardReport> reports_;
 };
@@ -117,9 +117,9 @@ TEST_F(MonitorTest, TellsAMissingFenceFromAMissingOrder) {
 // What is complete when a grid starts is coherent for that grid, through every address.
 TEST_F(MonitorTest, TheStartOfAGridIsABoundary) {
   Store(0, kX, 1);
-  Past past;
-  ordering_.End(0, &past);
-  ordering_.Start(2, Place(), past);
+  Clocks clocks;
+  ordering_.End(0, &clocks);
+  ordering_.Start(2, Place(), clocks);
   EXPECT_THAT(Loadable(2, kY), ElementsAre(1));
   Store(2, kY, 2);
   EXPECT_THAT(reports_, IsEmpty());
@@ -128,20 +128,20 @@ TEST_F(MonitorTest, TheStartOfAGridIsABoundary) {
 TEST_F(MonitorTest, CollapseKeepsTheNewestValue) {
   Store(0, kX, 1);
   Store(0, kY, 2);
-  Past past;
-  ordering_.End(0, &past);
-  ordering_.End(1, &past);
+  Clocks clocks;
+  ordering_.End(0, &clocks);
+  ordering_.End(1, &clocks);
   view_.Collapse();
   checker_.Collapse();
   ordering_.Forget();
-  ordering_.Start(3, Place(), Past());
+  ordering_.Start(3, Place(), Clocks());
   EXPECT_THAT(Loadable(3, kX), ElementsAre(2));
 }
 
 TEST_F(MonitorTest, ForgetsTheOldestOfManyWrites) {
   for (uint64_t i = 1; i <= 1000; ++i) Store(0, kX, i);
   EXPECT_THAT(Loadable(0, kX), ElementsAre(1000));
-  EXPECT_THAT(Loadable(1, kX), SizeIs(ViewMachine::kMaxWrites + 1));
+  EXPECT_THAT(Loadable(1, kX), SizeIs(OperationalModel::kMaxWrites + 1));
 }
 
 }  // namespace

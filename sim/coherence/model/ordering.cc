@@ -24,7 +24,7 @@ void AppendTo(const Release& release, std::vector<uint64_t>* key) {
                  static_cast<uint64_t>(release.scope) << 1 | (release.is_access ? 1 : 0));
   key->push_back(uint64_t{release.now} << 32 | release.passed);
   key->push_back(release.half);
-  release.past.AppendTo(key);
+  release.clocks.AppendTo(key);
 }
 
 // Whether a later release of that thread holds all that `earlier` does, for whoever sees it.
@@ -45,24 +45,24 @@ auto FirstAfter(List& list, ThreadId thread) {
 
 // --- Gathering ---
 
-bool Gathering::Holds(const Past& past) const {
+bool Gathering::Holds(const Clocks& clocks) const {
   return std::any_of(arrived_.begin(), arrived_.end(),
-                     [&](const Past& arrived) { return arrived.Shares(past); });
+                     [&](const Clocks& arrived) { return arrived.Shares(clocks); });
 }
 
-void Gathering::Add(const Past& past) {
+void Gathering::Add(const Clocks& clocks) {
   constexpr size_t kMaxArrived = 8;
-  if (past.empty() || Holds(past)) return;
-  met_.Join(past);
+  if (clocks.empty() || Holds(clocks)) return;
+  met_.Join(clocks);
   if (arrived_.size() == kMaxArrived) arrived_.erase(arrived_.begin());
-  arrived_.push_back(past);
+  arrived_.push_back(clocks);
 }
 
-const Past& Gathering::Met() {
+const Clocks& Gathering::Met() {
   if (own_.empty()) return met_;
   std::sort(own_.begin(), own_.end(),
             [](const Own& a, const Own& b) { return a.thread < b.thread; });
-  std::vector<Clock::Entry> all, passed, half;
+  std::vector<VectorClock::Entry> all, passed, half;
   all.reserve(own_.size());
   for (const Own& own : own_) {
     // One that came twice has more the second time.
@@ -129,21 +129,21 @@ const Place* Ordering::PlaceOf(ThreadId thread) const {
   return thread <= found.last ? &found.place : nullptr;
 }
 
-void Ordering::SetStart(Block* block, const Past& past) {
-  block->start.Join(past.all);
+void Ordering::SetStart(Block* block, const Clocks& clocks) {
+  block->start.Join(clocks.all);
   block->ended = block->start.EndedRange();
 }
 
-void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const Past& past) {
+void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const Clocks& clocks) {
   Block block;
   block.first = first;
   block.threads = threads;
   block.place = place;
-  SetStart(&block, past);
+  SetStart(&block, clocks);
   State state;
-  state.past = past;
+  state.clocks = clocks;
   // The edge counts like a fence, and what is behind the fence is so for whoever comes later.
-  if (modes_.boundary == BoundaryMode::kPtx) state.past.passed = state.past.all;
+  if (modes_.boundary == BoundaryMode::kPtx) state.clocks.passed = state.clocks.all;
   block.now.resize(threads);
   block.states.resize(threads, state);
   AddPlace(first, first + threads - 1, place);
@@ -151,43 +151,43 @@ void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const
   blocks_.insert(after, std::move(block));
 }
 
-void Ordering::Boundary(ThreadId thread, const Past& past) {
+void Ordering::Boundary(ThreadId thread, const Clocks& clocks) {
   Block* const block = FindBlock(thread);
   if (block == nullptr) return;
-  block->start.Join(past.all);
+  block->start.Join(clocks.all);
   State& state = block->states[thread - block->first];
-  state.past.Join(past);
+  state.clocks.Join(clocks);
   if (modes_.boundary == BoundaryMode::kPtx) {
-    state.past.passed = state.past.all;
+    state.clocks.passed = state.clocks.all;
     state.passed = block->now[thread - block->first];
   }
 }
 
-void Ordering::End(ThreadId first, Past* past) {
+void Ordering::End(ThreadId first, Clocks* clocks) {
   const Block* const block = FindBlock(first);
   if (block == nullptr || block->first != first) return;
   Gathering gathering;
   for (uint32_t i = 0; i < block->threads; ++i) {
     const State& state = block->states[i];
-    gathering.Add(state.past);
+    gathering.Add(state.clocks);
     if (block->now[i] != 0) {
       gathering.own_.push_back({first + i, block->now[i], state.passed, state.half});
     }
   }
   const ThreadId last = first + static_cast<ThreadId>(block->states.size() - 1);
-  Past joined = *past;
+  Clocks joined = *clocks;
   joined.Join(gathering.Met());
   joined.all.AddEnded(first, last);
   blocks_.erase(blocks_.begin() + (block - blocks_.data()));
   Coarsen(&joined);
-  *past = std::move(joined);
+  *clocks = std::move(joined);
 }
 
-void Ordering::EndAndLeave(ThreadId first, Past* past) {
+void Ordering::EndAndLeave(ThreadId first, Clocks* clocks) {
   const Block* const block = FindBlock(first);
   if (block == nullptr || block->first != first) return;
   LeavePlace(*block);
-  End(first, past);
+  End(first, clocks);
 }
 
 // So that what is known of places that are no more does not grow with their number.
@@ -214,7 +214,7 @@ void Ordering::LeavePlace(const Block& block) {
           !IsSamePlace(sequential_[k].place, left)) {
         continue;
       }
-      sequential_[k].past.Join(sequential_[i].past);
+      sequential_[k].clocks.Join(sequential_[i].clocks);
       sequential_.erase(sequential_.begin() + static_cast<std::ptrdiff_t>(i));
       --i;
       break;
@@ -230,32 +230,32 @@ void Ordering::Forget() {
 
 // --- Order ---
 
-bool Ordering::IsReached(const Mark& earlier, ThreadId thread) const {
+bool Ordering::IsReached(const AccessEvent& earlier, ThreadId thread) const {
   if (earlier.thread == thread) return true;
   const State* const state = Find(thread);
-  return state != nullptr && earlier.epoch <= state->past.all.Get(earlier.thread);
+  return state != nullptr && earlier.epoch <= state->clocks.all.Get(earlier.thread);
 }
 
-bool Ordering::HasPassed(const Mark& earlier, ThreadId thread, const Block& block,
+bool Ordering::HasPassed(const AccessEvent& earlier, ThreadId thread, const Block& block,
                          const State& state) {
   // Past a fence of its own, or past that of a thread that it met in between.
   return (earlier.thread == thread && earlier.epoch <= state.passed) ||
-         earlier.epoch <= state.past.passed.Get(earlier.thread) ||
+         earlier.epoch <= state.clocks.passed.Get(earlier.thread) ||
          (earlier.epoch <= block.start.Get(earlier.thread) &&
-          (earlier.thread == thread || earlier.epoch <= state.past.all.Get(earlier.thread)));
+          (earlier.thread == thread || earlier.epoch <= state.clocks.all.Get(earlier.thread)));
 }
 
 void Ordering::AliasFence(ThreadId thread) {
   State* const state = Find(thread);
   if (state == nullptr) return;
-  state->past.passed = state->past.all;
+  state->clocks.passed = state->clocks.all;
   state->passed = *EpochsOf(thread, 1);
 }
 
 void Ordering::AliasReleaseFence(ThreadId thread) {
   State* const state = Find(thread);
   if (state == nullptr) return;
-  state->past.half = state->past.all;
+  state->clocks.half = state->clocks.all;
   state->half = *EpochsOf(thread, 1);
   Fence(thread, {Semantics::kRelease, Scope::kSys}, false);
 }
@@ -264,7 +264,7 @@ void Ordering::AliasAcquireFence(ThreadId thread) {
   Fence(thread, {Semantics::kAcquire, Scope::kSys}, false);
   State* const state = Find(thread);
   if (state == nullptr) return;
-  state->past.passed.Join(state->past.half);
+  state->clocks.passed.Join(state->clocks.half);
   state->passed = std::max(state->passed, state->half);
 }
 
@@ -273,18 +273,18 @@ void Ordering::Arrive(ThreadId thread, Gathering* gathering) const {
   if (block == nullptr) return;
   const Epoch now = block->now[thread - block->first];
   const State& state = block->states[thread - block->first];
-  gathering->Add(state.past);
+  gathering->Add(state.clocks);
   if (now != 0) gathering->own_.push_back({thread, now, state.passed, state.half});
 }
 
 void Ordering::Leave(ThreadId thread, Gathering* gathering) {
   State* const state = Find(thread);
   if (state == nullptr) return;
-  const Past& met = gathering->Met();
-  if (gathering->Holds(state->past)) {
-    state->past = met;
+  const Clocks& met = gathering->Met();
+  if (gathering->Holds(state->clocks)) {
+    state->clocks = met;
   } else {
-    state->past.Join(met);
+    state->clocks.Join(met);
   }
 }
 
@@ -305,7 +305,7 @@ std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scop
   Block& block = *FindBlock(thread);
   State& state = block.states[thread - block.first];
   Release release;
-  release.past = state.past;
+  release.clocks = state.clocks;
   release.now = block.now[thread - block.first];
   release.passed = state.passed;
   release.half = state.half;
@@ -316,17 +316,17 @@ std::shared_ptr<const Release> Ordering::MakeRelease(ThreadId thread, Scope scop
   return std::make_shared<const Release>(std::move(release));
 }
 
-void Ordering::Join(Past* past, const Release& release) {
-  past->Join(release.past);
-  past->all.Raise(release.thread, release.now);
-  past->passed.Raise(release.thread, release.passed);
-  past->half.Raise(release.thread, release.half);
+void Ordering::Join(Clocks* clocks, const Release& release) {
+  clocks->Join(release.clocks);
+  clocks->all.Raise(release.thread, release.now);
+  clocks->passed.Raise(release.thread, release.passed);
+  clocks->half.Raise(release.thread, release.half);
 }
 
 void Ordering::Acquire(State* state, Seen* seen) const {
   if (std::exchange(seen->acquired, true)) return;
-  Join(&state->past, *seen->release);
-  Coarsen(&state->past);
+  Join(&state->clocks, *seen->release);
+  Coarsen(&state->clocks);
 }
 
 bool Ordering::RunsAny(ThreadId first, ThreadId last) const {
@@ -335,9 +335,9 @@ bool Ordering::RunsAny(ThreadId first, ThreadId last) const {
          first <= std::prev(after)->first + (std::prev(after)->threads - 1);
 }
 
-void Ordering::Coarsen(Past* past) const {
+void Ordering::Coarsen(Clocks* clocks) const {
   const auto runs = [this](ThreadId first, ThreadId last) { return RunsAny(first, last); };
-  for (Clock* const clock : {&past->all, &past->passed, &past->half}) {
+  for (VectorClock* const clock : {&clocks->all, &clocks->passed, &clocks->half}) {
     if (clock->entries() > kMaxEntries) clock->Coarsen(runs);
   }
 }
@@ -352,7 +352,7 @@ void Ordering::FenceSequential(ThreadId thread, Scope scope) {
   Sequential* own = nullptr;
   for (Sequential& earlier : sequential_) {
     if (!Include(earlier.place, earlier.scope, place, scope)) continue;
-    gathering.Add(earlier.past);
+    gathering.Add(earlier.clocks);
     if (earlier.scope == scope && IsSamePlace(earlier.place, place)) own = &earlier;
   }
   Arrive(thread, &gathering);
@@ -360,10 +360,10 @@ void Ordering::FenceSequential(ThreadId thread, Scope scope) {
   Coarsen(&gathering.met_);
   Leave(thread, &gathering);
   if (own == nullptr) {
-    sequential_.push_back({place, scope, Past()});
+    sequential_.push_back({place, scope, Clocks()});
     own = &sequential_.back();
   }
-  own->past = gathering.met_;
+  own->clocks = gathering.met_;
 }
 
 void Ordering::Fence(ThreadId thread, const Strength& strength, bool sequential) {
@@ -462,11 +462,11 @@ void Ordering::Inherit(const ReleaseList& releases, ReleaseList* inherited) {
       fewer.push_back(release);
       continue;
     }
-    Past both;
+    Clocks both;
     Join(&both, **same);
     Join(&both, *release);
     Release one = **same;
-    one.past = std::move(both);
+    one.clocks = std::move(both);
     one.of_many = true;
     *same = std::make_shared<const Release>(std::move(one));
   }
@@ -522,7 +522,7 @@ void Ordering::AppendTo(std::vector<uint64_t>* key) const {
       const State& state = block.states[i];
       key->push_back((uint64_t{block.first} + i) << 32 | block.now[i]);
       key->push_back(uint64_t{state.passed} << 32 | state.half);
-      state.past.AppendTo(key);
+      state.clocks.AppendTo(key);
       key->push_back(uint64_t{state.seen.size()} << 32 | state.releases.size());
       for (const Seen& seen : state.seen) {
         key->push_back(seen.address);
@@ -535,7 +535,7 @@ void Ordering::AppendTo(std::vector<uint64_t>* key) const {
   for (const Sequential& sequential : sequential_) {
     key->push_back(static_cast<uint64_t>(sequential.place.cta) << 8 |
                    static_cast<uint64_t>(sequential.scope));
-    sequential.past.AppendTo(key);
+    sequential.clocks.AppendTo(key);
   }
 }
 

@@ -1,12 +1,11 @@
 // Ordering: which accesses came before which, by two clocks per thread.
 //
-// This, HazardChecker and ViewMachine are what a machine drives as it runs: the interpreter of PTX
-// for pages that have several mappings, and the explorer of litmus tests. Everything goes by
-// numbers that the caller gives: threads, addresses (one number per live mapping: after an unmap, a
-// new number), locations. For each instruction the caller does this, in
-// program order of the thread:
+// This, HazardChecker and OperationalModel are what a machine drives as it runs: the interpreter of
+// PTX for pages that have several mappings, and the explorer of litmus tests. Everything goes by
+// ids that the caller gives: threads, addresses (one id per live mapping: after an unmap, a new
+// id), locations. For each instruction the caller does this, in program order of the thread:
 //
-//   each access     ordering.Next gives its mark
+//   each access     ordering.Next gives its event
 //   load            view.Candidates, checker.Check, view.Load with one of them, checker.Observe
 //   store           checker.Check, view.Store
 //   atomic, red     view.Candidates, checker.Check as a read, view.Load, checker.Check as a write,
@@ -14,8 +13,8 @@
 //   fence           ordering.Fence           fence.proxy.alias   ordering.AliasFence
 //   bar.sync        ordering.Arrive for each thread that comes, and ordering.Leave, with the same
 //                   Gathering, for each thread that goes on
-//   start of a grid ordering.Start for its threads with the joined pasts of what it waits for
-//   end of a grid   ordering.End of its threads: the past for what waits for it
+//   start of a grid ordering.Start for its threads with the joined clocks of what it waits for
+//   end of a grid   ordering.End of its threads: the clocks for what waits for it
 //
 // Weak accesses of memory with one mapping need no call at all. Strong ones do, wherever they are,
 // as they may synchronise.
@@ -34,17 +33,17 @@
 #include <memory>
 #include <vector>
 
-#include "sim/coherence/model/clock.h"
 #include "sim/coherence/model/litmus_program.h"
+#include "sim/coherence/model/vector_clock.h"
 
 namespace twinmmu::coherence {
 
 using AddressId = uint32_t;
-// What an access was made by: a number that whoever reports hazards can make words of.
+// What an access was made by: an id that whoever reports hazards can make words of.
 using Site = uint32_t;
 
 // One access in time.
-struct Mark {
+struct AccessEvent {
   ThreadId thread = 0;
   Epoch epoch = 0;
   AddressId address = 0;
@@ -60,8 +59,8 @@ struct Strength {
 
 // A release, as a later write carries it: what came before its first instruction.
 struct Release {
-  Past past;      // without the accesses of its thread
-  Epoch now = 0;  // those, as in Past
+  Clocks clocks;  // without the accesses of its thread
+  Epoch now = 0;  // those, as in Clocks
   Epoch passed = 0;
   Epoch half = 0;
   ThreadId thread = 0;
@@ -86,13 +85,13 @@ class Gathering {
     ThreadId thread;
     Epoch now, passed, half;
   };
-  void Add(const Past& past);
-  bool Holds(const Past& past) const;
-  const Past& Met();
+  void Add(const Clocks& clocks);
+  bool Holds(const Clocks& clocks) const;
+  const Clocks& Met();
 
-  std::vector<Own> own_;       // not yet in met_
-  std::vector<Past> arrived_;  // some that met_ holds: threads often come with the same one
-  Past met_;
+  std::vector<Own> own_;         // not yet in met_
+  std::vector<Clocks> arrived_;  // some that met_ holds: threads often come with the same one
+  Clocks met_;
 };
 
 class Ordering {
@@ -103,32 +102,33 @@ class Ordering {
   void SetAddress(AddressId address, bool multicast, int device);
   void ForgetAddress(AddressId address) { addresses_.erase(address); }
 
-  // Starts threads with consecutive numbers, at one place. `past`: of all that was complete before.
-  // Numbers are not used again before Forget.
-  void Start(ThreadId first, uint32_t threads, const Place& place, const Past& past);
-  void Start(ThreadId thread, const Place& place, const Past& past) {
-    Start(thread, 1, place, past);
+  // Starts threads with consecutive ids, at one place. `clocks`: of all that was complete before.
+  // Ids are not used again before Forget.
+  void Start(ThreadId first, uint32_t threads, const Place& place, const Clocks& clocks);
+  void Start(ThreadId thread, const Place& place, const Clocks& clocks) {
+    Start(thread, 1, place, clocks);
   }
-  // Ends what one Start started, and adds its past to that of those who wait for its end.
-  void End(ThreadId first, Past* past);
-  // The same, for numbers that are never compared at less than the scope of a GPU again.
-  void EndAndLeave(ThreadId first, Past* past);
-  // griddepcontrol.wait: what the thread waited for has this past. To those that started with it,
-  // it is a boundary too, behind what orders them after the thread.
-  void Boundary(ThreadId thread, const Past& past);
+  // Ends what one Start started, and adds its clocks to those of those who wait for its end.
+  void End(ThreadId first, Clocks* clocks);
+  // The same, for ids that are never compared at less than the scope of a GPU again.
+  void EndAndLeave(ThreadId first, Clocks* clocks);
+  // griddepcontrol.wait: what the thread waited for has these clocks. To those that started with
+  // it, it is a boundary too, behind what orders them after the thread.
+  void Boundary(ThreadId thread, const Clocks& clocks);
   // Forgets all. Nothing may run.
   void Forget();
   bool IsIdle() const { return blocks_.empty(); }
   bool Runs(ThreadId thread) const { return Find(thread) != nullptr; }
 
   // A new access of the thread, which runs.
-  Mark Next(ThreadId thread, AddressId address, Site site = 0) {
-    return Mark{thread, ++*EpochsOf(thread, 1), address, site};
+  AccessEvent Next(ThreadId thread, AddressId address, Site site = 0) {
+    return AccessEvent{thread, ++*EpochsOf(thread, 1), address, site};
   }
-  // The last one of the thread; none: a mark of epoch 0.
-  Mark Last(ThreadId thread, AddressId address, Site site = 0) const {
+  // The last one of the thread; none: an event of epoch 0.
+  AccessEvent Last(ThreadId thread, AddressId address, Site site = 0) const {
     const Block* const block = FindBlock(thread);
-    return Mark{thread, block == nullptr ? 0 : block->now[thread - block->first], address, site};
+    return AccessEvent{thread, block == nullptr ? 0 : block->now[thread - block->first], address,
+                       site};
   }
   // The epochs of the last accesses of `threads` threads from `first` on, for who makes the next
   // ones of many. Null: not all of them run and started together.
@@ -139,16 +139,16 @@ class Ordering {
   }
   // Whether `earlier` comes before an access that `thread` makes now through `address`, as the
   // memory model preserves it; Reached: by base causality, whatever the address.
-  bool IsBefore(const Mark& earlier, ThreadId thread, AddressId address) const {
+  bool IsBefore(const AccessEvent& earlier, ThreadId thread, AddressId address) const {
     const Block* const block = FindBlock(thread);
     if (block == nullptr) return false;
     if (earlier.thread == thread && earlier.address == address) return true;
     if (block->ended.first <= earlier.thread && earlier.thread <= block->ended.second) return true;
     const State& state = block->states[thread - block->first];
-    return earlier.address == address ? earlier.epoch <= state.past.all.Get(earlier.thread)
+    return earlier.address == address ? earlier.epoch <= state.clocks.all.Get(earlier.thread)
                                       : HasPassed(earlier, thread, *block, state);
   }
-  bool IsReached(const Mark& earlier, ThreadId thread) const;
+  bool IsReached(const AccessEvent& earlier, ThreadId thread) const;
 
   // fence.sc, fence.acq_rel, ...
   void Fence(ThreadId thread, const Strength& strength, bool sequential);
@@ -188,20 +188,20 @@ class Ordering {
  private:
   // Beyond this, what a thread has seen counts as acquired.
   static constexpr size_t kMaxSeen = 64;
-  // Beyond this, a past takes threads together that have ended, so that its size does not grow with
-  // the number of threads of a grid.
+  // Beyond this, the clocks take threads together that have ended, so that its size does not grow
+  // with the number of threads of a grid.
   static constexpr size_t kMaxEntries = 1024;
 
   struct Seen {  // by a strong read, for an acquire later
     std::shared_ptr<const Release> release;
     AddressId address;
-    bool acquired = false;  // is in the past of the thread
+    bool acquired = false;  // is in the clocks of the thread
   };
   struct State {
     Epoch passed = 0;  // own accesses before the last alias fence
     Epoch half = 0;
     uint32_t made = 0;  // releases
-    Past past;          // without own accesses
+    Clocks clocks;      // without own accesses
     std::vector<Seen> seen;
     ReleaseList releases;  // fences, and releases of single addresses
   };
@@ -209,9 +209,9 @@ class Ordering {
     ThreadId first = 0;
     uint32_t threads = 0;
     Place place;
-    Clock start;             // what was complete when they started
-    Clock::Range ended;      // most of it
-    std::vector<Epoch> now;  // the accesses of each, counted
+    VectorClock start;         // what was complete when they started
+    VectorClock::Range ended;  // most of it
+    std::vector<Epoch> now;    // the accesses of each, counted
     std::vector<State> states;
   };
   struct AddressState {
@@ -221,7 +221,7 @@ class Ordering {
   struct Sequential {
     Place place;
     Scope scope;
-    Past past;
+    Clocks clocks;
   };
   struct Places {  // of threads from first to last
     ThreadId first;
@@ -247,16 +247,16 @@ class Ordering {
   State* Find(ThreadId thread) {
     return const_cast<State*>(static_cast<const Ordering*>(this)->Find(thread));
   }
-  static bool HasPassed(const Mark& earlier, ThreadId thread, const Block& block,
+  static bool HasPassed(const AccessEvent& earlier, ThreadId thread, const Block& block,
                         const State& state);
-  void SetStart(Block* block, const Past& past);
+  void SetStart(Block* block, const Clocks& clocks);
   void AddPlace(ThreadId first, ThreadId last, const Place& place);
   void LeavePlace(const Block& block);
   void FenceSequential(ThreadId thread, Scope scope);
   bool RunsAny(ThreadId first, ThreadId last) const;
-  void Coarsen(Past* past) const;
-  static bool HasPast(Epoch now, const State& state) { return now != 0 || !state.past.empty(); }
-  static void Join(Past* past, const Release& release);
+  void Coarsen(Clocks* clocks) const;
+  static bool HasPast(Epoch now, const State& state) { return now != 0 || !state.clocks.empty(); }
+  static void Join(Clocks* clocks, const Release& release);
   void Acquire(State* state, Seen* seen) const;
   void Remember(State* state, std::shared_ptr<const Release> release);
   std::shared_ptr<const Release> MakeRelease(ThreadId thread, Scope scope);

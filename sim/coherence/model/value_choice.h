@@ -46,7 +46,7 @@ struct ChoiceOfRead {
   LocationId location = 0;
   AddressId address = 0;
   bool is_cached = false;         // Caches::Serves
-  bool newest_is_strong = false;  // ViewMachine::AreStrong of the newest write and this read
+  bool newest_is_strong = false;  // OperationalModel::AreStrong of the newest write and this read
   uint64_t random = 0;
 };
 

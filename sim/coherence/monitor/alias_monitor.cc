@@ -31,19 +31,19 @@ void AliasMonitor::RemoveMulticastAddress(AddressId address) {
   impl_->ordering().ForgetAddress(address);
 }
 
-ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Past& past) {
+ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Clocks& clocks) {
   const std::lock_guard lock(impl_->mutex());
-  return impl_->Start(threads, device, sm, past);
+  return impl_->Start(threads, device, sm, clocks);
 }
 
-void AliasMonitor::End(ThreadId first, uint32_t threads, Past* past) {
+void AliasMonitor::End(ThreadId first, uint32_t threads, Clocks* clocks) {
   const std::lock_guard lock(impl_->mutex());
-  impl_->End(first, threads, past);
+  impl_->End(first, threads, clocks);
 }
 
-bool AliasMonitor::HostWaited(const Past& past) {
+bool AliasMonitor::HostWaited(const Clocks& clocks) {
   const std::lock_guard lock(impl_->mutex());
-  return impl_->HostWaited(past);
+  return impl_->HostWaited(clocks);
 }
 
 AliasMonitor::Meeting::Meeting() = default;
@@ -122,9 +122,9 @@ void AliasMonitor::Session::AliasAcquireFence(ThreadId first, uint32_t lanes) {
   impl_.ForLanes(first, lanes, true,
                  [&](ThreadId thread) { impl_.ordering().AliasAcquireFence(thread); });
 }
-void AliasMonitor::Session::Boundary(ThreadId first, uint32_t lanes, const Past& past) {
+void AliasMonitor::Session::Boundary(ThreadId first, uint32_t lanes, const Clocks& clocks) {
   impl_.ForLanes(first, lanes, true,
-                 [&](ThreadId thread) { impl_.ordering().Boundary(thread, past); });
+                 [&](ThreadId thread) { impl_.ordering().Boundary(thread, clocks); });
 }
 void AliasMonitor::Session::Arrive(ThreadId first, uint32_t lanes, Meeting* meeting) {
   impl_.ForLanes(first, lanes, false, [&](ThreadId thread) {

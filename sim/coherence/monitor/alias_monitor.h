@@ -1,12 +1,12 @@
 // AliasMonitor: alias coherence of the device code, copies and fills that a machine runs.
 //
-// Memory is armed while it has several mappings. Weak accesses of other memory need not be told at
-// all; strong accesses, fences and barriers are told while anything is armed, wherever they go, as
-// they may order accesses of armed memory. Newest values always lie in the memory of the host; what
-// is kept here is who may not have seen them.
+// Memory is armed while it has several mappings. Weak accesses of other memory need not be observed
+// at all; strong accesses, fences and barriers are observed while anything is armed, wherever they
+// go, as they may order accesses of armed memory. Newest values always lie in the memory of the
+// host; what is kept here is who may not have seen them.
 //
-// Locations go by their place in the memory of the host, addresses by the numbers of live mappings
-// (an address that is mapped again has another number), threads by numbers given out here.
+// Locations go by their place in the memory of the host, addresses by the ids of live mappings (an
+// address that is mapped again has another id), threads by ids given out here.
 
 #ifndef TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_
 #define TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_
@@ -16,10 +16,10 @@
 #include <functional>
 #include <memory>
 
-#include "sim/coherence/model/clock.h"
 #include "sim/coherence/model/litmus_program.h"
 #include "sim/coherence/model/ordering.h"
 #include "sim/coherence/model/policy.h"
+#include "sim/coherence/model/vector_clock.h"
 
 namespace twinmmu::coherence {
 
@@ -35,7 +35,7 @@ struct MonitoredAccess {
   AddressId address = 0;
   Strength strength;
   Site site = 0;
-  uint64_t call = 0;  // that asked for it: a number for whoever reports
+  uint64_t call = 0;  // that asked for it: an id for whoever reports
 };
 
 // Two accesses of the same bytes that nothing orders, at least one of them a write.
@@ -90,16 +90,16 @@ class AliasMonitor {
   void AddMulticastAddress(AddressId address);
   void RemoveMulticastAddress(AddressId address);
 
-  // --- Operations: a grid, a copy, a fill. Its threads start after what is in `past`. ---
-  // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the number of the
+  // --- Operations: a grid, a copy, a fill. Its threads start after what is in `clocks`. ---
+  // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the id of the
   // first.
-  ThreadId Start(uint32_t threads, int device, int sm, const Past& past);
+  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks);
   // Ends them, and adds theirs to the past of their operation.
-  void End(ThreadId first, uint32_t threads, Past* past);
-  // The host has waited for all that is in `past`. Where that is all that ever ran, and nothing
-  // runs, all is forgotten but the newest values. True: numbers of threads start again, so that no
-  // Past from before may be used any more.
-  bool HostWaited(const Past& past);
+  void End(ThreadId first, uint32_t threads, Clocks* clocks);
+  // The host has waited for all that is in `clocks`. Where that is all that ever ran, and nothing
+  // runs, all is forgotten but the newest values. True: ids of threads start again, so that no
+  // Clocks from before may be used any more.
+  bool HostWaited(const Clocks& clocks);
 
  private:
   class Impl;
@@ -118,8 +118,8 @@ struct AliasMonitor::Meeting {
   std::unique_ptr<Gathered> gathered;  // null: nothing
 };
 
-// Holds the lock of the monitor: accesses are told and made under it, so that what is noted is what
-// was read and written.
+// Holds the lock of the monitor: accesses are observed and made under it, so that what is noted is
+// what was read and written.
 class AliasMonitor::Session {
  public:
   explicit Session(AliasMonitor* monitor);
@@ -129,7 +129,8 @@ class AliasMonitor::Session {
 
   // Before the weak loads or stores of a warp, of armed memory through one address: for the bits i
   // of `lanes`, thread access.thread + i accesses memory[i]. True: all of them may be made; after
-  // stores, call AfterStores with the same. False: nothing was done, so they are told one by one.
+  // stores, call AfterStores with the same. False: nothing was done, so they are observed one by
+  // one.
   bool BeforeAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
   void AfterStores(const MonitoredAccess& access, uint32_t lanes, char* const* memory);
   // Before a load. Where to read its bytes from: access.memory, or `older`, access.size bytes where
@@ -152,8 +153,8 @@ class AliasMonitor::Session {
   void AliasFence(ThreadId first, uint32_t lanes);
   void AliasReleaseFence(ThreadId first, uint32_t lanes);
   void AliasAcquireFence(ThreadId first, uint32_t lanes);
-  // griddepcontrol.wait: they have waited for the operations in `past`.
-  void Boundary(ThreadId first, uint32_t lanes, const Past& past);
+  // griddepcontrol.wait: they have waited for the operations in `clocks`.
+  void Boundary(ThreadId first, uint32_t lanes, const Clocks& clocks);
   void Arrive(ThreadId first, uint32_t lanes, Meeting* meeting);
   void Leave(ThreadId first, uint32_t lanes, Meeting* meeting);
 

@@ -19,57 +19,57 @@ const char* AliasMonitor::Impl::Load(const MonitoredAccess& access, char* older)
     return access.memory;
   }
   bool is_older = false;
-  Mark mark = MarkOf(access);
+  AccessEvent event = EventOf(access);
   if (access.armed) {
-    mark = ordering_.Next(access.thread, access.address, access.site);
-    Check(access, mark, /*writes=*/false);
-    if (keeps_values_) is_older = LoadValues(access, access.size, mark, /*atomic=*/false, older);
+    event = ordering_.Next(access.thread, access.address, access.site);
+    Check(access, event, /*writes=*/false);
+    if (keeps_values_) is_older = LoadValues(access, access.size, event, /*atomic=*/false, older);
   }
-  if (access.strength.IsStrong() && !is_older) LoadFlag(access, mark);
+  if (access.strength.IsStrong() && !is_older) LoadFlag(access, event);
   if (Caches::EndsWith(access.strength)) InvalidateCache(access.thread);
   return is_older ? older : access.memory;
 }
 
 void AliasMonitor::Impl::BeforeStore(const MonitoredAccess& access) {
   if (!access.armed || !Notes(access)) return;
-  const Mark mark = ordering_.Next(access.thread, access.address, access.site);
-  Check(access, mark, /*writes=*/true);
+  const AccessEvent event = ordering_.Next(access.thread, access.address, access.site);
+  Check(access, event, /*writes=*/true);
   if (keeps_values_) TouchValues(access.memory, access.size);
 }
 
 void AliasMonitor::Impl::AfterStore(const MonitoredAccess& access) {
   if (!Notes(access)) return;
-  const Mark mark = MarkOf(access);
-  if (keeps_values_ && access.armed) StoreValues(access, access.size, mark, /*atomic=*/false);
-  StoreFlag(access, mark, /*atomic=*/false);
+  const AccessEvent event = EventOf(access);
+  if (keeps_values_ && access.armed) StoreValues(access, access.size, event, /*atomic=*/false);
+  StoreFlag(access, event, /*atomic=*/false);
 }
 
 const char* AliasMonitor::Impl::BeforeAtomic(const MonitoredAccess& access, char* older) {
   if (!Notes(access)) return access.memory;
   bool is_older = false;
-  Mark mark = MarkOf(access);
+  AccessEvent event = EventOf(access);
   if (access.armed) {
-    mark = ordering_.Next(access.thread, access.address, access.site);
-    Check(access, mark, /*writes=*/false);
+    event = ordering_.Next(access.thread, access.address, access.site);
+    Check(access, event, /*writes=*/false);
     if (keeps_values_) {
       TouchValues(access.memory, access.size);
-      is_older = LoadValues(access, access.size, mark, /*atomic=*/true, older);
+      is_older = LoadValues(access, access.size, event, /*atomic=*/true, older);
     }
   }
-  atomic_ = mark;
-  if (!is_older) LoadFlag(access, mark);
+  atomic_ = event;
+  if (!is_older) LoadFlag(access, event);
   return is_older ? older : access.memory;
 }
 
 void AliasMonitor::Impl::AfterAtomic(const MonitoredAccess& access, bool wrote) {
   if (!Notes(access)) return;
-  const Mark mark = MarkOf(access);
+  const AccessEvent event = EventOf(access);
   if (wrote) {
     if (access.armed) {
-      Check(access, mark, /*writes=*/true);
-      if (keeps_values_) StoreValues(access, access.size, mark, /*atomic=*/true);
+      Check(access, event, /*writes=*/true);
+      if (keeps_values_) StoreValues(access, access.size, event, /*atomic=*/true);
     }
-    StoreFlag(access, mark, /*atomic=*/true);
+    StoreFlag(access, event, /*atomic=*/true);
   }
   if (Caches::EndsWith(access.strength)) InvalidateCache(access.thread);
 }
@@ -77,8 +77,8 @@ void AliasMonitor::Impl::AfterAtomic(const MonitoredAccess& access, bool wrote) 
 void AliasMonitor::Impl::AfterRangeLoad(const MonitoredAccess& access, uint64_t size,
                                         char* copied) {
   if (size == 0 || !access.armed || !ordering_.Runs(access.thread)) return;
-  const Mark mark = ordering_.Next(access.thread, access.address, access.site);
-  CheckRange(access, size, mark, /*writes=*/false);
+  const AccessEvent event = ordering_.Next(access.thread, access.address, access.site);
+  CheckRange(access, size, event, /*writes=*/false);
   if (!keeps_values_ || values_.empty()) return;
   MonitoredAccess part = access;
   part.strength = Strength();
@@ -86,7 +86,7 @@ void AliasMonitor::Impl::AfterRangeLoad(const MonitoredAccess& access, uint64_t 
     part.memory = access.memory + done;
     const uint64_t bytes = std::min(size - done, kPageBytes - LocationOf(part.memory) % kPageBytes);
     if (values_.HasPage(LocationOf(part.memory))) {
-      LoadValues(part, bytes, mark, /*atomic=*/false, copied + done);
+      LoadValues(part, bytes, event, /*atomic=*/false, copied + done);
     }
     done += bytes;
   }
@@ -94,8 +94,8 @@ void AliasMonitor::Impl::AfterRangeLoad(const MonitoredAccess& access, uint64_t 
 
 void AliasMonitor::Impl::BeforeRangeStore(const MonitoredAccess& access, uint64_t size) {
   if (size == 0 || !access.armed || !ordering_.Runs(access.thread)) return;
-  const Mark mark = ordering_.Next(access.thread, access.address, access.site);
-  CheckRange(access, size, mark, /*writes=*/true);
+  const AccessEvent event = ordering_.Next(access.thread, access.address, access.site);
+  CheckRange(access, size, event, /*writes=*/true);
   if (!keeps_values_) return;
   if (size <= kMaxValueRange) {
     TouchValues(access.memory, size);
@@ -111,12 +111,12 @@ void AliasMonitor::Impl::AfterRangeStore(const MonitoredAccess& access, uint64_t
   whole.strength = Strength();
   if (access.armed) {
     if (keeps_values_ && size <= kMaxValueRange) {
-      StoreValues(whole, size, MarkOf(access), /*atomic=*/false);
+      StoreValues(whole, size, EventOf(access), /*atomic=*/false);
     }
   } else if (size <= kMaxFlagBytes) {
     whole.strength = {Semantics::kRelease, Scope::kSys};
     whole.size = static_cast<uint32_t>(size);
-    StoreFlag(whole, MarkOf(access), /*atomic=*/false);
+    StoreFlag(whole, EventOf(access), /*atomic=*/false);
   }
 }
 

@@ -6,19 +6,19 @@ namespace twinmmu::coherence {
 
 // The read sees the newest value. Where that is not what a strong write left there, somebody else
 // wrote it, of whom nothing is known.
-void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const Mark& mark) {
+void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const AccessEvent& event) {
   if (flags_.HasPage(LocationOf(access.memory))) {
     Split(&flags_, access.memory, access.size, &pieces_);
     for (const Piece& piece : pieces_) {
-      if (piece.newest == ViewMachine::kInitialWrite) continue;
+      if (piece.newest == OperationalModel::kInitialWrite) continue;
       if (flags_.ValueOf(piece.location, piece.newest) != ReadMemory(piece.location, piece.size)) {
         flags_.Forget(piece.location);
         continue;
       }
       observed_.clear();
-      flags_.Load(&ordering_, piece.location, access.strength, piece.newest, mark, &observed_);
+      flags_.Load(&ordering_, piece.location, access.strength, piece.newest, event, &observed_);
       if (options_.check && access.armed) {
-        checker_.Observe(piece.location, piece.size, observed_, mark);
+        checker_.Observe(piece.location, piece.size, observed_, event);
       }
     }
   }
@@ -31,7 +31,8 @@ void AliasMonitor::Impl::ForgetFlag(const MonitoredAccess& access) {
   for (const Piece& piece : pieces_) flags_.Forget(piece.location);
 }
 
-void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const Mark& mark, bool atomic) {
+void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const AccessEvent& event,
+                                   bool atomic) {
   const bool carries = ordering_.Carries(access.thread, access.address, access.strength);
   if (!access.strength.IsStrong() || (!carries && !access.armed && !atomic)) {
     ForgetFlag(access);
@@ -41,10 +42,10 @@ void AliasMonitor::Impl::StoreFlag(const MonitoredAccess& access, const Mark& ma
   Split(&flags_, access.memory, access.size, &pieces_);
   for (const Piece& piece : pieces_) {
     const uint64_t value = ReadMemory(piece.location, piece.size);
-    if (!carries && !access.armed && piece.newest == ViewMachine::kInitialWrite) continue;
+    if (!carries && !access.armed && piece.newest == OperationalModel::kInitialWrite) continue;
     const auto source = atomic ? std::optional(piece.newest) : std::nullopt;
     const bool stored =
-        flags_.Store(&ordering_, piece.location, access.strength, value, mark, 0, source);
+        flags_.Store(&ordering_, piece.location, access.strength, value, event, 0, source);
     if (!stored) flags_.Forget(piece.location);
   }
   // Without an order that was, what is in order would seem to race.

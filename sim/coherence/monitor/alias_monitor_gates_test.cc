@@ -1,5 +1,5 @@
-// Litmus tests of PTX, told to AliasMonitor access by access as an interpreter does: what it gives
-// is what the model allows.
+// Litmus tests of PTX, reported to AliasMonitor access by access as an interpreter does: what it
+// gives is what the model allows.
 
 #include <algorithm>
 #include <array>
@@ -60,7 +60,7 @@ class Player {
     int sm = 0;
     for (const auto& [place, threads] : blocks) {
       ThreadId id =
-          monitor_.Start(static_cast<uint32_t>(threads.size()), std::get<0>(place), sm++, Past());
+          monitor_.Start(static_cast<uint32_t>(threads.size()), std::get<0>(place), sm++, Clocks());
       for (const size_t t : threads) threads_[t].id = id++;
     }
   }
@@ -346,7 +346,7 @@ bool MachineShows(const LitmusTest& test, Policy policy) {
   return false;
 }
 
-TEST(AliasMonitorGatesTest, EachPolicyShowsWhatTheMachineOfTheModelShows) {
+TEST(AliasMonitorGatesTest, EachPolicyShowsWhatTheOperationalModelShows) {
   for (const LitmusTest& test : Sample()) {
     for (const Policy policy : {Policy::kCoherent, Policy::kStale, Policy::kL1}) {
       EXPECT_EQ(Shows(test, policy), MachineShows(test, policy))

@@ -1,4 +1,4 @@
-// Accesses go to the hazard checker, and what it finds is told.
+// Accesses go to the hazard checker, and what it finds is reported.
 
 #include <algorithm>
 
@@ -21,29 +21,30 @@ uint32_t EndOfRow(uint32_t size, uint32_t lanes, char* const* memory, uint32_t l
 
 }  // namespace
 
-void AliasMonitor::Impl::Check(const MonitoredAccess& access, const Mark& mark, bool writes) {
+void AliasMonitor::Impl::Check(const MonitoredAccess& access, const AccessEvent& event,
+                               bool writes) {
   if (!options_.check) return;
-  checker_.Check(ordering_, LocationOf(access.memory), access.size, mark, access.strength, writes,
+  checker_.Check(ordering_, LocationOf(access.memory), access.size, event, access.strength, writes,
                  &reports_);
-  if (!reports_.empty()) Tell(access, 0, access.size);
+  if (!reports_.empty()) Report(access, 0, access.size);
 }
 
-void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size, const Mark& mark,
-                                    bool writes) {
+void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size,
+                                    const AccessEvent& event, bool writes) {
   if (!options_.check) return;
   LocationId first = LocationOf(access.memory);
   const LocationId end = first + size;
   while (first < end) {
     const uint64_t part = std::min(end - first, kPageBytes - first % kPageBytes);
-    checker_.Check(ordering_, first, static_cast<uint32_t>(part), mark, Strength(), writes,
+    checker_.Check(ordering_, first, static_cast<uint32_t>(part), event, Strength(), writes,
                    &reports_);
-    if (!reports_.empty()) Tell(access, first - LocationOf(access.memory), part);
+    if (!reports_.empty()) Report(access, first - LocationOf(access.memory), part);
     first += part;
   }
 }
 
 // Of the `size` bytes that are `at` bytes into the access.
-void AliasMonitor::Impl::Tell(const MonitoredAccess& access, uint64_t at, uint64_t size) {
+void AliasMonitor::Impl::Report(const MonitoredAccess& access, uint64_t at, uint64_t size) {
   for (const HazardReport& report : reports_) {
     AliasHazard hazard;
     hazard.hazard = report.hazard;
@@ -60,7 +61,7 @@ void AliasMonitor::Impl::Tell(const MonitoredAccess& access, uint64_t at, uint64
         !ordering_.IsMulticast(report.second.address)) {
       hazard.hazard = Hazard::kCrossDevice;
     }
-    if (!told_.emplace(hazard.first.site, hazard.second.site, hazard.hazard).second) continue;
+    if (!reported_.emplace(hazard.first.site, hazard.second.site, hazard.hazard).second) continue;
     if (report_) report_(hazard);
   }
   reports_.clear();
@@ -79,7 +80,7 @@ void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, 
     while (lane < end) {
       row.first = LocationOf(memory[lane]);
       row.threads = end - lane;
-      row.mark = {access.thread + lane, 0, access.address, access.site};
+      row.event = {access.thread + lane, 0, access.address, access.site};
       lane += checker_.CheckQuickly(&ordering_, row);
       if (lane == end) break;
       MonitoredAccess one = access;

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "sim/coherence/model/hazard_checker.h"
+#include "sim/coherence/model/operational_model.h"
 #include "sim/coherence/model/page_map.h"
 #include "sim/coherence/model/value_choice.h"
-#include "sim/coherence/model/view_machine.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 
 namespace twinmmu::coherence {
@@ -43,7 +43,7 @@ class AliasMonitor::Impl {
         keeps_values_(options.policy != Policy::kCoherent),
         ordering_(options.modes),
         checker_(options.limit / 2),
-        values_(ViewMachine::kMaxWrites, options.limit / 4),
+        values_(OperationalModel::kMaxWrites, options.limit / 4),
         flags_(1, options.limit / 4) {}
 
   std::mutex& mutex() { return mutex_; }
@@ -65,9 +65,9 @@ class AliasMonitor::Impl {
     return armed_ != 0;
   }
   bool Disarm(const char* memory, uint64_t size);
-  ThreadId Start(uint32_t threads, int device, int sm, const Past& past);
-  void End(ThreadId first, uint32_t threads, Past* past);
-  bool HostWaited(const Past& past);
+  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks);
+  void End(ThreadId first, uint32_t threads, Clocks* clocks);
+  bool HostWaited(const Clocks& clocks);
 
   // Whether weak accesses have only to be noted.
   bool IsOnlyNoted(const MonitoredAccess& access) const {
@@ -98,8 +98,8 @@ class AliasMonitor::Impl {
   struct Piece {
     LocationId location;
     uint32_t size;
-    int choice = ViewMachine::kInitialWrite;  // the write that is read
-    int newest = ViewMachine::kInitialWrite;
+    int choice = OperationalModel::kInitialWrite;  // the write that is read
+    int newest = OperationalModel::kInitialWrite;
   };
   using Pieces = std::vector<Piece>;
 
@@ -109,20 +109,23 @@ class AliasMonitor::Impl {
   bool Notes(const MonitoredAccess& access) const {
     return (access.armed || access.strength.IsStrong()) && ordering_.Runs(access.thread);
   }
-  Mark MarkOf(const MonitoredAccess& access) const {
+  AccessEvent EventOf(const MonitoredAccess& access) const {
     return ordering_.Last(access.thread, access.address, access.site);
   }
-  void Check(const MonitoredAccess& access, const Mark& mark, bool writes);
-  void CheckRange(const MonitoredAccess& access, uint64_t size, const Mark& mark, bool writes);
-  void Tell(const MonitoredAccess& access, uint64_t at, uint64_t size);
-  static void Split(ViewMachine* view, const char* memory, uint64_t size, Pieces* pieces);
-  bool LoadValues(const MonitoredAccess& access, uint64_t size, const Mark& mark, bool atomic,
-                  char* older);
-  void ChooseValue(const MonitoredAccess& access, const Mark& mark, bool atomic, Piece* piece);
+  void Check(const MonitoredAccess& access, const AccessEvent& event, bool writes);
+  void CheckRange(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
+                  bool writes);
+  void Report(const MonitoredAccess& access, uint64_t at, uint64_t size);
+  static void Split(OperationalModel* view, const char* memory, uint64_t size, Pieces* pieces);
+  bool LoadValues(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
+                  bool atomic, char* older);
+  void ChooseValue(const MonitoredAccess& access, const AccessEvent& event, bool atomic,
+                   Piece* piece);
   void TouchValues(const char* memory, uint64_t size);
-  void StoreValues(const MonitoredAccess& access, uint64_t size, const Mark& mark, bool atomic);
-  void LoadFlag(const MonitoredAccess& access, const Mark& mark);
-  void StoreFlag(const MonitoredAccess& access, const Mark& mark, bool atomic);
+  void StoreValues(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
+                   bool atomic);
+  void LoadFlag(const MonitoredAccess& access, const AccessEvent& event);
+  void StoreFlag(const MonitoredAccess& access, const AccessEvent& event, bool atomic);
   void ForgetFlag(const MonitoredAccess& access);
   uint64_t SmOf(ThreadId thread) const;
 
@@ -135,23 +138,23 @@ class AliasMonitor::Impl {
   ThreadId first_noted_ = 1;  // since all was forgotten
   uint64_t running_ = 0;      // Start without End
   bool blind_ = false;        // notes nothing until nothing runs
-  bool exhausted_ = false;    // no numbers of threads are left
+  bool exhausted_ = false;    // no ids of threads are left
 
   Ordering ordering_;
   HazardChecker checker_;
-  ViewMachine values_;  // of armed memory, unless Policy::kCoherent
-  ViewMachine flags_;   // what strong accesses wrote last, anywhere
+  OperationalModel values_;  // of armed memory, unless Policy::kCoherent
+  OperationalModel flags_;   // what strong accesses wrote last, anywhere
   Caches caches_;
   std::unordered_map<ThreadId, uint64_t> sms_;    // by the first thread of a block
   std::unordered_map<uint64_t, uint32_t> older_;  // how often a thread got one, of that address
-  std::set<std::tuple<Site, Site, Hazard>> told_;
+  std::set<std::tuple<Site, Site, Hazard>> reported_;
 
   // Reused.
   std::vector<HazardReport> reports_;
-  std::vector<Mark> observed_;
+  std::vector<AccessEvent> observed_;
   Pieces pieces_;
   // Of the atomic operation under way: what it read.
-  Mark atomic_;
+  AccessEvent atomic_;
   Pieces atomic_pieces_;
 };
 

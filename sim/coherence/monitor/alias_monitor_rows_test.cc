@@ -1,4 +1,4 @@
-// Warps told together are warps told lane by lane.
+// Warps observed together give what warps observed lane by lane give.
 
 #include <algorithm>
 #include <array>
@@ -123,9 +123,9 @@ class Scene {
   }
   // The block ends, and another one starts: after it, or after what the host had waited for.
   void Next(bool after, bool host_waits) {
-    monitor_.End(first_, kThreads, &past_);
-    if (host_waits) monitor_.HostWaited(past_);
-    if (after || host_waits) before_ = past_;
+    monitor_.End(first_, kThreads, &clocks_);
+    if (host_waits) monitor_.HostWaited(clocks_);
+    if (after || host_waits) before_ = clocks_;
     Start();
   }
 
@@ -140,8 +140,8 @@ class Scene {
   char* base_ = nullptr;
   ThreadId first_ = 0;
   Site site_ = 0;
-  Past before_;
-  Past past_;
+  Clocks before_;
+  Clocks clocks_;
 };
 
 // Does the same in both scenes.
@@ -201,7 +201,7 @@ class Program {
   std::mt19937_64 random_;
 };
 
-TEST(AliasMonitorRowsTest, AWarpIsToldAsItsLanesAre) {
+TEST(AliasMonitorRowsTest, AWarpIsObservedAsItsLanesAre) {
   size_t hazards = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);

@@ -67,12 +67,14 @@ class Scene {
   char* at(uint64_t offset) { return memory_.data() + offset; }
   char* flag() { return at(memory_.size() - kPage); }
 
-  ThreadId Start(const Past& before = Past(), int device = 0) {
+  ThreadId Start(const Clocks& before = Clocks(), int device = 0) {
     return monitor_->Start(1, device, next_sm_++, before);
   }
   // Several of one block.
-  ThreadId StartBlock(uint32_t threads) { return monitor_->Start(threads, 0, next_sm_++, Past()); }
-  void End(ThreadId thread) { monitor_->End(thread, 1, &past); }
+  ThreadId StartBlock(uint32_t threads) {
+    return monitor_->Start(threads, 0, next_sm_++, Clocks());
+  }
+  void End(ThreadId thread) { monitor_->End(thread, 1, &clocks); }
 
   MonitoredAccess Access(ThreadId thread, AddressId address, char* memory, uint32_t size,
                          const Strength& strength) {
@@ -150,7 +152,7 @@ class Scene {
   }
 
   std::vector<AliasHazard> hazards;
-  Past past;      // of all that ended
+  Clocks clocks;  // of all that ended
   Site site = 0;  // of the last access
 
  private:
@@ -280,7 +282,7 @@ TEST(AliasMonitorTest, WhatIsCompleteIsCoherentForWhatStarts) {
   const ThreadId writer = scene.Start();
   scene.Store(writer, kX, 0, 1u);
   scene.End(writer);
-  const ThreadId reader = scene.Start(scene.past);
+  const ThreadId reader = scene.Start(scene.clocks);
   EXPECT_EQ(scene.Load(reader, kY, 0), 1u);
   EXPECT_THAT(scene.hazards, IsEmpty());
 }
@@ -411,7 +413,7 @@ uint32_t ValueInAResidentGrid(BoundaryMode boundary, bool fence, size_t* hazards
   const ThreadId resident = scene.Start(), writer = scene.Start();
   scene.Store(writer, kX, 0, 1u);
   scene.End(writer);
-  const ThreadId signaller = scene.Start(scene.past);
+  const ThreadId signaller = scene.Start(scene.clocks);
   scene.SetFlag(signaller, 1);
   EXPECT_EQ(scene.GetFlag(resident), 1u);
   if (fence) scene.AliasFence(resident);
@@ -451,14 +453,14 @@ TEST(AliasMonitorTest, HalvesOfAnAliasFenceDoTogether) {
 
 TEST(AliasMonitorTest, TwoDevicesAreAHazardOfTheirOwn) {
   Scene scene(Policy::kCoherent);
-  const ThreadId writer = scene.Start(Past(), 0), reader = scene.Start(Past(), 1);
+  const ThreadId writer = scene.Start(Clocks(), 0), reader = scene.Start(Clocks(), 1);
   scene.Store(writer, kX, 0, 1u);
   scene.Load(reader, kY, 0);
   ASSERT_THAT(scene.hazards, SizeIs(1));
   EXPECT_EQ(scene.hazards[0].hazard, Hazard::kCrossDevice);
 }
 
-TEST(AliasMonitorTest, APairOfSitesIsToldOnce) {
+TEST(AliasMonitorTest, APairOfSitesIsReportedOnce) {
   Scene scene(Policy::kCoherent);
   const ThreadId thread = scene.Start();
   for (uint64_t offset = 0; offset < 64; offset += 4) {
@@ -605,7 +607,7 @@ TEST(AliasMonitorTest, ACopyAfterAKernelIsInOrder) {
   const ThreadId writer = scene.Start();
   scene.Store(writer, kX, 4, 0x01010101u);
   scene.End(writer);
-  const ThreadId copy = scene.Start(scene.past);
+  const ThreadId copy = scene.Start(scene.clocks);
   EXPECT_EQ(scene.CopyFrom(copy, kY, 4, 4), std::string(4, '\1'));
   scene.CopyTo(copy, kY, 0, 2 * kPage, 2);
   EXPECT_THAT(scene.hazards, IsEmpty());
@@ -616,7 +618,7 @@ TEST(AliasMonitorTest, ACopyOfFewBytesElsewhereIsAFlag) {
   const ThreadId reader = scene.Start(), writer = scene.Start();
   scene.Store(writer, kX, 0, 1u);
   scene.End(writer);
-  const ThreadId copy = scene.Start(scene.past);
+  const ThreadId copy = scene.Start(scene.clocks);
   scene.CopyTo(copy, kFlag, scene.flag() - scene.at(0), 4, 1);
   scene.GetFlag(reader, {Semantics::kAcquire, Scope::kSys});
   scene.Load(reader, kX, 0);
@@ -652,7 +654,7 @@ TEST(AliasMonitorTest, WhatTheHostHasWaitedForIsForgotten) {
   scene.Store(writer, kX, 0, 1u);
   scene.CopyTo(writer, kX, kPage, kPage, 1);
   scene.End(writer);
-  EXPECT_FALSE(scene.monitor().HostWaited(scene.past));
+  EXPECT_FALSE(scene.monitor().HostWaited(scene.clocks));
   const ThreadId reader = scene.Start();
   EXPECT_EQ(scene.Load(reader, kY, 0), 1u);
   EXPECT_EQ(scene.Load(reader, kY, kPage), 0x01010101u);
@@ -664,7 +666,7 @@ TEST(AliasMonitorTest, NothingIsForgottenWhileSomethingRuns) {
   const ThreadId writer = scene.Start(), reader = scene.Start();
   scene.Store(writer, kX, 0, 1u);
   scene.End(writer);
-  scene.monitor().HostWaited(scene.past);
+  scene.monitor().HostWaited(scene.clocks);
   EXPECT_EQ(scene.Load(reader, kY, 0), 0u);
   EXPECT_THAT(scene.hazards, SizeIs(1));
 }
@@ -674,7 +676,7 @@ TEST(AliasMonitorTest, NumbersOfThreadsEndAndStartAgain) {
   const ThreadId running = scene.Start();
   for (int i = 0; i < 8; ++i) {
     constexpr uint32_t kMany = 0x3fffffff;
-    scene.monitor().End(scene.monitor().Start(kMany, 0, 0, Past()), kMany, &scene.past);
+    scene.monitor().End(scene.monitor().Start(kMany, 0, 0, Clocks()), kMany, &scene.clocks);
   }
   const ThreadId none = scene.Start();
   scene.Store(running, kX, 0, 1u);
@@ -682,7 +684,7 @@ TEST(AliasMonitorTest, NumbersOfThreadsEndAndStartAgain) {
   EXPECT_THAT(scene.hazards, IsEmpty());
   scene.End(none);
   scene.End(running);
-  EXPECT_TRUE(scene.monitor().HostWaited(scene.past));
+  EXPECT_TRUE(scene.monitor().HostWaited(scene.clocks));
   const ThreadId thread = scene.Start();
   EXPECT_EQ(thread, 1u);
   scene.Store(thread, kX, 0, 1u);
@@ -716,7 +718,7 @@ TEST(AliasMonitorTest, NothingIsInventedWhereAFlagIsForgotten) {
 }
 
 // Until all has ended, as the order of what runs is lost, too.
-TEST(AliasMonitorTest, WithoutMemoryNothingIsToldAndValuesAreNew) {
+TEST(AliasMonitorTest, WithoutMemoryNothingIsReportedAndValuesAreNew) {
   for (const Policy policy : {Policy::kCoherent, Policy::kStale}) {
     Scene scene(policy);
     const ThreadId thread = scene.Start();
@@ -735,7 +737,7 @@ TEST(AliasMonitorTest, WithoutMemoryNothingIsToldAndValuesAreNew) {
     EXPECT_THAT(scene.hazards, SizeIs(1));
     // The past of what ran without memory is not missed.
     scene.End(later);
-    scene.monitor().HostWaited(scene.past);
+    scene.monitor().HostWaited(scene.clocks);
     EXPECT_EQ(scene.Load(scene.Start(), kY, 0), 2u);
   }
 }
@@ -775,7 +777,7 @@ TEST(AliasMonitorTest, ACacheIsStaleWhereItIsWarm) {
   EXPECT_EQ(scene.Load(thread, kY, 0), 1u);
 }
 
-// A host that writes through a mapping of its own is not told.
+// A host that writes through a mapping of its own is not observed.
 TEST(AliasMonitorTest, AValueOfUnknownOriginIsTheNewest) {
   Scene scene(Policy::kStale);
   const ThreadId thread = scene.Start();

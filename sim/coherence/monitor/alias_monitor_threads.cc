@@ -5,7 +5,7 @@
 namespace twinmmu::coherence {
 namespace {
 
-// Numbers end here; and from here on they start again where they can.
+// Ids end here; and from here on they start again where they can.
 constexpr ThreadId kLastThread = 0xffff0000;
 constexpr ThreadId kManyThreads = 0x40000000;
 // Blocks have fewer threads; what claims to have more is not noted.
@@ -19,7 +19,7 @@ uint64_t KeyOfSm(int device, int sm) {
 
 }  // namespace
 
-// Order may be lost, too, so that nothing is told until all that runs has ended.
+// Order may be lost, too, so that nothing is reported until all that runs has ended.
 void AliasMonitor::Impl::Lose() {
   Forget();
   blind_ = running_ != 0;
@@ -50,7 +50,7 @@ bool AliasMonitor::Impl::Disarm(const char* memory, uint64_t size) {
   return armed_ != 0;
 }
 
-ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const Past& past) {
+ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const Clocks& clocks) {
   ++running_;
   if (threads == 0 || exhausted_ || threads > kLastThread - next_thread_) {
     exhausted_ = exhausted_ || threads != 0;
@@ -65,19 +65,19 @@ ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const P
       sms_[first] = KeyOfSm(device, sm);
       caches_.Invalidate(KeyOfSm(device, sm));
     }
-    ordering_.Start(first, threads, place, past);
+    ordering_.Start(first, threads, place, clocks);
   });
   return first;
 }
 
-void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Past* past) {
+void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Clocks* clocks) {
   if (first != 0 && threads != 0) {
     Try([&] {
       sms_.erase(first);
       if (ordering_.Runs(first)) {
-        ordering_.EndAndLeave(first, past);
+        ordering_.EndAndLeave(first, clocks);
       } else {
-        past->all.AddEnded(first, first + threads - 1);
+        clocks->all.AddEnded(first, first + threads - 1);
       }
     });
   }
@@ -88,8 +88,8 @@ void AliasMonitor::Impl::End(ThreadId first, uint32_t threads, Past* past) {
   }
 }
 
-bool AliasMonitor::Impl::HostWaited(const Past& past) {
-  if (running_ != 0 || !past.all.HasAll({first_noted_, next_thread_ - 1})) return false;
+bool AliasMonitor::Impl::HostWaited(const Clocks& clocks) {
+  if (running_ != 0 || !clocks.all.HasAll({first_noted_, next_thread_ - 1})) return false;
   values_.ForgetAll();
   flags_.ForgetAll();
   caches_.Clear();

@@ -29,7 +29,7 @@ uint64_t Mix(uint64_t seed, uint64_t value) {
   return mixed ^ (mixed >> 32);
 }
 
-uint64_t NumberOf(const Mark& mark) { return uint64_t{mark.thread} << 32 | mark.epoch; }
+uint64_t IdOf(const AccessEvent& event) { return uint64_t{event.thread} << 32 | event.epoch; }
 
 }  // namespace
 
@@ -39,7 +39,7 @@ uint64_t AliasMonitor::Impl::SmOf(ThreadId thread) const {
   return found == sms_.end() ? 0 : found->second;
 }
 
-void AliasMonitor::Impl::Split(ViewMachine* view, const char* memory, uint64_t size,
+void AliasMonitor::Impl::Split(OperationalModel* view, const char* memory, uint64_t size,
                                Pieces* pieces) {
   pieces->clear();
   const LocationId end = LocationOf(memory) + size;
@@ -67,8 +67,8 @@ void AliasMonitor::Impl::TouchValues(const char* memory, uint64_t size) {
   }
 }
 
-void AliasMonitor::Impl::ChooseValue(const MonitoredAccess& access, const Mark& mark, bool atomic,
-                                     Piece* piece) {
+void AliasMonitor::Impl::ChooseValue(const MonitoredAccess& access, const AccessEvent& event,
+                                     bool atomic, Piece* piece) {
   const LocationId id = piece->location;
   std::vector<int> candidates = values_.Candidates(ordering_, id, access.thread, access.address);
   if (atomic) {
@@ -88,16 +88,16 @@ void AliasMonitor::Impl::ChooseValue(const MonitoredAccess& access, const Mark& 
   read.is_cached = Caches::Serves(access.strength, atomic);
   read.newest_is_strong =
       values_.AreStrong(ordering_, id, *newest, access.thread, access.address, access.strength);
-  read.random = Mix(options_.seed, NumberOf(mark));
+  read.random = Mix(options_.seed, IdOf(event));
   if (options_.policy == Policy::kL1) read.sm = SmOf(access.thread);
   std::vector<uint64_t> writes;
-  for (const int write : candidates) writes.push_back(NumberOf(values_.MarkOf(id, write)));
+  for (const int write : candidates) writes.push_back(IdOf(values_.EventOf(id, write)));
   piece->choice = candidates[Choose(options_.policy, read, writes,
                                     static_cast<size_t>(newest - candidates.begin()), &caches_)];
 }
 
-bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size, const Mark& mark,
-                                    bool atomic, char* older) {
+bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size,
+                                    const AccessEvent& event, bool atomic, char* older) {
   atomic_pieces_.clear();
   if (!values_.HasPage(LocationOf(access.memory)) &&
       !values_.HasPage(LocationOf(access.memory) + size - 1)) {
@@ -105,7 +105,7 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
     if (options_.policy == Policy::kL1 && Caches::Serves(access.strength, atomic)) {
       for (uint64_t i = 0; i < size; i += kWordBytes) {
         caches_.Fill(SmOf(access.thread), LocationOf(access.memory) + i, access.address,
-                     NumberOf(Mark()));
+                     IdOf(AccessEvent()));
       }
     }
     return false;
@@ -113,7 +113,7 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
   TouchValues(access.memory, size);
   bool is_older = false;
   for (Piece& piece : pieces_) {
-    ChooseValue(access, mark, atomic, &piece);
+    ChooseValue(access, event, atomic, &piece);
     is_older = is_older || piece.choice != piece.newest;
   }
   if (is_older && !atomic) {
@@ -126,8 +126,8 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
   }
   for (const Piece& piece : pieces_) {
     observed_.clear();
-    values_.Load(&ordering_, piece.location, access.strength, piece.choice, mark, &observed_);
-    if (options_.check) checker_.Observe(piece.location, piece.size, observed_, mark);
+    values_.Load(&ordering_, piece.location, access.strength, piece.choice, event, &observed_);
+    if (options_.check) checker_.Observe(piece.location, piece.size, observed_, event);
     if (!is_older) continue;
     char* const to = older + (piece.location - LocationOf(access.memory));
     WriteBytes(values_.ValueOf(piece.location, piece.choice), piece.size, to);
@@ -136,18 +136,18 @@ bool AliasMonitor::Impl::LoadValues(const MonitoredAccess& access, uint64_t size
   return is_older;
 }
 
-void AliasMonitor::Impl::StoreValues(const MonitoredAccess& access, uint64_t size, const Mark& mark,
-                                     bool atomic) {
+void AliasMonitor::Impl::StoreValues(const MonitoredAccess& access, uint64_t size,
+                                     const AccessEvent& event, bool atomic) {
   Split(&values_, access.memory, size, &pieces_);
   const bool known =
-      atomic && NumberOf(atomic_) == NumberOf(mark) && atomic_pieces_.size() == pieces_.size();
+      atomic && IdOf(atomic_) == IdOf(event) && atomic_pieces_.size() == pieces_.size();
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const uint64_t value = ReadMemory(piece.location, piece.size);
     std::optional<int> source;
     if (atomic) source = known ? atomic_pieces_[i].choice : piece.newest;
     const bool stored =
-        values_.Store(&ordering_, piece.location, access.strength, value, mark, 0, source);
+        values_.Store(&ordering_, piece.location, access.strength, value, event, 0, source);
     if (!stored) {
       values_.Forget(piece.location);
       values_.SetInitial(piece.location, value);

@@ -1,4 +1,4 @@
-// What it costs to tell of accesses of armed memory.
+// What it costs to observe accesses of armed memory.
 
 #include <array>
 #include <cstdint>
@@ -16,9 +16,9 @@ constexpr uint32_t kThreads = 256;  // of a block
 constexpr uint64_t kPage = 4096;
 constexpr AddressId kAddress = 7;
 
-class Machine {
+class Workload {
  public:
-  explicit Machine(uint64_t words) : monitor_({}, nullptr), memory_(words + kPage) {
+  explicit Workload(uint64_t words) : monitor_({}, nullptr), memory_(words + kPage) {
     // Whole pages.
     const uint64_t bytes = (words * sizeof(uint32_t) + kPage - 1) / kPage * kPage;
     const auto address = reinterpret_cast<uintptr_t>(memory_.data());
@@ -27,10 +27,10 @@ class Machine {
   }
   ThreadId Start() { return monitor_.Start(kThreads, 0, 0, before_); }
   void End(ThreadId first, bool waits = true) {
-    monitor_.End(first, kThreads, &past_);
+    monitor_.End(first, kThreads, &clocks_);
     if (!waits) return;
-    monitor_.HostWaited(past_);
-    before_ = past_;
+    monitor_.HostWaited(clocks_);
+    before_ = clocks_;
   }
   // A store or load of the warp: lane i accesses the word `word` + i.
   void Store(ThreadId first, uint64_t word) {
@@ -98,20 +98,20 @@ class Machine {
   std::vector<uint32_t> memory_;
   uint32_t* words_;
   uint32_t counter_ = 0;
-  Past before_;
-  Past past_;
+  Clocks before_;
+  Clocks clocks_;
 };
 
 // A grid of one block strides over the memory; each round is a grid.
 void BM_GridStrideFill(benchmark::State& state) {
   const auto words = static_cast<uint64_t>(state.range(0));
-  Machine machine(words);
+  Workload workload(words);
   for (auto _ : state) {
-    const ThreadId first = machine.Start();
+    const ThreadId first = workload.Start();
     for (uint64_t word = 0; word < words; word += kLanes) {
-      machine.Store(first + word % kThreads, word);
+      workload.Store(first + word % kThreads, word);
     }
-    machine.End(first);
+    workload.End(first);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(words));
 }
@@ -120,11 +120,11 @@ BENCHMARK(BM_GridStrideFill)->Arg(1 << 12)->Arg(1 << 16)->Arg(1 << 20);
 // The same, where nothing waits for the grids before.
 void BM_FillAgain(benchmark::State& state) {
   const auto words = static_cast<uint64_t>(state.range(0));
-  Machine machine(words);
-  const ThreadId first = machine.Start();
+  Workload workload(words);
+  const ThreadId first = workload.Start();
   for (auto _ : state) {
     for (uint64_t word = 0; word < words; word += kLanes) {
-      machine.Store(first + word % kThreads, word);
+      workload.Store(first + word % kThreads, word);
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(words));
@@ -133,14 +133,14 @@ BENCHMARK(BM_FillAgain)->Arg(1 << 16);
 
 void BM_LoadOwn(benchmark::State& state) {
   const auto words = static_cast<uint64_t>(state.range(0));
-  Machine machine(words);
-  const ThreadId first = machine.Start();
+  Workload workload(words);
+  const ThreadId first = workload.Start();
   for (uint64_t word = 0; word < words; word += kLanes) {
-    machine.Store(first + word % kThreads, word);
+    workload.Store(first + word % kThreads, word);
   }
   for (auto _ : state) {
     for (uint64_t word = 0; word < words; word += kLanes) {
-      machine.Load(first + word % kThreads, word);
+      workload.Load(first + word % kThreads, word);
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(words));
@@ -150,17 +150,17 @@ BENCHMARK(BM_LoadOwn)->Arg(1 << 12)->Arg(1 << 16);
 // A block writes, meets, reads what another warp wrote, and meets again. One item is an access.
 void BM_LoadOfOthersAfterABarrier(benchmark::State& state) {
   constexpr uint64_t kWords = 1 << 14;
-  Machine machine(kWords);
-  const ThreadId first = machine.Start();
+  Workload workload(kWords);
+  const ThreadId first = workload.Start();
   for (auto _ : state) {
     for (uint64_t word = 0; word < kWords; word += kLanes) {
-      machine.Store(first + word % kThreads, word);
+      workload.Store(first + word % kThreads, word);
     }
-    machine.Meet(first);
+    workload.Meet(first);
     for (uint64_t word = 0; word < kWords; word += kLanes) {
-      machine.Load(first + (word + kLanes) % kThreads, word);
+      workload.Load(first + (word + kLanes) % kThreads, word);
     }
-    machine.Meet(first);
+    workload.Meet(first);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(2 * kWords));
 }
@@ -168,13 +168,13 @@ BENCHMARK(BM_LoadOfOthersAfterABarrier);
 
 // All threads read one word.
 void BM_LoadOfOneWord(benchmark::State& state) {
-  Machine machine(kLanes);
-  const ThreadId first = machine.Start();
-  machine.Store(first, 0);
-  machine.Meet(first);
+  Workload workload(kLanes);
+  const ThreadId first = workload.Start();
+  workload.Store(first, 0);
+  workload.Meet(first);
   for (auto _ : state) {
     for (ThreadId thread = 0; thread < kThreads; ++thread) {
-      machine.Load(first + thread % kLanes * (kThreads / kLanes - 1), 0);
+      workload.Load(first + thread % kLanes * (kThreads / kLanes - 1), 0);
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kThreads) * kLanes);
@@ -183,39 +183,39 @@ BENCHMARK(BM_LoadOfOneWord);
 
 // Of a block whose threads have all accessed armed memory in between.
 void BM_Barrier(benchmark::State& state) {
-  Machine machine(kThreads);
-  const ThreadId first = machine.Start();
+  Workload workload(kThreads);
+  const ThreadId first = workload.Start();
   for (auto _ : state) {
     state.PauseTiming();
-    for (uint64_t word = 0; word < kThreads; word += kLanes) machine.Store(first + word, word);
+    for (uint64_t word = 0; word < kThreads; word += kLanes) workload.Store(first + word, word);
     state.ResumeTiming();
-    machine.Meet(first);
+    workload.Meet(first);
   }
 }
 BENCHMARK(BM_Barrier);
 
 // Of one whose threads have not.
 void BM_BarrierOfNothing(benchmark::State& state) {
-  Machine machine(kThreads);
-  const ThreadId first = machine.Start();
-  for (auto _ : state) machine.Meet(first);
+  Workload workload(kThreads);
+  const ThreadId first = workload.Start();
+  for (auto _ : state) workload.Meet(first);
 }
 BENCHMARK(BM_BarrierOfNothing);
 
 void BM_StartAndEndOfABlock(benchmark::State& state) {
-  Machine machine(kThreads);
-  for (auto _ : state) machine.End(machine.Start());
+  Workload workload(kThreads);
+  for (auto _ : state) workload.End(workload.Start());
 }
 BENCHMARK(BM_StartAndEndOfABlock);
 
 // fence.sc by all threads of a block.
 void BM_SequentialFence(benchmark::State& state) {
-  Machine machine(kThreads);
-  const ThreadId first = machine.Start();
-  for (uint64_t word = 0; word < kThreads; word += kLanes) machine.Store(first + word, word);
+  Workload workload(kThreads);
+  const ThreadId first = workload.Start();
+  for (uint64_t word = 0; word < kThreads; word += kLanes) workload.Store(first + word, word);
   for (auto _ : state) {
     for (ThreadId thread = 0; thread < kThreads; thread += kLanes) {
-      AliasMonitor::Session session(&machine.monitor());
+      AliasMonitor::Session session(&workload.monitor());
       session.Fence(first + thread, ~0u, {Semantics::kAcquireRelease, Scope::kGpu}, true);
     }
   }
@@ -226,14 +226,14 @@ BENCHMARK(BM_SequentialFence);
 // thread, as for the last one to read what all wrote. One item is a block.
 void BM_BlocksThatCount(benchmark::State& state) {
   const auto blocks = static_cast<uint64_t>(state.range(0));
-  Machine machine(kThreads);
+  Workload workload(kThreads);
   for (auto _ : state) {
     for (uint64_t block = 0; block < blocks; ++block) {
-      const ThreadId first = machine.Start();
-      for (uint64_t word = 0; word < kThreads; word += kLanes) machine.Store(first + word, word);
-      machine.Meet(first);
-      machine.Count(first);
-      machine.End(first, /*waits=*/block + 1 == blocks);
+      const ThreadId first = workload.Start();
+      for (uint64_t word = 0; word < kThreads; word += kLanes) workload.Store(first + word, word);
+      workload.Meet(first);
+      workload.Count(first);
+      workload.End(first, /*waits=*/block + 1 == blocks);
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(blocks));

@@ -1,4 +1,4 @@
-// SiteTable: places in code by numbers, which accesses of memory are noted with.
+// SiteTable: places in code by ids, which accesses of memory are noted with.
 
 #ifndef TWINMMU_SIM_COHERENCE_MONITOR_SITE_TABLE_H_
 #define TWINMMU_SIM_COHERENCE_MONITOR_SITE_TABLE_H_
@@ -31,13 +31,13 @@ class SiteTable {
   static constexpr Site kUnknown = 0;
   static constexpr size_t kKept = 16;
 
-  // Numbers for `count` places of a part of `source`: the first of them; the same ones each time.
-  // kUnknown: there are no numbers left, or the host has no memory. `name`: what is said of the
+  // Ids for `count` places of a part of `source`: the first of them; the same ones each time.
+  // kUnknown: there are no ids left, or the host has no memory. `name`: what is said of the
   // part once its source is gone. This object keeps the last kKept sources, so that what was
   // unloaded a while ago still has its lines.
   Site Add(const std::shared_ptr<const SiteSource>& source, uint32_t part, uint32_t count,
            const std::string& name);
-  // Of any number. May throw std::bad_alloc.
+  // Of any id. May throw std::bad_alloc.
   std::string InWords(Site site) const;
 
  private:
@@ -50,7 +50,7 @@ class SiteTable {
 
   mutable std::mutex mutex_;  // guards the rest
   Site next_ = kUnknown + 1;
-  std::map<Site, Range> ranges_;  // by their first numbers
+  std::map<Site, Range> ranges_;  // by their first ids
   std::map<std::pair<const SiteSource*, uint32_t>, Site> known_;
   std::array<std::shared_ptr<const SiteSource>, kKept> kept_;
   size_t next_kept_ = 0;

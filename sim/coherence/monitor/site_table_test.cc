@@ -13,7 +13,7 @@ class Numbered : public SiteSource {
   }
 };
 
-// Each number leads back to its source, part and index.
+// Each id leads back to its source, part and index.
 TEST(SiteTableTest, FindsWhatANumberStandsFor) {
   SiteTable table;
   const auto source = std::make_shared<Numbered>();
@@ -24,7 +24,7 @@ TEST(SiteTableTest, FindsWhatANumberStandsFor) {
   EXPECT_EQ(table.InWords(b + 2), "place 2 of part 4");
 }
 
-// The places of one part have the same numbers whenever they are asked for.
+// The places of one part have the same ids whenever they are asked for.
 TEST(SiteTableTest, GivesOneRangeToEachPart) {
   SiteTable table;
   const auto source = std::make_shared<Numbered>();
@@ -54,7 +54,7 @@ TEST(SiteTableTest, NamesPartsOfSourcesThatAreGone) {
   EXPECT_EQ(table.InWords(site + 1), "kernel copy, which is not loaded any more");
 }
 
-// A source gets numbers of its own even where another one lay before it.
+// A source gets ids of its own even where another one lay before it.
 TEST(SiteTableTest, TellsSourcesAtOneAddressApart) {
   SiteTable table;
   Numbered object;
@@ -69,7 +69,7 @@ TEST(SiteTableTest, TellsSourcesAtOneAddressApart) {
   EXPECT_NE(table.Add(source, 0, 10, "b"), first);
 }
 
-// Numbers that nobody was given are of unknown places, and so are all once numbers run out.
+// Ids that nobody was given are of unknown places, and so are all once ids run out.
 TEST(SiteTableTest, KnowsNothingOfOtherNumbers) {
   SiteTable table;
   EXPECT_EQ(table.InWords(SiteTable::kUnknown), "a place that is not known");

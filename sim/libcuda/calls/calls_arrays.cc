@@ -67,16 +67,16 @@ TileOperation FromAbi(const CUarrayMapInfo& info, DeviceOrdinal device) {
   return operation;
 }
 
-SparseArrays& ArraysOf(Machine& machine) { return **machine.simulator->sparse_arrays(); }
+SparseArrays& ArraysOf(DriverState& driver) { return **driver.simulator->sparse_arrays(); }
 
 bool IsInside(size_t offset, size_t extent, size_t size) {
   return offset <= size && extent <= size - offset;
 }
 
 // A copy between memory of the host and an array, row by row where rows are not packed.
-absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, bool to_array) {
+absl::Status Copy3D(DriverState& driver, Stream stream, const CUDA_MEMCPY3D& copy, bool to_array) {
   const Array array(stream.device(), ToNumber(to_array ? copy.dstArray : copy.srcArray));
-  const absl::StatusOr<ArrayDescriptor> found = machine.simulator->DescriptorOf(array);
+  const absl::StatusOr<ArrayDescriptor> found = driver.simulator->DescriptorOf(array);
   if (!found.ok()) return found.status();
   const size_t element = ElementSize(*found).value();
   const ArrayExtent offset{to_array ? copy.dstXInBytes : copy.srcXInBytes,
@@ -99,8 +99,8 @@ absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, 
   const auto move = [&](const ArrayExtent& at, const ArrayExtent& size, size_t byte) {
     char* const host = to_array ? static_cast<char*>(const_cast<void*>(copy.srcHost))
                                 : static_cast<char*>(copy.dstHost);
-    return machine.simulator->CopyArrayBytes(stream, array, at, size, host + first_byte + byte,
-                                             to_array);
+    return driver.simulator->CopyArrayBytes(stream, array, at, size, host + first_byte + byte,
+                                            to_array);
   };
   const bool packed = pitch == copy.WidthInBytes && (height == copy.Height || copy.Depth == 1);
   if (packed) return move(offset, extent, 0);
@@ -117,21 +117,23 @@ absl::Status Copy3D(Machine& machine, Stream stream, const CUDA_MEMCPY3D& copy, 
 }  // namespace
 
 extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  return EnterInContext(TWINMMU_HERE, {array, descriptor}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Array> made =
-        ArraysOf(machine).CreateArray(context.device, FromAbi(*descriptor));
-    if (made.ok()) {
-      machine.arrays.arrays.Add(made->value(), {&context});
-      machine.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
-    }
-    return Give(made, array);
-  });
+  return EnterInContext(TWINMMU_HERE, {array, descriptor},
+                        [&](DriverState& driver, Context& context) {
+                          const absl::StatusOr<Array> made =
+                              ArraysOf(driver).CreateArray(context.device, FromAbi(*descriptor));
+                          if (made.ok()) {
+                            driver.arrays.arrays.Add(made->value(), {&context});
+                            driver.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0),
+                                                    context.device.value());
+                          }
+                          return Give(made, array);
+                        });
 }
 
 extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
-  return EnterInContext(TWINMMU_HERE, {descriptor}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {descriptor}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<ArrayDescriptor> found =
-        machine.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
+        driver.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
     if (!found.ok()) return ToResult(found.status());
     descriptor->Width = found->extent.x;
     descriptor->Height = found->extent.y;
@@ -144,11 +146,11 @@ extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descripto
 }
 
 extern "C" CUresult cuArrayDestroy(CUarray array) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    const uint64_t number = ToNumber(array);
-    const absl::Status destroyed = ArraysOf(machine).DestroyArray(Array(context.device, number));
-    if (destroyed.ok() && machine.arrays.arrays.Remove(number)) {
-      machine.report.RemoveObject(ObjectKind::kArray, number);
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const uint64_t id = ToNumber(array);
+    const absl::Status destroyed = ArraysOf(driver).DestroyArray(Array(context.device, id));
+    if (destroyed.ok() && driver.arrays.arrays.Remove(id)) {
+      driver.report.RemoveObject(ObjectKind::kArray, id);
     }
     return ToResult(destroyed);
   });
@@ -156,9 +158,9 @@ extern "C" CUresult cuArrayDestroy(CUarray array) {
 
 extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                CUarray array) {
-  return EnterInContext(TWINMMU_HERE, {properties}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
-        ArraysOf(machine).GetArraySparseProperties(Array(context.device, ToNumber(array)));
+        ArraysOf(driver).GetArraySparseProperties(Array(context.device, ToNumber(array)));
     if (found.ok()) *properties = ToAbi(*found);
     return ToResult(found.status());
   });
@@ -168,13 +170,13 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
                                            const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
                                            unsigned int levels) {
   return EnterInContext(
-      TWINMMU_HERE, {mipmap, descriptor}, [&](Machine& machine, Context& context) {
+      TWINMMU_HERE, {mipmap, descriptor}, [&](DriverState& driver, Context& context) {
         const absl::StatusOr<MipmappedArray> made =
-            ArraysOf(machine).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
+            ArraysOf(driver).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
         if (!made.ok()) return ToResult(made.status());
-        machine.arrays.mipmaps.Add(made->value(), {&context});
-        machine.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
-                                 context.device.value());
+        driver.arrays.mipmaps.Add(made->value(), {&context});
+        driver.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
+                                context.device.value());
         *mipmap = ToPointer<CUmipmappedArray>(made->value());
         return CUDA_SUCCESS;
       });
@@ -182,12 +184,12 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
 
 extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const uint64_t number = ToNumber(mipmap);
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const uint64_t id = ToNumber(mipmap);
     const absl::Status destroyed =
-        ArraysOf(machine).DestroyMipmappedArray(MipmappedArray(context.device, number));
-    if (destroyed.ok() && machine.arrays.mipmaps.Remove(number)) {
-      machine.report.RemoveObject(ObjectKind::kMipmappedArray, number);
+        ArraysOf(driver).DestroyMipmappedArray(MipmappedArray(context.device, id));
+    if (destroyed.ok() && driver.arrays.mipmaps.Remove(id)) {
+      driver.report.RemoveObject(ObjectKind::kMipmappedArray, id);
     }
     return ToResult(destroyed);
   });
@@ -195,17 +197,17 @@ extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
 
 extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap,
                                              unsigned int level) {
-  return EnterInContext(TWINMMU_HERE, {array}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {array}, [&](DriverState& driver, Context& context) {
     const MipmappedArray whole(context.device, ToNumber(mipmap));
-    return Give(ArraysOf(machine).GetLevel(whole, level), array);
+    return Give(ArraysOf(driver).GetLevel(whole, level), array);
   });
 }
 
 extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                         CUmipmappedArray mipmap) {
-  return EnterInContext(TWINMMU_HERE, {properties}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
-        ArraysOf(machine).GetMipmappedArraySparseProperties(
+        ArraysOf(driver).GetMipmappedArraySparseProperties(
             MipmappedArray(context.device, ToNumber(mipmap)));
     if (found.ok()) *properties = ToAbi(*found);
     return ToResult(found.status());
@@ -214,7 +216,7 @@ extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPER
 
 extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     if (count == 0 || count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);
     if (list == nullptr) return ToResult(NullPointer(site));
     std::vector<TileOperation> operations;
@@ -222,13 +224,13 @@ extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count,
       if (!IsWellFormed(list[i])) return ToResult(DriverCode::kInvalidValue);
       operations.push_back(FromAbi(list[i], context.device));
     }
-    return ToResult(ArraysOf(machine).MapTiles(WorkOf(machine, context, stream), operations));
+    return ToResult(ArraysOf(driver).MapTiles(WorkOf(driver, context, stream), operations));
   });
 }
 TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
 
 extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, {copy}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {copy}, [&](DriverState& driver, Context& context) {
     const bool to_array = copy->dstMemoryType == cuda_abi::CU_MEMORYTYPE_ARRAY;
     const auto host = to_array ? copy->srcMemoryType : copy->dstMemoryType;
     const auto other = to_array ? copy->dstMemoryType : copy->srcMemoryType;
@@ -236,7 +238,7 @@ extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream strea
         host == cuda_abi::CU_MEMORYTYPE_HOST && other == cuda_abi::CU_MEMORYTYPE_ARRAY;
     if (!covered) return ToResult(DriverCode::kNotSupported);
     if (copy->srcLOD != 0 || copy->dstLOD != 0) return ToResult(DriverCode::kInvalidValue);
-    return ToResult(Copy3D(machine, WorkOf(machine, context, stream), *copy, to_array));
+    return ToResult(Copy3D(driver, WorkOf(driver, context, stream), *copy, to_array));
   });
 }
 TWINMMU_ALIAS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);

@@ -31,11 +31,11 @@ std::vector<size_t>& LimitsOf(Context& context) {
   return context.limits;
 }
 
-DriverCode FindPeer(const CallSite& site, Machine& machine, CUcontext peer, Context** context) {
+DriverCode FindPeer(const CallSite& site, DriverState& driver, CUcontext peer, Context** context) {
   if (peer == nullptr) {
     return Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidContext);
   }
-  const DriverCode known = FindAlive(site, machine, peer, context);
+  const DriverCode known = FindAlive(site, driver, peer, context);
   const bool dead = known != DriverCode::kSuccess && *context != nullptr;
   return dead ? DriverCode::kContextIsDestroyed : known;
 }
@@ -43,7 +43,7 @@ DriverCode FindPeer(const CallSite& site, Machine& machine, CUcontext peer, Cont
 }  // namespace
 
 extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
-  return EnterInContext(TWINMMU_HERE, {value}, [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {value}, [&](DriverState&, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
     const std::lock_guard lock(context.mutex);
@@ -53,7 +53,7 @@ extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
     if (limit == CU_LIMIT_STACK_SIZE && value > kMaxStackSize) return DriverCode::kInvalidValue;
@@ -66,14 +66,14 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 }
 
 extern "C" CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
-  return EnterInContext(TWINMMU_HERE, {config}, [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {config}, [&](DriverState&, Context& context) {
     *config = context.cache_config;
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context& context) {
     if (config < 0 || config > CU_FUNC_CACHE_PREFER_EQUAL) return DriverCode::kInvalidValue;
     context.cache_config = config;
     return DriverCode::kSuccess;
@@ -81,7 +81,7 @@ extern "C" CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 }
 
 extern "C" CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context&) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context&) {
     if (least != nullptr) *least = kLeastPriority;
     if (greatest != nullptr) *greatest = kGreatestPriority;
     return DriverCode::kSuccess;
@@ -90,24 +90,24 @@ extern "C" CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 extern "C" CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     Context* of = nullptr;
-    const DriverCode known = FindPeer(site, machine, peer, &of);
+    const DriverCode known = FindPeer(site, driver, peer, &of);
     if (known != DriverCode::kSuccess) return known;
     if (flags != 0) return DriverCode::kInvalidValue;
     return GetDriverCode(
-        machine.simulator->plain().EnablePeerAccess(ContextOf(context), of->device));
+        driver.simulator->linear().EnablePeerAccess(ContextOf(context), of->device));
   });
 }
 
 extern "C" CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     Context* of = nullptr;
-    const DriverCode known = FindPeer(site, machine, peer, &of);
+    const DriverCode known = FindPeer(site, driver, peer, &of);
     if (known != DriverCode::kSuccess) return known;
     return GetDriverCode(
-        machine.simulator->plain().DisablePeerAccess(ContextOf(context), of->device));
+        driver.simulator->linear().DisablePeerAccess(ContextOf(context), of->device));
   });
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr unsigned int kApiVersion = 3020;  // that every context of today's drivers has
 
-bool Exists(const Machine& machine, CUdevice dev) {
-  return dev >= 0 && dev < machine.simulator->profile().device_count();
+bool Exists(const DriverState& driver, CUdevice dev) {
+  return dev >= 0 && dev < driver.simulator->profile().device_count();
 }
 
 // At most one way of waiting, and no unknown bits.
@@ -21,58 +21,58 @@ bool AreValidFlags(unsigned int flags) {
   return (flags & ~CU_CTX_FLAGS_MASK) == 0 && (waiting & (waiting - 1)) == 0;
 }
 
-ObjectKind KindOf(const PlainAllocation& memory) {
+ObjectKind KindOf(const LinearAllocation& memory) {
   switch (memory.kind) {
-    case PlainKind::kPinned:
+    case LinearKind::kPinned:
       return ObjectKind::kHostMemory;
-    case PlainKind::kRegistered:
+    case LinearKind::kRegistered:
       return ObjectKind::kRegisteredMemory;
-    case PlainKind::kDevice:
-    case PlainKind::kModule:
+    case LinearKind::kDevice:
+    case LinearKind::kModule:
       break;
   }
   return ObjectKind::kMemory;
 }
 
 // What dies with a context.
-void FreeWhatBelongsTo(Machine& machine, Context& context) {
-  const auto freed = machine.simulator->plain().FreeOwnedBy(ToNumber(context.handle()));
-  for (const PlainAllocation& memory : freed.value_or(std::vector<PlainAllocation>())) {
-    machine.report.RemoveObject(KindOf(memory), memory.range.base.value());
+void FreeWhatBelongsTo(DriverState& driver, Context& context) {
+  const auto freed = driver.simulator->linear().FreeOwnedBy(ToNumber(context.handle()));
+  for (const LinearAllocation& memory : freed.value_or(std::vector<LinearAllocation>())) {
+    driver.report.RemoveObject(KindOf(memory), memory.range.base.value());
   }
-  for (const uint64_t module : machine.modules.modules.RemoveOf(context)) {
-    machine.executor.UnloadModule(Module(context.device, module)).IgnoreError();
+  for (const uint64_t module : driver.modules.modules.RemoveOf(context)) {
+    driver.executor.UnloadModule(Module(context.device, module)).IgnoreError();
   }
-  machine.modules.functions.RemoveOf(context);
-  for (const uint64_t stream : machine.streams.streams.RemoveOf(context)) {
-    machine.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
-    machine.report.RemoveObject(ObjectKind::kStream, stream);
+  driver.modules.functions.RemoveOf(context);
+  for (const uint64_t stream : driver.streams.streams.RemoveOf(context)) {
+    driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
+    driver.report.RemoveObject(ObjectKind::kStream, stream);
   }
-  SparseArrays& arrays = **machine.simulator->sparse_arrays();
-  for (const uint64_t array : machine.arrays.arrays.RemoveOf(context)) {
+  SparseArrays& arrays = **driver.simulator->sparse_arrays();
+  for (const uint64_t array : driver.arrays.arrays.RemoveOf(context)) {
     arrays.DestroyArray(Array(context.device, array)).IgnoreError();
-    machine.report.RemoveObject(ObjectKind::kArray, array);
+    driver.report.RemoveObject(ObjectKind::kArray, array);
   }
-  for (const uint64_t mipmap : machine.arrays.mipmaps.RemoveOf(context)) {
+  for (const uint64_t mipmap : driver.arrays.mipmaps.RemoveOf(context)) {
     arrays.DestroyMipmappedArray(MipmappedArray(context.device, mipmap)).IgnoreError();
-    machine.report.RemoveObject(ObjectKind::kMipmappedArray, mipmap);
+    driver.report.RemoveObject(ObjectKind::kMipmappedArray, mipmap);
   }
-  for (const uint64_t event : machine.streams.events.RemoveOf(context)) {
-    machine.executor.DestroyEvent(Event(context.device, event)).IgnoreError();
-    machine.report.RemoveObject(ObjectKind::kEvent, event);
+  for (const uint64_t event : driver.streams.events.RemoveOf(context)) {
+    driver.executor.DestroyEvent(Event(context.device, event)).IgnoreError();
+    driver.report.RemoveObject(ObjectKind::kEvent, event);
   }
 }
 
 CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CUdevice dev) {
-  return Enter(site, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+  return Enter(site, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     if (context == nullptr) return NullPointer(site);
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
     std::vector<StackedContext>& stack = ContextStack();
     stack.reserve(stack.size() + 1);
-    Context& made = machine.contexts.Create(DeviceOrdinal(dev), flags);
+    Context& made = driver.contexts.Create(DeviceOrdinal(dev), flags);
     stack.push_back({made.handle(), &made});
-    machine.report.AddObject(ObjectKind::kContext, ToNumber(made.handle()), Bytes(0), dev);
+    driver.report.AddObject(ObjectKind::kContext, ToNumber(made.handle()), Bytes(0), dev);
     *context = made.handle();
     return DriverCode::kSuccess;
   });
@@ -84,52 +84,52 @@ CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CU
 
 extern "C" CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+  return Enter(site, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     if (context == nullptr) return NullPointer(site);
-    Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
-    machine.contexts.Retain(primary);
+    Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
+    driver.contexts.Retain(primary);
     *context = primary.handle();
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
-    Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
     bool last = false;
-    if (!machine.contexts.Release(primary, &last)) return DriverCode::kInvalidContext;
-    if (last) FreeWhatBelongsTo(machine, primary);
+    if (!driver.contexts.Release(primary, &last)) return DriverCode::kInvalidContext;
+    if (last) FreeWhatBelongsTo(driver, primary);
     return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
-    Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
-    if (machine.contexts.Reset(primary)) FreeWhatBelongsTo(machine, primary);
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
+    if (driver.contexts.Reset(primary)) FreeWhatBelongsTo(driver, primary);
     return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
-    machine.contexts.Primary(DeviceOrdinal(dev)).flags = flags;
+    driver.contexts.Primary(DeviceOrdinal(dev)).flags = flags;
     return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
-  return Enter(TWINMMU_HERE, {flags, active}, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
-    const Context& primary = machine.contexts.Primary(DeviceOrdinal(dev));
+  return Enter(TWINMMU_HERE, {flags, active}, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    const Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
     *flags = primary.flags;
     *active = primary.alive ? 1 : 0;
     return DriverCode::kSuccess;
@@ -156,14 +156,14 @@ extern "C" CUresult cuCtxCreate_v4(CUcontext* context, void* /*parameters*/, uns
 
 extern "C" CUresult cuCtxDestroy_v2(CUcontext handle) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {handle}, [&](Machine& machine) {
+  return Enter(site, {handle}, [&](DriverState& driver) {
     Context* context = nullptr;
-    const DriverCode known = FindAlive(site, machine, handle, &context);
+    const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return known;
-    if (context->primary || !machine.contexts.Destroy(*context)) return DriverCode::kInvalidContext;
-    machine.executor.SynchronizeDevice(context->device).IgnoreError();
-    FreeWhatBelongsTo(machine, *context);
-    machine.report.RemoveObject(ObjectKind::kContext, ToNumber(handle));
+    if (context->primary || !driver.contexts.Destroy(*context)) return DriverCode::kInvalidContext;
+    driver.executor.SynchronizeDevice(context->device).IgnoreError();
+    FreeWhatBelongsTo(driver, *context);
+    driver.report.RemoveObject(ObjectKind::kContext, ToNumber(handle));
     std::vector<StackedContext>& stack = ContextStack();
     if (!stack.empty() && stack.back().context == context) stack.pop_back();
     return DriverCode::kSuccess;
@@ -175,15 +175,15 @@ TWINMMU_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 
 // The driver looks at what becomes current only when it is used.
 extern "C" CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  return Enter(TWINMMU_HERE, {context}, [&](Machine& machine) {
-    ContextStack().push_back(machine.contexts.Stacked(context));
+  return Enter(TWINMMU_HERE, {context}, [&](DriverState& driver) {
+    ContextStack().push_back(driver.contexts.Stacked(context));
     return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
 
 extern "C" CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  return Enter(TWINMMU_HERE, [&](Machine&) {
+  return Enter(TWINMMU_HERE, [&](DriverState&) {
     std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty()) return DriverCode::kInvalidContext;
     if (context != nullptr) *context = stack.back().handle;
@@ -194,16 +194,16 @@ extern "C" CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 TWINMMU_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
 
 extern "C" CUresult cuCtxSetCurrent(CUcontext context) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     std::vector<StackedContext>& stack = ContextStack();
     if (!stack.empty()) stack.pop_back();
-    if (context != nullptr) stack.push_back(machine.contexts.Stacked(context));
+    if (context != nullptr) stack.push_back(driver.contexts.Stacked(context));
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuCtxGetCurrent(CUcontext* context) {
-  return Enter(TWINMMU_HERE, {context}, [&](Machine&) {
+  return Enter(TWINMMU_HERE, {context}, [&](DriverState&) {
     const std::vector<StackedContext>& stack = ContextStack();
     *context = stack.empty() ? nullptr : stack.back().handle;
     return DriverCode::kSuccess;
@@ -212,7 +212,7 @@ extern "C" CUresult cuCtxGetCurrent(CUcontext* context) {
 
 // Also of a context that is dead.
 extern "C" CUresult cuCtxGetDevice(CUdevice* device) {
-  return Enter(TWINMMU_HERE, {device}, [&](Machine&) {
+  return Enter(TWINMMU_HERE, {device}, [&](DriverState&) {
     const std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
     *device = stack.back().context->device.value();
@@ -222,9 +222,9 @@ extern "C" CUresult cuCtxGetDevice(CUdevice* device) {
 
 extern "C" CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {device}, [&](Machine& machine) {
+  return Enter(site, {device}, [&](DriverState& driver) {
     Context* context = nullptr;
-    const DriverCode known = FindAlive(site, machine, handle, &context);
+    const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known == DriverCode::kSuccess) *device = context->device.value();
     return known;
   });
@@ -234,7 +234,7 @@ extern "C" CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
 
 // Also of a context that is dead, whose flags are 0.
 extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
-  return Enter(TWINMMU_HERE, {flags}, [&](Machine&) {
+  return Enter(TWINMMU_HERE, {flags}, [&](DriverState&) {
     const std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
     const Context& context = *stack.back().context;
@@ -244,7 +244,7 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
 }
 
 extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context& context) {
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
     context.flags = flags;
     return DriverCode::kSuccess;
@@ -253,9 +253,9 @@ extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
 
 extern "C" CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {id}, [&](Machine& machine) {
+  return Enter(site, {id}, [&](DriverState& driver) {
     Context* context = nullptr;
-    const DriverCode known = FindAlive(site, machine, handle, &context);
+    const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known == DriverCode::kSuccess) *id = context->id;
     const bool dead = context != nullptr && !context->alive;
     return dead ? DriverCode::kContextIsDestroyed : known;
@@ -264,27 +264,27 @@ extern "C" CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
 
 extern "C" CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {version}, [&](Machine& machine) {
+  return Enter(site, {version}, [&](DriverState& driver) {
     Context* context = nullptr;
-    const DriverCode known = FindAlive(site, machine, handle, &context);
+    const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known == DriverCode::kSuccess) *version = kApiVersion;
     return known;
   });
 }
 
 extern "C" CUresult cuCtxSynchronize() {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.SynchronizeDevice(context.device);
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.SynchronizeDevice(context.device);
   });
 }
 
 extern "C" CUresult cuCtxSynchronize_v2(CUcontext handle) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, [&](Machine& machine) {
+  return Enter(site, [&](DriverState& driver) {
     Context* context = nullptr;
-    const DriverCode known = FindAlive(site, machine, handle, &context);
+    const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return ToResult(known);
-    return ToResult(machine.executor.SynchronizeDevice(context->device));
+    return ToResult(driver.executor.SynchronizeDevice(context->device));
   });
 }
 

@@ -14,10 +14,10 @@ struct PeerEnd {
   CUcontext context;
 };
 
-DriverCode FindPeer(const CallSite& site, Machine& machine, const PeerEnd& end,
+DriverCode FindPeer(const CallSite& site, DriverState& driver, const PeerEnd& end,
                     PeerAddress* found) {
   Context* context = nullptr;
-  const DriverCode known = FindAlive(site, machine, end.context, &context);
+  const DriverCode known = FindAlive(site, driver, end.context, &context);
   if (known == DriverCode::kSuccess) *found = {context->device, DeviceAddress(end.address)};
   return known;
 }
@@ -26,13 +26,13 @@ DriverCode FindPeer(const CallSite& site, Machine& machine, const PeerEnd& end,
 template <typename... OnStream>
 CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, size_t size,
                   OnStream... stream) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     PeerAddress to;
     PeerAddress from;
-    DriverCode known = FindPeer(site, machine, dst, &to);
-    if (known == DriverCode::kSuccess) known = FindPeer(site, machine, src, &from);
+    DriverCode known = FindPeer(site, driver, dst, &to);
+    if (known == DriverCode::kSuccess) known = FindPeer(site, driver, src, &from);
     if (known != DriverCode::kSuccess) return ToResult(known);
-    return ToResult(machine.simulator->plain().CopyPeer(WorkOf(machine, context, stream...), to,
+    return ToResult(driver.simulator->linear().CopyPeer(WorkOf(driver, context, stream...), to,
                                                         from, Bytes(size)));
   });
 }
@@ -40,9 +40,9 @@ CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, 
 template <typename... OnStream>
 CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
               OnStream... stream) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    return machine.executor.Fill(WorkOf(machine, context, stream...), DeviceAddress(to),
-                                 {value, Bytes(width)}, count);
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    return driver.executor.Fill(WorkOf(driver, context, stream...), DeviceAddress(to),
+                                {value, Bytes(width)}, count);
   });
 }
 
@@ -51,18 +51,18 @@ CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width
 // --- Copies --------------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void* srcHost, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.CopyHostToDevice(WorkOf(machine, context), DeviceAddress(dstDevice),
-                                             srcHost, Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.CopyHostToDevice(WorkOf(driver, context), DeviceAddress(dstDevice),
+                                            srcHost, Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyHtoD, cuMemcpyHtoD_v2);
 TWINMMU_ALIAS(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
 
 extern "C" CUresult cuMemcpyDtoH_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.CopyDeviceToHost(WorkOf(machine, context), dstHost,
-                                             DeviceAddress(srcDevice), Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.CopyDeviceToHost(WorkOf(driver, context), dstHost,
+                                            DeviceAddress(srcDevice), Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoH, cuMemcpyDtoH_v2);
@@ -70,9 +70,9 @@ TWINMMU_ALIAS(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
 
 extern "C" CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.CopyDeviceToDevice(WorkOf(machine, context), DeviceAddress(dstDevice),
-                                               DeviceAddress(srcDevice), Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.CopyDeviceToDevice(WorkOf(driver, context), DeviceAddress(dstDevice),
+                                              DeviceAddress(srcDevice), Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoD, cuMemcpyDtoD_v2);
@@ -80,9 +80,9 @@ TWINMMU_ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
 
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.CopyHostToDevice(WorkOf(machine, context, stream),
-                                             DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.CopyHostToDevice(WorkOf(driver, context, stream),
+                                            DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2);
@@ -90,9 +90,9 @@ TWINMMU_ALIAS(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.CopyDeviceToHost(WorkOf(machine, context, stream), dstHost,
-                                             DeviceAddress(srcDevice), Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.CopyDeviceToHost(WorkOf(driver, context, stream), dstHost,
+                                            DeviceAddress(srcDevice), Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
@@ -100,18 +100,18 @@ TWINMMU_ALIAS(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.CopyDeviceToDevice(WorkOf(machine, context, stream),
-                                               DeviceAddress(dstDevice), DeviceAddress(srcDevice),
-                                               Bytes(byteCount));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.CopyDeviceToDevice(WorkOf(driver, context, stream),
+                                              DeviceAddress(dstDevice), DeviceAddress(srcDevice),
+                                              Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
 TWINMMU_ALIAS(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2);
 
 extern "C" CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t byteCount) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.simulator->plain().Copy(WorkOf(machine, context), DeviceAddress(dst),
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.simulator->linear().Copy(WorkOf(driver, context), DeviceAddress(dst),
                                            DeviceAddress(src), Bytes(byteCount));
   });
 }
@@ -119,8 +119,8 @@ TWINMMU_ALIAS(cuMemcpy_ptds, cuMemcpy);
 
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.simulator->plain().Copy(WorkOf(machine, context, stream), DeviceAddress(dst),
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.simulator->linear().Copy(WorkOf(driver, context, stream), DeviceAddress(dst),
                                            DeviceAddress(src), Bytes(byteCount));
   });
 }

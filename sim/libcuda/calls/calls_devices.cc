@@ -21,19 +21,19 @@ constexpr auto kPciDomainId = static_cast<DeviceAttribute>(50);
 // So that nobody takes it for a GPU.
 constexpr char kNamePrefix[] = "TwinMMU simulated ";
 
-absl::StatusOr<int> AttributeOf(Machine& machine, DeviceAttribute attribute, CUdevice dev) {
-  return machine.vmm.GetDeviceAttribute(attribute, DeviceOrdinal(dev));
+absl::StatusOr<int> AttributeOf(DriverState& driver, DeviceAttribute attribute, CUdevice dev) {
+  return driver.vmm.GetDeviceAttribute(attribute, DeviceOrdinal(dev));
 }
 
-bool Exists(Machine& machine, CUdevice dev) {
-  const absl::StatusOr<int> count = machine.vmm.GetDeviceCount();
+bool Exists(DriverState& driver, CUdevice dev) {
+  const absl::StatusOr<int> count = driver.vmm.GetDeviceCount();
   return count.ok() && dev >= 0 && dev < *count;
 }
 
 // The devices of a profile are copies of one: the ordinal makes the bus theirs.
-std::string BusIdOf(Machine& machine, CUdevice dev) {
+std::string BusIdOf(DriverState& driver, CUdevice dev) {
   const auto part = [&](DeviceAttribute attribute) {
-    return AttributeOf(machine, attribute, dev).value_or(0);
+    return AttributeOf(driver, attribute, dev).value_or(0);
   };
   char text[32];
   std::snprintf(text, sizeof(text), "%04x:%02x:%02x.0", part(kPciDomainId),
@@ -51,8 +51,8 @@ void CopyText(const std::string& text, char* to, int size) {
 }  // namespace
 
 extern "C" CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  return Enter(TWINMMU_HERE, {device}, [&](Machine& machine) {
-    if (!Exists(machine, ordinal)) return DriverCode::kInvalidDevice;
+  return Enter(TWINMMU_HERE, {device}, [&](DriverState& driver) {
+    if (!Exists(driver, ordinal)) return DriverCode::kInvalidDevice;
     *device = ordinal;
     return DriverCode::kSuccess;
   });
@@ -60,22 +60,22 @@ extern "C" CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 
 extern "C" CUresult cuDeviceGetCount(int* count) {
   return Enter(TWINMMU_HERE, {count},
-               [&](Machine& machine) { return Give(machine.vmm.GetDeviceCount(), count); });
+               [&](DriverState& driver) { return Give(driver.vmm.GetDeviceCount(), count); });
 }
 
 extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, [&](Machine& machine) {
+  return Enter(site, [&](DriverState& driver) {
     if (name == nullptr || len <= 0) return ToResult(NullPointer(site));
-    const absl::StatusOr<std::string> text = machine.vmm.GetDeviceName(DeviceOrdinal(dev));
+    const absl::StatusOr<std::string> text = driver.vmm.GetDeviceName(DeviceOrdinal(dev));
     if (text.ok()) CopyText(absl::StrCat(kNamePrefix, *text), name, len);
     return ToResult(text.status());
   });
 }
 
 extern "C" CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
-  return Enter(TWINMMU_HERE, {uuid}, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+  return Enter(TWINMMU_HERE, {uuid}, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     *uuid = {{'T', 'w', 'i', 'n', 'M', 'M', 'U', ' ', 's', 'i', 'm', 0, 0, 0, 0, 0}};
     uuid->bytes[15] = static_cast<char>(dev);
     return DriverCode::kSuccess;
@@ -85,29 +85,29 @@ TWINMMU_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 
 // A name of devices on Windows.
 extern "C" CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice) {
-  return Enter(TWINMMU_HERE, [](Machine&) { return DriverCode::kNotSupported; });
+  return Enter(TWINMMU_HERE, [](DriverState&) { return DriverCode::kNotSupported; });
 }
 
 extern "C" CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
-  return Enter(TWINMMU_HERE, {bytes}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {bytes}, [&](DriverState& driver) {
     *bytes = 0;
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
-    *bytes = machine.simulator->profile().devices[static_cast<size_t>(dev)].memory.value();
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    *bytes = driver.simulator->profile().devices[static_cast<size_t>(dev)].memory.value();
     return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuDeviceTotalMem, cuDeviceTotalMem_v2);
 
 extern "C" CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice dev) {
-  return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
-    return Give(AttributeOf(machine, static_cast<DeviceAttribute>(attribute), dev), value);
+  return Enter(TWINMMU_HERE, {value}, [&](DriverState& driver) {
+    return Give(AttributeOf(driver, static_cast<DeviceAttribute>(attribute), dev), value);
   });
 }
 
 extern "C" CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice dev) {
-  return Enter(TWINMMU_HERE, {major, minor}, [&](Machine& machine) {
-    const auto high = AttributeOf(machine, DeviceAttribute::kComputeCapabilityMajor, dev);
-    const auto low = AttributeOf(machine, DeviceAttribute::kComputeCapabilityMinor, dev);
+  return Enter(TWINMMU_HERE, {major, minor}, [&](DriverState& driver) {
+    const auto high = AttributeOf(driver, DeviceAttribute::kComputeCapabilityMajor, dev);
+    const auto low = AttributeOf(driver, DeviceAttribute::kComputeCapabilityMinor, dev);
     if (!high.ok() || !low.ok()) return ToResult(high.ok() ? low.status() : high.status());
     *major = *high;
     *minor = *low;
@@ -116,15 +116,15 @@ extern "C" CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice d
 }
 
 extern "C" CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice dev) {
-  return Enter(TWINMMU_HERE, {properties}, [&](Machine& machine) {
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
+  return Enter(TWINMMU_HERE, {properties}, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     // The attributes that its fields are, in their order.
     static constexpr int kAttributes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
     static_assert(sizeof(CUdevprop) == sizeof(kAttributes));
     int values[std::size(kAttributes)];
     for (size_t i = 0; i < std::size(kAttributes); ++i) {
       const auto attribute = static_cast<DeviceAttribute>(kAttributes[i]);
-      values[i] = AttributeOf(machine, attribute, dev).value_or(0);
+      values[i] = AttributeOf(driver, attribute, dev).value_or(0);
     }
     std::memcpy(properties, values, sizeof(values));
     return DriverCode::kSuccess;
@@ -133,10 +133,10 @@ extern "C" CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice dev) {
 
 extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, [&](Machine& machine) {
+  return Enter(site, [&](DriverState& driver) {
     if (text == nullptr || len <= 0) return NullPointer(site);
-    if (!Exists(machine, dev)) return DriverCode::kInvalidDevice;
-    const std::string bus_id = BusIdOf(machine, dev);
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    const std::string bus_id = BusIdOf(driver, dev);
     CopyText(bus_id, text, len);
     const bool fits = bus_id.size() < static_cast<size_t>(len);
     return fits ? DriverCode::kSuccess : DriverCode::kInvalidValue;
@@ -144,9 +144,9 @@ extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
 }
 
 extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
-  return Enter(TWINMMU_HERE, {dev, text}, [&](Machine& machine) {
-    for (int i = 0; Exists(machine, i); ++i) {
-      if (BusIdOf(machine, i) != text) continue;
+  return Enter(TWINMMU_HERE, {dev, text}, [&](DriverState& driver) {
+    for (int i = 0; Exists(driver, i); ++i) {
+      if (BusIdOf(driver, i) != text) continue;
       *dev = i;
       return DriverCode::kSuccess;
     }
@@ -156,17 +156,17 @@ extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
 }
 
 extern "C" CUresult cuDeviceCanAccessPeer(int* can, CUdevice dev, CUdevice peerDev) {
-  return Enter(TWINMMU_HERE, {can}, [&](Machine& machine) {
-    return Give(machine.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev)), can);
+  return Enter(TWINMMU_HERE, {can}, [&](DriverState& driver) {
+    return Give(driver.vmm.CanAccessPeer(DeviceOrdinal(dev), DeviceOrdinal(peerDev)), can);
   });
 }
 
 // Devices that reach each other do so like two joined by NVLink.
 extern "C" CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
                                             CUdevice src, CUdevice dst) {
-  return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {value}, [&](DriverState& driver) {
     const absl::StatusOr<bool> reaches =
-        machine.vmm.CanAccessPeer(DeviceOrdinal(src), DeviceOrdinal(dst));
+        driver.vmm.CanAccessPeer(DeviceOrdinal(src), DeviceOrdinal(dst));
     if (!reaches.ok()) return ToResult(reaches.status());
     if (src == dst) return ToResult(DriverCode::kInvalidDevice);
     switch (attribute) {

@@ -8,7 +8,7 @@ namespace twinmmu::libcuda {
 namespace {
 
 CUresult NoSuchHandle(const CallSite& site) {
-  return EnterInContext(site, [](Machine&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterInContext(site, [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
 }  // namespace
@@ -17,8 +17,8 @@ extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
   const CallSite site = TWINMMU_HERE;
   // Before the driver looks for a context, and even before cuInit.
   if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, {handle}, [&](Machine& machine, Context&) {
-    const auto memory = machine.simulator->plain().Find(DeviceAddress(ptr));
+  return EnterInContext(site, {handle}, [&](DriverState& driver, Context&) {
+    const auto memory = driver.simulator->linear().Find(DeviceAddress(ptr));
     const bool has_handle = memory.ok() && memory->on_device();
     return has_handle ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
   });

@@ -43,9 +43,8 @@ constexpr int kSharedPerBlockOptin = 97;
 constexpr int kBlocksPerMultiprocessor = 106;
 constexpr int kReservedSharedPerBlock = 111;
 
-int AttributeOf(Machine& machine, DeviceOrdinal device, int attribute) {
-  return machine.vmm.GetDeviceAttribute(static_cast<DeviceAttribute>(attribute), device)
-      .value_or(0);
+int AttributeOf(DriverState& driver, DeviceOrdinal device, int attribute) {
+  return driver.vmm.GetDeviceAttribute(static_cast<DeviceAttribute>(attribute), device).value_or(0);
 }
 
 // PTX has registers without end; a compiler finds room for some four in one.
@@ -53,12 +52,12 @@ int RegistersOf(const ptx::KernelInfo& kernel) {
   return static_cast<int>(std::clamp<uint64_t>((kernel.registers / 4 + 7) / 8 * 8, 16, 255));
 }
 
-int Capability(Machine& machine, DeviceOrdinal device) {
-  return 10 * AttributeOf(machine, device, 75) + AttributeOf(machine, device, 76);
+int Capability(DriverState& driver, DeviceOrdinal device) {
+  return 10 * AttributeOf(driver, device, 75) + AttributeOf(driver, device, 76);
 }
 
 // False: there is no such attribute.
-bool Ask(Machine& machine, const LoadedKernel& kernel, int attribute, int* value) {
+bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* value) {
   const ptx::KernelInfo& info = *kernel.info;
   const DeviceOrdinal device = kernel.module.device();
   switch (attribute) {
@@ -78,7 +77,7 @@ bool Ask(Machine& machine, const LoadedKernel& kernel, int attribute, int* value
       *value = kernel.target;
       return true;
     case kBinaryVersion:
-      *value = Capability(machine, device);
+      *value = Capability(driver, device);
       return true;
     case kMaxDynamicSharedSizeBytes:
       *value = static_cast<int>(kernel.most_dynamic_shared_bytes);
@@ -113,28 +112,28 @@ struct Found : LoadedKernel {
   Kernel handle;
 };
 
-absl::StatusOr<Found> FindKernel(const CallSite& site, Machine& machine, Context& context,
+absl::StatusOr<Found> FindKernel(const CallSite& site, DriverState& driver, Context& context,
                                  CUfunction function) {
-  const absl::StatusOr<Kernel> kernel = KernelOf(machine, context, function);
+  const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
   if (!kernel.ok()) return kernel.status();
-  absl::StatusOr<LoadedKernel> found = machine.simulator->kernels().Find(site.name(), *kernel);
+  absl::StatusOr<LoadedKernel> found = driver.simulator->kernels().Find(site.name(), *kernel);
   if (!found.ok()) return found.status();
   return Found{*std::move(found), *kernel};
 }
 
-// Calls body(machine, kernel).
+// Calls body(driver, kernel).
 template <typename Body>
 CUresult EnterKernel(const CallSite& site, CUfunction function, Needed needed, const Body& body) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Found> kernel = FindKernel(site, machine, context, function);
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<Found> kernel = FindKernel(site, driver, context, function);
     if (!kernel.ok()) return ToResult(kernel.status());
     const DriverCode code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? ToResult(body(machine, *kernel)) : ToResult(code);
+    return code == DriverCode::kSuccess ? ToResult(body(driver, *kernel)) : ToResult(code);
   });
 }
 
 CUresult GetName(const CallSite& site, const char** name, CUfunction function) {
-  return EnterKernel(site, function, {name}, [&](Machine&, const Found& kernel) {
+  return EnterKernel(site, function, {name}, [&](DriverState&, const Found& kernel) {
     *name = kernel.info->name.c_str();  // as long as it is loaded
     return DriverCode::kSuccess;
   });
@@ -142,7 +141,7 @@ CUresult GetName(const CallSite& site, const char** name, CUfunction function) {
 
 CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, size_t* offset,
                       size_t* size) {
-  return EnterKernel(site, function, {offset}, [&](Machine&, const Found& kernel) {
+  return EnterKernel(site, function, {offset}, [&](DriverState&, const Found& kernel) {
     if (index >= kernel.info->parameters.size()) return DriverCode::kInvalidValue;
     *offset = kernel.info->parameters[index].offset;
     if (size != nullptr) *size = kernel.info->parameters[index].size;
@@ -152,9 +151,9 @@ CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, s
 
 CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int threads,
                      size_t dynamic) {
-  return EnterKernel(site, function, {blocks}, [&](Machine& machine, const Found& kernel) {
+  return EnterKernel(site, function, {blocks}, [&](DriverState& driver, const Found& kernel) {
     if (threads <= 0) return DriverCode::kInvalidValue;
-    *blocks = BlocksThatFit(machine, kernel, threads, dynamic);
+    *blocks = BlocksThatFit(driver, kernel, threads, dynamic);
     return DriverCode::kSuccess;
   });
 }
@@ -163,21 +162,21 @@ using SharedForThreads = size_t (*)(int threads);
 
 CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction function,
                      SharedForThreads shared_for, size_t dynamic, int limit) {
-  return EnterKernel(site, function, {grid, block}, [&](Machine& machine, const Found& kernel) {
+  return EnterKernel(site, function, {grid, block}, [&](DriverState& driver, const Found& kernel) {
     if (limit < 0) return DriverCode::kInvalidValue;
     const DeviceOrdinal device = kernel.module.device();
-    const int warp = std::max(AttributeOf(machine, device, kWarpSize), 1);
+    const int warp = std::max(AttributeOf(driver, device, kWarpSize), 1);
     const int most = static_cast<int>(kernel.info->max_threads);
     int threads = limit == 0 ? most : std::min(limit, most);
     int best = 0;
     *grid = *block = 0;
     for (; threads > 0; threads = (threads - 1) / warp * warp) {
       const size_t shared = shared_for != nullptr ? shared_for(threads) : dynamic;
-      const int blocks = BlocksThatFit(machine, kernel, threads, shared);
+      const int blocks = BlocksThatFit(driver, kernel, threads, shared);
       if (blocks * threads <= best) continue;
       best = blocks * threads;
       *block = threads;
-      *grid = blocks * AttributeOf(machine, device, kMultiprocessors);
+      *grid = blocks * AttributeOf(driver, device, kMultiprocessors);
     }
     return best != 0 ? DriverCode::kSuccess : DriverCode::kInvalidValue;
   });
@@ -185,9 +184,9 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
 
 }  // namespace
 
-int BlocksThatFit(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic) {
+int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, size_t dynamic) {
   const DeviceOrdinal device = kernel.module.device();
-  const auto has = [&](int attribute) { return AttributeOf(machine, device, attribute); };
+  const auto has = [&](int attribute) { return AttributeOf(driver, device, attribute); };
   const int warp = std::max(has(kWarpSize), 1);
   const int rounded = (threads + warp - 1) / warp * warp;
   if (rounded <= 0 || rounded > has(kThreadsPerBlock)) return 0;
@@ -203,65 +202,67 @@ int BlocksThatFit(Machine& machine, const LoadedKernel& kernel, int threads, siz
   return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(blocks), room));
 }
 
-uint64_t BlocksOnDevice(Machine& machine, const LoadedKernel& kernel, int threads, size_t dynamic) {
-  const int multiprocessors = AttributeOf(machine, kernel.module.device(), kMultiprocessors);
-  return static_cast<uint64_t>(BlocksThatFit(machine, kernel, threads, dynamic)) *
+uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int threads,
+                        size_t dynamic) {
+  const int multiprocessors = AttributeOf(driver, kernel.module.device(), kMultiprocessors);
+  return static_cast<uint64_t>(BlocksThatFit(driver, kernel, threads, dynamic)) *
          static_cast<uint64_t>(multiprocessors);
 }
 
 // --- Attributes ----------------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
-  return EnterKernel(TWINMMU_HERE, function, {value}, [&](Machine& machine, const Found& kernel) {
-    return Ask(machine, kernel, attribute, value) ? DriverCode::kSuccess
-                                                  : DriverCode::kInvalidValue;
-  });
+  return EnterKernel(TWINMMU_HERE, function, {value},
+                     [&](DriverState& driver, const Found& kernel) {
+                       return Ask(driver, kernel, attribute, value) ? DriverCode::kSuccess
+                                                                    : DriverCode::kInvalidValue;
+                     });
 }
 
 extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
-  return EnterKernel(TWINMMU_HERE, function, {}, [&](Machine& machine, const Found& kernel) {
+  return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState& driver, const Found& kernel) {
     if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
     if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
-    return ToResult(machine.simulator->kernels().AllowDynamicShared(kernel.handle,
-                                                                    static_cast<uint32_t>(value)));
+    return ToResult(driver.simulator->kernels().AllowDynamicShared(kernel.handle,
+                                                                   static_cast<uint32_t>(value)));
   });
 }
 
 // A cache of a size that could be chosen is not simulated.
 extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int /*config*/) {
   return EnterKernel(TWINMMU_HERE, function, {},
-                     [&](Machine&, const Found&) { return DriverCode::kSuccess; });
+                     [&](DriverState&, const Found&) { return DriverCode::kSuccess; });
 }
 
 extern "C" CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {value}, [&](Machine& machine) {
-    if (dev < 0 || dev >= machine.simulator->profile().device_count()) {
+  return Enter(site, {value}, [&](DriverState& driver) {
+    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
       return ToResult(DriverCode::kInvalidDevice);
     }
-    Context& context = machine.contexts.Primary(DeviceOrdinal(dev));
+    Context& context = driver.contexts.Primary(DeviceOrdinal(dev));
     const absl::StatusOr<Found> found =
-        FindKernel(site, machine, context, ToPointer<CUfunction>(ToNumber(kernel)));
+        FindKernel(site, driver, context, ToPointer<CUfunction>(ToNumber(kernel)));
     if (!found.ok()) return ToResult(found.status());
-    return Ask(machine, *found, attribute, value) ? CUDA_SUCCESS
-                                                  : ToResult(DriverCode::kInvalidValue);
+    return Ask(driver, *found, attribute, value) ? CUDA_SUCCESS
+                                                 : ToResult(DriverCode::kInvalidValue);
   });
 }
 
 extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice dev) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    if (dev < 0 || dev >= machine.simulator->profile().device_count()) {
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
       return DriverCode::kInvalidDevice;
     }
     if (!CanBeSet(attribute, value)) return DriverCode::kInvalidValue;
-    if (!machine.modules.kernels.Find(ToNumber(kernel)).has_value()) {
+    if (!driver.modules.kernels.Find(ToNumber(kernel)).has_value()) {
       return DriverCode::kInvalidHandle;
     }
     if (attribute != kMaxDynamicSharedSizeBytes) return DriverCode::kSuccess;
-    if (value > AttributeOf(machine, DeviceOrdinal(dev), kSharedPerBlockOptin)) {
+    if (value > AttributeOf(driver, DeviceOrdinal(dev), kSharedPerBlockOptin)) {
       return DriverCode::kInvalidValue;
     }
-    machine.modules.kernels.Edit(ToNumber(kernel), [&](KernelRecord& record) {
+    driver.modules.kernels.Edit(ToNumber(kernel), [&](KernelRecord& record) {
       record.dynamic_shared = static_cast<uint32_t>(value);
     });
     return DriverCode::kSuccess;
@@ -271,7 +272,7 @@ extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kern
 // --- Names and parameters ------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  return EnterKernel(TWINMMU_HERE, function, {module}, [&](Machine&, const Found& kernel) {
+  return EnterKernel(TWINMMU_HERE, function, {module}, [&](DriverState&, const Found& kernel) {
     *module = ToPointer<CUmodule>(kernel.module.value());
     return DriverCode::kSuccess;
   });
@@ -323,16 +324,17 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
                                                             int blocks, int threads) {
-  return EnterKernel(TWINMMU_HERE, function, {dynamic}, [&](Machine& machine, const Found& kernel) {
-    if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
-    const DeviceOrdinal device = kernel.module.device();
-    const int64_t room = AttributeOf(machine, device, kSharedPerMultiprocessor) / blocks -
-                         AttributeOf(machine, device, kReservedSharedPerBlock);
-    const int64_t most = AttributeOf(machine, device, kSharedPerBlockOptin);
-    const int64_t fixed = static_cast<int64_t>(kernel.info->shared_bytes);
-    *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most) - fixed, 0));
-    return DriverCode::kSuccess;
-  });
+  return EnterKernel(
+      TWINMMU_HERE, function, {dynamic}, [&](DriverState& driver, const Found& kernel) {
+        if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
+        const DeviceOrdinal device = kernel.module.device();
+        const int64_t room = AttributeOf(driver, device, kSharedPerMultiprocessor) / blocks -
+                             AttributeOf(driver, device, kReservedSharedPerBlock);
+        const int64_t most = AttributeOf(driver, device, kSharedPerBlockOptin);
+        const int64_t fixed = static_cast<int64_t>(kernel.info->shared_bytes);
+        *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most) - fixed, 0));
+        return DriverCode::kSuccess;
+      });
 }
 
 }  // namespace twinmmu::libcuda

@@ -53,31 +53,31 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
 
 // Whether all blocks can be on the device at once. Sizes that no launch may have are left to
 // Executor::Launch.
-bool FitsAtOnce(Machine& machine, const LoadedKernel& kernel, const LaunchConfig& config) {
+bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config) {
   const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
   const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   if (threads == 0 || threads > kernel.info->max_threads) return true;
   return blocks <=
-         BlocksOnDevice(machine, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
+         BlocksOnDevice(driver, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
 }
 
 CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
                 CUstream stream, bool cooperative, void** parameters, void** extra) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Kernel> kernel = KernelOf(machine, context, function);
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
     if (!kernel.ok()) return ToResult(kernel.status());
     const absl::StatusOr<LoadedKernel> found =
-        machine.simulator->kernels().Find(site.name(), *kernel);
+        driver.simulator->kernels().Find(site.name(), *kernel);
     if (!found.ok()) return ToResult(found.status());
     std::vector<char> whole;
     std::vector<const void*> arguments;
     const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
     if (there != DriverCode::kSuccess) return ToResult(there);
-    if (cooperative && !FitsAtOnce(machine, *found, config)) {
+    if (cooperative && !FitsAtOnce(driver, *found, config)) {
       return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
     return ToResult(
-        machine.executor.Launch(WorkOf(machine, context, stream), *kernel, config, arguments));
+        driver.executor.Launch(WorkOf(driver, context, stream), *kernel, config, arguments));
   });
 }
 
@@ -113,19 +113,19 @@ DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int cou
 
 }  // namespace
 
-absl::StatusOr<Kernel> KernelOf(Machine& machine, Context& context, CUfunction function) {
-  const uint64_t number = ToNumber(function);
-  const std::optional<KernelRecord> record = machine.modules.kernels.Find(number);
+absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunction function) {
+  const uint64_t id = ToNumber(function);
+  const std::optional<KernelRecord> record = driver.modules.kernels.Find(id);
   if (!record.has_value()) {
-    const std::optional<FunctionRecord> known = machine.modules.functions.Find(number);
-    return Kernel(known.has_value() ? known->context->device : context.device, number);
+    const std::optional<FunctionRecord> known = driver.modules.functions.Find(id);
+    return Kernel(known.has_value() ? known->context->device : context.device, id);
   }
-  const absl::StatusOr<Module> module = LoadOn(machine, context, record->library);
+  const absl::StatusOr<Module> module = LoadOn(driver, context, record->library);
   if (!module.ok()) return module.status();
-  const absl::StatusOr<Kernel> kernel = machine.executor.GetKernel(*module, record->name);
+  const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(*module, record->name);
   if (kernel.ok() && record->dynamic_shared.has_value()) {
     const absl::Status allowed =
-        machine.simulator->kernels().AllowDynamicShared(*kernel, *record->dynamic_shared);
+        driver.simulator->kernels().AllowDynamicShared(*kernel, *record->dynamic_shared);
     if (!allowed.ok()) return allowed;
   }
   return kernel;
@@ -154,11 +154,11 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
                                      void** parameters, void** extra) {
   const CallSite site = TWINMMU_HERE;
   if (config == nullptr) {
-    return EnterInContext(site, [&](Machine&, Context&) { return NullPointer(site); });
+    return EnterInContext(site, [&](DriverState&, Context&) { return NullPointer(site); });
   }
   const DriverCode attributes = CheckAttributes(config->attrs, config->numAttrs);
   if (attributes != DriverCode::kSuccess) {
-    return EnterInContext(site, [&](Machine&, Context&) { return attributes; });
+    return EnterInContext(site, [&](DriverState&, Context&) { return attributes; });
   }
   LaunchConfig launch{{config->gridDimX, config->gridDimY, config->gridDimZ},
                       {config->blockDimX, config->blockDimY, config->blockDimZ},

@@ -20,13 +20,13 @@ DeviceOrdinal AnyDevice() {
 }
 
 // Compiles it once, so that what is wrong shows here, as it does with a module.
-CUresult Keep(Machine& machine, absl::StatusOr<std::string> ptx, const JitOptions& options,
+CUresult Keep(DriverState& driver, absl::StatusOr<std::string> ptx, const JitOptions& options,
               CUlibrary* library) {
   absl::Status status = ptx.status();
   LibraryRecord record;
   if (status.ok()) {
     const DeviceOrdinal device = AnyDevice();
-    const absl::StatusOr<Module> loaded = machine.executor.LoadModule(device, *ptx);
+    const absl::StatusOr<Module> loaded = driver.executor.LoadModule(device, *ptx);
     status = loaded.status();
     if (status.ok()) {
       record.modules[device.value()] = loaded->value();
@@ -35,40 +35,42 @@ CUresult Keep(Machine& machine, absl::StatusOr<std::string> ptx, const JitOption
   }
   options.Tell(status);
   if (!status.ok()) return ToResult(status);
-  const uint64_t number = kFirstLibrary + ++machine.modules.last_id;
-  machine.modules.libraries.Add(number, record);
-  *library = ToPointer<CUlibrary>(number);
+  const uint64_t id = kFirstLibrary + ++driver.modules.last_id;
+  driver.modules.libraries.Add(id, record);
+  *library = ToPointer<CUlibrary>(id);
   return CUDA_SUCCESS;
 }
 
-CUresult GetKernel(Machine& machine, uint64_t library, const std::string& name, CUkernel* kernel) {
-  uint64_t number = 0;
-  machine.modules.kernels.ForEach([&](uint64_t known, const KernelRecord& record) {
-    if (record.library == library && record.name == name) number = known;
+CUresult GetKernel(DriverState& driver, uint64_t library, const std::string& name,
+                   CUkernel* kernel) {
+  uint64_t id = 0;
+  driver.modules.kernels.ForEach([&](uint64_t known, const KernelRecord& record) {
+    if (record.library == library && record.name == name) id = known;
   });
-  if (number == 0) {
-    number = kFirstKernel + ++machine.modules.last_id;
-    machine.modules.kernels.Add(number, KernelRecord{library, name, std::nullopt});
+  if (id == 0) {
+    id = kFirstKernel + ++driver.modules.last_id;
+    driver.modules.kernels.Add(id, KernelRecord{library, name, std::nullopt});
   }
-  *kernel = ToPointer<CUkernel>(number);
+  *kernel = ToPointer<CUkernel>(id);
   return CUDA_SUCCESS;
 }
 
 // The program of a library, wherever it is loaded.
-absl::StatusOr<LoadedModule> ProgramOf(Machine& machine, const CallSite& site, uint64_t library) {
-  const std::optional<LibraryRecord> record = machine.modules.libraries.Find(library);
+absl::StatusOr<LoadedModule> ProgramOf(DriverState& driver, const CallSite& site,
+                                       uint64_t library) {
+  const std::optional<LibraryRecord> record = driver.modules.libraries.Find(library);
   if (!record.has_value() || record->modules.empty()) {
     return MakeDriverStatus({DriverCode::kInvalidHandle, ErrorOrigin::kSimulator, site.name()},
                             "there is no such library");
   }
   const auto& [device, module] = *record->modules.begin();
-  return machine.simulator->kernels().Find(site.name(), Module(DeviceOrdinal(device), module));
+  return driver.simulator->kernels().Find(site.name(), Module(DeviceOrdinal(device), module));
 }
 
 }  // namespace
 
-absl::StatusOr<Module> LoadOn(Machine& machine, Context& context, uint64_t library) {
-  const std::optional<LibraryRecord> record = machine.modules.libraries.Find(library);
+absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t library) {
+  const std::optional<LibraryRecord> record = driver.modules.libraries.Find(library);
   if (!record.has_value()) {
     return MakeDriverStatus({DriverCode::kInvalidHandle, ErrorOrigin::kSimulator, "cuLibrary"},
                             "there is no such library");
@@ -76,22 +78,22 @@ absl::StatusOr<Module> LoadOn(Machine& machine, Context& context, uint64_t libra
   const int device = context.device.value();
   const auto there = record->modules.find(device);
   if (there != record->modules.end()) return Module(context.device, there->second);
-  const absl::StatusOr<Module> loaded = machine.executor.LoadModule(context.device, record->ptx);
+  const absl::StatusOr<Module> loaded = driver.executor.LoadModule(context.device, record->ptx);
   if (!loaded.ok()) return loaded;
   uint64_t kept = loaded->value();
-  machine.modules.libraries.Edit(library, [&](LibraryRecord& known) {
+  driver.modules.libraries.Edit(library, [&](LibraryRecord& known) {
     kept = known.modules.emplace(device, kept).first->second;
   });
   // Another thread was faster.
-  if (kept != loaded->value()) machine.executor.UnloadModule(*loaded).IgnoreError();
+  if (kept != loaded->value()) driver.executor.UnloadModule(*loaded).IgnoreError();
   return Module(context.device, kept);
 }
 
 extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options,
                                       void** values, unsigned int count, int* /*library_options*/,
                                       void** /*library_values*/, unsigned int /*library_count*/) {
-  return Enter(TWINMMU_HERE, {library, image}, [&](Machine& machine) {
-    return Keep(machine, machine.simulator->kernels().PtxAt(AnyDevice(), image),
+  return Enter(TWINMMU_HERE, {library, image}, [&](DriverState& driver) {
+    return Keep(driver, driver.simulator->kernels().PtxAt(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
 }
@@ -100,48 +102,48 @@ extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
                                           CUjit_option* options, void** values, unsigned int count,
                                           int* /*library_options*/, void** /*library_values*/,
                                           unsigned int /*library_count*/) {
-  return Enter(TWINMMU_HERE, {library, name}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {library, name}, [&](DriverState& driver) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
-    return Keep(machine, machine.simulator->kernels().PtxIn(AnyDevice(), image),
+    return Keep(driver, driver.simulator->kernels().PtxIn(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
 }
 
 extern "C" CUresult cuLibraryUnload(CUlibrary library) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    const uint64_t number = ToNumber(library);
-    const std::optional<LibraryRecord> record = machine.modules.libraries.Find(number);
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    const uint64_t id = ToNumber(library);
+    const std::optional<LibraryRecord> record = driver.modules.libraries.Find(id);
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
     for (const auto& [device, module] : record->modules) {
       const absl::Status unloaded =
-          machine.executor.UnloadModule(Module(DeviceOrdinal(device), module));
+          driver.executor.UnloadModule(Module(DeviceOrdinal(device), module));
       if (!unloaded.ok()) return ToResult(unloaded);
     }
-    machine.modules.libraries.Remove(number);
+    driver.modules.libraries.Remove(id);
     std::vector<uint64_t> gone;
-    machine.modules.kernels.ForEach([&](uint64_t kernel, const KernelRecord& known) {
-      if (known.library == number) gone.push_back(kernel);
+    driver.modules.kernels.ForEach([&](uint64_t kernel, const KernelRecord& known) {
+      if (known.library == id) gone.push_back(kernel);
     });
-    for (const uint64_t kernel : gone) machine.modules.kernels.Remove(kernel);
+    for (const uint64_t kernel : gone) driver.modules.kernels.Remove(kernel);
     return CUDA_SUCCESS;
   });
 }
 
 extern "C" CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {kernel, name}, [&](Machine& machine) {
-    const auto program = ProgramOf(machine, site, ToNumber(library));
+  return Enter(site, {kernel, name}, [&](DriverState& driver) {
+    const auto program = ProgramOf(driver, site, ToNumber(library));
     if (!program.ok()) return ToResult(program.status());
     if (program->program->FindKernel(name) == nullptr) return ToResult(DriverCode::kNotFound);
-    return GetKernel(machine, ToNumber(library), name, kernel);
+    return GetKernel(driver, ToNumber(library), name, kernel);
   });
 }
 
 extern "C" CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {count}, [&](Machine& machine) {
-    const auto program = ProgramOf(machine, site, ToNumber(library));
+  return Enter(site, {count}, [&](DriverState& driver) {
+    const auto program = ProgramOf(driver, site, ToNumber(library));
     if (program.ok()) *count = static_cast<unsigned int>(program->program->kernels().size());
     return ToResult(program.status());
   });
@@ -150,42 +152,42 @@ extern "C" CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary libra
 extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count,
                                               CUlibrary library) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {kernels}, [&](Machine& machine) {
-    const auto program = ProgramOf(machine, site, ToNumber(library));
+  return Enter(site, {kernels}, [&](DriverState& driver) {
+    const auto program = ProgramOf(driver, site, ToNumber(library));
     if (!program.ok()) return ToResult(program.status());
     const std::vector<ptx::KernelInfo>& known = program->program->kernels();
     for (size_t i = 0; i < known.size() && i < count; ++i) {
-      GetKernel(machine, ToNumber(library), known[i].name, &kernels[i]);
+      GetKernel(driver, ToNumber(library), known[i].name, &kernels[i]);
     }
     return CUDA_SUCCESS;
   });
 }
 
 extern "C" CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return EnterInContext(TWINMMU_HERE, {module}, [&](Machine& machine, Context& context) {
-    return Give(LoadOn(machine, context, ToNumber(library)), module);
+  return EnterInContext(TWINMMU_HERE, {module}, [&](DriverState& driver, Context& context) {
+    return Give(LoadOn(driver, context, ToNumber(library)), module);
   });
 }
 
 extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary library,
                                        const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {name}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<Module> loaded = LoadOn(machine, context, ToNumber(library));
+  return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
-    return Give(machine.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
+    return Give(driver.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
   });
 }
 
 extern "C" CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  return EnterInContext(TWINMMU_HERE, {function}, [&](Machine& machine, Context& context) {
-    return Give(KernelOf(machine, context, ToPointer<CUfunction>(ToNumber(kernel))), function);
+  return EnterInContext(TWINMMU_HERE, {function}, [&](DriverState& driver, Context& context) {
+    return Give(KernelOf(driver, context, ToPointer<CUfunction>(ToNumber(kernel))), function);
   });
 }
 
 extern "C" CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
-  return Enter(TWINMMU_HERE, {library}, [&](Machine& machine) {
-    const std::optional<KernelRecord> record = machine.modules.kernels.Find(ToNumber(kernel));
+  return Enter(TWINMMU_HERE, {library}, [&](DriverState& driver) {
+    const std::optional<KernelRecord> record = driver.modules.kernels.Find(ToNumber(kernel));
     if (!record.has_value()) return DriverCode::kInvalidHandle;
     *library = ToPointer<CUlibrary>(record->library);
     return DriverCode::kSuccess;

@@ -12,34 +12,34 @@ constexpr size_t kPitchStep = 512;  // source: an H200 with driver 580.159
 // Frees at `address`: in any context, or in none, but not in one that is dead.
 template <typename Free>
 CUresult EnterFree(const CallSite& site, ObjectKind kind, uint64_t address, const Free& free) {
-  return Enter(site, [&](Machine& machine) {
+  return Enter(site, [&](DriverState& driver) {
     Context* context = nullptr;
     if (!ContextStack().empty()) {
       const DriverCode current = CurrentContext(site, &context);
       if (current != DriverCode::kSuccess) return ToResult(current);
     }
-    const absl::Status freed = free(machine.simulator->plain());
-    if (freed.ok() && address != 0) machine.report.RemoveObject(kind, address);
+    const absl::Status freed = free(driver.simulator->linear());
+    if (freed.ok() && address != 0) driver.report.RemoveObject(kind, address);
     return ToResult(freed);
   });
 }
 
 CUresult AllocateHost(const CallSite& site, void** memory, size_t size, unsigned int flags) {
-  return EnterInContext(site, {memory}, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, {memory}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<void*> made =
-        machine.simulator->plain().AllocateHost(ContextOf(context), Bytes(size), flags);
+        driver.simulator->linear().AllocateHost(ContextOf(context), Bytes(size), flags);
     if (made.ok() && *made != nullptr) {
-      machine.report.AddObject(ObjectKind::kHostMemory, ToNumber(*made), Bytes(size));
+      driver.report.AddObject(ObjectKind::kHostMemory, ToNumber(*made), Bytes(size));
     }
     return Give(made, memory);
   });
 }
 
-absl::StatusOr<CUdeviceptr> Allocate(Machine& machine, Context& context, size_t size) {
+absl::StatusOr<CUdeviceptr> Allocate(DriverState& driver, Context& context, size_t size) {
   const absl::StatusOr<DeviceAddress> made =
-      machine.simulator->plain().Allocate(ContextOf(context), Bytes(size));
+      driver.simulator->linear().Allocate(ContextOf(context), Bytes(size));
   if (!made.ok()) return made.status();
-  machine.report.AddObject(ObjectKind::kMemory, made->value(), Bytes(size), context.device.value());
+  driver.report.AddObject(ObjectKind::kMemory, made->value(), Bytes(size), context.device.value());
   return made->value();
 }
 
@@ -48,8 +48,8 @@ absl::StatusOr<CUdeviceptr> Allocate(Machine& machine, Context& context, size_t 
 // --- What there is -------------------------------------------------------------------------------
 
 extern "C" CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<MemoryInfo> info = machine.vmm.GetMemoryInfo(context.device);
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<MemoryInfo> info = driver.vmm.GetMemoryInfo(context.device);
     if (!info.ok()) return ToResult(info.status());
     if (free != nullptr) *free = info->free.value();
     if (total != nullptr) *total = info->total.value();
@@ -62,8 +62,8 @@ extern "C" CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUd
   const CallSite site = TWINMMU_HERE;
   if (base != nullptr) *base = 0;  // stays, if it fails
   if (size != nullptr) *size = 0;
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    return Give(machine.vmm.GetAddressRange(context.device, DeviceAddress(ptr)), base, size);
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    return Give(driver.vmm.GetAddressRange(context.device, DeviceAddress(ptr)), base, size);
   });
 }
 TWINMMU_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
@@ -72,20 +72,20 @@ TWINMMU_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
 
 extern "C" CUresult cuMemAlloc_v2(CUdeviceptr* ptr, size_t size) {
   if (ptr != nullptr) *ptr = 0;  // also where there is no context
-  return EnterInContext(TWINMMU_HERE, {ptr}, [&](Machine& machine, Context& context) {
-    return Give(Allocate(machine, context, size), ptr);
+  return EnterInContext(TWINMMU_HERE, {ptr}, [&](DriverState& driver, Context& context) {
+    return Give(Allocate(driver, context, size), ptr);
   });
 }
 TWINMMU_ALIAS(cuMemAlloc, cuMemAlloc_v2);
 
 extern "C" CUresult cuMemAllocPitch_v2(CUdeviceptr* ptr, size_t* pitch, size_t width, size_t height,
                                        unsigned int element) {
-  return EnterInContext(TWINMMU_HERE, {ptr, pitch}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {ptr, pitch}, [&](DriverState& driver, Context& context) {
     const bool is_element = element == 4 || element == 8 || element == 16;
     if (!is_element || width == 0 || height == 0) return ToResult(DriverCode::kInvalidValue);
     const size_t row = (width + kPitchStep - 1) / kPitchStep * kPitchStep;
     if (row < width || row > ~size_t{0} / height) return ToResult(DriverCode::kOutOfMemory);
-    const absl::StatusOr<CUdeviceptr> made = Allocate(machine, context, row * height);
+    const absl::StatusOr<CUdeviceptr> made = Allocate(driver, context, row * height);
     if (!made.ok()) return ToResult(made.status());
     *ptr = *made;
     *pitch = row;
@@ -96,7 +96,7 @@ TWINMMU_ALIAS(cuMemAllocPitch, cuMemAllocPitch_v2);
 
 extern "C" CUresult cuMemFree_v2(CUdeviceptr ptr) {
   return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr,
-                   [&](PlainCalls& plain) { return plain.Free(DeviceAddress(ptr)); });
+                   [&](LinearCalls& linear) { return linear.Free(DeviceAddress(ptr)); });
 }
 TWINMMU_ALIAS(cuMemFree, cuMemFree_v2);
 
@@ -113,15 +113,15 @@ extern "C" CUresult cuMemHostAlloc(void** memory, size_t size, unsigned int flag
 
 extern "C" CUresult cuMemFreeHost(void* memory) {
   return EnterFree(TWINMMU_HERE, ObjectKind::kHostMemory, ToNumber(memory),
-                   [&](PlainCalls& plain) { return plain.FreeHost(memory); });
+                   [&](LinearCalls& linear) { return linear.FreeHost(memory); });
 }
 
 extern "C" CUresult cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const absl::Status registered =
-        machine.simulator->plain().RegisterHost(ContextOf(context), memory, Bytes(size), flags);
+        driver.simulator->linear().RegisterHost(ContextOf(context), memory, Bytes(size), flags);
     if (registered.ok()) {
-      machine.report.AddObject(ObjectKind::kRegisteredMemory, ToNumber(memory), Bytes(size));
+      driver.report.AddObject(ObjectKind::kRegisteredMemory, ToNumber(memory), Bytes(size));
     }
     return ToResult(registered);
   });
@@ -130,15 +130,15 @@ TWINMMU_ALIAS(cuMemHostRegister, cuMemHostRegister_v2);
 
 extern "C" CUresult cuMemHostUnregister(void* memory) {
   return EnterFree(TWINMMU_HERE, ObjectKind::kRegisteredMemory, ToNumber(memory),
-                   [&](PlainCalls& plain) { return plain.UnregisterHost(memory); });
+                   [&](LinearCalls& linear) { return linear.UnregisterHost(memory); });
 }
 
 // The device sees memory of the host where the CPU does.
 extern "C" CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* ptr, void* memory,
                                                  unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, {ptr}, [&](Machine& machine, Context&) {
+  return EnterInContext(TWINMMU_HERE, {ptr}, [&](DriverState& driver, Context&) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
-    const auto found = machine.simulator->plain().Find(DeviceAddress(ToNumber(memory)));
+    const auto found = driver.simulator->linear().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
     if (found->on_device()) return ToResult(DriverCode::kInvalidValue);
     *ptr = ToNumber(memory);
@@ -148,8 +148,8 @@ extern "C" CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* ptr, void* memory,
 TWINMMU_ALIAS(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2);
 
 extern "C" CUresult cuMemHostGetFlags(unsigned int* flags, void* memory) {
-  return EnterInContext(TWINMMU_HERE, {flags}, [&](Machine& machine, Context&) {
-    const auto found = machine.simulator->plain().Find(DeviceAddress(ToNumber(memory)));
+  return EnterInContext(TWINMMU_HERE, {flags}, [&](DriverState& driver, Context&) {
+    const auto found = driver.simulator->linear().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
     if (found->on_device()) return ToResult(DriverCode::kInvalidValue);
     *flags = found->flags;

@@ -18,28 +18,28 @@ namespace {
 
 constexpr int kEagerLoading = 1;  // CU_MODULE_EAGER_LOADING
 
-CUresult Keep(Machine& machine, Context& context, const absl::StatusOr<Module>& loaded,
+CUresult Keep(DriverState& driver, Context& context, const absl::StatusOr<Module>& loaded,
               CUmodule* module) {
-  if (loaded.ok()) machine.modules.modules.Add(loaded->value(), ModuleRecord{&context});
+  if (loaded.ok()) driver.modules.modules.Add(loaded->value(), ModuleRecord{&context});
   return Give(loaded, module);
 }
 
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
                    const JitOptions& options) {
-  return EnterInContext(site, {module, image}, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, {module, image}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<std::string> ptx =
-        machine.simulator->kernels().PtxAt(context.device, image);
+        driver.simulator->kernels().PtxAt(context.device, image);
     const absl::StatusOr<Module> loaded =
-        ptx.ok() ? machine.executor.LoadModule(context.device, *ptx) : ptx.status();
+        ptx.ok() ? driver.executor.LoadModule(context.device, *ptx) : ptx.status();
     options.Tell(loaded.status());
-    return Keep(machine, context, loaded, module);
+    return Keep(driver, context, loaded, module);
   });
 }
 
 }  // namespace
 
-Module ModuleOf(Machine& machine, const Context& context, CUmodule module) {
-  const std::optional<ModuleRecord> record = machine.modules.modules.Find(ToNumber(module));
+Module ModuleOf(DriverState& driver, const Context& context, CUmodule module) {
+  const std::optional<ModuleRecord> record = driver.modules.modules.Find(ToNumber(module));
   return Module(record.has_value() ? record->context->device : context.device, ToNumber(module));
 }
 
@@ -88,43 +88,43 @@ extern "C" CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 extern "C" CUresult cuModuleLoad(CUmodule* module, const char* name) {
-  return EnterInContext(TWINMMU_HERE, {module, name}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {module, name}, [&](DriverState& driver, Context& context) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
-    absl::StatusOr<std::string> ptx = machine.simulator->kernels().PtxIn(context.device, image);
+    absl::StatusOr<std::string> ptx = driver.simulator->kernels().PtxIn(context.device, image);
     if (!ptx.ok()) return ToResult(ptx.status());
-    return Keep(machine, context, machine.executor.LoadModule(context.device, *ptx), module);
+    return Keep(driver, context, driver.executor.LoadModule(context.device, *ptx), module);
   });
 }
 
 extern "C" CUresult cuModuleUnload(CUmodule module) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    const absl::Status unloaded = machine.executor.UnloadModule(ModuleOf(machine, context, module));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const absl::Status unloaded = driver.executor.UnloadModule(ModuleOf(driver, context, module));
     if (unloaded.ok()) {
-      machine.modules.modules.Remove(ToNumber(module));
+      driver.modules.modules.Remove(ToNumber(module));
       std::vector<uint64_t> gone;
-      machine.modules.functions.ForEach([&](uint64_t number, const FunctionRecord& record) {
-        if (record.module == ToNumber(module)) gone.push_back(number);
+      driver.modules.functions.ForEach([&](uint64_t id, const FunctionRecord& record) {
+        if (record.module == ToNumber(module)) gone.push_back(id);
       });
-      for (const uint64_t function : gone) machine.modules.functions.Remove(function);
+      for (const uint64_t function : gone) driver.modules.functions.Remove(function);
     }
     return unloaded;
   });
 }
 
 extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
-  return Enter(TWINMMU_HERE, {mode}, [&](Machine&) {
+  return Enter(TWINMMU_HERE, {mode}, [&](DriverState&) {
     *mode = kEagerLoading;
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return EnterInContext(TWINMMU_HERE, {function, name}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {function, name}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<Kernel> kernel =
-        machine.executor.GetKernel(ModuleOf(machine, context, module), name);
+        driver.executor.GetKernel(ModuleOf(driver, context, module), name);
     if (kernel.ok()) {
-      machine.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
+      driver.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
     }
     return Give(kernel, function);
   });
@@ -132,9 +132,9 @@ extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, c
 
 extern "C" CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {count}, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, {count}, [&](DriverState& driver, Context& context) {
     const auto found =
-        machine.simulator->kernels().Find(site.name(), ModuleOf(machine, context, module));
+        driver.simulator->kernels().Find(site.name(), ModuleOf(driver, context, module));
     if (found.ok()) *count = static_cast<unsigned int>(found->program->kernels().size());
     return ToResult(found.status());
   });
@@ -143,15 +143,15 @@ extern "C" CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule modul
 extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count,
                                                CUmodule module) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {functions}, [&](Machine& machine, Context& context) {
-    const Module named = ModuleOf(machine, context, module);
-    const auto found = machine.simulator->kernels().Find(site.name(), named);
+  return EnterInContext(site, {functions}, [&](DriverState& driver, Context& context) {
+    const Module named = ModuleOf(driver, context, module);
+    const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
     const std::vector<ptx::KernelInfo>& kernels = found->program->kernels();
     for (size_t i = 0; i < std::min<size_t>(count, kernels.size()); ++i) {
-      const absl::StatusOr<Kernel> kernel = machine.executor.GetKernel(named, kernels[i].name);
+      const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(named, kernels[i].name);
       if (!kernel.ok()) return ToResult(kernel.status());
-      machine.modules.functions.Add(kernel->value(), FunctionRecord{&context, named.value()});
+      driver.modules.functions.Add(kernel->value(), FunctionRecord{&context, named.value()});
       functions[i] = ToPointer<CUfunction>(kernel->value());
     }
     return CUDA_SUCCESS;
@@ -161,9 +161,9 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
 extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUmodule module,
                                          const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {name}, [&](Machine& machine, Context& context) {
-    const Module named = ModuleOf(machine, context, module);
-    return Give(machine.simulator->kernels().FindGlobal(site.name(), named, name), address, size);
+  return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+    const Module named = ModuleOf(driver, context, module);
+    return Give(driver.simulator->kernels().FindGlobal(site.name(), named, name), address, size);
   });
 }
 TWINMMU_ALIAS(cuModuleGetGlobal, cuModuleGetGlobal_v2);

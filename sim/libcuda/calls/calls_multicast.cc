@@ -15,53 +15,53 @@ MulticastProperties FromAbi(const CUmulticastObjectProp& prop) {
 
 extern "C" CUresult cuMulticastCreate(CUmemGenericAllocationHandle* mcHandle,
                                       const CUmulticastObjectProp* prop) {
-  return Enter(TWINMMU_HERE, {mcHandle, prop}, [&](Machine& machine) {
-    const absl::StatusOr<AllocationHandle> made = machine.multicast.Create(FromAbi(*prop));
+  return Enter(TWINMMU_HERE, {mcHandle, prop}, [&](DriverState& driver) {
+    const absl::StatusOr<AllocationHandle> made = driver.multicast.Create(FromAbi(*prop));
     if (made.ok()) {
-      machine.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
+      driver.report.AddAllocation(*made, Bytes(prop->size), AllocationKind::kMulticastObject);
     }
     return Give(made, mcHandle);
   });
 }
 
 extern "C" CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    return machine.multicast.AddDevice(AllocationHandle(mcHandle), DeviceOrdinal(dev));
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    return driver.multicast.AddDevice(AllocationHandle(mcHandle), DeviceOrdinal(dev));
   });
 }
 
 extern "C" CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                        CUmemGenericAllocationHandle memHandle, size_t memOffset,
                                        size_t size, unsigned long long flags) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    return machine.multicast.BindMemory(AllocationHandle(mcHandle), Bytes(mcOffset),
-                                        AllocationHandle(memHandle), Bytes(memOffset), Bytes(size),
-                                        flags);
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    return driver.multicast.BindMemory(AllocationHandle(mcHandle), Bytes(mcOffset),
+                                       AllocationHandle(memHandle), Bytes(memOffset), Bytes(size),
+                                       flags);
   });
 }
 
 extern "C" CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                         CUdeviceptr memptr, size_t size, unsigned long long flags) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    return machine.multicast.BindAddress(AllocationHandle(mcHandle), Bytes(mcOffset),
-                                         RangeOf(memptr, size), flags);
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    return driver.multicast.BindAddress(AllocationHandle(mcHandle), Bytes(mcOffset),
+                                        RangeOf(memptr, size), flags);
   });
 }
 
 extern "C" CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
                                       size_t mcOffset, size_t size) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    return machine.multicast.Unbind(AllocationHandle(mcHandle), DeviceOrdinal(dev), Bytes(mcOffset),
-                                    Bytes(size));
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    return driver.multicast.Unbind(AllocationHandle(mcHandle), DeviceOrdinal(dev), Bytes(mcOffset),
+                                   Bytes(size));
   });
 }
 
 extern "C" CUresult cuMulticastGetGranularity(size_t* granularity,
                                               const CUmulticastObjectProp* prop,
                                               CUmulticastGranularity_flags option) {
-  return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {granularity, prop}, [&](DriverState& driver) {
     const auto asked = static_cast<Granularity>(option);
-    return Give(machine.multicast.GetGranularity(FromAbi(*prop), asked), granularity);
+    return Give(driver.multicast.GetGranularity(FromAbi(*prop), asked), granularity);
   });
 }
 

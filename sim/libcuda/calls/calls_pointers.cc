@@ -49,10 +49,10 @@ absl::Status NoAttribute(DriverCode code, const char* why) {
   return MakeDriverStatus({code, ErrorOrigin::kSimulator, "cuPointerGetAttribute"}, why);
 }
 
-// Those that only plain memory has, of what is known at an address.
-absl::StatusOr<uint64_t> AttributeOfPlain(Machine& machine, PointerAttribute attribute,
-                                          DeviceAddress address) {
-  const auto memory = machine.simulator->plain().Find(address);
+// Those that only linear memory has, of what is known at an address.
+absl::StatusOr<uint64_t> AttributeOfLinear(DriverState& driver, PointerAttribute attribute,
+                                           DeviceAddress address) {
+  const auto memory = driver.simulator->linear().Find(address);
   const bool of_host = memory.ok() && !memory->on_device();
   if (attribute == kP2pTokens && of_host) {
     return NoAttribute(DriverCode::kInvalidValue, "memory of the host has no tokens");
@@ -61,39 +61,38 @@ absl::StatusOr<uint64_t> AttributeOfPlain(Machine& machine, PointerAttribute att
   return attribute == kIsHwDecompressCapable && decompresses ? 1 : 0;
 }
 
-absl::StatusOr<uint64_t> AttributeOf(Machine& machine, Context* context, PointerAttribute attribute,
-                                     DeviceAddress address) {
+absl::StatusOr<uint64_t> AttributeOf(DriverState& driver, Context* context,
+                                     PointerAttribute attribute, DeviceAddress address) {
   const DeviceOrdinal device = context != nullptr ? context->device : DeviceOrdinal(0);
   if (attribute == kP2pTokens || attribute == kIsHwDecompressCapable) {
     const auto known =
-        machine.vmm.GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
+        driver.vmm.GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
     if (!known.ok()) return known;
-    return AttributeOfPlain(machine, attribute, address);
+    return AttributeOfLinear(driver, attribute, address);
   }
-  const absl::StatusOr<uint64_t> value =
-      machine.vmm.GetPointerAttribute(device, attribute, address);
+  const absl::StatusOr<uint64_t> value = driver.vmm.GetPointerAttribute(device, attribute, address);
   if (!value.ok()) return value;
   const bool is_pointer = attribute == PointerAttribute::kDevicePointer;
-  if (context == nullptr) {  // nobody is there who has a right
+  if (context == nullptr) {  // nobody is there who has access
     if (is_pointer) return NoAttribute(DriverCode::kInvalidContext, "no context is current");
     return attribute == PointerAttribute::kAccessFlags ? 0 : *value;
   }
   return value;
 }
 
-absl::Status CheckMapped(Machine& machine, DeviceAddress address) {
-  return machine.vmm.GetPointerAttribute(DeviceOrdinal(0), PointerAttribute::kMemoryType, address)
+absl::Status CheckMapped(DriverState& driver, DeviceAddress address) {
+  return driver.vmm.GetPointerAttribute(DeviceOrdinal(0), PointerAttribute::kMemoryType, address)
       .status();
 }
 
 // What cuPointerGetAttributes answers where cuPointerGetAttribute has an error, if anything.
-std::optional<uint64_t> DefaultOf(Machine& machine, PointerAttribute attribute,
+std::optional<uint64_t> DefaultOf(DriverState& driver, PointerAttribute attribute,
                                   DeviceAddress address) {
   constexpr int kNoDevice = -2;
-  const std::optional<AddressRange> reservation = machine.simulator->ReservationAt(address);
+  const std::optional<AddressRange> reservation = driver.simulator->ReservationAt(address);
   switch (attribute) {
     case PointerAttribute::kHostPointer:
-      return CheckMapped(machine, address).ok() ? 0 : address.value();
+      return CheckMapped(driver, address).ok() ? 0 : address.value();
     case PointerAttribute::kDeviceOrdinal:
       return static_cast<uint32_t>(kNoDevice);
     case PointerAttribute::kRangeStartAddress:
@@ -115,16 +114,16 @@ bool IsAttribute(CUpointer_attribute attribute) {
 
 extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
-  return Enter(TWINMMU_HERE, {data}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {data}, [&](DriverState& driver) {
     const auto asked = static_cast<PointerAttribute>(attribute);
     const absl::StatusOr<uint64_t> value =
-        AttributeOf(machine, CurrentOrNull(), asked, DeviceAddress(ptr));
-    // Memory of a device has no host pointer, and none of the device without the right to it: that
+        AttributeOf(driver, CurrentOrNull(), asked, DeviceAddress(ptr));
+    // Memory of a device has no host pointer, and none of the device without access to it: that
     // is an error, and null all the same.
     const bool is_null =
         (asked == PointerAttribute::kHostPointer || asked == PointerAttribute::kDevicePointer) &&
         GetDriverCode(value.status()) == DriverCode::kInvalidValue &&
-        CheckMapped(machine, DeviceAddress(ptr)).ok();
+        CheckMapped(driver, DeviceAddress(ptr)).ok();
     if (value.ok() || is_null) Write(asked, value.value_or(0), data);
     return ToResult(value.status());
   });
@@ -132,16 +131,16 @@ extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
 
 extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
-  return Enter(TWINMMU_HERE, {value}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {value}, [&](DriverState& driver) {
     if (static_cast<PointerAttribute>(attribute) != PointerAttribute::kSyncMemops) {
       return ToResult(DriverCode::kInvalidValue);
     }
-    const absl::Status mapped = CheckMapped(machine, DeviceAddress(ptr));
+    const absl::Status mapped = CheckMapped(driver, DeviceAddress(ptr));
     if (!mapped.ok()) return ToResult(mapped);
     unsigned int sync = 0;
     std::memcpy(&sync, value, sizeof(sync));
     const absl::Status set =
-        machine.simulator->plain().SetSyncMemops(DeviceAddress(ptr), sync != 0);
+        driver.simulator->linear().SetSyncMemops(DeviceAddress(ptr), sync != 0);
     return ToResult(set.ok() ? DriverCode::kSuccess : DriverCode::kNotSupported);
   });
 }
@@ -149,7 +148,7 @@ extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute
 extern "C" CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes,
                                            void** data, CUdeviceptr ptr) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {attributes, data}, [&](Machine& machine) {
+  return Enter(site, {attributes, data}, [&](DriverState& driver) {
     if (count == 0) return DriverCode::kInvalidValue;
     Context* const context = CurrentOrNull();
     if (std::find(data, data + count, nullptr) != data + count) return NullPointer(site);
@@ -157,9 +156,9 @@ extern "C" CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribu
       if (!IsAttribute(attributes[i])) return DriverCode::kInvalidValue;
       const auto asked = static_cast<PointerAttribute>(attributes[i]);
       const absl::StatusOr<uint64_t> known =
-          AttributeOf(machine, context, asked, DeviceAddress(ptr));
+          AttributeOf(driver, context, asked, DeviceAddress(ptr));
       const std::optional<uint64_t> answer =
-          known.ok() ? *known : DefaultOf(machine, asked, DeviceAddress(ptr));
+          known.ok() ? *known : DefaultOf(driver, asked, DeviceAddress(ptr));
       if (answer.has_value()) Write(asked, *answer, data[i]);
     }
     return DriverCode::kSuccess;

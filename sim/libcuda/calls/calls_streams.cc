@@ -18,31 +18,32 @@ constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
 
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
-  return EnterInContext(site, {stream}, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, {stream}, [&](DriverState& driver, Context& context) {
     if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
-    const absl::StatusOr<Stream> made = machine.executor.CreateStream(context.device);
+    const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
     if (!made.ok()) return ToResult(made.status());
     StreamRecord record;
     record.context = &context;
     record.flags = flags;
     record.priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-    record.id = kPerThreadStreamId + ++machine.streams.last_id;
-    machine.streams.streams.Add(made->value(), record);
-    machine.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
+    record.id = kPerThreadStreamId + ++driver.streams.last_id;
+    driver.streams.streams.Add(made->value(), record);
+    driver.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
     *stream = ToPointer<CUstream>(made->value());
     return CUDA_SUCCESS;
   });
 }
 
 // What is kept of a stream; of a default stream what holds for that.
-DriverCode FindStream(Machine& machine, Context& context, CUstream stream, StreamRecord* record) {
+DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
+                      StreamRecord* record) {
   if (ToNumber(stream) <= kLastDefaultStream) {
     const bool of_thread = ToNumber(stream) == kLastDefaultStream;
     *record =
         StreamRecord{&context, 0, kLeastPriority, of_thread ? kPerThreadStreamId : kLegacyStreamId};
     return DriverCode::kSuccess;
   }
-  const std::optional<StreamRecord> found = machine.streams.streams.Find(ToNumber(stream));
+  const std::optional<StreamRecord> found = driver.streams.streams.Find(ToNumber(stream));
   if (!found.has_value()) return DriverCode::kInvalidHandle;
   *record = *found;
   return DriverCode::kSuccess;
@@ -52,16 +53,16 @@ DriverCode FindStream(Machine& machine, Context& context, CUstream stream, Strea
 template <typename Answer>
 CUresult AskStream(const CallSite& site, CUstream stream, const void* result,
                    const Answer& answer) {
-  return EnterInContext(site, {result}, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
     StreamRecord record;
-    const DriverCode known = FindStream(machine, context, stream, &record);
+    const DriverCode known = FindStream(driver, context, stream, &record);
     if (known == DriverCode::kSuccess) answer(record);
     return known;
   });
 }
 
-Event EventOf(Machine& machine, const Context& context, CUevent event) {
-  const std::optional<EventRecord> record = machine.streams.events.Find(ToNumber(event));
+Event EventOf(DriverState& driver, const Context& context, CUevent event) {
+  const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
   return Event(record.has_value() ? record->context->device : context.device, ToNumber(event));
 }
 
@@ -80,18 +81,18 @@ DriverCode CheckEventFlags(unsigned int flags) {
 }
 
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     StreamRecord to;
-    if (FindStream(machine, context, stream, &to) == DriverCode::kSuccess) {
-      const std::optional<EventRecord> record = machine.streams.events.Find(ToNumber(event));
+    if (FindStream(driver, context, stream, &to) == DriverCode::kSuccess) {
+      const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
       if (record.has_value() && record->context != to.context) {
         return ToResult(DriverCode::kInvalidHandle);
       }
     }
-    const absl::Status recorded = machine.executor.RecordEvent(EventOf(machine, context, event),
-                                                               StreamOf(machine, context, stream));
+    const absl::Status recorded = driver.executor.RecordEvent(EventOf(driver, context, event),
+                                                              StreamOf(driver, context, stream));
     if (recorded.ok()) {
-      machine.streams.events.Edit(ToNumber(event), [](EventRecord& record) {
+      driver.streams.events.Edit(ToNumber(event), [](EventRecord& record) {
         record.recorded = std::chrono::steady_clock::now();
       });
     }
@@ -101,35 +102,35 @@ CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
 
 }  // namespace
 
-Stream StreamOf(Machine& machine, const Context& context, CUstream stream) {
-  const uint64_t number = ToNumber(stream);
-  if (number <= kLastDefaultStream) return Stream(context.device, number);
-  const std::optional<StreamRecord> record = machine.streams.streams.Find(number);
-  return Stream(record.has_value() ? record->context->device : context.device, number);
+Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
+  const uint64_t id = ToNumber(stream);
+  if (id <= kLastDefaultStream) return Stream(context.device, id);
+  const std::optional<StreamRecord> record = driver.streams.streams.Find(id);
+  return Stream(record.has_value() ? record->context->device : context.device, id);
 }
 
-void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream) {
+void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream) {
   const Stream legacy(stream.device());
   const auto wait_for = [&](Stream waiting, Stream before) {
-    const absl::StatusOr<Event> event = machine.executor.CreateEvent(stream.device());
+    const absl::StatusOr<Event> event = driver.executor.CreateEvent(stream.device());
     if (!event.ok()) return;  // there was a fault: nothing runs any more
-    if (machine.executor.RecordEvent(*event, before).ok()) {
-      machine.executor.WaitEvent(waiting, *event).IgnoreError();
+    if (driver.executor.RecordEvent(*event, before).ok()) {
+      driver.executor.WaitEvent(waiting, *event).IgnoreError();
     }
-    machine.executor.DestroyEvent(*event).IgnoreError();
+    driver.executor.DestroyEvent(*event).IgnoreError();
   };
   if (stream.value() > kLastDefaultStream) {
-    const std::optional<StreamRecord> record = machine.streams.streams.Find(stream.value());
+    const std::optional<StreamRecord> record = driver.streams.streams.Find(stream.value());
     const bool blocking = record.has_value() && (record->flags & CU_STREAM_NON_BLOCKING) == 0;
     if (blocking) wait_for(stream, legacy);
     return;
   }
   std::vector<uint64_t> blocking;
-  machine.streams.streams.ForEach([&](uint64_t number, const StreamRecord& record) {
+  driver.streams.streams.ForEach([&](uint64_t id, const StreamRecord& record) {
     const bool of_context = record.context == &context;
-    if (of_context && (record.flags & CU_STREAM_NON_BLOCKING) == 0) blocking.push_back(number);
+    if (of_context && (record.flags & CU_STREAM_NON_BLOCKING) == 0) blocking.push_back(id);
   });
-  for (const uint64_t number : blocking) wait_for(legacy, Stream(stream.device(), number));
+  for (const uint64_t id : blocking) wait_for(legacy, Stream(stream.device(), id));
 }
 
 // --- Streams -------------------------------------------------------------------------------------
@@ -143,12 +144,11 @@ extern "C" CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int fl
 }
 
 extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    const absl::Status destroyed =
-        machine.executor.DestroyStream(StreamOf(machine, context, stream));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const absl::Status destroyed = driver.executor.DestroyStream(StreamOf(driver, context, stream));
     if (destroyed.ok()) {
-      machine.streams.streams.Remove(ToNumber(stream));
-      machine.report.RemoveObject(ObjectKind::kStream, ToNumber(stream));
+      driver.streams.streams.Remove(ToNumber(stream));
+      driver.report.RemoveObject(ObjectKind::kStream, ToNumber(stream));
     }
     return destroyed;
   });
@@ -194,25 +194,25 @@ extern "C" CUresult cuStreamIsCapturing(CUstream stream, int* status) {
 TWINMMU_ALIAS(cuStreamIsCapturing_ptsz, cuStreamIsCapturing);
 
 extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     if (flags == CU_EVENT_WAIT_EXTERNAL) return ToResult(DriverCode::kIllegalState);
     if (flags != CU_EVENT_WAIT_DEFAULT) return ToResult(DriverCode::kInvalidValue);
-    return ToResult(machine.executor.WaitEvent(StreamOf(machine, context, stream),
-                                               EventOf(machine, context, event)));
+    return ToResult(driver.executor.WaitEvent(StreamOf(driver, context, stream),
+                                              EventOf(driver, context, event)));
   });
 }
 TWINMMU_ALIAS(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
 
 extern "C" CUresult cuStreamQuery(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return NotReady(machine.executor.QueryStream(StreamOf(machine, context, stream)));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return NotReady(driver.executor.QueryStream(StreamOf(driver, context, stream)));
   });
 }
 TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
 
 extern "C" CUresult cuStreamSynchronize(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.SynchronizeStream(StreamOf(machine, context, stream));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
   });
 }
 TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
@@ -222,10 +222,9 @@ TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 template <typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Run& run) {
-  return EnterInContext(site, {function}, [&](Machine& machine, Context& context) {
+  return EnterInContext(site, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
-    const absl::Status done =
-        machine.executor.SynchronizeStream(StreamOf(machine, context, stream));
+    const absl::Status done = driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
     if (done.ok()) run();
     return ToResult(done);
   });
@@ -248,24 +247,24 @@ TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
 // --- Events --------------------------------------------------------------------------------------
 
 extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, {event}, [&](Machine& machine, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {
     const DriverCode valid = CheckEventFlags(flags);
     if (valid != DriverCode::kSuccess) return ToResult(valid);
-    const absl::StatusOr<Event> made = machine.executor.CreateEvent(context.device);
+    const absl::StatusOr<Event> made = driver.executor.CreateEvent(context.device);
     if (!made.ok()) return ToResult(made.status());
-    machine.streams.events.Add(made->value(), EventRecord{&context, flags, std::nullopt});
-    machine.report.AddObject(ObjectKind::kEvent, made->value(), Bytes(0), context.device.value());
+    driver.streams.events.Add(made->value(), EventRecord{&context, flags, std::nullopt});
+    driver.report.AddObject(ObjectKind::kEvent, made->value(), Bytes(0), context.device.value());
     *event = ToPointer<CUevent>(made->value());
     return CUDA_SUCCESS;
   });
 }
 
 extern "C" CUresult cuEventDestroy_v2(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    const absl::Status destroyed = machine.executor.DestroyEvent(EventOf(machine, context, event));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const absl::Status destroyed = driver.executor.DestroyEvent(EventOf(driver, context, event));
     if (destroyed.ok()) {
-      machine.streams.events.Remove(ToNumber(event));
-      machine.report.RemoveObject(ObjectKind::kEvent, ToNumber(event));
+      driver.streams.events.Remove(ToNumber(event));
+      driver.report.RemoveObject(ObjectKind::kEvent, ToNumber(event));
     }
     return destroyed;
   });
@@ -280,32 +279,31 @@ TWINMMU_ALIAS(cuEventRecord_ptsz, cuEventRecord);
 extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
-  return EnterInContext(site, [&](Machine& machine, Context&) {
-    if (!machine.streams.events.Find(ToNumber(event)).has_value())
-      return DriverCode::kInvalidHandle;
+  return EnterInContext(site, [&](DriverState& driver, Context&) {
+    if (!driver.streams.events.Find(ToNumber(event)).has_value()) return DriverCode::kInvalidHandle;
     return flags == CU_EVENT_WAIT_EXTERNAL ? DriverCode::kIllegalState : DriverCode::kInvalidValue;
   });
 }
 TWINMMU_ALIAS(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
 
 extern "C" CUresult cuEventQuery(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return NotReady(machine.executor.QueryEvent(EventOf(machine, context, event)));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return NotReady(driver.executor.QueryEvent(EventOf(driver, context, event)));
   });
 }
 
 extern "C" CUresult cuEventSynchronize(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, [&](Machine& machine, Context& context) {
-    return machine.executor.SynchronizeEvent(EventOf(machine, context, event));
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    return driver.executor.SynchronizeEvent(EventOf(driver, context, event));
   });
 }
 
 // The time between the calls that recorded them.
 extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](Machine& machine, Context& context) {
-    const std::optional<EventRecord> from = machine.streams.events.Find(ToNumber(start));
-    const std::optional<EventRecord> to = machine.streams.events.Find(ToNumber(end));
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const std::optional<EventRecord> from = driver.streams.events.Find(ToNumber(start));
+    const std::optional<EventRecord> to = driver.streams.events.Find(ToNumber(end));
     for (const std::optional<EventRecord>& record : {from, to}) {
       const bool timed = record.has_value() && record->recorded.has_value() &&
                          (record->flags & CU_EVENT_DISABLE_TIMING) == 0;
@@ -315,7 +313,7 @@ extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
       return ToResult(Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidHandle));
     }
     for (const CUevent event : {start, end}) {
-      const CUresult done = NotReady(machine.executor.QueryEvent(EventOf(machine, context, event)));
+      const CUresult done = NotReady(driver.executor.QueryEvent(EventOf(driver, context, event)));
       if (done != CUDA_SUCCESS) return done;
     }
     using Milliseconds = std::chrono::duration<float, std::milli>;

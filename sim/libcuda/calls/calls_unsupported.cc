@@ -7,7 +7,7 @@ namespace twinmmu::libcuda {
 namespace {
 
 CUresult Unsupported(const CallSite& site) {
-  return EnterInContext(site, [](Machine&, Context&) { return DriverCode::kNotSupported; });
+  return EnterInContext(site, [](DriverState&, Context&) { return DriverCode::kNotSupported; });
 }
 
 }  // namespace

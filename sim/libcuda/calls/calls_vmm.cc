@@ -26,90 +26,90 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
 }
 
 // The program is to close it.
-void GiveDescriptor(Machine& machine, int descriptor, void* result) {
+void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
   std::memcpy(result, &descriptor, sizeof(int));
   const auto number = static_cast<uint64_t>(descriptor);
-  const bool again = machine.exported.Add(descriptor);
-  if (again) machine.report.RemoveObject(ObjectKind::kDescriptor, number);
-  machine.report.AddObject(ObjectKind::kDescriptor, number);
+  const bool again = driver.exported.Add(descriptor);
+  if (again) driver.report.RemoveObject(ObjectKind::kDescriptor, number);
+  driver.report.AddObject(ObjectKind::kDescriptor, number);
 }
 
 }  // namespace
 
 extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags) {
-  return Enter(TWINMMU_HERE, {ptr}, [&](Machine& machine) {
-    const absl::StatusOr<AddressRange> range = machine.vmm.AddressReserve(
+  return Enter(TWINMMU_HERE, {ptr}, [&](DriverState& driver) {
+    const absl::StatusOr<AddressRange> range = driver.vmm.AddressReserve(
         Bytes(size), ReserveOptions{Bytes(alignment), DeviceAddress(addr), flags});
     if (!range.ok()) return ToResult(range.status());
-    machine.report.AddReservation(*range);
+    driver.report.AddReservation(*range);
     *ptr = range->base.value();
     return CUDA_SUCCESS;
   });
 }
 
 extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    const Report::Reservation found = machine.report.FindReservation(DeviceAddress(ptr));
-    const absl::Status freed = machine.vmm.AddressFree(RangeOf(ptr, size));
-    if (freed.ok()) machine.report.RemoveReservation(DeviceAddress(ptr), found);
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    const Report::Reservation found = driver.report.FindReservation(DeviceAddress(ptr));
+    const absl::Status freed = driver.vmm.AddressFree(RangeOf(ptr, size));
+    if (freed.ok()) driver.report.RemoveReservation(DeviceAddress(ptr), found);
     return freed;
   });
 }
 
 extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
                                 const CUmemAllocationProp* prop, unsigned long long flags) {
-  return Enter(TWINMMU_HERE, {handle, prop}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {handle, prop}, [&](DriverState& driver) {
     const absl::StatusOr<AllocationHandle> made =
-        machine.vmm.Create(Bytes(size), FromAbi(*prop), flags);
-    if (made.ok()) machine.report.AddAllocation(*made, Bytes(size));
+        driver.vmm.Create(Bytes(size), FromAbi(*prop), flags);
+    if (made.ok()) driver.report.AddAllocation(*made, Bytes(size));
     return Give(made, handle);
   });
 }
 
 extern "C" CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    const absl::Status released = machine.vmm.Release(AllocationHandle(handle));
-    if (released.ok()) machine.report.RemoveReference(AllocationHandle(handle));
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    const absl::Status released = driver.vmm.Release(AllocationHandle(handle));
+    if (released.ok()) driver.report.RemoveReference(AllocationHandle(handle));
     return released;
   });
 }
 
 extern "C" CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     const absl::Status mapped =
-        machine.vmm.Map(RangeOf(ptr, size), AllocationHandle(handle), Bytes(offset), flags);
-    if (mapped.ok()) machine.report.AddMapping(RangeOf(ptr, size), AllocationHandle(handle));
+        driver.vmm.Map(RangeOf(ptr, size), AllocationHandle(handle), Bytes(offset), flags);
+    if (mapped.ok()) driver.report.AddMapping(RangeOf(ptr, size), AllocationHandle(handle));
     return mapped;
   });
 }
 
 extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
-  return Enter(TWINMMU_HERE, [&](Machine& machine) {
-    const absl::Status unmapped = machine.vmm.Unmap(RangeOf(ptr, size));
-    if (unmapped.ok()) machine.report.RemoveMappings(RangeOf(ptr, size));
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    const absl::Status unmapped = driver.vmm.Unmap(RangeOf(ptr, size));
+    if (unmapped.ok()) driver.report.RemoveMappings(RangeOf(ptr, size));
     return unmapped;
   });
 }
 
 extern "C" CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc,
                                    size_t count) {
-  return Enter(TWINMMU_HERE, {desc}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {desc}, [&](DriverState& driver) {
     if (count > kMaxGrants) return ToResult(DriverCode::kInvalidValue);
     if (count != 1)
-      return ToResult(machine.vmm.SetAccess(RangeOf(ptr, size), GrantsOf(desc, count)));
+      return ToResult(driver.vmm.SetAccess(RangeOf(ptr, size), GrantsOf(desc, count)));
     CUmemAccessDesc only;
     std::memcpy(&only, static_cast<const void*>(desc), sizeof(only));
     const AccessGrant grant{FromAbi(only.location), static_cast<Access>(only.flags)};
-    return ToResult(machine.vmm.SetAccess(RangeOf(ptr, size), {&grant, 1}));
+    return ToResult(driver.vmm.SetAccess(RangeOf(ptr, size), {&grant, 1}));
   });
 }
 
 extern "C" CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
                                    CUdeviceptr ptr) {
-  return Enter(TWINMMU_HERE, {flags, location}, [&](Machine& machine) {
-    return Give(machine.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr)), flags);
+  return Enter(TWINMMU_HERE, {flags, location}, [&](DriverState& driver) {
+    return Give(driver.vmm.GetAccess(FromAbi(*location), DeviceAddress(ptr)), flags);
   });
 }
 
@@ -117,14 +117,14 @@ extern "C" CUresult cuMemExportToShareableHandle(void* shareableHandle,
                                                  CUmemGenericAllocationHandle handle,
                                                  CUmemAllocationHandleType handleType,
                                                  unsigned long long flags) {
-  return Enter(TWINMMU_HERE, {shareableHandle}, [&](Machine& machine) {
-    const absl::StatusOr<ShareableHandle> made = machine.vmm.ExportShareableHandle(
+  return Enter(TWINMMU_HERE, {shareableHandle}, [&](DriverState& driver) {
+    const absl::StatusOr<ShareableHandle> made = driver.vmm.ExportShareableHandle(
         AllocationHandle(handle), static_cast<HandleType>(handleType), flags);
     if (!made.ok()) return ToResult(made.status());
     if (made->type == HandleType::kFabric) {
       std::memcpy(shareableHandle, made->fabric.data(), made->fabric.size());
     } else {
-      GiveDescriptor(machine, made->file_descriptor, shareableHandle);
+      GiveDescriptor(driver, made->file_descriptor, shareableHandle);
     }
     return CUDA_SUCCESS;
   });
@@ -135,7 +135,7 @@ extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
                                                    void* osHandle,
                                                    CUmemAllocationHandleType handleType) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, [&](Machine& machine) {
+  return Enter(site, [&](DriverState& driver) {
     ShareableHandle shareable;
     shareable.type = static_cast<HandleType>(handleType);
     if (handle == nullptr) return ToResult(NullPointer(site));
@@ -145,12 +145,12 @@ extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
     } else {
       shareable.file_descriptor = static_cast<int>(reinterpret_cast<intptr_t>(osHandle));
     }
-    const absl::StatusOr<AllocationHandle> made = machine.vmm.ImportShareableHandle(shareable);
+    const absl::StatusOr<AllocationHandle> made = driver.vmm.ImportShareableHandle(shareable);
     if (!made.ok()) return ToResult(made.status());
-    machine.report.AddAllocation(*made, Bytes(0),
-                                 machine.simulator->IsMulticastObject(*made)
-                                     ? AllocationKind::kMulticastObject
-                                     : AllocationKind::kMemory);
+    driver.report.AddAllocation(*made, Bytes(0),
+                                driver.simulator->IsMulticastObject(*made)
+                                    ? AllocationKind::kMulticastObject
+                                    : AllocationKind::kMemory);
     *handle = made->value();
     return CUDA_SUCCESS;
   });
@@ -159,27 +159,27 @@ extern "C" CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
 extern "C" CUresult cuMemGetAllocationGranularity(size_t* granularity,
                                                   const CUmemAllocationProp* prop,
                                                   CUmemAllocationGranularity_flags option) {
-  return Enter(TWINMMU_HERE, {granularity, prop}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {granularity, prop}, [&](DriverState& driver) {
     const auto asked = static_cast<Granularity>(option);
-    return Give(machine.vmm.GetAllocationGranularity(FromAbi(*prop), asked), granularity);
+    return Give(driver.vmm.GetAllocationGranularity(FromAbi(*prop), asked), granularity);
   });
 }
 
 extern "C" CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop,
                                                            CUmemGenericAllocationHandle handle) {
-  return Enter(TWINMMU_HERE, {prop}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {prop}, [&](DriverState& driver) {
     const absl::StatusOr<AllocationProperties> properties =
-        machine.vmm.GetAllocationProperties(AllocationHandle(handle));
+        driver.vmm.GetAllocationProperties(AllocationHandle(handle));
     if (properties.ok()) *prop = ToAbi(*properties);
     return ToResult(properties.status());
   });
 }
 
 extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
-  return Enter(TWINMMU_HERE, {handle}, [&](Machine& machine) {
+  return Enter(TWINMMU_HERE, {handle}, [&](DriverState& driver) {
     const absl::StatusOr<AllocationHandle> retained =
-        machine.vmm.RetainAllocationHandle(DeviceAddress(reinterpret_cast<uintptr_t>(addr)));
-    if (retained.ok()) machine.report.AddReference(*retained);
+        driver.vmm.RetainAllocationHandle(DeviceAddress(reinterpret_cast<uintptr_t>(addr)));
+    if (retained.ok()) driver.report.AddReference(*retained);
     return Give(retained, handle);
   });
 }
@@ -187,11 +187,11 @@ extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* ha
 extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
                                                   CUmemRangeHandleType handleType,
                                                   unsigned long long flags) {
-  return EnterInContext(TWINMMU_HERE, {handle}, [&](Machine& machine, Context& context) {
-    const absl::StatusOr<int> descriptor = machine.vmm.GetHandleForAddressRange(
+  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<int> descriptor = driver.vmm.GetHandleForAddressRange(
         context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
     if (!descriptor.ok()) return ToResult(descriptor.status());
-    GiveDescriptor(machine, *descriptor, handle);
+    GiveDescriptor(driver, *descriptor, handle);
     return CUDA_SUCCESS;
   });
 }

@@ -15,10 +15,10 @@ DriverCode NullPointer(const CallSite& site) {
   return Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidValue);
 }
 
-DriverCode Admit(const CallSite& site, Machine** machine) {
+DriverCode Admit(const CallSite& site, DriverState** driver) {
   const Process& process = Process::Get();
-  *machine = process.machine();
-  if (ABSL_PREDICT_FALSE(*machine == nullptr)) {
+  *driver = process.driver();
+  if (ABSL_PREDICT_FALSE(*driver == nullptr)) {
     return Misused(site, DiagnosticKind::kUseBeforeInit, DriverCode::kNotInitialized);
   }
   if (ABSL_PREDICT_FALSE(process.IsForked())) {
@@ -45,10 +45,10 @@ DriverCode CurrentContext(const CallSite& site, Context** context) {
   return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kContextIsDestroyed);
 }
 
-DriverCode FindAlive(const CallSite& site, Machine& machine, cuda_abi::CUcontext handle,
+DriverCode FindAlive(const CallSite& site, DriverState& driver, cuda_abi::CUcontext handle,
                      Context** context) {
   if (handle == nullptr) return CurrentContext(site, context);
-  *context = machine.contexts.Find(handle);
+  *context = driver.contexts.Find(handle);
   if (*context == nullptr) {
     return Misused(site, DiagnosticKind::kUseOfUnknownContext, DriverCode::kInvalidContext);
   }

@@ -1,8 +1,8 @@
 // Enter: the way of every call of the program through the library.
 //
 //   extern "C" CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
-//     return Enter(TWINMMU_HERE, [&](Machine& machine) {
-//       return machine.vmm.Unmap(RangeOf(ptr, size));
+//     return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+//       return driver.vmm.Unmap(RangeOf(ptr, size));
 //     });
 //   }
 
@@ -66,35 +66,35 @@ inline DriverCode CheckNeeded(const CallSite& site, Needed needed) {
 }
 
 // Why a call cannot be made now, if so: before cuInit, after fork, not in this driver.
-DriverCode Admit(const CallSite& site, Machine** machine);
+DriverCode Admit(const CallSite& site, DriverState** driver);
 // The calling thread's current context; why there is none that can be used, if so.
 DriverCode CurrentContext(const CallSite& site, Context** context);
 
 // The context that a parameter names, or the current one where it is null: if it is alive.
-DriverCode FindAlive(const CallSite& site, Machine& machine, cuda_abi::CUcontext handle,
+DriverCode FindAlive(const CallSite& site, DriverState& driver, cuda_abi::CUcontext handle,
                      Context** context);
 // The stream that a handle names, for a call in `context`. One that does not exist is of the device
 // of the context; the simulator refuses it.
-Stream StreamOf(Machine& machine, const Context& context, cuda_abi::CUstream stream);
+Stream StreamOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
 
 // To be called before work is given to `stream`. The default stream of a device and the streams
 // that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
-void KeepDefaultOrder(Machine& machine, const Context& context, Stream stream);
+void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream);
 // The same, for work that is given to the stream a handle names: that stream.
-inline Stream WorkOf(Machine& machine, const Context& context, cuda_abi::CUstream stream) {
-  const Stream named = StreamOf(machine, context, stream);
-  if (!machine.simulator->IsBypassingStreams()) KeepDefaultOrder(machine, context, named);
+inline Stream WorkOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream) {
+  const Stream named = StreamOf(driver, context, stream);
+  if (!driver.simulator->IsBypassingStreams()) KeepDefaultOrder(driver, context, named);
   return named;
 }
 // And for work without a stream: the device.
-inline DeviceOrdinal WorkOf(Machine& machine, const Context& context) {
-  if (!machine.simulator->IsBypassingStreams())
-    KeepDefaultOrder(machine, context, Stream(context.device));
+inline DeviceOrdinal WorkOf(DriverState& driver, const Context& context) {
+  if (!driver.simulator->IsBypassingStreams())
+    KeepDefaultOrder(driver, context, Stream(context.device));
   return context.device;
 }
 
 // A context as the simulator knows it.
-inline PlainCalls::Context ContextOf(Context& context) {
+inline LinearCalls::Context ContextOf(Context& context) {
   return {context.device, reinterpret_cast<uintptr_t>(context.handle())};
 }
 
@@ -114,14 +114,14 @@ CUresult EnterAlways(const CallSite& site, const Body& body) {
   return result;
 }
 
-// The same with body(machine), for calls that need cuInit.
+// The same with body(driver), for calls that need cuInit.
 template <typename Body>
 CUresult Enter(const CallSite& site, Needed needed, const Body& body) {
   return EnterAlways(site, [&]() -> CUresult {
-    Machine* machine = nullptr;
-    DriverCode code = Admit(site, &machine);
+    DriverState* driver = nullptr;
+    DriverCode code = Admit(site, &driver);
     if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? ToResult(body(*machine)) : ToResult(code);
+    return code == DriverCode::kSuccess ? ToResult(body(*driver)) : ToResult(code);
   });
 }
 template <typename Body>
@@ -129,16 +129,16 @@ CUresult Enter(const CallSite& site, const Body& body) {
   return Enter(site, {}, body);
 }
 
-// The same with body(machine, context), for calls that need a current context.
+// The same with body(driver, context), for calls that need a current context.
 template <typename Body>
 CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
   return EnterAlways(site, [&]() -> CUresult {
-    Machine* machine = nullptr;
+    DriverState* driver = nullptr;
     Context* context = nullptr;
-    DriverCode code = Admit(site, &machine);
+    DriverCode code = Admit(site, &driver);
     if (code == DriverCode::kSuccess) code = CurrentContext(site, &context);
     if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? ToResult(body(*machine, *context)) : ToResult(code);
+    return code == DriverCode::kSuccess ? ToResult(body(*driver, *context)) : ToResult(code);
   });
 }
 template <typename Body>

@@ -160,7 +160,7 @@ class Report {
     const Thread& thread = thread_;
     if (thread.generation != generation_.load(std::memory_order_relaxed)) return Sites::kNone;
     bool fresh = false;
-    const uint32_t site = now_.sites.NumberOf(thread.from, &fresh);
+    const uint32_t site = now_.sites.IdOf(thread.from, &fresh);
     if (fresh) Describe(site, thread.from);
     return site;
   }

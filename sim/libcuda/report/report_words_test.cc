@@ -49,7 +49,7 @@ ProcessReport Example() {
   diagnostic.kind = DiagnosticKind::kDoubleUnmap;
   diagnostic.severity = Severity::kWarning;
   diagnostic.call = "cuMemUnmap";
-  diagnostic.number = 7;
+  diagnostic.call_id = 7;
   diagnostic.history = {{5, "cuMemUnmap unmapped it"}};
   report.diagnostics = {Reported(diagnostic, 3)};
   report.counts = {{DiagnosticKind::kDoubleUnmap, 3}};

@@ -1,4 +1,4 @@
-// Sites: numbers for the places in a program from which it calls.
+// Sites: ids for the places in a program from which it calls.
 
 #ifndef TWINMMU_SIM_LIBCUDA_REPORT_SITES_H_
 #define TWINMMU_SIM_LIBCUDA_REPORT_SITES_H_
@@ -11,14 +11,14 @@
 
 namespace twinmmu::libcuda {
 
-// Gives each return address a small number, from 1. Thread-safe, without locks.
+// Gives each return address a small id, from 1. Thread-safe, without locks.
 class Sites {
  public:
   static constexpr uint32_t kNone = 0;
 
-  // The number of an address; kNone for null, and where there is no number left. `fresh` is set to
+  // The id of an address; kNone for null, and where there is no id left. `fresh` is set to
   // true for one caller only, the first one with this address.
-  uint32_t NumberOf(const void* address, bool* fresh) {
+  uint32_t IdOf(const void* address, bool* fresh) {
     const auto wanted = reinterpret_cast<uintptr_t>(address);
     if (wanted == 0) return kNone;
     for (uint64_t step = 0; step < kSteps; ++step) {
@@ -32,7 +32,7 @@ class Sites {
     }
     return kNone;
   }
-  // The number of an address that has one, or kNone: then NumberOf has to look further.
+  // The id of an address that has one, or kNone: then NumberOf has to look further.
   uint32_t Known(const void* address) const {
     const auto wanted = reinterpret_cast<uintptr_t>(address);
     const uint64_t index = HashOf(wanted);

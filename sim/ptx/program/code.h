@@ -172,7 +172,7 @@ struct FunctionCode {
   std::vector<int> shared;                          // of Code::shared, that it names
   std::vector<int> callees;                         // it names
   bool calls_by_address = false;
-  uint32_t first_site = 0;  // of the program: the number of the first instruction
+  uint32_t first_site = 0;  // of the program: the id of the first instruction
 };
 
 struct SharedVariable {

@@ -1,4 +1,4 @@
-// Kernels on memory that has two addresses: what the monitor of aliases is told, and what it makes
+// Kernels on memory that has two addresses: what the alias monitor observes, and what it makes
 // of it.
 
 #include "sim/coherence/monitor/alias_monitor.h"
@@ -26,7 +26,7 @@ Profile With(Policy policy) {
 class AliasTest : public GridTest {
  protected:
   explicit AliasTest(Policy policy = Policy::kCoherent) : GridTest(With(policy)) {
-    machine_.on_alias_hazard = [this](const AliasHazard& hazard) { hazards_.push_back(hazard); };
+    state_.on_alias_hazard = [this](const AliasHazard& hazard) { hazards_.push_back(hazard); };
     MapBoth();
   }
 
@@ -49,15 +49,15 @@ class AliasTest : public GridTest {
                     {memory().value()});
   }
   void RunAlone(absl::string_view body, uint32_t threads, uint32_t blocks,
-                const coherence::Past& before) {
+                const coherence::Clocks& before) {
     grid_ = Make(body, threads, blocks);
     grid_->StartAfter(before);
     ASSERT_EQ(grid_->Run(kEnough), Grid::State::kDone) << grid_->fault().words;
-    past_ = grid_->past();
+    clocks_ = grid_->clocks();
   }
   // The first word of the results.
   uint32_t ResultOf(absl::string_view body, uint32_t threads = 1, uint32_t blocks = 1) {
-    RunAlone(body, threads, blocks, past_);
+    RunAlone(body, threads, blocks, clocks_);
     return Read(0);
   }
   // What was reported since the last call.
@@ -73,7 +73,7 @@ class AliasTest : public GridTest {
   }
 
   std::vector<AliasHazard> hazards_;
-  coherence::Past past_;
+  coherence::Clocks clocks_;
 };
 
 class StaleAliasTest : public AliasTest {
@@ -110,9 +110,9 @@ TEST_F(StaleAliasTest, TakesBothHalvesForAnAliasFence) {
                                       "ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;")),
                     "9.4")),
         Dim3(), Dim3(), {memory().value()});
-    grid_->StartAfter(past_);
+    grid_->StartAfter(clocks_);
     EXPECT_EQ(grid_->Run(kEnough), Grid::State::kDone);
-    past_ = grid_->past();
+    clocks_ = grid_->clocks();
     return value - Read(0);
   };
   EXPECT_EQ(found(release + acquire), 0u);
@@ -168,7 +168,7 @@ TEST_F(StaleAliasTest, LoadsOldVectors) {
       "st.global.v4.u32 [%rd3], {1, 2, 3, 4}; ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd4];\n"
       "st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5}; ld.global.v2.u64 {%rd5, %rd6}, [%rd3];\n"
       "st.global.v2.u64 [%rd1+16], {%rd5, %rd6};",
-      1, 1, past_);
+      1, 1, clocks_);
   EXPECT_THAT(ReadAll(8), ElementsAre(0, 0, 0, 0, 1, 2, 3, 4));
 }
 
@@ -204,7 +204,7 @@ TEST_F(StaleAliasTest, TellsLanesApart) {
       "setp.eq.u32 %p2, %r1, 2; @%p2 add.s64 %rd6, %rd1, 512; mov.u64 %rd7, %rd3;\n"
       "@%p1 mov.u64 %rd7, %rd5; @%p2 mov.u64 %rd7, %rd6;\n"
       "add.u32 %r2, %r1, 5; st.u32 [%rd7], %r2; ld.u32 %r3, [%rd6]; st.global.u32 [%rd2], %r3;",
-      3, 1, past_);
+      3, 1, clocks_);
   EXPECT_THAT(ReadAll(3), ElementsAre(0, 6, 7));
 }
 
@@ -409,12 +409,12 @@ TEST_F(AliasTest, NamesBothSidesOfAHazard) {
   ResultOf("st.global.u32 [%rd3+4096], 7;\nld.global.u16 %h1, [%rd4+4098];");
   ASSERT_EQ(hazards_.size(), 1u);
   const AliasHazard& hazard = hazards_[0];
-  EXPECT_EQ(machine_.sites.InWords(hazard.first.site), "kernel k, PTX line 13, st.global.u32");
-  EXPECT_EQ(machine_.sites.InWords(hazard.second.site), "kernel k, PTX line 14, ld.global.u16");
+  EXPECT_EQ(state_.sites.InWords(hazard.first.site), "kernel k, PTX line 13, st.global.u32");
+  EXPECT_EQ(state_.sites.InWords(hazard.second.site), "kernel k, PTX line 14, ld.global.u16");
   EXPECT_TRUE(hazard.first.writes);
   EXPECT_FALSE(hazard.second.writes);
-  EXPECT_EQ(hazard.first.address, mmu_.MappingAt(Granule(2).base)->number);
-  EXPECT_EQ(hazard.second.address, mmu_.MappingAt(Granule(3).base)->number);
+  EXPECT_EQ(hazard.first.address, mmu_.MappingAt(Granule(2).base)->id);
+  EXPECT_EQ(hazard.second.address, mmu_.MappingAt(Granule(3).base)->id);
   EXPECT_EQ(hazard.memory, mmu_.MemoryOf(*mmu_.MappingAt(Granule(3).base)) + 4098);
 }
 
@@ -430,31 +430,31 @@ TEST_F(AliasTest, NamesPlacesInFunctions) {
   EXPECT_EQ(MakeGrid(program, Dim3(), Dim3(), {memory().value()})->Run(kEnough),
             Grid::State::kDone);
   ASSERT_EQ(hazards_.size(), 1u);
-  EXPECT_THAT(machine_.sites.InWords(hazards_[0].first.site),
+  EXPECT_THAT(state_.sites.InWords(hazards_[0].first.site),
               HasSubstr("kernel k, PTX line 11 (copy.cu:10), st.global.u32"));
-  EXPECT_THAT(machine_.sites.InWords(hazards_[0].second.site), HasSubstr(", ld.global.u32"));
+  EXPECT_THAT(state_.sites.InWords(hazards_[0].second.site), HasSubstr(", ld.global.u32"));
 }
 
 // --- Grids ---
 
 // What one grid wrote is ordered before the next one that starts after it, for all addresses.
 TEST_F(StaleAliasTest, SeesWhatGridsBeforeWrote) {
-  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, past_);
+  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, clocks_);
   EXPECT_EQ(ResultOf("ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;"), 7u);
   EXPECT_THAT(Hazards(), IsEmpty());
 }
 
 // A grid that does nothing of note hands on what was before it.
 TEST_F(AliasTest, HandsOnWhatWasBefore) {
-  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, past_);
-  RunAlone("st.global.u32 [%rd1], 1;", 1, 1, past_);
+  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, clocks_);
+  RunAlone("st.global.u32 [%rd1], 1;", 1, 1, clocks_);
   EXPECT_THAT(HazardsOf("ld.global.u32 %r2, [%rd4];"), IsEmpty());
 }
 
 // What one grid wrote is not before one that does not wait for it.
 TEST_F(StaleAliasTest, DoesNotOrderGridsThatDoNotWait) {
-  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, past_);
-  RunAlone("ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;", 1, 1, coherence::Past());
+  RunAlone("st.global.u32 [%rd3], 7;", 1, 1, clocks_);
+  RunAlone("ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;", 1, 1, coherence::Clocks());
   EXPECT_EQ(Read(0), 0u);
   EXPECT_THAT(Hazards(), ElementsAre(Hazard::kAlias));
 }
@@ -469,7 +469,7 @@ TEST_F(AliasTest, EndsThreadsOfGridsThatFault) {
       1, 2);
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kFaulted);
   EXPECT_THAT(Hazards(), IsEmpty());
-  RunAlone("st.global.u32 [%rd4], 7;", 1, 1, grid->past());
+  RunAlone("st.global.u32 [%rd4], 7;", 1, 1, grid->clocks());
   EXPECT_THAT(Hazards(), IsEmpty());
 }
 
@@ -493,34 +493,34 @@ TEST_F(AliasTest, EndsThreadsOfGridsThatAreDropped) {
   auto grid =
       Make("st.global.u32 [%rd3], 7;\nW: ld.volatile.global.u32 %r2, [%rd1+1024]; bra W;", 1, 1);
   EXPECT_EQ(grid->Run(100'000), Grid::State::kWaiting);
-  coherence::Past everything;
+  coherence::Clocks everything;
   everything.all.AddEnded(1, 1 << 20);
-  machine_.aliases.HostWaited(everything);
+  state_.aliases.HostWaited(everything);
   EXPECT_THAT(HazardsOf("st.global.u32 [%rd4], 7;"), ElementsAre(Hazard::kAlias));
   grid.reset();
-  machine_.aliases.HostWaited(everything);
+  state_.aliases.HostWaited(everything);
   EXPECT_THAT(HazardsOf("st.global.u32 [%rd3], 7;"), IsEmpty());
 }
 
-// Of weak accesses of memory with one address nothing is told, nor of anything else that they do.
+// Weak accesses of memory with one address are not observed, nor is anything else that they do.
 TEST_F(AliasTest, TellsNothingOfOtherMemory) {
   RunAlone(
       ".shared .b32 s; st.shared.u32 [s], 1; st.global.u32 [%rd2], %r1;\n"
       "ld.global.u32 %r2, [%rd2]; ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];",
-      64, 2, coherence::Past());
-  EXPECT_TRUE(past_.all.empty());
-  RunAlone("ld.global.u32 %r2, [%rd3];", 1, 1, coherence::Past());
-  EXPECT_FALSE(past_.all.empty());
+      64, 2, coherence::Clocks());
+  EXPECT_TRUE(clocks_.all.empty());
+  RunAlone("ld.global.u32 %r2, [%rd3];", 1, 1, coherence::Clocks());
+  EXPECT_FALSE(clocks_.all.empty());
 }
 
-// Where nothing has two addresses, nothing is told of strong accesses, fences and barriers either.
+// Where nothing has two addresses, strong accesses, fences and barriers are not observed either.
 TEST_F(AliasTest, TellsNothingWhereNothingHasTwoAddresses) {
   EXPECT_THAT(vmm_.Unmap(Granule(3)), IsOk());
   constexpr char kBody[] =
       "st.global.u32 [%rd3], 1; st.release.gpu.global.u32 [%rd2], %r1; bar.sync 0;\n"
       "atom.global.add.u32 %r2, [%rd1], 1; fence.proxy.alias; membar.sys; bar.warp.sync -1;";
-  RunAlone(kBody, 64, 2, coherence::Past());
-  EXPECT_TRUE(past_.all.empty());
+  RunAlone(kBody, 64, 2, coherence::Clocks());
+  EXPECT_TRUE(clocks_.all.empty());
 }
 
 // Memory that gets a second address while a kernel runs is watched from its next access on.

@@ -41,16 +41,16 @@ BlockThreads& Block::threads() {
   if (threads_ != nullptr) return *threads_;
   const Launch& launch = *grid_.launch;
   const auto kernel = static_cast<uint32_t>(launch.kernel - launch.program->kernels().data());
-  const coherence::Site sites = grid_.machine.sites->Add(
+  const coherence::Site sites = grid_.environment.sites->Add(
       launch.program, kernel, grid_.code->sites, absl::StrCat("kernel ", launch.kernel->name));
   threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
                                             static_cast<int>(sm()), grid_.before, sites);
   return *threads_;
 }
 
-void Block::EndThreads(coherence::Past* past) {
+void Block::EndThreads(coherence::Clocks* clocks) {
   if (threads_ == nullptr) return;
-  threads_->End(past);
+  threads_->End(clocks);
   threads_.reset();
 }
 

@@ -22,16 +22,16 @@ inline constexpr int kMaxWarps = 32;
 
 // What all blocks of a grid see of it.
 struct GridContext {
-  GridMachine machine;
+  GridEnvironment environment;
   const Launch* launch = nullptr;
   const Code* code = nullptr;
   const KernelCode* kernel = nullptr;
   uint64_t number = 0;  // of the grid
   uint32_t sms = 0;
-  coherence::Past before;                    // what was complete before the grid started
+  coherence::Clocks before;                  // what was complete before the grid started
   std::atomic<uint64_t>* holding = nullptr;  // blocks that do not let the next grid start
   bool holds_waits = false;                  // the grid ahead goes on: griddepcontrol.wait waits
-  coherence::Past ahead;                     // what that has waited for, once it has
+  coherence::Clocks ahead;                   // what that has waited for, once it has
 
   uint32_t threads() const {
     const Dim3& block = launch->config.block;
@@ -68,9 +68,9 @@ class Block {
   State Run(TranslationCache* cache, uint64_t steps);
 
   const GridFault& fault() const { return fault_; }
-  // Of the threads that it had for the monitor of aliases: they end, and what they did goes into
-  // `past`.
-  void EndThreads(coherence::Past* past);
+  // Of the threads that it had for the alias monitor: they end, and what they did goes into
+  // `clocks`.
+  void EndThreads(coherence::Clocks* clocks);
   // Of the last Run: reads of what others may write, writes of memory, instructions of threads.
   uint64_t polls() const { return polls_; }
   uint64_t changes() const { return changes_; }
@@ -85,7 +85,7 @@ class Block {
   GridFault& fault() { return fault_; }
   Dim3 ThreadAt(int warp, int lane) const;
   uint32_t sm() const { return static_cast<uint32_t>(flat_index_ % grid_.sms); }
-  coherence::AliasMonitor& aliases() { return *grid_.machine.aliases; }
+  coherence::AliasMonitor& aliases() { return *grid_.environment.aliases; }
   // What the monitor knows them as, from the first call on; without a lock of the monitor.
   BlockThreads& threads();
 

@@ -5,19 +5,19 @@ namespace twinmmu::ptx {
 using Session = coherence::AliasMonitor::Session;
 
 BlockThreads::BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
-                           const coherence::Past& before, coherence::Site sites)
+                           const coherence::Clocks& before, coherence::Site sites)
     : monitor_(*monitor),
       threads_(threads),
       sites_(sites),
       first_(monitor->Start(threads, device, sm, before)) {}
 
 BlockThreads::~BlockThreads() {
-  coherence::Past past;
-  End(&past);
+  coherence::Clocks clocks;
+  End(&clocks);
 }
 
-void BlockThreads::End(coherence::Past* past) {
-  if (!ended_) monitor_.End(first_, threads_, past);
+void BlockThreads::End(coherence::Clocks* clocks) {
+  if (!ended_) monitor_.End(first_, threads_, clocks);
   ended_ = true;
 }
 
@@ -31,8 +31,8 @@ void BlockThreads::Leave(int barrier, int warp, Lanes lanes) {
     Session(&monitor_).Leave(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
 }
 
-void BlockThreads::Boundary(int warp, Lanes lanes, const coherence::Past& past) {
-  if (known()) Session(&monitor_).Boundary(FirstOf(warp), lanes, past);
+void BlockThreads::Boundary(int warp, Lanes lanes, const coherence::Clocks& clocks) {
+  if (known()) Session(&monitor_).Boundary(FirstOf(warp), lanes, clocks);
 }
 
 void BlockThreads::Meet(int warp, Lanes met, Lanes go_on) {

@@ -1,4 +1,4 @@
-// BlockThreads: the threads of a block as the monitor of aliases knows them.
+// BlockThreads: the threads of a block as the alias monitor knows them.
 
 #ifndef TWINMMU_SIM_PTX_RUN_BLOCK_THREADS_H_
 #define TWINMMU_SIM_PTX_RUN_BLOCK_THREADS_H_
@@ -17,18 +17,18 @@ inline constexpr int kBarriers = 16;
 class BlockThreads {
  public:
   // Starts `threads` threads on multiprocessor `sm`, after what is in `before`. `monitor` must
-  // outlive this object. `sites`: the number of the first site of their kernel.
+  // outlive this object. `sites`: the id of the first site of their kernel.
   BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
-               const coherence::Past& before, coherence::Site sites);
+               const coherence::Clocks& before, coherence::Site sites);
   // Ends them, if End has not.
   ~BlockThreads();
   BlockThreads(const BlockThreads&) = delete;
   BlockThreads& operator=(const BlockThreads&) = delete;
 
-  // Ends them. What they did goes into `past`.
-  void End(coherence::Past* past);
+  // Ends them. What they did goes into `clocks`.
+  void End(coherence::Clocks* clocks);
 
-  // Whether the monitor had numbers for them. If not, nothing is to be told of them.
+  // Whether the monitor had ids for them. If not, they are not observed.
   bool known() const { return first_ != 0; }
   // The thread of lane 0 of a warp; the others follow.
   coherence::ThreadId FirstOf(int warp) const {
@@ -41,8 +41,8 @@ class BlockThreads {
   void Arrive(int barrier, int warp, Lanes lanes);
   void Leave(int barrier, int warp, Lanes lanes);
   void Close(int barrier) { meetings_[static_cast<size_t>(barrier)] = {}; }
-  // Lanes have waited for what is in `past`.
-  void Boundary(int warp, Lanes lanes, const coherence::Past& past);
+  // Lanes have waited for what is in `clocks`.
+  void Boundary(int warp, Lanes lanes, const coherence::Clocks& clocks);
   // `go_on` go on where all of `met` came together.
   void Meet(int warp, Lanes met, Lanes go_on);
 

@@ -39,11 +39,11 @@ constexpr uint64_t kMostHeld = 16;
 
 class Grid::Impl {
  public:
-  Impl(const GridMachine& machine, Launch launch, int threads)
-      : mmu_(*machine.mmu), launch_(std::move(launch)), threads_(std::max(threads, 1)) {
+  Impl(const GridEnvironment& environment, Launch launch, int threads)
+      : mmu_(*environment.mmu), launch_(std::move(launch)), threads_(std::max(threads, 1)) {
     static std::atomic<uint64_t> grids{0};
     const Program& program = *launch_.program;
-    context_.machine = machine;
+    context_.environment = environment;
     context_.launch = &launch_;
     context_.code = &program.code();
     context_.kernel =
@@ -64,17 +64,17 @@ class Grid::Impl {
     most_resident_ = context_.sms * std::max<uint64_t>(blocks, 1);
   }
 
-  void StartAfter(const coherence::Past& before) {
+  void StartAfter(const coherence::Clocks& before) {
     context_.before = before;
-    past_ = before;
+    clocks_ = before;
   }
 
   void HoldWaits() { context_.holds_waits = true; }
-  void ReleaseWaits(const coherence::Past& ahead) {
+  void ReleaseWaits(const coherence::Clocks& ahead) {
     context_.holds_waits = false;
     context_.ahead = ahead;
     try {
-      past_.Join(ahead);
+      clocks_.Join(ahead);
     } catch (const std::bad_alloc&) {
       NoteNoMemory();
     }
@@ -98,7 +98,7 @@ class Grid::Impl {
     Work();
     for (std::thread& helper : helpers) helper.join();
     if (fault_.kind != GridFault::kNone) {
-      for (const BlockPointer& block : parked_) block->EndThreads(&past_);
+      for (const BlockPointer& block : parked_) block->EndThreads(&clocks_);
       return State::kFaulted;
     }
     if (next_ == total_ && parked_.empty()) return State::kDone;
@@ -106,7 +106,7 @@ class Grid::Impl {
   }
 
   const GridFault& fault() const { return fault_; }
-  const coherence::Past& past() const { return past_; }
+  const coherence::Clocks& clocks() const { return clocks_; }
   bool HasUsed(uint32_t mapping) const { return used_.Contains(mapping); }
 
  private:
@@ -181,7 +181,7 @@ class Grid::Impl {
     begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
     if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
     --resident_;
-    block->EndThreads(&past_);
+    block->EndThreads(&clocks_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));
   }
@@ -210,20 +210,20 @@ class Grid::Impl {
   uint64_t quiet_ = 0;     // turns since a block got anywhere
   bool progress_ = false;  // in this slice
   GridFault fault_;
-  coherence::Past past_;
+  coherence::Clocks clocks_;
 };
 
-Grid::Grid(const GridMachine& machine, Launch launch, int threads)
-    : impl_(std::make_unique<Impl>(machine, std::move(launch), threads)) {}
+Grid::Grid(const GridEnvironment& environment, Launch launch, int threads)
+    : impl_(std::make_unique<Impl>(environment, std::move(launch), threads)) {}
 Grid::~Grid() = default;
 
-void Grid::StartAfter(const coherence::Past& before) { impl_->StartAfter(before); }
+void Grid::StartAfter(const coherence::Clocks& before) { impl_->StartAfter(before); }
 void Grid::HoldWaits() { impl_->HoldWaits(); }
-void Grid::ReleaseWaits(const coherence::Past& ahead) { impl_->ReleaseWaits(ahead); }
+void Grid::ReleaseWaits(const coherence::Clocks& ahead) { impl_->ReleaseWaits(ahead); }
 bool Grid::LetsNextStart() const { return impl_->LetsNextStart(); }
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
-const coherence::Past& Grid::past() const { return impl_->past(); }
+const coherence::Clocks& Grid::clocks() const { return impl_->clocks(); }
 bool Grid::HasUsed(uint32_t mapping) const { return impl_->HasUsed(mapping); }
 
 }  // namespace twinmmu::ptx

@@ -12,7 +12,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/executor.h"
-#include "sim/coherence/model/clock.h"
+#include "sim/coherence/model/vector_clock.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/mmu/mmu.h"
@@ -27,14 +27,14 @@ struct Launch {
   LaunchConfig config;           // no dimension 0; within the limits of the device
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
   DeviceAddress image;           // where the program's variables lie
-  uint64_t call_number = 0;      // in the history of the machine
+  uint64_t call_id = 0;          // in the history of the machine
 };
 
 // Why a grid ended before its end.
 struct GridFault {
   enum Kind {
     kNone,
-    kIllegalAddress,  // nothing is mapped there, or the device has not the right
+    kIllegalAddress,  // nothing is mapped there, or the device has not the access
     kMisalignedAddress,
     kMulticastAddress,    // an access of a multicast address that is not multimem
     kNoMulticastAddress,  // multimem of an address that is no multicast one
@@ -58,7 +58,7 @@ struct GridFault {
 };
 
 // What a grid runs on, which must outlive it.
-struct GridMachine {
+struct GridEnvironment {
   Mmu* mmu = nullptr;
   SiteTable* sites = nullptr;                  // that its instructions get places in
   coherence::AliasMonitor* aliases = nullptr;  // that observes its accesses
@@ -76,17 +76,17 @@ class Grid {
   };
 
   // `threads`: of the host, at least 1.
-  Grid(const GridMachine& machine, Launch launch, int threads);
+  Grid(const GridEnvironment& environment, Launch launch, int threads);
   ~Grid();
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
-  // Before the first Run: what was complete before the grid starts, for the monitor of aliases.
-  void StartAfter(const coherence::Past& before);
+  // Before the first Run: what was complete before the grid starts, for the alias monitor.
+  void StartAfter(const coherence::Clocks& before);
   // From now on griddepcontrol.wait waits, until ReleaseWaits says what it has waited for. Not
   // while Run is.
   void HoldWaits();
-  void ReleaseWaits(const coherence::Past& ahead);
+  void ReleaseWaits(const coherence::Clocks& ahead);
 
   // Runs about `instructions` thread-instructions, or to the end. Holds mmu.mutex, shared, on the
   // way, and lets go of it now and then so that calls that change memory get their turn: what they
@@ -101,9 +101,9 @@ class Grid {
   // Once it is kFaulted.
   const GridFault& fault() const;
   // Once it is kDone or kFaulted: what was complete before it, and what it did itself.
-  const coherence::Past& past() const;
+  const coherence::Clocks& clocks() const;
 
-  // Whether a thread has found something in the mapping of this number. May be called while Run is.
+  // Whether a thread has found something in the mapping of this id. May be called while Run is.
   bool HasUsed(uint32_t mapping) const;
 
  private:

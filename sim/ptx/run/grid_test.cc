@@ -84,7 +84,7 @@ TEST_F(GridTest, HoldsThreadsAtAWait) {
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
   EXPECT_EQ(Read(0), 0u);
   EXPECT_EQ(Read(1), 16u);
-  grid->ReleaseWaits(coherence::Past());
+  grid->ReleaseWaits(coherence::Clocks());
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
   EXPECT_THAT(ReadAll(2), testing::ElementsAre(100u, 100u));
 }

@@ -123,8 +123,8 @@ TEST_F(GridTest, SaysWhereAFaultWas) {
   EXPECT_EQ(fault_.access, Access::kReadWrite);
 }
 
-// A right to read is enough for a load, not for a store or an atomic operation.
-TEST_F(GridTest, NeedsTheRightToWrite) {
+// Read access is enough for a load, not for a store or an atomic operation.
+TEST_F(GridTest, NeedsTheAccessToWrite) {
   MapGranule(1, Access::kRead);
   RunKernel("ld.global.u32 %r2, [%rd1+2097152];");
   EXPECT_EQ(FaultOf("st.global.u32 [%rd1+2097152], 1;"), GridFault::kIllegalAddress);
@@ -159,35 +159,35 @@ TEST_F(GridTest, SeesWhatIsUnmappedMeanwhile) {
   EXPECT_EQ(grid->fault().address, memory() + kGranule);
 }
 
-// Plain memory of the device is there until it is freed.
-TEST_F(GridTest, UsesPlainMemoryUntilItIsFreed) {
-  PlainAllocation wanted;
-  const AddressRange plain = *mmu_.plain.Allocate(Bytes(64), wanted);
+// Linear memory of the device is there until it is freed.
+TEST_F(GridTest, UsesLinearMemoryUntilItIsFreed) {
+  LinearAllocation wanted;
+  const AddressRange linear = *mmu_.linear.Allocate(Bytes(64), wanted);
   const auto program = Load(Module(
       Kernel("L: ld.volatile.global.u32 %r2, [%rd1+60]; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;")));
   ASSERT_NE(program, nullptr);
-  const auto grid = MakeGrid(program, Dim3(), Dim3(), {plain.base.value()});
+  const auto grid = MakeGrid(program, Dim3(), Dim3(), {linear.base.value()});
   EXPECT_EQ(grid->Run(100'000), Grid::State::kWaiting);
   {
     const std::unique_lock lock(mmu_.mutex);
-    mmu_.plain.Free(plain.base);
+    mmu_.linear.Free(linear.base);
   }
   EXPECT_EQ(grid->Run(100'000), Grid::State::kFaulted);
   EXPECT_EQ(grid->fault().kind, GridFault::kIllegalAddress);
 }
 
-// Plain memory of another device takes peer access.
-TEST_F(GridTest, ReachesPlainMemoryOfPeersIfEnabled) {
-  PlainAllocation wanted;
+// Linear memory of another device takes peer access.
+TEST_F(GridTest, ReachesLinearMemoryOfPeersIfEnabled) {
+  LinearAllocation wanted;
   wanted.device = DeviceOrdinal(1);
-  const AddressRange plain = *mmu_.plain.Allocate(Bytes(64), wanted);
+  const AddressRange linear = *mmu_.linear.Allocate(Bytes(64), wanted);
   const auto program = Load(Module(Kernel("st.global.u32 [%rd1], 1;")));
   ASSERT_NE(program, nullptr);
   const auto run = [&] {
-    return MakeGrid(program, Dim3(), Dim3(), {plain.base.value()})->Run(1000);
+    return MakeGrid(program, Dim3(), Dim3(), {linear.base.value()})->Run(1000);
   };
   EXPECT_EQ(run(), Grid::State::kFaulted);
-  mmu_.plain.AddPeerAccess(1, DeviceOrdinal(0), DeviceOrdinal(1));
+  mmu_.linear.AddPeerAccess(1, DeviceOrdinal(0), DeviceOrdinal(1));
   EXPECT_EQ(run(), Grid::State::kDone);
 }
 

@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 
 constexpr int kTeam = 3;
 
-Profile Machine(Policy policy, MulticastMode mode) {
+Profile ProfileOf(Policy policy, MulticastMode mode) {
   Profile profile = Profile::ReferenceH200(kTeam);
   profile.alias_policy = policy;
   profile.alias_multicast = mode;
@@ -39,8 +39,8 @@ class MultimemTest : public GridTest {
  protected:
   explicit MultimemTest(Policy policy = Policy::kCoherent,
                         MulticastMode mode = MulticastMode::kGuide)
-      : GridTest(Machine(policy, mode)) {
-    machine_.on_alias_hazard = [this](const AliasHazard& hazard) {
+      : GridTest(ProfileOf(policy, mode)) {
+    state_.on_alias_hazard = [this](const AliasHazard& hazard) {
       hazards_.push_back(hazard.hazard);
     };
     team_ = *vmm_.AddressReserve((kTeam + 2) * kGranule);
@@ -83,10 +83,10 @@ class MultimemTest : public GridTest {
   void Do(absl::string_view body, uint32_t threads = 1) {
     grid_ =
         MakeGrid(Load(Module(Kernel(Body(body)))), Dim3(), Dim3{threads, 1, 1}, {memory().value()});
-    grid_->StartAfter(past_);
+    grid_->StartAfter(clocks_);
     ASSERT_EQ(grid_->Run(kEnough), Grid::State::kDone)
         << grid_->fault().place.instruction << ": " << grid_->fault().words;
-    past_ = grid_->past();
+    clocks_ = grid_->clocks();
   }
   GridFault Fault(absl::string_view body) {
     FaultOf(Body(body), 1);
@@ -128,11 +128,11 @@ class MultimemTest : public GridTest {
     return Read<uint64_t>(0);
   }
 
-  MulticastCalls multicast_{&machine_};
+  MulticastCalls multicast_{&state_};
   AllocationHandle object_;
   AddressRange team_;
   std::vector<Hazard> hazards_;
-  coherence::Past past_;
+  coherence::Clocks clocks_;
 };
 
 uint32_t BitsOfFloat(float value) {
@@ -286,7 +286,7 @@ TEST_F(MultimemTest, FaultsOnOrdinaryAccesses) {
   EXPECT_THAT(GetAll<uint32_t>(), Each(0u));
 }
 
-// Where nothing is mapped, where something is not bound, and where the right is missing.
+// Where nothing is mapped, where something is not bound, and where the access is missing.
 TEST_F(MultimemTest, FaultsWhereThereIsNothing) {
   EXPECT_EQ(Fault("multimem.st.u32 [0], 1;").kind, GridFault::kIllegalAddress);
   EXPECT_EQ(Fault("multimem.st.u32 [%rd6+2097152], 1;").kind, GridFault::kIllegalAddress);

@@ -4,16 +4,17 @@
 
 namespace twinmmu::ptx {
 
-Telling::Telling(Warp* warp, const Step& step) : Telling(warp, step, warp->told()) {}
+ObservedStep::ObservedStep(Warp* warp, const Step& step)
+    : ObservedStep(warp, step, warp->observed()) {}
 
-Telling::Telling(Warp* warp, const Step& step, const ToldLanes& told)
-    : told_(told),
-      lanes_(warp->block().threads().known() ? told_.lanes : 0),
+ObservedStep::ObservedStep(Warp* warp, const Step& step, const ObservedLanes& observed)
+    : observed_(observed),
+      lanes_(warp->block().threads().known() ? observed_.lanes : 0),
       first_(warp->block().threads().FirstOf(warp->number())),
       session_(&warp->block().aliases()) {
   access_.size = step.memory.size();
   access_.strength = step.memory.strength;
-  access_.call = warp->block().grid().launch->call_number;
+  access_.call = warp->block().grid().launch->call_id;
   const coherence::Site sites = warp->block().threads().sites();
   if (sites == SiteTable::kUnknown) return;
   access_.site =

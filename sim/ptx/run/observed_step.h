@@ -1,4 +1,4 @@
-// Telling: the accesses of one step as the monitor of aliases is told of them.
+// ObservedStep: the accesses of one step, as the alias monitor observes them.
 
 #ifndef TWINMMU_SIM_PTX_RUN_OBSERVED_STEP_H_
 #define TWINMMU_SIM_PTX_RUN_OBSERVED_STEP_H_
@@ -10,19 +10,19 @@
 
 namespace twinmmu::ptx {
 
-// Holds the lock of the monitor, under which the accesses are made, lane by lane. Lanes of which
-// nothing is to be told may be asked for like others.
-class Telling {
+// Holds the lock of the monitor, under which the accesses are made, lane by lane. Lanes that are
+// not observed may be asked for like others.
+class ObservedStep {
  public:
-  // After a Resolve for `step` that said Found::kTold.
-  Telling(Warp* warp, const Step& step);
+  // After a Resolve for `step` that said Found::kObserved.
+  ObservedStep(Warp* warp, const Step& step);
   // Of one replica of a multicast address.
-  Telling(Warp* warp, const Step& step, const ToldLanes& told);
+  ObservedStep(Warp* warp, const Step& step, const ObservedLanes& observed);
 
   // Before all loads or stores of the step. True: they may be made as they are, and AfterStores is
-  // called behind stores. False: they are told and made lane by lane, as below.
+  // called behind stores. False: they are observed and made lane by lane, as below.
   bool BeforeAll(const LaneMemory& memory, bool writes) {
-    if (!told_.alike || told_.armed == 0 || lanes_ == 0) return lanes_ == 0;
+    if (!observed_.alike || observed_.armed == 0 || lanes_ == 0) return lanes_ == 0;
     return session_.BeforeAll(OfAll(), lanes_, memory.data(), writes);
   }
   void AfterStores(const LaneMemory& memory) {
@@ -50,20 +50,20 @@ class Telling {
   bool Tells(int lane) const { return (lanes_ >> lane & 1) != 0; }
   const coherence::MonitoredAccess& Of(int lane, char* memory) {
     access_.memory = memory;
-    access_.armed = (told_.armed >> lane & 1) != 0;
+    access_.armed = (observed_.armed >> lane & 1) != 0;
     access_.thread = first_ + static_cast<coherence::ThreadId>(lane);
-    access_.address = told_.addresses[static_cast<size_t>(lane)];
+    access_.address = observed_.addresses[static_cast<size_t>(lane)];
     return access_;
   }
   // What all lanes have in common.
   const coherence::MonitoredAccess& OfAll() {
     access_.armed = true;
     access_.thread = first_;
-    access_.address = told_.addresses.front();
+    access_.address = observed_.addresses.front();
     return access_;
   }
 
-  const ToldLanes& told_;
+  const ObservedLanes& observed_;
   const Lanes lanes_;
   const coherence::ThreadId first_;
   coherence::MonitoredAccess access_;

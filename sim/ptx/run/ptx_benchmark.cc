@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "sim/calls/vmm/simulated_vmm.h"
-#include "sim/coherence/model/clock.h"
+#include "sim/coherence/model/vector_clock.h"
 #include "sim/host/window.h"
-#include "sim/machine/machine_state.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/ptx/text/module.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -38,9 +38,9 @@ std::string Kernel(const std::string& body) {
 enum Aliased { kNothing, kMemory, kOtherMemory };
 
 // A machine with 1 GiB at memory().
-class Machine {
+class Workload {
  public:
-  explicit Machine(Aliased aliased = kNothing) {
+  explicit Workload(Aliased aliased = kNothing) {
     range_ = *vmm_.AddressReserve(GiB(1));
     auto handle = vmm_.Create(GiB(1), {}, 0);
     const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};
@@ -65,22 +65,22 @@ class Machine {
     const uint64_t address = memory();
     launch.parameters.resize(sizeof(address));
     std::memcpy(launch.parameters.data(), &address, sizeof(address));
-    Grid grid({&mmu_, &machine_.sites, &machine_.aliases}, std::move(launch), workers);
-    grid.StartAfter(past_);
+    Grid grid({&mmu_, &state_.sites, &state_.aliases}, std::move(launch), workers);
+    grid.StartAfter(clocks_);
     while (grid.Run(uint64_t{1} << 40) == Grid::State::kRunning) {
     }
-    past_ = grid.past();
-    machine_.aliases.HostWaited(past_);
+    clocks_ = grid.clocks();
+    state_.aliases.HostWaited(clocks_);
   }
 
  private:
   const Profile profile_ = Profile::ReferenceH200(1);
-  MachineState machine_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
-  Mmu& mmu_ = machine_.mmu;
-  SimulatedVmm vmm_{&machine_};
+  SimulatorState state_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
+  Mmu& mmu_ = state_.mmu;
+  SimulatedVmm vmm_{&state_};
   AddressRange range_;
   std::shared_ptr<const Program> program_;
-  coherence::Past past_;
+  coherence::Clocks clocks_;
 };
 
 // A loop of 64 instructions that compute, half of them on floats, by blocks of 256 threads.
@@ -93,9 +93,9 @@ void BM_Compute(benchmark::State& state) {
   }
   absl::StrAppend(&body, "add.u32 %r6, %r6, 1; xor.b32 %r9, %r7, %r8; setp.lt.u32 %p1, %r6, 100;\n",
                   "@%p1 bra L; st.global.u32 [%rd3], %r9;");
-  Machine machine;
+  Workload workload;
   constexpr uint32_t kBlocks = 64;
-  for (auto _ : state) machine.Run(body, kBlocks, 256, static_cast<int>(state.range(0)));
+  for (auto _ : state) workload.Run(body, kBlocks, 256, static_cast<int>(state.range(0)));
   state.counters["instructions"] = benchmark::Counter(
       static_cast<double>(state.iterations() * kBlocks * 256 * 6400), benchmark::Counter::kIsRate);
 }
@@ -113,9 +113,9 @@ void BM_Access(benchmark::State& state) {
                     4096 * i + 1024, "], %r7;\n");
   }
   absl::StrAppend(&body, "add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 100; @%p1 bra L;");
-  Machine machine;
+  Workload workload;
   constexpr uint32_t kBlocks = 64;
-  for (auto _ : state) machine.Run(body, kBlocks, 256, static_cast<int>(state.range(0)));
+  for (auto _ : state) workload.Run(body, kBlocks, 256, static_cast<int>(state.range(0)));
   state.counters["accesses"] = benchmark::Counter(
       static_cast<double>(state.iterations() * kBlocks * 256 * 6400), benchmark::Counter::kIsRate);
 }
@@ -127,8 +127,8 @@ void BM_Fill(benchmark::State& state) {
       "mul.wide.u32 %rd4, %r4, 4; mov.u32 %r6, %r3;\nL: st.global.u32 [%rd3], %r6;\n"
       "add.s64 %rd3, %rd3, %rd4; add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, 268435456;\n"
       "@%p1 bra L;";
-  Machine machine;
-  for (auto _ : state) machine.Run(body, 1056, 256, static_cast<int>(state.range(0)));
+  Workload workload;
+  for (auto _ : state) workload.Run(body, 1056, 256, static_cast<int>(state.range(0)));
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) << 30);
 }
 BENCHMARK(BM_Fill)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
@@ -136,12 +136,12 @@ BENCHMARK(BM_Fill)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)
 // The same of 16 MiB, and a loop that loads, adds, and stores again: of memory with one address,
 // with two, and with one beside other memory with two.
 void BM_Aliased(benchmark::State& state, const char* body) {
-  Machine machine(static_cast<Aliased>(state.range(0)));
+  Workload workload(static_cast<Aliased>(state.range(0)));
   const std::string loop = absl::StrCat(
       "mul.wide.u32 %rd4, %r4, 4; mov.u32 %r6, %r3;\nL: ", body,
       "add.s64 %rd3, %rd3, %rd4; add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, 4194304;\n",
       "@%p1 bra L;");
-  for (auto _ : state) machine.Run(loop, 66, 256, 1);
+  for (auto _ : state) workload.Run(loop, 66, 256, 1);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 22);
 }
 BENCHMARK_CAPTURE(BM_Aliased, Fill, "st.global.u32 [%rd3], %r6;\n")
@@ -154,8 +154,8 @@ BENCHMARK_CAPTURE(BM_Aliased, Increment,
 
 // Threads that do one thing each: 2^20 of them.
 void BM_ManyBlocks(benchmark::State& state) {
-  Machine machine;
-  for (auto _ : state) machine.Run("st.global.u32 [%rd3], %r3;", 4096, 256, 1);
+  Workload workload;
+  for (auto _ : state) workload.Run("st.global.u32 [%rd3], %r3;", 4096, 256, 1);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 20);
 }
 BENCHMARK(BM_ManyBlocks)->UseRealTime()->Unit(benchmark::kMillisecond);

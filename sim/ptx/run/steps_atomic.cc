@@ -14,24 +14,24 @@ namespace {
 // The monitor of aliases may have some lanes work on older values. `compares`: the operation writes
 // if the old value is its first operand, else always.
 template <typename U>
-void ChangeTold(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memory,
-                U (*next)(U, U, U), bool compares) {
+void ChangeObserved(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memory,
+                    U (*next)(U, U, U), bool compares) {
   U* const results = warp.Slot<U>(step.operands[0]);
   const U* const b = warp.Slot<U>(step.operands[2]);
   const U* const c = warp.Slot<U>(step.operands[3]);
-  Telling telling(&warp, step);
+  ObservedStep observed(&warp, step);
   ForEachLane(lanes, [&](int lane) {
     U* const word = reinterpret_cast<U*>(memory[lane]);
     U older = 0;
     const char* const from =
-        telling.BeforeAtomic(lane, memory[lane], reinterpret_cast<char*>(&older));
+        observed.BeforeAtomic(lane, memory[lane], reinterpret_cast<char*>(&older));
     const bool newest = from == memory[lane];
     const Changed<U> value = newest ? Change(word, b[lane], c[lane], next)
                                     : Changed<U>{older, next(older, b[lane], c[lane])};
     const bool wrote = !compares || value.old == b[lane];
     if (!newest && wrote) __atomic_store_n(word, value.next, __ATOMIC_SEQ_CST);
     warp.changes += value.next != value.old;
-    telling.AfterAtomic(lane, memory[lane], wrote);
+    observed.AfterAtomic(lane, memory[lane], wrote);
     results[lane] = value.old;
   });
 }
@@ -48,8 +48,8 @@ Flow Atomic(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   ++warp.polls;
-  if (found == Found::kTold) {
-    ChangeTold<U>(warp, step, lanes, memory, Operation::Next, kCompares<Operation>);
+  if (found == Found::kObserved) {
+    ChangeObserved<U>(warp, step, lanes, memory, Operation::Next, kCompares<Operation>);
     return Flow::kNext;
   }
   U* const results = warp.Slot<U>(step.operands[0]);

@@ -14,7 +14,7 @@ namespace {
 bool IsAcquire(Order order) { return order >= Order::kAcquire && order != Order::kRelease; }
 bool IsRelease(Order order) { return order >= Order::kRelease; }
 
-void TellFence(Warp& warp, const Step& step, Lanes lanes) {
+void ObserveFence(Warp& warp, const Step& step, Lanes lanes) {
   const BlockThreads& threads = warp.block().threads();
   if (!threads.known()) return;
   const coherence::ThreadId first = threads.FirstOf(warp.number());
@@ -78,34 +78,34 @@ __attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& st
 
 // The monitor of aliases may give some lanes older values.
 template <typename M, typename R>
-__attribute__((noinline)) void ReadTold(Warp& warp, const Step& step, Lanes lanes,
-                                        const LaneMemory& memory) {
-  Telling telling(&warp, step);
-  if (telling.BeforeAll(memory, /*writes=*/false)) {
+__attribute__((noinline)) void ReadObserved(Warp& warp, const Step& step, Lanes lanes,
+                                            const LaneMemory& memory) {
+  ObservedStep observed(&warp, step);
+  if (observed.BeforeAll(memory, /*writes=*/false)) {
     ReadLanes<M, R>(warp, step, lanes, memory);
     return;
   }
   alignas(kMaxAccess) char older[kLanes][kMaxAccess];
   LaneMemory from;
   ForEachLane(lanes, [&](int lane) {
-    from[lane] = const_cast<char*>(telling.Load(lane, memory[lane], older[lane]));
+    from[lane] = const_cast<char*>(observed.Load(lane, memory[lane], older[lane]));
   });
   ReadLanes<M, R>(warp, step, lanes, from);
 }
 
 template <typename M, typename R>
-__attribute__((noinline)) void WriteTold(Warp& warp, const Step& step, Lanes lanes,
-                                         const LaneMemory& memory) {
-  Telling telling(&warp, step);
-  if (telling.BeforeAll(memory, /*writes=*/true)) {
+__attribute__((noinline)) void WriteObserved(Warp& warp, const Step& step, Lanes lanes,
+                                             const LaneMemory& memory) {
+  ObservedStep observed(&warp, step);
+  if (observed.BeforeAll(memory, /*writes=*/true)) {
     WriteLanes<M, R>(warp, step, lanes, memory);
-    telling.AfterStores(memory);
+    observed.AfterStores(memory);
     return;
   }
   ForEachLane(lanes, [&](int lane) {
-    telling.BeforeStore(lane, memory[lane]);
+    observed.BeforeStore(lane, memory[lane]);
     WriteLanes<M, R>(warp, step, Lanes{1} << lane, memory);
-    telling.AfterStore(lane, memory[lane]);
+    observed.AfterStore(lane, memory[lane]);
   });
 }
 
@@ -116,8 +116,8 @@ Flow Load(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   if (step.memory.order != Order::kWeak) ++warp.polls;
-  if (found == Found::kTold) {
-    ReadTold<M, R>(warp, step, lanes, memory);
+  if (found == Found::kObserved) {
+    ReadObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;
   }
   ReadLanes<M, R>(warp, step, lanes, memory);
@@ -131,8 +131,8 @@ Flow Store(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   ++warp.changes;
-  if (found == Found::kTold) {
-    WriteTold<M, R>(warp, step, lanes, memory);
+  if (found == Found::kObserved) {
+    WriteObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;
   }
   WriteLanes<M, R>(warp, step, lanes, memory);
@@ -189,7 +189,7 @@ Perform FindStore(Type type, int width) {
 Flow PerformFence(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (warp.block().aliases().active()) TellFence(warp, step, lanes);
+  if (warp.block().aliases().active()) ObserveFence(warp, step, lanes);
   return Flow::kNext;
 }
 

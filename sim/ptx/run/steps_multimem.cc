@@ -65,10 +65,10 @@ struct HalfExtreme {
   }
 };
 
-// The lock of the monitor of aliases, if it is to be told of this replica.
-void BeginTelling(Warp& warp, const Step& step, const ReplicaLanes& replica,
-                  std::optional<Telling>* telling) {
-  if (replica.told.lanes != 0) telling->emplace(&warp, step, replica.told);
+// The lock of the alias monitor, if it observes this replica.
+void BeginObserving(Warp& warp, const Step& step, const ReplicaLanes& replica,
+                    std::optional<ObservedStep>* observed) {
+  if (replica.observed.lanes != 0) observed->emplace(&warp, step, replica.observed);
 }
 
 template <typename F>
@@ -82,12 +82,12 @@ Flow LoadReduced(Warp& warp, const Step& step, Lanes lanes) {
   typename F::Sum sums[kLanes][kMostElements];
   Lanes begun = 0;
   for (const ReplicaLanes& replica : replicas) {
-    std::optional<Telling> telling;
-    BeginTelling(warp, step, replica, &telling);
+    std::optional<ObservedStep> observed;
+    BeginObserving(warp, step, replica, &observed);
     ForEachLane(replica.lanes, [&](int lane) {
       alignas(kMaxAccess) char older[kMaxAccess];
       const char* from = replica.memory[lane];
-      if (telling) from = telling->Load(lane, replica.memory[lane], older);
+      if (observed) from = observed->Load(lane, replica.memory[lane], older);
       for (int i = 0; i < count; ++i) {
         const Element element =
             __atomic_load_n(reinterpret_cast<const Element*>(from) + i, __ATOMIC_ACQUIRE);
@@ -112,16 +112,16 @@ Flow StoreToAll(Warp& warp, const Step& step, Lanes lanes) {
   ++warp.changes;
   const U* const value = warp.Slot<U>(step.operands[1]);
   for (const ReplicaLanes& replica : replicas) {
-    std::optional<Telling> telling;
-    BeginTelling(warp, step, replica, &telling);
+    std::optional<ObservedStep> observed;
+    BeginObserving(warp, step, replica, &observed);
     ForEachLane(replica.lanes, [&](int lane) {
       char* const memory = replica.memory[lane];
-      if (telling) telling->BeforeStore(lane, memory);
+      if (observed) observed->BeforeStore(lane, memory);
       for (int i = 0; i < step.memory.count; ++i) {
         __atomic_store_n(reinterpret_cast<U*>(memory) + i, value[i * kLanes + lane],
                          __ATOMIC_RELEASE);
       }
-      if (telling) telling->AfterStore(lane, memory);
+      if (observed) observed->AfterStore(lane, memory);
     });
   }
   return Flow::kNext;
@@ -130,9 +130,10 @@ Flow StoreToAll(Warp& warp, const Step& step, Lanes lanes) {
 // Each element by itself. The monitor of aliases may have it done on an older value.
 template <typename U, typename Operation>
 void ChangeOne(Warp& warp, const Step& step, const U* values, int lane, char* memory,
-               Telling* telling) {
+               ObservedStep* observed) {
   alignas(kMaxAccess) char older[kMaxAccess];
-  const char* const from = telling != nullptr ? telling->BeforeAtomic(lane, memory, older) : memory;
+  const char* const from =
+      observed != nullptr ? observed->BeforeAtomic(lane, memory, older) : memory;
   for (int i = 0; i < step.memory.count; ++i) {
     U* const word = reinterpret_cast<U*>(memory) + i;
     const U value = values[i * kLanes + lane];
@@ -149,7 +150,7 @@ void ChangeOne(Warp& warp, const Step& step, const U* values, int lane, char* me
     __atomic_store_n(word, Operation::Next(old, value, 0), __ATOMIC_SEQ_CST);
     ++warp.changes;
   }
-  if (telling != nullptr) telling->AfterAtomic(lane, memory, /*wrote=*/true);
+  if (observed != nullptr) observed->AfterAtomic(lane, memory, /*wrote=*/true);
 }
 
 template <typename U, typename Operation>
@@ -160,11 +161,11 @@ Flow ChangeAll(Warp& warp, const Step& step, Lanes lanes) {
   ++warp.polls;
   const U* const values = warp.Slot<U>(step.operands[1]);
   for (const ReplicaLanes& replica : replicas) {
-    std::optional<Telling> telling;
-    BeginTelling(warp, step, replica, &telling);
+    std::optional<ObservedStep> observed;
+    BeginObserving(warp, step, replica, &observed);
     ForEachLane(replica.lanes, [&](int lane) {
       ChangeOne<U, Operation>(warp, step, values, lane, replica.memory[lane],
-                              telling ? &*telling : nullptr);
+                              observed ? &*observed : nullptr);
     });
   }
   return Flow::kNext;

@@ -27,11 +27,11 @@ using LaneMemory = std::array<char*, kLanes>;
 enum class Found : uint8_t {
   kFault,
   kMemory,
-  kTold,  // the same, but the monitor of aliases is to be told of some of the accesses
+  kObserved,  // the same, but the alias monitor observes some of the accesses
 };
 
 // Of which ones, and what of them.
-struct ToldLanes {
+struct ObservedLanes {
   Lanes lanes = 0;
   Lanes armed = 0;     // memory that has several mappings
   bool alike = false;  // all of them go to one address's memory
@@ -43,7 +43,7 @@ struct ToldLanes {
 struct ReplicaLanes {
   Lanes lanes = 0;
   LaneMemory memory;
-  ToldLanes told;  // none: the monitor of aliases is not to be told
+  ObservedLanes observed;  // none: the alias monitor observes none
 };
 
 // One activation of a function, for those lanes of a warp that called it from one place of one
@@ -134,8 +134,8 @@ class Warp {
 
   // The host memory of an access by each of `lanes`. A fault is noted.
   Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
-  // After it said kTold.
-  const ToldLanes& told() const { return told_; }
+  // After it said kObserved.
+  const ObservedLanes& observed() const { return observed_; }
   // The same of an access of multicast addresses: the replicas, in the order of their devices,
   // until the next call. None: a fault, which is noted.
   const std::vector<ReplicaLanes>& ResolveMulticast(const MemoryAccess& access,
@@ -167,14 +167,14 @@ class Warp {
   uint64_t SpecialOf(Special special, int lane) const;
   bool GrowLocal(uint64_t bytes);
   char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
-  Found Tell(const TranslationCache::Span& span, Lanes lanes);
-  Found TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
+  Found Observe(const TranslationCache::Span& span, Lanes lanes);
+  Found ObserveSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
   void FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address);
   bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
 
   Block& block_;
   const int number_;
-  ToldLanes told_;
+  ObservedLanes observed_;
   std::vector<ReplicaLanes> replicas_;
   Lanes live_ = 0;
   Group groups_[kLanes];  // [0] is the running one

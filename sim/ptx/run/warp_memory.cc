@@ -100,57 +100,58 @@ Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lan
       if (inside) {
         char* const host = span->memory;
         for (int lane = 0; lane < kLanes; ++lane) (*memory)[lane] = host + (addresses[lane] - base);
-        const bool told = span->armed || access.strength.IsStrong();
-        return told ? Tell(*span, lanes) : Found::kMemory;
+        const bool observed = span->armed || access.strength.IsStrong();
+        return observed ? Observe(*span, lanes) : Found::kMemory;
       }
     }
   }
-  bool told = access.strength.IsStrong();
+  bool observed = access.strength.IsStrong();
   for (int lane = first; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &told);
+    char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &observed);
     if (host == nullptr) {
-      const bool multicast = block_.grid().machine.mmu->IsMulticast(DeviceAddress(addresses[lane]));
+      const bool multicast =
+          block_.grid().environment.mmu->IsMulticast(DeviceAddress(addresses[lane]));
       FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
               addresses[lane]);
       return Found::kFault;
     }
     (*memory)[lane] = host;
   }
-  return told ? TellSome(access, addresses, lanes) : Found::kMemory;
+  return observed ? ObserveSome(access, addresses, lanes) : Found::kMemory;
 }
 
 // All lanes go to one span.
-Found Warp::Tell(const TranslationCache::Span& span, Lanes lanes) {
+Found Warp::Observe(const TranslationCache::Span& span, Lanes lanes) {
   if (!block_.aliases().active()) return Found::kMemory;
-  told_.lanes = lanes;
-  told_.armed = span.armed ? lanes : 0;
-  told_.alike = true;
-  told_.addresses.fill(span.address_id);
-  return Found::kTold;
+  observed_.lanes = lanes;
+  observed_.armed = span.armed ? lanes : 0;
+  observed_.alike = true;
+  observed_.addresses.fill(span.address_id);
+  return Found::kObserved;
 }
 
 // Each goes somewhere; all of these places are there.
-Found Warp::TellSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes) {
+Found Warp::ObserveSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes) {
   if (!block_.aliases().active()) return Found::kMemory;
-  told_.lanes = 0;
-  told_.armed = 0;
-  told_.alike = false;
+  observed_.lanes = 0;
+  observed_.armed = 0;
+  observed_.alike = false;
   ForEachLane(lanes, [&](int lane) {
     const Lanes bit = Lanes{1} << lane;
     uint64_t address = addresses[lane];
     const Space space = access.space == Space::kGeneric ? SpaceOf(&address) : access.space;
     const bool strong = access.strength.IsStrong();
-    told_.addresses[lane] = kSharedAddress;
-    if (space == Space::kShared && strong) told_.lanes |= bit;
+    observed_.addresses[lane] = kSharedAddress;
+    if (space == Space::kShared && strong) observed_.lanes |= bit;
     if (space != Space::kGlobal && space != Space::kConst) return;
     const TranslationCache::Span* const span =
         block_.cache().Find(DeviceAddress(address), access.size(), access.access);
-    told_.addresses[lane] = span->address_id;
-    if (span->armed) told_.armed |= bit;
-    if (span->armed || strong) told_.lanes |= bit;
+    observed_.addresses[lane] = span->address_id;
+    if (span->armed) observed_.armed |= bit;
+    if (span->armed || strong) observed_.lanes |= bit;
   });
-  return told_.lanes != 0 ? Found::kTold : Found::kMemory;
+  return observed_.lanes != 0 ? Found::kObserved : Found::kMemory;
 }
 
 bool Warp::Read(uint64_t address, void* to, uint32_t size, int lane) {

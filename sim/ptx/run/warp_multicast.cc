@@ -28,9 +28,9 @@ bool Warp::AddReplicas(const MemoryAccess& access, uint64_t address, int lane) {
     const bool armed = found.replicas[i].pages->IsArmed();
     replica.lanes |= bit;
     replica.memory[lane] = found.replicas[i].memory;
-    replica.told.addresses[lane] = found.address_id;
-    if (active && armed) replica.told.armed |= bit;
-    if (active && (armed || access.strength.IsStrong())) replica.told.lanes |= bit;
+    replica.observed.addresses[lane] = found.address_id;
+    if (active && armed) replica.observed.armed |= bit;
+    if (active && (armed || access.strength.IsStrong())) replica.observed.lanes |= bit;
   }
   return true;
 }

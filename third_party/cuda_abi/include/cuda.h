@@ -257,7 +257,7 @@ typedef enum CUmemAccess_flags_enum {
 } CUmemAccess_flags;
 
 typedef struct CUmemAccessDesc_st {
-  CUmemLocation location; /* who is granted the right */
+  CUmemLocation location; /* who is granted the access */
   CUmemAccess_flags flags;
 } CUmemAccessDesc;
 

@@ -215,7 +215,7 @@ TEST_P(ExpandableSegmentsTest, WhereTheWorkIsLostNothingIsWaitedFor) {
   EXPECT_THAT(memory->Close(), IsOk());
 }
 
-// ggml-org/llama.cpp#24489, openxla/xla#40852: what was mapped later, peers had no right to.
+// ggml-org/llama.cpp#24489, openxla/xla#40852: what was mapped later, peers had no access to.
 TEST_P(ExpandableSegmentsTest, PeersReachWhatASegmentGrewBy) {
   ExpandableSegments::Options options = Options();
   options.peers = accessors();

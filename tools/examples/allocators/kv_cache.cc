@@ -101,7 +101,7 @@ absl::StatusOr<KvCache::Sequence> KvCache::Fork(Sequence parent, Bytes prefix,
   const std::vector<AccessGrant> read = Grants(Access::kRead);
   const Bytes size = count * options_.page_size;
   if (count > 0) status = child->addresses.SetAccess(Bytes(0), size, read);
-  // Last, so that nothing is left to fail when the parent's rights have changed.
+  // Last, so that nothing is left to fail when the parent's access has changed.
   const auto end = shared.begin() + count;
   if (status.ok() && std::any_of(shared.begin(), end, [](auto& page) { return page.writable; })) {
     status = (*from)->addresses.SetAccess(Bytes(0), size, read);

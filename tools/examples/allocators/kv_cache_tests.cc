@@ -105,8 +105,8 @@ TEST_P(KvCacheTest, AWriteThatForgotToAskIsRefused) {
   ExpectDiagnostics({DiagnosticKind::kWriteToReadOnly, DiagnosticKind::kWriteToReadOnly});
 }
 
-// NVIDIA/cuda-python#2440: rights were lost when memory was put behind the same addresses anew.
-// ggml-org/llama.cpp#24489: rights were given to the owner only.
+// NVIDIA/cuda-python#2440: access was lost when memory was put behind the same addresses anew.
+// ggml-org/llama.cpp#24489: access was given to the owner only.
 TEST_P(KvCacheTest, EveryDeviceReachesAPageThatWasReplaced) {
   KvCache::Options options = Options();
   for (const DeviceOrdinal peer : accessors()) {
@@ -200,7 +200,7 @@ TEST_P(KvCacheTest, APageThatCannotComeBackIsReportedAndCanBeRemoved) {
               StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_EQ(cache->GetStats().mapped, 3 * granule());
   ExpectFilled(PageOf(*cache, child, 1), 2);
-  // Nor can it be shared: rights stop at a hole, and what is behind it would stay writable.
+  // Nor can it be shared: access stops at a hole, and what is behind it would stay writable.
   ASSERT_THAT(cache->MakeWritable(child, granule(), granule()), IsOk());
   EXPECT_THAT(cache->Fork(child, 2 * granule()), StatusIs(absl::StatusCode::kDataLoss));
   EXPECT_THAT(Fill(PageOf(*cache, child, 1), 3), IsOk());

@@ -191,7 +191,7 @@ TEST_P(SleepModeTest, ASleepThatFailsAnywhereCanGoOn) {
   }
 }
 
-// ggml-org/llama.cpp#24489, openxla/xla#40852: rights were given to the owner only.
+// ggml-org/llama.cpp#24489, openxla/xla#40852: access was given to the owner only.
 TEST_P(SleepModeTest, PeersReachABlockThatWoke) {
   SleepMode::Options options = Options();
   options.peers = accessors();

@@ -1,7 +1,7 @@
-// MachineState: all that a simulated machine consists of and remembers.
+// SimulatorState: all that a simulated machine consists of and remembers.
 
-#ifndef TWINMMU_SIM_MACHINE_MACHINE_STATE_H_
-#define TWINMMU_SIM_MACHINE_MACHINE_STATE_H_
+#ifndef TWINMMU_SIM_STATE_SIMULATOR_STATE_H_
+#define TWINMMU_SIM_STATE_SIMULATOR_STATE_H_
 
 #include <cstddef>
 
@@ -11,9 +11,9 @@
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/host/window.h"
-#include "sim/machine/call_history.h"
 #include "sim/mmu/mmu.h"
 #include "sim/profile/profile.h"
+#include "sim/state/call_history.h"
 #include "sim/streams/operation_order.h"
 #include "sim/streams/sticky_error.h"
 #include "sim/streams/stream_scheduler.h"
@@ -22,9 +22,9 @@ namespace twinmmu {
 
 // Thread safety: `mmu` and `history` say who may do what to them; the others guard themselves, and
 // may be asked with or without mmu.mutex. Queued work runs without it.
-struct MachineState {
-  MachineState(const Profile& profile, Window window, size_t calls_remembered = 0,
-               size_t diagnostics_kept = 0, DiagnosticObserver observer = nullptr);
+struct SimulatorState {
+  SimulatorState(const Profile& profile, Window window, size_t calls_remembered = 0,
+                 size_t diagnostics_kept = 0, DiagnosticObserver observer = nullptr);
 
   SiteTable sites;                                  // of the accesses that `aliases` observes
   coherence::AliasMonitor::Report on_alias_hazard;  // may be null; set before anything runs
@@ -60,4 +60,4 @@ struct MachineState {
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_SIM_MACHINE_MACHINE_STATE_H_
+#endif  // TWINMMU_SIM_STATE_SIMULATOR_STATE_H_

@@ -1,15 +1,15 @@
-#include "sim/coherence/model/clock.h"
+#include "sim/coherence/model/vector_clock.h"
 
 #include <algorithm>
 
 namespace twinmmu::coherence {
 namespace {
 
-using Range = Clock::Range;
+using Range = VectorClock::Range;
 
 // The range that `thread` is in, or null.
 const Range* Find(const std::vector<Range>& ranges, ThreadId thread) {
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), Range(thread, Clock::kAll));
+  auto after = std::upper_bound(ranges.begin(), ranges.end(), Range(thread, VectorClock::kAll));
   if (after == ranges.begin()) return nullptr;
   --after;
   return thread <= after->second ? &*after : nullptr;
@@ -30,7 +30,7 @@ std::vector<Range> Union(std::vector<Range> ranges) {
 
 }  // namespace
 
-Epoch Clock::Search(const Data& data, ThreadId thread) {
+Epoch VectorClock::Search(const Data& data, ThreadId thread) {
   const std::vector<Entry>& threads = data.threads;
   if (!threads.empty() && thread >= data.first) {
     const size_t most = std::min<size_t>(thread - data.first + size_t{1}, threads.size());
@@ -41,7 +41,7 @@ Epoch Clock::Search(const Data& data, ThreadId thread) {
   return Find(data.ended, thread) == nullptr ? 0 : kAll;
 }
 
-bool Clock::Includes(const Data& a, const Data& b) {
+bool VectorClock::Includes(const Data& a, const Data& b) {
   if (b.threads.size() > a.threads.size() && a.ended.empty()) return false;
   for (const Range& range : b.ended) {
     const Range* const in = Find(a.ended, range.first);
@@ -61,7 +61,7 @@ bool Clock::Includes(const Data& a, const Data& b) {
   return true;
 }
 
-Clock::Data Clock::Merge(const Data& a, const Data& b) {
+VectorClock::Data VectorClock::Merge(const Data& a, const Data& b) {
   Data merged;
   merged.ended = a.ended;
   if (!b.ended.empty()) {
@@ -89,37 +89,37 @@ Clock::Data Clock::Merge(const Data& a, const Data& b) {
   return merged;
 }
 
-void Clock::Set(Data data) {
+void VectorClock::Set(Data data) {
   if (!data.threads.empty()) data.first = data.threads.front().first;
   data_ = std::make_shared<const Data>(std::move(data));
 }
 
-void Clock::Add(Data data) {
+void VectorClock::Add(Data data) {
   if (data_ != nullptr) data = Merge(*data_, data);
   Set(std::move(data));
 }
 
-void Clock::Raise(ThreadId thread, Epoch epoch) {
+void VectorClock::Raise(ThreadId thread, Epoch epoch) {
   if (epoch == 0 || Get(thread) >= epoch) return;
   Data one;
   one.threads.emplace_back(thread, epoch);
   Add(std::move(one));
 }
 
-void Clock::Raise(std::vector<Entry> entries) {
+void VectorClock::Raise(std::vector<Entry> entries) {
   if (entries.empty()) return;
   Data many;
   many.threads = std::move(entries);
   if (data_ == nullptr || !Includes(*data_, many)) Add(std::move(many));
 }
 
-void Clock::AddEnded(ThreadId first, ThreadId last) {
+void VectorClock::AddEnded(ThreadId first, ThreadId last) {
   Data one;
   one.ended.emplace_back(first, last);
   Add(std::move(one));
 }
 
-void Clock::Join(const Clock& other) {
+void VectorClock::Join(const VectorClock& other) {
   if (other.data_ == nullptr || data_ == other.data_) return;
   if (data_ == nullptr || Includes(*other.data_, *data_)) {
     data_ = other.data_;
@@ -128,12 +128,12 @@ void Clock::Join(const Clock& other) {
   }
 }
 
-bool Clock::HasAll(const Range& range) const {
+bool VectorClock::HasAll(const Range& range) const {
   const Range* const in = data_ == nullptr ? nullptr : Find(data_->ended, range.first);
   return range.first > range.second || (in != nullptr && range.second <= in->second);
 }
 
-Range Clock::EndedRange() const {
+Range VectorClock::EndedRange() const {
   Range greatest(1, 0);
   if (data_ == nullptr) return greatest;
   for (const Range& range : data_->ended) {
@@ -145,7 +145,7 @@ Range Clock::EndedRange() const {
   return greatest;
 }
 
-void Clock::Coarsen(const std::function<bool(ThreadId first, ThreadId last)>& runs) {
+void VectorClock::Coarsen(const std::function<bool(ThreadId first, ThreadId last)>& runs) {
   constexpr ThreadId kMaxGap = 1024;  // of threads of one block
   if (data_ == nullptr) return;
   Data coarse;
@@ -168,7 +168,7 @@ void Clock::Coarsen(const std::function<bool(ThreadId first, ThreadId last)>& ru
   Set(std::move(coarse));
 }
 
-void Clock::AppendTo(std::vector<uint64_t>* key) const {
+void VectorClock::AppendTo(std::vector<uint64_t>* key) const {
   if (data_ == nullptr) {
     key->push_back(0);
     return;

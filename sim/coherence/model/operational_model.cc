@@ -1,4 +1,4 @@
-#include "sim/coherence/model/view_machine.h"
+#include "sim/coherence/model/operational_model.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,35 +15,35 @@ bool HasBit(uint64_t bits, int index) { return (bits >> index & 1) != 0; }
 
 }  // namespace
 
-const ViewMachine::Location& ViewMachine::Untouched() {
+const OperationalModel::Location& OperationalModel::Untouched() {
   static const Location* const kUntouched = new Location;
   return *kUntouched;
 }
 
-const ViewMachine::Location& ViewMachine::Find(LocationId id) const {
+const OperationalModel::Location& OperationalModel::Find(LocationId id) const {
   const Page* const page = pages_.Find(PageOf(id));
   if (page == nullptr) return Untouched();
   const auto found = page->locations.find(static_cast<uint32_t>(id % kPageBytes));
   return found == page->locations.end() ? Untouched() : found->second;
 }
 
-ViewMachine::Location& ViewMachine::Get(LocationId id) {
+OperationalModel::Location& OperationalModel::Get(LocationId id) {
   Page* const page = pages_.Get(PageOf(id));
   const auto [found, added] = page->locations.try_emplace(static_cast<uint32_t>(id % kPageBytes));
   if (added) bytes_ += kLocationCost;
   return found->second;
 }
 
-void ViewMachine::SetInitial(LocationId id, uint64_t value) { Get(id).initial = value; }
+void OperationalModel::SetInitial(LocationId id, uint64_t value) { Get(id).initial = value; }
 
-bool ViewMachine::Has(LocationId id) const { return &Find(id) != &Untouched(); }
+bool OperationalModel::Has(LocationId id) const { return &Find(id) != &Untouched(); }
 
-bool ViewMachine::IsSplit(LocationId word) const {
+bool OperationalModel::IsSplit(LocationId word) const {
   const Page* const page = pages_.Find(PageOf(word));
   return page != nullptr && page->split.count(static_cast<uint32_t>(word % kPageBytes)) != 0;
 }
 
-void ViewMachine::Split(LocationId word) {
+void OperationalModel::Split(LocationId word) {
   Page* const page = pages_.Get(PageOf(word));
   const auto place = static_cast<uint32_t>(word % kPageBytes);
   if (!page->split.insert(place).second) return;
@@ -66,22 +66,22 @@ void ViewMachine::Split(LocationId word) {
   }
 }
 
-void ViewMachine::Forget(LocationId id) {
+void OperationalModel::Forget(LocationId id) {
   Page* const page = pages_.Find(PageOf(id));
   if (page != nullptr) page->locations.erase(static_cast<uint32_t>(id % kPageBytes));
 }
 
-void ViewMachine::ForgetAll() {
+void OperationalModel::ForgetAll() {
   pages_.Clear();
   bytes_ = 0;
 }
 
-uint64_t ViewMachine::Known(const Location& location, const Ordering& ordering, ThreadId thread,
-                            AddressId address) {
+uint64_t OperationalModel::Known(const Location& location, const Ordering& ordering,
+                                 ThreadId thread, AddressId address) {
   uint64_t known = 0;
   for (size_t i = 0; i < location.writes.size(); ++i) {
     const Write& write = location.writes[i];
-    bool is_before = write.is_known || ordering.IsBefore(write.mark, thread, address);
+    bool is_before = write.is_known || ordering.IsBefore(write.event, thread, address);
     for (size_t k = 0; !is_before && k < write.observers.size(); ++k) {
       is_before = ordering.IsBefore(write.observers[k], thread, address);
     }
@@ -90,8 +90,8 @@ uint64_t ViewMachine::Known(const Location& location, const Ordering& ordering, 
   return known;
 }
 
-std::vector<int> ViewMachine::Candidates(const Ordering& ordering, LocationId id, ThreadId thread,
-                                         AddressId address) const {
+std::vector<int> OperationalModel::Candidates(const Ordering& ordering, LocationId id,
+                                              ThreadId thread, AddressId address) const {
   const Location& location = Find(id);
   const uint64_t known = Known(location, ordering, thread, address);
   uint64_t hidden = 0;
@@ -112,51 +112,53 @@ std::vector<int> ViewMachine::Candidates(const Ordering& ordering, LocationId id
   return candidates;
 }
 
-uint64_t ViewMachine::ValueOf(LocationId id, int write) const {
+uint64_t OperationalModel::ValueOf(LocationId id, int write) const {
   const Location& location = Find(id);
   return write == kInitialWrite ? location.initial : location.writes[write].value;
 }
 
-Mark ViewMachine::MarkOf(LocationId id, int write) const {
-  return write == kInitialWrite ? Mark() : Find(id).writes[write].mark;
+AccessEvent OperationalModel::EventOf(LocationId id, int write) const {
+  return write == kInitialWrite ? AccessEvent() : Find(id).writes[write].event;
 }
 
-int ViewMachine::Newest(LocationId id) const {
+int OperationalModel::Newest(LocationId id) const {
   return static_cast<int>(Find(id).writes.size()) - 1;
 }
 
-bool ViewMachine::AreStrong(const Ordering& ordering, LocationId id, int write, ThreadId thread,
-                            AddressId address, const Strength& strength) const {
+bool OperationalModel::AreStrong(const Ordering& ordering, LocationId id, int write,
+                                 ThreadId thread, AddressId address,
+                                 const Strength& strength) const {
   if (write == kInitialWrite) return false;
   const Write& of = Find(id).writes[write];
-  if (of.mark.address != address || !of.strength.IsStrong() || !strength.IsStrong()) return false;
+  if (of.event.address != address || !of.strength.IsStrong() || !strength.IsStrong()) return false;
   return of.IsStrongWith(ordering, thread, address, strength);
 }
 
-void ViewMachine::AddObserver(Write* write, const Mark& mark) {
+void OperationalModel::AddObserver(Write* write, const AccessEvent& event) {
   constexpr size_t kMaxObservers = 64;
   // Through its own address, its own thread knows. The first of a thread is before all that a later
   // one is before.
   if (write->is_known ||
-      (write->mark.thread == mark.thread && write->mark.address == mark.address) ||
-      std::any_of(write->observers.begin(), write->observers.end(), [&](const Mark& observer) {
-        return observer.thread == mark.thread && observer.address == mark.address;
-      })) {
+      (write->event.thread == event.thread && write->event.address == event.address) ||
+      std::any_of(write->observers.begin(), write->observers.end(),
+                  [&](const AccessEvent& observer) {
+                    return observer.thread == event.thread && observer.address == event.address;
+                  })) {
     return;
   }
   if (write->observers.size() < kMaxObservers) {
-    write->observers.push_back(mark);
+    write->observers.push_back(event);
     return;
   }
   write->is_known = true;
   write->observers.clear();
 }
 
-void ViewMachine::Load(Ordering* ordering, LocationId id, const Strength& strength, int choice,
-                       const Mark& mark, std::vector<Mark>* observed) {
+void OperationalModel::Load(Ordering* ordering, LocationId id, const Strength& strength, int choice,
+                            const AccessEvent& event, std::vector<AccessEvent>* observed) {
   Location& location = Get(id);
   const uint64_t known =
-      choice == kInitialWrite ? 0 : Known(location, *ordering, mark.thread, mark.address);
+      choice == kInitialWrite ? 0 : Known(location, *ordering, event.thread, event.address);
   for (size_t i = 0; choice != kInitialWrite && i < location.writes.size(); ++i) {
     if (HasBit(known, static_cast<int>(i)) && static_cast<int>(i) != choice) {
       location.writes[i].never_before |= Bit(choice);
@@ -164,29 +166,29 @@ void ViewMachine::Load(Ordering* ordering, LocationId id, const Strength& streng
   }
   // Back through atomic operations: who sees the last one has seen the first.
   int from = choice;
-  ThreadId reader = mark.thread;
-  AddressId through = mark.address;
+  ThreadId reader = event.thread;
+  AddressId through = event.address;
   Strength by = strength;
   ReleaseList releases;
   while (from != kInitialWrite) {
     Write& write = location.writes[from];
     if (!write.IsStrongWith(*ordering, reader, through, by)) break;
-    AddObserver(&write, mark);
-    if (observed != nullptr) observed->push_back(write.mark);
+    AddObserver(&write, event);
+    if (observed != nullptr) observed->push_back(write.event);
     releases.insert(releases.end(), write.releases.begin(), write.releases.end());
     if (!write.atomic) break;
     releases.insert(releases.end(), write.inherited.begin(), write.inherited.end());
     from = write.source;
-    reader = write.mark.thread;
-    through = write.mark.address;
+    reader = write.event.thread;
+    through = write.event.address;
     by = write.strength;
   }
-  ordering->Observe(mark.thread, mark.address, strength, releases);
-  ordering->Acquire(mark.thread, mark.address, strength);
+  ordering->Observe(event.thread, event.address, strength, releases);
+  ordering->Acquire(event.thread, event.address, strength);
 }
 
-uint64_t ViewMachine::Open(const Ordering& ordering, LocationId id, ThreadId thread,
-                           AddressId address, const Strength& strength) const {
+uint64_t OperationalModel::Open(const Ordering& ordering, LocationId id, ThreadId thread,
+                                AddressId address, const Strength& strength) const {
   const Location& location = Find(id);
   uint64_t before = Known(location, ordering, thread, address);
   for (size_t i = 0; i < location.writes.size(); ++i) {
@@ -203,8 +205,8 @@ uint64_t ViewMachine::Open(const Ordering& ordering, LocationId id, ThreadId thr
   return open;
 }
 
-bool ViewMachine::IsConsistent(const Ordering& ordering, const Location& location,
-                               const Befores& befores) {
+bool OperationalModel::IsConsistent(const Ordering& ordering, const Location& location,
+                                    const Befores& befores) {
   const std::vector<Write>& writes = location.writes;
   for (size_t i = 0; i < writes.size(); ++i) {
     const Write& write = writes[i];
@@ -222,7 +224,7 @@ bool ViewMachine::IsConsistent(const Ordering& ordering, const Location& locatio
   return true;
 }
 
-void ViewMachine::ForgetOldest(const Ordering& ordering, Location* location) {
+void OperationalModel::ForgetOldest(const Ordering& ordering, Location* location) {
   std::vector<Write>& writes = location->writes;
   const Write& oldest = writes.front();
   location->initial = oldest.value;
@@ -240,13 +242,14 @@ void ViewMachine::ForgetOldest(const Ordering& ordering, Location* location) {
   writes.erase(writes.begin());
 }
 
-bool ViewMachine::Insert(const Ordering& ordering, LocationId id, Write write, uint64_t after) {
+bool OperationalModel::Insert(const Ordering& ordering, LocationId id, Write write,
+                              uint64_t after) {
   Location& location = Get(id);
   std::vector<Write>& writes = location.writes;
   const int index = static_cast<int>(writes.size());
   // Where writes come one after the other, there is no one who goes back.
   if (writes.size() >= max_writes_ && after != 0) return false;
-  uint64_t before = Known(location, ordering, write.mark.thread, write.mark.address);
+  uint64_t before = Known(location, ordering, write.event.thread, write.event.address);
   Befores befores;
   for (int i = 0; i < index; ++i) {
     const Write& other = writes[i];
@@ -287,20 +290,22 @@ bool ViewMachine::Insert(const Ordering& ordering, LocationId id, Write write, u
   return true;
 }
 
-bool ViewMachine::Store(Ordering* ordering, LocationId id, const Strength& strength, uint64_t value,
-                        const Mark& mark, uint64_t after, std::optional<int> source) {
+bool OperationalModel::Store(Ordering* ordering, LocationId id, const Strength& strength,
+                             uint64_t value, const AccessEvent& event, uint64_t after,
+                             std::optional<int> source) {
   Write write;
   write.value = value;
-  write.mark = mark;
+  write.event = event;
   write.strength = strength;
-  write.releases = ordering->ReleasesOf(mark.thread, mark.address, strength);
+  write.releases = ordering->ReleasesOf(event.thread, event.address, strength);
   write.atomic = source.has_value();
   write.source = source.value_or(kInitialWrite);
   return Insert(*ordering, id, std::move(write), after);
 }
 
-bool ViewMachine::MayReadAtomically(const Ordering& ordering, LocationId id, ThreadId thread,
-                                    AddressId address, const Strength& strength, int source) const {
+bool OperationalModel::MayReadAtomically(const Ordering& ordering, LocationId id, ThreadId thread,
+                                         AddressId address, const Strength& strength,
+                                         int source) const {
   const Location& location = Find(id);
   return std::none_of(location.writes.begin(), location.writes.end(), [&](const Write& write) {
     return (source == kInitialWrite || HasBit(write.before, source)) &&
@@ -308,7 +313,7 @@ bool ViewMachine::MayReadAtomically(const Ordering& ordering, LocationId id, Thr
   });
 }
 
-std::vector<uint64_t> ViewMachine::FinalValues(LocationId id) const {
+std::vector<uint64_t> OperationalModel::FinalValues(LocationId id) const {
   const Location& location = Find(id);
   uint64_t hidden = 0;
   for (const Write& write : location.writes) hidden |= write.before;
@@ -320,7 +325,7 @@ std::vector<uint64_t> ViewMachine::FinalValues(LocationId id) const {
   return values;
 }
 
-void ViewMachine::Collapse() {
+void OperationalModel::Collapse() {
   bytes_ = 0;
   for (auto& [number, page] : pages_) {
     for (auto& [place, location] : page.locations) {
@@ -331,7 +336,7 @@ void ViewMachine::Collapse() {
   }
 }
 
-void ViewMachine::AppendTo(std::vector<uint64_t>* key) const {
+void OperationalModel::AppendTo(std::vector<uint64_t>* key) const {
   // In any order, but in one.
   std::map<LocationId, const Location*> sorted;
   for (const auto& [number, page] : pages_) {
@@ -344,15 +349,15 @@ void ViewMachine::AppendTo(std::vector<uint64_t>* key) const {
     key->push_back(id);
     key->push_back(location.writes.size());
     for (const Write& write : location.writes) {
-      key->push_back(uint64_t{write.mark.thread} << 32 | write.mark.epoch);
+      key->push_back(uint64_t{write.event.thread} << 32 | write.event.epoch);
       key->push_back(write.value);
       key->push_back(write.before);
       key->push_back(write.never_before);
       key->push_back(static_cast<uint64_t>(write.source + 1));
       key->push_back(write.observers.size());
-      for (const Mark& mark : write.observers) {
-        key->push_back(uint64_t{mark.thread} << 32 | mark.epoch);
-        key->push_back(mark.address);
+      for (const AccessEvent& event : write.observers) {
+        key->push_back(uint64_t{event.thread} << 32 | event.epoch);
+        key->push_back(event.address);
       }
     }
   }

@@ -1,4 +1,4 @@
-#include "sim/machine/machine_state.h"
+#include "sim/state/simulator_state.h"
 
 #include <utility>
 
@@ -19,8 +19,8 @@ coherence::AliasOptions AliasOptionsOf(const Profile& profile) {
 
 }  // namespace
 
-MachineState::MachineState(const Profile& profile, Window window, size_t calls_remembered,
-                           size_t diagnostics_kept, DiagnosticObserver observer)
+SimulatorState::SimulatorState(const Profile& profile, Window window, size_t calls_remembered,
+                               size_t diagnostics_kept, DiagnosticObserver observer)
     : aliases(AliasOptionsOf(profile),
               [this](const coherence::AliasHazard& hazard) {
                 if (on_alias_hazard) on_alias_hazard(hazard);
@@ -31,7 +31,7 @@ MachineState::MachineState(const Profile& profile, Window window, size_t calls_r
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}
 
-absl::Status MachineState::NoSuchDevice(const char* call, DeviceOrdinal device) {
+absl::Status SimulatorState::NoSuchDevice(const char* call, DeviceOrdinal device) {
   return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");
 }
 

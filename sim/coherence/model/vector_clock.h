@@ -1,7 +1,7 @@
-// Clock: how much of each thread's accesses came before something.
+// VectorClock: how much of each thread's accesses came before something.
 
-#ifndef TWINMMU_SIM_COHERENCE_MODEL_CLOCK_H_
-#define TWINMMU_SIM_COHERENCE_MODEL_CLOCK_H_
+#ifndef TWINMMU_SIM_COHERENCE_MODEL_VECTOR_CLOCK_H_
+#define TWINMMU_SIM_COHERENCE_MODEL_VECTOR_CLOCK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,9 @@ using ThreadId = uint32_t;
 using Epoch = uint32_t;  // of one thread: its accesses, counted from 1
 
 // Immutable data that copies share, so that all threads that left a barrier together pay for it
-// once. Get costs a binary search, or less where the numbers of threads lie close; a Join with the
+// once. Get costs a binary search, or less where the ids of threads lie close; a Join with the
 // same data nothing, any other Join the sum of the sizes.
-class Clock {
+class VectorClock {
  public:
   static constexpr Epoch kAll = ~Epoch{0};
   using Entry = std::pair<ThreadId, Epoch>;
@@ -27,7 +27,7 @@ class Clock {
   // What of `thread` is in it; 0: nothing.
   Epoch Get(ThreadId thread) const {
     if (data_ == nullptr) return 0;
-    // Where no number is left out, it is there.
+    // Where no id is left out, it is there.
     const std::vector<Entry>& threads = data_->threads;
     const size_t place = thread - data_->first;
     return place < threads.size() && threads[place].first == thread ? threads[place].second
@@ -38,11 +38,11 @@ class Clock {
   void Raise(std::vector<Entry> entries);
   // All of the threads from `first` to `last`, which have ended.
   void AddEnded(ThreadId first, ThreadId last);
-  void Join(const Clock& other);
+  void Join(const VectorClock& other);
   bool empty() const { return data_ == nullptr; }
 
   // Shares its data with `other`, so that they are equal.
-  bool Shares(const Clock& other) const { return data_ == other.data_; }
+  bool Shares(const VectorClock& other) const { return data_ == other.data_; }
   // The greatest range of threads of which it has all; {1, 0}: none.
   Range EndedRange() const;
   // Whether it has all of the threads of the range.
@@ -73,18 +73,18 @@ class Clock {
 
 // What came before something: everything; what of it has passed an alias fence since; and what has
 // passed the first half of one (fence.proxy.alias.release). The latter two are parts of the first.
-struct Past {
-  Clock all;
-  Clock passed;
-  Clock half;
+struct Clocks {
+  VectorClock all;
+  VectorClock passed;
+  VectorClock half;
 
-  void Join(const Past& other) {
+  void Join(const Clocks& other) {
     all.Join(other.all);
     passed.Join(other.passed);
     half.Join(other.half);
   }
   bool empty() const { return all.empty(); }
-  bool Shares(const Past& other) const {
+  bool Shares(const Clocks& other) const {
     return all.Shares(other.all) && passed.Shares(other.passed) && half.Shares(other.half);
   }
   void AppendTo(std::vector<uint64_t>* key) const {
@@ -96,4 +96,4 @@ struct Past {
 
 }  // namespace twinmmu::coherence
 
-#endif  // TWINMMU_SIM_COHERENCE_MODEL_CLOCK_H_
+#endif  // TWINMMU_SIM_COHERENCE_MODEL_VECTOR_CLOCK_H_

@@ -1,4 +1,4 @@
-// ViewMachine: the values that the memory model allows, step by step.
+// OperationalModel: the values that the memory model allows, step by step.
 //
 // Of each location it keeps the writes, which of them come before which, and who has seen them.
 // A read may give every write that is not hidden: one is hidden if it comes before a write that
@@ -7,8 +7,8 @@
 // Not produced: reads of writes that come later in program order or later in time; HazardChecker
 // reports them.
 
-#ifndef TWINMMU_SIM_COHERENCE_MODEL_VIEW_MACHINE_H_
-#define TWINMMU_SIM_COHERENCE_MODEL_VIEW_MACHINE_H_
+#ifndef TWINMMU_SIM_COHERENCE_MODEL_OPERATIONAL_MODEL_H_
+#define TWINMMU_SIM_COHERENCE_MODEL_OPERATIONAL_MODEL_H_
 
 #include <array>
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace twinmmu::coherence {
 
-class ViewMachine {
+class OperationalModel {
  public:
   // A write by its place in the list of its location; kInitialWrite: what was there before.
   static constexpr int kInitialWrite = -1;
@@ -32,7 +32,7 @@ class ViewMachine {
 
   // `max_writes`: that it keeps of one location. Beyond about `limit` bytes, the locations that
   // were touched first are forgotten: nothing is known of them then.
-  explicit ViewMachine(size_t max_writes = kMaxWrites, uint64_t limit = uint64_t{1} << 40)
+  explicit OperationalModel(size_t max_writes = kMaxWrites, uint64_t limit = uint64_t{1} << 40)
       : max_writes_(max_writes), limit_(limit) {}
 
   // What the location holds at first. Locations that nobody initialises hold 0.
@@ -62,23 +62,24 @@ class ViewMachine {
   std::vector<int> Candidates(const Ordering& ordering, LocationId location, ThreadId thread,
                               AddressId address) const;
   uint64_t ValueOf(LocationId location, int write) const;
-  Mark MarkOf(LocationId location, int write) const;  // of the initial one: none
+  AccessEvent EventOf(LocationId location, int write) const;  // of the initial one: none
   // The write that came last.
   int Newest(LocationId location) const;
   // Whether the write and such a read are both strong, morally strong, and of one address.
   bool AreStrong(const Ordering& ordering, LocationId location, int write, ThreadId thread,
                  AddressId address, const Strength& strength) const;
 
-  // The thread of `mark` reads `choice`, a candidate. `observed`, which may be null, gets the
+  // The thread of `event` reads `choice`, a candidate. `observed`, which may be null, gets the
   // writes that the read observes (a checker wants to know).
   void Load(Ordering* ordering, LocationId location, const Strength& strength, int choice,
-            const Mark& mark, std::vector<Mark>* observed);
+            const AccessEvent& event, std::vector<AccessEvent>* observed);
   // Writes. `after`: earlier writes, as bits, that are to come after this one in coherence order,
   // out of Open; 0, as a machine does that orders writes as they come, always works. False: this is
   // not possible, and nothing was done, but for the release.
   // `source`: it is the second half of an atomic operation, whose first half was Load of that.
   bool Store(Ordering* ordering, LocationId location, const Strength& strength, uint64_t value,
-             const Mark& mark, uint64_t after = 0, std::optional<int> source = std::nullopt);
+             const AccessEvent& event, uint64_t after = 0,
+             std::optional<int> source = std::nullopt);
   // Whether an atomic operation may read `source`: nothing may come between its halves.
   bool MayReadAtomically(const Ordering& ordering, LocationId location, ThreadId thread,
                          AddressId address, const Strength& strength, int source) const;
@@ -97,10 +98,11 @@ class ViewMachine {
  private:
   struct Write {
     uint64_t value = 0;
-    Mark mark;
+    AccessEvent event;
     Strength strength;
-    std::vector<Mark> observers;  // strong reads that saw it: the first of each thread and address
-    bool is_known = false;        // there were too many: as if all knew
+    std::vector<AccessEvent>
+        observers;          // strong reads that saw it: the first of each thread and address
+    bool is_known = false;  // there were too many: as if all knew
     ReleaseList releases;
     ReleaseList inherited;      // of an atomic operation: of forgotten ones that it saw
     uint64_t before = 0;        // earlier in coherence order, as bits
@@ -111,10 +113,10 @@ class ViewMachine {
     // Whether it and an access of that strength are morally strong.
     bool IsStrongWith(const Ordering& ordering, ThreadId thread, AddressId address,
                       const Strength& by) const {
-      return ordering.IsMorallyStrong(mark.thread, mark.address, strength, thread, address, by);
+      return ordering.IsMorallyStrong(event.thread, event.address, strength, thread, address, by);
     }
     bool IsStrongWith(const Ordering& ordering, const Write& other) const {
-      return IsStrongWith(ordering, other.mark.thread, other.mark.address, other.strength);
+      return IsStrongWith(ordering, other.event.thread, other.event.address, other.strength);
     }
   };
   struct Location {
@@ -136,7 +138,7 @@ class ViewMachine {
   static bool IsConsistent(const Ordering& ordering, const Location& location,
                            const Befores& befores);
   static void ForgetOldest(const Ordering& ordering, Location* location);
-  static void AddObserver(Write* write, const Mark& mark);
+  static void AddObserver(Write* write, const AccessEvent& event);
   bool Insert(const Ordering& ordering, LocationId id, Write write, uint64_t after);
 
   size_t max_writes_;
@@ -148,4 +150,4 @@ class ViewMachine {
 
 }  // namespace twinmmu::coherence
 
-#endif  // TWINMMU_SIM_COHERENCE_MODEL_VIEW_MACHINE_H_
+#endif  // TWINMMU_SIM_COHERENCE_MODEL_OPERATIONAL_MODEL_H_

@@ -1,7 +1,7 @@
 // History: the last calls that changed something or were refused.
 
-#ifndef TWINMMU_SIM_MACHINE_CALL_HISTORY_H_
-#define TWINMMU_SIM_MACHINE_CALL_HISTORY_H_
+#ifndef TWINMMU_SIM_STATE_CALL_HISTORY_H_
+#define TWINMMU_SIM_STATE_CALL_HISTORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -50,24 +50,24 @@ Call FindCall(absl::string_view name);
 
 // What became of a call, in 32 bytes.
 struct CallEvent {
-  uint64_t number = 0;
+  uint64_t id = 0;
   Call call = Call::kOther;
   bool refused = false;
   AddressRange range;   // of calls with a handle only: the size of the allocation
-  uint64_t detail = 0;  // the handle; of SetAccess the rights, of Unmap how many mappings went
+  uint64_t detail = 0;  // the handle; of SetAccess the access, of Unmap how many mappings went
 
   AllocationHandle handle() const { return AllocationHandle(detail); }
-  // Of SetAccess: the right that `location` got, if it got one.
+  // Of SetAccess: the access that `location` got, if it got one.
   std::optional<Access> granted(int location) const;
 };
 // The detail of a SetAccess.
-uint64_t RightsOf(const PageEdit& edit);
+uint64_t GrantsOf(const PageEdit& edit);
 
 // "cuMemMap mapped handle 0x100000001 at [0x7f0000200000, +2 MiB]". `host`: its number among the
-// locations that have rights.
+// locations that have access.
 std::string SentenceOf(const CallEvent& event, int host);
 
-// Numbers calls from 1, and keeps the last ones in a ring. Who changes something calls NextNumber
+// Gives calls ids from 1, and keeps the last ones in a ring. Who changes something calls NextNumber
 // and Write with Mmu::mutex held alone: an addition, and a store of 32 bytes. Who holds it shared
 // calls the same through the functions that end in Shared, which take turns.
 class History {
@@ -75,11 +75,11 @@ class History {
   // Of the last `capacity` calls (rounded up to a power of two); of none if that is 0.
   explicit History(size_t capacity);
 
-  uint64_t NextNumber() { return next_++; }
+  uint64_t NextId() { return next_++; }
   void Write(const CallEvent& event) {
     if (slots_ == nullptr) return;
-    Slot& slot = slots_[event.number & mask_];
-    slot.number = event.number;
+    Slot& slot = slots_[event.id & mask_];
+    slot.id = event.id;
     slot.call = event.call;
     slot.refused = event.refused;
     slot.base = event.range.base.value();
@@ -87,9 +87,9 @@ class History {
     slot.detail = event.detail;
   }
 
-  uint64_t NextNumberShared() {
+  uint64_t NextIdShared() {
     const std::lock_guard lock(mutex_);
-    return NextNumber();
+    return NextId();
   }
   void WriteShared(const CallEvent& event) {
     const std::lock_guard lock(mutex_);
@@ -102,16 +102,16 @@ class History {
   void ForEachBackwards(const Visit& visit) const {
     if (slots_ == nullptr) return;
     const std::lock_guard lock(mutex_);
-    for (uint64_t number = next_ - 1; number != 0 && next_ - 1 - number <= mask_; --number) {
-      const Slot& slot = slots_[number & mask_];
-      // Some numbers are of calls that found no memory, and have no event.
-      if (slot.number == number && !visit(EventOf(slot))) return;
+    for (uint64_t id = next_ - 1; id != 0 && next_ - 1 - id <= mask_; --id) {
+      const Slot& slot = slots_[id & mask_];
+      // Some ids are of calls that found no memory, and have no event.
+      if (slot.id == id && !visit(EventOf(slot))) return;
     }
   }
 
  private:
   struct Slot {
-    uint64_t number : 48;
+    uint64_t id : 48;
     Call call;
     bool refused;
     uint64_t base;
@@ -129,4 +129,4 @@ class History {
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_SIM_MACHINE_CALL_HISTORY_H_
+#endif  // TWINMMU_SIM_STATE_CALL_HISTORY_H_

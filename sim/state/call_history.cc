@@ -1,4 +1,4 @@
-#include "sim/machine/call_history.h"
+#include "sim/state/call_history.h"
 
 #include <tuple>
 #include <vector>
@@ -18,17 +18,17 @@ constexpr const char* kNames[] = {
 #undef TWINMMU_C_NAME
 };
 
-// The rights that a SetAccess gave, in the order of devices, the host last.
-std::vector<AccessGrant> RightsIn(const CallEvent& event, int host) {
-  std::vector<AccessGrant> rights;
+// The access that a SetAccess gave, in the order of devices, the host last.
+std::vector<AccessGrant> GrantsIn(const CallEvent& event, int host) {
+  std::vector<AccessGrant> grants;
   for (int location = 0; location <= host; ++location) {
-    const std::optional<Access> right = event.granted(location);
-    if (!right.has_value()) continue;
+    const std::optional<Access> access = event.granted(location);
+    if (!access.has_value()) continue;
     const Location named =
         location == host ? Location::Host() : Location::Device(DeviceOrdinal(location));
-    rights.push_back({named, *right});
+    grants.push_back({named, *access});
   }
-  return rights;
+  return grants;
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Call FindCall(absl::string_view name) {
   return static_cast<Call>(found);
 }
 
-uint64_t RightsOf(const PageEdit& edit) {
+uint64_t GrantsOf(const PageEdit& edit) {
   constexpr int kShift = PageEntry::RightShift(0);
   return (~edit.keep >> kShift << 32) | (edit.set >> kShift & 0xffffffffu);
 }
@@ -98,7 +98,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
       return event.detail == 0 ? words::Sentence(name, words::FoundNothing(range))
                                : words::Sentence(name, words::Unmapped(range));
     case Call::kSetAccess:
-      return words::SetRights(name, RightsIn(event, host), range);
+      return words::SetGrants(name, GrantsIn(event, host), range);
     case Call::kMulticastAddDevice:
       return words::Sentence(name, std::make_tuple("added a device to handle ", handle));
     case Call::kMulticastUnbind:
@@ -123,7 +123,7 @@ History::History(size_t capacity) {
 }
 
 CallEvent History::EventOf(const Slot& slot) {
-  return CallEvent{slot.number, slot.call, slot.refused,
+  return CallEvent{slot.id, slot.call, slot.refused,
                    AddressRange{DeviceAddress(slot.base), Bytes(slot.size), Bytes(0)}, slot.detail};
 }
 
