@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/calls/executor/simulated_executor.h"
+#include "sim/calls/linear/linear_calls.h"
 #include "sim/calls/multicast/multicast_calls.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/explain.h"

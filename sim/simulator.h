@@ -17,11 +17,12 @@
 #include "absl/status/statusor.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
-#include "sim/calls/executor/kernel_calls.h"
-#include "sim/calls/linear/linear_calls.h"
 #include "sim/profile/profile.h"
 
 namespace twinmmu {
+
+class KernelCalls;  // sim/calls/executor/kernel_calls.h
+class LinearCalls;  // sim/calls/linear/linear_calls.h
 
 // What a simulator remembers and reports; not a part of the machine.
 struct SimulatorOptions {

@@ -226,7 +226,7 @@ TEST_F(ForeignMemoryTest, RandomLabelsDoNoHarm) {
     pick(p.compression, CompressionType::kNone);
     pick(p.gpu_direct_rdma, uint8_t{0});
     pick(p.usage, uint16_t{0});
-    pick(label.machine.driver_version, 13000);
+    pick(label.traits.driver_version, 13000);
     const File file = Forge(label);
     const auto handle = machine_.Import(file.get());
     if (!handle.ok()) continue;

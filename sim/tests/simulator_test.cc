@@ -2,12 +2,24 @@
 
 #include "sim/simulator.h"
 
+#include <unistd.h>
+
+#include <iostream>
+#include <optional>
+#include <vector>
+
+#include "api/driver_call.h"
+#include "api/driver_error.h"
+#include "api/testing/every_call.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
 namespace {
 
+using ::testing::ExitedWithCode;
 using ::testing::HasSubstr;
+using testing_internal::MadeCall;
+using testing_internal::MakeEveryCall;
 using SimulatorTest = MachineTest;
 
 // Reserve, create, map, set access, copy in, copy out, unmap: what is written is read.
@@ -66,6 +78,34 @@ TEST_F(SimulatorTest, SignsItsErrors) {
   EXPECT_EQ(error->origin, ErrorOrigin::kSimulator);
   EXPECT_EQ(error->call, "cuMemUnmap");
   EXPECT_THAT(std::string(status.message()), HasSubstr("cuMemUnmap: address 0x1000"));
+}
+
+// Whether all are NOT_INITIALIZED, each under its own name, but for the version of the driver.
+bool AreNotInitialized(const std::vector<MadeCall>& calls) {
+  for (const auto& [call, method, status] : calls) {
+    const std::optional<DriverError> error = GetDriverError(status);
+    const bool as_expected = call == DriverCall::kGetDriverVersion
+                                 ? status.ok()
+                                 : error.has_value() &&
+                                       error->code == DriverCode::kNotInitialized &&
+                                       error->call == DriverCallName(call);
+    if (as_expected) continue;
+    std::cerr << method << ": " << status << "\n";
+    return false;
+  }
+  return !calls.empty();
+}
+
+// In a child made by fork no call of any interface looks at anything.
+TEST_F(SimulatorTest, GuardsEveryCallInAForkedChild) {
+  const auto child = [&] {
+    const bool guarded = AreNotInitialized(MakeEveryCall(vmm())) &&
+                         AreNotInitialized(MakeEveryCall(executor())) &&
+                         AreNotInitialized(MakeEveryCall(**simulator_->multicast())) &&
+                         AreNotInitialized(MakeEveryCall(**simulator_->sparse_arrays()));
+    _exit(guarded ? 42 : 1);
+  };
+  EXPECT_EXIT(child(), ExitedWithCode(42), "");
 }
 
 }  // namespace

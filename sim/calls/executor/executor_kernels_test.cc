@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/testing/diagnostic_matchers.h"
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {

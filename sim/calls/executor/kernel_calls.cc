@@ -3,6 +3,7 @@
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_modules.h"
 #include "sim/mmu/mmu.h"
+#include "sim/ptx/program/program.h"
 #include "sim/ptx/text/fat_binary.h"
 
 namespace twinmmu {

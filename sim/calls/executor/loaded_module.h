@@ -10,9 +10,13 @@
 
 #include "api/address.h"
 #include "api/executor.h"
-#include "sim/ptx/program/program.h"
 
 namespace twinmmu {
+
+namespace ptx {
+class Program;
+struct KernelInfo;
+}  // namespace ptx
 
 struct LoadedModule {
   DeviceOrdinal device;

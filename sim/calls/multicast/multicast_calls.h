@@ -3,7 +3,7 @@
 #ifndef TWINMMU_SIM_CALLS_MULTICAST_MULTICAST_CALLS_H_
 #define TWINMMU_SIM_CALLS_MULTICAST_MULTICAST_CALLS_H_
 
-#include <mutex>
+#include <memory>
 
 #include "api/call_macros.h"
 #include "api/multicast.h"

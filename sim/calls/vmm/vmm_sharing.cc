@@ -106,7 +106,7 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
 
 // The same as CheckLabel, of a multicast object.
 absl::Status SimulatedVmm::CheckTeamLabel(const MemoryLabel& label) const {
-  const std::string difference = DifferenceOf(label.state, SharingTraits::OfTeams(mmu_.profile));
+  const std::string difference = DifferenceOf(label.traits, SharingTraits::OfTeams(mmu_.profile));
   if (!difference.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("it is a multicast object of another machine: ", difference));
@@ -137,7 +137,7 @@ absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
         absl::StrCat("it is memory of ", ToString(location), ", which is not here"));
   }
   const SharingTraits here = SharingTraits::Of(mmu_.profile, location);
-  const std::string difference = DifferenceOf(label.state, here);
+  const std::string difference = DifferenceOf(label.traits, here);
   if (!difference.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("it is of another machine: ", difference));
   }

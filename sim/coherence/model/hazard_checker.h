@@ -206,7 +206,7 @@ class HazardChecker {
   }
   struct Recent {  // a kind that was met
     Kind kind;
-    uint32_t number = 0;
+    uint32_t id = 0;
   };
   // An access that is being made.
   struct Now {

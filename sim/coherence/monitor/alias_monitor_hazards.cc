@@ -26,7 +26,7 @@ void AliasMonitor::Impl::Check(const MonitoredAccess& access, const AccessEvent&
   if (!options_.check) return;
   checker_.Check(ordering_, LocationOf(access.memory), access.size, event, access.strength, writes,
                  &reports_);
-  if (!reports_.empty()) Report(access, 0, access.size);
+  if (!reports_.empty()) ReportHazards(access, 0, access.size);
 }
 
 void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size,
@@ -38,13 +38,13 @@ void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size
     const uint64_t part = std::min(end - first, kPageBytes - first % kPageBytes);
     checker_.Check(ordering_, first, static_cast<uint32_t>(part), event, Strength(), writes,
                    &reports_);
-    if (!reports_.empty()) Report(access, first - LocationOf(access.memory), part);
+    if (!reports_.empty()) ReportHazards(access, first - LocationOf(access.memory), part);
     first += part;
   }
 }
 
 // Of the `size` bytes that are `at` bytes into the access.
-void AliasMonitor::Impl::Report(const MonitoredAccess& access, uint64_t at, uint64_t size) {
+void AliasMonitor::Impl::ReportHazards(const MonitoredAccess& access, uint64_t at, uint64_t size) {
   for (const HazardReport& report : reports_) {
     AliasHazard hazard;
     hazard.hazard = report.hazard;

@@ -115,7 +115,7 @@ class AliasMonitor::Impl {
   void Check(const MonitoredAccess& access, const AccessEvent& event, bool writes);
   void CheckRange(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
                   bool writes);
-  void Report(const MonitoredAccess& access, uint64_t at, uint64_t size);
+  void ReportHazards(const MonitoredAccess& access, uint64_t at, uint64_t size);
   static void Split(OperationalModel* view, const char* memory, uint64_t size, Pieces* pieces);
   bool LoadValues(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
                   bool atomic, char* older);

@@ -8,6 +8,7 @@
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/modules.h"
+#include "sim/ptx/program/program.h"
 
 namespace twinmmu::libcuda {
 namespace {

@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/images.h"
 #include "sim/libcuda/modules.h"
+#include "sim/ptx/program/program.h"
 
 namespace twinmmu::libcuda {
 namespace {

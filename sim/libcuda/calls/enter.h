@@ -19,6 +19,7 @@
 #include "api/diagnostics.h"
 #include "api/driver_error.h"
 #include "api/executor.h"
+#include "sim/calls/linear/linear_calls.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/symbols.h"
 #include "third_party/cuda_abi/cuda_abi.h"
