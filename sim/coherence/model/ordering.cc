@@ -34,13 +34,6 @@ bool Replaces(const Release& later, const Release& earlier) {
          (!later.is_access || later.address == earlier.address) && later.number >= earlier.number;
 }
 
-// The first that begins after `thread`, in a list by `first`.
-template <typename List>
-auto FirstAfter(List& list, ThreadId thread) {
-  return std::upper_bound(list.begin(), list.end(), thread,
-                          [](ThreadId number, const auto& at) { return number < at.first; });
-}
-
 }  // namespace
 
 // --- Gathering ---
@@ -102,7 +95,9 @@ int Ordering::DeviceOf(AddressId address) const {
 }
 
 const Ordering::Block* Ordering::SearchBlock(ThreadId thread) const {
-  auto after = FirstAfter(blocks_, thread);
+  auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), thread,
+                       [](ThreadId number, const Block& block) { return number < block.first; });
   if (after == blocks_.begin()) return nullptr;
   --after;
   if (thread - after->first >= after->threads) return nullptr;
@@ -111,7 +106,9 @@ const Ordering::Block* Ordering::SearchBlock(ThreadId thread) const {
 }
 
 void Ordering::AddPlace(ThreadId first, ThreadId last, const Place& place) {
-  auto after = FirstAfter(places_, first);
+  auto after =
+      std::upper_bound(places_.begin(), places_.end(), first,
+                       [](ThreadId number, const Places& at) { return number < at.first; });
   if (after != places_.begin()) {
     Places& before = *std::prev(after);
     if (before.last + 1 == first && IsSamePlace(before.place, place)) {
@@ -123,7 +120,9 @@ void Ordering::AddPlace(ThreadId first, ThreadId last, const Place& place) {
 }
 
 const Place* Ordering::PlaceOf(ThreadId thread) const {
-  const auto after = FirstAfter(places_, thread);
+  const auto after =
+      std::upper_bound(places_.begin(), places_.end(), thread,
+                       [](ThreadId number, const Places& at) { return number < at.first; });
   if (after == places_.begin()) return nullptr;
   const Places& found = *std::prev(after);
   return thread <= found.last ? &found.place : nullptr;
@@ -147,7 +146,9 @@ void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const
   block.now.resize(threads);
   block.states.resize(threads, state);
   AddPlace(first, first + threads - 1, place);
-  const auto after = FirstAfter(blocks_, first);
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), first,
+                       [](ThreadId number, const Block& other) { return number < other.first; });
   blocks_.insert(after, std::move(block));
 }
 
@@ -193,7 +194,9 @@ void Ordering::EndAndLeave(ThreadId first, Clocks* clocks) {
 // So that what is known of places that are no more does not grow with their number.
 void Ordering::LeavePlace(const Block& block) {
   const Place left{block.place.gpu, kLeft, kLeft};
-  const auto after = FirstAfter(places_, block.first);
+  const auto after =
+      std::upper_bound(places_.begin(), places_.end(), block.first,
+                       [](ThreadId number, const Places& at) { return number < at.first; });
   auto here = std::prev(after);
   here->place = left;
   if (after != places_.end() && after->first == here->last + 1 && IsSamePlace(after->place, left)) {
@@ -330,7 +333,9 @@ void Ordering::Acquire(State* state, Seen* seen) const {
 }
 
 bool Ordering::RunsAny(ThreadId first, ThreadId last) const {
-  const auto after = FirstAfter(blocks_, last);
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), last,
+                       [](ThreadId number, const Block& block) { return number < block.first; });
   return after != blocks_.begin() &&
          first <= std::prev(after)->first + (std::prev(after)->threads - 1);
 }
