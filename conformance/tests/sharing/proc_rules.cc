@@ -5,6 +5,7 @@
 
 #include "api/sharing/pidfd.h"
 #include "conformance/fixtures/process_fixture.h"
+#include "conformance/fixtures/process_server.h"
 #include "conformance/framework/registry.h"
 
 namespace twinmmu::conformance {

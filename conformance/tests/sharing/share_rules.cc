@@ -8,11 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 #include <vector>
 
 #include "conformance/fixtures/fixtures.h"
+#include "conformance/fixtures/process_server.h"
 #include "conformance/framework/registry.h"
 
 namespace twinmmu::conformance {
@@ -55,15 +54,6 @@ class SharingTest : public ConformanceTest {
   }
   absl::StatusOr<AllocationHandle> Import(int fd) {
     return vmm().ImportShareableHandle(ShareableHandle::FileDescriptor(fd));
-  }
-  // A new place where all of `handle` is mapped read-write; empty after a failure.
-  AddressRange MapSomewhere(AllocationHandle handle) {
-    const auto range = vmm().AddressReserve(size());
-    EXPECT_THAT(range, IsOk());
-    if (!range.ok()) return {};
-    EXPECT_THAT(vmm().Map(*range, handle), IsOk());
-    EXPECT_THAT(Grant(*range, Access::kReadWrite), IsOk());
-    return *range;
   }
 
  private:
@@ -110,8 +100,8 @@ CONFORMANCE_TEST(SharingTest, SHARE_4, RefusesFlags) {
 CONFORMANCE_TEST(SharingTest, SHARE_5, AnImportIsTheSameMemory) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(Export()));
   EXPECT_NE(imported, handle());
-  const AddressRange exporters = MapSomewhere(handle());
-  const AddressRange importers = MapSomewhere(imported);
+  const AddressRange exporters = MapSomewhere(handle(), size());
+  const AddressRange importers = MapSomewhere(imported, size());
   ASSERT_THAT(Write(exporters, 5), IsOk());
   ExpectHolds(importers, 5);
   ASSERT_THAT(Write(importers, 6), IsOk());
@@ -124,21 +114,21 @@ CONFORMANCE_TEST(SharingTest, SHARE_6, ImportsOutliveTheExporterAndEachOther) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle first, Import(fd));
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle second, Import(fd));
   EXPECT_NE(first, second);
-  ASSERT_THAT(Write(MapSomewhere(first), 7), IsOk());
+  ASSERT_THAT(Write(MapSomewhere(first, size()), 7), IsOk());
   Close(fd);
   ASSERT_THAT(vmm().Release(handle()), IsOk());
   ASSERT_THAT(vmm().Release(first), IsOk());
-  ExpectHolds(MapSomewhere(second), 7);
+  ExpectHolds(MapSomewhere(second, size()), 7);
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_7, ADuplicateImportsAndStaysOpen) {
-  ASSERT_THAT(Write(MapSomewhere(handle()), 7), IsOk());
+  ASSERT_THAT(Write(MapSomewhere(handle(), size()), 7), IsOk());
   const int duplicate = dup(Export());
   const auto imported = Import(duplicate);
   EXPECT_NE(fcntl(duplicate, F_GETFD), -1) << "importing must leave the descriptor open";
   close(duplicate);
   ASSERT_THAT(imported, IsOk());
-  ExpectHolds(MapSomewhere(*imported), 7);
+  ExpectHolds(MapSomewhere(*imported, size()), 7);
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_8, RefusesADescriptorOfSomethingElse) {
@@ -210,14 +200,14 @@ CONFORMANCE_TEST(SharingTest, SHARE_13, RefusesDescriptorZero) {
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_12, AnOpenDescriptorKeepsTheMemory) {
-  const AddressRange range = MapSomewhere(handle());
+  const AddressRange range = MapSomewhere(handle(), size());
   ASSERT_THAT(Write(range, 12), IsOk());
   const int fd = Export();
   ASSERT_THAT(vmm().Unmap(range), IsOk());
   ASSERT_THAT(vmm().Release(handle()), IsOk());
   {
     TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(fd));
-    const AddressRange again = MapSomewhere(imported);
+    const AddressRange again = MapSomewhere(imported, size());
     ExpectHolds(again, 12);
     ASSERT_THAT(vmm().Unmap(again), IsOk());
     ASSERT_THAT(vmm().Release(imported), IsOk());
@@ -228,18 +218,14 @@ CONFORMANCE_TEST(SharingTest, SHARE_12, AnOpenDescriptorKeepsTheMemory) {
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_14, OnlyAnExportOpensADescriptor) {
-  const auto open_descriptors = [] {
-    const std::filesystem::directory_iterator all("/proc/self/fd");
-    return std::distance(begin(all), end(all));
-  };
-  const auto before = open_descriptors();
+  const int before = OpenDescriptors();
   const int fd = Export();
-  EXPECT_EQ(open_descriptors(), before + 1);
+  EXPECT_EQ(OpenDescriptors(), before + 1);
   TWINMMU_ASSERT_OK_AND_ASSIGN(const AllocationHandle imported, Import(fd));
-  MapSomewhere(imported);
-  EXPECT_EQ(open_descriptors(), before + 1);
+  MapSomewhere(imported, size());
+  EXPECT_EQ(OpenDescriptors(), before + 1);
   Close(fd);
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(OpenDescriptors(), before);
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_15, NoDescriptorLeftIsAnErrorOfTheSystem) {
@@ -261,7 +247,7 @@ CONFORMANCE_TEST(SharingTest, SHARE_15, NoDescriptorLeftIsAnErrorOfTheSystem) {
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_16, ADescriptorFromASocketImports) {
-  ASSERT_THAT(Write(MapSomewhere(handle()), 16), IsOk());
+  ASSERT_THAT(Write(MapSomewhere(handle(), size()), 16), IsOk());
   const int sent = Export();
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, sockets), 0);
@@ -286,7 +272,7 @@ CONFORMANCE_TEST(SharingTest, SHARE_16, ADescriptorFromASocketImports) {
   const auto imported = Import(received);
   for (const int fd : {received, sockets[0], sockets[1]}) close(fd);
   ASSERT_THAT(imported, IsOk());
-  ExpectHolds(MapSomewhere(*imported), 16);
+  ExpectHolds(MapSomewhere(*imported, size()), 16);
 }
 
 CONFORMANCE_TEST(SharingTest, SHARE_17, DescriptorZeroBeforeItsType) {
