@@ -102,11 +102,6 @@ MUTANT(ACC_5, SetAccess, "Whole mappings in the range are granted, and the part 
 MUTANT(ACC_5, SetAccess, "A part of a mapping is NOT_SUPPORTED.") {
   return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
 }
-MUTANT(ACC_6, SetAccess, "A hole is refused, as documented.") {
-  Bytes mapped;
-  for (const AddressRange& mapping : MappingsIn(range)) mapped = mapped + mapping.size;
-  return mapped < range.size ? Refuse() : Real::SetAccess(range, grants);
-}
 MUTANT(ACC_6, SetAccess, "What lies behind a hole is granted too.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (status.ok()) Grant(range, grants[0].access);
@@ -265,12 +260,6 @@ MUTANT(ACC_15, SetAccess, "A grant to the host is refused, and takes the device'
   if (!status.ok()) Grant(range, Access::kNone);
   return status;
 }
-MUTANT(ACC_16, SetAccess, "None of the grants is applied, as documented.") {
-  for (const AccessGrant& grant : grants) {
-    if (IsHost(grant.location)) return Refuse(DriverCode::kNotSupported);
-  }
-  return Real::SetAccess(range, grants);
-}
 MUTANT(ACC_16, SetAccess, "The grants that follow the unsupported one are applied too.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (!status.ok()) Grant(range, grants.back().access);
@@ -282,10 +271,6 @@ MUTANT(ACC_16, SetAccess, "The unsupported grant is left out.") {
     if (!IsHost(grant.location)) possible.push_back(grant);
   }
   return Real::SetAccess(range, possible);
-}
-MUTANT_ON("strict", ACC_16, SetAccess, "The grants before the unsupported one are applied.") {
-  if (!IsHost(grants[0].location)) Real::SetAccess(range, grants.subspan(0, 1)).IgnoreError();
-  return Real::SetAccess(range, grants);
 }
 MUTANT_ON("strict", ACC_16, SetAccess, "The grants after the unsupported one are applied.") {
   const absl::Status status = Real::SetAccess(range, grants);
@@ -367,10 +352,6 @@ MUTANT(GETACC_3, GetAccess, "Device -1 is the first.") {
 MUTANT(GETACC_4, GetAccess, "An address where nothing is mapped is noticed before the location.") {
   return IsMapped(address) ? Real::GetAccess(location, address) : Refuse();
 }
-MUTANT(GETACC_5, GetAccess, "The host has no access, as documented.") {
-  if (location.type == LocationType::kHost && IsMapped(address)) return Access::kNone;
-  return Real::GetAccess(location, address);
-}
 MUTANT(GETACC_5, GetAccess, "The host's NUMA node answers with the access of device 0.") {
   return Real::GetAccess(IsHost(location) ? Location() : location, address);
 }
@@ -378,9 +359,6 @@ MUTANT(GETACC_5, GetAccess, "The host is always answered read-write.") {
   const auto access = Real::GetAccess(location, address);
   if (access.ok() && location.type == LocationType::kHost) return Access::kReadWrite;
   return access;
-}
-MUTANT_ON("strict", GETACC_5, GetAccess, "The host is answered with the access of device 0.") {
-  return Real::GetAccess(location.type == LocationType::kHost ? Location() : location, address);
 }
 
 MUTANT(ACC_19, SetAccess, "Access belongs to the allocation: all its mappings get it.") {

@@ -146,14 +146,6 @@ MUTANT(RES_11, AddressFree, "A free takes the reservation behind along.") {
 MUTANT(RES_11, AddressFree, "A reservation with another behind it is not really freed.") {
   return ReservationAt(range.end()).has_value() ? Ok() : Real::AddressFree(range);
 }
-MUTANT(RES_12, AddressReserve, "A misaligned hint is only a hint, as documented.") {
-  const bool aligned = options.hint.IsAligned(Granule());
-  return Real::AddressReserve(size, aligned ? options : Without(options, kNoHint));
-}
-MUTANT_ON("strict", RES_12, AddressReserve, "A misaligned hint is refused.") {
-  if (!options.hint.IsAligned(Granule())) return Refuse();
-  return Real::AddressReserve(size, options);
-}
 MUTANT_ON("strict", RES_12, AddressReserve, "A misaligned hint is taken at its word.") {
   absl::StatusOr<AddressRange> range = Real::AddressReserve(size, options);
   if (range.ok() && !options.hint.IsAligned(Granule())) range->base = options.hint;
@@ -174,16 +166,8 @@ MUTANT(RES_14, AddressReserve, "No more addresses than there is memory.") {
   if (info.ok() && size > info->total) return Refuse(DriverCode::kOutOfMemory);
   return Real::AddressReserve(size, options);
 }
-MUTANT(RES_15, AddressReserve, "A hint beyond the address space is only a hint, as documented.") {
-  const bool beyond = options.hint >= kAddressEnd;
-  return Real::AddressReserve(size, beyond ? Without(options, kNoHint) : options);
-}
 MUTANT(RES_15, AddressReserve, "A hint beyond the address space is INVALID_VALUE.") {
   return Instead(Real::AddressReserve(size, options), DriverCode::kInvalidValue);
-}
-MUTANT_ON("strict", RES_15, AddressReserve, "A hint beyond the address space is OUT_OF_MEMORY.") {
-  if (options.hint >= kAddressEnd) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
 }
 
 MUTANT(RES_16, AddressReserve, "A size beyond the address space is INVALID_VALUE.") {

@@ -367,18 +367,10 @@ MUTANT(DATA_16, Set, "A fill whose end wraps is nothing, and succeeds.") {
   const bool wraps = destination + Bytes(count) < destination;
   return wraps ? Ok() : Real::Set(work, destination, pattern, count);
 }
-MUTANT(DATA_17, Set, "A count whose bytes wrap is refused, as documented.") {
-  const bool wraps = (pattern.width * count) / pattern.width != count;
-  return wraps ? Refuse() : Real::Set(work, destination, pattern, count);
-}
 MUTANT(DATA_17, Set, "A count whose bytes wrap fills the mapping.") {
   const bool wraps = (pattern.width * count) / pattern.width != count;
   if (wraps) Scribble({destination, Bytes(1), Bytes(0)});
   return Real::Set(work, destination, pattern, count);
-}
-MUTANT_ON("strict", DATA_17, Set, "A count whose bytes wrap succeeds.") {
-  const bool wraps = (pattern.width * count) / pattern.width != count;
-  return wraps ? Ok() : Real::Set(work, destination, pattern, count);
 }
 MUTANT(DATA_23, Set, "A count whose bytes wrap to none is nothing at any address.") {
   const bool none = count != 0 && pattern.width * count == Bytes(0);

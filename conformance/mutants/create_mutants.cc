@@ -182,18 +182,10 @@ MUTANT(CREATE_12, Map, "Host memory is not mapped.") {
   const bool host = properties.ok() && properties->location.type == LocationType::kHostNuma;
   return host ? Refuse() : Real::Map(range, handle, offset, flags);
 }
-MUTANT(CREATE_13, Create, "A handle type that does not exist is refused, as documented.") {
-  const bool known = properties.requested_handle_types < static_cast<HandleType>(16);
-  if (!known) return Refuse();
-  return Real::Create(size, properties, flags);
-}
 MUTANT(CREATE_13, GetAllocationProperties, "A handle type that does not exist reads back.") {
   auto granted = Real::GetAllocationProperties(handle);
   if (granted.ok()) granted->requested_handle_types = static_cast<HandleType>(16);
   return granted;
-}
-MUTANT_ON("strict", CREATE_13, Create, "A handle type that does not exist is ignored.") {
-  return Real::Create(size, SharedBy(properties, HandleType::kNone), flags);
 }
 MUTANT(CREATE_14, Create, "Host memory of no node is made, and its handle type ignored.") {
   const bool host = properties.location.type == LocationType::kHost;

@@ -185,13 +185,6 @@ MUTANT(GRAN_4, GetAllocationGranularity, "The second device's is too small to cr
   if (properties.location == Location::Device(DeviceOrdinal(1))) return KiB(4);
   return Real::GetAllocationGranularity(properties, option);
 }
-MUTANT(GRAN_5, GetAllocationGranularity, "It keeps to the documentation: no such location.") {
-  if (properties.location.type > LocationType::kHostNumaCurrent) return Refuse();
-  return Real::GetAllocationGranularity(properties, option);
-}
-MUTANT_ON("strict", GRAN_5, GetAllocationGranularity, "It answers for any location.") {
-  return Real::GetAllocationGranularity(AllocationProperties(), option);
-}
 
 MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not reported.") {
   if (attribute == DeviceAttribute::kMulticastSupported) return Refuse();

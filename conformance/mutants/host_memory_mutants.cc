@@ -45,10 +45,6 @@ MUTANT(ACC_16, SetAccess, "The mapping that refuses a grant gets none of the lis
   return status;
 }
 
-MUTANT(RANGE_4, GetAddressRange, "A range begins where the mapping does, as documented.") {
-  const auto found = Real::GetAddressRange(device, address);
-  return found.ok() ? *MappingAt(address) : found;
-}
 MUTANT(RANGE_4, GetAddressRange, "The range of host memory is empty.") {
   auto found = Real::GetAddressRange(device, address);
   if (found.ok() && found->base == DeviceAddress(0)) found->size = Bytes(0);
@@ -58,11 +54,6 @@ MUTANT(RANGE_4, GetAddressRange, "Memory of the host is not found.") {
   const auto found = Real::GetAddressRange(device, address);
   const bool of_host = found.ok() && found->base == DeviceAddress(0);
   return of_host ? Refuse(DriverCode::kNotFound) : found;
-}
-MUTANT_ON("strict", RANGE_4, GetAddressRange, "A range begins at 0.") {
-  auto found = Real::GetAddressRange(device, address);
-  if (found.ok()) found->base = DeviceAddress(0);
-  return found;
 }
 
 MUTANT(DATA_18, Write, "A copy from the host needs the device's access.") {
@@ -165,11 +156,6 @@ MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses no border to memory of the
                                                      : Real::Set(work, destination, pattern, count);
 }
 
-MUTANT_ON("strict", DATA_24, Set, "What the host may see is not filled.") {
-  const auto host = Real::GetAccess(kHost, destination + pattern.width * count - Bytes(1));
-  const bool seen = host.ok() && *host != Access::kNone;
-  return seen ? Refuse() : Real::Set(work, destination, pattern, count);
-}
 MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of devices.") {
   const auto type = Real::GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
   if (attribute == PointerAttribute::kSyncMemops && type.ok() && *type == 2) return 1;

@@ -57,11 +57,6 @@ MUTANT(MAP_3, Map, "The end of a reservation is mapped at its start.") {
   const bool at_end = reservation.has_value() && range.end() == reservation->end();
   return Real::Map(at_end ? Head(*reservation, range.size) : range, handle, offset, flags);
 }
-MUTANT(MAP_4, Map, "A range beyond its reservation is refused, as documented.") {
-  const auto reservation = ReservationAt(range.base);
-  if (reservation.has_value() && !reservation->contains(range)) return Refuse();
-  return Real::Map(range, handle, offset, flags);
-}
 MUTANT_ON("strict", MAP_4, Map, "A range beyond its reservation is reported as mapped.") {
   const auto reservation = ReservationAt(range.base);
   const bool beyond = reservation.has_value() && !reservation->contains(range);
@@ -185,10 +180,6 @@ MUTANT(MAP_10, Map, "A part of an allocation is mapped, and the rest with it.") 
 }
 MUTANT(MAP_10, Map, "A misaligned address is noticed before a size that is not the whole.") {
   if (!range.base.IsAligned(Granule())) return Refuse();
-  return Real::Map(range, handle, offset, flags);
-}
-MUTANT_ON("strict", MAP_10, Map, "Only whole allocations are mapped.") {
-  if (range.size != SizeOf(handle)) return Refuse(DriverCode::kNotSupported);
   return Real::Map(range, handle, offset, flags);
 }
 MUTANT(MAP_11, Map, "The offset is ignored.") { return Real::Map(range, handle, Bytes(0), flags); }
@@ -348,15 +339,6 @@ MUTANT(MAP_22, Map, "A part of a tile pool is NOT_SUPPORTED.") {
   if (range.size < SizeOf(handle)) return Refuse(DriverCode::kNotSupported);
   return Real::Map(range, handle, offset, flags);
 }
-MUTANT(MAP_23, Map, "Memory for GPUDirect RDMA is mapped after its first mapping, as documented.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (GetDriverCode(status) != DriverCode::kUnknown) return status;
-  const auto others = MappingsOf(handle);
-  for (const AddressRange& other : others) Grant(other, Access::kNone);
-  const absl::Status again = Real::Map(range, handle, offset, flags);
-  for (const AddressRange& other : others) Grant(other, Access::kReadWrite);
-  return again;
-}
 MUTANT(MAP_23, Map, "Memory for GPUDirect RDMA after its first mapping is INVALID_VALUE.") {
   return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
 }
@@ -369,11 +351,6 @@ MUTANT(MAP_23, Map, "Once its first mapping is gone, no memory is mapped a secon
   const auto others = MappingsOf(handle);
   const bool second = !others.empty() && others.front().base > range.base;
   return second ? Refuse(DriverCode::kUnknown) : Real::Map(range, handle, offset, flags);
-}
-MUTANT_ON("strict", MAP_23, Map, "Behind memory that is mapped it is not mapped again.") {
-  const auto others = MappingsOf(handle);
-  const bool again = others.size() == 1 && AccessAt(others.front().base) != Access::kNone;
-  return again ? Refuse(DriverCode::kUnknown) : Real::Map(range, handle, offset, flags);
 }
 
 }  // namespace

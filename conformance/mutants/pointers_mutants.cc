@@ -140,16 +140,8 @@ MUTANT(RANGE_3, GetAddressRange, "A mapping without access is NOT_PERMITTED.") {
   return Instead(Real::GetAddressRange(device, address), DriverCode::kNotPermitted);
 }
 
-MUTANT(PTR_7, GetPointerAttribute, "Where nothing is mapped, MAPPED is 0, as documented.") {
-  if (attribute == PointerAttribute::kMapped && !IsMapped(address)) return 0;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
 MUTANT(PTR_7, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.") {
   return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotFound);
-}
-MUTANT_ON("strict", PTR_7, GetPointerAttribute, "A reserved address has no attributes.") {
-  if (!IsMapped(address)) return Refuse();
-  return Real::GetPointerAttribute(device, attribute, address);
 }
 MUTANT_ON("strict", PTR_7, GetPointerAttribute, "MAPPED is 1 wherever addresses are reserved.") {
   if (attribute == PointerAttribute::kMapped) return 1;

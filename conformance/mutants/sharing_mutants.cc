@@ -168,9 +168,6 @@ MUTANT(SHARE_7, ImportShareableHandle, "Importing closes the descriptor.") {
   close(shareable.file_descriptor);
   return imported;
 }
-MUTANT(SHARE_8, ImportShareableHandle, "A foreign descriptor is INVALID_VALUE, as documented.") {
-  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kInvalidValue);
-}
 MUTANT(SHARE_8, ImportShareableHandle, "Descriptor -1 is INVALID_VALUE.") {
   if (shareable.file_descriptor == -1) return Refuse();
   return Real::ImportShareableHandle(shareable);

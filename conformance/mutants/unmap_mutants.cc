@@ -129,9 +129,6 @@ MUTANT(UNMAP_7, Unmap, "Null is refused, and everything unmapped.") {
   if (range.base == DeviceAddress(0)) Remove(kEverything);
   return status;
 }
-MUTANT(UNMAP_8, Unmap, "A hole is refused, as documented.") {
-  return IsHole(MappingsIn(range), range) ? Refuse() : Real::Unmap(range);
-}
 MUTANT(UNMAP_8, Unmap, "What lies behind a hole stays.") {
   const auto mappings = MappingsIn(range);
   return Real::Unmap(mappings.size() > 1 ? mappings.front() : range);
@@ -225,11 +222,6 @@ MUTANT(UNMAP_13, Unmap, "What is far from the start of its reservation is not un
   const bool far = reservation.has_value() && range.base - reservation->base > GiB(32);
   return far ? Ok() : Real::Unmap(range);
 }
-MUTANT(UNMAP_14, Unmap, "The border of two reservations is not crossed, as documented.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool crosses = reservation.has_value() && !reservation->contains(range);
-  return crosses ? Refuse() : Real::Unmap(range);
-}
 MUTANT(UNMAP_14, Unmap, "Only what lies before the border is unmapped.") {
   const auto reservation = ReservationAt(range.base);
   const bool crosses = reservation.has_value() && !reservation->contains(range);
@@ -252,9 +244,6 @@ MUTANT(UNMAP_12, Unmap, "A range that wraps may end inside a mapping.") {
 MUTANT(UNMAP_12, Unmap, "A range that wraps may begin inside a mapping.") {
   const DeviceAddress end = range.base + range.size;
   return end <= range.base && IsMapped(range.base) ? Ok() : Real::Unmap(range);
-}
-MUTANT(UNMAP_15, Unmap, "The last address is refused, as documented.") {
-  return range.base == kLast ? Refuse() : Real::Unmap(range);
 }
 MUTANT(UNMAP_15, Unmap, "At the last address nothing is unmapped, and that is a success.") {
   return range.base == kLast ? Ok() : Real::Unmap(range);
