@@ -106,11 +106,11 @@ class CheckedRandomTest : public testing::TestWithParam<const char*> {
     for (const CheckedMapping& mapping : checked_->mappings()) {
       for (int device = 0; device < profile_.device_count(); ++device) {
         const Location location = Location::Device(DeviceOrdinal(device));
-        const auto grant =
+        const auto found =
             std::find_if(mapping.grants.begin(), mapping.grants.end(),
                          [&](const AccessGrant& grant) { return grant.location == location; });
         EXPECT_THAT((*simulator_->vmm())->GetAccess(location, mapping.range().base),
-                    IsOkAndHolds(grant == mapping.grants.end() ? Access::kNone : grant->access))
+                    IsOkAndHolds(found == mapping.grants.end() ? Access::kNone : found->access))
             << mapping;
       }
     }
