@@ -103,6 +103,7 @@ const std::map<std::string, std::string> kAcceptAllOk = {
     {"RES_17_ManySmallOnesAreDisjoint", "a counter gives addresses that are disjoint"},
     {"RES_14_ReservesFarMoreThanThereIsMemory", "asks for success only"},
     {"CREATE_13_RefusesUnknownHandleTypes", "the reference driver ignores them too"},
+    {"CREATE_28_RefusesUnknownUsage", "the reference driver ignores it too"},
     {"DATA_9_NoBytesGoAnywhere", "nothing is to be done"},
     {"STREAM_3_AnEventNeverRecordedIsDone", "nothing is to be done"},
     {"MC_1_RecommendedIsAMultipleOfTheMinimum", "a figure that is possible"},

@@ -62,25 +62,25 @@ absl::Span<const Mask> SimulatorMasks() {
        "them.",
        IsDeviceCode, true},
       {"undefined",
-       "The process ended in the call, or no driver promises anything of it and this one answered "
-       "somehow. The simulator refuses it and says why, or does what the rule allows.",
+       "The process ended in the call, or no driver promises anything about it and this one gave "
+       "some answer. The simulator refuses it and says why, or does what the rule allows.",
        IsUndefined, true},
       {"race",
-       "Threads worked on one range at once; which of them comes first is a matter of time.",
+       "Threads worked on one range at once; which of them comes first is a matter of timing.",
        IsRace, true},
       {"view of the CPU",
-       "The addresses of a replay are numbers, which the CPU cannot see; and what a program stores "
-       "to memory of the host itself, without a call, is not in the recording.",
+       "The addresses of a replay are mere numbers, which the CPU cannot access; and what a program "
+       "stores to host memory itself, without a call, is not in the recording.",
        IsViewOfTheCpu, false},
       {"foreign descriptor",
        "The program imported a descriptor that no recorded call gave, such as a duplicate; it is "
        "not in the recording.",
        IsForeignDescriptor, true},
       {"limit of the process",
-       "The program had let itself have no more descriptors, which no call tells.",
+       "The program had limited its own descriptors, which no call shows.",
        IsLimitOfTheProcess, true},
       {"name of the device",
-       "The driver's functions on the simulator say of each device that it is simulated.",
+       "The driver's functions on the simulator say that each device is simulated.",
        IsNameOfDevice, false},
   };
   return kMasks;
