@@ -79,7 +79,7 @@ TEST(DiagnosticsTest, AreReadAsText) {
             "A range was unmapped a second time.\n"
             "  here: it was unmapped by call 5\n"
             "  why it matters: Today's driver reports success. If the range is in use again by "
-            "then, the new mapping is what goes.\n"
+            "then, the new mapping is removed.\n"
             "  what to do: Unmap once, where the mapping is owned.\n"
             "  call 3: cuMemMap mapped it\n"
             "  call 5: cuMemUnmap unmapped it\n");
