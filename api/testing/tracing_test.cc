@@ -4,7 +4,6 @@
 
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -249,18 +248,6 @@ TEST_F(TracingTest, KeepsTheLastCalls) {
             "(3 calls before these are forgotten)\n"
             "cuMemRelease(0x4) = OK\n"
             "cuMemRelease(0x5) = OK\n");
-}
-
-TEST_F(TracingTest, CountsCallsOfSeveralThreads) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      for (int n = 0; n < 100; ++n) (void)vmm().Release(kHandle);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(vmm().count(DriverCall::kRelease), 400);
-  EXPECT_EQ(vmm().calls().size(), 400);
 }
 
 }  // namespace

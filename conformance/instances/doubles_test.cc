@@ -11,6 +11,7 @@
 #include "api/testing/every_call.h"
 #include "api/testing/fault_injecting.h"
 #include "api/testing/matchers.h"
+#include "api/testing/tracing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"
@@ -306,6 +307,20 @@ TEST_F(BudgetTest, HoldsForSeveralThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(GranulesInUse(), 0);
+}
+
+TEST(DoublesTest, ATraceCountsTheCallsOfSeveralThreads) {
+  const std::unique_ptr<Simulator> machine = *Simulator::Create(Profile::ReferenceH200());
+  TracingVmm trace(machine->vmm().value());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 100; ++n) (void)trace.GetMemoryInfo(kDevice0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(trace.count(DriverCall::kGetMemoryInfo), 400);
+  EXPECT_EQ(trace.calls().size(), 400);
 }
 
 // A copy that is to fail moves nothing, and the stream goes on. One plan counts the calls of both

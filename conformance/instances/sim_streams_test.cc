@@ -1,5 +1,5 @@
 // The suite on simulators whose work does not run at the call: a column of the table for each
-// policy of streams but that of the reference, which sim_test runs.
+// policy of streams except that of the reference, which sim_test runs.
 
 #include <string>
 #include <utility>

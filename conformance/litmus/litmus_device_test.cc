@@ -122,7 +122,9 @@ TEST(LitmusDeviceTest, PlaysTheSampleWithinTheModel) {
   int played = 0;
   for (const LitmusTest& test : Sample()) {
     SCOPED_TRACE(test.name);
-    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, OnSimulator());
+    LitmusPlay play = OnSimulator();
+    play.rounds = 512;
+    const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, play);
     ASSERT_THAT(counts, IsOk());
     ++played;
     ExpectWithinTheModel(test, *counts, {});
