@@ -70,8 +70,7 @@ absl::Span<const Mask> SimulatorMasks() {
        IsRace, true},
       {"view of the CPU",
        "The addresses of a replay are mere numbers, which the CPU cannot access; and what a "
-       "program "
-       "stores to host memory itself, without a call, is not in the recording.",
+       "program stores to host memory itself, without a call, is not in the recording.",
        IsViewOfTheCpu, false},
       {"foreign descriptor",
        "The program imported a descriptor that no recorded call gave, such as a duplicate; it is "
