@@ -96,7 +96,7 @@ inline auto NoSuchTypes(HandleType types) {
 // --- Mappings
 
 inline auto NoMultipleOf(Bytes granularity, const AddressRange& range) {
-  return std::make_tuple("range ", range, " is no multiple of the granularity ", granularity);
+  return std::make_tuple("range ", range, " is not a multiple of the granularity ", granularity);
 }
 inline auto BeginsInNoReservation(const AddressRange& range) {
   return std::make_tuple("range ", range, " does not begin in a reservation");

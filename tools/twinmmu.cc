@@ -418,8 +418,9 @@ int Run(int argc, char** argv) {
   operands.insert(operands.end(), arguments.program.begin(), arguments.program.end());
   const int devices = absl::GetFlag(FLAGS_sim_devices);
   if (devices < -1 || devices > Profile::kMaxDevices) {
-    return UsageError(absl::StrCat("--sim-devices=", devices, ": a simulated machine has 0 to ",
-                                   Profile::kMaxDevices, " devices."));
+    return UsageError(absl::StrCat("--sim-devices=", devices,
+                                   ": a simulated machine has from 0 to ", Profile::kMaxDevices,
+                                   " devices."));
   }
   if (command == "replay") return ReplayFiles(operands, std::cout);
   if (command == "compare") return CompareFiles(operands, std::cout);

@@ -102,8 +102,7 @@ std::string Alive(const ProcessReport& report) {
   std::vector<std::string> parts;
   for (const LiveObjects& objects : report.alive) parts.push_back(InWords(objects));
   if (!parts.empty() && !report.finished) {
-    parts.push_back(
-        "The process did not come to its end by itself: perhaps it had no time to clean up.\n");
+    parts.push_back("The process did not end normally: it may have had no time to clean up.\n");
   }
   if (report.lost_objects != 0) {
     parts.push_back(absl::StrCat("The report had no room for ",
