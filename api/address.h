@@ -2,7 +2,7 @@
 //
 // A point and a distance have different types, so that an address is never added to an address and
 // a size is never passed where an address belongs. All arithmetic is on 64 bits and wraps, as the
-// driver's does: an interface that is tested with bad input must be able to carry it.
+// driver's does: an interface tested with bad input must be able to carry it.
 // Only AddressRange::end() saturates, because a wrapped end would make every comparison wrong.
 
 #ifndef TWINMMU_API_ADDRESS_H_
@@ -16,7 +16,7 @@
 
 namespace twinmmu {
 
-// A number of bytes: a size, an offset, an alignment or a distance between two addresses.
+// A byte count: a size, an offset, an alignment or a distance between two addresses.
 class Bytes {
  public:
   constexpr Bytes() = default;
@@ -99,13 +99,13 @@ class DeviceAddress {
 };
 
 // A span of device addresses: [base, base + size). `alignment` is what the range was reserved with
-// (0: none was asked for, the implementation's own applies); it does not take part in equality.
+// (0: none was requested, and the implementation's own applies); equality ignores it.
 struct AddressRange {
   DeviceAddress base;
   Bytes size;
   Bytes alignment;
 
-  // One past the last address, or 2^64 - 1 where base + size does not fit into 64 bits.
+  // One past the last address, or 2^64 - 1 if base + size does not fit in 64 bits.
   constexpr DeviceAddress end() const {
     const uint64_t room = std::numeric_limits<uint64_t>::max() - base.value();
     return size.value() <= room ? base + size : DeviceAddress(std::numeric_limits<uint64_t>::max());
@@ -114,7 +114,7 @@ struct AddressRange {
   constexpr bool contains(DeviceAddress address) const {
     return base <= address && address - base < size;
   }
-  // An empty range is contained where its base is, or at the end.
+  // An empty range is contained if its base is, or if it lies at the end.
   constexpr bool contains(const AddressRange& other) const {
     return base <= other.base && other.base - base <= size &&
            other.size <= size - (other.base - base);
@@ -139,7 +139,7 @@ struct AddressRange {
   }
 };
 
-// "4 MiB", "3 KiB", "17 B": the largest binary unit that divides the number exactly.
+// "4 MiB", "3 KiB", "17 B": in the largest binary unit that divides the size exactly.
 std::string ToString(Bytes bytes);
 // "0x7f0000200000".
 std::string ToString(DeviceAddress address);

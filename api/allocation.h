@@ -1,8 +1,8 @@
-// Physical memory: where it lies (Location), how it is asked for (AllocationProperties), what names
-// it (AllocationHandle), how it is shared (ShareableHandle), who may touch it (Access).
+// Physical memory: where it is (Location), how to request it (AllocationProperties), what names it
+// (AllocationHandle), how it is shared (ShareableHandle), who may access it (Access).
 //
-// Every enumeration here is open: its values are the driver's own numbers, and any other integer,
-// made with static_cast, reaches the implementation unchanged. Bad input is meant to be passed.
+// Every enumeration here is open: its values are the driver's own, and any other integer, cast with
+// static_cast, reaches the implementation unchanged, so that tests can pass bad input.
 
 #ifndef TWINMMU_API_ALLOCATION_H_
 #define TWINMMU_API_ALLOCATION_H_
@@ -17,7 +17,7 @@
 
 namespace twinmmu {
 
-// The number of a device, 0 up to the device count; the driver's CUdevice.
+// A device, from 0 to the device count - 1: the driver's CUdevice.
 class DeviceOrdinal {
  public:
   constexpr DeviceOrdinal() = default;
@@ -72,7 +72,7 @@ struct Location {
   }
 };
 
-// CUmemAccess_flags. A new mapping starts with kNone for everybody, its owner included.
+// CUmemAccess_flags. A new mapping starts with kNone for everybody, even its owner.
 enum class Access : uint32_t { kNone = 0, kRead = 1, kReadWrite = 3 };
 
 // One entry of Vmm::SetAccess: CUmemAccessDesc.
@@ -87,7 +87,7 @@ struct AccessGrant {
 };
 
 // CUmemAllocationHandleType: how memory can be shared. A set of bits in AllocationProperties, a
-// single one in export and import.
+// single bit in export and import.
 enum class HandleType : uint32_t {
   kNone = 0,
   kPosixFileDescriptor = 1,
@@ -112,14 +112,14 @@ enum class CompressionType : uint8_t { kNone = 0, kGeneric = 1 };
 inline constexpr uint16_t kUsageTilePool = 1;
 inline constexpr uint16_t kUsageHardwareDecompress = 2;
 
-// What an allocation should be: CUmemAllocationProp. The default is pinned memory of device 0 that
-// cannot be shared.
+// The properties of an allocation: CUmemAllocationProp. The default is pinned memory of device 0
+// that cannot be shared.
 struct AllocationProperties {
   AllocationType type = AllocationType::kPinned;
   HandleType requested_handle_types = HandleType::kNone;  // a set of bits
   Location location;
-  CompressionType compression = CompressionType::kNone;  // a wish; read back what was granted
-  uint8_t gpu_direct_rdma = 0;                           // 1: for GPUDirect RDMA; of devices only
+  CompressionType compression = CompressionType::kNone;  // a hint; read back what was granted
+  uint8_t gpu_direct_rdma = 0;                           // 1: for GPUDirect RDMA; devices only
   uint16_t usage = 0;                                    // kUsage... bits
 
   friend constexpr bool operator==(const AllocationProperties& a, const AllocationProperties& b) {
@@ -135,13 +135,13 @@ struct AllocationProperties {
 // CUmemAllocationGranularity_flags.
 enum class Granularity : uint32_t { kMinimum = 0, kRecommended = 1 };
 
-// CUmemRangeHandleType: what Vmm::GetHandleForAddressRange gives.
+// CUmemRangeHandleType: what Vmm::GetHandleForAddressRange returns.
 enum class RangeHandleType : int32_t { kDmaBufFileDescriptor = 1 };
-// CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE: through PCIe, even where there is another way.
+// CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE: through PCIe, even if there is another path.
 inline constexpr uint64_t kRangeFlagPcie = 1;
 
 // Names one reference to physical memory. value() is exactly the driver's
-// CUmemGenericAllocationHandle. A plain number: copying it takes no reference.
+// CUmemGenericAllocationHandle. A plain value: copying it takes no reference.
 class AllocationHandle {
  public:
   constexpr AllocationHandle() = default;
@@ -199,7 +199,7 @@ struct MappingInfo {
 };
 
 // Physical memory in a form that can leave the process. A plain value that owns nothing: whoever
-// exported or received a file descriptor closes it.
+// exported or received a file descriptor must close it.
 struct ShareableHandle {
   HandleType type = HandleType::kNone;
   int file_descriptor = -1;             // for kPosixFileDescriptor

@@ -1,5 +1,5 @@
-// Numbers of the attributes that can be asked of a device and of an address. Open enumerations: any
-// other number of the driver may be asked for as well.
+// The attributes of devices and addresses that can be queried. Open enumerations: any other value
+// of the driver may be queried as well.
 
 #ifndef TWINMMU_API_ATTRIBUTES_H_
 #define TWINMMU_API_ATTRIBUTES_H_
@@ -12,7 +12,7 @@
 
 namespace twinmmu {
 
-// CUdevice_attribute: those that concern virtual memory.
+// CUdevice_attribute: those for virtual memory.
 enum class DeviceAttribute : int32_t {
   kUnifiedAddressing = 41,
   kComputeCapabilityMajor = 75,
@@ -56,12 +56,12 @@ enum class PointerAttribute : int32_t {
   kMemoryBlockId = 20,
 };
 
-// All that are named above, in order of their numbers.
+// All attributes named above, in numerical order.
 absl::Span<const DeviceAttribute> AllDeviceAttributes();
 absl::Span<const PointerAttribute> AllPointerAttributes();
 
 // The driver's name without its prefix: "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED", "RANGE_SIZE";
-// "attribute 999" for a number that is not named above.
+// "attribute 999" for a value not named above.
 std::string ToString(DeviceAttribute attribute);
 std::string ToString(PointerAttribute attribute);
 std::ostream& operator<<(std::ostream& out, DeviceAttribute attribute);

@@ -1,4 +1,4 @@
-// What can be made of a line of api/calls.inc. All but the first are for an X of its lists:
+// What can be made from a line of api/calls.inc. All but the first are for an X of its lists:
 //
 //   #define FORWARD(context, id, result, method, ...)
 //     result method(TWINMMU_PARAMETERS(__VA_ARGS__)) override {
@@ -13,9 +13,8 @@
 
 #include "api/calls.inc"
 
-// An X: the declaration of a call in an implementation, and, for the interfaces whose calls have
-// short forms, these. `interface`: Vmm or Multicast; in a class that overrides only some calls, its
-// base.
+// An X: the declaration of a call in an implementation, with its short forms if the interface has
+// them. `interface`: Vmm or Multicast; in a class that overrides only some calls, its base.
 #define TWINMMU_OVERRIDE(context, id, result, method, ...) \
   result method(TWINMMU_PARAMETERS(__VA_ARGS__)) override;
 #define TWINMMU_SHORT_FORMS(interface, id, result, method, ...) using interface::method;
@@ -32,10 +31,10 @@
 #define TWINMMU_THEN_ARGUMENTS(...) TWINMMU_EACH(TWINMMU_THEN, TWINMMU_NOTHING, __VA_ARGS__)
 // "size", "flags"
 #define TWINMMU_PARAMETER_NAMES(...) TWINMMU_EACH(TWINMMU_TEXT, TWINMMU_COMMA, __VA_ARGS__)
-// Whatever F(type, parameter) is for each parameter, with commas between.
+// F(type, parameter) for each parameter, separated by commas.
 #define TWINMMU_FOR_PARAMETERS(F, ...) TWINMMU_EACH(F, TWINMMU_COMMA, __VA_ARGS__)
 
-// --- How: for these macros only ---
+// --- Implementation: for these macros only ---
 
 #define TWINMMU_FIRST_TEXT(first, ...) #first
 #define TWINMMU_PARAMETER(type, parameter) type parameter
@@ -46,7 +45,7 @@
 #define TWINMMU_COMMA() ,
 #define TWINMMU_NOTHING()
 
-// F of each of up to eight pairs, with S() between; the name before them is passed over.
+// F of each of up to eight pairs, separated by S(); the name before them is skipped.
 #define TWINMMU_EACH(F, S, ...) \
   TWINMMU_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0, )(F, S, __VA_ARGS__)
 #define TWINMMU_PICK(name, p1, p2, p3, p4, p5, p6, p7, p8, count, ...) TWINMMU_EACH_##count

@@ -18,8 +18,8 @@ namespace twinmmu {
 // Called with each diagnostic as it is noticed: its kind, and all of it, or null if only counted.
 using DiagnosticObserver = std::function<void(DiagnosticKind, const Diagnostic*)>;
 
-// Keeps the first diagnostics in full, and counts all, by kind. Thread-safe. Each that is counted
-// is then kept or dropped, by the same caller.
+// Keeps the first diagnostics in full, and counts all by kind. Thread-safe. The caller that counts
+// a diagnostic then keeps or drops it.
 class DiagnosticLog {
  public:
   explicit DiagnosticLog(size_t kept, DiagnosticObserver observer = nullptr)
@@ -30,19 +30,19 @@ class DiagnosticLog {
     diagnostics_.reserve(kept);
   }
 
-  // Counts one, and says whether there is room to keep it. Cannot fail.
+  // Counts one; true if there is room to keep it. Cannot fail.
   bool Count(DiagnosticKind kind) {
     const std::lock_guard lock(mutex_);
     ++counts_[static_cast<size_t>(kind)];
     return !IsFull();
   }
-  // Whether no more are kept.
+  // True if no more are kept.
   bool IsFull() const { return full_.load(std::memory_order_relaxed); }
-  // One that was counted, and for which no words could be made.
+  // Drops one that was counted, because its text could not be made.
   void Drop(DiagnosticKind kind) {
     if (observer_) observer_(kind, nullptr);
   }
-  // Keeps one that was counted, if there still is room. Cannot fail.
+  // Keeps one that was counted, if there is still room. Cannot fail.
   void Keep(Diagnostic diagnostic) {
     if (observer_) observer_(diagnostic.kind, &diagnostic);
     const std::lock_guard lock(mutex_);

@@ -1,9 +1,9 @@
-// The words of diagnostics, once for all who report misuse: the particulars of each kind, what
-// explains it, and what a call did, as history tells it.
+// The words of diagnostics, shared by all reporters of misuse: the details of each kind, what
+// explains it, and what a call did, as shown in history.
 //
-// A phrase is a tuple of its parts, and becomes text when somebody wants it:
+// A phrase is a tuple of its parts, and becomes text on demand:
 //   words::InWords(words::NotReserved(address))   "address 0x7f0000200000 is not reserved"
-// So a reporter needs no memory to say something; whoever wants the text may fail for lack of it.
+// So a reporter needs no memory to report; only making the text may fail for lack of memory.
 
 #ifndef TWINMMU_API_DIAGNOSTIC_WORDS_H_
 #define TWINMMU_API_DIAGNOSTIC_WORDS_H_
@@ -21,30 +21,30 @@
 
 namespace twinmmu {
 
-// A kind of misuse, and what it concerns.
+// A kind of misuse, and what it is about.
 struct Misuse {
   DiagnosticKind kind;
   std::optional<DeviceAddress> address = std::nullopt;  // whose history explains it
   std::optional<AllocationHandle> handle = std::nullopt;
   std::optional<DeviceOrdinal> device = std::nullopt;
   uint64_t cause = 0;                                // the call that made it one, if known
-  std::optional<DiagnosticKind> why = std::nullopt;  // what would be one by itself
+  std::optional<DiagnosticKind> why = std::nullopt;  // what would be misuse by itself
 };
 
 // "unmapped by call 31", if the cause is known; what the call itself says is not repeated.
 std::string CauseOf(const Misuse& misuse);
 
-// Without history. `range`: that of the call; one at 0 is none. `message`: the particulars, to
-// which the cause is added.
+// Without history. `range`: that of the call; none if it is at 0. `message`: the details, to which
+// the cause is added.
 Diagnostic DiagnosticOf(const Misuse& misuse, Severity severity, absl::string_view call,
                         uint64_t call_id, const AddressRange& range, std::string message);
 
-// What `call`, of that id, has made and is left.
+// What is left of what `call`, with that id, made.
 Diagnostic LeakOf(DiagnosticKind kind, absl::string_view call, uint64_t call_id);
 
 namespace words {
 
-// A part of a phrase, as text or what can be appended to one.
+// A part of a phrase, as text or as something that can be appended to text.
 template <typename T>
 decltype(auto) InWords(const T& part) {
   if constexpr (std::is_constructible_v<absl::AlphaNum, const T&> && !std::is_enum_v<T>) {
@@ -96,7 +96,7 @@ inline auto NoSuchTypes(HandleType types) {
 // --- Mappings
 
 inline auto NoMultipleOf(Bytes granularity, const AddressRange& range) {
-  return std::make_tuple("range ", range, " is no multiple of the granularity ", granularity);
+  return std::make_tuple("range ", range, " is not a multiple of the granularity ", granularity);
 }
 inline auto BeginsInNoReservation(const AddressRange& range) {
   return std::make_tuple("range ", range, " does not begin in a reservation");
@@ -156,7 +156,7 @@ inline auto ForeignDescriptor(int descriptor) {
   return std::make_tuple("descriptor ", descriptor, " is not one of shared device memory");
 }
 
-// --- Left at the end
+// --- Leaks
 
 inline auto ReferencesLeft(uint64_t references, Bytes size, const Location& location) {
   return std::make_tuple(references, " reference(s) to ", size, " of ", location);
@@ -211,8 +211,8 @@ inline auto Imported(AllocationHandle handle) {
 // "cuMemSetAccess set read for device 0, read-write for host on [0x7f0000200000, +2 MiB]".
 std::string SetGrants(absl::string_view call, absl::Span<const AccessGrant> grants,
                       const AddressRange& range);
-// "cuMemMap of [0x7f0000200000, +2 MiB] was refused", and the same of a call that only took place.
-// A range at 0 is none.
+// "cuMemMap of [0x7f0000200000, +2 MiB] was refused", and likewise for a call that merely took
+// place. A range at 0 is none.
 std::string WasRefused(absl::string_view call, const AddressRange& range);
 std::string TookPlace(absl::string_view call, const AddressRange& range);
 

@@ -1,8 +1,8 @@
 // Diagnostics: what a client of GPU virtual memory does wrong, in words.
 //
 // A status says that a call was refused. A diagnostic says what the program did wrong, since when,
-// and what to do, also where the driver accepts what its documentation forbids. This is the one
-// vocabulary for all reporters: the simulator, and wrappers around a driver.
+// and what to do, even where the driver accepts what its documentation forbids. All reporters use
+// this vocabulary: the simulator, and wrappers around a driver.
 //
 //   for (const Diagnostic& diagnostic : simulator.diagnostics()) std::cerr << diagnostic;
 //
@@ -24,7 +24,7 @@
 
 namespace twinmmu {
 
-// Open: more kinds may come. api/diagnostics.inc lists them, with their words.
+// Open: more kinds may be added. api/diagnostics.inc lists them, with their words.
 enum class DiagnosticKind {
 #define TWINMMU_DIAGNOSTIC(kind, ...) kind,
 #include "api/diagnostics.inc"
@@ -37,18 +37,18 @@ enum class Severity {
   kLeak,     // left at the end
 };
 
-// What all diagnostics of a kind have in common.
+// What all diagnostics of a kind share.
 struct DiagnosticInfo {
   DiagnosticKind kind;
   const char* name;   // "kDoubleUnmap"
-  const char* rule;   // "UNMAP-9"; empty where no rule says it
-  Severity severity;  // as the reference driver answers; a warning is an error where it is refused
+  const char* rule;   // "UNMAP-9"; empty if there is no rule
+  Severity severity;  // on the reference driver; an error wherever the call is refused
   const char* what;   // happened, in a sentence
   const char* why;    // it matters
   const char* advice;
 };
 absl::Span<const DiagnosticInfo> AllDiagnostics();
-// For a number that is no kind: an entry that says so.
+// For a value that is not a kind: an entry that says so.
 const DiagnosticInfo& InfoOf(DiagnosticKind kind);
 
 // One earlier call, as a sentence: {12, "cuMemMap mapped [0x7f0000200000, +2 MiB]"}.
@@ -61,29 +61,29 @@ struct HistoryEntry {
   }
 };
 
-// Calls have the ids that the reporter gave them, from 1, in the order in which they took
-// effect; 0 is a call without an id.
+// The reporter gives calls their ids, from 1, in the order in which they took effect; 0 is a call
+// without an id.
 struct Diagnostic {
   DiagnosticKind kind = DiagnosticKind::kDoubleFree;
   Severity severity = Severity::kError;
-  std::string call;      // "cuMemUnmap"; of a leak, the call that made what is left
+  std::string call;      // "cuMemUnmap"; for a leak, the call that made what is left
   uint64_t call_id = 0;  // of that call
-  // As far as they apply.
+  // Those that apply.
   std::optional<AddressRange> range;
   std::optional<AllocationHandle> handle;
   std::optional<DeviceOrdinal> device;
-  std::string message;                // the particulars: "nothing is mapped at 0x7f0000200000"
+  std::string message;                // the details: "nothing is mapped at 0x7f0000200000"
   std::vector<HistoryEntry> history;  // of the address or the handle; oldest first
 
   const char* rule() const { return InfoOf(kind).rule; }
 };
 
-// "[0x7f0000200000, +2 MiB]": ranges in the words of diagnostics are without alignment.
+// "[0x7f0000200000, +2 MiB]": diagnostics show ranges without alignment.
 std::string InWords(const AddressRange& range);
 
 std::string ToString(DiagnosticKind kind);  // "kDoubleUnmap"
 std::string ToString(Severity severity);    // "error", "warning", "leak"
-// Several lines: what happened, the particulars, why it matters, what to do, history.
+// Several lines: what happened, the details, why it matters, what to do, history.
 std::string ToString(const Diagnostic& diagnostic);
 // "kDoubleUnmap (UNMAP-9) by call 7, cuMemUnmap, of [0x7f0000200000, +2 MiB]".
 std::string Headline(const Diagnostic& diagnostic);

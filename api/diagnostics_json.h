@@ -9,8 +9,8 @@
 
 namespace twinmmu {
 
-// One line. Addresses and handles are text in hexadecimal, since not every reader of JSON has
-// 64-bit integers; what does not apply is left out:
+// One line. Addresses and handles are text in hexadecimal, because not every JSON reader has 64-bit
+// integers; what does not apply is left out:
 //   {"kind": "kDoubleUnmap", "severity": "warning", "rule": "UNMAP-9", "call": "cuMemUnmap",
 //    "number": 7, "base": "0x7f0000200000", "size": 2097152, "handle": "0x100000001", "device": 0,
 //    "what": "...", "message": "...", "why": "...", "advice": "...",

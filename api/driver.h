@@ -1,4 +1,4 @@
-// Driver: one implementation of GPU virtual memory, and the interfaces that it offers.
+// Driver: an implementation of GPU virtual memory, and the interfaces it offers.
 
 #ifndef TWINMMU_API_DRIVER_H_
 #define TWINMMU_API_DRIVER_H_
@@ -11,10 +11,9 @@
 
 namespace twinmmu {
 
-// Hands out interfaces. What an implementation lacks is a status, so that an interface added later
-// breaks neither an implementation nor a mock. The pointers belong to the driver and are
-// valid as long as it lives. Several drivers may live in one process. Thread safety: as in
-// api/vmm.h.
+// Gives access to its interfaces. An interface that an implementation lacks is a status, so adding
+// an interface later breaks neither implementations nor mocks. The driver owns what the pointers
+// point to. Several drivers may exist in one process. Thread safety: as in api/vmm.h.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -22,11 +21,11 @@ class Driver {
   // Never null when OK. FailedPrecondition: there is no driver, or it cannot be initialised.
   virtual absl::StatusOr<Vmm*> vmm() = 0;
 
-  // Never null when OK. Unimplemented: this implementation moves no data.
+  // Never null when OK. Unimplemented: this implementation cannot move data.
   virtual absl::StatusOr<Executor*> executor();
 
-  // Never null when OK. Unimplemented: this implementation has no multicast objects, or has not
-  // been asked to use those of real hardware.
+  // Never null when OK. Unimplemented: this implementation has no multicast objects, or was not
+  // told to use those of real hardware.
   virtual absl::StatusOr<Multicast*> multicast();
 
   // Never null when OK. Unimplemented: this implementation has no sparse arrays.

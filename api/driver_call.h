@@ -1,4 +1,4 @@
-// DriverCall: names a call of the interface, for what counts, fails or records calls by kind.
+// DriverCall: names a call of the interface, for code that counts, fails or records calls by kind.
 
 #ifndef TWINMMU_API_DRIVER_CALL_H_
 #define TWINMMU_API_DRIVER_CALL_H_
@@ -11,7 +11,7 @@
 
 namespace twinmmu {
 
-// kMap is Vmm::Map, kFill is Executor::Fill of a device, kFillAsync that of a stream,
+// kMap is Vmm::Map, kFill is Executor::Fill on a device, kFillAsync the one on a stream,
 // kMulticastCreate is Multicast::Create, kCreateArray SparseArrays::CreateArray. api/calls.inc has
 // the list.
 enum class DriverCall : uint8_t {
@@ -20,7 +20,7 @@ enum class DriverCall : uint8_t {
 #undef TWINMMU_ENUMERATOR
 };
 
-// The driver's name of a call: "cuMemMap". "unknown call" for a number that is not in the list.
+// The driver's name of a call: "cuMemMap". "unknown call" for a value not in the list.
 absl::string_view DriverCallName(DriverCall call);
 std::ostream& operator<<(std::ostream& out, DriverCall call);
 

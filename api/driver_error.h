@@ -4,7 +4,8 @@
 // matter: INVALID_VALUE InvalidArgument, OUT_OF_MEMORY ResourceExhausted, NOT_SUPPORTED
 // Unimplemented, NOT_PERMITTED PermissionDenied, NOT_INITIALIZED FailedPrecondition,
 // INVALID_DEVICE NotFound, ILLEGAL_ADDRESS DataLoss). Where the canonical code is too coarse,
-// GetDriverError() gives the driver's number and name, the call that failed, and who said so.
+// GetDriverError() returns the driver's code and its name, the call that failed, and who raised the
+// error.
 
 #ifndef TWINMMU_API_DRIVER_ERROR_H_
 #define TWINMMU_API_DRIVER_ERROR_H_
@@ -18,8 +19,8 @@
 
 namespace twinmmu {
 
-// CUresult. Open: a number without a name here is kept as it came. All numbers that have a name are
-// in the table of driver_error.cc; here stand those that code branches on.
+// CUresult. Open: an unnamed value is kept unchanged. The table in driver_error.cc has all names;
+// here are the codes that programs branch on.
 enum class DriverCode : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -60,22 +61,22 @@ enum class DriverCode : int {
   kUnknown = 999,
 };
 
-// "CUDA_ERROR_INVALID_VALUE"; "CUDA_ERROR 12345" for a number without a name.
+// "CUDA_ERROR_INVALID_VALUE"; "CUDA_ERROR 12345" for a code without a name.
 std::string DriverCodeName(DriverCode code);
 std::ostream& operator<<(std::ostream& out, DriverCode code);
 
-// The canonical code of a driver code; kUnknown for a number without a name.
+// The canonical code of a driver code; kUnknown for a code without a name.
 absl::StatusCode CanonicalCode(DriverCode code);
 
 // Who raised an error: the driver itself, the loader (no library, or no function in it for this
 // call), the simulator, a test that makes a call fail on purpose (api/testing/fault_plan.h), or a
-// checker, which did not pass the call on (api/testing/checked_vmm.h).
+// checker that did not forward the call (api/testing/checked_vmm.h).
 enum class ErrorOrigin { kDriver, kLoader, kSimulator, kInjected, kChecker };
 // "driver", "loader", "simulator", "injected", "checker"
 absl::string_view ToString(ErrorOrigin origin);
 std::ostream& operator<<(std::ostream& out, ErrorOrigin origin);
 
-// What a status knows of the driver.
+// What a status carries from the driver.
 struct DriverError {
   DriverCode code = DriverCode::kUnknown;
   ErrorOrigin origin = ErrorOrigin::kDriver;
@@ -86,12 +87,12 @@ struct DriverError {
   }
 };
 
-// A status with the canonical code of `error.code`, `message`, and `error` as payload. kSuccess
-// gives OkStatus().
+// A status with the canonical code of `error.code`, `message`, and `error` as payload. OkStatus()
+// for kSuccess.
 absl::Status MakeDriverStatus(const DriverError& error, absl::string_view message);
 
-// The driver error inside `status`; nullopt for a status that is OK or carries none. Messages may
-// be wrapped by whoever passes a status on, as long as payloads are kept.
+// The driver error inside `status`; nullopt for a status that is OK or carries none. Code that
+// passes a status on may change its message, but must keep its payloads.
 std::optional<DriverError> GetDriverError(const absl::Status& status);
 
 // The driver's code of `status`: kSuccess when it is OK, kUnknown when it carries no driver error.

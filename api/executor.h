@@ -1,22 +1,22 @@
-// Executor: what works on device memory: copies, fills, streams, events and kernels.
+// Executor: work on device memory: copies, fills, streams, events and kernels.
 //
-// Each call works in the primary context of the device that it names, which an implementation
-// retains when it is first needed; the caller's current context is left as it was.
+// Each call works in the primary context of the device it names, which an implementation retains
+// when first needed; the caller's current context does not change.
 //
 // Order. Work on one stream runs in the order of the calls. Calls without a stream run on the
 // device's default stream, and return when their host memory is no longer needed. As with the
-// driver's own calls, a fill or a copy inside the device may still be running then, and a copy from
-// the host may still be on its way: synchronise before you unmap its memory or lower its access.
-// Later work of the default stream waits for it; another device needs a synchronise or an event.
-// Host memory passed to a call with a stream must stay valid until that work is done, and is read
-// or written at any time until then. [STREAM-*]
+// driver's own calls, a fill or a copy within the device may still be running then, and a copy from
+// the host may not be complete: synchronise before you unmap its memory or reduce its access. Later
+// work on the default stream waits for it; another device needs a synchronisation or an event. Host
+// memory passed to a call with a stream must stay valid until that work is done, and is read or
+// written at any time until then. [STREAM-*]
 //
-// Access. Every byte touched must be mapped and granted to the device that does the work. Where the
-// driver sees at the call that it is not, the call is InvalidArgument and nothing runs. What only
-// the device can refuse faults: DataLoss (ILLEGAL_ADDRESS) at the next synchronise, and the same
-// code from every later call in a context of any device, until the process ends. Queued work keeps
-// nothing mapped: it faults if its memory is unmapped, or its access lowered, before it has run.
-// [DATA-*, FAULT-*, PEER-10]
+// Access. Every byte accessed must be mapped, and access granted to the device that does the work.
+// If the driver can see at the call that it is not, the call is InvalidArgument and nothing runs.
+// An access that only the device can refuse faults: DataLoss (ILLEGAL_ADDRESS) at the next
+// synchronisation, and the same code from every later call in a context of any device, until the
+// process ends. Queued work keeps nothing mapped: it faults if its memory is unmapped, or its
+// access reduced, before it has run. [DATA-*, FAULT-*, PEER-10]
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h.
 
@@ -61,8 +61,8 @@ class Stream {
   uint64_t value_ = 0;
 };
 
-// An event, a module and a kernel of a device; value() is the driver's CUevent, CUmodule,
-// CUfunction. Tag only tells the types apart.
+// An event, module or kernel of a device; value() is the driver's CUevent, CUmodule or CUfunction.
+// Tag only distinguishes the types.
 template <typename Tag>
 class DeviceObject {
  public:
@@ -99,10 +99,9 @@ struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
   uint32_t dynamic_shared_bytes = 0;
-  // The kernel may start before the kernel ahead of it on the stream has ended: once all blocks of
-  // that one have executed griddepcontrol.launch_dependents or exited. What that one wrote is
-  // visible for certain after griddepcontrol.wait.
-  // (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+  // The kernel may start before the previous kernel on the stream has ended: once all its blocks
+  // have executed griddepcontrol.launch_dependents or exited. What it wrote is guaranteed to be
+  // visible after griddepcontrol.wait. (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
   bool programmatic_stream_serialization = false;
 };
 
@@ -117,11 +116,12 @@ class Executor {
   virtual ~Executor() = default;
 
   // --- Copies and fills ------------------------------------------------------------------------
-  // Those with a Stream are asynchronous and belong to the stream's device; for the others see
-  // "Order" above. A size of 0 does nothing. Where the two ranges of a copy overlap, what the
-  // destination then holds is undefined.
-  // InvalidArgument: a range that is not wholly mapped and accessible, a fill whose width is not
-  // 1, 2 or 4 or whose address is not a multiple of it. NotFound (INVALID_DEVICE): no such device.
+  // Those with a Stream are asynchronous and run on the stream's device; for the others see "Order"
+  // above. A size of 0 does nothing. If the two ranges of a copy overlap, the content of the
+  // destination is undefined.
+  // InvalidArgument: a range that is not wholly mapped and accessible, a fill whose width is not 1,
+  // 2 or 4, or whose address is not a multiple of its width. NotFound (INVALID_DEVICE): no such
+  // device.
 
   virtual absl::Status CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
                                         const void* source, Bytes size) = 0;
@@ -142,22 +142,21 @@ class Executor {
                             uint64_t count) = 0;
 
   // --- Streams and events ----------------------------------------------------------------------
-  // A new stream does not wait for the default stream, nor does that one wait for it. Destroying a
-  // stream lets its work finish. Undefined: an object that was destroyed.
+  // A new stream and the default stream do not wait for each other. Destroying a stream lets its
+  // work finish. Undefined: an object that was destroyed.
 
   virtual absl::StatusOr<Stream> CreateStream(DeviceOrdinal device) = 0;
   virtual absl::Status DestroyStream(Stream stream) = 0;
-  // True when all work of the stream is done. Never waits; who asks repeatedly gets true in the
-  // end.
+  // True when all work of the stream is done. Never waits; repeated calls eventually return true.
   virtual absl::StatusOr<bool> QueryStream(Stream stream) = 0;
   virtual absl::Status SynchronizeStream(Stream stream) = 0;
 
   virtual absl::StatusOr<Event> CreateEvent(DeviceOrdinal device) = 0;
   virtual absl::Status DestroyEvent(Event event) = 0;
-  // The event now stands for the work of `stream` up to here. Both are of one device. What waits
-  // for an earlier record still waits for that one.
+  // The event now stands for the work of `stream` up to here. Both must be of the same device. Work
+  // that waits for an earlier record still waits for that record.
   virtual absl::Status RecordEvent(Event event, Stream stream) = 0;
-  // Later work of `stream` waits for what the event stands for; the host does not. The event may be
+  // Later work on `stream` waits for what the event stands for; the host does not. The event may be
   // of another device.
   virtual absl::Status WaitEvent(Stream stream, Event event) = 0;
   // True when what the event stands for is done; an event never recorded is done. Never waits.
@@ -170,14 +169,14 @@ class Executor {
   // --- Kernels ---------------------------------------------------------------------------------
 
   // Loads PTX text. InvalidArgument (INVALID_PTX, INVALID_IMAGE): it does not compile; the message
-  // holds the compiler's. Unimplemented: the text is for a newer driver, or has what this
-  // implementation lacks; the message names it.
+  // includes the compiler's. Unimplemented: the text is for a newer driver, or uses something that
+  // this implementation lacks, which the message names.
   virtual absl::StatusOr<Module> LoadModule(DeviceOrdinal device, absl::string_view ptx) = 0;
   virtual absl::Status UnloadModule(Module module) = 0;
   // A kernel of a module, valid until the module is unloaded. NotFound (NOT_FOUND): no such name.
   virtual absl::StatusOr<Kernel> GetKernel(Module module, absl::string_view name) = 0;
   // Launches asynchronously. `arguments` points to each argument in order; they are copied before
-  // the call returns. InvalidArgument: an empty or too large grid or block.
+  // the call returns. InvalidArgument: a grid or block that is empty or too large.
   virtual absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                               absl::Span<const void* const> arguments) = 0;
 };

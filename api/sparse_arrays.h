@@ -1,13 +1,13 @@
 // SparseArrays: CUDA arrays whose tiles are mapped to memory one by one.
 //
-// A sparse array has a shape and no memory. Memory comes from allocations made with kUsageTilePool,
-// tile by tile: a tile is a box of elements whose shape the driver chooses, of 64 KiB. Where no
-// tile is mapped, reads give 0 and writes vanish. Levels that are smaller than a tile in some
-// dimension make up the mip tail, which is mapped as so many bytes: one for each layer, or, where
-// even level 0 is in it, one for all. The level of an array that is not mipmapped is level 0.
+// A sparse array has a shape but no memory. Memory comes from allocations made with kUsageTilePool,
+// tile by tile: a tile is a 64 KiB box of elements whose shape the driver chooses. Where no tile is
+// mapped, reads return 0 and writes are discarded. Levels that are smaller than a tile in some
+// dimension make up the mip tail, which is mapped as a range of bytes: one tail per layer, or, if
+// even level 0 is in it, one for all layers. An array that is not mipmapped has only level 0.
 //
-// Mapping is work on a stream: it takes effect in the order of the stream. What is mapped keeps its
-// memory until it is unmapped or the array is destroyed, also after the last Release.
+// Mapping is work on a stream: it takes effect in stream order. What is mapped keeps its memory
+// until it is unmapped or the array is destroyed, even after the last Release.
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h.
 
@@ -25,7 +25,7 @@
 
 namespace twinmmu {
 
-// CUarray_format: what one channel of an element is.
+// CUarray_format: the type of one channel of an element.
 enum class ArrayFormat : int32_t {
   kUint8 = 0x01,
   kUint16 = 0x02,
@@ -37,7 +37,7 @@ enum class ArrayFormat : int32_t {
   kFloat = 0x20,
 };
 
-// In elements, or as a position. For 2-D arrays z is 0, as an extent of tiles 1.
+// In elements, or a position. In 2-D arrays z is 0, or 1 in an extent of tiles.
 struct ArrayExtent {
   uint64_t x = 0;
   uint64_t y = 0;
@@ -48,8 +48,8 @@ struct ArrayExtent {
   }
 };
 
-// CUDA_ARRAY3D_...: bits of ArrayDescriptor::flags. An array without kArraySparse has memory of its
-// own, and no tiles.
+// CUDA_ARRAY3D_...: bits of ArrayDescriptor::flags. An array without kArraySparse has its own
+// memory, and no tiles.
 inline constexpr uint32_t kArrayLayered = 0x01;
 inline constexpr uint32_t kArraySurface = 0x02;
 inline constexpr uint32_t kArrayGather = 0x08;
@@ -57,13 +57,13 @@ inline constexpr uint32_t kArraySparse = 0x40;
 
 // CUDA_ARRAY3D_DESCRIPTOR.
 struct ArrayDescriptor {
-  ArrayExtent extent;  // y 0: one dimension; z 0: at most two; z of a layered array: its layers
+  ArrayExtent extent;  // y 0: 1-D; z 0: at most 2-D; z of a layered array: its layers
   ArrayFormat format = ArrayFormat::kUint32;
   uint32_t channels = 1;  // 1, 2 or 4
   uint32_t flags = kArraySparse;
 };
 
-// A CUarray and a CUmipmappedArray; value() is the driver's.
+// CUarray and CUmipmappedArray; value() is the driver's.
 using Array = DeviceObject<struct ArrayTag>;
 using MipmappedArray = DeviceObject<struct MipmappedArrayTag>;
 
@@ -77,19 +77,19 @@ struct SparseProperties {
 
 // CUmemOperationType: what a TileOperation does.
 enum class TileOperationType : uint32_t { kMap = 1, kUnmap = 2 };
-// CUarraySparseSubresourceType: the part of the array that it concerns.
+// CUarraySparseSubresourceType: the part of the array it applies to.
 enum class ArraySubresource : uint32_t { kSparseLevel = 0, kMipTail = 1 };
 
-// Tiles of one level and layer. Each offset is a multiple of the tile, and each extent is one too
-// or reaches the edge of the level. Where there are no layers, layer 0; in two dimensions offset.z
-// 0 and extent.z 1.
+// Tiles of one level and layer. Each offset is a multiple of the tile, and each extent too, or it
+// reaches the edge of the level. Without layers, layer is 0; in two dimensions offset.z is 0 and
+// extent.z 1.
 struct TileRange {
   uint32_t level = 0;
   uint32_t layer = 0;
   ArrayExtent offset;
   ArrayExtent extent;
 };
-// Bytes of a mip tail; multiples of 64 KiB. Where there is one tail for all layers, layer 0.
+// Bytes of a mip tail; multiples of 64 KiB. If all layers share one tail, layer is 0.
 struct MipTailRange {
   uint32_t layer = 0;
   Bytes offset;
@@ -98,13 +98,13 @@ struct MipTailRange {
 
 // One entry of MapTiles: CUarrayMapInfo.
 struct TileOperation {
-  MipmappedArray mipmap;  // the one that it concerns, unless its value is 0; then `array`
+  MipmappedArray mipmap;  // the one it applies to, unless its value is 0; then `array`
   Array array;
   ArraySubresource subresource = ArraySubresource::kSparseLevel;
   TileRange tiles;        // of kSparseLevel
   MipTailRange mip_tail;  // of kMipTail
   TileOperationType type = TileOperationType::kMap;
-  AllocationHandle memory;   // of kMap: where the tiles go, from memory_offset on
+  AllocationHandle memory;   // for kMap: memory of the tiles, starting at memory_offset
   Bytes memory_offset;       // a multiple of 64 KiB
   uint32_t device_mask = 1;  // one bit: that of the stream's device
   uint32_t flags = 0;        // must be 0
@@ -114,24 +114,24 @@ class SparseArrays {
  public:
   virtual ~SparseArrays() = default;
 
-  // A new array of `device`; of a sparse one all tiles are unmapped. [SPARSE-1, SPARSE-2]
-  // InvalidArgument: a shape, format, number of channels or flags that do not go together, or more
-  // elements than the device allows; a sparse one of one dimension. ResourceExhausted: no memory
-  // for one that is not sparse. NotFound (INVALID_DEVICE): no such device. Unimplemented: the
-  // device has no sparse arrays.
+  // Creates an array on `device`; the tiles of a sparse one are all unmapped. [SPARSE-1, SPARSE-2]
+  // InvalidArgument: an invalid combination of shape, format, number of channels and flags, or more
+  // elements than the device allows; a sparse 1-D array. ResourceExhausted: out of memory for an
+  // array that is not sparse. NotFound (INVALID_DEVICE): no such device. Unimplemented: the device
+  // has no sparse arrays.
   virtual absl::StatusOr<Array> CreateArray(DeviceOrdinal device,
                                             const ArrayDescriptor& descriptor) = 0;
-  // Waits for the work of its device. What is mapped is unmapped.
+  // Waits for the work of its device, and unmaps what is mapped.
   // InvalidArgument (INVALID_HANDLE): null. Undefined on drivers: an array that is gone.
   virtual absl::Status DestroyArray(Array array) = 0;
-  // The same with `levels` levels, each half as large as the one before, or as many as there can
-  // be. [SPARSE-14]
+  // The same with `levels` levels, each half the size of the previous one, or as many as possible.
+  // [SPARSE-14]
   virtual absl::StatusOr<MipmappedArray> CreateMipmappedArray(DeviceOrdinal device,
                                                               const ArrayDescriptor& descriptor,
                                                               uint32_t levels) = 0;
   virtual absl::Status DestroyMipmappedArray(MipmappedArray mipmap) = 0;
-  // A level as an array, to copy; the same at each call. It ends with the mipmapped array. Its
-  // tiles are mapped through that. InvalidArgument: no such level. [SPARSE-14]
+  // A level as an array, for copies; the same one at each call. It ends with the mipmapped array,
+  // through which its tiles are mapped. InvalidArgument: no such level. [SPARSE-14]
   virtual absl::StatusOr<Array> GetLevel(MipmappedArray mipmap, uint32_t level) = 0;
 
   // InvalidArgument: the array is not sparse, or a level. [SPARSE-1, SPARSE-15]
@@ -139,16 +139,16 @@ class SparseArrays {
   virtual absl::StatusOr<SparseProperties> GetMipmappedArraySparseProperties(
       MipmappedArray mipmap) = 0;
 
-  // Maps and unmaps, one operation after the other, in the order of the stream. A map replaces what
-  // was mapped there; to unmap what is not mapped is no error. [SPARSE-3 .. SPARSE-13]
+  // Maps and unmaps, one operation after another, in stream order. A map replaces what was mapped
+  // there; unmapping what is not mapped is not an error. [SPARSE-3 .. SPARSE-13]
   // InvalidArgument, and nothing is done: an empty list, positions or extents that are not whole
-  // tiles, or beyond the array or the memory, memory of another device, a device mask that is not
-  // the stream's device, flags that are not 0, a level of a mipmapped array as an array. Undefined
-  // on drivers: memory that was not created with kUsageTilePool, a dead handle.
+  // tiles or exceed the array or the memory, memory of another device, a device mask other than the
+  // stream's device, flags not 0, a level of a mipmapped array as an array. Undefined on drivers:
+  // memory that was not created with kUsageTilePool, a dead handle.
   virtual absl::Status MapTiles(Stream stream, absl::Span<const TileOperation> operations) = 0;
 
-  // Copies a box of elements, whose rows are packed in host memory, in the order of the stream. The
-  // z of a layered array is its layer. [SPARSE-16]
+  // Copies a box of elements, whose rows are packed in host memory, in stream order. The z of a
+  // layered array is its layer. [SPARSE-16]
   // InvalidArgument: the box reaches beyond the array; null.
   virtual absl::Status CopyHostToArray(Stream stream, Array array, const ArrayExtent& offset,
                                        const ArrayExtent& extent, const void* source) = 0;
@@ -156,7 +156,7 @@ class SparseArrays {
                                        const ArrayExtent& offset, const ArrayExtent& extent) = 0;
 };
 
-// Bytes of an element: of all its channels. 0 for a format that does not exist.
+// The size of an element with all its channels. 0 for a format that does not exist.
 Bytes ElementSize(const ArrayDescriptor& descriptor);
 
 }  // namespace twinmmu

@@ -1,5 +1,5 @@
-// What the device code and the host share: the words that fill writes, and the results that kernels
-// leave in device memory. Needs no CUDA: the .cu files and kernels.h both include it.
+// What device and host code share: the words that fill writes, and the results that kernels leave
+// in device memory. Needs no CUDA: the .cu files and kernels.h both include it.
 
 #ifndef TWINMMU_KERNELS_COMMON_H_
 #define TWINMMU_KERNELS_COMMON_H_
@@ -15,7 +15,7 @@
 
 namespace twinmmu {
 
-// A seed, mixed once, so that the work per word stays small.
+// A seed, mixed once to keep the work per word small.
 struct FillKey {
   uint32_t low;
   uint32_t high;
@@ -23,7 +23,7 @@ struct FillKey {
 
 // Different seeds give different keys: every step can be undone.
 TWINMMU_HOST_DEVICE constexpr FillKey MakeFillKey(uint64_t seed) {
-  uint64_t mixed = seed + 0x6A09E667F3BCC909u;  // so that seed 0 does not stay 0
+  uint64_t mixed = seed + 0x6A09E667F3BCC909u;  // seed 0 must not stay 0
   mixed = (mixed ^ (mixed >> 32)) * 0xD1342543DE82EF95u;
   mixed = (mixed ^ (mixed >> 29)) * 0x9FB21C651E98DF25u;
   mixed ^= mixed >> 32;
@@ -32,9 +32,9 @@ TWINMMU_HOST_DEVICE constexpr FillKey MakeFillKey(uint64_t seed) {
 
 // The word that fill writes at `index`, counted in 4-byte words from the start of the range.
 // Under one seed, no two indices with equal upper or equal lower halves give the same word. So a
-// page that shows up in the place of another one is always seen within 16 GiB, not just probably.
-// Two multiplications, because at full memory bandwidth an H200 has about a dozen integer
-// instructions of each pipe to spend on a word.
+// page in the place of another is always detected within 16 GiB, not just probably. Two
+// multiplications, because at full memory bandwidth an H200 has about a dozen integer instructions
+// of each pipe to spend on a word.
 TWINMMU_HOST_DEVICE constexpr uint32_t FillWord(FillKey key, uint64_t index) {
   uint32_t word = (static_cast<uint32_t>(index) ^ key.low) * 0x9E3779B1u;
   word ^= word >> 15;
@@ -55,9 +55,9 @@ constexpr uint64_t kNoMismatch = ~uint64_t{0};
 
 // What an alias write-then-read leaves in device memory.
 struct AliasResult {
-  uint64_t rounds;  // rounds done: all that were asked for
-  uint64_t stale;   // rounds in which the read gave the value from before the write
-  uint64_t wrong;   // reads, warming ones too, that gave a value that could not have been there
+  uint64_t rounds;  // rounds done: all that were requested
+  uint64_t stale;   // rounds in which the read returned the value from before the write
+  uint64_t wrong;   // reads, including warming ones, of a value that could not have been there
 };
 
 // Who executes the fence between a store through one address and a load through another.
@@ -67,7 +67,7 @@ enum class AliasFence : uint32_t {
   kReader,  // before its load
 };
 
-// What a kernel that runs is told to do next, until it is told something else.
+// What a running kernel does next, until the order changes.
 enum class Order : uint32_t {
   kWait,
   kLoad,        // past the L1 cache
@@ -77,12 +77,12 @@ enum class Order : uint32_t {
   kStop,
 };
 
-// Where the host and a kernel that runs meet, in device memory.
+// Shared by the host and a running kernel, in device memory.
 struct OrderBoard {
   uint32_t order;   // an Order; written by the host
   uint32_t rounds;  // done so far; the rest is written by the kernel
   uint32_t obeyed;  // the Order of the last round
-  uint32_t seen;    // what its load or atomic addition gave; 0 for other orders
+  uint32_t seen;    // the result of its load or atomic addition; 0 for other orders
 };
 
 // The launchers take addresses of these; a caller may copy them as bytes.

@@ -1,7 +1,7 @@
 // Kernels: typed launchers for the device code of this folder.
 //
-// The device code is PTX, linked into this library as text, so that it needs no file at run time
-// and no CUDA toolkit at build time. It runs on every implementation whose Executor loads modules.
+// The device code is PTX, linked into this library as text: no file is needed at run time, and no
+// CUDA toolkit at build time. It runs on every implementation whose Executor loads modules.
 
 #ifndef TWINMMU_KERNELS_KERNELS_H_
 #define TWINMMU_KERNELS_KERNELS_H_
@@ -23,110 +23,107 @@
 
 namespace twinmmu {
 
-// The kernels, loaded on one device: load once, launch often.
+// The kernels on one device: load once, launch often.
 //
-// Launches are asynchronous: a result in device memory is there once the stream's work is done, and
-// a fault of a kernel shows where the Executor shows it. What is launched on one stream runs in
-// order.
+// Launches are asynchronous: a result in device memory is valid once the stream's work is done, and
+// the Executor reports a kernel's fault. Launches on one stream run in order.
 //
 // Access. The device needs read-write access to what a kernel writes, and read access to what it
-// reads. Where it lacks it, the launch succeeds and the kernel faults.
+// reads. Without it, the launch succeeds and the kernel faults.
 //
-// Errors. Each launch gives, besides its own errors, the status of Executor::Launch as it is.
-// FailedPrecondition: closed, or moved from. After an error nothing was launched, except where a
-// call says otherwise.
+// Errors. Besides its own errors, each launch returns the status of Executor::Launch unchanged.
+// FailedPrecondition: closed, or moved from. After an error nothing was launched, unless a call
+// says otherwise.
 //
 // Thread safety: launches may run concurrently with each other; Close, moves and destruction may
 // not run concurrently with anything.
 class Kernels {
  public:
   // Loads all kernels into the primary context of `device`. `executor` must outlive the result.
-  // Errors, and then nothing stays loaded: what Executor::LoadModule and GetKernel give, as it is;
-  // so Unimplemented where the implementation lacks something. InvalidArgument: null executor.
+  // After an error nothing stays loaded. Errors: those of Executor::LoadModule and GetKernel,
+  // unchanged; so Unimplemented if the implementation lacks something. InvalidArgument: null
+  // executor.
   static absl::StatusOr<Kernels> Load(Executor* executor, DeviceOrdinal device);
 
   Kernels(Kernels&& other) noexcept;
-  Kernels& operator=(Kernels&& other) noexcept;  // closes what it had
+  Kernels& operator=(Kernels&& other) noexcept;  // closes what it held
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
 
-  // Closes, ignoring the status. Requires, as Close does, that no kernel runs any more.
+  // Closes, ignoring the status. Like Close, requires that no kernel is running.
   ~Kernels();
 
-  // Unloads all modules, also after an error, and gives the first error of UnloadModule. Closing
-  // again does nothing. Undefined while a kernel is still running: synchronise first.
+  // Unloads all modules, even after an error, and returns the first error of UnloadModule. Closing
+  // again does nothing. Undefined while a kernel is running: synchronise first.
   absl::Status Close();
 
-  // The device that the kernels are loaded on. Each stream below must be a stream of it.
+  // The device on which the kernels are loaded. Each stream below must be one of its streams.
   DeviceOrdinal device() const { return device_; }
 
-  // Writes FillWord(seed, i) to the i-th 4-byte word of `range`, for each word. The range may cross
+  // Writes FillWord(seed, i) to the i-th 4-byte word of `range`, for each word. The range may span
   // any number of mappings. An empty range does nothing.
   // InvalidArgument: range.base or range.size is not a multiple of 4 bytes.
   absl::Status Fill(Stream stream, AddressRange range, uint64_t seed) const;
 
-  // Counts the words of `range` that differ from what Fill writes for `seed`, and leaves a
-  // VerifyResult at `result`, replacing what was there. An empty range has no mismatches.
+  // Counts the words of `range` that differ from what Fill writes for `seed`, and writes a
+  // VerifyResult to `result`. An empty range has no mismatches.
   // Two launches: if the second one fails, *result says "no mismatches" and must not be believed.
   // InvalidArgument: range.base or range.size is not a multiple of 4 bytes, or `result` not of 8.
   // Undefined: `result` lies in the range.
   absl::Status Verify(Stream stream, AddressRange range, uint64_t seed, DeviceAddress result) const;
 
-  // One access of the 32-bit word at `address` by one thread. The addresses are passed as they
-  // come, so that bad ones can be tested; a word not aligned to 4 bytes faults on the device.
-  // Load32: stores the word at `address` to the word at `out`.
+  // One access to the 32-bit word at `address` by one thread. Addresses are passed unchanged, so
+  // bad ones can be tested; a word not aligned to 4 bytes faults on the device. Load32: stores the
+  // word at `address` to the word at `out`.
   absl::Status Load32(Stream stream, DeviceAddress address, DeviceAddress out) const;
   // Store32: stores `value` to `address`.
   absl::Status Store32(Stream stream, DeviceAddress address, uint32_t value) const;
-  // AtomicAdd32: adds `value` to the word at `address` in one atomic step, modulo 2^32; stores
-  // what was there before to the word at `out`.
+  // AtomicAdd32: adds `value` to the word at `address` in one atomic step, modulo 2^32; stores the
+  // old value to the word at `out`.
   absl::Status AtomicAdd32(Stream stream, DeviceAddress address, uint32_t value,
                            DeviceAddress out) const;
 
-  // `blocks` blocks of kThreadsPerBlock threads add 1 to a word `rounds` times each, in atomic
-  // steps of the whole system: half of the threads at `a`, half at `b`. The addresses may be two of
-  // one word, or the same.
+  // `blocks` blocks of kThreadsPerBlock threads add 1 to a word `rounds` times each, with
+  // system-scope atomics: half of the threads at `a`, half at `b`. These may be aliases of one
+  // word, or the same address.
   absl::Status Count(Stream stream, DeviceAddress a, DeviceAddress b, uint32_t blocks,
                      uint32_t rounds) const;
 
-  // By one thread, `rounds` times: loads the 32-bit word at `b` (only if `warm`: its line is then
-  // in the L1 cache), stores one more than its present value through `a`, executes
-  // fence.proxy.alias (only if `fence`), and loads through `b`. Leaves an AliasResult at `result`.
-  // `a` and `b` are two addresses of one word, or the same address. The rounds are kept apart by
-  // an alias fence of their own. The word starts as it is, and ends `rounds` higher (modulo 2^32).
-  // Without `fence` the memory model allows any number of stale reads; with it none. Wrong reads
-  // are never allowed.
+  // In one thread, `rounds` times: loads the 32-bit word at `b` (only if `warm`: its line is then
+  // in the L1 cache), stores its value plus one through `a`, executes fence.proxy.alias (only if
+  // `fence`), and loads through `b`. Writes an AliasResult to `result`. `a` and `b` are aliases of
+  // one word, or the same address. Another alias fence separates the rounds. The word ends `rounds`
+  // higher than it began (modulo 2^32). Without `fence` the memory model allows any number of stale
+  // reads; with it none. Wrong reads are never allowed.
   // InvalidArgument: `a` or `b` is not a multiple of 4 bytes, or `result` not of 8.
   // Undefined: `result` overlaps the word.
   absl::Status AliasWriteThenRead(Stream stream, DeviceAddress a, DeviceAddress b, uint64_t rounds,
                                   bool warm, bool fence, DeviceAddress result) const;
 
-  // The same by two threads of one block, with a barrier of the block between each two of load,
-  // store and load: the last thread loads, the first one stores, and `fence` says whose the fence
-  // is.
+  // The same in two threads of one block, with a block barrier between load, store and load: the
+  // last thread loads, the first one stores, and `fence` says which one fences.
   absl::Status AliasWriteThenReadInBlock(Stream stream, DeviceAddress a, DeviceAddress b,
                                          uint64_t rounds, bool warm, AliasFence fence,
                                          DeviceAddress result) const;
 
-  // The same by two threads that take turns by a release and an acquire, of the scope of the
-  // system, of the word at `turn`, which both reach by this address, and which is 0 before. As
-  // kBoth they are two blocks of one launch. Else each is a launch of its own, of two devices or
-  // streams, and has its own view of the word: `a` concerns the writer, `b` and `result` the
-  // reader. A thread whose partner does not come gives up after a million looks: fewer rounds are
-  // then done.
+  // The same in two threads that take turns by a system-scope release and acquire of the word at
+  // `turn`, which both access at this address, and which must be 0 at first. With kBoth they are
+  // two blocks of one launch. Otherwise each is its own launch, on two devices or streams, with its
+  // own view of the word: `a` is for the writer, `b` and `result` are for the reader. A thread
+  // whose partner does not come gives up after polling a million times: fewer rounds are then done.
   enum class AliasRole : uint32_t { kBoth, kWriter, kReader };
   absl::Status AliasWriteThenReadInTurns(Stream stream, AliasRole role, DeviceAddress a,
                                          DeviceAddress b, DeviceAddress turn, uint64_t rounds,
                                          bool warm, AliasFence fence, DeviceAddress result) const;
 
-  // Runs one thread until the OrderBoard at `board` says Order::kStop, for `rounds` rounds at most;
-  // meanwhile it does to `word` what the board says, and tells there what it did.
+  // Runs one thread until the OrderBoard at `board` says Order::kStop, for at most `rounds` rounds;
+  // meanwhile it does to `word` what the board says, and reports there what it did.
   // InvalidArgument: `board` is not a multiple of 4 bytes.
   absl::Status Obey(Stream stream, DeviceAddress word, DeviceAddress board, uint64_t rounds) const;
 
-  static constexpr uint32_t kThreadsPerBlock = 256;  // where a call does not say otherwise
+  static constexpr uint32_t kThreadsPerBlock = 256;  // unless a call says otherwise
 
-  // The PTX texts that Load loads, one per module, for readers and for tools.
+  // The PTX texts that Load loads, one per module, for readers and tools.
   static absl::Span<const absl::string_view> PtxTexts();
 
  private:

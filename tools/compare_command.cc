@@ -71,14 +71,14 @@ void PrintNames(const char* what, const std::vector<std::string>& names, std::os
 
 void PrintLeftOut(const Comparison& comparison, std::ostream& out) {
   const std::pair<uint64_t, const char*> counts[] = {
-      {comparison.polls, "calls that ask whether something has happened yet"},
+      {comparison.polls, "calls that query whether something has happened yet"},
       {comparison.after_launch, "calls that read something else after device code was launched"},
-      {comparison.of_threads, "calls from where several threads worked at once"},
-      {comparison.lacking_devices, "verdicts of tests that one of them has too few devices for"},
-      {comparison.calls_only_here, "calls that only here were made, or come after such a call"},
-      {comparison.calls_only_there, "calls that only there were made, or come after such a call"},
+      {comparison.of_threads, "calls made after several threads worked at once"},
+      {comparison.lacking_devices, "verdicts of tests for which one of them has too few devices"},
+      {comparison.calls_only_here, "calls made only here, or after such a call"},
+      {comparison.calls_only_there, "calls made only there, or after such a call"},
   };
-  const char* heading = "Left out, as time or the machine decides it, and not the driver:\n";
+  const char* heading = "Ignored, because timing or the machine decides it, not the driver:\n";
   for (const auto& [count, what] : counts) {
     if (count == 0) continue;
     out << heading << "  " << count << " " << what << "\n";

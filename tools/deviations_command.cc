@@ -84,9 +84,9 @@ int RunDeviations(const conformance::TargetFactory& factory, std::ostream& out) 
         deviates                         ? "deviates"
         : answer.text == program.by_rule ? "keeps the rule"
                                          : "neither",
-        answer.text, answer.end == End::kAsDeclared ? "" : " (not as on record)");
+        answer.text, answer.end == End::kAsDeclared ? "" : " (not as recorded)");
   }
-  out << absl::StreamFormat("%s: %d of %d deviate; %d not as on record\n", factory.name, deviating,
+  out << absl::StreamFormat("%s: %d of %d deviate; %d not as recorded\n", factory.name, deviating,
                             conformance::AllPrograms().size(), otherwise);
   return otherwise == 0 ? 0 : 1;
 }

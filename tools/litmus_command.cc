@@ -26,9 +26,9 @@ ABSL_FLAG(
     "simulator");
 ABSL_FLAG(std::string, json, "", "litmus: write the outcomes and their counts to this file");
 ABSL_FLAG(bool, strict_multicast, false,
-          "litmus: a multicast address and those under it are aliases like any others");
+          "litmus: a multicast address and those under it are aliases like any other");
 ABSL_FLAG(bool, ptx_boundaries, false,
-          "litmus: the edge at the start of a grid counts for everybody, as PTX 8.9.4 can be read");
+          "litmus: the start of a grid is a boundary for anything later, as PTX 8.9.4 can be read");
 
 namespace twinmmu {
 namespace {
@@ -70,7 +70,7 @@ std::string ToText(const LitmusTest& test, const Outcome& outcome) {
   for (size_t i = 0; i < outcome.size(); ++i) {
     parts.push_back(absl::StrCat(test.observables[i].name, "=", outcome[i]));
   }
-  return parts.empty() ? "nothing to see" : absl::StrJoin(parts, " ");
+  return parts.empty() ? "no values" : absl::StrJoin(parts, " ");
 }
 
 std::string ToText(const std::set<Hazard>& hazards) {
@@ -201,9 +201,9 @@ class Litmus {
     out_ << "    the operational model: " << explored->states << " states, ";
     if (explored->outcomes != all.causal_outcomes) {
       ++totals_.broken;
-      out_ << "OTHER OUTCOMES: a flaw of this program, please report it\n";
+      out_ << "OTHER OUTCOMES: a bug in twinmmu, please report it\n";
     } else if (later != 0) {
-      out_ << "the same outcomes but for " << later << " that read what is written later\n";
+      out_ << "the same outcomes, except " << later << " that read what is written later\n";
     } else {
       out_ << "the same outcomes\n";
     }

@@ -12,7 +12,7 @@
 #include "tools/commands.h"
 #include "tools/failure.h"
 
-ABSL_FLAG(std::string, out, "", "record: the file to write; packed if its name ends in .zst");
+ABSL_FLAG(std::string, out, "", "record: the file to write; compressed if its name ends in .zst");
 ABSL_FLAG(std::string, program, "suite",
           "record: what to run: suite, random (see --seeds and --calls), or a file of calls, such "
           "as a recording");
@@ -31,7 +31,7 @@ int RecordRandomCalls(const RecordTarget& target, const conformance::RecordingPl
   out << plan.path << ": seeds " << seeds.first << "-" << seeds.last << ", " << report->calls
       << " random calls\n";
   if (report->difference.empty()) return 0;
-  out << "The model of the random calls does not know this machine; these sequences end early:\n"
+  out << "The model of random calls does not match this machine; these sequences end early:\n"
       << report->difference;
   return 1;
 }

@@ -100,14 +100,14 @@ std::string Ended(const Outcome& outcome, const ProcessReport& report) {
 std::string NeverCalled(const std::string& program, const Outcome& outcome) {
   return absl::StrCat(
       "twinmmu: ", program, " ", outcome.ending.words,
-      ", and no process of it called the simulated driver.\n"
-      "If it should have, it may be that\n"
-      "  it loads the driver by a path of its own (RPATH, or dlopen of a path), or is linked "
+      ", and none of its processes called the simulated driver.\n"
+      "If one should have, possible reasons are:\n"
+      "  it loads the driver by its own path (RPATH, or dlopen of a path), or is linked "
       "statically;\n"
-      "  it changes LD_LIBRARY_PATH, or runs with the rights of another user, which takes it "
-      "away;\n"
+      "  it changes LD_LIBRARY_PATH, or runs with another user's privileges, which removes "
+      "it;\n"
       "  it runs elsewhere: in a container, or on another machine;\n"
-      "  it looks for a GPU in another way first, and found none.\n");
+      "  it first looks for a GPU in another way, and found none.\n");
 }
 
 std::string InWords(const std::string& program, const Outcome& outcome) {

@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<RunFolders>> RunFolders::Make() {
   }
   if (folders->library_.empty() || !WriteLibrary(folders->library_)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("no folder for the driver's library, in which code may be run, not in ",
+        absl::StrCat("no folder for the driver library that allows running code, not even in ",
                      TemporaryPlaces().front(), ": ", std::strerror(errno)));
   }
   if (HasRoom("/dev/shm")) folders->reports_ = MakeFolderIn("/dev/shm");

@@ -68,7 +68,7 @@ expect 0 "2 process(es) called the driver" -- "$subject" fork
 also "error: kUseAfterFork"
 expect 0 "leak: kLeakedMapping" -- "$subject" child
 also "2 process(es) called the driver: 0 error(s), 0 warning(s), 2 object(s) left"
-expect 0 "no process of it called the simulated driver" -- "$subject" nothing
+expect 0 "none of its processes called the simulated driver" -- "$subject" nothing
 
 # --- Exit codes
 

@@ -79,7 +79,7 @@ bool RunPrograms(const std::string& name, Vmm& vmm, Executor& executor,
 int RunSoak(const conformance::TargetFactory& target,
             const std::function<std::vector<Diagnostic>(Driver&)>& diagnostics, std::ostream& out) {
   if (!(absl::GetFlag(FLAGS_minutes) >= 0)) {
-    return UsageError(absl::StrCat("--minutes=", absl::GetFlag(FLAGS_minutes), " are no time."));
+    return UsageError("--minutes must be 0 or more.");
   }
   absl::StatusOr<conformance::Target> opened = target.open();
   absl::StatusOr<Vmm*> vmm = opened.ok() ? opened->driver->vmm() : opened.status();
@@ -98,7 +98,8 @@ int RunSoak(const conformance::TargetFactory& target,
   out << target.name << ": " << total << "; " << (good ? 0 : 1) << " differences";
   if (good) {
     out << (traits.sole_user ? ", memory returned to its start" : ", free memory was not compared");
-    if (total.driver_took != Bytes(0)) out << " but for " << total.driver_took << " of the driver";
+    if (total.driver_took != Bytes(0))
+      out << " except " << total.driver_took << " that the driver took";
   }
   out << "\n";
   return good ? 0 : 1;

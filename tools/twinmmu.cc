@@ -38,52 +38,51 @@
 #include "tools/run_command.h"
 
 ABSL_FLAG(std::vector<std::string>, backend, {},
-          "what to look at: sim, cuda, or both as sim,cuda; for conformance and soak also "
-          "cuda_on_sim, the backend over the simulated driver. Default: cuda for info, sim for the "
+          "the backends to run on: sim, cuda, or both as sim,cuda; for conformance and soak also "
+          "cuda_on_sim, the backend on the simulated driver. Default: cuda for info, sim for the "
           "others");
 ABSL_FLAG(std::string, driver, "libcuda.so.1",
-          "the driver's library: a name that the dynamic linker finds, or a path");
+          "the driver library: a name that the dynamic linker finds, or a path");
 ABSL_FLAG(
     bool, allow_multicast, false,
-    "conformance, --backend=cuda: also test multicast objects, on the hardware; where that goes "
-    "wrong it can put GPUs out of service for everybody who shares the machine");
+    "conformance, --backend=cuda: also test multicast objects, on hardware; failed calls can put "
+    "GPUs out of service for everybody on the machine");
 ABSL_FLAG(std::string, profile, "",
           "the simulated machine: the name of a profile, or a file that ends in .json "
           "(sim/profile/profile_json.h); default: reference");
-ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: as its profile says");
+ABSL_FLAG(int, sim_devices, -1, "how many devices it has; -1: those of its profile");
 ABSL_FLAG(std::string, stream_policy, "",
-          "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: as "
-          "its profile says");
+          "when it runs the work of streams: eager, deferred, seeded or seeded:NUMBER; default: "
+          "that of its profile");
 ABSL_FLAG(std::string, alias_policy, "",
-          "what its kernels and copies read through one of several addresses where an alias fence "
-          "is missing: coherent, stale, l1, random or random:NUMBER; default: as its profile says");
+          "what its kernels and copies read through one of several addresses if an alias fence is "
+          "missing: coherent, stale, l1, random or random:NUMBER; default: that of its profile");
 ABSL_DECLARE_FLAG(bool, strict_multicast);
 ABSL_FLAG(bool, require_hardware, false,
-          "conformance: hardware that is absent (no driver, no second device) is a failure");
+          "conformance: missing hardware (no driver, no second device) is a failure");
 ABSL_FLAG(bool, shared_devices, false,
           "others use the devices too; what only free memory can show is not tested");
 ABSL_FLAG(bool, strict_reference, false,
-          "conformance: on a machine that nobody recorded, a difference from the reference is a "
-          "failure too");
+          "conformance: on a machine that was never recorded, a difference from the reference is "
+          "also a failure");
 ABSL_FLAG(std::string, baseline, "",
           "conformance: the verdicts must be those of this file, whatever they are");
-ABSL_FLAG(std::string, write_baseline, "", "conformance: write the verdicts to such a file");
+ABSL_FLAG(std::string, write_baseline, "", "conformance: write the verdicts to this file");
 ABSL_FLAG(std::string, filter, "",
           "conformance: only tests that match, as in GoogleTest: 'sim/cuMemMap.*:*.DATA_*'");
 ABSL_FLAG(std::string, xml, "", "conformance: write a JUnit report to this file");
-ABSL_FLAG(
-    bool, play, false,
-    "litmus: with --backend=sim too, each test is played, as kernels on the simulated machine");
-ABSL_FLAG(bool, strict, false, "run: the driver keeps to its documentation, without quirks");
-ABSL_FLAG(std::string, memory, "", "run: what is free of each device at the start: 512MiB");
-ABSL_FLAG(
-    std::string, fail, "",
-    "run: calls that fail, CALL:WHEN:CODE, as cuMemMap:3:OUT_OF_MEMORY (docs/guide/libcuda.md); "
-    "may be given several times");
+ABSL_FLAG(bool, play, false,
+          "litmus: play each test with --backend=sim too, as kernels on the simulated machine");
+ABSL_FLAG(bool, strict, false, "run: the driver follows its documentation, without quirks");
+ABSL_FLAG(std::string, memory, "",
+          "run: how much memory is free on each device at the start: 512MiB");
+ABSL_FLAG(std::string, fail, "",
+          "run: calls that fail, CALL:WHEN:CODE, such as cuMemMap:3:OUT_OF_MEMORY "
+          "(docs/guide/libcuda.md); may be repeated");
 ABSL_FLAG(std::string, report, "", "run: write the report to this file, as JSON Lines");
 ABSL_FLAG(std::string, error_exitcode, "",
-          "run: the exit code where the program is fine and the report has errors; without a "
-          "value: 99");
+          "run: the exit code if the program succeeds but the report has errors; without a value: "
+          "99");
 ABSL_FLAG(std::string, markdown, "", "conformance: write the table as Markdown to this file");
 
 namespace twinmmu {
@@ -103,8 +102,8 @@ constexpr char kUsage[] =
     "                                             random ones, or those of a file (--program)\n"
     "  twinmmu replay FILE...                     play recordings on the simulator, compare\n"
     "  twinmmu compare FILE FILE                  what two machines do differently\n"
-    "  twinmmu run [--report=FILE] -- PROGRAM     a program on the simulated driver, and what it\n"
-    "                                             did wrong\n"
+    "  twinmmu run [--report=FILE] -- PROGRAM     run a program on the simulated driver, report\n"
+    "                                             its misuse\n"
     "\n"
     "--profile=strict, or your own profile.json, chooses the simulated machine.\n"
     "\n"
@@ -401,7 +400,7 @@ int RunOnSimulator(const std::vector<std::string>& program) {
   if (exit_code.empty()) return RunProgram(options, program);
   if (!absl::SimpleAtoi(exit_code, &code) || code < 1 || code > 255) {
     return UsageError(
-        absl::StrCat("--error-exitcode=", exit_code, ": it is a number from 1 to 255."));
+        absl::StrCat("--error-exitcode=", exit_code, ": must be a number from 1 to 255."));
   }
   options.error_exit_code = code;
   return RunProgram(options, program);
@@ -428,7 +427,7 @@ int Run(int argc, char** argv) {
   if (command == "run") return RunOnSimulator(operands);
   if (command == "litmus") return Litmus(operands);
   if (!operands.empty()) {
-    return UsageError(absl::StrCat(command, " does not know what \"", operands.front(), "\" is."));
+    return UsageError(absl::StrCat(command, " takes no argument \"", operands.front(), "\"."));
   }
   if (command == "record") return RecordBackend(argc, argv);
   if (command == "conformance") return Conformance(argc, argv);

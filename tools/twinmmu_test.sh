@@ -62,10 +62,10 @@ expect 0 "sim: seeds 7-8, 1500 steps, " soak --seed=7 --steps=1500
 expect 0 "memory returned to its start" soak --seed=2 --steps=500 --stream-policy=deferred
 expect 0 "cuda_on_sim: seeds 1-1, 300 steps, " soak --backend=cuda_on_sim --steps=300
 expect 0 "free memory was not compared" soak --steps=100 --shared-devices
-expect 2 "are no time" soak --minutes=-1
+expect 2 "minutes must be 0 or more" soak --minutes=-1
 expect 2 'there is no backend "rocm"' soak --backend=rocm
 expect 1 "twinmmu: " soak --backend=cuda --driver=/nonexistent.so
-expect 0 " deviate; 0 not as on record" deviations
+expect 0 " deviate; 0 not as recorded" deviations
 expect 0 "sim: 0 of " deviations --profile=strict
 expect 1 "cuda: no driver" deviations --backend=cuda --driver=/nonexistent.so
 expect 2 'there is no backend "rocm"' deviations --backend=rocm
@@ -115,7 +115,7 @@ if [[ $answers != *" sections differ"* || -n $others ]]; then
 fi
 expect 2 "compare needs the names of two" compare "$map"
 expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
-expect 2 'conformance does not know what "now" is' conformance now
+expect 2 'conformance takes no argument "now"' conformance now
 
 # Litmus tests: the sample as it says, a wrong verdict, a line that cannot be read.
 litmus=sim/coherence/testdata/alias_litmus.jsonl

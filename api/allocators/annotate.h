@@ -1,4 +1,4 @@
-// Annotate: an error of a call below, in the words of the call above.
+// Annotate: adds the caller's words to an error of a call that it made.
 
 #ifndef TWINMMU_API_ALLOCATORS_ANNOTATE_H_
 #define TWINMMU_API_ALLOCATORS_ANNOTATE_H_
@@ -10,7 +10,7 @@
 
 namespace twinmmu {
 
-// `error` with `what` before its message; code and payloads stay.
+// `error` with `what` before its message, and the same code and payloads.
 inline absl::Status Annotate(const absl::Status& error, absl::string_view what) {
   absl::Status annotated(error.code(), absl::StrCat(what, ": ", error.message()));
   error.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {

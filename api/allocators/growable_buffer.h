@@ -1,12 +1,12 @@
 // GrowableBuffer: device memory that grows and shrinks in place; its address never changes.
 //
-//   auto buffer = GrowableBuffer::Make(vmm, executor, GiB(64));  // how far it may ever grow
+// auto buffer = GrowableBuffer::Make(vmm, executor, GiB(64)); // the most it can grow to
 //   auto status = (*buffer)->Resize(MiB(300));
 //   DeviceSpan<float> floats = (*buffer)->View<float>();
 //
 // Size and capacity are those of a vector: Resize to less keeps the memory, ShrinkToFit gives it
-// back. What is beyond the former size after Resize is undefined, not 0. Nothing is ever copied, so
-// capacity grows by what is needed, in whole pages.
+// back. After Resize, what is beyond the old size is undefined, not 0. Nothing is ever copied, so
+// capacity grows only by what is needed, in whole pages.
 
 #ifndef TWINMMU_API_ALLOCATORS_GROWABLE_BUFFER_H_
 #define TWINMMU_API_ALLOCATORS_GROWABLE_BUFFER_H_
@@ -29,7 +29,8 @@
 
 namespace twinmmu {
 
-// `size` elements in device memory. data() is a pointer for kernels; the host must not follow it.
+// `size` elements in device memory. data() is a pointer for kernels; the host must not dereference
+// it.
 template <typename T>
 struct DeviceSpan {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain values");
@@ -41,35 +42,35 @@ struct DeviceSpan {
 };
 
 // Every call fails with FailedPrecondition after Close. An error leaves address, size, capacity,
-// contents, access and physical memory as they were. Errors of the driver keep its code as payload.
+// contents, access and physical memory as they were. Driver errors keep their code as payload.
 // Thread safety: that of a vector; const calls may run concurrently.
 class GrowableBuffer {
  public:
-  // Reserves `max_size` bytes of addresses, rounded up to pages, and no memory. `executor` is
+  // Reserves `max_size` bytes of addresses, rounded up to pages, but no memory. `executor` is
   // needed only to shrink after work, and may be null. Both must outlive the buffer. Errors: those
   // of VirtualMemoryPool::Make.
   static absl::StatusOr<std::unique_ptr<GrowableBuffer>> Make(
       Vmm* vmm, Executor* executor, Bytes max_size, const PageOptions& options = LargePages());
-  // As Close; an error goes to the hook of destructor_errors.h.
+  // Like Close; errors go to the hook of destructor_errors.h.
   ~GrowableBuffer() = default;
 
-  // Makes size() `size`, and gets the memory that this takes.
+  // Makes size() `size`, and gets the memory it needs.
   // Driver calls: per new page one Create and one Map; then one SetAccess. None within capacity().
   // OutOfRange: more than max_size(). ResourceExhausted: out of memory.
   absl::Status Resize(Bytes size);
 
-  // Makes capacity() at least `capacity`, as Resize does; size() stays.
+  // Makes capacity() at least `capacity`, like Resize; size() stays.
   absl::Status Reserve(Bytes capacity);
 
-  // Gives back the pages beyond size(): with `after` when that work is done, in a later call of the
-  // buffer; else at once, and the caller knows that nothing uses them. Growing again before that
-  // keeps the pages, with their contents; when they are given back again, only what is named then
-  // counts.
+  // Gives back the pages beyond size(): with `after`, once that work is done, in a later call on
+  // the buffer; otherwise at once, and the caller must know that nothing uses them. Growing again
+  // before then keeps the pages and their contents; when they are given back again, only the work
+  // named then counts.
   // Driver calls: one Unmap, one Release per page. FailedPrecondition: `after` without an executor.
   absl::Status ShrinkToFit(absl::Span<const LastUse> after = {});
 
-  // As VirtualMemoryPool::Grant, Compact and Close. After a Close that was refused, size and
-  // capacity are those of what is left from the beginning on.
+  // Like VirtualMemoryPool::Grant, Compact and Close. After a refused Close, size and capacity are
+  // those of what is left from the start.
   absl::Status Grant(DeviceOrdinal device, Access access) { return pages_->Grant(device, access); }
   absl::StatusOr<Bytes> Compact() { return pages_->Compact(); }
   absl::Status Close();
@@ -81,7 +82,7 @@ class GrowableBuffer {
   Bytes page_size() const { return pages_->page_size(); }
   MemoryStats stats() const { return pages_->stats(); }
 
-  // The whole elements within size().
+  // The complete elements within size().
   template <typename T>
   DeviceSpan<T> View() const {
     return DeviceSpan<T>{address(), size_.value() / sizeof(T)};

@@ -1,4 +1,4 @@
-// KeepForever: for objects that work may still use when nobody can wait for that work.
+// KeepForever: for objects that work may still use, when nobody can wait for that work.
 
 #ifndef TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_
 #define TWINMMU_API_ALLOCATORS_KEEP_FOREVER_H_
@@ -9,8 +9,8 @@
 
 namespace twinmmu {
 
-// `object` is never destroyed: a leak is better than memory that goes under running work. Any
-// thread, at any time.
+// `object` is never destroyed: a leak is better than taking memory from running work. Any thread,
+// at any time.
 template <typename T>
 void KeepForever(T object) {
   static std::mutex mutex;

@@ -1,4 +1,4 @@
-// What a pool or a buffer holds, and what that took.
+// What a pool or a buffer holds, and the driver calls it made.
 
 #ifndef TWINMMU_API_ALLOCATORS_MEMORY_STATS_H_
 #define TWINMMU_API_ALLOCATORS_MEMORY_STATS_H_
@@ -10,7 +10,7 @@
 
 namespace twinmmu {
 
-// Calls made, failed ones included. Questions whose answer cannot change are not counted.
+// Calls made, including failed ones. Queries whose answer cannot change are not counted.
 struct DriverCallCounts {
   uint64_t create = 0;
   uint64_t release = 0;
@@ -20,7 +20,7 @@ struct DriverCallCounts {
 
   constexpr uint64_t total() const { return create + release + map + unmap + set_access; }
 
-  // What was counted since `b`.
+  // The calls counted since `b`.
   friend constexpr DriverCallCounts operator-(const DriverCallCounts& a,
                                               const DriverCallCounts& b) {
     return {a.create - b.create, a.release - b.release, a.map - b.map, a.unmap - b.unmap,
@@ -35,14 +35,14 @@ struct DriverCallCounts {
   }
 };
 
-// Physical memory in whole pages: in_use + leaving + cached is what is taken from the device.
+// Physical memory in whole pages: in_use + leaving + cached is what it takes from the device.
 struct MemoryStats {
   Bytes in_use;
   Bytes peak;     // the most that was ever in use
   Bytes leaving;  // given up, but still needed by work, or the driver refused to unmap it
   Bytes cached;   // kept for reuse
   uint64_t cached_pages = 0;
-  uint64_t commits = 0;    // successful calls that asked for memory: Allocate, Resize, Wake, ...
+  uint64_t commits = 0;    // successful calls that requested memory: Allocate, Resize, Wake, ...
   uint64_t decommits = 0;  // successful calls that gave it up: Deallocate, ShrinkToFit, Sleep, ...
   DriverCallCounts calls;
 };

@@ -179,9 +179,9 @@ absl::StatusOr<Mapping> Mapping::Make(const Reservation& reservation, Bytes offs
   const std::shared_ptr<Reservation::State> state = reservation.state_;
   if (state == nullptr) return NothingHeld(kCall, "reservation");
   if (state->vmm != allocation.vmm_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kCall, ": the allocation is of another Vmm than the reservation, where its ",
-                     "handle means nothing. Make both with one Vmm"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        kCall, ": the allocation belongs to another Vmm than the reservation, where its ",
+        "handle means nothing. Make both with one Vmm"));
   }
   const absl::Status inside = state->CheckInside(kCall, offset, allocation.size());
   if (!inside.ok()) return inside;

@@ -1,5 +1,5 @@
-// Reservation, Allocation, Mapping: move-only owners of what a Vmm hands out. Each gives back what
-// it holds when it is closed or destroyed, once, and only if it still holds it.
+// Reservation, Allocation, Mapping: move-only owners of what a Vmm returns. Each gives back what it
+// holds once, when it is closed or destroyed.
 //
 //   absl::Status UseMemory(Vmm* vmm, DeviceOrdinal device) {
 //     const AccessGrant access{Location::Device(device), Access::kReadWrite};
@@ -15,30 +15,30 @@
 //     return mapping->Close();      // or leave it to the destructors, in any order
 //   }
 //
-// Closing. Close() returns what a destructor must swallow. Once it succeeded, and on an object that
-// holds nothing (default-constructed or moved from), it is OK and does nothing. Where the driver
-// refuses, the object stays open, and Close() can be called again. A destructor and a move
-// assignment close as well; their errors go to the hook of api/allocators/destructor_errors.h, and
-// what could not be given back is lost.
+// Closing. Close() returns the error that a destructor cannot. After a success, and on an object
+// that holds nothing (default-constructed or moved from), it is OK and does nothing. If the driver
+// refuses, the object stays open, and Close() can be called again. Destructors and move assignments
+// close too; their errors go to the hook of api/allocators/destructor_errors.h, and what could not
+// be given back is lost.
 //
-// Order. None is wrong. A Reservation destroyed before its mappings is freed when the last of them
-// is closed. The memory of an allocation lives as long as a mapping of it (api/vmm.h).
+// Order. Any order works. A Reservation destroyed before its mappings is freed when the last of
+// them is closed. The memory of an allocation lives as long as a mapping of it (api/vmm.h).
 //
-// Devices. Nothing here waits for work of a device. Work that still uses memory when its mapping is
+// Devices. Nothing here waits for device work. Work that still uses memory when its mapping is
 // closed or moved faults: wait for the work first.
 //
-// Errors. A call that the driver refused gives the driver's status; the calls of api/vmm.h say what
-// may be passed. Besides those, each call here gives: FailedPrecondition: an object
-// that it needs holds nothing. InvalidArgument without a driver's code: a null vmm, objects of two
-// Vmms, a range that is not inside the reservation (the reference driver would reach into the
-// neighbour's). An error leaves everything as it was, unless the call says otherwise.
+// Errors. A call that the driver refuses returns the driver's status; api/vmm.h says what may be
+// passed. In addition, each call here returns: FailedPrecondition: an object that it needs holds
+// nothing. InvalidArgument without a driver code: a null vmm, objects of two Vmms, a range outside
+// the reservation (the reference driver would reach into the neighbour's). An error changes
+// nothing, unless the call says otherwise.
 //
-// Thread safety. One object belongs to one thread at a time. Two things may happen at once all the
-// same: objects that share a reservation may be used by several threads, and a Reservation may be
-// used, but not moved or destroyed, by several. Driver calls on one reservation's addresses are
-// made one at a time, since the driver is not safe otherwise. [THREAD-5]
+// Thread safety. One object belongs to one thread at a time. Two things may still happen
+// concurrently: several threads may use objects that share a reservation, and several threads may
+// use a Reservation, but not move or destroy it. Driver calls on the addresses of one reservation
+// are made one at a time, because the driver is not safe otherwise. [THREAD-5]
 //
-// The Vmm is not owned and must outlive all of them.
+// The Vmm is not owned and must outlive all of these objects.
 
 #ifndef TWINMMU_API_ALLOCATORS_OWNERS_H_
 #define TWINMMU_API_ALLOCATORS_OWNERS_H_
@@ -57,7 +57,7 @@ namespace twinmmu {
 // A span of addresses.
 class Reservation {
  public:
-  // As Vmm::AddressReserve.
+  // Like Vmm::AddressReserve.
   static absl::StatusOr<Reservation> Make(Vmm* vmm, Bytes size, const ReserveOptions& options = {});
 
   // Holds nothing.
@@ -67,15 +67,15 @@ class Reservation {
   ~Reservation();
 
   bool is_open() const;
-  // Empty where nothing is held.
+  // Empty if nothing is held.
   AddressRange range() const;
 
-  // As Vmm::SetAccess on `size` bytes from `offset` on, which may hold several mappings, in one
-  // call. The reference driver stops at a hole and says nothing [ACC-6], and applies what precedes
-  // a grant that is NOT_SUPPORTED [ACC-16].
+  // Like Vmm::SetAccess on `size` bytes from `offset`, which may hold several mappings, in one
+  // call. The reference driver stops silently at a hole [ACC-6], and applies the grants before one
+  // that is NOT_SUPPORTED [ACC-16].
   absl::Status SetAccess(Bytes offset, Bytes size, absl::Span<const AccessGrant> grants) const;
 
-  // As Vmm::AddressFree. FailedPrecondition: it has mappings; the driver is not asked.
+  // Like Vmm::AddressFree. FailedPrecondition: it has mappings; the driver is not called.
   absl::Status Close();
 
  private:
@@ -92,14 +92,14 @@ class Reservation {
 // One reference to physical memory.
 class Allocation {
  public:
-  // As Vmm::Create.
+  // Like Vmm::Create.
   static absl::StatusOr<Allocation> Make(Vmm* vmm, Bytes size,
                                          const AllocationProperties& properties);
-  // As Vmm::ImportShareableHandle. size: that of the allocation, which the exporter must tell,
-  // since the driver does not; a wrong one is refused when it is mapped.
+  // Like Vmm::ImportShareableHandle. size: that of the allocation, which must come from the
+  // exporter, because the driver does not report it; a wrong one is refused when it is mapped.
   static absl::StatusOr<Allocation> Import(Vmm* vmm, const ShareableHandle& shareable, Bytes size);
-  // Takes over a reference that the caller has to an allocation of this size, and no longer
-  // releases. A null vmm: the result holds nothing, and the reference stays the caller's.
+  // Takes over the caller's reference to an allocation of this size; the caller must not release
+  // it. With a null vmm, the result holds nothing, and the caller keeps the reference.
   static Allocation Adopt(Vmm* vmm, AllocationHandle handle, Bytes size);
 
   // Holds nothing.
@@ -109,11 +109,11 @@ class Allocation {
   ~Allocation();
 
   bool is_open() const { return vmm_ != nullptr; }
-  // 0 where nothing is held.
+  // 0 if nothing is held.
   AllocationHandle handle() const { return handle_; }
   Bytes size() const { return size_; }
 
-  // As Vmm::Release: at once, also if the memory is mapped; the mappings go on working.
+  // Like Vmm::Release: at once, even if the memory is mapped; the mappings keep working.
   absl::Status Close();
 
  private:
@@ -129,9 +129,9 @@ class Allocation {
 // An allocation made visible in a reservation.
 class Mapping {
  public:
-  // Maps the whole allocation at `offset` from the base of the reservation, and grants: as
+  // Maps the whole allocation at `offset` from the base of the reservation, and grants access: like
   // Vmm::Map, then Vmm::SetAccess if there are grants. If the grants are refused, it is unmapped
-  // again. Both must be of one Vmm, and neither need live as long as the mapping.
+  // again. Both objects must be of one Vmm, and neither needs to outlive the mapping.
   static absl::StatusOr<Mapping> Make(const Reservation& reservation, Bytes offset,
                                       const Allocation& allocation,
                                       absl::Span<const AccessGrant> grants = {});
@@ -143,27 +143,27 @@ class Mapping {
   ~Mapping();
 
   bool is_open() const { return state_ != nullptr; }
-  // Empty where nothing is mapped.
+  // Empty if nothing is mapped.
   AddressRange range() const { return range_; }
 
-  // As Vmm::SetAccess on the range.
+  // Like Vmm::SetAccess on the range.
   absl::Status SetAccess(absl::Span<const AccessGrant> grants);
 
-  // One more reference to the memory: as Vmm::RetainAllocationHandle.
+  // One more reference to the memory: like Vmm::RetainAllocationHandle.
   absl::StatusOr<Allocation> Retain() const;
 
-  // Remapping without a copy: maps the same memory at `offset` of `reservation`, which may be that
-  // where it is or another one of the same Vmm, grants, and then unmaps the old place. For a moment
-  // the memory is mapped twice, so the new place must not overlap the old one. Access at the
-  // old place does not come along. Where a step fails, the last one included, the new place is
-  // unmapped again, and the old one is as it was. If a destroyed reservation loses its last mapping
-  // by this, the error of its AddressFree goes to the hook. Not for GPUDirect RDMA: on the
+  // Remaps without a copy: maps the same memory at `offset` of `reservation`, which may be its
+  // present one or another one of the same Vmm, grants access, and then unmaps the old place. For a
+  // moment the memory is mapped twice, so the new place must not overlap the old one. The access of
+  // the old place is not carried over. If a step fails, even the last one, the new place is
+  // unmapped again, and the old one is unchanged. If a destroyed reservation loses its last mapping
+  // this way, an error of its AddressFree goes to the hook. Not for GPUDirect RDMA: on the
   // reference driver such memory depends on its first mapping. [MAP-23]
   absl::Status MoveTo(const Reservation& reservation, Bytes offset,
                       absl::Span<const AccessGrant> grants = {});
 
-  // As Vmm::Unmap. After the last mapping of a destroyed reservation also as Vmm::AddressFree: if
-  // that is refused, nothing is mapped any more, but the object stays open.
+  // Like Vmm::Unmap. For the last mapping of a destroyed reservation, also like Vmm::AddressFree:
+  // if that is refused, nothing is mapped any more, but the object stays open.
   absl::Status Close();
 
  private:
@@ -171,7 +171,7 @@ class Mapping {
   absl::Status Unmap();
 
   std::shared_ptr<Reservation::State> state_;
-  AddressRange range_;  // empty: unmapped, and the addresses are still to be freed
+  AddressRange range_;  // empty: unmapped, but the addresses are not freed yet
 };
 
 }  // namespace twinmmu

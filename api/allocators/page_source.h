@@ -16,7 +16,7 @@
 
 namespace twinmmu {
 
-// Its destructor releases nothing: the owner calls Compact, and deals with its error.
+// Its destructor releases nothing: the owner calls Compact, and handles its error.
 // Thread safety: one thread at a time.
 class PageSource {
  public:
@@ -26,17 +26,17 @@ class PageSource {
     size_t from_cache = 0;
   };
 
-  // `vmm` and `calls`, where the calls are counted, must outlive this object.
+  // `vmm` and `calls`, which counts the calls, must outlive this object.
   PageSource(Vmm* vmm, const AllocationProperties& properties, Bytes page_size, Bytes cache_limit,
              DriverCallCounts* calls);
 
-  // All or nothing; an error leaves the cache as it was. Errors: those of Create.
+  // All or nothing; an error leaves the cache unchanged. Errors: those of Create.
   absl::StatusOr<Batch> Take(uint64_t count);
   // As if `batch` had not been taken: its new pages are released, the others are cached.
   void Undo(const Batch& batch);
-  // Keeps a page that is mapped nowhere, or releases it where that is beyond the limit.
+  // Keeps a page that is not mapped, or releases it if the limit is reached.
   void Put(AllocationHandle page);
-  // Releases all cached pages. After an error the rest is still cached.
+  // Releases all cached pages. After an error, the rest are still cached.
   absl::Status Compact();
 
   uint64_t cached() const { return cache_.size(); }

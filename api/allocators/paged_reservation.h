@@ -1,8 +1,8 @@
 // PagedReservation: a reservation that gets physical memory page by page. The pool and the buffers
-// are made of it; each of them adds what its users may ask for.
+// are built on it; each adds its own rules.
 //
 // A page is free (no memory), in use, or leaving: given up, but still mapped because work needs it.
-// Each page has an allocation and a mapping of its own, since a driver unmaps only whole mappings.
+// Each page has its own allocation and mapping, because a driver unmaps only whole mappings.
 
 #ifndef TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_
 #define TWINMMU_API_ALLOCATORS_PAGED_RESERVATION_H_
@@ -32,14 +32,14 @@ namespace twinmmu {
 // The pages of a pool or a buffer.
 struct PageOptions {
   AllocationProperties properties;  // of each page; its location has read-write access
-  Bytes page_size = MiB(2);         // a power of two of at least 64 KiB
-  // How much memory without an address is kept for reuse. Unset: 1 GiB in a pool, none elsewhere.
+  Bytes page_size = MiB(2);         // a power of two, at least 64 KiB
+  // How much unmapped memory is kept for reuse. Unset: 1 GiB in a pool, none elsewhere.
   std::optional<Bytes> cache_limit;
 };
 
 // Pages of 32 MiB of device 0, for memory that comes and goes in large pieces. The reference driver
-// needs 40 to 60 us to grant and to unmap a page, whatever its size, so smaller ones take longer
-// than a copy would; larger ones leave more memory unused.
+// takes 40 to 60 us to grant access to a page and to unmap it, whatever its size, so smaller pages
+// take longer than a copy would; larger ones leave more memory unused.
 PageOptions LargePages();
 
 // Pages [first, first + count).
@@ -50,13 +50,13 @@ struct PageRun {
   constexpr uint64_t end() const { return first + count; }
 };
 
-// Mostly one, which needs no memory of the host.
+// Mostly one run, which needs no host memory.
 using PageRuns = absl::InlinedVector<PageRun, 2>;
 
 enum class PageState { kFree, kInUse, kLeaving };
 
-// Runs passed must lie within the capacity; an empty one does nothing. No call waits for work but
-// Close. Calls of a driver: none but those named. Thread safety: one thread at a time.
+// Runs passed must lie within the capacity; an empty one does nothing. Only Close waits for work.
+// Driver calls: only those named. Thread safety: one thread at a time.
 class PagedReservation {
  public:
   // Reserves `capacity`, rounded up to pages, which are rounded up to the granularity. `executor`
@@ -68,50 +68,50 @@ class PagedReservation {
                                                                 const PageOptions& options);
   ~PagedReservation();
 
-  // Gives all of `run` memory: free pages get it, leaving ones stay, with what is in them. Per free
-  // page one Create, unless it is cached, and one Map; per contiguous run of them one SetAccess.
-  // An error leaves everything as it was. Errors: those of these calls.
+  // Gives all of `run` memory: free pages get it, leaving ones stay, with their contents. Per free
+  // page one Create, unless one is cached, and one Map; per contiguous run of them one SetAccess.
+  // An error changes nothing. Errors: those of these calls.
   absl::Status Commit(const PageRun& run);
 
-  // Takes the memory of the pages of `run` that are in use: with `after`, when that is done; at
-  // once without. Per contiguous run of them one Unmap; per page that is not cached one Release.
-  // An error leaves everything as it was, unless the message says otherwise.
+  // Takes the memory of the pages of `run` that are in use: with `after`, when that work is done;
+  // otherwise at once. Per contiguous run of them one Unmap; per page that is not cached one
+  // Release. An error changes nothing, unless the message says otherwise.
   absl::Status Decommit(const PageRun& run, absl::Span<const LastUse> after);
 
-  // As Decommit, to undo a successful Commit: neither call counts in the statistics.
+  // Like Decommit, to undo a successful Commit: neither call counts in the statistics.
   absl::Status UndoCommit(const PageRun& run, absl::Span<const LastUse> after);
 
-  // Later work of `stream` waits for `work`. Errors: those of the executor.
+  // Later work on `stream` waits for `work`. Errors: those of the executor.
   absl::Status LetWait(Stream stream, absl::Span<const LastUse> work) {
     return tracker_.LetWait(stream, work);
   }
 
-  // Unmaps the leaving pages whose work is done; what the driver refuses stays leaving. To be
-  // called before a question or a call that depends on it. Per run one Unmap.
+  // Unmaps the leaving pages whose work is done; what the driver refuses stays leaving. Call it
+  // before a query or a call that depends on it. Per run one Unmap.
   void CollectFinished();
 
-  // Sets the access of `device` to all pages, now and later, by one SetAccess per contiguous run.
-  // An error leaves everything as it was. InvalidArgument: no such access. FailedPrecondition: the
-  // device cannot reach the memory. NotFound (INVALID_DEVICE): no such device.
+  // Sets the access of `device` to all pages, present and future, with one SetAccess per contiguous
+  // run. An error changes nothing. InvalidArgument: no such access. FailedPrecondition: the device
+  // cannot reach the memory. NotFound (INVALID_DEVICE): no such device.
   absl::Status Grant(DeviceOrdinal device, Access access);
 
-  // Returns cached pages to the driver, and says how much that was. An error leaves the rest
+  // Returns cached pages to the driver; the result is their total size. An error leaves the rest
   // cached.
   absl::StatusOr<Bytes> Compact();
 
-  // Waits for the work after which memory is to go, then returns everything. Where the driver
-  // refuses, what is left stays as it was, and Close can be called again. FailedPrecondition from
-  // every later call.
+  // Waits for the work after which memory is to go, then returns everything. If the driver refuses,
+  // what is left stays as it was, and Close can be called again. Every later call is
+  // FailedPrecondition.
   absl::Status Close();
   // FailedPrecondition once closed.
   absl::Status CheckOpen() const;
-  // The driver's error where a page of `run` is leaving only because the driver did not unmap it.
+  // The driver's error if a page of `run` is leaving only because the driver did not unmap it.
   absl::Status CheckNoneRefused(const PageRun& run) const;
 
   // The pages of [offset, offset + size), as users name them. InvalidArgument: size 0, or not
   // multiples of the page size. OutOfRange: beyond the capacity. FailedPrecondition: closed.
   absl::StatusOr<PageRun> PagesOf(Bytes offset, Bytes size) const;
-  // The pages that hold [offset, offset + size), or nothing where that is beyond the capacity.
+  // The pages that hold [offset, offset + size), or nothing if that is beyond the capacity.
   std::optional<PageRun> PagesAround(Bytes offset, Bytes size) const;
   // "offset 4 MiB, size 2 MiB".
   std::string Describe(const PageRun& run) const;
@@ -119,10 +119,10 @@ class PagedReservation {
   // The first run of pages of this state within `run`.
   std::optional<PageRun> FirstRun(const PageRun& run, PageState state) const;
   PageRuns Runs(const PageRun& run, PageState state) const;
-  // Whether every page of `run`, which has one, is in use.
+  // Whether every page of `run`, which is not empty, is in use.
   bool AllInUse(const PageRun& run) const;
 
-  // The access that was granted last.
+  // The access granted last.
   Access AccessOf(DeviceOrdinal device) const;
 
   const AddressRange& range() const { return range_; }
@@ -136,10 +136,10 @@ class PagedReservation {
  private:
   struct Page {
     AllocationHandle handle;
-    uint64_t departure = 0;  // the number of the Departure that takes it; 0: it is in use
+    uint64_t departure = 0;  // the number of the Departure that takes it; 0: in use
   };
-  // Pages that go when work is over. Those of `run` that still have its number: the others were
-  // asked for again.
+  // Pages that go when work is done: those of `run` that still have its number. The others were
+  // requested again.
   struct Departure {
     uint64_t number;
     PageRun run;
@@ -150,7 +150,7 @@ class PagedReservation {
   PagedReservation(Vmm* vmm, Executor* executor, const AddressRange& range, Bytes page_size,
                    const PageOptions& options);
 
-  // The driver's calls, counted.
+  // Driver calls, counted.
   absl::Status Map(uint64_t page, AllocationHandle handle);
   absl::Status Unmap(const PageRun& run);
   absl::Status SetAccess(const PageRun& run, absl::Span<const AccessGrant> grants);
@@ -171,7 +171,7 @@ class PagedReservation {
   // Maps a run and grants access to it. After an error, `mapped` of its pages are mapped.
   absl::Status MapRun(const PageRun& run, absl::Span<const AllocationHandle> handles,
                       uint64_t& mapped);
-  // All or nothing; what the driver does not take back is taken out of `batch`, and leaving.
+  // All or nothing; what the driver does not take back is removed from `batch`, and leaving.
   absl::Status MapRuns(absl::Span<const PageRun> runs, PageSource::Batch& batch);
   void TakeBack(absl::Span<const PageRun> mapped, PageSource::Batch& batch);
   // The pages of `run` that are leaving do not.
@@ -181,9 +181,9 @@ class PagedReservation {
   void Depart(const PageRun& run, WorkTracker::Mark mark, const absl::Status& refused);
   // Unmaps what is left of it. True when nothing is.
   bool Finish(Departure& departure);
-  // Puts pages that were mapped into the table, in use; `handles` begin with theirs.
+  // Adds mapped pages to the table, in use; `handles` begin with theirs.
   void Remember(const PageRun& run, absl::Span<const AllocationHandle> handles);
-  // Takes pages that are no longer mapped out of it.
+  // Removes pages that are no longer mapped.
   void Forget(const PageRun& run);
 
   Vmm* vmm_;

@@ -1,11 +1,11 @@
-// SparseBuffer: a large span of device addresses in which tiles get memory and lose it.
+// SparseBuffer: a large span of device addresses in which tiles gain and lose memory.
 //
 //   auto buffer = SparseBuffer::Make(vmm, executor, TiB(1));
 //   auto status = (*buffer)->Commit(offset, 4 * (*buffer)->tile_size());
 //   status = (*buffer)->Decommit(offset, (*buffer)->tile_size(), {stream});
 //
 // Unlike a pool it has one user: committing what is resident, and decommitting what is not, is OK
-// and does nothing, and the contents of a tile that is resident stay.
+// and does nothing, and resident tiles keep their contents.
 
 #ifndef TWINMMU_API_ALLOCATORS_SPARSE_BUFFER_H_
 #define TWINMMU_API_ALLOCATORS_SPARSE_BUFFER_H_
@@ -29,35 +29,35 @@ namespace twinmmu {
 
 // Offsets and sizes are multiples of tile_size(). Every call fails with FailedPrecondition after
 // Close. An error leaves residency, contents, access and physical memory as they were, unless its
-// message says otherwise. Errors of the driver keep its code as payload. Thread safety: const calls
-// may run concurrently.
+// message says otherwise. Driver errors keep their code as payload. Thread safety: const calls may
+// run concurrently.
 class SparseBuffer {
  public:
-  // Reserves `size` bytes of addresses, rounded up to tiles, which are the pages of `options`, and
+  // Reserves `size` bytes of addresses, rounded up to tiles, which are the pages of `options`, but
   // no memory. `executor` is needed only to decommit after work, and may be null. Both must outlive
   // the buffer. Errors: those of VirtualMemoryPool::Make.
   static absl::StatusOr<std::unique_ptr<SparseBuffer>> Make(
       Vmm* vmm, Executor* executor, Bytes size, const PageOptions& options = PageOptions());
-  // As Close; an error goes to the hook of destructor_errors.h.
+  // Like Close; errors go to the hook of destructor_errors.h.
   ~SparseBuffer() = default;
 
-  // Makes all tiles of [offset, offset + size) resident. The contents of those that were not are
-  // undefined; those that were decommitted after work that is not done keep theirs.
-  // Driver calls: per tile that was not resident one Create, unless it is cached, and one Map; per
-  // contiguous run of them one SetAccess. All tiles or none.
+  // Makes all tiles of [offset, offset + size) resident. The contents of new ones are undefined;
+  // tiles that were decommitted after work that is not done yet keep theirs.
+  // Driver calls: per tile that was not resident one Create, unless a page is cached, and one Map;
+  // per contiguous run of them one SetAccess. All tiles or none.
   // InvalidArgument: size 0, or not multiples of the tile size. OutOfRange: beyond the buffer.
   // ResourceExhausted: out of memory.
   absl::Status Commit(Bytes offset, Bytes size);
 
-  // Takes the memory of the tiles of [offset, offset + size) that have some: with `after` when that
-  // work is done, in a later call of the buffer; else at once, and the caller knows that nothing
-  // uses them. They are no longer resident in either case. Of tiles that were committed again
-  // before their memory went, only what is named now counts. Driver calls: per contiguous run of
-  // them one Unmap; per tile that is not cached one Release. Errors: those of Commit.
+  // Takes the memory of the resident tiles of [offset, offset + size): with `after`, when that work
+  // is done, in a later call on the buffer; otherwise at once, and the caller must know that
+  // nothing uses them. They are no longer resident in either case. For tiles that were committed
+  // again before their memory went, only the work named now counts. Driver calls: per contiguous
+  // run of them one Unmap; per tile that is not cached one Release. Errors: those of Commit.
   // FailedPrecondition: `after` without an executor.
   absl::Status Decommit(Bytes offset, Bytes size, absl::Span<const LastUse> after = {});
 
-  // As VirtualMemoryPool::Grant, Compact and Close.
+  // Like VirtualMemoryPool::Grant, Compact and Close.
   absl::Status Grant(DeviceOrdinal device, Access access) { return pages_->Grant(device, access); }
   absl::StatusOr<Bytes> Compact() { return pages_->Compact(); }
   absl::Status Close() { return pages_->Close(); }
@@ -68,7 +68,7 @@ class SparseBuffer {
   // True only if all of [offset, offset + size) is resident; false for size 0 and beyond the end.
   bool IsResident(Bytes offset, Bytes size) const;
   Bytes resident_size() const { return pages_->stats().in_use; }
-  // What is resident, in the order of addresses, no two of them adjacent.
+  // The resident ranges in address order, no two of them adjacent.
   std::vector<AddressRange> ResidentRanges() const;
   MemoryStats stats() const { return pages_->stats(); }
 

@@ -1,5 +1,5 @@
-// WorkTracker: tells when the work is over after which memory may go, for allocators that wait
-// themselves, say to give out a block again.
+// WorkTracker: tells allocators that do their own waiting when work is done, for example to reuse a
+// block of memory after it.
 //
 //   absl::StatusOr<WorkTracker::Mark> mark = tracker.Set({stream, event});
 //   ...
@@ -22,45 +22,44 @@
 
 namespace twinmmu {
 
-// Marks work with events and streams of its own, which it keeps for the next mark. Destroys them at
-// its end, when all marks must be dropped. Thread safety: one thread at a time.
+// Marks work with its own events and streams, which it reuses. Its destructor destroys them; all
+// marks must be dropped by then. Thread safety: one thread at a time.
 class WorkTracker {
  public:
-  // One use, marked by an object that nobody else records anew or destroys: an event behind the
-  // work of a stream, or a stream behind an event.
+  // One use, marked by an object that nobody else records again or destroys: an event after the
+  // work of a stream, or a stream that waits for an event.
   struct Use {
     LastUse own;
-    std::optional<Stream> stream;  // whose work it is, where that is known
+    std::optional<Stream> stream;  // whose work it is, if known
   };
-  // Some work. Empty: no work, which is over.
+  // Some work. Empty: no work, which counts as done.
   using Mark = std::vector<Use>;
 
-  // `executor` must outlive this object; it may be null as long as no work is to be marked.
+  // `executor` must outlive this object; it may be null if no work is ever marked.
   explicit WorkTracker(Executor* executor) : executor_(executor) {}
   ~WorkTracker();
   WorkTracker(const WorkTracker&) = delete;
   WorkTracker& operator=(const WorkTracker&) = delete;
 
-  // Stands for this work as it is now (last_use.h). FailedPrecondition: there is work, and no
-  // executor. Errors of the executor: of CreateEvent, RecordEvent, CreateStream, WaitEvent.
+  // Marks this work as it is now (last_use.h). FailedPrecondition: there is work, but no executor.
+  // Executor errors: those of CreateEvent, RecordEvent, CreateStream, WaitEvent.
   absl::StatusOr<Mark> Set(absl::Span<const LastUse> work);
 
-  // Whether all of it is done. IsOver never waits. Errors of queries and synchronisation: the
-  // contexts are lost, as a rule (ContextsAreLost tells). `mark` stays valid in any case.
+  // Whether all of it is done. IsOver never waits. Errors of queries and synchronisation usually
+  // mean that the contexts are lost (see ContextsAreLost). `mark` stays valid in any case.
   absl::StatusOr<bool> IsOver(const Mark& mark) {
     std::vector<Stream> busy;
     return IsOver(mark, busy);
   }
-  // For asking about many marks in the order in which they were set: `busy` has the streams whose
-  // work is not over. What was marked in them later is not over either, and the driver is not
-  // asked.
+  // For checking many marks in the order in which they were set: `busy` has the streams whose work
+  // is not done. Later marks in them are not done either, and need no driver call.
   absl::StatusOr<bool> IsOver(const Mark& mark, std::vector<Stream>& busy);
   absl::Status Wait(const Mark& mark);
 
-  // Later work of `stream` waits for `work`; the host does not. Errors: as Set.
+  // Later work on `stream` waits for `work`; the host does not. Errors: as Set.
   absl::Status LetWait(Stream stream, absl::Span<const LastUse> work);
 
-  // Takes back what the mark consists of; it is empty then.
+  // Takes back the mark's objects; it is empty afterwards.
   void Drop(Mark& mark);
 
  private:
@@ -72,13 +71,12 @@ class WorkTracker {
   std::vector<Stream> spare_streams_;
 };
 
-// Whether an error of waiting for work means that the contexts are lost, and the work with them, so
-// that nothing uses the memory any more.
+// Whether an error while waiting for work means that the contexts are lost, and the work with them,
+// so nothing uses the memory any more.
 bool ContextsAreLost(const absl::Status& status);
 
-// Waits for all work of `stream`. True: nothing of it uses memory any more; it is done, or lost
-// with the contexts. False: nobody knows, since the executor could not wait; what it uses must
-// stay.
+// Waits for all work of `stream`. True: it uses no memory any more; it is done, or lost with the
+// contexts. False: unknown, because the executor could not wait; the memory it uses must stay.
 bool WaitUntilOver(Executor& executor, Stream stream);
 
 }  // namespace twinmmu

@@ -1,4 +1,4 @@
-// The message that carries a shareable handle from process to process, and the words about it.
+// The message that carries a shareable handle between processes, and its error texts.
 
 #ifndef TWINMMU_API_SHARING_MESSAGE_H_
 #define TWINMMU_API_SHARING_MESSAGE_H_
@@ -14,8 +14,8 @@
 
 namespace twinmmu {
 
-// As it goes over the wire, from one process of a machine to another: no conversion is needed. A
-// descriptor travels beside it.
+// As sent between processes of one machine: no conversion is needed. A descriptor is sent as
+// ancillary data.
 struct HandleMessage {
   std::array<char, 8> magic = {};
   uint32_t version = 0;
@@ -33,11 +33,11 @@ std::optional<size_t> DescriptorsOf(HandleType type);
 
 HandleMessage MakeMessage(const ShareableHandle& handle, Bytes size);
 
-// What is wrong with the first `bytes` of a message, as far as these tell, and with the number of
+// What is wrong with the first `bytes` of a message, as far as they show, or with the number of
 // descriptors that came with it; nothing: it is, or may become, a shareable handle.
 std::optional<std::string> Flaw(const HandleMessage& message, size_t bytes, size_t descriptors);
 
-// InvalidArgument: what came is no handle.
+// InvalidArgument: what was received is not a handle.
 absl::Status NotAHandle(int socket, const std::string& flaw);
 
 }  // namespace twinmmu

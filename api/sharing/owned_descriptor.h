@@ -1,4 +1,4 @@
-// OwnedDescriptor: a file descriptor with one owner, who closes it.
+// OwnedDescriptor: a file descriptor with one owner, which closes it.
 
 #ifndef TWINMMU_API_SHARING_OWNED_DESCRIPTOR_H_
 #define TWINMMU_API_SHARING_OWNED_DESCRIPTOR_H_
@@ -17,13 +17,13 @@ class OwnedDescriptor {
   ~OwnedDescriptor() { Close(); }
 
   bool is_open() const { return descriptor_ != kNone; }
-  // The number; -1 where nothing is held. Still owned here: do not close it.
+  // The number; -1 if nothing is held. Still owned here: do not close it.
   int get() const { return descriptor_; }
 
-  // Gives the descriptor to the caller, who closes it from now on; -1 where nothing is held.
+  // Passes the descriptor to the caller, who must close it; -1 if nothing is held.
   [[nodiscard]] int Release();
 
-  // Closes it. Does nothing where nothing is held. errno stays as it was.
+  // Closes it. Does nothing if nothing is held. errno does not change.
   void Close();
 
  private:

@@ -10,19 +10,19 @@
 
 namespace twinmmu {
 
-// A duplicate of the descriptor that has the number `descriptor` in process `pid`, closed on exec,
-// and never 0, which no driver imports:
+// A duplicate of descriptor `descriptor` of process `pid`, close-on-exec, and never 0, which no
+// driver imports:
 //
 //   auto taken = ReceiveByPidfd(pid, number);
 //   if (!taken.ok()) return taken.status();
 //   auto allocation = vmm.ImportShareableHandle(ShareableHandle::FileDescriptor(taken->get()));
 //
 // The other process sends its pid, the number and the size in any way, and keeps the descriptor
-// open until it hears that it was taken; it notices nothing itself. It must live until then: the
-// pid of a process that has ended may be another's. The number is not checked to be memory; the
-// import does that.
+// open until it is told that it was taken; it notices nothing itself. It must live until then: the
+// pid of a process that has ended may be reused. Only the import checks that the descriptor is of
+// memory.
 //
-// An error leaves nothing open. Its words say what to do. It carries no driver's code.
+// An error leaves nothing open. Its message says what to do. It carries no driver code.
 //   InvalidArgument     pid is not positive, descriptor is negative
 //   NotFound            there is no such process, or it has no such descriptor
 //   PermissionDenied    the system does not allow this process to look into that one

@@ -78,7 +78,7 @@ absl::StatusOr<int> CheckSocket(int socket) {
   if (domain != AF_UNIX || (type != SOCK_STREAM && type != SOCK_SEQPACKET)) {
     return absl::InvalidArgumentError(
         absl::StrCat("socket is ", socket, ", which is not a Unix socket of type SOCK_STREAM or ",
-                     "SOCK_SEQPACKET: no other passes descriptors on, and tells of its end"));
+                     "SOCK_SEQPACKET: no other kind passes descriptors and reports its end"));
   }
   sockaddr_un peer;
   length = sizeof(peer);

@@ -1,5 +1,5 @@
-// A shareable handle on its way to another process, through a Unix socket: a file descriptor as
-// ancillary data, a fabric handle as its 64 bytes, and the size of the memory with either.
+// Sends a shareable handle to another process through a Unix socket: a file descriptor as ancillary
+// data, a fabric handle as its 64 bytes, and the size of the memory with either.
 //
 // The exporter:
 //   auto handle = vmm.ExportShareableHandle(allocation, HandleType::kPosixFileDescriptor);
@@ -9,14 +9,14 @@
 //   auto received = ReceiveShareableHandle(socket);
 //   auto allocation = vmm.ImportShareableHandle(received->handle);
 //
-// Sockets are connected Unix sockets of type SOCK_STREAM or SOCK_SEQPACKET, such as socketpair()
-// makes, blocking or not, and stay the caller's. Datagram sockets are refused: the other side would
-// not see that they are closed. Both processes use these two functions.
+// Sockets are connected Unix sockets of type SOCK_STREAM or SOCK_SEQPACKET, such as those of
+// socketpair(), blocking or not, and still belong to the caller. Datagram sockets are refused: the
+// other side would not see them close. Both processes use these two functions.
 //
-// One message is one handle. Between messages the socket is the caller's to use. After an error of
-// either call nobody knows how much of a message is under way: close the socket.
+// One message carries one handle. Between messages the caller may use the socket. After an error of
+// either call it is unknown how much of a message is in transit: close the socket.
 //
-// Errors say in words what happened, and carry no driver's code.
+// Error messages say what happened; they carry no driver code.
 //   InvalidArgument     not such a socket; a size of 0, a handle that cannot be sent; what came is
 //                       not a shareable handle
 //   Unavailable         the other end is closed: the other process has ended, or closed it
@@ -25,8 +25,8 @@
 //   ResourceExhausted   this process can have no more descriptors, or too many are under way
 //   Internal            anything else that the system refuses
 //
-// Each is EINTR safe, raises no SIGPIPE, and starts no thread. Several threads may use different
-// sockets at once; one socket is for one receiver and one sender at a time.
+// Each call is EINTR-safe, raises no SIGPIPE, and starts no thread. Several threads may use
+// different sockets at once; a socket allows one receiver and one sender at a time.
 
 #ifndef TWINMMU_API_SHARING_SOCKET_H_
 #define TWINMMU_API_SHARING_SOCKET_H_
@@ -44,43 +44,43 @@
 
 namespace twinmmu {
 
-// How long both sides wait at most, unless they say otherwise.
+// How long each side waits at most by default.
 inline constexpr std::chrono::milliseconds kSharingTimeout = std::chrono::seconds(30);
 
 struct SendOptions {
-  // For the whole call; 0 or less: does not wait.
+  // For the whole call; 0 or less: do not wait.
   std::chrono::milliseconds timeout = kSharingTimeout;
 };
 
 struct ReceiveOptions {
-  // For the whole call, however many pieces come; 0 or less: does not wait.
+  // For the whole call, however many pieces arrive; 0 or less: do not wait.
   std::chrono::milliseconds timeout = kSharingTimeout;
-  // Who must have sent the message, by what the kernel says: the effective user, the process. Not
-  // set: anybody. A sender that the kernel cannot identify, such as one of another PID namespace,
-  // is refused if a process is required.
+  // The required sender, as identified by the kernel: the effective user, the process. Not set:
+  // anybody. A sender that the kernel cannot identify, for example in another PID namespace, is
+  // refused if a process is required.
   std::optional<uid_t> sender_uid;
   std::optional<pid_t> sender_pid;
 };
 
-// What came through a socket. Move-only.
+// What was received from a socket. Move-only.
 struct ReceivedMemory {
-  // To be imported, as long as `descriptor` is open.
+  // Can be imported as long as `descriptor` is open.
   ShareableHandle handle;
-  // As the sender says; Vmm::Map needs it, and no driver gives it. Map refuses a wrong one.
+  // As sent; Vmm::Map needs it, and no driver reports it. Map refuses a wrong one.
   Bytes size;
-  // Owns handle.file_descriptor, which is never 0, and is closed on exec; holds nothing for other
-  // types. May be closed after the import: the allocation then lives by the handle alone. [SHARE-7]
+  // Owns handle.file_descriptor, which is never 0 and is close-on-exec; holds nothing for other
+  // types. May be closed after the import: the handle then keeps the allocation. [SHARE-7]
   OwnedDescriptor descriptor;
 };
 
-// Sends `handle`, with the size of its memory. The other process gets a descriptor of its own: the
-// one in `handle` stays open and the caller's, and may be closed at once.
+// Sends `handle`, with the size of its memory. The other process gets its own descriptor: the one
+// in `handle` stays open, still belongs to the caller, and may be closed at once.
 // handle: of type kPosixFileDescriptor, open, or kFabric. size: more than 0.
-// After an error the other process has no handle, or closes its end before it read all of it.
+// After an error the other process has no handle, or closed its end before reading all of it.
 absl::Status SendShareableHandle(int socket, const ShareableHandle& handle, Bytes size,
                                  const SendOptions& options = {});
 
-// Waits for a handle that SendShareableHandle sent. After an error, all descriptors that came are
+// Waits for a handle sent by SendShareableHandle. After an error, all received descriptors are
 // closed.
 absl::StatusOr<ReceivedMemory> ReceiveShareableHandle(int socket,
                                                       const ReceiveOptions& options = {});

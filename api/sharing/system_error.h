@@ -1,4 +1,4 @@
-// What an errno means to those who share memory.
+// What an errno means when memory is shared.
 
 #ifndef TWINMMU_API_SHARING_SYSTEM_ERROR_H_
 #define TWINMMU_API_SHARING_SYSTEM_ERROR_H_

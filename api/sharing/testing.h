@@ -1,4 +1,4 @@
-// What the tests of this folder ask the system.
+// System helpers for the tests of this folder.
 
 #ifndef TWINMMU_API_SHARING_TESTING_H_
 #define TWINMMU_API_SHARING_TESTING_H_
@@ -17,7 +17,7 @@
 
 namespace twinmmu {
 
-// How many descriptors this process has open. Makes none of the calls that a test lets fail.
+// How many descriptors this process has open. Makes none of the calls that tests interrupt.
 inline int OpenDescriptors() {
   int count = 0;
   DIR* const all = opendir("/proc/self/fd");
@@ -29,10 +29,10 @@ inline int OpenDescriptors() {
 
 inline bool IsOpen(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 
-// A new file without a name, in the place of memory of a device.
+// A new unnamed file, standing in for device memory.
 inline OwnedDescriptor NewFile() { return OwnedDescriptor(memfd_create("shared", MFD_CLOEXEC)); }
 
-// Two descriptors are of one file.
+// True if both descriptors refer to the same file.
 inline bool IsSameFile(int one, int other) {
   struct stat of_one = {};
   struct stat of_other = {};
@@ -70,7 +70,7 @@ inline void Await(pid_t child) {
   EXPECT_EQ(status, 0);
 }
 
-// As long as the object lives, descriptor 0 is free.
+// Keeps descriptor 0 free during its lifetime.
 class WithoutStandardInput {
  public:
   WithoutStandardInput() : usual_(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 1)) {
@@ -82,8 +82,8 @@ class WithoutStandardInput {
   const OwnedDescriptor usual_;
 };
 
-// As long as the object lives, no descriptor from `first` on gets a number that is not open
-// already. A sanitizer needs one to look at objects: call nothing then but what is tested.
+// During its lifetime, no descriptor number from `first` on can be opened. A sanitizer needs one to
+// inspect objects: call only what is tested meanwhile.
 class NoDescriptorLeft {
  public:
   explicit NoDescriptorLeft(int first = 0) {

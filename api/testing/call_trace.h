@@ -1,6 +1,6 @@
-// CallTrace: the calls that a TracingVmm, TracingMulticast or TracingSparseArrays has passed on.
+// CallTrace: the calls that a TracingVmm, TracingMulticast or TracingSparseArrays has forwarded.
 //
-// It is printed with one line for each call:
+// It prints one line per call:
 //
 //   cuMemCreate(2 MiB, pinned on device 0) = 0x55d0c0ffee00
 //   cuMemMap([0x7f0000200000, +2 MiB], 0x55d0c0ffee00, offset 0 B) = OK
@@ -28,36 +28,36 @@ struct TracedCall {
   DriverCall call;
   std::string arguments;  // "[0x7f0000200000, +2 MiB], 0x55d0c0ffee00, offset 0 B"
   absl::Status status;
-  std::string value;  // what a call gave, if it succeeded and gives something
+  std::string value;  // the result, if the call succeeded and has one
 
-  // The line of the call, without its end.
+  // The line of the call, without a newline.
   friend std::ostream& operator<<(std::ostream& out, const TracedCall& call);
 };
 
-// Thread safety: every function may run concurrently with every other.
+// Thread-safe.
 class CallTrace {
  public:
-  // The last `calls_kept` calls are remembered, about 200 bytes each; all are counted.
+  // Remembers the last `calls_kept` calls, about 200 bytes each; counts all.
   explicit CallTrace(size_t calls_kept = std::numeric_limits<size_t>::max())
       : calls_kept_(calls_kept) {}
 
-  // How many calls there were since the beginning or the last Clear, of one kind or of all; also
-  // those that failed.
+  // The number of calls since the start or the last Clear, of one kind or of all, including failed
+  // ones.
   uint64_t count(DriverCall call) const;
   uint64_t count() const;
-  // The calls that are remembered, oldest first.
+  // The remembered calls, oldest first.
   std::vector<TracedCall> calls() const;
-  // Only which calls they were, to compare with a list.
+  // Only the kinds of the calls, to compare with a list.
   std::vector<DriverCall> kinds() const;
   void Clear();
 
-  // All lines. Where calls were forgotten, the first line says how many.
+  // All lines. If calls were forgotten, the first line says how many.
   friend std::ostream& operator<<(std::ostream& out, const CallTrace& trace);
 
  protected:
   ~CallTrace() = default;
 
-  // Makes a call and remembers it. For who makes the calls: trace_text.h has it.
+  // Makes a call and remembers it. For wrappers; defined in trace_text.h.
   template <typename F>
   auto Trace(DriverCall kind, std::string arguments, const F& call) -> decltype(call());
 

@@ -1,26 +1,25 @@
-// CheckedVmm: watches the calls that a program makes on any Vmm, the driver's too, and says what is
-// wrong with them, in the words of the simulator (docs/reference/diagnostics.md), and what is left.
+// CheckedVmm: watches the calls that a program makes on any Vmm, even the driver's. It reports
+// misuse with the simulator's diagnostics (docs/reference/diagnostics.md), and leaks.
 //
 //   CheckedVmm vmm(driver->vmm().value());
 //   RunMyAllocator(vmm);
 //   EXPECT_THAT(vmm.diagnostics(), IsEmpty());  // api/testing/diagnostic_matchers.h
 //   EXPECT_THAT(vmm.leaks(), IsEmpty());
 //
-// It knows what passed through it, and nothing else: not what the program does by CUDA calls of its
-// own, nor who uses memory. So there are kinds that only the simulator tells;
-// docs/reference/diagnostics.md lists them.
+// It knows only what passed through it: not the program's own CUDA calls, nor who uses memory. So
+// only the simulator can report some kinds; docs/reference/diagnostics.md lists them.
 //
-// Every call is passed on as it is, and its answer returned as it is, with one exception: where the
-// outcome is not defined and may be the end of the process, because a handle is dead, was never
-// given out here, or is released too often. Then the call is InvalidArgument (INVALID_VALUE, from
-// ErrorOrigin::kChecker) without being passed on, unless CheckedVmmOptions::refuse_undefined is
-// false. Handle 0 is passed on: drivers refuse it.
+// Every call is forwarded unchanged, and its answer returned unchanged, with one exception: calls
+// whose outcome is undefined and may end the process, because a handle is dead, was never issued
+// here, or is released too often. Such a call is InvalidArgument (INVALID_VALUE, from
+// ErrorOrigin::kChecker) and not forwarded, unless CheckedVmmOptions::refuse_undefined is false.
+// Handle 0 is forwarded: drivers refuse it.
 //
-// What is known follows what the driver answers, be it right or wrong. Where a refusal leaves open
-// what it was for, or what was done all the same, the driver is asked: for the granularity after
-// Map, for the number of devices and access after SetAccess.
+// Its state follows the driver's answers, right or wrong. When a refusal does not show its reason,
+// or what was done nevertheless, it queries the driver: for the granularity after Map, for the
+// number of devices and access after SetAccess.
 //
-// Thread safety: as in api/vmm.h. No lock is held while a call is passed on, or somebody is told.
+// Thread safety: as in api/vmm.h. No lock is held while a call is forwarded or a callback runs.
 
 #ifndef TWINMMU_API_TESTING_CHECKED_VMM_H_
 #define TWINMMU_API_TESTING_CHECKED_VMM_H_
@@ -41,25 +40,25 @@ namespace twinmmu {
 // The first four are as in SimulatorOptions.
 struct CheckedVmmOptions {
   // How many calls the history remembers. 0: none; then a diagnostic says what is wrong, but not
-  // since when, and a double unmap is an unmap of nothing.
+  // since when, and a double unmap is reported as an unmap of nothing.
   size_t calls_remembered = 4096;
   // How many diagnostics are kept in full; all are counted.
   size_t diagnostics_kept = 256;
-  // Called with each diagnostic: its kind, and all of it, or null if it is only counted. By the
-  // thread whose call it is about, before that call returns. It may call the CheckedVmm, but must
+  // Called with each diagnostic: its kind, and the whole diagnostic, or null if it is only counted.
+  // Runs in the thread of the call, before the call returns. It may call the CheckedVmm, but must
   // not throw.
   std::function<void(DiagnosticKind, const Diagnostic*)> at_once;
-  // Called by the destructor with the diagnostics that were kept, and the leaks. For tests:
+  // Called by the destructor with the kept diagnostics and the leaks. For tests:
   //   [](const std::vector<Diagnostic>& all) { EXPECT_THAT(all, IsEmpty()); }
   std::function<void(const std::vector<Diagnostic>&)> at_end;
-  // Whether calls with handles that no driver defines end here.
+  // Whether undefined calls are refused rather than forwarded.
   bool refuse_undefined = true;
 };
 
-// What is mapped where: a line of the table that CheckedVmm::mappings() gives.
+// What is mapped where: an entry of CheckedVmm::mappings().
 struct CheckedMapping {
-  AddressRange reservation;         // that it begins in; empty at its base if there is none
-  MappingInfo mapping;              // `access`: the most that anybody has
+  AddressRange reservation;         // in which it begins; empty at its base if there is none
+  MappingInfo mapping;              // `access`: the most that any location has
   Bytes allocation_offset;          // into the allocation
   std::vector<AccessGrant> grants;  // of each location that has one
   uint64_t made_by = 0;             // the id of the call
@@ -74,7 +73,7 @@ std::ostream& operator<<(std::ostream& out, const CheckedMapping& mapping);
 
 class CheckedVmm : public ForwardingVmm {
  public:
-  // `target` must outlive this object. It may have been used before, but what was made then is
+  // `target` must outlive this object. It may have been used before, but what was made before is
   // unknown here.
   explicit CheckedVmm(Vmm* target, CheckedVmmOptions options = {});
   ~CheckedVmm() override;
@@ -102,17 +101,16 @@ class CheckedVmm : public ForwardingVmm {
   absl::StatusOr<AddressRange> GetAddressRange(DeviceOrdinal device,
                                                DeviceAddress address) override;
 
-  // What was noticed so far: the first ones in full, as many as the options say.
+  // The diagnostics so far: the first ones in full, as many as the options say.
   std::vector<Diagnostic> diagnostics() const;
-  // How many of a kind were noticed, kept or not.
+  // How many of a kind there were, kept or not.
   uint64_t CountOf(DiagnosticKind kind) const;
-  // What is there now and would be lost if this were the end: mappings and reservations by address,
-  // references to allocations by handle, and descriptors that are still open as they were handed
-  // out.
+  // What would be leaked if this were the end: mappings and reservations by address, references to
+  // allocations by handle, and descriptors that are still open as returned.
   std::vector<Diagnostic> leaks() const;
-  // The remembered calls that had to do with an address, oldest first.
+  // The remembered calls that involved an address, oldest first.
   std::vector<HistoryEntry> HistoryOf(DeviceAddress address) const;
-  // What is mapped now, by address.
+  // The current mappings, by address.
   std::vector<CheckedMapping> mappings() const;
 
  private:

@@ -31,7 +31,7 @@ MATCHER_P(DiagnosticSeverityIs, severity,
   return arg.severity == severity;
 }
 
-// The next ones take a value or a matcher.
+// The following take a value or a matcher.
 MATCHER_P(DiagnosticRuleIs, rule,
           "has a rule that " + testing::DescribeMatcher<const std::string&>(rule, negation)) {
   return testing::ExplainMatchResult(rule, std::string(arg.rule()), result_listener);

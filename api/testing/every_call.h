@@ -1,5 +1,4 @@
-// Makes every call of an interface once, for tests of wrappers: none is forgotten, none is mixed
-// up.
+// Makes every call of an interface once, for tests of wrappers: none is forgotten or mixed up.
 
 #ifndef TWINMMU_API_TESTING_EVERY_CALL_H_
 #define TWINMMU_API_TESTING_EVERY_CALL_H_
@@ -17,11 +16,11 @@ namespace twinmmu::testing_internal {
 
 struct MadeCall {
   DriverCall call;
-  const char* method;  // "Map"; the two that are named Fill are both "Fill"
+  const char* method;  // "Map"; "Fill" for both overloads of Fill
   absl::Status status;
 };
 
-// In the order of DriverCall. The arguments are valid on no machine.
+// In the order of DriverCall. The arguments are not valid on any machine.
 std::vector<MadeCall> MakeEveryCall(Vmm& vmm);
 std::vector<MadeCall> MakeEveryCall(Executor& executor);
 std::vector<MadeCall> MakeEveryCall(Multicast& multicast);

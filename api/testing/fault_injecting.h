@@ -1,6 +1,6 @@
 // FaultInjectingVmm, FaultInjectingExecutor, FaultInjectingMulticast, FaultInjectingSparseArrays:
-// pass every call on, but those that a FaultPlan makes fail. The first can also give a device less
-// memory than it has.
+// forward every call, except those that a FaultPlan makes fail. The first can also give a device
+// less memory than it has.
 //
 //   FaultPlan faults;
 //   FaultInjectingVmm vmm(real_vmm, &faults);
@@ -9,8 +9,8 @@
 //   vmm.SetMemoryBudget(DeviceOrdinal(0), MiB(64));
 //   MyAllocator allocator(&vmm, &executor);
 //
-// A call that fails on purpose is not made: it has changed nothing, no other call fails for it, and
-// no work of its stream is lost. Where several have one plan, it counts the calls of all together.
+// A call that fails on purpose is not made: it changes nothing, makes no other call fail, and loses
+// no work of its stream. A plan shared by several of them counts the calls of all together.
 // docs/guide/testing.md has whole examples.
 
 #ifndef TWINMMU_API_TESTING_FAULT_INJECTING_H_
@@ -32,22 +32,22 @@
 
 namespace twinmmu {
 
-// What a FaultInjectingVmm is beside its plan. Thread safety: as in api/vmm.h. Calls that create,
-// map, share or give up memory reach the target one at a time, all others as they come.
+// A FaultInjectingVmm without its plan. Thread safety: as in api/vmm.h. Calls that create, map,
+// share or give up memory reach the target one at a time, all others concurrently.
 class MemoryBudgetVmm : public ForwardingVmm {
  public:
   // `target` must outlive this object.
   explicit MemoryBudgetVmm(Vmm* target) : ForwardingVmm(target) {}
 
-  // From now on the device has no more than `total` bytes. Create of more than is left of them is
+  // Limits the device to `total` bytes from now on. Create of more than is left of them is
   // ResourceExhausted (OUT_OF_MEMORY, from ErrorOrigin::kInjected), whatever its other arguments,
-  // and GetMemoryInfo gives the lesser of budget and target, free and total each.
+  // and GetMemoryInfo returns the lesser of budget and target for both free and total.
   //
-  // What was created through this object counts, also before the budget was set, as long as a
-  // handle, a mapping or an exported file descriptor refers to it, as on the driver. Memory that
-  // was imported counts once, and only if it was created and exported here. A copy of a descriptor
-  // (dup, fork, another process) is not seen: memory that only such a copy keeps does not count.
-  // What is in use may exceed a budget that is set late: then nothing is free.
+  // Memory created through this object counts, even before the budget was set, as long as a handle,
+  // a mapping or an exported file descriptor refers to it, as on the driver. Imported memory counts
+  // once, and only if it was created and exported here. Copies of a descriptor (dup, fork, another
+  // process) are not seen: memory that only such a copy keeps does not count. If more is already in
+  // use when the budget is set, nothing is free.
   void SetMemoryBudget(DeviceOrdinal device, Bytes total);
   void ClearMemoryBudget(DeviceOrdinal device);
 
@@ -68,7 +68,7 @@ class MemoryBudgetVmm : public ForwardingVmm {
   // Mutex held.
   absl::Status CheckBudget(Bytes size, const AllocationProperties& properties);
 
-  // Held also while calls that change `memory_` run, so that it learns of them in their order.
+  // Also held during calls that change `memory_`, so that they are recorded in order.
   std::mutex mutex_;
   MemoryTracker memory_;
   std::map<DeviceOrdinal, Bytes> budgets_;

@@ -1,18 +1,17 @@
-// FaultPlan: which driver calls are to fail, and how. FaultInjectingVmm and FaultInjectingExecutor
-// ask it before each call; one plan may serve several of them.
+// FaultPlan: which driver calls fail, and how. FaultInjectingVmm and FaultInjectingExecutor consult
+// it before each call; several may share one plan.
 //
 //   FaultPlan faults;
 //   FaultInjectingVmm vmm(real_vmm, &faults);
 //   faults.FailNth(2, DriverCode::kOutOfMemory, {DriverCall::kCreate});
 //
-// To see what an operation does when any one of its calls fails, fail each in turn until none is
-// left to fail:
+// To see what an operation does when any of its calls fails, fail each in turn until none is left:
 //
 //   for (uint64_t n = 1;; ++n) {
 //     faults.Clear();
 //     faults.FailNth(n, DriverCode::kOutOfMemory);
-//     ...  // the operation; it fails, and leaves things as they were
-//     if (faults.fired() == 0) break;  // it made less than n calls: all of them have failed once
+// ... // the operation; it fails and changes nothing
+// if (faults.fired() == 0) break; // it made fewer than n calls: each has failed once
 //   }
 //
 // docs/guide/testing.md has whole examples.
@@ -33,33 +32,31 @@
 
 namespace twinmmu {
 
-// A list of rules. Each names the kinds of calls that it is about; none given means all kinds,
-// queries and those that undo something among them. A rule counts the calls of its kinds from 1,
-// beginning with the first after it was added. Every rule counts every call, also one that another
-// rule fails; of several that want to fail one call, the first that was added does. Thread safety:
-// every function may run concurrently with every other.
+// A list of rules. Each names the kinds of calls it applies to; none means all kinds, including
+// queries and calls that undo something. A rule counts the calls of its kinds from 1, starting with
+// the first after it was added. Every rule counts every call, even one that another rule fails; if
+// several would fail the same call, the first one added does. Thread-safe.
 class FaultPlan {
  public:
-  // Call `n` of `calls` fails, once. 0: none does.
+  // Call `n` of `calls` fails, once. 0: none.
   void FailNth(uint64_t n, DriverCode code, std::vector<DriverCall> calls = {});
-  // Calls k, 2k, 3k, ... of `calls` fail: each with k = 1. 0: none does.
+  // Calls k, 2k, 3k, ... of `calls` fail: all if k = 1. 0: none.
   void FailEvery(uint64_t k, DriverCode code, std::vector<DriverCall> calls = {});
   // Each call of `calls` fails with this probability: none at 0 or less, all at 1 or more. Which
-  // ones depends on nothing but the seed and the order of the calls.
+  // ones depends only on the seed and the order of the calls.
   void FailRandomly(double probability, uint64_t seed, DriverCode code,
                     std::vector<DriverCall> calls = {});
 
   // Forgets all rules, and counts from 0 again.
   void Clear();
 
-  // How many calls were asked about, and how many of them failed, since the beginning or the last
-  // Clear.
+  // How many calls were checked, and how many of them failed, since the start or the last Clear.
   uint64_t asked() const;
   uint64_t fired() const;
 
-  // For wrappers, before they make a call: OK, or the error that they return instead. It has the
-  // driver's name of the call and the rule's code, comes from ErrorOrigin::kInjected, and its
-  // message says which rule it was and which call. A rule of kSuccess fails nothing.
+  // For wrappers, before they make a call: OK, or the error to return instead. It has the driver's
+  // name of the call and the rule's code, comes from ErrorOrigin::kInjected, and its message names
+  // the rule and the call. A rule with kSuccess fails nothing.
   absl::Status Ask(DriverCall call);
 
  private:
@@ -67,7 +64,7 @@ class FaultPlan {
     std::string text;  // as it was added: "FailNth(2) of cuMemCreate"
     DriverCode code = DriverCode::kUnknown;
     std::vector<DriverCall> calls;
-    std::function<bool(uint64_t)> fails;  // given the number of a call
+    std::function<bool(uint64_t)> fails;  // takes the number of a call
     uint64_t counted = 0;
   };
 

@@ -1,6 +1,6 @@
 // ForwardingVmm, ForwardingExecutor, ForwardingMulticast, ForwardingSparseArrays, ForwardingDriver:
-// pass every call on to another one. A wrapper derives from them and overrides only the calls that
-// it changes: to record, to count, to fail on purpose.
+// forward every call to another object. A wrapper derives from them and overrides only the calls it
+// changes: to record, to count, to fail on purpose.
 
 #ifndef TWINMMU_API_TESTING_FORWARDING_H_
 #define TWINMMU_API_TESTING_FORWARDING_H_

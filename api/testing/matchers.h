@@ -55,12 +55,12 @@ MATCHER_P(HasDriverCode, code,
           std::string(negation ? "does not carry " : "carries ") + DriverCodeName(code)) {
   const absl::Status& status = testing_internal::StatusOf(arg);
   *result_listener << "which is " << testing_internal::Describe(status);
-  // An error without a driver's code is not one with CUDA_ERROR_UNKNOWN.
+  // An error without a driver code does not match CUDA_ERROR_UNKNOWN.
   const bool has_code = status.ok() || GetDriverError(status).has_value();
   return has_code && GetDriverCode(status) == code;
 }
 
-// The code of a call: its driver's name, or a matcher for it.
+// The code, and the driver's name of the call, or a matcher for it.
 MATCHER_P2(HasDriverError, code, call,
            std::string(negation ? "does not carry " : "carries ") + DriverCodeName(code) +
                " of a call that " + testing::DescribeMatcher<const std::string&>(call)) {
@@ -71,7 +71,7 @@ MATCHER_P2(HasDriverError, code, call,
          testing::Matches(testing::SafeMatcherCast<const std::string&>(call))(error->call);
 }
 
-// Who raised the error: ErrorOrigin::kInjected for one that a FaultPlan made.
+// Who raised the error: ErrorOrigin::kInjected for one from a FaultPlan.
 MATCHER_P(HasErrorOrigin, origin,
           std::string(negation ? "does not come from: " : "comes from: ") +
               std::string(ToString(origin))) {

@@ -1,4 +1,4 @@
-// MemoryTracker: how much memory of each device is in use, told from the calls that succeeded.
+// MemoryTracker: how much memory of each device is in use, computed from successful calls.
 
 #ifndef TWINMMU_API_TESTING_MEMORY_TRACKER_H_
 #define TWINMMU_API_TESTING_MEMORY_TRACKER_H_
@@ -15,9 +15,9 @@
 
 namespace twinmmu {
 
-// Memory counts as long as anything refers to it: a handle, a mapping, an exported descriptor that
-// is open. Each function but InUse tells of a call that succeeded. What the tracker was not told
-// of, such as a handle made elsewhere, it ignores. Not thread-safe.
+// Memory counts as long as anything refers to it: a handle, a mapping, an open exported descriptor.
+// Each function except InUse reports a successful call. The tracker ignores what was not reported
+// to it, such as a handle made elsewhere. Not thread-safe.
 class MemoryTracker {
  public:
   MemoryTracker() = default;
@@ -32,11 +32,11 @@ class MemoryTracker {
   void Exported(AllocationHandle handle, const ShareableHandle& shareable);
   void Imported(AllocationHandle handle, const ShareableHandle& shareable);
 
-  // Looks which descriptors have been closed: a system call for each.
+  // Checks which descriptors have been closed, with one system call each.
   Bytes InUse(DeviceOrdinal device);
 
  private:
-  // Is in use as long as it lives.
+  // Counts as in use during its lifetime.
   class Allocation {
    public:
     Allocation(Bytes* in_use, Bytes size) : in_use_(*in_use), size_(size) {

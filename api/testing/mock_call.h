@@ -1,4 +1,4 @@
-// What mocks are made of, one call at a time.
+// Building blocks of mocks, one call at a time.
 
 #ifndef TWINMMU_API_TESTING_MOCK_CALL_H_
 #define TWINMMU_API_TESTING_MOCK_CALL_H_
@@ -10,7 +10,7 @@
 #define TWINMMU_MOCK(context, id, result, method, ...) \
   MOCK_METHOD(result, method, (TWINMMU_PARAMETERS(__VA_ARGS__)), (override));
 
-// A call with any arguments, also where two calls have one name: ON_CALL(mock, TWINMMU_ANY(...)).
+// A call with any arguments, even if two calls share a name: ON_CALL(mock, TWINMMU_ANY(...)).
 #define TWINMMU_ANY(method, ...) method(TWINMMU_FOR_PARAMETERS(TWINMMU_ANY_OF, __VA_ARGS__))
 #define TWINMMU_ANY_OF(type, parameter) ::testing::A<type>()
 

@@ -1,13 +1,14 @@
-// MockExecutor: an Executor whose calls a test expects and answers, with GoogleMock.
+// MockExecutor: a GoogleMock of Executor.
 //
 //   MockExecutor executor;
 //   EXPECT_CALL(executor, SynchronizeStream(stream)).WillOnce(Return(absl::OkStatus()));
 //
-// Copies and fills are there with a device and with a stream; an expectation says which it means:
+// Copies and fills are overloaded for a device and a stream; an expectation selects one:
 //
 //   EXPECT_CALL(executor, CopyHostToDevice(An<Stream>(), _, _, _));
 //
-// What nobody answers is an error, or DelegateTo's, as in api/testing/mock_vmm.h.
+// A call without an answer is an error, or goes to DelegateTo's target, as in
+// api/testing/mock_vmm.h.
 
 #ifndef TWINMMU_API_TESTING_MOCK_EXECUTOR_H_
 #define TWINMMU_API_TESTING_MOCK_EXECUTOR_H_
@@ -30,10 +31,10 @@ class MockExecutor : public Executor {
   MockExecutor();
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
-  // nobody, as in the beginning.
+  // nobody, as at first.
   void DelegateTo(Executor* target) { target_ = target; }
 
-  // GoogleMock tells methods of one name apart by their lines.
+  // GoogleMock distinguishes methods of one name by their lines.
   TWINMMU_EXECUTOR_COPY_CALLS(TWINMMU_MOCK, )
   TWINMMU_EXECUTOR_ASYNC_COPY_CALLS(TWINMMU_MOCK, )
   TWINMMU_EXECUTOR_STREAM_CALLS(TWINMMU_MOCK, )

@@ -1,9 +1,10 @@
-// MockMulticast: a Multicast whose calls a test expects and answers, with GoogleMock.
+// MockMulticast: a GoogleMock of Multicast.
 //
 //   MockMulticast multicast;
 //   EXPECT_CALL(multicast, AddDevice(object, device)).WillOnce(Return(absl::OkStatus()));
 //
-// What nobody answers is an error, or DelegateTo's, as in api/testing/mock_vmm.h.
+// A call without an answer is an error, or goes to DelegateTo's target, as in
+// api/testing/mock_vmm.h.
 
 #ifndef TWINMMU_API_TESTING_MOCK_MULTICAST_H_
 #define TWINMMU_API_TESTING_MOCK_MULTICAST_H_
@@ -24,7 +25,7 @@ class MockMulticast : public Multicast {
   MockMulticast();
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
-  // nobody, as in the beginning.
+  // nobody, as at first.
   void DelegateTo(Multicast* target) { target_ = target; }
 
   TWINMMU_MULTICAST_CALLS(TWINMMU_SHORT_FORMS, Multicast)

@@ -1,9 +1,10 @@
-// MockSparseArrays: a SparseArrays whose calls a test expects and answers, with GoogleMock.
+// MockSparseArrays: a GoogleMock of SparseArrays.
 //
 //   MockSparseArrays arrays;
 //   EXPECT_CALL(arrays, DestroyArray(array)).WillOnce(Return(absl::OkStatus()));
 //
-// What nobody answers is an error, or DelegateTo's, as in api/testing/mock_vmm.h.
+// A call without an answer is an error, or goes to DelegateTo's target, as in
+// api/testing/mock_vmm.h.
 
 #ifndef TWINMMU_API_TESTING_MOCK_SPARSE_ARRAYS_H_
 #define TWINMMU_API_TESTING_MOCK_SPARSE_ARRAYS_H_
@@ -25,7 +26,7 @@ class MockSparseArrays : public SparseArrays {
   MockSparseArrays();
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
-  // nobody, as in the beginning.
+  // nobody, as at first.
   void DelegateTo(SparseArrays* target) { target_ = target; }
 
   TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_MOCK, )

@@ -1,10 +1,10 @@
-// MockVmm: a Vmm whose calls a test expects and answers, with GoogleMock.
+// MockVmm: a GoogleMock of Vmm.
 //
 //   MockVmm vmm;
 //   EXPECT_CALL(vmm, Release(handle)).WillOnce(Return(absl::OkStatus()));
 //
-// A call that nothing answers is an error, also one that an expectation without an action accepts.
-// DelegateTo lets another Vmm answer instead; NiceMock<MockVmm> is silent about such calls:
+// A call without an answer is an error, even if an expectation without an action accepts it.
+// DelegateTo lets another Vmm answer instead; NiceMock<MockVmm> does not warn about such calls:
 //
 //   NiceMock<MockVmm> vmm;
 //   vmm.DelegateTo(simulator.vmm().value());
@@ -26,15 +26,15 @@
 
 namespace twinmmu {
 
-// Thread safety: calls may be made concurrently, as with every mock; expectations, and DelegateTo,
-// come before them.
+// Thread safety: calls may be made concurrently, as with every mock; expectations and DelegateTo
+// must come before them.
 class MockVmm : public Vmm {
  public:
   // A call without an answer is Unimplemented, and the message names it.
   MockVmm();
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
-  // nobody, as in the beginning.
+  // nobody, as at first.
   void DelegateTo(Vmm* target) { target_ = target; }
 
   TWINMMU_VMM_CALLS(TWINMMU_SHORT_FORMS, Vmm)

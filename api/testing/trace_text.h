@@ -26,7 +26,7 @@ inline std::string Text(int value) { return absl::StrCat(value); }
 inline std::string Text(bool value) { return value ? "true" : "false"; }
 inline std::string Text(uint64_t value) { return absl::StrCat("0x", absl::Hex(value)); }
 inline std::string Text(const std::string& value) { return absl::StrCat("\"", value, "\""); }
-// Without its alignment, which no call but AddressReserve is told.
+// Without its alignment, which only AddressReserve takes.
 inline std::string Text(const AddressRange& range) {
   return absl::StrCat("[", ToString(range.base), ", +", ToString(range.size), "]");
 }
@@ -39,7 +39,7 @@ inline std::string Text(absl::Span<const AccessGrant> grants) {
   };
   return absl::StrCat("{", absl::StrJoin(grants, ", ", append), "}");
 }
-// An array and the like; its device stands in the call that made it.
+// An array and the like; its device is in the call that made it.
 template <typename Tag>
 std::string Text(const DeviceObject<Tag>& object) {
   return Text(object.value());
@@ -55,7 +55,7 @@ std::string Text(const ArrayDescriptor& descriptor);
 std::string Text(absl::Span<const TileOperation> operations);
 inline std::string Text(RangeHandleType type) { return absl::StrCat(static_cast<int>(type)); }
 inline std::string Text(Stream stream) { return Text(stream.value()); }
-// What host memory is at an address that differs from run to run.
+// Host memory: its address differs from run to run.
 inline std::string Text(const void*) { return "from host"; }
 inline std::string Text(void*) { return "to host"; }
 inline std::string Text(absl::Span<const void* const> arguments) {
@@ -71,10 +71,10 @@ auto Text(const T& value) -> decltype(ToString(value)) {
   return ToString(value);
 }
 
-// The arguments of a call in their order, but for the stream, which stands last.
+// The arguments of a call in order, except the stream, which comes last.
 class ArgumentWriter {
  public:
-  // The names of the parameters tell what a number is.
+  // The names of the parameters show what a number means.
   template <typename... T>
   static std::string Write([[maybe_unused]] std::initializer_list<const char*> names,
                            const T&... values) {
@@ -104,7 +104,7 @@ class ArgumentWriter {
   ArrayExtent offset_;
 };
 
-// A call that has returned `status`, or a result.
+// A call that returned `status`, or a result.
 inline TracedCall Traced(DriverCall kind, std::string arguments, const absl::Status& status) {
   return {kind, std::move(arguments), status, ""};
 }

@@ -1,4 +1,4 @@
-// TracingVmm, TracingExecutor, TracingMulticast, TracingSparseArrays: pass every call on, and
+// TracingVmm, TracingExecutor, TracingMulticast, TracingSparseArrays: forward every call, and
 // remember it with its result.
 //
 //   TracingVmm trace(real_vmm);
@@ -6,8 +6,8 @@
 //   ...
 //   EXPECT_EQ(trace.count(DriverCall::kMap), trace.count(DriverCall::kUnmap)) << trace;
 //
-// api/testing/call_trace.h says what they remember, docs/guide/testing.md has a whole example. What
-// is to be kept, compared or played again is recorded instead: docs/guide/recordings.md.
+// api/testing/call_trace.h says what they remember, docs/guide/testing.md has a whole example. To
+// keep, compare or replay calls, record them instead: docs/guide/recordings.md.
 
 #ifndef TWINMMU_API_TESTING_TRACING_H_
 #define TWINMMU_API_TESTING_TRACING_H_
@@ -27,9 +27,8 @@
 
 namespace twinmmu {
 
-// Of each: `target` must outlive the object, `calls_kept` is as in CallTrace. Calls run as they
-// come, without a lock held, and are remembered in the order in which they return. Thread safety:
-// every function may run concurrently with every other.
+// For each: `target` must outlive the object, `calls_kept` is as in CallTrace. No lock is held
+// during a call; calls are remembered in the order in which they return. Thread-safe.
 class TracingVmm : public ForwardingVmm, public CallTrace {
  public:
   explicit TracingVmm(Vmm* target, size_t calls_kept = std::numeric_limits<size_t>::max())

@@ -175,7 +175,7 @@ MUTANT(DATA_2, Set, "A fill ends at the border of two mappings.") {
   const uint64_t room = (mapping->end() - destination) / pattern.width;
   return Real::Set(work, destination, pattern, std::min(count, room));
 }
-MUTANT(DATA_2, Set, "A fill of 4 bytes is refused at an address that is no multiple of 64.") {
+MUTANT(DATA_2, Set, "A fill of 4 bytes is refused at an address that is not a multiple of 64.") {
   const bool far = pattern.width == Bytes(4) && !destination.IsAligned(Bytes(64));
   return far ? Refuse() : Real::Set(work, destination, pattern, count);
 }

@@ -36,7 +36,7 @@ MUTANT(MC_3, Release, "An object cannot be released.") {
   return is_memory ? Real::Release(handle) : Refuse();
 }
 
-MUTANT(MC_4, MulticastCreate, "A size that is no multiple is rounded up.") {
+MUTANT(MC_4, MulticastCreate, "A size that is not a multiple is rounded up.") {
   MulticastProperties rounded = properties;
   rounded.size = Bytes((properties.size.value() + MiB(2).value() - 1) & ~(MiB(2).value() - 1));
   return Real::MulticastCreate(rounded);

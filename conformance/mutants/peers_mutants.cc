@@ -25,12 +25,12 @@ MUTANT(PEER_1, SetAccess, "Taking one device's access takes the other's.") {
   if (status.ok() && grants[0].access == Access::kNone) Grant(range, Access::kNone, 0);
   return status;
 }
-MUTANT_ON("no-peers", PEER_1, SetAccess, "A device that is no peer is granted access in name.") {
+MUTANT_ON("no-peers", PEER_1, SetAccess, "A device that is not a peer is granted access in name.") {
   Real::SetAccess(range, grants).IgnoreError();
   return Ok();
 }
 MUTANT_ON("no-peers", PEER_1, SetAccess,
-          "A device that is no peer is refused, and others lose theirs.") {
+          "A device that is not a peer is refused, and others lose theirs.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (!status.ok()) Remove(range);
   return status;

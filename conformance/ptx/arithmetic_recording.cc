@@ -53,7 +53,7 @@ void AppendCase(const RecordedCase& recorded, std::string& text) {
 }
 
 absl::Status Damaged(const std::string& path, absl::string_view what) {
-  return absl::DataLossError(absl::StrCat(path, " is no recording of arithmetic: ", what));
+  return absl::DataLossError(absl::StrCat(path, " is not a recording of arithmetic: ", what));
 }
 
 // Reads from the front of `rest`, and shortens it.

@@ -69,19 +69,18 @@ absl::Span<const Mask> SimulatorMasks() {
        "Threads worked on one range at once; which of them comes first is a matter of timing.",
        IsRace, true},
       {"view of the CPU",
-       "The addresses of a replay are mere numbers, which the CPU cannot access; and what a program "
-       "stores to host memory itself, without a call, is not in the recording.",
+       "The addresses of a replay are mere numbers, which the CPU cannot access; and what a "
+       "program stores to host memory itself, without a call, is not in the recording.",
        IsViewOfTheCpu, false},
       {"foreign descriptor",
        "The program imported a descriptor that no recorded call gave, such as a duplicate; it is "
        "not in the recording.",
        IsForeignDescriptor, true},
-      {"limit of the process",
-       "The program had limited its own descriptors, which no call shows.",
+      {"limit of the process", "The program had limited its own descriptors, which no call shows.",
        IsLimitOfTheProcess, true},
       {"name of the device",
-       "The driver's functions on the simulator say that each device is simulated.",
-       IsNameOfDevice, false},
+       "The driver's functions on the simulator say that each device is simulated.", IsNameOfDevice,
+       false},
   };
   return kMasks;
 }

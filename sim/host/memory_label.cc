@@ -159,10 +159,10 @@ absl::StatusOr<MemoryLabel> ReadLabel(int file_descriptor) {
   if (fstatfs(file_descriptor, &system) != 0) return Refused("fstatfs", "it is not open");
   // Of those in huge pages the host may not have as many as it says.
   if (static_cast<long>(system.f_type) != kMemoryFileSystem) {
-    return absl::InvalidArgumentError("it is no memory file");
+    return absl::InvalidArgumentError("it is not a memory file");
   }
   const int seals = fcntl(file_descriptor, F_GET_SEALS);
-  if (seals == -1) return Refused("fcntl", "it is no memory file");
+  if (seals == -1) return Refused("fcntl", "it is not a memory file");
   if ((seals & kSeals) != kSeals) {
     return absl::InvalidArgumentError("the file is not sealed: its size could change");
   }

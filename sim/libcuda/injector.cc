@@ -122,7 +122,7 @@ absl::Status Injector::Parse(absl::string_view text, absl::Span<const char* cons
                  absl::StrJoin(calls, ", "));
   }
   const std::optional<When> when = ParseWhen(parts[1]);
-  if (!when.has_value()) return Wrong(text, "\"", parts[1], "\" is no WHEN; ", kForm);
+  if (!when.has_value()) return Wrong(text, "\"", parts[1], "\" is not a valid WHEN; ", kForm);
   const std::optional<DriverCode> code = ParseCode(parts[2]);
   if (!code.has_value()) {
     return Wrong(text, "there is no error \"", parts[2], "\"; it is a number from 1 to ", kMaxCode,

@@ -1,5 +1,5 @@
-// Profile: what a simulated machine is made of, as data. A test that needs another machine changes
-// fields of a profile; no code branches on the name of an implementation.
+// Profile: a simulated machine, as data. A test that needs another machine changes fields of a
+// profile; no code branches on the name of an implementation.
 
 #ifndef TWINMMU_SIM_PROFILE_PROFILE_H_
 #define TWINMMU_SIM_PROFILE_PROFILE_H_
@@ -24,9 +24,9 @@ namespace twinmmu {
 struct DeviceProfile {
   std::string name;
   Bytes memory;            // what GetMemoryInfo reports as total
-  Bytes memory_in_use;     // taken before the first Create: total less this is free at the start
-  Bytes memory_kept_back;  // reported as free, and yet refused to Create
-  std::map<DeviceAttribute, int> attributes;  // any other attribute does not exist
+  Bytes memory_in_use;     // in use before the first Create: total minus this is free at the start
+  Bytes memory_kept_back;  // reported as free, but refused to Create
+  std::map<DeviceAttribute, int> attributes;  // other attributes do not exist
 };
 
 // A NUMA node of the host that can hold memory.
@@ -37,17 +37,17 @@ struct HostNodeProfile {
 
 // Where device addresses come from.
 struct WindowProfile {
-  // Claimed: a span of the host's own address space that nothing may touch, so that a CPU access to
-  // device memory faults, no device address is also a plain pointer, and host-located memory can be
-  // read by the CPU at its device address. Not claimed: addresses are numbers from `base` on, and
-  // the CPU can read none of them.
+  // Claimed: an inaccessible span of the host's own address space. A CPU access to device memory
+  // faults, no device address is also a plain pointer, and the CPU can read host-located memory at
+  // its device address. Not claimed: addresses are numbers from `base` on, and the CPU can read
+  // none of them.
   bool claimed = true;
   DeviceAddress base;  // only when not claimed
   Bytes size;
 };
 
 // Where the reference driver departs from its documentation; api/deviations.inc says how. Each is
-// on by default, as the driver does it; off, the simulator keeps to the documentation.
+// on by default, like the driver; off, the simulator follows the documentation.
 struct Quirks {
 #define TWINMMU_QUIRK(name) bool name = true;
 #define TWINMMU_WITH(condition)
@@ -58,7 +58,7 @@ struct Quirks {
 #undef TWINMMU_QUIRK
 };
 
-// Every quirk with its name, which is the name of the field.
+// Every quirk with its name, which is that of the field.
 struct QuirkInfo {
   const char* name;
   bool Quirks::*field;
@@ -66,14 +66,14 @@ struct QuirkInfo {
 absl::Span<const QuirkInfo> AllQuirks();
 
 // When work on a stream runs. All three keep the order that api/executor.h promises, and a driver
-// may do as any of them does.
+// may behave like any of them.
 enum class StreamPolicy {
   kEager,     // at the call
   kDeferred,  // as late as synchronisation and queries allow
-  kSeeded,    // at each call some of what could run, chosen by a random number
+  kSeeded,    // at each call, a random part of what could run
 };
 
-// Every value of a choice that a profile makes, with its name.
+// The values of a profile's choices, with their names.
 template <typename Choice>
 struct Named {
   Choice value;
@@ -85,54 +85,54 @@ absl::Span<const Named<Choice>> AllNamed();
 template <>
 absl::Span<const Named<StreamPolicy>> AllNamed();
 // What a kernel or a copy reads where memory has several addresses and no alias fence, or nothing
-// at all, orders the read behind a write: "coherent", "stale", "random", "l1".
+// at all, orders the read after a write: "coherent", "stale", "random", "l1".
 template <>
 absl::Span<const Named<coherence::Policy>> AllNamed();
-// Where the end of an operation is a boundary between aliases: for what starts later ("guide"), or
-// for whoever comes later ("ptx").
+// Where the end of an operation is a boundary between aliases: for work that starts later
+// ("guide"), or for anything later ("ptx").
 template <>
 absl::Span<const Named<coherence::BoundaryMode>> AllNamed();
 // Whether strong accesses of sufficient scope synchronise between a multicast address and the
-// unicast addresses under it ("guide"), or these are aliases like any others ("strict"). Data needs
+// unicast addresses under it ("guide"), or these are aliases like any other ("strict"). Data needs
 // an alias fence either way.
 template <>
 absl::Span<const Named<coherence::MulticastMode>> AllNamed();
 
 struct Profile {
-  int driver_version = 0;  // as Vmm::GetDriverVersion
+  int driver_version = 0;  // see Vmm::GetDriverVersion
   std::vector<DeviceProfile> devices;
   std::vector<std::vector<bool>> peers;  // peers[a][b]: a can be granted memory of b
   std::vector<HostNodeProfile> host_nodes;
   Bytes minimum_granularity;
   Bytes recommended_granularity;
-  Bytes reservation_granularity;  // of sizes; where a reservation begins: see default_alignment()
-  int address_bits = 0;           // no device address is beyond 2^address_bits
+  Bytes reservation_granularity;  // of sizes; for bases see default_alignment()
+  int address_bits = 0;           // device addresses are below 2^address_bits
   WindowProfile window;
-  // Of multicast objects. Assumed, not measured: what others report of machines like the reference.
+  // Of multicast objects. Assumed, not measured: as reported by others for similar machines.
   Bytes multicast_minimum_granularity = MiB(2);
   Bytes multicast_recommended_granularity = MiB(512);
-  // How long a call waits for the devices that are missing in a multicast team, where a driver may
-  // wait for ever; then it is ILLEGAL_STATE.
+  // How long a call waits for missing devices of a multicast team, where a driver may wait forever;
+  // then it is ILLEGAL_STATE.
   uint64_t multicast_wait_ms = 0;
-  bool fabric_permitted = false;  // a fabric handle can be advertised and still not be permitted
-  // Compression is a hint: where it is advertised and not granted, Create succeeds all the same,
-  // and the properties of the handle tell.
+  bool fabric_permitted = false;  // fabric handles can be advertised but not permitted
+  // Compression is a hint: if it is advertised but not granted, Create still succeeds, and the
+  // properties of the handle show it.
   bool compression_granted = true;
-  // Memory of the host can be advertised and still not be permitted, as in containers that forbid
-  // the system calls of NUMA: Create is NOT_PERMITTED then. Assumed, not measured: reports of it
-  // (NCCL 1838, 2106) do not name the code.
+  // Host memory can be advertised but not permitted, as in containers that forbid the NUMA system
+  // calls: Create is then NOT_PERMITTED. Assumed, not measured: reports of it (NCCL 1838, 2106) do
+  // not name the code.
   bool host_memory_permitted = true;
-  // Where fabric handles lead from process to process: a directory, and the channel that this
-  // machine uses, which is DIRECTORY/channelN. Without one they are good in the machine that made
-  // them only. Who cannot read and write in the channel is not permitted.
+  // Where processes find each other's fabric handles: a directory, and this machine's channel in
+  // it, DIRECTORY/channelN. Without one, handles are valid only in the machine that made them.
+  // Users who cannot read and write the channel are not permitted.
   std::string fabric_domain;
   int fabric_channel = 0;
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;
   uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order
-  // How many instructions a kernel may execute for each of its threads, of which no more than 1024
-  // count; a thread that only waits is charged 2 for each microsecond. One that goes on after that
-  // is taken for one that never ends: LAUNCH_TIMEOUT.
+  // How many instructions a kernel may execute per thread, counting at most 1024 threads; a waiting
+  // thread is charged 2 per microsecond. A kernel that exceeds this is taken to run forever:
+  // LAUNCH_TIMEOUT.
   uint64_t kernel_instruction_budget = 1'000'000'000;
   coherence::Policy alias_policy = coherence::Policy::kCoherent;
   uint64_t alias_seed = 0;  // for Policy::kRandom
@@ -142,41 +142,41 @@ struct Profile {
                             // missing alias fences, are diagnosed
   Quirks quirks;
 
-  // The reference: `devices` H200 under driver 580.159, each a peer of every other.
+  // The reference: `devices` H200s with driver 580.159, each a peer of every other.
   static Profile ReferenceH200(int devices = 1);
 
-  // One of the machines of profiles.cc; NotFound: no such name, and those that there are.
+  // A machine of profiles.cc. NotFound: no such name; the message lists the names.
   static absl::StatusOr<Profile> Named(absl::string_view name);
 
-  // OK, or InvalidArgument saying which value is wrong, and why.
+  // OK, or InvalidArgument that says which value is invalid, and why.
   absl::Status Validate() const;
 
   static constexpr int kMaxDevices = 15;
-  // Of page_size(): of the window, and of the memory of a device or a NUMA node.
+  // Limits, in units of page_size(): of the window, and of the memory of a device or a NUMA node.
   static constexpr uint64_t kMaxPages = (uint64_t{1} << 30) - 2;
-  // Makes it a machine of `count` devices: further ones are copies of the first, and are its peers
-  // as the second is, or if there was none.
+  // Makes it a machine of `count` devices: more are copies of the first, and its peers if the
+  // second is, or if there was no second.
   void SetDeviceCount(int count);
 
-  // "eager", "deferred", "seeded" or "seeded:7", where 7 is the seed. InvalidArgument: none of
-  // them.
+  // "eager", "deferred", "seeded" or "seeded:7", where 7 is the seed. InvalidArgument: anything
+  // else.
   absl::Status SetStreamPolicy(absl::string_view policy);
-  // "coherent", "stale", "l1", "random" or "random:7"; the same.
+  // "coherent", "stale", "l1", "random" or "random:7"; likewise.
   absl::Status SetAliasPolicy(absl::string_view policy);
 
   int device_count() const { return static_cast<int>(devices.size()); }
-  // Whether `device`, which exists, has this capability.
+  // Whether `device`, which must exist, has this capability.
   bool Supports(DeviceAttribute capability, int device) const;
   // Whether any device has virtual memory management.
   bool HasVmm() const;
-  // The page of the MMU: the smallest granularity.
+  // The MMU's page size: the smallest granularity.
   Bytes page_size() const;
-  // Where a reservation begins when nothing is asked for: everything can be mapped at its base.
+  // The default alignment of reservations: everything can be mapped at their base.
   Bytes default_alignment() const;
   DeviceAddress address_end() const { return DeviceAddress(uint64_t{1} << address_bits); }
 };
 
-// What Profile::Named knows: a name, and what the machine is, in a sentence.
+// What Profile::Named knows: a name, and a sentence about the machine.
 struct NamedProfile {
   const char* name;
   const char* sentence;

@@ -99,20 +99,20 @@ TEST_F(ForeignMemoryTest, ImportsMapTwice) {
 }
 
 TEST_F(ForeignMemoryTest, RefusesOtherFiles) {
-  ExpectRefused(File(open("/dev/null", O_RDWR | O_CLOEXEC)), "no memory file");
+  ExpectRefused(File(open("/dev/null", O_RDWR | O_CLOEXEC)), "not a memory file");
   ExpectRefused(File(memfd_create("foreign", MFD_CLOEXEC)), "not sealed");
   ExpectRefused(File(open("/proc/self/exe", O_PATH | O_CLOEXEC)), "");
-  ExpectRefused(File(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), "no memory file");
-  ExpectRefused(File(eventfd(0, EFD_CLOEXEC)), "no memory file");
+  ExpectRefused(File(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), "not a memory file");
+  ExpectRefused(File(eventfd(0, EFD_CLOEXEC)), "not a memory file");
 }
 
 // What a wrong peer may send by mistake: the ends of how it talks to others.
 TEST_F(ForeignMemoryTest, RefusesPipesAndSockets) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  for (const int end : ends) ExpectRefused(File(end), "no memory file");
+  for (const int end : ends) ExpectRefused(File(end), "not a memory file");
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  for (const int end : ends) ExpectRefused(File(end), "no memory file");
+  for (const int end : ends) ExpectRefused(File(end), "not a memory file");
 }
 
 // Of such a file somebody could take the memory away while it is used.

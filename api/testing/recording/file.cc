@@ -310,7 +310,7 @@ absl::StatusOr<std::optional<Json>> RecordingReader::NextLine() {
   Json json = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
   return absl::InvalidArgumentError(
-      absl::StrCat(path_, ": line ", line_number_, " is no JSON object: ", line->substr(0, 80)));
+      absl::StrCat(path_, ": line ", line_number_, " is not a JSON object: ", line->substr(0, 80)));
 }
 
 absl::StatusOr<std::optional<Section>> RecordingReader::Next() {

@@ -116,9 +116,9 @@ TEST(RecordingFileTest, WhatIsNoRecordingIsRefusedWithTheLine) {
   const std::string header = "{\"recording\":1}\n";
   EXPECT_THAT(error_of(""), HasSubstr("line 1 is not {\"recording\": 1"));
   EXPECT_THAT(error_of("{\"recording\":2}\n"), HasSubstr("or a newer one"));
-  EXPECT_THAT(error_of("hello\n"), HasSubstr("line 1 is no JSON object: hello"));
+  EXPECT_THAT(error_of("hello\n"), HasSubstr("line 1 is not a JSON object: hello"));
   EXPECT_THAT(error_of(header + "{\"call\":\"Map\"}\n"), HasSubstr("line 2: a call before"));
-  EXPECT_THAT(error_of(header + "{\"section\":\"a\"}\n[1]\n"), HasSubstr("line 3 is no JSON"));
+  EXPECT_THAT(error_of(header + "{\"section\":\"a\"}\n[1]\n"), HasSubstr("line 3 is not a JSON"));
   EXPECT_THAT(error_of(header + "{\"section\":\"a\"}\n{\"section\":\"b\"}\n"),
               HasSubstr("line 3: a section begins in another"));
   EXPECT_EQ(RecordingReader::Open(Path("absent.jsonl")).status().code(),

@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<uint64_t>> SimulatedSparseArrays::BlocksOf(
         !IsInside(tail.offset.value(), tail.size.value(),
                   layout.properties().mip_tail_size.value())) {
       return InvalidValue(kMapCall, ToString(tail.size), " at ", ToString(tail.offset),
-                          " of layer ", tail.layer, " are no tiles of the mip tail, which has ",
+                          " of layer ", tail.layer, " are not tiles of the mip tail, which has ",
                           ToString(layout.properties().mip_tail_size));
     }
     for (uint64_t i = 0; i < tail.size / block; ++i) {
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<uint64_t>> SimulatedSparseArrays::BlocksOf(
       !AreTiles(tiles.offset.z, tiles.extent.z, tile.z, size.z)) {
     return InvalidValue(kMapCall, tiles.extent.x, " x ", tiles.extent.y, " x ", tiles.extent.z,
                         " elements at ", tiles.offset.x, ", ", tiles.offset.y, ", ", tiles.offset.z,
-                        " are no tiles of level ", tiles.level);
+                        " are not tiles of level ", tiles.level);
   }
   const auto end = [](uint64_t offset, uint64_t extent, uint64_t step) {
     return (offset + extent + step - 1) / step;
@@ -106,7 +106,7 @@ absl::Status SimulatedSparseArrays::CheckMemory(Stream stream, const TileOperati
   if (operation.memory_offset % Bytes(ArrayLayout::kBlock) != Bytes(0) ||
       !IsInside(operation.memory_offset.value(), size.value(), allocation->pages->size.value())) {
     return InvalidValue(kMapCall, ToString(size), " at ", ToString(operation.memory_offset),
-                        " are no tiles of the memory, which has ",
+                        " are not tiles of the memory, which has ",
                         ToString(allocation->pages->size));
   }
   return absl::OkStatus();
@@ -260,7 +260,7 @@ absl::Status SimulatedSparseArrays::SubmitCopy(Stream stream, Array array, Copy 
   if (bytes == Bytes(0)) return absl::OkStatus();
   const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)), bytes, Bytes(0)};
   if (copy.host == nullptr || mmu_.OverlapsDevices(host)) {
-    return InvalidValue(kCopyCall, "the pointer is null, or not of memory of the host");
+    return InvalidValue(kCopyCall, "the pointer is null, or not of host memory");
   }
   return streams_.SubmitTask(kCopyCall, stream, [this, copy] { Run(copy); });
 }

@@ -170,7 +170,7 @@ TEST_F(SparseArraysTest, MapsSayWhatIsWrongWithTheArray) {
               AllOf(HasSubstr("the array is of device 1"), HasSubstr("the stream of device 0")));
   TileOperation tiles = MapOf(MakeArray(), pool);
   tiles.tiles.offset.x = 64;
-  EXPECT_THAT(words(tiles), HasSubstr("128 x 128 x 1 elements at 64, 0, 0 are no tiles"));
+  EXPECT_THAT(words(tiles), HasSubstr("128 x 128 x 1 elements at 64, 0, 0 are not tiles"));
   EXPECT_THAT(words(MapOf(MakeArray(), pool, 32)), HasSubstr("64 KiB at 2 MiB"));
   EXPECT_THAT(words(MapOf(MakeArray(), MakePool(kDevice1))),
               HasSubstr("the memory is of device 1, the stream of device 0"));

@@ -67,7 +67,7 @@ TEST_F(MultimemKernelTest, SayWhereMultimemIsUndefined) {
   EXPECT_THAT(Run("multimem.st.u32 [%rd1], 1;"), HasDriverCode(DriverCode::kIllegalAddress));
   EXPECT_THAT(TheDiagnostic(),
               AllOf(HasSubstr("PTX line 7, multimem.st.u32"), HasSubstr(ToString(own_.base)),
-                    HasSubstr("no address of a multicast object")));
+                    HasSubstr("not an address of a multicast object")));
 }
 
 TEST_F(MultimemKernelTest, SayWhereOnlyMultimemIsDefined) {

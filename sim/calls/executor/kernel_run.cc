@@ -88,7 +88,7 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
                           "multimem");
     case Kind::kNoMulticastAddress:
       return absl::StrCat(ToString(fault.address),
-                          " is no address of a multicast object; PTX does not define multimem "
+                          " is not an address of a multicast object; PTX does not define multimem "
                           "there");
     case Kind::kMisalignedAddress:
       return absl::StrCat("address ", ToString(fault.address), " is not a multiple of ",
@@ -257,11 +257,11 @@ void KernelRun::OverBudget() {
   const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   const std::shared_lock lock(mmu_.mutex);
   try {
-    Raise(
-        DriverCode::kLaunchTimeout, misuse,
-        absl::StrCat("kernel ", kernel_, " goes on after ", mmu_.profile.kernel_instruction_budget,
-                     " instructions for each thread, the kernel_instruction_budget of the "
-                     "profile"));
+    Raise(DriverCode::kLaunchTimeout, misuse,
+          absl::StrCat("kernel ", kernel_, " is still running after ",
+                       mmu_.profile.kernel_instruction_budget,
+                       " instructions for each thread, the kernel_instruction_budget of the "
+                       "profile"));
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, DriverCode::kLaunchTimeout, "it ran too long");
   }

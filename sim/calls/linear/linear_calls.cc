@@ -223,7 +223,7 @@ absl::Status LinearCalls::EnablePeerAccess(const Context& context, DeviceOrdinal
       if (!usable.ok()) return usable;
     }
     if (context.device == peer || !state_.mmu.profile.peers[context.device.value()][peer.value()]) {
-      return Fail(DriverCode::kPeerAccessUnsupported, kCall, ToString(peer), " is no peer of ",
+      return Fail(DriverCode::kPeerAccessUnsupported, kCall, ToString(peer), " is not a peer of ",
                   ToString(context.device));
     }
     const std::unique_lock lock(state_.mmu.mutex);

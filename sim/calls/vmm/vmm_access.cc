@@ -87,7 +87,7 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
   }
   if (index != owner && !mmu_.profile.peers[index][owner]) {
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
-                " is no peer of device ", owner, ", where the memory lies");
+                " is not a peer of device ", owner, ", which has the memory");
   }
   return absl::OkStatus();
 }

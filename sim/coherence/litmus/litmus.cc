@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> Texts(const json& value, absl::string_v
   std::vector<std::string> texts;
   if (value.is_string()) return std::vector<std::string>{value.get<std::string>()};
   if (!value.is_array()) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " is no list of texts"));
+    return absl::InvalidArgumentError(absl::StrCat(what, " is not a list of texts"));
   }
   for (const json& one : value) {
     if (!one.is_string()) {
@@ -53,7 +53,7 @@ bool IsTask(absl::string_view text) {
 
 absl::Status AddLocation(const std::string& name, const json& location, ProgramBuilder* builder) {
   if (!location.is_object() && !location.is_number_unsigned()) {
-    return absl::InvalidArgumentError(absl::StrCat("location ", name, " is no object"));
+    return absl::InvalidArgumentError(absl::StrCat("location ", name, " is not an object"));
   }
   const json fields = location.is_object() ? location : json{{"init", location}};
   uint64_t initial = 0;
@@ -61,7 +61,7 @@ absl::Status AddLocation(const std::string& name, const json& location, ProgramB
     if (!fields["init"].is_number_integer() || fields["init"].get<int64_t>() < 0 ||
         fields["init"].get<int64_t>() > 0xffffffff) {
       return absl::InvalidArgumentError(
-          absl::StrCat("location ", name, ": init is no number of 32 bits"));
+          absl::StrCat("location ", name, ": init is not a number of 32 bits"));
     }
     initial = fields["init"].get<uint64_t>();
   }
@@ -278,7 +278,7 @@ const char* NameOf(Verdict verdict) {
 
 absl::StatusOr<LitmusTest> ParseLitmus(absl::string_view text) {
   const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::InvalidArgumentError("this line is no JSON object");
+  if (!object.is_object()) return absl::InvalidArgumentError("this line is not a JSON object");
   return FromJson(object);
 }
 
@@ -291,7 +291,7 @@ std::vector<LitmusLine> ReadLitmus(std::istream& in) {
     const json object =
         json::parse(stripped.begin(), stripped.end(), nullptr, /*allow_exceptions=*/false);
     LitmusLine line{number, object.is_object() ? TextOr(object, "name", "") : "",
-                    absl::InvalidArgumentError("this line is no JSON object")};
+                    absl::InvalidArgumentError("this line is not a JSON object")};
     if (object.is_object()) line.test = FromJson(object);
     lines.push_back(std::move(line));
   }

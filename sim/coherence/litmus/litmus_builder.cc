@@ -123,7 +123,7 @@ absl::StatusOr<int> ProgramBuilder::FindAddress(absl::string_view name, bool mul
   if (name.empty() || !std::all_of(name.begin(), name.end(), [](char c) {
         return absl::ascii_isalnum(c) || c == '_' || c == '$';
       })) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no name of an address"));
+    return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is not a name of an address"));
   }
   const auto found = addresses_.find(name);
   const int index =

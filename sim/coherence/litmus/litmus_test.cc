@@ -187,7 +187,7 @@ TEST(LitmusTest, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(ErrorOf(Json(R"([["st.weak x, r9"]])", "x == 1")), HasSubstr("r9"));
   EXPECT_THAT(ErrorOf(Json(R"([["st.weak x, 1"]])", "P0:r7 == 1")), HasSubstr("P0:r7"));
   EXPECT_THAT(ErrorOf(Json(R"([["launch{st x, 1}", "dance"]])", "x == 1")), HasSubstr("dance"));
-  EXPECT_THAT(ErrorOf("[1]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(ErrorOf("[1]"), HasSubstr("not a JSON object"));
 }
 
 TEST(LitmusTest, RefusesOrdinaryAccessesOfMulticastAddresses) {

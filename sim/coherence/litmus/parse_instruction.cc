@@ -126,7 +126,7 @@ absl::StatusOr<Value> ProgramBuilder::ParseValue(absl::string_view text, Thread*
     uint32_t number = 0;
     const bool hex = absl::StartsWithIgnoreCase(text, "0x");
     if (!(hex ? absl::SimpleHexAtoi(text, &number) : absl::SimpleAtoi(text, &number))) {
-      return absl::InvalidArgumentError(absl::StrCat(text, " is no number of 32 bits"));
+      return absl::InvalidArgumentError(absl::StrCat(text, " is not a number of 32 bits"));
     }
     value.constant = number;
     return value;

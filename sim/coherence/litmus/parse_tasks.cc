@@ -141,7 +141,8 @@ absl::Status ProgramBuilder::AddGraph(absl::string_view text, int process, int g
       const size_t arrow = rest.find("->");
       const auto found = nodes.find(absl::StripAsciiWhitespace(rest.substr(0, arrow)));
       if (found == nodes.end()) {
-        return absl::InvalidArgumentError(absl::StrCat("\"", part, "\" is no edge between nodes"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("\"", part, "\" is not an edge between nodes"));
       }
       if (before >= 0) edges.emplace_back(before, found->second);
       before = found->second;

@@ -55,7 +55,7 @@ absl::StatusOr<uint64_t> AttributeOfLinear(DriverState& driver, PointerAttribute
   const auto memory = driver.simulator->linear().Find(address);
   const bool of_host = memory.ok() && !memory->on_device();
   if (attribute == kP2pTokens && of_host) {
-    return NoAttribute(DriverCode::kInvalidValue, "memory of the host has no tokens");
+    return NoAttribute(DriverCode::kInvalidValue, "host memory has no tokens");
   }
   const bool decompresses = memory.ok() && memory->on_device();
   return attribute == kIsHwDecompressCapable && decompresses ? 1 : 0;

@@ -21,7 +21,7 @@ class Reader {
   Reader(const char* memory, uint64_t size) : memory_(memory), size_(size) {}
 
   absl::Status Check() {
-    const absl::Status none = absl::InvalidArgumentError("this is no report of twinmmu");
+    const absl::Status none = absl::InvalidArgumentError("this is not a report of twinmmu");
     if (size_ < 2 * kChunk) return none;
     const ReportHeader& header = At<ReportHeader>(0);
     if (header.magic.load(std::memory_order_acquire) != kReportMagic) return none;

@@ -81,7 +81,7 @@ struct ProcessReport {
   uint64_t failure_count = 0;
   std::vector<std::string> warnings;
   std::vector<LiveObjects> alive;
-  std::vector<CallPlace> running;  // calls that had not come back, by thread
+  std::vector<CallPlace> running;  // calls that had not returned, by thread
   uint64_t lost_objects = 0;       // for which the report had no room
   uint64_t lost_records = 0;
 };

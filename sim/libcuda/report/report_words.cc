@@ -102,8 +102,7 @@ std::string Alive(const ProcessReport& report) {
   std::vector<std::string> parts;
   for (const LiveObjects& objects : report.alive) parts.push_back(InWords(objects));
   if (!parts.empty() && !report.finished) {
-    parts.push_back(
-        "The process did not come to its end by itself: perhaps it had no time to clean up.\n");
+    parts.push_back("The process did not end normally: perhaps it had no time to clean up.\n");
   }
   if (report.lost_objects != 0) {
     parts.push_back(absl::StrCat("The report had no room for ",
@@ -116,7 +115,7 @@ std::string Running(const ProcessReport& report) {
   if (report.running.empty() || report.finished) return "";
   std::string text;
   for (const CallPlace& place : report.running) {
-    absl::StrAppend(&text, InWords(place), " had not come back.\n");
+    absl::StrAppend(&text, InWords(place), " had not returned.\n");
   }
   return Section("What was running", {text});
 }

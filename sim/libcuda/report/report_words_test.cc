@@ -122,7 +122,7 @@ TEST(ReportWordsTest, SayWhatWasRunning) {
   EXPECT_THAT(InWords(report, ""), Not(HasSubstr("cuMemSetAccess")));
   report.finished = false;
   EXPECT_THAT(InWords(report, ""), HasSubstr("was killed, or left without its exit handlers"));
-  EXPECT_THAT(InWords(report, ""), HasSubstr("cuMemSetAccess at pool+0x40 had not come back."));
+  EXPECT_THAT(InWords(report, ""), HasSubstr("cuMemSetAccess at pool+0x40 had not returned."));
   EXPECT_THAT(InWords(report, ""), HasSubstr("perhaps it had no time to clean up"));
 }
 

@@ -81,7 +81,7 @@ absl::Status Decoder::Decode() {
 void Decoder::DecodeOne() {
   modifiers_.assign(instruction_->modifiers.begin(), instruction_->modifiers.end());
   if (instruction_->guard >= 0 && TypeOfRegister(instruction_->guard) != Type::kPred) {
-    return FailInvalid("the guard is no predicate");
+    return FailInvalid("the guard is not a predicate");
   }
   const Method method = FindMethod(instruction_->opcode);
   (this->*method)();

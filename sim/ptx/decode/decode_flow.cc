@@ -25,7 +25,7 @@ void Decoder::Bra() {
   const Operand& label = At(0);
   if (label.kind != Operand::kLabel || label.index < 0 ||
       static_cast<size_t>(label.index) > function_.body.size()) {
-    return FailInvalid("the target is no label");
+    return FailInvalid("the target is not a label");
   }
   Step& step = Emit(PerformBranch);
   step.branches = true;
@@ -44,7 +44,7 @@ void Decoder::BranchIndexed() {
   std::vector<uint32_t> list;
   for (const int target : function_.target_lists[static_cast<size_t>(targets.index)]) {
     if (target < 0 || static_cast<size_t>(target) > function_.body.size()) {
-      return FailInvalid("'", targets.name, "' is no list of labels");
+      return FailInvalid("'", targets.name, "' is not a list of labels");
     }
     list.push_back(static_cast<uint32_t>(target));
   }
@@ -113,7 +113,7 @@ void Decoder::Call() {
     address = Source(callee, Type::kB64);
     code_.calls_by_address = true;
   } else {
-    return FailInvalid("what is called is no function");
+    return FailInvalid("what is called is not a function");
   }
   Step& step = Emit(PerformCall);
   step.operands[0] = address;

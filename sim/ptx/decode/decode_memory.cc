@@ -99,7 +99,7 @@ uint32_t Decoder::Address(const Operand& operand, Space space, Step* step) {
   step->memory.offset = operand.bits;
   if (base.kind == Operand::kRegister) {
     const int width = WidthOf(TypeOfRegister(base.index));
-    if (width != 4 && width != 8) FailInvalid("'", base.name, "' is no address");
+    if (width != 4 && width != 8) FailInvalid("'", base.name, "' is not an address");
     step->memory.wide = width == 8;
     return RegisterSlot(base.index);
   }

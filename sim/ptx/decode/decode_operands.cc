@@ -185,7 +185,7 @@ uint32_t Decoder::SpecialSlot(const Operand& operand, int width) {
   }
   if (width == 0) {
     if (*special == Special::kZero) return Fixed(FixedSlot::kZero, 0, 0, 0);
-    FailInvalid("'", operand.name, "' is no predicate");
+    FailInvalid("'", operand.name, "' is not a predicate");
     return 0;
   }
   if (*special < kFirstChanging) {

@@ -167,7 +167,7 @@ class ProgramBuilder {
       if (variable.space != Space::kLocal && variable.space != Space::kParam) {
         return absl::UnimplementedError(absl::StrCat("line ", variable.position.line, ": '",
                                                      variable.name,
-                                                     "' is no variable of a function"));
+                                                     "' is not a variable of a function"));
       }
       const absl::StatusOr<uint64_t> at =
           (variable.space == Space::kLocal ? local : passed).Add(variable);

@@ -179,7 +179,7 @@ Token Lexer::HexFloat(size_t digits) {
 Token Lexer::Decimal(size_t length) {
   double value = 0;
   if (IsNameCharacter(At(length)) || !absl::SimpleAtod(text_.substr(place_, length), &value)) {
-    return Bad(length, "this is no number");
+    return Bad(length, "this is not a number");
   }
   Token token = Take(Token::kF64, length);
   std::memcpy(&token.bits, &value, sizeof value);
@@ -206,7 +206,7 @@ Token Lexer::Integer() {
   const bool without_digits = length == first && first == 2;
   const bool has_suffix = At(length) == 'U';
   if (has_suffix) ++length;
-  if (without_digits || IsNameCharacter(At(length))) return Bad(length + 1, "this is no number");
+  if (without_digits || IsNameCharacter(At(length))) return Bad(length + 1, "this is not a number");
   if (too_large) return Bad(length, "an integer is less than 2^64");
   Token token = Take(Token::kInteger, length);
   token.bits = bits;
