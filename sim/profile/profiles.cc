@@ -128,6 +128,13 @@ Profile Driver110() { return AtLevel({11000, 111, 0}); }
 Profile Driver120() { return AtLevel({12000, 127, 129}); }
 Profile Driver124() { return AtLevel({12040, 134, 0}); }
 
+// Not measured: the reference as a later driver would see it.
+Profile Driver131() {
+  Profile profile = Reference();
+  profile.driver_version = 13010;
+  return profile;
+}
+
 }  // namespace
 
 absl::Span<const NamedProfile> NamedProfiles() {
@@ -160,6 +167,7 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"driver-12.0", "with a CUDA 12.0 driver", Driver120},
       {"driver-12.4", "with the first driver that has fabric handles", Driver124},
       {"driver-13.0", "with a CUDA 13.0 driver: the reference", Reference},
+      {"driver-13.1", "with a CUDA 13.1 driver: not measured", Driver131},
   };
   return kProfiles;
 }
