@@ -251,16 +251,17 @@ TWINMMU_VALUE(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 static_assert(kSame<std::remove_pointer_t<PFN_cuGetProcAddress_v11030>, cuGetProcAddress_v11030_t>);
 static_assert(kSame<std::remove_pointer_t<PFN_cuGetProcAddress_v12000>, cuGetProcAddress_v12000_t>);
 
-// Each function: the signature that belongs to the version, and the exported name, which is what
-// cuda.h makes of the name.
+// Each function that the toolkit has: its signature, and the exported name, which is what cuda.h
+// makes of the name.
 constexpr bool Equal(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
   return *a == *b;
 }
 #define TWINMMU_TEXT(name) #name
 #define TWINMMU_EXPANDED_TEXT(name) TWINMMU_TEXT(name)
-#define TWINMMU_CUDA_FUNCTION(name, suffix, version, parameters)                  \
-  static_assert(kSame<std::remove_pointer_t<PFN_##name##_v##version>, name##_t>); \
+#define TWINMMU_TOOLKIT_VERSION CUDA_VERSION
+#define TWINMMU_CUDA_FUNCTION(name, suffix, version, parameters) \
+  static_assert(kSame<decltype(::name), name##_t>);              \
   static_assert(Equal(TWINMMU_EXPANDED_TEXT(name), TWINMMU_TEXT(name##suffix)));
 #include "third_party/cuda_abi/functions.inc"
 
