@@ -23,6 +23,12 @@ bool IsShareable(const PhysicalPages& pages) {
   return pages.properties.requested_handle_types != HandleType::kNone;
 }
 
+// The device that has the memory; one that does not exist for host memory.
+DeviceOrdinal DeviceOf(const PhysicalPages& pages) {
+  const Location& location = pages.location;
+  return DeviceOrdinal(location.type == LocationType::kDevice ? location.id : -1);
+}
+
 }  // namespace
 
 MulticastCalls::MulticastCalls(SimulatorState* state)
@@ -167,7 +173,7 @@ absl::StatusOr<MulticastCalls::Part> MulticastCalls::PartOf(CallRecord& call,
     return InvalidValue(call.name(), "memory offset ", ToString(offset), " and size ",
                         ToString(size), " are beyond the memory of ", ToString(whole));
   }
-  return Part{record->pages, offset};
+  return Part{record->pages, offset, DeviceOf(*record->pages)};
 }
 
 absl::StatusOr<MulticastCalls::Part> MulticastCalls::PartAt(const char* call,
@@ -190,7 +196,8 @@ absl::StatusOr<MulticastCalls::Part> MulticastCalls::PartAt(const char* call,
                         " is a multicast object, not memory");
   }
   const Bytes offset = mmu_.SizeOf(mapping->offset) + (range.base - whole.base);
-  return Part{mmu_.AllocationOf(*mapping).pages, offset};
+  const std::shared_ptr<PhysicalPages>& pages = mmu_.AllocationOf(*mapping).pages;
+  return Part{pages, offset, DeviceOf(*pages)};
 }
 
 // Tells other simulators of the binding, if there can be any.
@@ -210,14 +217,13 @@ absl::Status MulticastCalls::Publish(const char* call, PhysicalPages& object,
 }
 
 // What holds for memory however it is named. Last of all it is bound.
-absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
-                                  MulticastBinding binding) {
+absl::Status MulticastCalls::AddBinding(const char* call, PhysicalPages& object,
+                                        MulticastBinding binding) {
   const absl::StatusOr<TeamFile::Turn> turn = Enter(call, object);
   if (!turn.ok()) return turn.status();
-  const Location& location = binding.pages->location;
   MulticastTeam& team = *object.team;
-  if (location.type != LocationType::kDevice || !team.Has(DeviceOrdinal(location.id))) {
-    return InvalidValue(call, "the memory is of ", ToString(location),
+  if (!team.Has(binding.device)) {
+    return InvalidValue(call, "the memory is of ", ToString(binding.pages->location),
                         ", which is not in the team");
   }
   if ((binding.pages->properties.usage & kUsageTilePool) != 0) {
@@ -228,7 +234,6 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
                         "the object can be shared, and the memory cannot: set "
                         "requested_handle_types in Create");
   }
-  binding.device = DeviceOrdinal(location.id);
   const MulticastBinding* const old = team.Find(binding.device, binding.offset, binding.size);
   if (old != nullptr) {
     return InvalidValue(call, ToString(binding.device), " has bound offset ", ToString(old->offset),
@@ -245,10 +250,9 @@ absl::Status MulticastCalls::Bind(const char* call, PhysicalPages& object,
   return told;
 }
 
-absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
-                                          AllocationHandle memory, Bytes memory_offset, Bytes size,
-                                          uint64_t flags) {
-  CallRecord call(state_, Call::kMulticastBindMemory, AddressRange(), object.value());
+absl::Status MulticastCalls::Bind(CallRecord& call, AllocationHandle object, Bytes offset,
+                                  Bytes size, uint64_t flags,
+                                  absl::FunctionRef<absl::StatusOr<Part>()> find_part) {
   if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
   std::unique_lock lock(mmu_.mutex);
   absl::Status status = AwaitTeam(state_, call, lock, object);
@@ -257,10 +261,18 @@ absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
   if (!found.ok()) return found.status();
   status = CheckSpan(call.name(), **found, offset, size);
   if (!status.ok()) return status;
-  absl::StatusOr<Part> part = PartOf(call, memory, memory_offset, size);
+  absl::StatusOr<Part> part = find_part();
   if (!part.ok()) return part.status();
-  status = Bind(call.name(), **found,
-                {DeviceOrdinal(), offset, size, std::move(part->pages), part->offset, call.id()});
+  return AddBinding(call.name(), **found,
+                    {part->device, offset, size, std::move(part->pages), part->offset, call.id()});
+}
+
+absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
+                                          AllocationHandle memory, Bytes memory_offset, Bytes size,
+                                          uint64_t flags) {
+  CallRecord call(state_, Call::kMulticastBindMemory, AddressRange(), object.value());
+  const absl::Status status = Bind(call, object, offset, size, flags,
+                                   [&] { return PartOf(call, memory, memory_offset, size); });
   if (status.ok()) call.Done(AddressRange(), object.value());
   return status;
 }
@@ -268,19 +280,8 @@ absl::Status MulticastCalls::DoBindMemory(AllocationHandle object, Bytes offset,
 absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset,
                                            const AddressRange& range, uint64_t flags) {
   CallRecord call(state_, Call::kMulticastBindAddress, range, object.value());
-  if (flags != 0) return InvalidValue(call.name(), "flags ", flags, " are not 0");
-  std::unique_lock lock(mmu_.mutex);
-  absl::Status status = AwaitTeam(state_, call, lock, object);
-  if (!status.ok()) return status;
-  const absl::StatusOr<PhysicalPages*> found = FindObject(call, object);
-  if (!found.ok()) return found.status();
-  status = CheckSpan(call.name(), **found, offset, range.size);
-  if (!status.ok()) return status;
-  absl::StatusOr<Part> part = PartAt(call.name(), range);
-  if (!part.ok()) return part.status();
-  status =
-      Bind(call.name(), **found,
-           {DeviceOrdinal(), offset, range.size, std::move(part->pages), part->offset, call.id()});
+  const absl::Status status =
+      Bind(call, object, offset, range.size, flags, [&] { return PartAt(call.name(), range); });
   if (status.ok()) call.Done(range, object.value());
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "absl/functional/function_ref.h"
 #include "api/call_macros.h"
 #include "api/multicast.h"
 #include "sim/base/call_guard.h"
@@ -26,10 +27,11 @@ class MulticastCalls : public Multicast {
   TWINMMU_MULTICAST_CALLS(TWINMMU_OVERRIDE, )
 
  private:
-  // What a bind call names of memory.
+  // What a bind call names of memory, and the device that it is for.
   struct Part {
     std::shared_ptr<PhysicalPages> pages;
     Bytes offset;
+    DeviceOrdinal device;
   };
 
   TWINMMU_MULTICAST_CALLS(TWINMMU_BODY, )
@@ -43,7 +45,9 @@ class MulticastCalls : public Multicast {
   absl::StatusOr<Part> PartAt(const char* call, const AddressRange& range) const;
   absl::StatusOr<TeamFile::Turn> Enter(const char* call, PhysicalPages& object) const;
   absl::Status Publish(const char* call, PhysicalPages& object, MulticastBinding& binding);
-  absl::Status Bind(const char* call, PhysicalPages& object, MulticastBinding binding);
+  absl::Status Bind(CallRecord& call, AllocationHandle object, Bytes offset, Bytes size,
+                    uint64_t flags, absl::FunctionRef<absl::StatusOr<Part>()> find_part);
+  absl::Status AddBinding(const char* call, PhysicalPages& object, MulticastBinding binding);
 
   SimulatorState& state_;
   Mmu& mmu_ = state_.mmu;
