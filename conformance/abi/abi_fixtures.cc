@@ -136,6 +136,12 @@ void TwoDevicesTest::SetUp() {
   second_ = primary;
 }
 
+int DriverVersion() {
+  int version = 0;
+  EXPECT_EQ(cuDriverGetVersion(&version), CUDA_SUCCESS);
+  return version;
+}
+
 void EmptyStack() {
   CUcontext popped = nullptr;
   while (cuCtxPopCurrent(&popped) == CUDA_SUCCESS) {

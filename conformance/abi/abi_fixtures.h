@@ -66,6 +66,7 @@ class TwoDevicesTest : public ContextTest {
 // Takes every context off the calling thread's stack.
 void EmptyStack();
 int DeviceCount();
+int DriverVersion();  // may be called before cuInit
 // Of the current context's device.
 size_t FreeMemory();
 
