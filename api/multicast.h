@@ -101,6 +101,17 @@ class Multicast {
     return BindAddress(object, offset, range, 0);
   }
 
+  // The same for a named device. It must be in the team, and the memory its own, or host memory of
+  // the node nearest to it (its attribute HOST_NUMA_ID). It is the device that unbinds it. [MC-27]
+  // InvalidArgument: also if `device` is not in the team, or the memory is of another place.
+  // NotFound (INVALID_DEVICE): no such device. Unimplemented: the driver is older than CUDA 13.1.
+  virtual absl::Status BindMemoryForDevice(AllocationHandle object, DeviceOrdinal device,
+                                           Bytes offset, AllocationHandle memory,
+                                           Bytes memory_offset, Bytes size, uint64_t flags) = 0;
+  virtual absl::Status BindAddressForDevice(AllocationHandle object, DeviceOrdinal device,
+                                            Bytes offset, const AddressRange& range,
+                                            uint64_t flags) = 0;
+
   // Unbinds what `device` bound: offset and size must be those of one bind; a driver may do
   // anything with others. [MC-17]
   // InvalidArgument: they are not, or the device is not in the team. NotFound (INVALID_DEVICE): no

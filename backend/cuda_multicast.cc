@@ -54,6 +54,26 @@ absl::Status CudaMulticast::BindAddress(AllocationHandle object, Bytes offset,
   return Call<Symbol::cuMulticastBindAddr>(table_, object, offset, range.base, range.size, flags);
 }
 
+absl::Status CudaMulticast::BindMemoryForDevice(AllocationHandle object, DeviceOrdinal device,
+                                                Bytes offset, AllocationHandle memory,
+                                                Bytes memory_offset, Bytes size, uint64_t flags) {
+  cuda_abi::CUdevice id = 0;
+  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
+  if (!status.ok()) return status;
+  return Call<Symbol::cuMulticastBindMem_v2>(table_, object, id, offset, memory, memory_offset,
+                                             size, flags);
+}
+
+absl::Status CudaMulticast::BindAddressForDevice(AllocationHandle object, DeviceOrdinal device,
+                                                 Bytes offset, const AddressRange& range,
+                                                 uint64_t flags) {
+  cuda_abi::CUdevice id = 0;
+  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
+  if (!status.ok()) return status;
+  return Call<Symbol::cuMulticastBindAddr_v2>(table_, object, id, offset, range.base, range.size,
+                                              flags);
+}
+
 absl::Status CudaMulticast::Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                                    Bytes size) {
   cuda_abi::CUdevice id = 0;

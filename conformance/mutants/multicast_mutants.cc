@@ -306,5 +306,30 @@ class BindsOtherMemory : public Sharer {
 MUTANT_CLASS_ON("interpreter", MC_26, BindsOtherMemory,
                 "Others reach a copy of what an importer has bound.")
 
+MUTANT_ON("driver-13.1", MC_27, MulticastBindMemoryForDevice, "Memory tells the device.") {
+  return Real::MulticastBindMemory(object, offset, memory, memory_offset, size, flags);
+}
+MUTANT_ON("driver-13.1", MC_27, MulticastBindAddressForDevice, "By address, memory tells it.") {
+  return Real::MulticastBindAddress(object, offset, range, flags);
+}
+MUTANT_ON("driver-13.1", MC_27, MulticastBindMemoryForDevice, "What is bound is unbound at once.") {
+  const absl::Status bound = Real::MulticastBindMemoryForDevice(object, device, offset, memory,
+                                                                memory_offset, size, flags);
+  if (bound.ok()) Real::MulticastUnbind(object, device, offset, size).IgnoreError();
+  return bound;
+}
+MUTANT_ON("driver-13.1", MC_27, MulticastBindMemoryForDevice, "Memory of the host is refused.") {
+  const auto properties = Real::GetAllocationProperties(memory);
+  if (properties.ok() && properties->location.type != LocationType::kDevice) return Refuse();
+  return Real::MulticastBindMemoryForDevice(object, device, offset, memory, memory_offset, size,
+                                            flags);
+}
+MUTANT(MC_27, MulticastBindMemoryForDevice, "A driver that lacks the bind does it.") {
+  return Real::MulticastBindMemory(object, offset, memory, memory_offset, size, flags);
+}
+MUTANT(MC_27, MulticastBindAddressForDevice, "By address, a driver that lacks the bind does it.") {
+  return Real::MulticastBindAddress(object, offset, range, flags);
+}
+
 }  // namespace
 }  // namespace twinmmu::conformance

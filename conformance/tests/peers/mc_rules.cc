@@ -339,4 +339,53 @@ CONFORMANCE_TEST(MulticastProcessTest, MC_26, MultimemReachesWhatAnotherProcessB
   EXPECT_EQ(sum, stored + Pattern(4, Bytes(4)).front());
 }
 
+CONFORMANCE_TEST(MulticastTest, MC_27, BindsForTheDeviceThatIsNamed) {
+  const AllocationHandle object = Team(two(), 2);
+  const AllocationHandle memory = Memory(device(), 1);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, Reserve(1));
+  ASSERT_THAT(vmm().Map(range, memory), IsOk());
+  const auto bind = [&](AllocationHandle bound, DeviceOrdinal to) {
+    return multicast().BindMemoryForDevice(object, to, Bytes(0), bound, Bytes(0),
+                                           multicast_granule(), 0);
+  };
+  const auto bind_address = [&](DeviceOrdinal to) {
+    return multicast().BindAddressForDevice(object, to, Bytes(0), range, 0);
+  };
+  const auto unbind = [&](DeviceOrdinal from) {
+    return multicast().Unbind(object, from, Bytes(0), multicast_granule());
+  };
+
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const int version, vmm().GetDriverVersion());
+  if (version < 13010) {
+    EXPECT_THAT(bind(memory, device()), StatusIs(absl::StatusCode::kUnimplemented));
+    EXPECT_THAT(bind_address(device()), StatusIs(absl::StatusCode::kUnimplemented));
+    EXPECT_THAT(Bind(object, 0, memory), IsOk()) << "nothing was bound";
+    RecordUnsupported("the driver is older than CUDA 13.1");
+    return;
+  }
+  for (const DeviceOrdinal none : {DeviceOrdinal(-1), DeviceOrdinal(device_count())}) {
+    EXPECT_THAT(bind(memory, none), HasDriverCode(DriverCode::kInvalidDevice));
+    EXPECT_THAT(bind_address(none), HasDriverCode(DriverCode::kInvalidDevice));
+  }
+  if (device_count() > 1) {
+    const DeviceOrdinal other(1);
+    ExpectInvalid(bind(memory, other));
+    ExpectInvalid(bind_address(other));
+    EXPECT_THAT(bind(Memory(other, 1), other), IsOk());
+    const AllocationHandle without_it = Team(1, 1);
+    ExpectInvalid(multicast().BindMemoryForDevice(without_it, other, Bytes(0), Memory(other, 1),
+                                                  Bytes(0), multicast_granule(), 0));
+  }
+  EXPECT_THAT(bind(memory, device()), IsOk());
+  EXPECT_THAT(unbind(device()), IsOk());
+  EXPECT_THAT(bind_address(device()), IsOk());
+  EXPECT_THAT(unbind(device()), IsOk());
+
+  const auto node = vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaId, device());
+  const auto near = vmm().Create(multicast_granule(), properties(Location::HostNuma(*node)));
+  if (!near.ok()) return;  // CREATE-27 says where there is none
+  EXPECT_THAT(bind(*near, device()), IsOk());
+  EXPECT_THAT(unbind(device()), IsOk());
+}
+
 }  // namespace twinmmu::conformance

@@ -29,6 +29,30 @@ DeviceOrdinal DeviceOf(const PhysicalPages& pages) {
   return DeviceOrdinal(location.type == LocationType::kDevice ? location.id : -1);
 }
 
+// Whether the memory is the device's own, or of the host node nearest to it.
+bool IsNear(const Profile& profile, const Location& location, DeviceOrdinal device) {
+  if (location.type == LocationType::kDevice) return location.id == device.value();
+  const auto& attributes = profile.devices[static_cast<size_t>(device.value())].attributes;
+  const auto node = attributes.find(DeviceAttribute::kHostNumaId);
+  return location.type == LocationType::kHostNuma && node != attributes.end() &&
+         location.id == node->second;
+}
+
+absl::Status CheckBindsForDevice(const CallRecord& call, const SimulatorState& state,
+                                 DeviceOrdinal device) {
+  const int version = state.mmu.profile.driver_version;
+  if (version >= 13010) return state.CheckDevice(call.name(), device);
+  return Fail(DriverCode::kNotSupported, call.name(), "came with CUDA 13.1, and the driver is of ",
+              version / 1000, ".", version / 10 % 100);
+}
+
+// The part of memory that was found, for the device that is named.
+template <typename Part>
+absl::StatusOr<Part> For(DeviceOrdinal device, absl::StatusOr<Part> part) {
+  if (part.ok()) part->device = device;
+  return part;
+}
+
 }  // namespace
 
 MulticastCalls::MulticastCalls(SimulatorState* state)
@@ -222,9 +246,14 @@ absl::Status MulticastCalls::AddBinding(const char* call, PhysicalPages& object,
   const absl::StatusOr<TeamFile::Turn> turn = Enter(call, object);
   if (!turn.ok()) return turn.status();
   MulticastTeam& team = *object.team;
+  const Location& location = binding.pages->location;
   if (!team.Has(binding.device)) {
-    return InvalidValue(call, "the memory is of ", ToString(binding.pages->location),
-                        ", which is not in the team");
+    return InvalidValue(call, "the memory is of ", ToString(location), ", for ",
+                        ToString(binding.device), ", which is not in the team");
+  }
+  if (!IsNear(mmu_.profile, location, binding.device)) {
+    return InvalidValue(call, "the memory is of ", ToString(location), ", neither of ",
+                        ToString(binding.device), " nor of its host node");
   }
   if ((binding.pages->properties.usage & kUsageTilePool) != 0) {
     return InvalidValue(call, "the memory is a tile pool");
@@ -282,6 +311,31 @@ absl::Status MulticastCalls::DoBindAddress(AllocationHandle object, Bytes offset
   CallRecord call(state_, Call::kMulticastBindAddress, range, object.value());
   const absl::Status status =
       Bind(call, object, offset, range.size, flags, [&] { return PartAt(call.name(), range); });
+  if (status.ok()) call.Done(range, object.value());
+  return status;
+}
+
+absl::Status MulticastCalls::DoBindMemoryForDevice(AllocationHandle object, DeviceOrdinal device,
+                                                   Bytes offset, AllocationHandle memory,
+                                                   Bytes memory_offset, Bytes size,
+                                                   uint64_t flags) {
+  CallRecord call(state_, Call::kMulticastBindMemoryForDevice, AddressRange(), object.value());
+  absl::Status status = CheckBindsForDevice(call, state_, device);
+  if (!status.ok()) return status;
+  status = Bind(call, object, offset, size, flags,
+                [&] { return For(device, PartOf(call, memory, memory_offset, size)); });
+  if (status.ok()) call.Done(AddressRange(), object.value());
+  return status;
+}
+
+absl::Status MulticastCalls::DoBindAddressForDevice(AllocationHandle object, DeviceOrdinal device,
+                                                    Bytes offset, const AddressRange& range,
+                                                    uint64_t flags) {
+  CallRecord call(state_, Call::kMulticastBindAddressForDevice, range, object.value());
+  absl::Status status = CheckBindsForDevice(call, state_, device);
+  if (!status.ok()) return status;
+  status = Bind(call, object, offset, range.size, flags,
+                [&] { return For(device, PartAt(call.name(), range)); });
   if (status.ok()) call.Done(range, object.value());
   return status;
 }

@@ -48,6 +48,25 @@ extern "C" CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, s
   });
 }
 
+extern "C" CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                          size_t mcOffset, CUmemGenericAllocationHandle memHandle,
+                                          size_t memOffset, size_t size, unsigned long long flags) {
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    return driver.multicast.BindMemoryForDevice(AllocationHandle(mcHandle), DeviceOrdinal(dev),
+                                                Bytes(mcOffset), AllocationHandle(memHandle),
+                                                Bytes(memOffset), Bytes(size), flags);
+  });
+}
+
+extern "C" CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                           size_t mcOffset, CUdeviceptr memptr, size_t size,
+                                           unsigned long long flags) {
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    return driver.multicast.BindAddressForDevice(AllocationHandle(mcHandle), DeviceOrdinal(dev),
+                                                 Bytes(mcOffset), RangeOf(memptr, size), flags);
+  });
+}
+
 extern "C" CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
                                       size_t mcOffset, size_t size) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {

@@ -513,6 +513,11 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
                             unsigned long long flags);
 CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
                              CUdeviceptr address, size_t size, unsigned long long flags);
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
+                               CUmemGenericAllocationHandle memory, size_t memory_offset,
+                               size_t size, unsigned long long flags);
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
+                                CUdeviceptr address, size_t size, unsigned long long flags);
 CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
                            size_t size);
 CUresult cuMulticastGetGranularity(size_t* granularity, const CUmulticastObjectProp* properties,
