@@ -1,4 +1,4 @@
-// The backend over the library of an older driver: what that driver lacks is Unimplemented, all
+// The backend over the library of another driver: what that driver lacks is Unimplemented, all
 // else works. The arguments are the library and its version. The list of what it lacks is
 // functions.inc.
 
@@ -32,6 +32,7 @@ class DriverLevelTest : public testing::Test {
   static std::unique_ptr<Driver> Open() {
     CudaDriverOptions options;
     options.library = *library;
+    options.allow_multicast_on_hardware = true;  // it is none
     return OpenCudaDriver(options).value();
   }
 
@@ -102,6 +103,22 @@ TEST_F(DriverLevelTest, VirtualMemoryLacksExactlyWhatTheDriverLacks) {
   Check(Symbol::cuMemUnmap, vmm_.Unmap(range));
   Check(Symbol::cuMemRelease, vmm_.Release(handle));
   Check(Symbol::cuMemAddressFree, vmm_.AddressFree(range));
+}
+
+TEST_F(DriverLevelTest, MulticastBindsByDeviceFromItsFirstDriverOn) {
+  if (!Has(Symbol::cuMulticastCreate)) return;
+  Multicast& multicast = *driver_->multicast().value();
+  const AllocationHandle object = multicast.Create({1, MiB(2), HandleType::kNone, 0}).value();
+  const DeviceOrdinal device(0);
+  ASSERT_TRUE(multicast.AddDevice(object, device).ok());
+  const AllocationHandle memory = vmm_.Create(MiB(2), AllocationProperties()).value();
+  const AddressRange range = vmm_.AddressReserve(MiB(2)).value();
+  ASSERT_TRUE(vmm_.Map(range, memory).ok());
+  Check(Symbol::cuMulticastBindMem_v2,
+        multicast.BindMemoryForDevice(object, device, Bytes(0), memory, Bytes(0), MiB(2), 0));
+  multicast.Unbind(object, device, Bytes(0), MiB(2)).IgnoreError();
+  Check(Symbol::cuMulticastBindAddr_v2,
+        multicast.BindAddressForDevice(object, device, Bytes(0), range, 0));
 }
 
 TEST_F(DriverLevelTest, FabricHandlesAreAnAttributeFromTheirFirstDriverOn) {

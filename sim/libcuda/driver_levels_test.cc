@@ -1,4 +1,4 @@
-// A library of an older driver exports what that had, and finds no more by name. The arguments are
+// A library of another driver exports what that had, and finds no more by name. The arguments are
 // the library and its version.
 
 #include <dlfcn.h>

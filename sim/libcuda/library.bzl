@@ -1,12 +1,13 @@
 """libcuda.so.1 of a CUDA version."""
 
-# The names of profiles.cc, without "driver-", and their versions.
-OLDER_DRIVERS = [
+# The names of profiles.cc, without "driver-", and their versions: all but the reference's.
+OTHER_DRIVERS = [
     ("10.1", 10010),
     ("10.2", 10020),
     ("11.0", 11000),
     ("12.0", 12000),
     ("12.4", 12040),
+    ("13.1", 13010),
 ]
 
 def simulated_library(version, folder = ""):
