@@ -43,19 +43,13 @@ MUTANT(ACC_1, SetAccess, "Read-only is granted as read-write.") {
   return Real::SetAccess(
       range, read ? With(grants, Access::kReadWrite) : Grants(grants.begin(), grants.end()));
 }
-MUTANT(ACC_1, SetAccess, "Access is never taken back.") {
-  return grants[0].access == Access::kNone ? Ok() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_2, SetAccess, "Read-only is never widened to read-write.") {
-  const bool widens = AccessAt(range.base) == Access::kRead;
-  return widens && grants[0].access == Access::kReadWrite ? Ok() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_2, SetAccess, "The access that is there already is refused.") {
-  const bool same = AccessAt(range.base) == grants[0].access;
-  return same && IsMapped(range.base) && grants[0].access != Access::kNone
-             ? Refuse()
-             : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_1, SetAccess, "Access is never taken back.", grants[0].access == Access::kNone, Ok())
+MUTANT_IF(ACC_2, SetAccess, "Read-only is never widened to read-write.",
+          AccessAt(range.base) == Access::kRead && grants[0].access == Access::kReadWrite, Ok())
+MUTANT_IF(ACC_2, SetAccess, "The access that is there already is refused.",
+          AccessAt(range.base) == grants[0].access && IsMapped(range.base) &&
+              grants[0].access != Access::kNone,
+          Refuse())
 MUTANT(ACC_2, SetAccess, "Taking a right away overwrites the data.") {
   if (grants[0].access == Access::kNone) Scribble(range);
   return Real::SetAccess(range, grants);
@@ -64,9 +58,8 @@ MUTANT(ACC_3, SetAccess, "Only the first of several mappings gets the access.") 
   const auto mappings = MappingsIn(range);
   return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
 }
-MUTANT(ACC_3, SetAccess, "Several mappings at once are refused.") {
-  return MappingsIn(range).size() > 1 ? Refuse() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_3, SetAccess, "Several mappings at once are refused.", MappingsIn(range).size() > 1,
+          Refuse())
 MUTANT(ACC_4, SetAccess, "A grant reaches the mapping before as well.") {
   const auto before = MappingAt(range.base - Bytes(1));
   const absl::Status status = Real::SetAccess(range, grants);
@@ -87,11 +80,8 @@ MUTANT(ACC_5, SetAccess, "A part of a mapping grants the whole.") {
   for (const AddressRange& mapping : MappingsIn(range)) status = Real::SetAccess(mapping, grants);
   return status;
 }
-MUTANT(ACC_5, SetAccess, "A part of a mapping is refused, and the whole granted.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(range, grants[0].access);
-  return status;
-}
+MUTANT_DAMAGE(ACC_5, SetAccess, "A part of a mapping is refused, and the whole granted.",
+              Grant(range, grants[0].access))
 MUTANT(ACC_5, SetAccess, "Whole mappings in the range are granted, and the part refused.") {
   const absl::Status status = Real::SetAccess(range, grants);
   for (const AddressRange& mapping : MappingsIn(range)) {
@@ -99,9 +89,8 @@ MUTANT(ACC_5, SetAccess, "Whole mappings in the range are granted, and the part 
   }
   return status;
 }
-MUTANT(ACC_5, SetAccess, "A part of a mapping is NOT_SUPPORTED.") {
-  return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(ACC_5, SetAccess, "A part of a mapping is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 MUTANT(ACC_6, SetAccess, "What lies behind a hole is granted too.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (status.ok()) Grant(range, grants[0].access);
@@ -130,14 +119,9 @@ MUTANT(ACC_7, SetAccess, "A hole at the start does not matter.") {
   const DeviceAddress base = mappings.front().base;
   return Real::SetAccess({base, range.end() - base, Bytes(0)}, grants);
 }
-MUTANT(ACC_7, SetAccess, "A hole at either end is refused, and the mappings granted.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(range, grants[0].access);
-  return status;
-}
-MUTANT(ACC_8, SetAccess, "Size 0 grants nothing and succeeds.") {
-  return range.size == Bytes(0) ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_DAMAGE(ACC_7, SetAccess, "A hole at either end is refused, and the mappings granted.",
+              Grant(range, grants[0].access))
+MUTANT_IF(ACC_8, SetAccess, "Size 0 grants nothing and succeeds.", range.size == Bytes(0), Ok())
 MUTANT(ACC_8, SetAccess, "A size is rounded up to granules.") {
   return Real::SetAccess({range.base, RoundUp(range.size, Granule()), Bytes(0)}, grants);
 }
@@ -151,20 +135,13 @@ MUTANT(ACC_8, SetAccess, "A base is rounded down to host pages.") {
   const DeviceAddress base(range.base.value() / 8192 * 8192);
   return Real::SetAccess({base, range.size, Bytes(0)}, grants);
 }
-MUTANT(ACC_8, SetAccess, "A wrong size is refused, and the mapping granted.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant({range.base, Bytes(1), Bytes(0)}, grants[0].access);
-  return status;
-}
-MUTANT(ACC_9, SetAccess, "Where nothing is mapped, a grant succeeds.") {
-  return MappingsIn(range).empty() ? Ok() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_9, SetAccess, "Where nothing is mapped is NOT_FOUND.") {
-  return Instead(Real::SetAccess(range, grants), DriverCode::kNotFound);
-}
-MUTANT(ACC_10, SetAccess, "An empty list changes nothing and succeeds.") {
-  return grants.empty() ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_DAMAGE(ACC_8, SetAccess, "A wrong size is refused, and the mapping granted.",
+              Grant({range.base, Bytes(1), Bytes(0)}, grants[0].access))
+MUTANT_IF(ACC_9, SetAccess, "Where nothing is mapped, a grant succeeds.", MappingsIn(range).empty(),
+          Ok())
+MUTANT_IF_REFUSED(ACC_9, SetAccess, "Where nothing is mapped is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
+MUTANT_IF(ACC_10, SetAccess, "An empty list changes nothing and succeeds.", grants.empty(), Ok())
 MUTANT(ACC_10, SetAccess, "An empty list is refused, and takes all access.") {
   if (grants.empty()) Grant(range, Access::kNone);
   return Real::SetAccess(range, grants);
@@ -187,42 +164,30 @@ MUTANT(ACC_12, SetAccess, "Location type 0 is the first device.") {
   if (changed[0].location.type == LocationType::kInvalid) changed[0].location = Location();
   return Real::SetAccess(range, changed);
 }
-MUTANT(ACC_12, SetAccess, "A grant to the current host NUMA node is ignored.") {
-  const bool current = grants[0].location.type == LocationType::kHostNumaCurrent;
-  return current ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_12, SetAccess, "A grant to the current host NUMA node is ignored.",
+          grants[0].location.type == LocationType::kHostNumaCurrent, Ok())
 MUTANT(ACC_12, SetAccess, "A location type that does not exist is INVALID_DEVICE.") {
   if (grants[0].location.type > LocationType::kHostNumaCurrent) {
     return Refuse(DriverCode::kInvalidDevice);
   }
   return Real::SetAccess(range, grants);
 }
-MUTANT(ACC_12, SetAccess, "A location type that does not exist is refused, and a device granted.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(range, grants[0].access);
-  return status;
-}
-MUTANT(ACC_13, SetAccess, "A device that does not exist is INVALID_DEVICE.") {
-  if (!IsKnown(grants[0].location)) return Refuse(DriverCode::kInvalidDevice);
-  return Real::SetAccess(range, grants);
-}
-MUTANT(ACC_13, SetAccess, "No access may be given to any device.") {
-  const bool no_access = grants[0].access == Access::kNone;
-  return no_access && !IsKnown(grants[0].location) ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_DAMAGE(ACC_12, SetAccess,
+              "A location type that does not exist is refused, and a device granted.",
+              Grant(range, grants[0].access))
+MUTANT_IF(ACC_13, SetAccess, "A device that does not exist is INVALID_DEVICE.",
+          !IsKnown(grants[0].location), Refuse(DriverCode::kInvalidDevice))
+MUTANT_IF(ACC_13, SetAccess, "No access may be given to any device.",
+          grants[0].access == Access::kNone && !IsKnown(grants[0].location), Ok())
 MUTANT(ACC_13, SetAccess, "Device -1 is every device.") {
   if (grants[0].location.id != -1) return Real::SetAccess(range, grants);
   Grant(range, grants[0].access);
   return Ok();
 }
-MUTANT(ACC_13, SetAccess, "One device too many can be granted access.") {
-  return grants[0].location.id == 2 ? Ok() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_14, SetAccess, "A bad grant is refused, and the others applied.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Real::SetAccess(range, Valid(grants)).IgnoreError();
-  return status;
-}
+MUTANT_IF(ACC_13, SetAccess, "One device too many can be granted access.",
+          grants[0].location.id == 2, Ok())
+MUTANT_DAMAGE(ACC_14, SetAccess, "A bad grant is refused, and the others applied.",
+              Real::SetAccess(range, Valid(grants)).IgnoreError())
 MUTANT(ACC_14, SetAccess, "Only the first grant is looked at.") {
   return IsKnown(grants[0].location) && IsKnown(grants[0].access)
              ? Real::SetAccess(range, Valid(grants))
@@ -240,31 +205,17 @@ MUTANT(ACC_14, SetAccess, "A grant before a bad one is applied.") {
   }
   return Real::SetAccess(range, grants);
 }
-MUTANT(ACC_15, SetAccess, "A grant to the host is ignored.") {
-  return IsHost(grants[0].location) ? Ok() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_15, SetAccess, "A grant of device memory to the host is INVALID_VALUE.") {
-  return IsHost(grants[0].location) ? Refuse() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_15, SetAccess, "Only the host without a node is refused.") {
-  const bool node = grants[0].location.type == LocationType::kHostNuma;
-  return node ? Ok() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_15, SetAccess, "A grant to the host is refused, and given to the first device.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(range, grants[0].access);
-  return status;
-}
-MUTANT(ACC_15, SetAccess, "A grant to the host is refused, and takes the device's.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(range, Access::kNone);
-  return status;
-}
-MUTANT(ACC_16, SetAccess, "The grants that follow the unsupported one are applied too.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(range, grants.back().access);
-  return status;
-}
+MUTANT_IF(ACC_15, SetAccess, "A grant to the host is ignored.", IsHost(grants[0].location), Ok())
+MUTANT_IF(ACC_15, SetAccess, "A grant of device memory to the host is INVALID_VALUE.",
+          IsHost(grants[0].location), Refuse())
+MUTANT_IF(ACC_15, SetAccess, "Only the host without a node is refused.",
+          grants[0].location.type == LocationType::kHostNuma, Ok())
+MUTANT_DAMAGE(ACC_15, SetAccess, "A grant to the host is refused, and given to the first device.",
+              Grant(range, grants[0].access))
+MUTANT_DAMAGE(ACC_15, SetAccess, "A grant to the host is refused, and takes the device's.",
+              Grant(range, Access::kNone))
+MUTANT_DAMAGE(ACC_16, SetAccess, "The grants that follow the unsupported one are applied too.",
+              Grant(range, grants.back().access))
 MUTANT(ACC_16, SetAccess, "The unsupported grant is left out.") {
   Grants possible;
   for (const AccessGrant& grant : grants) {
@@ -280,9 +231,8 @@ MUTANT_ON("strict", ACC_16, SetAccess, "The grants after the unsupported one are
 MUTANT(ACC_17, SetAccess, "Of two grants for one location the first one counts.") {
   return Real::SetAccess(range, Grants(grants.rbegin(), grants.rend()));
 }
-MUTANT(ACC_17, SetAccess, "Two grants for one location are refused.") {
-  return grants.size() == 2 ? Refuse() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_17, SetAccess, "Two grants for one location are refused.", grants.size() == 2,
+          Refuse())
 MUTANT(ACC_17, SetAccess, "Of two grants for one location the wider one counts.") {
   return Real::SetAccess(range, grants.size() == 2 ? With(grants, Access::kReadWrite)
                                                    : Grants(grants.begin(), grants.end()));
@@ -311,10 +261,8 @@ MUTANT(ACC_18, Write, "Data is written without access, where there was some.") {
   if (IsMapped(destination)) Grant({destination, size, Bytes(0)}, Access::kReadWrite);
   return Real::Write(work, destination, source, size);
 }
-MUTANT(GETACC_1, GetAccess, "Only an aligned address is answered.") {
-  if (!address.IsAligned(KiB(4))) return Refuse();
-  return Real::GetAccess(location, address);
-}
+MUTANT_IF(GETACC_1, GetAccess, "Only an aligned address is answered.", !address.IsAligned(KiB(4)),
+          Refuse())
 MUTANT(GETACC_1, GetAccess, "Only the base of a mapping is answered.") {
   const auto mapping = MappingAt(address);
   if (mapping.has_value() && mapping->base != address) return Refuse();
@@ -323,25 +271,18 @@ MUTANT(GETACC_1, GetAccess, "Only the base of a mapping is answered.") {
 MUTANT(GETACC_1, GetAccess, "The last byte belongs to what is behind.") {
   return Real::GetAccess(location, address + Bytes(1));
 }
-MUTANT(GETACC_2, GetAccess, "Where nothing is mapped, the answer is none.") {
-  const auto access = Real::GetAccess(location, address);
-  return access.ok() ? access : Access::kNone;
-}
+MUTANT_IF_REFUSED(GETACC_2, GetAccess, "Where nothing is mapped, the answer is none.",
+                  Access::kNone)
 MUTANT(GETACC_2, GetAccess, "Reserved addresses answer none.") {
   const auto access = Real::GetAccess(location, address);
   return access.ok() || !ReservationAt(address).has_value() ? access : Access::kNone;
 }
-MUTANT(GETACC_2, GetAccess, "Where nothing is mapped is NOT_FOUND.") {
-  return Instead(Real::GetAccess(location, address), DriverCode::kNotFound);
-}
-MUTANT(GETACC_3, GetAccess, "A location that does not exist is answered none.") {
-  if (!IsKnown(location)) return Access::kNone;
-  return Real::GetAccess(location, address);
-}
-MUTANT(GETACC_3, GetAccess, "A location that does not exist is INVALID_VALUE.") {
-  if (!IsKnown(location)) return Refuse();
-  return Real::GetAccess(location, address);
-}
+MUTANT_IF_REFUSED(GETACC_2, GetAccess, "Where nothing is mapped is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
+MUTANT_IF(GETACC_3, GetAccess, "A location that does not exist is answered none.",
+          !IsKnown(location), Access::kNone)
+MUTANT_IF(GETACC_3, GetAccess, "A location that does not exist is INVALID_VALUE.",
+          !IsKnown(location), Refuse())
 MUTANT(GETACC_3, GetAccess, "The current host NUMA node is answered.") {
   const bool current = location.type == LocationType::kHostNumaCurrent;
   return Real::GetAccess(current ? Location::HostNuma(0) : location, address);
@@ -349,9 +290,8 @@ MUTANT(GETACC_3, GetAccess, "The current host NUMA node is answered.") {
 MUTANT(GETACC_3, GetAccess, "Device -1 is the first.") {
   return Real::GetAccess(location.id == -1 ? Location() : location, address);
 }
-MUTANT(GETACC_4, GetAccess, "An address where nothing is mapped is noticed before the location.") {
-  return IsMapped(address) ? Real::GetAccess(location, address) : Refuse();
-}
+MUTANT_IF(GETACC_4, GetAccess, "An address where nothing is mapped is noticed before the location.",
+          !IsMapped(address), Refuse())
 MUTANT(GETACC_5, GetAccess, "The host's NUMA node answers with the access of device 0.") {
   return Real::GetAccess(IsHost(location) ? Location() : location, address);
 }
@@ -375,39 +315,25 @@ MUTANT(ACC_19, Unmap, "Unmapping takes the access of other mappings of the alloc
   }
   return Real::Unmap(range);
 }
-MUTANT(ACC_20, SetAccess, "A grant does not cross the border of two reservations.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool crosses = reservation.has_value() && !reservation->contains(range);
-  return crosses ? Refuse() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_20, SetAccess, "A grant does not cross the border of two reservations.",
+          LeavesReservation(range), Refuse())
 MUTANT(ACC_20, SetAccess, "A grant ends at the border of two reservations.") {
   const auto reservation = ReservationAt(range.base);
   const bool crosses = reservation.has_value() && !reservation->contains(range);
   return Real::SetAccess(crosses ? *reservation : range, grants);
 }
-MUTANT(ACC_20, Write, "A copy does not cross the border of two reservations.") {
-  const auto reservation = ReservationAt(destination);
-  const bool crosses = reservation.has_value() && destination + size > reservation->end();
-  return crosses ? Refuse() : Real::Write(work, destination, source, size);
-}
-MUTANT(ACC_21, SetAccess, "A grant to the host is noticed before a bad range.") {
-  if (grants.size() == 1 && IsHost(grants[0].location)) return Refuse(DriverCode::kNotSupported);
-  return Real::SetAccess(range, grants);
-}
-MUTANT(ACC_21, SetAccess, "A grant to the host is noticed before a bad one.") {
-  if (grants.size() == 2 && IsHost(grants[0].location)) return Refuse(DriverCode::kNotSupported);
-  return Real::SetAccess(range, grants);
-}
-MUTANT(ACC_22, SetAccess, "A list is of 256 grants at most.") {
-  return grants.size() > 256 ? Refuse() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_20, Write, "A copy does not cross the border of two reservations.",
+          LeavesReservation({destination, size, Bytes(0)}), Refuse())
+MUTANT_IF(ACC_21, SetAccess, "A grant to the host is noticed before a bad range.",
+          grants.size() == 1 && IsHost(grants[0].location), Refuse(DriverCode::kNotSupported))
+MUTANT_IF(ACC_21, SetAccess, "A grant to the host is noticed before a bad one.",
+          grants.size() == 2 && IsHost(grants[0].location), Refuse(DriverCode::kNotSupported))
+MUTANT_IF(ACC_22, SetAccess, "A list is of 256 grants at most.", grants.size() > 256, Refuse())
 MUTANT(ACC_22, SetAccess, "Of a long list the first 256 grants are applied.") {
   return Real::SetAccess(range, grants.subspan(0, 256));
 }
-MUTANT(ACC_23, SetAccess, "Taking a right away from the host is NOT_SUPPORTED.") {
-  if (IsHost(grants[0].location)) return Refuse(DriverCode::kNotSupported);
-  return Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_23, SetAccess, "Taking a right away from the host is NOT_SUPPORTED.",
+          IsHost(grants[0].location), Refuse(DriverCode::kNotSupported))
 MUTANT(ACC_23, SetAccess, "Taking the host's right away takes the device's.") {
   if (IsHost(grants[0].location)) Grant(range, Access::kNone);
   return Real::SetAccess(range, grants);

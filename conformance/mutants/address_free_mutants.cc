@@ -24,9 +24,7 @@ MUTANT(FREE_2, AddressFree, "Half the size is refused, and the whole is freed al
   if (whole.has_value() && range.size < whole->size) Real::AddressFree(*whole).IgnoreError();
   return status;
 }
-MUTANT(FREE_2, AddressFree, "Another size is NOT_FOUND.") {
-  return Instead(Real::AddressFree(range), DriverCode::kNotFound);
-}
+MUTANT_IF_REFUSED(FREE_2, AddressFree, "Another size is NOT_FOUND.", Refuse(DriverCode::kNotFound))
 MUTANT(FREE_3, AddressFree, "Any address inside frees the reservation.") {
   const auto whole = ReservationAt(range.base);
   return Real::AddressFree(whole.has_value() ? *whole : range);
@@ -46,9 +44,7 @@ MUTANT(FREE_4, AddressFree, "A second free succeeds.") {
   const absl::Status status = Real::AddressFree(range);
   return ReservationAt(range.base) == range ? Ok() : status;
 }
-MUTANT(FREE_4, AddressFree, "A second free is NOT_FOUND.") {
-  return Instead(Real::AddressFree(range), DriverCode::kNotFound);
-}
+MUTANT_IF_REFUSED(FREE_4, AddressFree, "A second free is NOT_FOUND.", Refuse(DriverCode::kNotFound))
 MUTANT(FREE_5, AddressFree, "What is mapped is unmapped, and the reservation freed.") {
   Remove(range);
   return Real::AddressFree(range);
@@ -68,9 +64,8 @@ MUTANT(FREE_5, AddressFree, "The free is refused, and the data is gone.") {
   Scribble(range);
   return status;
 }
-MUTANT(FREE_5, AddressFree, "The free of a mapped reservation is ILLEGAL_STATE.") {
-  return Instead(Real::AddressFree(range), DriverCode::kIllegalState);
-}
+MUTANT_IF_REFUSED(FREE_5, AddressFree, "The free of a mapped reservation is ILLEGAL_STATE.",
+                  Refuse(DriverCode::kIllegalState))
 
 class NeverFreesWhatWasRefused : public Real {
  public:
@@ -98,27 +93,20 @@ MUTANT(FREE_6, AddressFree, "Freeing two at once is refused, and the first one f
   if (!status.ok() && first.has_value()) Real::AddressFree(*first).IgnoreError();
   return status;
 }
-MUTANT(FREE_7, AddressFree, "Freeing null does nothing and succeeds.") {
-  return range.base == DeviceAddress(0) ? Ok() : Real::AddressFree(range);
-}
-MUTANT(FREE_7, AddressFree, "Freeing what was never reserved succeeds.") {
-  const bool stranger = range.base != DeviceAddress(0) && !ReservationAt(range.base).has_value();
-  return stranger ? Ok() : Real::AddressFree(range);
-}
-MUTANT(FREE_7, AddressFree, "Freeing what was never reserved is NOT_FOUND.") {
-  return Instead(Real::AddressFree(range), DriverCode::kNotFound);
-}
+MUTANT_IF(FREE_7, AddressFree, "Freeing null does nothing and succeeds.",
+          range.base == DeviceAddress(0), Ok())
+MUTANT_IF(FREE_7, AddressFree, "Freeing what was never reserved succeeds.",
+          range.base != DeviceAddress(0) && !ReservationAt(range.base).has_value(), Ok())
+MUTANT_IF_REFUSED(FREE_7, AddressFree, "Freeing what was never reserved is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 
 MUTANT(FREE_8, AddressFree, "Only a mapping that begins in a reservation keeps it.") {
   const absl::Status status = Real::AddressFree(range);
   const auto mappings = MappingsIn(range);
   return !mappings.empty() && !range.contains(mappings.front()) ? Ok() : status;
 }
-MUTANT(FREE_8, AddressFree, "The free is refused, and the mapping that reaches into it unmapped.") {
-  const absl::Status status = Real::AddressFree(range);
-  if (!status.ok()) Remove(range);
-  return status;
-}
+MUTANT_DAMAGE(FREE_8, AddressFree,
+              "The free is refused, and the mapping that reaches into it unmapped.", Remove(range))
 
 }  // namespace
 }  // namespace twinmmu::conformance

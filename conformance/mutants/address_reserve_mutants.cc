@@ -30,10 +30,8 @@ MUTANT(RES_1, AddressReserve, "The size is rounded up to a power of two.") {
   while (rounded < size) rounded = 2 * rounded;
   return Real::AddressReserve(rounded, options);
 }
-MUTANT(RES_1, AddressReserve, "More than 256 granules are refused.") {
-  if (size > 256 * Granule()) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_1, AddressReserve, "More than 256 granules are refused.", size > 256 * Granule(),
+          Refuse(DriverCode::kOutOfMemory))
 MUTANT(RES_1, AddressReserve, "A reservation begins one host page behind a granule.") {
   absl::StatusOr<AddressRange> range = Real::AddressReserve(size, options);
   if (range.ok()) range->base = range->base + KiB(4);
@@ -62,20 +60,16 @@ MUTANT(RES_2, AddressReserve, "A size that was reserved before gives the same pl
 MUTANT(RES_3, AddressReserve, "Size 0 reserves a granule.") {
   return Real::AddressReserve(size == Bytes(0) ? Granule() : size, options);
 }
-MUTANT(RES_3, AddressReserve, "Size 0 is OUT_OF_MEMORY.") {
-  if (size == Bytes(0)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_3, AddressReserve, "Size 0 is OUT_OF_MEMORY.", size == Bytes(0),
+          Refuse(DriverCode::kOutOfMemory))
 MUTANT(RES_4, AddressReserve, "A size is rounded up to granules.") {
   return Real::AddressReserve(RoundUp(size, Granule()), options);
 }
 MUTANT(RES_4, AddressReserve, "A size is rounded down to granules, if there is one.") {
   return Real::AddressReserve(size > Granule() ? size - size % Granule() : size, options);
 }
-MUTANT(RES_4, AddressReserve, "A size that is not a multiple, and huge, is OUT_OF_MEMORY.") {
-  if (size > TiB(1 << 20)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_4, AddressReserve, "A size that is not a multiple, and huge, is OUT_OF_MEMORY.",
+          size > TiB(1 << 20), Refuse(DriverCode::kOutOfMemory))
 MUTANT(RES_5, AddressReserve, "A host page can be reserved, as documented.") {
   return Real::AddressReserve(size == KiB(4) ? Granule() : size, options);
 }
@@ -98,14 +92,10 @@ MUTANT(RES_6, AddressReserve, "An alignment below the granularity is all that is
   if (range.ok() && options.alignment == KiB(4)) range->base = range->base + KiB(4);
   return range;
 }
-MUTANT(RES_6, AddressReserve, "An alignment of 1 is refused.") {
-  if (options.alignment == Bytes(1)) return Refuse();
-  return Real::AddressReserve(size, options);
-}
-MUTANT(RES_6, AddressReserve, "An alignment beyond a GiB is OUT_OF_MEMORY.") {
-  if (options.alignment > GiB(1)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_6, AddressReserve, "An alignment of 1 is refused.", options.alignment == Bytes(1),
+          Refuse())
+MUTANT_IF(RES_6, AddressReserve, "An alignment beyond a GiB is OUT_OF_MEMORY.",
+          options.alignment > GiB(1), Refuse(DriverCode::kOutOfMemory))
 MUTANT(RES_7, AddressReserve, "An alignment is rounded up to a power of two.") {
   Bytes alignment = options.alignment == Bytes(0) ? Bytes(0) : Bytes(1);
   while (alignment < options.alignment) alignment = 2 * alignment;
@@ -124,14 +114,10 @@ MUTANT(RES_8, AddressReserve, "The upper half of the flags is ignored.") {
 MUTANT(RES_9, AddressReserve, "Hints are ignored.") {
   return Real::AddressReserve(size, Without(options, kNoHint));
 }
-MUTANT(RES_9, AddressReserve, "A hint to freed addresses is refused.") {
-  if (ReservationAt(options.hint).has_value()) return Refuse();
-  return Real::AddressReserve(size, options);
-}
-MUTANT(RES_10, AddressReserve, "A hint that is taken is refused.") {
-  if (options.hint != kNoHint && ReservationAt(options.hint).has_value()) return Refuse();
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_9, AddressReserve, "A hint to freed addresses is refused.",
+          ReservationAt(options.hint).has_value(), Refuse())
+MUTANT_IF(RES_10, AddressReserve, "A hint that is taken is refused.",
+          options.hint != kNoHint && ReservationAt(options.hint).has_value(), Refuse())
 MUTANT(RES_10, AddressReserve, "A hint that is taken gives what is there.") {
   const auto taken = ReservationAt(options.hint);
   if (options.hint != kNoHint && taken.has_value()) return *taken;
@@ -143,17 +129,15 @@ MUTANT(RES_11, AddressFree, "A free takes the reservation behind along.") {
   if (status.ok() && behind.has_value()) Real::AddressFree(*behind).IgnoreError();
   return status;
 }
-MUTANT(RES_11, AddressFree, "A reservation with another behind it is not really freed.") {
-  return ReservationAt(range.end()).has_value() ? Ok() : Real::AddressFree(range);
-}
+MUTANT_IF(RES_11, AddressFree, "A reservation with another behind it is not really freed.",
+          ReservationAt(range.end()).has_value(), Ok())
 MUTANT_ON("strict", RES_12, AddressReserve, "A misaligned hint is taken at its word.") {
   absl::StatusOr<AddressRange> range = Real::AddressReserve(size, options);
   if (range.ok() && !options.hint.IsAligned(Granule())) range->base = options.hint;
   return range;
 }
-MUTANT(RES_13, AddressReserve, "More than the address space holds is INVALID_VALUE.") {
-  return Instead(Real::AddressReserve(size, options), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(RES_13, AddressReserve, "More than the address space holds is INVALID_VALUE.",
+                  Refuse())
 MUTANT(RES_13, AddressReserve, "More than the address space holds is promised and not there.") {
   absl::StatusOr<AddressRange> range = Real::AddressReserve(size, options);
   if (range.ok() || size < Bytes(kAddressEnd.value())) return range;
@@ -166,35 +150,25 @@ MUTANT(RES_14, AddressReserve, "No more addresses than there is memory.") {
   if (info.ok() && size > info->total) return Refuse(DriverCode::kOutOfMemory);
   return Real::AddressReserve(size, options);
 }
-MUTANT(RES_15, AddressReserve, "A hint beyond the address space is INVALID_VALUE.") {
-  return Instead(Real::AddressReserve(size, options), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(RES_15, AddressReserve, "A hint beyond the address space is INVALID_VALUE.",
+                  Refuse())
 
-MUTANT(RES_16, AddressReserve, "A size beyond the address space is INVALID_VALUE.") {
-  if (size > Bytes(kAddressEnd.value())) return Refuse();
-  return Real::AddressReserve(size, options);
-}
-MUTANT(RES_16, AddressReserve, "Sizes of 32 to 64 GiB have no room, and larger ones have.") {
-  if (size >= GiB(32) && size <= GiB(64)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
-MUTANT(RES_17, AddressReserve, "There are no more than 500 reservations.") {
-  if (Reservations().size() >= 500) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_16, AddressReserve, "A size beyond the address space is INVALID_VALUE.",
+          size > Bytes(kAddressEnd.value()), Refuse())
+MUTANT_IF(RES_16, AddressReserve, "Sizes of 32 to 64 GiB have no room, and larger ones have.",
+          size >= GiB(32) && size <= GiB(64), Refuse(DriverCode::kOutOfMemory))
+MUTANT_IF(RES_17, AddressReserve, "There are no more than 500 reservations.",
+          Reservations().size() >= 500, Refuse(DriverCode::kOutOfMemory))
 MUTANT(RES_17, AddressReserve, "In the gaps that were freed each address is given out twice.") {
   const std::vector<AddressRange> before = Reservations();
   if (before.size() > 1000 && before.size() % 2 == 0) return before.back();
   return Real::AddressReserve(size, options);
 }
-MUTANT(RES_18, AddressReserve, "A lack of room is noticed before bad arguments.") {
-  if (size > Bytes(kAddressEnd.value())) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
-MUTANT(RES_18, AddressReserve, "A hint beyond the address space is noticed before bad arguments.") {
-  if (options.hint >= kAddressEnd) return Refuse(DriverCode::kOutOfMemory);
-  return Real::AddressReserve(size, options);
-}
+MUTANT_IF(RES_18, AddressReserve, "A lack of room is noticed before bad arguments.",
+          size > Bytes(kAddressEnd.value()), Refuse(DriverCode::kOutOfMemory))
+MUTANT_IF(RES_18, AddressReserve,
+          "A hint beyond the address space is noticed before bad arguments.",
+          options.hint >= kAddressEnd, Refuse(DriverCode::kOutOfMemory))
 
 }  // namespace
 }  // namespace twinmmu::conformance

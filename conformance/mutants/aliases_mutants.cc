@@ -88,10 +88,8 @@ TRIAL_MUTANT(ALIAS_11, kInBlock, AliasFence::kReader, 1, 0,
 TRIAL_MUTANT(ALIAS_11, kInTurns, AliasFence::kReader, 1, 0,
              "Between blocks the reader's fence is not enough.")
 
-KERNEL_MUTANT(PEER_14, "Kernels of two devices never run at once.") {
-  const bool writes = Is(kernel, "alias_pair") && Argument<uint32_t>(arguments, 6) == 1;
-  return writes ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
+KERNEL_MUTANT_IF(PEER_14, "Kernels of two devices never run at once.",
+                 Is(kernel, "alias_pair") && Argument<uint32_t>(arguments, 6) == 1, Ok())
 MUTANT_CLASS(ALIAS_8, CachesLoads, "A load is cached by address from one stream to the other.")
 MUTANT_CLASS(PEER_17, CachesLoads, "A load of one device does not see the other's stores.")
 MUTANT_CLASS(ALIAS_9, FillsLate, "A copy does not see what a kernel wrote through another address.")
@@ -104,10 +102,8 @@ KERNEL_MUTANT(ALIAS_10, "What is added through the second address is lost.") {
   Leave(stream.device(), word, Find<uint32_t>(stream.device(), word) - lost);
   return status;
 }
-KERNEL_MUTANT(PEER_16, "What the second device adds is lost.") {
-  const bool lost = Is(kernel, "count") && stream.device().value() == 1;
-  return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
+KERNEL_MUTANT_IF(PEER_16, "What the second device adds is lost.",
+                 Is(kernel, "count") && stream.device().value() == 1, Ok())
 
 MUTANT(ALIAS_9, Write, "What is copied through the second address is not seen through the first.") {
   const auto mappings = MappingsOf(HandleAt(destination));

@@ -150,11 +150,8 @@ MUTANT(DATA_1, Read, "A read over the border of two mappings goes on at the firs
   return Real::Read(work, static_cast<char*>(destination) + part.value(), mapping->base,
                     std::min(size - part, mapping->size));
 }
-MUTANT(DATA_1, Write, "A copy over the border of two mappings is refused.") {
-  const auto mapping = MappingAt(destination);
-  const bool crosses = mapping.has_value() && destination + size > mapping->end();
-  return crosses ? Refuse() : Real::Write(work, destination, source, size);
-}
+MUTANT_IF(DATA_1, Write, "A copy over the border of two mappings is refused.",
+          LeavesMapping(destination, size), Refuse())
 MUTANT(DATA_2, Set, "A fill writes the lowest byte only, whatever the width.") {
   const FillPattern bytes{pattern.value, Bytes(1)};
   return Real::Set(work, destination, bytes, count * pattern.width.value());
@@ -175,10 +172,8 @@ MUTANT(DATA_2, Set, "A fill ends at the border of two mappings.") {
   const uint64_t room = (mapping->end() - destination) / pattern.width;
   return Real::Set(work, destination, pattern, std::min(count, room));
 }
-MUTANT(DATA_2, Set, "A fill of 4 bytes is refused at an address that is not a multiple of 64.") {
-  const bool far = pattern.width == Bytes(4) && !destination.IsAligned(Bytes(64));
-  return far ? Refuse() : Real::Set(work, destination, pattern, count);
-}
+MUTANT_IF(DATA_2, Set, "A fill of 4 bytes is refused at an address that is not a multiple of 64.",
+          pattern.width == Bytes(4) && !destination.IsAligned(Bytes(64)), Refuse())
 MUTANT(DATA_3, Move, "A copy on the device does nothing.") { return Ok(); }
 MUTANT(DATA_3, Move, "A copy on the device moves the first half.") {
   return Real::Move(work, destination, source, size / 2);
@@ -186,13 +181,10 @@ MUTANT(DATA_3, Move, "A copy on the device moves the first half.") {
 MUTANT(DATA_3, Move, "A copy on the device goes the other way.") {
   return Real::Move(work, source, destination, size);
 }
-MUTANT(DATA_5, Read, "Read-only memory is not read.") {
-  return AccessAt(source) == Access::kRead ? Refuse() : Real::Read(work, destination, source, size);
-}
-MUTANT(DATA_5, Move, "Read-only memory is not the source of a copy on the device.") {
-  const bool read_only = AccessAt(source) == Access::kRead;
-  return read_only ? Refuse() : Real::Move(work, destination, source, size);
-}
+MUTANT_IF(DATA_5, Read, "Read-only memory is not read.", AccessAt(source) == Access::kRead,
+          Refuse())
+MUTANT_IF(DATA_5, Move, "Read-only memory is not the source of a copy on the device.",
+          AccessAt(source) == Access::kRead, Refuse())
 MUTANT(DATA_6, Set, "A fill beyond 4 GiB is taken modulo that.") {
   return Real::Set(work, destination, pattern, count & 0xffffffffu);
 }
@@ -213,18 +205,15 @@ MUTANT(DATA_7, Read, "A range is readable if its ends are.") {
   const absl::Status status = Real::Read(work, destination, source, size);
   return ends ? Ok() : status;
 }
-MUTANT(DATA_8, Write, "A copy to null succeeds.") {
-  return destination == DeviceAddress(0) ? Ok() : Real::Write(work, destination, source, size);
-}
+MUTANT_IF(DATA_8, Write, "A copy to null succeeds.", destination == DeviceAddress(0), Ok())
 MUTANT(DATA_8, Read, "A read of reserved addresses gives zeros.") {
   const absl::Status status = Real::Read(work, destination, source, size);
   if (status.ok() || !ReservationAt(source).has_value()) return status;
   std::memset(destination, 0, size.value());
   return Ok();
 }
-MUTANT(DATA_8, Set, "A fill where nothing is mapped is ILLEGAL_ADDRESS.") {
-  return Instead(Real::Set(work, destination, pattern, count), DriverCode::kIllegalAddress);
-}
+MUTANT_IF_REFUSED(DATA_8, Set, "A fill where nothing is mapped is ILLEGAL_ADDRESS.",
+                  Refuse(DriverCode::kIllegalAddress))
 
 // A translation that outlives its mapping.
 class FillsWhatWasMapped : public Real {
@@ -244,12 +233,10 @@ class FillsWhatWasMapped : public Real {
 };
 MUTANT_CLASS(DATA_8, FillsWhatWasMapped, "What was unmapped can still be filled.")
 
-MUTANT(DATA_9, Write, "Zero bytes to null are refused.") {
-  return destination == DeviceAddress(0) ? Refuse() : Real::Write(work, destination, source, size);
-}
-MUTANT(DATA_9, Set, "A fill of nothing where nothing is mapped is refused.") {
-  return IsMapped(destination) ? Real::Set(work, destination, pattern, count) : Refuse();
-}
+MUTANT_IF(DATA_9, Write, "Zero bytes to null are refused.", destination == DeviceAddress(0),
+          Refuse())
+MUTANT_IF(DATA_9, Set, "A fill of nothing where nothing is mapped is refused.",
+          !IsMapped(destination), Refuse())
 MUTANT(DATA_9, Read, "Zero bytes are read as a word.") {
   const bool none = size == Bytes(0) && IsMapped(source);
   return Real::Read(work, destination, source, none ? Bytes(4) : size);
@@ -269,9 +256,8 @@ MUTANT(DATA_10, Set, "A misaligned fill is refused, and done.") {
   Real::Set(work, DeviceAddress(destination.value() / width * width), pattern, count).IgnoreError();
   return status;
 }
-MUTANT(DATA_10, Set, "A misaligned fill is MISALIGNED_ADDRESS.") {
-  return Instead(Real::Set(work, destination, pattern, count), DriverCode::kMisalignedAddress);
-}
+MUTANT_IF_REFUSED(DATA_10, Set, "A misaligned fill is MISALIGNED_ADDRESS.",
+                  Refuse(DriverCode::kMisalignedAddress))
 
 // What a stream refuses is reported when it is synchronised.
 class RefusesAtSynchronise : public Real {
@@ -320,19 +306,16 @@ MUTANT_CLASS(DATA_12, FillsLate, "Fills on a stream run after the copies that we
 MUTANT_CLASS(STREAM_2, FillsLate,
              "A stream does not see what another one has done before an event.")
 
-MUTANT(DATA_12, Move, "A copy on a stream does not wait for what precedes it: nothing is there.") {
-  return work.stream.has_value() ? Ok() : Real::Move(work, destination, source, size);
-}
+MUTANT_IF(DATA_12, Move, "A copy on a stream does not wait for what precedes it: nothing is there.",
+          work.stream.has_value(), Ok())
 MUTANT(DATA_13, Write, "Offsets in a mapping have 32 bits.") {
   const auto mapping = MappingAt(destination);
   if (!mapping.has_value()) return Real::Write(work, destination, source, size);
   const uint64_t offset = (destination - mapping->base).value() & 0xffffffffu;
   return Real::Write(work, mapping->base + Bytes(offset), source, size);
 }
-MUTANT(DATA_13, Create, "No allocation is larger than 4 GiB.") {
-  if (size > GiB(4)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(DATA_13, Create, "No allocation is larger than 4 GiB.", size > GiB(4),
+          Refuse(DriverCode::kOutOfMemory))
 
 MUTANT(DATA_14, Write, "A copy begins at a multiple of 4 bytes.") {
   const DeviceAddress aligned(destination.value() / 4 * 4);
@@ -347,35 +330,25 @@ MUTANT(DATA_14, Move, "A copy on the device ends at the second border.") {
 MUTANT(DATA_15, Write, "Sizes are taken modulo 1 TiB.") {
   return Real::Write(work, destination, source, size % TiB(1));
 }
-MUTANT(DATA_15, Read, "A size beyond the address space is UNKNOWN.") {
-  return Instead(Real::Read(work, destination, source, size), DriverCode::kUnknown);
-}
+MUTANT_IF_REFUSED(DATA_15, Read, "A size beyond the address space is UNKNOWN.",
+                  Refuse(DriverCode::kUnknown))
 MUTANT_CLASS(DATA_15, RefusesForGood, "A size that no memory has is refused for good.")
 MUTANT_CLASS(DATA_15, RefusesAndFills, "A fill that no memory has room for is refused, and begun.")
-MUTANT(DATA_16, Write, "A copy from the host whose end wraps is nothing, and succeeds.") {
-  const bool wraps = destination + size < destination;
-  return wraps ? Ok() : Real::Write(work, destination, source, size);
-}
-MUTANT(DATA_16, Read, "A copy to the host whose end wraps is nothing, and succeeds.") {
-  return source + size < source ? Ok() : Real::Read(work, destination, source, size);
-}
-MUTANT(DATA_16, Move, "A copy on the device whose end wraps is nothing, and succeeds.") {
-  const bool wraps = destination + size < destination;
-  return wraps ? Ok() : Real::Move(work, destination, source, size);
-}
-MUTANT(DATA_16, Set, "A fill whose end wraps is nothing, and succeeds.") {
-  const bool wraps = destination + Bytes(count) < destination;
-  return wraps ? Ok() : Real::Set(work, destination, pattern, count);
-}
+MUTANT_IF(DATA_16, Write, "A copy from the host whose end wraps is nothing, and succeeds.",
+          destination + size < destination, Ok())
+MUTANT_IF(DATA_16, Read, "A copy to the host whose end wraps is nothing, and succeeds.",
+          source + size < source, Ok())
+MUTANT_IF(DATA_16, Move, "A copy on the device whose end wraps is nothing, and succeeds.",
+          destination + size < destination, Ok())
+MUTANT_IF(DATA_16, Set, "A fill whose end wraps is nothing, and succeeds.",
+          destination + Bytes(count) < destination, Ok())
 MUTANT(DATA_17, Set, "A count whose bytes wrap fills the mapping.") {
   const bool wraps = (pattern.width * count) / pattern.width != count;
   if (wraps) Scribble({destination, Bytes(1), Bytes(0)});
   return Real::Set(work, destination, pattern, count);
 }
-MUTANT(DATA_23, Set, "A count whose bytes wrap to none is nothing at any address.") {
-  const bool none = count != 0 && pattern.width * count == Bytes(0);
-  return none ? Ok() : Real::Set(work, destination, pattern, count);
-}
+MUTANT_IF(DATA_23, Set, "A count whose bytes wrap to none is nothing at any address.",
+          count != 0 && pattern.width * count == Bytes(0), Ok())
 MUTANT(DATA_23, Set, "A count whose bytes wrap to none need not be aligned.") {
   const bool none = count != 0 && pattern.width * count == Bytes(0);
   const bool passes = none && IsMapped(destination) && AccessAt(destination) != Access::kNone;

@@ -32,10 +32,8 @@ MUTANT(CREATE_1, Create, "Beyond 8 granules one is missing.") {
 MUTANT(CREATE_1, Create, "An odd number of granules is rounded up to an even one.") {
   return Real::Create(RoundUp(size, 2 * Granule()), properties, flags);
 }
-MUTANT(CREATE_1, Create, "No more than 15 granules at once.") {
-  if (size > 15 * Granule()) return Refuse(DriverCode::kOutOfMemory);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_1, Create, "No more than 15 granules at once.", size > 15 * Granule(),
+          Refuse(DriverCode::kOutOfMemory))
 
 class OneHandle : public Real {
  public:
@@ -52,26 +50,20 @@ class OneHandle : public Real {
 };
 MUTANT_CLASS(CREATE_1, OneHandle, "All allocations have the handle of the first.")
 
-MUTANT(CREATE_1, Map, "A first mapping of one granule is reported and not made.") {
-  return range.size == Granule() ? Ok() : Real::Map(range, handle, offset, flags);
-}
+MUTANT_IF(CREATE_1, Map, "A first mapping of one granule is reported and not made.",
+          range.size == Granule(), Ok())
 MUTANT(CREATE_2, Create, "Size 0 creates a granule.") {
   return Real::Create(size == Bytes(0) ? Granule() : size, properties, flags);
 }
-MUTANT(CREATE_2, Create, "Size 0 gives handle 0.") {
-  if (size == Bytes(0)) return AllocationHandle(0);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_2, Create, "Size 0 gives handle 0.", size == Bytes(0), AllocationHandle(0))
 MUTANT(CREATE_3, Create, "A size is rounded up to granules.") {
   return Real::Create(RoundUp(size, Granule()), properties, flags);
 }
 MUTANT(CREATE_3, Create, "A size is rounded down to granules, if there is one.") {
   return Real::Create(size > Granule() ? size - size % Granule() : size, properties, flags);
 }
-MUTANT(CREATE_3, Create, "A size that is not a multiple, and huge, is OUT_OF_MEMORY.") {
-  if (size > TiB(1 << 20)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_3, Create, "A size that is not a multiple, and huge, is OUT_OF_MEMORY.",
+          size > TiB(1 << 20), Refuse(DriverCode::kOutOfMemory))
 MUTANT(CREATE_4, Create, "Flags are ignored.") { return Real::Create(size, properties, 0); }
 MUTANT(CREATE_4, Create, "The upper half of the flags is ignored.") {
   return Real::Create(size, properties, flags & 0xffffffffu);
@@ -80,10 +72,8 @@ MUTANT(CREATE_5, Create, "Type 0 is taken for the default.") {
   const bool none = properties.type == AllocationType::kInvalid;
   return Real::Create(size, none ? OfType(properties, AllocationType::kPinned) : properties, flags);
 }
-MUTANT(CREATE_5, Create, "A type that does not exist is NOT_SUPPORTED.") {
-  if (properties.type > AllocationType::kManaged) return Refuse(DriverCode::kNotSupported);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_5, Create, "A type that does not exist is NOT_SUPPORTED.",
+          properties.type > AllocationType::kManaged, Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_6, Create, "Location type 0 is the first device.") {
   const bool none = properties.location.type == LocationType::kInvalid;
   return Real::Create(size, none ? At(properties, kFirst) : properties, flags);
@@ -102,34 +92,19 @@ MUTANT(CREATE_7, Create, "There is one device too many.") {
   const bool beyond = properties.location == Location::Device(DeviceOrdinal(count));
   return Real::Create(size, beyond ? At(properties, kFirst) : properties, flags);
 }
-MUTANT(CREATE_7, Create, "A device that does not exist is INVALID_VALUE.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidValue);
-}
-MUTANT(CREATE_8, Create, "What is too much is refused, and a granule of it kept.") {
-  const auto handle = Real::Create(size, properties, flags);
-  if (!handle.ok()) Real::Create(Granule(), properties, flags).IgnoreError();
-  return handle;
-}
-MUTANT(CREATE_8, Create, "More than there is gives what there is.") {
-  const auto handle = Real::Create(size, properties, flags);
-  return handle.ok() ? handle : Real::Create(Granule(), properties, flags);
-}
-MUTANT(CREATE_8, Create, "A size that no device ever had is INVALID_VALUE.") {
-  if (size > TiB(1024)) return Refuse();
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_9, Create, "Fabric memory is refused, and its memory kept.") {
-  const auto handle = Real::Create(size, properties, flags);
-  if (!handle.ok()) Real::Create(size, AllocationProperties(), flags).IgnoreError();
-  return handle;
-}
-MUTANT(CREATE_9, Create, "Fabric memory that is not permitted is made without being shareable.") {
-  const auto handle = Real::Create(size, properties, flags);
-  return handle.ok() ? handle : Real::Create(size, AllocationProperties(), flags);
-}
-MUTANT(CREATE_9, Create, "Fabric memory is INVALID_VALUE.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(CREATE_7, Create, "A device that does not exist is INVALID_VALUE.", Refuse())
+MUTANT_DAMAGE(CREATE_8, Create, "What is too much is refused, and a granule of it kept.",
+              Real::Create(Granule(), properties, flags).IgnoreError())
+MUTANT_IF_REFUSED(CREATE_8, Create, "More than there is gives what there is.",
+                  Real::Create(Granule(), properties, flags))
+MUTANT_IF(CREATE_8, Create, "A size that no device ever had is INVALID_VALUE.", size > TiB(1024),
+          Refuse())
+MUTANT_DAMAGE(CREATE_9, Create, "Fabric memory is refused, and its memory kept.",
+              Real::Create(size, AllocationProperties(), flags).IgnoreError())
+MUTANT_IF_REFUSED(CREATE_9, Create,
+                  "Fabric memory that is not permitted is made without being shareable.",
+                  Real::Create(size, AllocationProperties(), flags))
+MUTANT_IF_REFUSED(CREATE_9, Create, "Fabric memory is INVALID_VALUE.", Refuse())
 MUTANT_ON("fabric-permitted", CREATE_9, GetDeviceAttribute,
           "Fabric handles can be made, and the device denies it.") {
   if (attribute == DeviceAttribute::kHandleTypeFabricSupported) return 0;
@@ -145,13 +120,10 @@ MUTANT(CREATE_10, Create, "A Windows handle type beside another one is ignored."
   return Real::Create(
       size, also ? SharedBy(properties, HandleType::kPosixFileDescriptor) : properties, flags);
 }
-MUTANT(CREATE_10, Create, "Windows handle types are NOT_SUPPORTED.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
-}
-MUTANT(CREATE_11, Create, "Compression is refused.") {
-  if (properties.compression != CompressionType::kNone) return Refuse(DriverCode::kNotSupported);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF_REFUSED(CREATE_10, Create, "Windows handle types are NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
+MUTANT_IF(CREATE_11, Create, "Compression is refused.",
+          properties.compression != CompressionType::kNone, Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_11, Create, "A compression that does not exist is taken for none.") {
   AllocationProperties changed = properties;
   if (properties.compression > CompressionType::kGeneric) {
@@ -191,9 +163,8 @@ MUTANT(CREATE_14, Create, "Host memory of no node is made, and its handle type i
   const bool host = properties.location.type == LocationType::kHost;
   return Real::Create(size, host ? SharedBy(properties, HandleType::kNone) : properties, flags);
 }
-MUTANT(CREATE_14, Create, "A handle type for host memory of no node is NOT_SUPPORTED.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(CREATE_14, Create, "A handle type for host memory of no node is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_14, Create,
        "Handle types that do not exist are ignored for host memory of no node too.") {
   const bool unknown = properties.requested_handle_types == static_cast<HandleType>(16);
@@ -203,32 +174,22 @@ MUTANT(CREATE_15, Create, "The current host NUMA node is node 0.") {
   const bool current = properties.location.type == LocationType::kHostNumaCurrent;
   return Real::Create(size, current ? At(properties, Location::HostNuma(0)) : properties, flags);
 }
-MUTANT(CREATE_15, Create, "The current host NUMA node is INVALID_DEVICE.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidDevice);
-}
+MUTANT_IF_REFUSED(CREATE_15, Create, "The current host NUMA node is INVALID_DEVICE.",
+                  Refuse(DriverCode::kInvalidDevice))
 MUTANT(CREATE_16, Create, "Host NUMA node -1 is any node.") {
   const bool any = properties.location == Location::HostNuma(-1);
   return Real::Create(size, any ? At(properties, Location::HostNuma(0)) : properties, flags);
 }
-MUTANT(CREATE_16, Create, "A host NUMA node that does not exist is INVALID_DEVICE.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kInvalidDevice);
-}
-MUTANT(CREATE_17, Create, "A bad device is noticed before a bad size.") {
-  if (properties.location.id > 1) return Refuse(DriverCode::kInvalidDevice);
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_17, Create, "A bad type is noticed before a bad device.") {
-  if (properties.type == AllocationType::kInvalid) return Refuse();
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_17, Create, "Too much memory is noticed before a bad device.") {
-  if (size > TiB(1)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_18, Create, "Host memory of no node is refused.") {
-  if (properties.location.type == LocationType::kHost) return Refuse(DriverCode::kNotSupported);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF_REFUSED(CREATE_16, Create, "A host NUMA node that does not exist is INVALID_DEVICE.",
+                  Refuse(DriverCode::kInvalidDevice))
+MUTANT_IF(CREATE_17, Create, "A bad device is noticed before a bad size.",
+          properties.location.id > 1, Refuse(DriverCode::kInvalidDevice))
+MUTANT_IF(CREATE_17, Create, "A bad type is noticed before a bad device.",
+          properties.type == AllocationType::kInvalid, Refuse())
+MUTANT_IF(CREATE_17, Create, "Too much memory is noticed before a bad device.", size > TiB(1),
+          Refuse(DriverCode::kOutOfMemory))
+MUTANT_IF(CREATE_18, Create, "Host memory of no node is refused.",
+          properties.location.type == LocationType::kHost, Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_18, GetAllocationProperties, "Host memory of no node belongs to none.") {
   auto granted = Real::GetAllocationProperties(handle);
   if (granted.ok()) granted->location = Location::Host();
@@ -258,11 +219,9 @@ class TakesTheIdForANode : public Real {
 };
 MUTANT_CLASS(CREATE_18, TakesTheIdForANode, "The id given with host memory of no node is its node.")
 
-MUTANT(CREATE_27, Create, "More than two granules of memory of the host are refused.") {
-  const bool host = properties.location.type != LocationType::kDevice;
-  if (host && size > 2 * Granule()) return Refuse(DriverCode::kNotPermitted);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_27, Create, "More than two granules of memory of the host are refused.",
+          properties.location.type != LocationType::kDevice && size > 2 * Granule(),
+          Refuse(DriverCode::kNotPermitted))
 MUTANT(CREATE_27, Create, "Memory of the host is made on the device.") {
   const bool host = properties.location.type != LocationType::kDevice;
   return Real::Create(size, host ? At(properties, kFirst) : properties, flags);
@@ -287,10 +246,8 @@ MUTANT(CREATE_19, Create, "The wish for GPUDirect RDMA is lost.") {
   changed.gpu_direct_rdma = 0;
   return Real::Create(size, changed, flags);
 }
-MUTANT(CREATE_19, Create, "GPUDirect RDMA is refused, though the device says that it has it.") {
-  if (properties.gpu_direct_rdma != 0) return Refuse(DriverCode::kNotSupported);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_19, Create, "GPUDirect RDMA is refused, though the device says that it has it.",
+          properties.gpu_direct_rdma != 0, Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_19, GetAllocationProperties, "The RDMA flag reads back as 7.") {
   auto granted = Real::GetAllocationProperties(handle);
   if (granted.ok() && granted->gpu_direct_rdma != 0) granted->gpu_direct_rdma = 7;
@@ -341,18 +298,12 @@ MUTANT(CREATE_21, Map, "Fresh memory holds what happens to be there.") {
   Scribble(range);
   return status;
 }
-MUTANT(CREATE_22, Create, "A bad device is noticed before flags.") {
-  if (properties.location.id > 1) return Refuse(DriverCode::kInvalidDevice);
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_22, Create, "A lack of memory is noticed before bad properties.") {
-  if (size > TiB(1)) return Refuse(DriverCode::kOutOfMemory);
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_22, Create, "That fabric is not permitted is noticed before a lack of memory.") {
-  if (Has(properties, HandleType::kFabric)) return Refuse(DriverCode::kNotPermitted);
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_22, Create, "A bad device is noticed before flags.", properties.location.id > 1,
+          Refuse(DriverCode::kInvalidDevice))
+MUTANT_IF(CREATE_22, Create, "A lack of memory is noticed before bad properties.", size > TiB(1),
+          Refuse(DriverCode::kOutOfMemory))
+MUTANT_IF(CREATE_22, Create, "That fabric is not permitted is noticed before a lack of memory.",
+          Has(properties, HandleType::kFabric), Refuse(DriverCode::kNotPermitted))
 MUTANT(CREATE_23, Create, "The wish for GPUDirect RDMA is ignored for memory of the host.") {
   AllocationProperties changed = properties;
   if (properties.location.type != LocationType::kDevice) changed.gpu_direct_rdma = 0;
@@ -363,9 +314,8 @@ MUTANT(CREATE_23, Create, "Any other value than 1 of the RDMA flag is none.") {
   if (properties.gpu_direct_rdma != 1) changed.gpu_direct_rdma = 0;
   return Real::Create(size, changed, flags);
 }
-MUTANT(CREATE_23, Create, "GPUDirect RDMA for memory of the host is NOT_SUPPORTED.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(CREATE_23, Create, "GPUDirect RDMA for memory of the host is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_24, Create, "The usage for a tile pool is ignored.") {
   AllocationProperties changed = properties;
   changed.usage = 0;
@@ -403,11 +353,9 @@ MUTANT(CREATE_25, Create, "Where compression is wished for, GPUDirect RDMA is dr
   if (properties.compression != CompressionType::kNone) changed.gpu_direct_rdma = 0;
   return Real::Create(size, changed, flags);
 }
-MUTANT(CREATE_25, Create, "GPUDirect RDMA and compression exclude each other: refused.") {
-  const bool both =
-      properties.compression != CompressionType::kNone && properties.gpu_direct_rdma != 0;
-  return both ? Refuse() : Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_25, Create, "GPUDirect RDMA and compression exclude each other: refused.",
+          properties.compression != CompressionType::kNone && properties.gpu_direct_rdma != 0,
+          Refuse())
 
 MUTANT(CREATE_26, Create, "The wish for compression counts for nothing with decompression.") {
   AllocationProperties others = properties;

@@ -26,42 +26,27 @@ MUTANT(DEV_2, GetMemoryInfo, "One device too many has memory.") {
   const bool beyond = device.value() == Real::GetDeviceCount().value_or(0);
   return Real::GetMemoryInfo(beyond ? DeviceOrdinal(0) : device);
 }
-MUTANT(DEV_2, CanAccessPeer, "A device that does not exist is just no peer.") {
-  const absl::StatusOr<bool> reaches = Real::CanAccessPeer(device, peer);
-  return reaches.ok() ? reaches : false;
-}
-MUTANT(DEV_2, GetMemoryInfo, "A device that does not exist is INVALID_VALUE.") {
-  return Instead(Real::GetMemoryInfo(device), DriverCode::kInvalidValue);
-}
-MUTANT(DEV_3, GetDeviceAttribute, "An attribute that does not exist reads 0.") {
-  const absl::StatusOr<int> value = Real::GetDeviceAttribute(attribute, device);
-  return value.ok() ? value : 0;
-}
-MUTANT(DEV_3, GetDeviceAttribute, "An attribute that does not exist is NOT_FOUND.") {
-  return Instead(Real::GetDeviceAttribute(attribute, device), DriverCode::kNotFound);
-}
+MUTANT_IF_REFUSED(DEV_2, CanAccessPeer, "A device that does not exist is just no peer.", false)
+MUTANT_IF_REFUSED(DEV_2, GetMemoryInfo, "A device that does not exist is INVALID_VALUE.", Refuse())
+MUTANT_IF_REFUSED(DEV_3, GetDeviceAttribute, "An attribute that does not exist reads 0.", 0)
+MUTANT_IF_REFUSED(DEV_3, GetDeviceAttribute, "An attribute that does not exist is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 MUTANT(DEV_4, GetDeviceAttribute, "Only the first device has virtual memory management.") {
   if (attribute == DeviceAttribute::kVirtualMemoryManagementSupported && device.value() > 0) {
     return 0;
   }
   return Real::GetDeviceAttribute(attribute, device);
 }
-MUTANT(DEV_5, CanAccessPeer, "A device is its own peer.") {
-  return device == peer ? true : Real::CanAccessPeer(device, peer);
-}
-MUTANT(DEV_5, CanAccessPeer, "Asking whether a device is its own peer is an error.") {
-  if (device == peer) return Refuse(DriverCode::kInvalidDevice);
-  return Real::CanAccessPeer(device, peer);
-}
+MUTANT_IF(DEV_5, CanAccessPeer, "A device is its own peer.", device == peer, true)
+MUTANT_IF(DEV_5, CanAccessPeer, "Asking whether a device is its own peer is an error.",
+          device == peer, Refuse(DriverCode::kInvalidDevice))
 MUTANT(INFO_1, GetMemoryInfo, "Free and total are exchanged.") {
   absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
   if (info.ok()) std::swap(info->free, info->total);
   return info;
 }
-MUTANT(INFO_1, GetMemoryInfo, "Only the first device has memory.") {
-  if (device.value() == 1) return MemoryInfo();
-  return Real::GetMemoryInfo(device);
-}
+MUTANT_IF(INFO_1, GetMemoryInfo, "Only the first device has memory.", device.value() == 1,
+          MemoryInfo())
 MUTANT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was created.") {
   absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
   if (info.ok()) info->free = info->total;
@@ -163,33 +148,24 @@ MUTANT(GRAN_2, GetAllocationGranularity, "The recommended granularity is 1.5 tim
   if (!size.ok() || option != Granularity::kRecommended) return size;
   return 3 * Granule() / 2;
 }
-MUTANT(GRAN_3, GetAllocationGranularity,
-       "An option that does not exist is taken for the minimum.") {
-  const absl::StatusOr<Bytes> size = Real::GetAllocationGranularity(properties, option);
-  return size.ok() ? size : Granule();
-}
-MUTANT(GRAN_3, GetAllocationGranularity, "An option that does not exist is NOT_SUPPORTED.") {
-  return Instead(Real::GetAllocationGranularity(properties, option), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(GRAN_3, GetAllocationGranularity,
+                  "An option that does not exist is taken for the minimum.", Granule())
+MUTANT_IF_REFUSED(GRAN_3, GetAllocationGranularity,
+                  "An option that does not exist is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 MUTANT(GRAN_4, GetAllocationGranularity, "Only the first device has a granularity.") {
   if (properties.location == Location::Device(DeviceOrdinal(1))) {
     return Refuse(DriverCode::kInvalidDevice);
   }
   return Real::GetAllocationGranularity(properties, option);
 }
-MUTANT(GRAN_4, GetAllocationGranularity, "The host's granularity is 0.") {
-  if (properties.location.type == LocationType::kHost) return Bytes(0);
-  return Real::GetAllocationGranularity(properties, option);
-}
-MUTANT(GRAN_4, GetAllocationGranularity, "The second device's is too small to create memory by.") {
-  if (properties.location == Location::Device(DeviceOrdinal(1))) return KiB(4);
-  return Real::GetAllocationGranularity(properties, option);
-}
+MUTANT_IF(GRAN_4, GetAllocationGranularity, "The host's granularity is 0.",
+          properties.location.type == LocationType::kHost, Bytes(0))
+MUTANT_IF(GRAN_4, GetAllocationGranularity, "The second device's is too small to create memory by.",
+          properties.location == Location::Device(DeviceOrdinal(1)), KiB(4))
 
-MUTANT(DEV_6, GetDeviceAttribute, "What multicast can do is not reported.") {
-  if (attribute == DeviceAttribute::kMulticastSupported) return Refuse();
-  return Real::GetDeviceAttribute(attribute, device);
-}
+MUTANT_IF(DEV_6, GetDeviceAttribute, "What multicast can do is not reported.",
+          attribute == DeviceAttribute::kMulticastSupported, Refuse())
 
 }  // namespace
 }  // namespace twinmmu::conformance

@@ -20,19 +20,14 @@ MUTANT(PROP_1, GetAllocationProperties, "The type reads back as 0.") {
   if (granted.ok()) granted->type = AllocationType::kInvalid;
   return granted;
 }
-MUTANT(PROP_2, GetAllocationProperties, "Handle 0 has the default properties.") {
-  if (handle == AllocationHandle(0)) return AllocationProperties();
-  return Real::GetAllocationProperties(handle);
-}
-MUTANT(PROP_2, GetAllocationProperties, "Handle 0 is INVALID_HANDLE.") {
-  return Instead(Real::GetAllocationProperties(handle), DriverCode::kInvalidHandle);
-}
-MUTANT(REL_1, Release, "Releasing handle 0 succeeds, as freeing null does in C.") {
-  return handle == AllocationHandle(0) ? Ok() : Real::Release(handle);
-}
-MUTANT(REL_1, Release, "Releasing handle 0 is INVALID_HANDLE.") {
-  return Instead(Real::Release(handle), DriverCode::kInvalidHandle);
-}
+MUTANT_IF(PROP_2, GetAllocationProperties, "Handle 0 has the default properties.",
+          handle == AllocationHandle(0), AllocationProperties())
+MUTANT_IF_REFUSED(PROP_2, GetAllocationProperties, "Handle 0 is INVALID_HANDLE.",
+                  Refuse(DriverCode::kInvalidHandle))
+MUTANT_IF(REL_1, Release, "Releasing handle 0 succeeds, as freeing null does in C.",
+          handle == AllocationHandle(0), Ok())
+MUTANT_IF_REFUSED(REL_1, Release, "Releasing handle 0 is INVALID_HANDLE.",
+                  Refuse(DriverCode::kInvalidHandle))
 MUTANT(REL_2, Release, "Releasing a handle unmaps what it is mapped as.") {
   for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
   return Real::Release(handle);
@@ -49,9 +44,8 @@ MUTANT(REL_2, Release, "Releasing a handle overwrites its mapped data.") {
   for (const AddressRange& mapping : MappingsOf(handle)) Scribble(mapping);
   return Real::Release(handle);
 }
-MUTANT(REL_2, Release, "A mapped handle cannot be released.") {
-  return MappingsOf(handle).empty() ? Real::Release(handle) : Refuse(DriverCode::kIllegalState);
-}
+MUTANT_IF(REL_2, Release, "A mapped handle cannot be released.", !MappingsOf(handle).empty(),
+          Refuse(DriverCode::kIllegalState))
 MUTANT(REL_3, Unmap, "Unmapping overwrites the data.") {
   Scribble(range);
   return Real::Unmap(range);
@@ -75,33 +69,23 @@ MUTANT(REL_4, Release, "A second release is refused, and another handle is relea
   }
   return status;
 }
-MUTANT(REL_4, Release, "A second release is refused, and takes the access of others.") {
-  const absl::Status status = Real::Release(handle);
-  if (!status.ok()) Grant(kEverything, Access::kNone);
-  return status;
-}
+MUTANT_DAMAGE(REL_4, Release, "A second release is refused, and takes the access of others.",
+              Grant(kEverything, Access::kNone))
 MUTANT(REL_8, Release, "A handle that was never given out is released.") {
   const absl::Status status = Real::Release(handle);
   return SizeOf(handle) == Bytes(0) && handle != AllocationHandle() ? Ok() : status;
 }
-MUTANT(REL_8, Map, "An invented handle is refused, and all mappings lose their access.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Grant(kEverything, Access::kNone);
-  return status;
-}
-MUTANT(REL_8, ExportShareableHandle, "A handle that was never given out is exported.") {
-  const auto exported = Real::ExportShareableHandle(handle, type, flags);
-  return exported.ok() ? exported : ShareableHandle::FileDescriptor(-1);
-}
+MUTANT_DAMAGE(REL_8, Map, "An invented handle is refused, and all mappings lose their access.",
+              Grant(kEverything, Access::kNone))
+MUTANT_IF_REFUSED(REL_8, ExportShareableHandle, "A handle that was never given out is exported.",
+                  ShareableHandle::FileDescriptor(-1))
 MUTANT(RET_1, RetainAllocationHandle, "Only the base of a mapping gives its handle.") {
   const auto mapping = MappingAt(address);
   if (mapping.has_value() && mapping->base != address) return Refuse();
   return Real::RetainAllocationHandle(address);
 }
-MUTANT(RET_1, RetainAllocationHandle, "Only whole granules give the handle.") {
-  if (!address.IsAligned(Granule())) return Refuse();
-  return Real::RetainAllocationHandle(address);
-}
+MUTANT_IF(RET_1, RetainAllocationHandle, "Only whole granules give the handle.",
+          !address.IsAligned(Granule()), Refuse())
 MUTANT(RET_1, RetainAllocationHandle, "The handle is that of the first mapping.") {
   const auto mappings = MappingsIn(kEverything);
   if (mappings.empty() || !IsMapped(address)) return Real::RetainAllocationHandle(address);
@@ -119,13 +103,10 @@ MUTANT(RET_2, RetainAllocationHandle, "A retain takes two references.") {
   Real::RetainAllocationHandle(address).IgnoreError();
   return Real::RetainAllocationHandle(address);
 }
-MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped, the handle is 0.") {
-  const auto handle = Real::RetainAllocationHandle(address);
-  return handle.ok() ? handle : AllocationHandle(0);
-}
-MUTANT(RET_3, RetainAllocationHandle, "Where nothing is mapped is NOT_FOUND.") {
-  return Instead(Real::RetainAllocationHandle(address), DriverCode::kNotFound);
-}
+MUTANT_IF_REFUSED(RET_3, RetainAllocationHandle, "Where nothing is mapped, the handle is 0.",
+                  AllocationHandle(0))
+MUTANT_IF_REFUSED(RET_3, RetainAllocationHandle, "Where nothing is mapped is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 
 class RemembersUnmappedHandles : public Real {
  public:
@@ -168,15 +149,10 @@ MUTANT(REL_5, Map, "A dead handle maps nothing and succeeds.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   return SizeOf(handle) != Bytes(0) ? Ok() : status;
 }
-MUTANT(REL_5, ExportShareableHandle, "A dead handle is exported.") {
-  const auto exported = Real::ExportShareableHandle(handle, type, flags);
-  return exported.ok() ? exported : ShareableHandle::FileDescriptor(-1);
-}
-MUTANT(REL_5, Map, "A dead handle is refused, and all mappings lose their access.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Grant(kEverything, Access::kNone);
-  return status;
-}
+MUTANT_IF_REFUSED(REL_5, ExportShareableHandle, "A dead handle is exported.",
+                  ShareableHandle::FileDescriptor(-1))
+MUTANT_DAMAGE(REL_5, Map, "A dead handle is refused, and all mappings lose their access.",
+              Grant(kEverything, Access::kNone))
 
 // Knows that the creator's reference is returned.
 class KnowsTheReleased : public Real {
@@ -221,10 +197,7 @@ MUTANT_OF(KnowsTheReleased, REL_7, AddressFree,
   return released_ ? Ok() : Real::AddressFree(range);
 }
 
-MUTANT(REL_6, Release, "A second release while mapped succeeds.") {
-  Real::Release(handle).IgnoreError();
-  return Ok();
-}
+MUTANT_IF_REFUSED(REL_6, Release, "A second release while mapped succeeds.", Ok())
 MUTANT_ON("strict", REL_6, GetAllocationProperties,
           "A released handle has properties while mapped.") {
   const auto granted = Real::GetAllocationProperties(handle);

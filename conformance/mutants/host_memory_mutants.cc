@@ -9,14 +9,10 @@ namespace {
 
 constexpr Location kHost = Location::HostNuma(0);
 
-MUTANT(ACC_24, SetAccess, "A node that does not exist cannot be granted.") {
-  const bool unknown = grants[0].location == Location::HostNuma(1000);
-  return unknown ? Refuse() : Real::SetAccess(range, grants);
-}
-MUTANT(ACC_24, SetAccess, "The access of a node is taken back by its own name only.") {
-  const bool other = grants[0].location != kHost && grants[0].access == Access::kNone;
-  return other ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_24, SetAccess, "A node that does not exist cannot be granted.",
+          grants[0].location == Location::HostNuma(1000), Refuse())
+MUTANT_IF(ACC_24, SetAccess, "The access of a node is taken back by its own name only.",
+          grants[0].location != kHost && grants[0].access == Access::kNone, Ok())
 MUTANT(ACC_24, SetAccess, "A grant to the host is for reading only.") {
   AccessGrant grant = grants[0];
   if (grant.location.type != LocationType::kDevice && grant.access != Access::kNone) {
@@ -24,14 +20,10 @@ MUTANT(ACC_24, SetAccess, "A grant to the host is for reading only.") {
   }
   return Real::SetAccess(range, absl::MakeConstSpan(&grant, 1));
 }
-MUTANT(ACC_24, GetAccess, "A node that does not exist has no access.") {
-  if (location == Location::HostNuma(1000)) return Access::kNone;
-  return Real::GetAccess(location, address);
-}
-MUTANT(ACC_24, GetAccess, "The host has no access, only its nodes have.") {
-  if (location.type == LocationType::kHost) return Access::kNone;
-  return Real::GetAccess(location, address);
-}
+MUTANT_IF(ACC_24, GetAccess, "A node that does not exist has no access.",
+          location == Location::HostNuma(1000), Access::kNone)
+MUTANT_IF(ACC_24, GetAccess, "The host has no access, only its nodes have.",
+          location.type == LocationType::kHost, Access::kNone)
 MUTANT(ACC_16, SetAccess, "Grant by grant, and each on all mappings it can reach.") {
   for (const AccessGrant& grant : grants) {
     const absl::Status status = Real::SetAccess(range, absl::MakeConstSpan(&grant, 1));
@@ -39,11 +31,8 @@ MUTANT(ACC_16, SetAccess, "Grant by grant, and each on all mappings it can reach
   }
   return Ok();
 }
-MUTANT(ACC_16, SetAccess, "The mapping that refuses a grant gets none of the list.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (!status.ok()) Grant(MappingsIn(range).back(), Access::kNone);
-  return status;
-}
+MUTANT_DAMAGE(ACC_16, SetAccess, "The mapping that refuses a grant gets none of the list.",
+              Grant(MappingsIn(range).back(), Access::kNone))
 
 MUTANT(RANGE_4, GetAddressRange, "The range of host memory is empty.") {
   auto found = Real::GetAddressRange(device, address);
@@ -56,58 +45,37 @@ MUTANT(RANGE_4, GetAddressRange, "Memory of the host is not found.") {
   return of_host ? Refuse(DriverCode::kNotFound) : found;
 }
 
-MUTANT(DATA_18, Write, "A copy from the host needs the device's access.") {
-  return AccessAt(destination) == Access::kNone ? Refuse()
-                                                : Real::Write(work, destination, source, size);
-}
-MUTANT(DATA_18, Read, "A copy to the host needs the device's access.") {
-  return AccessAt(source) == Access::kNone ? Refuse() : Real::Read(work, destination, source, size);
-}
-MUTANT(DATA_18, Move, "A copy on the device needs the device's access.") {
-  return AccessAt(source) == Access::kNone ? Refuse() : Real::Move(work, destination, source, size);
-}
-MUTANT(DATA_18, Move, "A copy on the device by the access of the host does nothing.") {
-  return AccessAt(source) == Access::kNone ? Ok() : Real::Move(work, destination, source, size);
-}
+MUTANT_IF(DATA_18, Write, "A copy from the host needs the device's access.",
+          AccessAt(destination) == Access::kNone, Refuse())
+MUTANT_IF(DATA_18, Read, "A copy to the host needs the device's access.",
+          AccessAt(source) == Access::kNone, Refuse())
+MUTANT_IF(DATA_18, Move, "A copy on the device needs the device's access.",
+          AccessAt(source) == Access::kNone, Refuse())
+MUTANT_IF(DATA_18, Move, "A copy on the device by the access of the host does nothing.",
+          AccessAt(source) == Access::kNone, Ok())
 MUTANT(DATA_18, Read,
        "Without the device's access, the host needs access of both kinds for a copy.") {
   const auto host = Real::GetAccess(kHost, source);
   const bool reads = host.ok() && *host == Access::kRead && AccessAt(source) == Access::kNone;
   return reads ? Refuse() : Real::Read(work, destination, source, size);
 }
-MUTANT(DATA_19, Write, "A write that is refused is begun.") {
-  const absl::Status status = Real::Write(work, destination, source, size);
-  if (!status.ok()) Scribble({destination, Bytes(1), Bytes(0)});
-  return status;
-}
-MUTANT(DATA_19, Read, "What the device may only read is not read.") {
-  return AccessAt(source) == Access::kRead ? Refuse() : Real::Read(work, destination, source, size);
-}
-MUTANT(DATA_20, Set, "A fill without the device's access succeeds, and does nothing.") {
-  return AccessAt(destination) == Access::kNone ? Ok()
-                                                : Real::Set(work, destination, pattern, count);
-}
+MUTANT_DAMAGE(DATA_19, Write, "A write that is refused is begun.",
+              Scribble({destination, Bytes(1), Bytes(0)}))
+MUTANT_IF(DATA_19, Read, "What the device may only read is not read.",
+          AccessAt(source) == Access::kRead, Refuse())
+MUTANT_IF(DATA_20, Set, "A fill without the device's access succeeds, and does nothing.",
+          AccessAt(destination) == Access::kNone, Ok())
 MUTANT(DATA_20, Set, "Memory of the host is not filled.") {
   const auto host = Real::GetAccess(kHost, destination);
   const bool of_host = host.ok() && *host != Access::kNone;
   return of_host ? Refuse() : Real::Set(work, destination, pattern, count);
 }
-MUTANT(DATA_21, Write, "A copy from the host without access is a success.") {
-  Real::Write(work, destination, source, size).IgnoreError();
-  return Ok();
-}
-MUTANT(DATA_21, Read, "A copy to the host without access is a success.") {
-  Real::Read(work, destination, source, size).IgnoreError();
-  return Ok();
-}
-MUTANT(DATA_21, Move, "A copy on the device to where nobody has access is a success.") {
-  const bool to_host = AccessAt(destination) == Access::kNone;
-  return to_host ? Ok() : Real::Move(work, destination, source, size);
-}
-MUTANT(DATA_21, Move, "A copy on the device from where nobody has access is a success.") {
-  const bool from_host = AccessAt(source) == Access::kNone;
-  return from_host ? Ok() : Real::Move(work, destination, source, size);
-}
+MUTANT_IF_REFUSED(DATA_21, Write, "A copy from the host without access is a success.", Ok())
+MUTANT_IF_REFUSED(DATA_21, Read, "A copy to the host without access is a success.", Ok())
+MUTANT_IF(DATA_21, Move, "A copy on the device to where nobody has access is a success.",
+          AccessAt(destination) == Access::kNone, Ok())
+MUTANT_IF(DATA_21, Move, "A copy on the device from where nobody has access is a success.",
+          AccessAt(source) == Access::kNone, Ok())
 MUTANT(DATA_22, Write, "What the host may only read is not written by the device.") {
   const auto host = Real::GetAccess(kHost, destination);
   const bool reads = host.ok() && *host == Access::kRead;
@@ -120,20 +88,9 @@ MUTANT(DATA_22, Write, "What the host may only read is not written, and that is 
 }
 
 // Whether a fill of so many bytes leaves the mapping that it begins in.
-class KnowsBorders : public Real {
- public:
-  using Real::Real;
-
- protected:
-  bool Crosses(DeviceAddress destination, Bytes size) {
-    const auto mapping = MappingAt(destination);
-    return mapping.has_value() && destination + size > mapping->end();
-  }
-};
-
-MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses every border, as documented.") {
+MUTANT(DATA_24, Set, "A fill crosses every border, as documented.") {
   const Bytes size = pattern.width * count;
-  if (!Crosses(destination, size)) return Real::Set(work, destination, pattern, count);
+  if (!LeavesMapping(destination, size)) return Real::Set(work, destination, pattern, count);
   const DeviceAddress border = MappingAt(destination)->end();
   const absl::Status first =
       Real::Set(work, destination, pattern, (border - destination) / pattern.width);
@@ -141,9 +98,9 @@ MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses every border, as documente
   return Real::Set(work, border, pattern, (destination + size - border) / pattern.width);
 }
 
-MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill that is refused has been done up to the border.") {
+MUTANT(DATA_24, Set, "A fill that is refused has been done up to the border.") {
   const absl::Status status = Real::Set(work, destination, pattern, count);
-  if (!status.ok() && Crosses(destination, pattern.width * count)) {
+  if (!status.ok() && LeavesMapping(destination, pattern.width * count)) {
     Real::Set(work, destination, pattern,
               (MappingAt(destination)->end() - destination) / pattern.width)
         .IgnoreError();
@@ -151,9 +108,10 @@ MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill that is refused has been done up t
   return status;
 }
 
-MUTANT_OF(KnowsBorders, DATA_24, Set, "A fill crosses no border to memory of the host.") {
-  return Crosses(destination, pattern.width * count) ? Refuse()
-                                                     : Real::Set(work, destination, pattern, count);
+MUTANT(DATA_24, Set, "A fill crosses no border to memory of the host.") {
+  return LeavesMapping(destination, pattern.width * count)
+             ? Refuse()
+             : Real::Set(work, destination, pattern, count);
 }
 
 MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of devices.") {
@@ -166,10 +124,8 @@ MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of the host.") {
   if (attribute == PointerAttribute::kSyncMemops && type.ok() && *type == 1) return 1;
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for a device with access.") {
-  if (attribute == PointerAttribute::kSyncMemops && AccessAt(address) != Access::kNone) return 1;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+MUTANT_IF(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for a device with access.",
+          attribute == PointerAttribute::kSyncMemops && AccessAt(address) != Access::kNone, 1)
 MUTANT(DATA_18, Write, "A copy from the host needs access wherever the device has some.") {
   for (const AddressRange& mapping : MappingsIn({destination, size, Bytes(0)})) {
     if (AccessAt(mapping.base) == Access::kRead) return Refuse();
@@ -183,10 +139,8 @@ MUTANT(GETACC_6, GetAccess, "A node of the host is not told from device 0 either
   return Real::GetAccess(location.type == LocationType::kHostNuma ? Location::Host() : location,
                          address);
 }
-MUTANT(GETACC_6, GetAccess, "The host is answered the access of device 0.") {
-  return location.type == LocationType::kHost ? AccessAt(address)
-                                              : Real::GetAccess(location, address);
-}
+MUTANT_IF(GETACC_6, GetAccess, "The host is answered the access of device 0.",
+          location.type == LocationType::kHost, AccessAt(address))
 
 class CountsEveryGrant : public Real {
  public:

@@ -52,6 +52,12 @@ class KernelMutant : public Real {
 
 // A mutant of the launch of kernels.
 #define KERNEL_MUTANT(rule_id, sentence) MUTANT_OF(KernelMutant, rule_id, Launch, sentence)
+// One that gives `answer` where `condition` holds, and does not launch.
+#define KERNEL_MUTANT_IF(rule_id, sentence, condition, answer) \
+  KERNEL_MUTANT(rule_id, sentence) {                           \
+    if (condition) return answer;                              \
+    return REAL(Launch);                                       \
+  }
 
 // A cache that is looked up by address, and outlives the kernel.
 class CachesLoads : public KernelMutant {

@@ -26,9 +26,7 @@ KERNEL_MUTANT(KERNEL_1, "A kernel fills with another seed than it verifies with.
   const uint64_t seed = 0;
   return Real::Launch(stream, kernel, config, {arguments[0], arguments[1], &seed});
 }
-KERNEL_MUTANT(KERNEL_2, "What a kernel stores is lost.") {
-  return Is(kernel, "store32") ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
+KERNEL_MUTANT_IF(KERNEL_2, "What a kernel stores is lost.", Is(kernel, "store32"), Ok())
 KERNEL_MUTANT(KERNEL_2, "What a kernel loads is 0.") {
   const absl::Status status = Real::Launch(stream, kernel, config, arguments);
   if (Is(kernel, "load32")) Leave(stream.device(), AddressIn(arguments, 1), uint32_t{0});
@@ -181,35 +179,23 @@ KERNEL_MUTANT(KERNEL_14, "Of a million additions one is lost.") {
 MUTANT(KERNEL_12, WaitEvent, "A kernel does not wait for the event that its stream waits for.") {
   return Ok();
 }
-MUTANT(KERNEL_4, LoadModule, "Any text is loaded.") {
-  const auto module = Real::LoadModule(device, ptx);
-  return module.ok() ? module : Module(device, 999);
-}
-MUTANT(KERNEL_4, LoadModule, "Text that is not PTX is INVALID_VALUE.") {
-  return Instead(Real::LoadModule(device, ptx), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(KERNEL_4, LoadModule, "Any text is loaded.", Module(device, 999))
+MUTANT_IF_REFUSED(KERNEL_4, LoadModule, "Text that is not PTX is INVALID_VALUE.", Refuse())
 MUTANT(KERNEL_4, LoadModule, "The compiler's reason is kept from the caller.") {
   const auto module = Real::LoadModule(device, ptx);
   return Instead(module, GetDriverCode(module.status()));
 }
-MUTANT(KERNEL_5, GetKernel, "A kernel that does not exist is found.") {
-  const auto kernel = Real::GetKernel(module, name);
-  return kernel.ok() ? kernel : Kernel(module.device(), 999);
-}
-MUTANT(KERNEL_5, GetKernel, "A kernel that does not exist is INVALID_VALUE.") {
-  return Instead(Real::GetKernel(module, name), DriverCode::kInvalidValue);
-}
-MUTANT(KERNEL_6, Launch, "An empty grid does nothing and succeeds.") {
-  return config.grid.x == 0 ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
+MUTANT_IF_REFUSED(KERNEL_5, GetKernel, "A kernel that does not exist is found.",
+                  Kernel(module.device(), 999))
+MUTANT_IF_REFUSED(KERNEL_5, GetKernel, "A kernel that does not exist is INVALID_VALUE.", Refuse())
+MUTANT_IF(KERNEL_6, Launch, "An empty grid does nothing and succeeds.", config.grid.x == 0, Ok())
 MUTANT(KERNEL_6, Launch, "A block without rows has one.") {
   LaunchConfig changed = config;
   if (changed.block.y == 0) changed.block.y = 1;
   return Real::Launch(stream, kernel, changed, arguments);
 }
-MUTANT(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.") {
-  return Instead(Real::Launch(stream, kernel, config, arguments), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(KERNEL_6, Launch, "An empty grid or block is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 
 MUTANT_CLASS(KERNEL_2, CachesLoads, "A load does not see what an atomic add has done.")
 
@@ -232,9 +218,8 @@ KERNEL_MUTANT(FAULT_2, "A kernel that loads from read-only memory faults.") {
   return may ? Real::Launch(stream, kernel, config, arguments)
              : Refuse(DriverCode::kIllegalAddress);
 }
-KERNEL_MUTANT(FAULT_3, "A kernel loads 0 where nothing is mapped.") {
-  return IsMapped(AddressIn(arguments, 0)) ? Real::Launch(stream, kernel, config, arguments) : Ok();
-}
+KERNEL_MUTANT_IF(FAULT_3, "A kernel loads 0 where nothing is mapped.",
+                 !IsMapped(AddressIn(arguments, 0)), Ok())
 KERNEL_MUTANT(FAULT_3, "A kernel loads 0 from reserved addresses.") {
   const DeviceAddress at = AddressIn(arguments, 0);
   const bool reserved = ReservationAt(at).has_value() && !IsMapped(at);
@@ -262,38 +247,18 @@ class FaultsOnceOnly : public Real {
 MUTANT_CLASS(FAULT_1, FaultsOnceOnly, "A fault is reported once, and is not sticky.")
 INTERPRETER_MUTANT(FAULT_1, FaultsOnceOnly, "A fault is reported once, and is not sticky.")
 
-MUTANT(FAULT_1, SynchronizeDevice, "A fault is reported as UNKNOWN.") {
-  return Instead(Real::SynchronizeDevice(device), DriverCode::kUnknown);
-}
-MUTANT(FAULT_3, SynchronizeDevice, "A fault is never reported.") {
-  Real::SynchronizeDevice(device).IgnoreError();
-  return Ok();
-}
+MUTANT_IF_REFUSED(FAULT_1, SynchronizeDevice, "A fault is reported as UNKNOWN.",
+                  Refuse(DriverCode::kUnknown))
+MUTANT_IF_REFUSED(FAULT_3, SynchronizeDevice, "A fault is never reported.", Ok())
 
 // After a fault: what should fail, and does not.
-MUTANT(FAULT_4, Read, "Copies go on working after a fault.") {
-  Real::Read(work, destination, source, size).IgnoreError();
-  return Ok();
-}
-MUTANT(FAULT_4, Set, "After a fault a fill is INVALID_VALUE.") {
-  return Instead(Real::Set(work, destination, pattern, count), DriverCode::kInvalidValue);
-}
-MUTANT(FAULT_4, Launch, "Launches go on after a fault.") {
-  Real::Launch(stream, kernel, config, arguments).IgnoreError();
-  return Ok();
-}
-MUTANT(FAULT_4, CreateStream, "A stream can be made after a fault.") {
-  const auto stream = Real::CreateStream(device);
-  return stream.ok() ? stream : Stream(device);
-}
-MUTANT(FAULT_4, GetMemoryInfo, "Memory is reported after a fault.") {
-  const auto info = Real::GetMemoryInfo(device);
-  return info.ok() ? info : MemoryInfo();
-}
-MUTANT(FAULT_4, GetAddressRange, "The address range is reported after a fault.") {
-  const auto range = Real::GetAddressRange(device, address);
-  return range.ok() ? range : AddressRange();
-}
+MUTANT_IF_REFUSED(FAULT_4, Read, "Copies go on working after a fault.", Ok())
+MUTANT_IF_REFUSED(FAULT_4, Set, "After a fault a fill is INVALID_VALUE.", Refuse())
+MUTANT_IF_REFUSED(FAULT_4, Launch, "Launches go on after a fault.", Ok())
+MUTANT_IF_REFUSED(FAULT_4, CreateStream, "A stream can be made after a fault.", Stream(device))
+MUTANT_IF_REFUSED(FAULT_4, GetMemoryInfo, "Memory is reported after a fault.", MemoryInfo())
+MUTANT_IF_REFUSED(FAULT_4, GetAddressRange, "The address range is reported after a fault.",
+                  AddressRange())
 
 // And what should work, and does not: the fault is taken for one of the whole driver.
 class FaultOfEverything : public Real {
@@ -304,24 +269,23 @@ class FaultOfEverything : public Real {
   bool Faulted() { return !Real::SynchronizeDevice(DeviceOrdinal(0)).ok(); }
 };
 
-#define FAULT_STOPS(call, sentence, ...)                       \
+#define FAULT_STOPS(call, sentence)                            \
   MUTANT_OF(FaultOfEverything, FAULT_4, call, sentence) {      \
     if (Faulted()) return Refuse(DriverCode::kIllegalAddress); \
-    return Real::call(__VA_ARGS__);                            \
+    return REAL(call);                                         \
   }
 
-FAULT_STOPS(SetAccess, "After a fault no access changes.", range, grants)
-FAULT_STOPS(GetAccess, "After a fault no access is answered.", location, address)
-FAULT_STOPS(GetPointerAttribute, "After a fault an address has no attributes.", device, attribute,
-            address)
-FAULT_STOPS(RetainAllocationHandle, "After a fault no handle is retained.", address)
-FAULT_STOPS(Release, "After a fault nothing is released.", handle)
-FAULT_STOPS(GetAllocationProperties, "After a fault a handle has no properties.", handle)
-FAULT_STOPS(Unmap, "After a fault nothing is unmapped.", range)
-FAULT_STOPS(Map, "After a fault nothing is mapped.", range, handle, offset, flags)
-FAULT_STOPS(Create, "After a fault no memory is created.", size, properties, flags)
-FAULT_STOPS(AddressReserve, "After a fault no addresses are reserved.", size, options)
-FAULT_STOPS(AddressFree, "After a fault no addresses are freed.", range)
+FAULT_STOPS(SetAccess, "After a fault no access changes.")
+FAULT_STOPS(GetAccess, "After a fault no access is answered.")
+FAULT_STOPS(GetPointerAttribute, "After a fault an address has no attributes.")
+FAULT_STOPS(RetainAllocationHandle, "After a fault no handle is retained.")
+FAULT_STOPS(Release, "After a fault nothing is released.")
+FAULT_STOPS(GetAllocationProperties, "After a fault a handle has no properties.")
+FAULT_STOPS(Unmap, "After a fault nothing is unmapped.")
+FAULT_STOPS(Map, "After a fault nothing is mapped.")
+FAULT_STOPS(Create, "After a fault no memory is created.")
+FAULT_STOPS(AddressReserve, "After a fault no addresses are reserved.")
+FAULT_STOPS(AddressFree, "After a fault no addresses are freed.")
 
 KERNEL_MUTANT(KERNEL_7, "A kernel cannot work in memory of the host.") {
   const auto type = Real::GetPointerAttribute(stream.device(), PointerAttribute::kMemoryType,
@@ -338,18 +302,12 @@ KERNEL_MUTANT(KERNEL_7, "What a kernel writes to memory of the host stays on the
 
 // Each access, at each kind of place.
 
-KERNEL_MUTANT(FAULT_7, "A store where nothing is mapped is dropped.") {
-  const bool lost = Is(kernel, "store32") && !IsMapped(AddressIn(arguments, 0));
-  return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
-KERNEL_MUTANT(FAULT_7, "An addition where nothing is mapped is dropped.") {
-  const bool lost = Is(kernel, "atomic_add32") && !IsMapped(AddressIn(arguments, 0));
-  return lost ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
-KERNEL_MUTANT(FAULT_7, "A load at null gives 0.") {
-  const bool null = AddressIn(arguments, 0) == DeviceAddress(0);
-  return null ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
+KERNEL_MUTANT_IF(FAULT_7, "A store where nothing is mapped is dropped.",
+                 Is(kernel, "store32") && !IsMapped(AddressIn(arguments, 0)), Ok())
+KERNEL_MUTANT_IF(FAULT_7, "An addition where nothing is mapped is dropped.",
+                 Is(kernel, "atomic_add32") && !IsMapped(AddressIn(arguments, 0)), Ok())
+KERNEL_MUTANT_IF(FAULT_7, "A load at null gives 0.", AddressIn(arguments, 0) == DeviceAddress(0),
+                 Ok())
 
 class UsesWhatWasMapped : public KernelMutant {
  public:
@@ -380,27 +338,18 @@ MUTANT_CLASS(FAULT_9, FaultsOnceOnly, "A misaligned word is reported once, and i
 INTERPRETER_MUTANT(FAULT_9, FaultsOnceOnly,
                    "A misaligned word is reported once, and is not sticky.")
 
-MUTANT(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.") {
-  return Instead(Real::SynchronizeDevice(device), DriverCode::kIllegalAddress);
-}
+MUTANT_IF_REFUSED(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILLEGAL_ADDRESS.",
+                  Refuse(DriverCode::kIllegalAddress))
 
 // Queued work, and what is taken from it.
 MUTANT(FAULT_5, Unmap, "An unmapping lets queued work finish.") {
   Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
   return Real::Unmap(range);
 }
-MUTANT(FAULT_5, SynchronizeStream, "Queued work without memory is dropped in silence.") {
-  Real::SynchronizeStream(stream).IgnoreError();
-  return Ok();
-}
-MUTANT(FAULT_5, Set, "Filling goes on after the fault.") {
-  Real::Set(work, destination, pattern, count).IgnoreError();
-  return Ok();
-}
-MUTANT(FAULT_5, CreateEvent, "Events are made after the fault.") {
-  const auto event = Real::CreateEvent(device);
-  return event.ok() ? event : Event(device, 1);
-}
+MUTANT_IF_REFUSED(FAULT_5, SynchronizeStream, "Queued work without memory is dropped in silence.",
+                  Ok())
+MUTANT_IF_REFUSED(FAULT_5, Set, "Filling goes on after the fault.", Ok())
+MUTANT_IF_REFUSED(FAULT_5, CreateEvent, "Events are made after the fault.", Event(device, 1))
 MUTANT(FAULT_5, Unmap, "Memory that queued work uses is not unmapped.") {
   const auto done = Real::SynchronizeDevice(DeviceOrdinal(0));
   return done.ok() && IsMapped(range.base) ? Refuse(DriverCode::kNotReady) : Real::Unmap(range);
@@ -409,18 +358,15 @@ MUTANT(FAULT_6, SetAccess, "A change of access lets queued work finish.") {
   Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
   return Real::SetAccess(range, grants);
 }
-MUTANT(FAULT_6, SetAccess, "Access that queued work needs is not lowered to read-only.") {
-  const bool lowers = grants[0].access == Access::kRead;
-  return lowers ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(FAULT_6, SetAccess, "Access that queued work needs is not lowered to read-only.",
+          grants[0].access == Access::kRead, Ok())
 MUTANT(FAULT_6, SetAccess, "Read-only is too little for work that only reads.") {
   const AccessGrant none{grants[0].location, Access::kNone};
   const bool lowers = grants[0].access == Access::kRead;
   return Real::SetAccess(range, lowers ? absl::MakeConstSpan(&none, 1) : grants);
 }
-MUTANT(FAULT_6, SynchronizeStream, "Work whose access was taken is reported as UNKNOWN.") {
-  return Instead(Real::SynchronizeStream(stream), DriverCode::kUnknown);
-}
+MUTANT_IF_REFUSED(FAULT_6, SynchronizeStream, "Work whose access was taken is reported as UNKNOWN.",
+                  Refuse(DriverCode::kUnknown))
 
 }  // namespace
 }  // namespace twinmmu::conformance

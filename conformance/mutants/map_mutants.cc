@@ -58,8 +58,7 @@ MUTANT(MAP_3, Map, "The end of a reservation is mapped at its start.") {
   return Real::Map(at_end ? Head(*reservation, range.size) : range, handle, offset, flags);
 }
 MUTANT_ON("strict", MAP_4, Map, "A range beyond its reservation is reported as mapped.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool beyond = reservation.has_value() && !reservation->contains(range);
+  const bool beyond = LeavesReservation(range);
   return beyond ? Ok() : Real::Map(range, handle, offset, flags);
 }
 MUTANT_ON("strict", MAP_4, Map, "A range beyond its reservation is refused and mapped so far.") {
@@ -90,24 +89,13 @@ MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and replaces it.") {
   Grant(range, Access::kReadWrite);
   return status;
 }
-MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and takes its access.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Grant(range, Access::kNone);
-  return status;
-}
-MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and unmaps it.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Remove(range);
-  return status;
-}
-MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and overwrites its data.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Scribble(range);
-  return status;
-}
-MUTANT(MAP_5, Map, "Mapping over a mapping is ILLEGAL_STATE.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kIllegalState);
-}
+MUTANT_DAMAGE(MAP_5, Map, "Mapping over a mapping is refused, and takes its access.",
+              Grant(range, Access::kNone))
+MUTANT_DAMAGE(MAP_5, Map, "Mapping over a mapping is refused, and unmaps it.", Remove(range))
+MUTANT_DAMAGE(MAP_5, Map, "Mapping over a mapping is refused, and overwrites its data.",
+              Scribble(range))
+MUTANT_IF_REFUSED(MAP_5, Map, "Mapping over a mapping is ILLEGAL_STATE.",
+                  Refuse(DriverCode::kIllegalState))
 MUTANT(MAP_6, Map, "Only the first granule must be free; the rest is left out.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   return IsMapped(range.base) ? status : Ok();
@@ -116,24 +104,13 @@ MUTANT(MAP_6, Map, "Only the last granule must be free; the rest is left out.") 
   const absl::Status status = Real::Map(range, handle, offset, flags);
   return IsMapped(range.end() - Bytes(1)) ? status : Ok();
 }
-MUTANT(MAP_6, Map, "A range that is partly mapped is refused, and unmapped.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Remove(range);
-  return status;
-}
-MUTANT(MAP_6, Map, "A range that is partly mapped is refused, and left read-only.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Grant(range, Access::kRead);
-  return status;
-}
-MUTANT(MAP_6, Map, "A range that is partly mapped is refused, and its data overwritten.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Scribble(range);
-  return status;
-}
-MUTANT(MAP_7, Map, "Addresses that were never reserved are NOT_FOUND.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kNotFound);
-}
+MUTANT_DAMAGE(MAP_6, Map, "A range that is partly mapped is refused, and unmapped.", Remove(range))
+MUTANT_DAMAGE(MAP_6, Map, "A range that is partly mapped is refused, and left read-only.",
+              Grant(range, Access::kRead))
+MUTANT_DAMAGE(MAP_6, Map, "A range that is partly mapped is refused, and its data overwritten.",
+              Scribble(range))
+MUTANT_IF_REFUSED(MAP_7, Map, "Addresses that were never reserved are NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 MUTANT(MAP_7, Map, "Addresses that were never reserved are reserved for the mapping.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok() || range.base == DeviceAddress(0)) return status;
@@ -156,73 +133,43 @@ MUTANT(MAP_8, Map, "A misaligned address is refused, and mapped from the granule
   Real::Map({base, range.size, Bytes(0)}, handle, offset, flags).IgnoreError();
   return status;
 }
-MUTANT(MAP_8, Map, "A misaligned address is MISALIGNED_ADDRESS.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kMisalignedAddress);
-}
-MUTANT(MAP_9, Map, "Size 0 is accepted, and maps nothing.") {
-  return range.size == Bytes(0) ? Ok() : Real::Map(range, handle, offset, flags);
-}
+MUTANT_IF_REFUSED(MAP_8, Map, "A misaligned address is MISALIGNED_ADDRESS.",
+                  Refuse(DriverCode::kMisalignedAddress))
+MUTANT_IF(MAP_9, Map, "Size 0 is accepted, and maps nothing.", range.size == Bytes(0), Ok())
 MUTANT(MAP_9, Map, "Size 0 is the whole allocation.") {
   const Bytes size = range.size == Bytes(0) ? SizeOf(handle) : range.size;
   return Real::Map(Head(range, size), handle, offset, flags);
 }
-MUTANT(MAP_9, Map, "Size 0 is refused, and the whole allocation mapped.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Real::Map(Head(range, SizeOf(handle)), handle, offset, flags).IgnoreError();
-  return status;
-}
-MUTANT(MAP_10, Map, "A part of an allocation is INVALID_VALUE.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
-}
+MUTANT_DAMAGE(MAP_9, Map, "Size 0 is refused, and the whole allocation mapped.",
+              Real::Map(Head(range, SizeOf(handle)), handle, offset, flags).IgnoreError())
+MUTANT_IF_REFUSED(MAP_10, Map, "A part of an allocation is INVALID_VALUE.", Refuse())
 MUTANT(MAP_10, Map, "A part of an allocation is mapped, and the rest with it.") {
   const bool part = range.size < SizeOf(handle);
   return Real::Map(part ? Head(range, SizeOf(handle)) : range, handle, offset, flags);
 }
-MUTANT(MAP_10, Map, "A misaligned address is noticed before a size that is not the whole.") {
-  if (!range.base.IsAligned(Granule())) return Refuse();
-  return Real::Map(range, handle, offset, flags);
-}
+MUTANT_IF(MAP_10, Map, "A misaligned address is noticed before a size that is not the whole.",
+          !range.base.IsAligned(Granule()), Refuse())
 MUTANT(MAP_11, Map, "The offset is ignored.") { return Real::Map(range, handle, Bytes(0), flags); }
-MUTANT(MAP_11, Map, "An offset is INVALID_VALUE.") {
-  if (offset != Bytes(0)) return Refuse();
-  return Real::Map(range, handle, offset, flags);
-}
-MUTANT(MAP_11, Map, "An offset beyond the allocation is INVALID_VALUE.") {
-  if (offset >= SizeOf(handle) && offset != Bytes(0)) return Refuse();
-  return Real::Map(range, handle, offset, flags);
-}
-MUTANT(MAP_11, Map, "An offset is refused, and the allocation mapped from its start.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Real::Map(range, handle, Bytes(0), flags).IgnoreError();
-  return status;
-}
+MUTANT_IF(MAP_11, Map, "An offset is INVALID_VALUE.", offset != Bytes(0), Refuse())
+MUTANT_IF(MAP_11, Map, "An offset beyond the allocation is INVALID_VALUE.",
+          offset >= SizeOf(handle) && offset != Bytes(0), Refuse())
+MUTANT_DAMAGE(MAP_11, Map, "An offset is refused, and the allocation mapped from its start.",
+              Real::Map(range, handle, Bytes(0), flags).IgnoreError())
 MUTANT(MAP_12, Map, "More than the allocation holds maps what it holds.") {
   const Bytes size = std::min(range.size, SizeOf(handle));
   return Real::Map(Head(range, size), handle, offset, flags);
 }
-MUTANT(MAP_12, Map, "More than the allocation holds is INVALID_VALUE.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
-}
-MUTANT(MAP_12, Map, "More than the allocation holds is refused, and mapped so far.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Real::Map(Head(range, SizeOf(handle)), handle, offset, flags).IgnoreError();
-  return status;
-}
+MUTANT_IF_REFUSED(MAP_12, Map, "More than the allocation holds is INVALID_VALUE.", Refuse())
+MUTANT_DAMAGE(MAP_12, Map, "More than the allocation holds is refused, and mapped so far.",
+              Real::Map(Head(range, SizeOf(handle)), handle, offset, flags).IgnoreError())
 MUTANT(MAP_13, Map, "Flags are ignored.") { return Real::Map(range, handle, offset, 0); }
 MUTANT(MAP_13, Map, "The upper half of the flags is ignored.") {
   return Real::Map(range, handle, offset, flags & 0xffffffffu);
 }
-MUTANT(MAP_13, Map, "Flags are refused, and the mapping made.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (!status.ok()) Real::Map(range, handle, offset, 0).IgnoreError();
-  return status;
-}
-MUTANT(MAP_14, Map, "Handle 0 maps nothing and succeeds.") {
-  return handle == AllocationHandle(0) ? Ok() : Real::Map(range, handle, offset, flags);
-}
-MUTANT(MAP_14, Map, "Handle 0 is INVALID_HANDLE.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidHandle);
-}
+MUTANT_DAMAGE(MAP_13, Map, "Flags are refused, and the mapping made.",
+              Real::Map(range, handle, offset, 0).IgnoreError())
+MUTANT_IF(MAP_14, Map, "Handle 0 maps nothing and succeeds.", handle == AllocationHandle(0), Ok())
+MUTANT_IF_REFUSED(MAP_14, Map, "Handle 0 is INVALID_HANDLE.", Refuse(DriverCode::kInvalidHandle))
 MUTANT(MAP_14, Map, "Handle 0 is refused, and fresh memory mapped.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok()) return status;
@@ -235,19 +182,16 @@ MUTANT(MAP_15, Map, "A second mapping is a copy.") {
   const auto copy = Real::Create(range.size, AllocationProperties(), 0);
   return copy.ok() ? Real::Map(range, *copy, offset, flags) : copy.status();
 }
-MUTANT(MAP_15, Map, "An allocation is mapped in one place only.") {
-  return MappingsOf(handle).empty() ? Real::Map(range, handle, offset, flags) : Refuse();
-}
+MUTANT_IF(MAP_15, Map, "An allocation is mapped in one place only.", !MappingsOf(handle).empty(),
+          Refuse())
 MUTANT(MAP_15, Write, "What is written through a second mapping stays there.") {
   const auto mapping = MappingAt(destination);
   if (!mapping.has_value()) return Real::Write(work, destination, source, size);
   const auto all = MappingsOf(HandleAt(destination));
   return all.size() > 1 && all[0] != *mapping ? Ok() : Real::Write(work, destination, source, size);
 }
-MUTANT(MAP_16, Map, "A hole with a mapping on either side is not filled.") {
-  const bool between = IsMapped(range.base - Bytes(1)) && IsMapped(range.end());
-  return between ? Refuse() : Real::Map(range, handle, offset, flags);
-}
+MUTANT_IF(MAP_16, Map, "A hole with a mapping on either side is not filled.",
+          IsMapped(range.base - Bytes(1)) && IsMapped(range.end()), Refuse())
 MUTANT(MAP_16, SetAccess, "Access reaches no further than the second mapping.") {
   const auto mappings = MappingsIn(range);
   if (mappings.size() < 3) return Real::SetAccess(range, grants);
@@ -302,46 +246,34 @@ MUTANT(MAP_19, GetAccess, "What lies before a mapping in its reservation is answ
   const auto access = Real::GetAccess(location, address);
   return !access.ok() && ReservationAt(address).has_value() ? Access::kNone : access;
 }
-MUTANT(MAP_20, Map, "The border of two reservations is not crossed, as documented.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool crosses = reservation.has_value() && !reservation->contains(range);
-  return crosses ? Refuse() : Real::Map(range, handle, offset, flags);
-}
+MUTANT_IF(MAP_20, Map, "The border of two reservations is not crossed, as documented.",
+          LeavesReservation(range), Refuse())
 MUTANT(MAP_20, Map, "A mapping across the border is moved to the start of the first.") {
   const auto reservation = ReservationAt(range.base);
   const bool crosses = reservation.has_value() && !reservation->contains(range);
   return Real::Map(crosses ? Head(*reservation, range.size) : range, handle, offset, flags);
 }
 MUTANT_ON("strict", MAP_20, Map, "A range across the border is reported as mapped.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool crosses = reservation.has_value() && !reservation->contains(range);
+  const bool crosses = LeavesReservation(range);
   return crosses ? Ok() : Real::Map(range, handle, offset, flags);
 }
-MUTANT(MAP_21, Map, "An offset is noticed first of all.") {
-  if (offset != Bytes(0)) return Refuse(DriverCode::kNotSupported);
-  return Real::Map(range, handle, offset, flags);
-}
-MUTANT(MAP_21, Map, "A place that is mapped is noticed before an offset.") {
-  return IsMapped(range.base) ? Refuse() : Real::Map(range, handle, offset, flags);
-}
-MUTANT(MAP_21, Map, "A misaligned place is noticed before an offset.") {
-  return range.base.IsAligned(Granule()) ? Real::Map(range, handle, offset, flags) : Refuse();
-}
+MUTANT_IF(MAP_21, Map, "An offset is noticed first of all.", offset != Bytes(0),
+          Refuse(DriverCode::kNotSupported))
+MUTANT_IF(MAP_21, Map, "A place that is mapped is noticed before an offset.", IsMapped(range.base),
+          Refuse())
+MUTANT_IF(MAP_21, Map, "A misaligned place is noticed before an offset.",
+          !range.base.IsAligned(Granule()), Refuse())
 MUTANT(MAP_22, Create, "A tile pool is memory like any.") {
   AllocationProperties changed = properties;
   changed.usage = 0;
   return Real::Create(size, changed, flags);
 }
-MUTANT(MAP_22, Map, "Mapping a tile pool is NOT_SUPPORTED.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kNotSupported);
-}
-MUTANT(MAP_22, Map, "A part of a tile pool is NOT_SUPPORTED.") {
-  if (range.size < SizeOf(handle)) return Refuse(DriverCode::kNotSupported);
-  return Real::Map(range, handle, offset, flags);
-}
-MUTANT(MAP_23, Map, "Memory for GPUDirect RDMA after its first mapping is INVALID_VALUE.") {
-  return Instead(Real::Map(range, handle, offset, flags), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(MAP_22, Map, "Mapping a tile pool is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
+MUTANT_IF(MAP_22, Map, "A part of a tile pool is NOT_SUPPORTED.", range.size < SizeOf(handle),
+          Refuse(DriverCode::kNotSupported))
+MUTANT_IF_REFUSED(MAP_23, Map,
+                  "Memory for GPUDirect RDMA after its first mapping is INVALID_VALUE.", Refuse())
 MUTANT(MAP_23, Map,
        "Memory for GPUDirect RDMA after its first mapping is reported and not mapped.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);

@@ -67,21 +67,15 @@ MUTANT(PEER_3, Write, "What a peer writes stays with the peer.") {
   }
   return status;
 }
-MUTANT(PEER_3, Read, "A peer is refused in spite of its grant.") {
-  return work.device == kSecond ? Refuse() : Real::Read(work, destination, source, size);
-}
-MUTANT(PEER_4, Write, "A copy does not cross the border of two devices.") {
-  const auto mapping = MappingAt(destination);
-  const bool crosses = mapping.has_value() && destination + size > mapping->end();
-  return crosses ? Refuse() : Real::Write(work, destination, source, size);
-}
+MUTANT_IF(PEER_3, Read, "A peer is refused in spite of its grant.", work.device == kSecond,
+          Refuse())
+MUTANT_IF(PEER_4, Write, "A copy does not cross the border of two devices.",
+          LeavesMapping(destination, size), Refuse())
 MUTANT(PEER_4, Move, "A copy between two devices moves nothing.") { return Ok(); }
-MUTANT(PEER_4, Map, "A reservation holds memory of one device.") {
-  const bool second =
-      Real::GetAllocationProperties(handle).value_or(AllocationProperties()).location.id == 1;
-  return second && IsMapped(range.base - Bytes(1)) ? Refuse()
-                                                   : Real::Map(range, handle, offset, flags);
-}
+MUTANT_IF(PEER_4, Map, "A reservation holds memory of one device.",
+          Real::GetAllocationProperties(handle).value_or(AllocationProperties()).location.id == 1 &&
+              IsMapped(range.base - Bytes(1)),
+          Refuse())
 
 class KeepsThePeersAccess : public Real {
  public:
@@ -140,10 +134,8 @@ MUTANT(PEER_9, GetPointerAttribute, "The owner is the device that asks.") {
 MUTANT(PEER_9, GetAddressRange, "The address range is answered for the first device.") {
   return Real::GetAddressRange(kFirst, address);
 }
-MUTANT(PEER_9, GetAddressRange, "The address range needs access of any device.") {
-  const auto range = Real::GetAddressRange(device, address);
-  return range.ok() ? range : Real::GetAddressRange(kSecond, address);
-}
+MUTANT_IF_REFUSED(PEER_9, GetAddressRange, "The address range needs access of any device.",
+                  Real::GetAddressRange(kSecond, address))
 
 MUTANT(PEER_10, Write, "After a fault of one device the other's copies go on.") {
   const absl::Status status = Real::Write(work, destination, source, size);
@@ -162,21 +154,17 @@ MUTANT(PEER_10, Unmap, "After a fault of one device the other's memory stays map
       Real::GetPointerAttribute(kFirst, PointerAttribute::kDeviceOrdinal, range.base);
   return owner.ok() && *owner == 1 ? Refuse(DriverCode::kIllegalAddress) : Real::Unmap(range);
 }
-MUTANT(PEER_11, WaitEvent, "A stream cannot wait for an event of another device.") {
-  const bool foreign = event.device() != stream.device();
-  return foreign ? Refuse(DriverCode::kInvalidHandle) : Real::WaitEvent(stream, event);
-}
-MUTANT(PEER_11, WaitEvent, "A wait for an event of another device does nothing.") {
-  return event.device() != stream.device() ? Ok() : Real::WaitEvent(stream, event);
-}
+MUTANT_IF(PEER_11, WaitEvent, "A stream cannot wait for an event of another device.",
+          event.device() != stream.device(), Refuse(DriverCode::kInvalidHandle))
+MUTANT_IF(PEER_11, WaitEvent, "A wait for an event of another device does nothing.",
+          event.device() != stream.device(), Ok())
 MUTANT(PEER_19, SetAccess,
        "A grant of memory for GPUDirect RDMA to a peer is reported, not made.") {
   const absl::Status status = Real::SetAccess(range, grants);
   return GetDriverCode(status) == DriverCode::kInvalidValue ? Ok() : status;
 }
-MUTANT(PEER_19, SetAccess, "A grant to a peer that is not possible is NOT_SUPPORTED.") {
-  return Instead(Real::SetAccess(range, grants), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(PEER_19, SetAccess, "A grant to a peer that is not possible is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 
 // Access that is refused stays as it reads.
 class RemembersAccess : public Real {
@@ -219,17 +207,14 @@ KERNEL_MUTANT(PEER_12, "A kernel fills memory of its own device only.") {
   const uint64_t words = mapping->size / Bytes(4);
   return Real::Launch(stream, kernel, config, {arguments[0], &words, arguments[2]});
 }
-KERNEL_MUTANT(PEER_12, "Kernels of the second device do nothing.") {
-  return stream.device() == kSecond ? Ok() : Real::Launch(stream, kernel, config, arguments);
-}
+KERNEL_MUTANT_IF(PEER_12, "Kernels of the second device do nothing.", stream.device() == kSecond,
+                 Ok())
 MUTANT_CLASS(PEER_13, LoadsWithoutAccess, "A kernel loads from a peer's memory without a grant.")
 MUTANT_CLASS(PEER_13, AddsWithoutAccess, "A kernel adds to a peer's memory without a grant.")
 MUTANT_CLASS(PEER_13, StoresWithoutAccess, "A kernel that may read a peer's memory stores there.")
-KERNEL_MUTANT(PEER_13, "A kernel faults where it may read a peer's memory.") {
-  const bool reads = AccessAt(AddressIn(arguments, 0)) == Access::kRead;
-  return reads ? Refuse(DriverCode::kIllegalAddress)
-               : Real::Launch(stream, kernel, config, arguments);
-}
+KERNEL_MUTANT_IF(PEER_13, "A kernel faults where it may read a peer's memory.",
+                 AccessAt(AddressIn(arguments, 0)) == Access::kRead,
+                 Refuse(DriverCode::kIllegalAddress))
 
 }  // namespace
 }  // namespace twinmmu::conformance

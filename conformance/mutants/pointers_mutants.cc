@@ -36,15 +36,12 @@ MUTANT(PTR_1, GetPointerAttribute, "RANGE ends at the mapping that is asked for.
   return Real::GetPointerAttribute(device, attribute, address);
 }
 ANSWERS(PTR_1, kMapped, 0, "MAPPED is 0.")
-MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped, the access is none: 0.") {
-  if (attribute == PointerAttribute::kAccessFlags && !IsMapped(address)) return 0;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
-MUTANT(PTR_2, GetPointerAttribute, "A reserved address has a mapping of size 0.") {
-  const bool reserved = ReservationAt(address).has_value() && !IsMapped(address);
-  if (attribute == PointerAttribute::kMappingSize && reserved) return 0;
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+MUTANT_IF(PTR_2, GetPointerAttribute, "Where nothing is mapped, the access is none: 0.",
+          attribute == PointerAttribute::kAccessFlags && !IsMapped(address), 0)
+MUTANT_IF(PTR_2, GetPointerAttribute, "A reserved address has a mapping of size 0.",
+          attribute == PointerAttribute::kMappingSize && ReservationAt(address).has_value() &&
+              !IsMapped(address),
+          0)
 MUTANT(PTR_2, GetPointerAttribute, "Memory of the program is on device 0.") {
   if (attribute == PointerAttribute::kDeviceOrdinal && !IsMapped(address) &&
       address != DeviceAddress(0) && !ReservationAt(address).has_value()) {
@@ -52,9 +49,8 @@ MUTANT(PTR_2, GetPointerAttribute, "Memory of the program is on device 0.") {
   }
   return Real::GetPointerAttribute(device, attribute, address);
 }
-MUTANT(PTR_2, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.") {
-  return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotFound);
-}
+MUTANT_IF_REFUSED(PTR_2, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS tells whether there is access: 0 or 1.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
   if (attribute == PointerAttribute::kAccessFlags && value.ok()) return *value == 0 ? 0 : 1;
@@ -89,13 +85,9 @@ MUTANT(PTR_4, GetPointerAttribute, "The memory block id is that of the mapping."
                                    address);
 }
 ANSWERS(PTR_4, kMemoryBlockId, 1, "All memory has the memory block id 1.")
-MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is 0.") {
-  const auto value = Real::GetPointerAttribute(device, attribute, address);
-  return value.ok() ? value : 0;
-}
-MUTANT(PTR_5, GetPointerAttribute, "An attribute that does not exist is NOT_SUPPORTED.") {
-  return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(PTR_5, GetPointerAttribute, "An attribute that does not exist is 0.", 0)
+MUTANT_IF_REFUSED(PTR_5, GetPointerAttribute, "An attribute that does not exist is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 ANSWERS(PTR_6, kDevicePointer, address.value(), "DEVICE_POINTER needs no access.")
 MUTANT(PTR_6, GetPointerAttribute, "DEVICE_POINTER is the base of the mapping.") {
   const auto value = Real::GetPointerAttribute(device, attribute, address);
@@ -122,9 +114,7 @@ MUTANT(RANGE_1, GetAddressRange, "Adjacent mappings are one range.") {
 MUTANT(RANGE_1, GetAddressRange, "The last byte belongs to what is behind.") {
   return Real::GetAddressRange(device, address + Bytes(1));
 }
-MUTANT(RANGE_2, GetAddressRange, "Where nothing is mapped is INVALID_VALUE.") {
-  return Instead(Real::GetAddressRange(device, address), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(RANGE_2, GetAddressRange, "Where nothing is mapped is INVALID_VALUE.", Refuse())
 MUTANT(RANGE_2, GetAddressRange, "Where nothing is mapped, the range is the reservation.") {
   const auto range = Real::GetAddressRange(device, address);
   const auto reservation = ReservationAt(address);
@@ -136,13 +126,11 @@ MUTANT(RANGE_3, GetAddressRange, "A range needs no access.") {
   if (mapping.has_value()) return *mapping;
   return Real::GetAddressRange(device, address);
 }
-MUTANT(RANGE_3, GetAddressRange, "A mapping without access is NOT_PERMITTED.") {
-  return Instead(Real::GetAddressRange(device, address), DriverCode::kNotPermitted);
-}
+MUTANT_IF_REFUSED(RANGE_3, GetAddressRange, "A mapping without access is NOT_PERMITTED.",
+                  Refuse(DriverCode::kNotPermitted))
 
-MUTANT(PTR_7, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.") {
-  return Instead(Real::GetPointerAttribute(device, attribute, address), DriverCode::kNotFound);
-}
+MUTANT_IF_REFUSED(PTR_7, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 MUTANT_ON("strict", PTR_7, GetPointerAttribute, "MAPPED is 1 wherever addresses are reserved.") {
   if (attribute == PointerAttribute::kMapped) return 1;
   return Real::GetPointerAttribute(device, attribute, address);

@@ -145,9 +145,9 @@ MUTANT_ON("fabric-permitted", PROC_13, ImportShareableHandle,
           "A fabric handle of another process is refused.") {
   return Refuse();
 }
-MUTANT(PROC_13, Create, "Memory for a fabric handle that is not permitted is OUT_OF_MEMORY.") {
-  return Instead(Real::Create(size, properties, flags), DriverCode::kOutOfMemory);
-}
+MUTANT_IF_REFUSED(PROC_13, Create,
+                  "Memory for a fabric handle that is not permitted is OUT_OF_MEMORY.",
+                  Refuse(DriverCode::kOutOfMemory))
 
 }  // namespace
 }  // namespace twinmmu::conformance

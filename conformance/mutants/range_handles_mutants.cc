@@ -10,20 +10,14 @@ namespace {
 
 MUTANT(DMABUF_1, GetHandleForAddressRange, "The descriptor is not open.") { return 1 << 20; }
 
-MUTANT(DMABUF_1, GetHandleForAddressRange, "Memory that nobody has access to is refused.") {
-  if (AccessAt(range.base) == Access::kNone) return Refuse();
-  return Real::GetHandleForAddressRange(device, range, type, flags);
-}
+MUTANT_IF(DMABUF_1, GetHandleForAddressRange, "Memory that nobody has access to is refused.",
+          AccessAt(range.base) == Access::kNone, Refuse())
 
-MUTANT(DMABUF_2, GetHandleForAddressRange, "Only whole granules are taken.") {
-  if (range.size % Granule() != Bytes(0)) return Refuse();
-  return Real::GetHandleForAddressRange(device, range, type, flags);
-}
+MUTANT_IF(DMABUF_2, GetHandleForAddressRange, "Only whole granules are taken.",
+          range.size % Granule() != Bytes(0), Refuse())
 
-MUTANT(DMABUF_2, GetHandleForAddressRange, "Only what is inside one mapping is taken.") {
-  if (MappingsIn(range).size() > 1) return Refuse();
-  return Real::GetHandleForAddressRange(device, range, type, flags);
-}
+MUTANT_IF(DMABUF_2, GetHandleForAddressRange, "Only what is inside one mapping is taken.",
+          MappingsIn(range).size() > 1, Refuse())
 
 MUTANT(DMABUF_3, GetHandleForAddressRange, "A base inside a page is taken for its beginning.") {
   const Bytes inside(range.base.value() % KiB(4).value());
@@ -79,10 +73,8 @@ MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags that do not exist are taken fo
   return Real::GetHandleForAddressRange(device, range, type, known);
 }
 
-MUTANT(DMABUF_7, GetHandleForAddressRange, "Flags that do not exist are noticed before PCIe.") {
-  if ((flags & ~kRangeFlagPcie) != 0) return Refuse();
-  return Real::GetHandleForAddressRange(device, range, type, flags);
-}
+MUTANT_IF(DMABUF_7, GetHandleForAddressRange, "Flags that do not exist are noticed before PCIe.",
+          (flags & ~kRangeFlagPcie) != 0, Refuse())
 
 }  // namespace
 }  // namespace twinmmu::conformance

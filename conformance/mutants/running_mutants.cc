@@ -109,18 +109,15 @@ MUTANT_OF(RunningMutant, RUN_9, Map, "A kernel sees neither allocation at a new 
   return status;
 }
 
-MUTANT(RUN_2, SynchronizeDevice, "A kernel whose memory was unmapped is LAUNCH_FAILED.") {
-  return Instead(Real::SynchronizeDevice(device), DriverCode::kLaunchFailed);
-}
+MUTANT_IF_REFUSED(RUN_2, SynchronizeDevice, "A kernel whose memory was unmapped is LAUNCH_FAILED.",
+                  Refuse(DriverCode::kLaunchFailed))
 MUTANT(RUN_3, Map, "What is mapped where something was is empty.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok()) Scribble(range);
   return status;
 }
-MUTANT(RUN_6, SynchronizeDevice, "A kernel whose access was taken ends without a fault.") {
-  Real::SynchronizeDevice(device).IgnoreError();
-  return Ok();
-}
+MUTANT_IF_REFUSED(RUN_6, SynchronizeDevice, "A kernel whose access was taken ends without a fault.",
+                  Ok())
 MUTANT(RUN_7, Release, "A release takes the memory from a kernel that runs.") {
   for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
   return Real::Release(handle);

@@ -43,17 +43,12 @@ MUTANT(SHARE_1, ExportShareableHandle, "An export succeeds without a descriptor.
   close(exported->file_descriptor);
   return ShareableHandle::FileDescriptor(-1);
 }
-MUTANT(SHARE_2, ExportShareableHandle, "A type that was not requested gives an empty handle.") {
-  const auto exported = Real::ExportShareableHandle(handle, type, flags);
-  return exported.ok() ? exported : ShareableHandle();
-}
-MUTANT(SHARE_2, ExportShareableHandle, "Fabric is exported without having been requested.") {
-  if (type == HandleType::kFabric) return OfType(ShareableHandle(), type);
-  return Real::ExportShareableHandle(handle, type, flags);
-}
-MUTANT(SHARE_2, ExportShareableHandle, "A type that was not requested is NOT_SUPPORTED.") {
-  return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(SHARE_2, ExportShareableHandle,
+                  "A type that was not requested gives an empty handle.", ShareableHandle())
+MUTANT_IF(SHARE_2, ExportShareableHandle, "Fabric is exported without having been requested.",
+          type == HandleType::kFabric, OfType(ShareableHandle(), type))
+MUTANT_IF_REFUSED(SHARE_2, ExportShareableHandle, "A type that was not requested is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 MUTANT(SHARE_3, ExportShareableHandle, "No type is the one that was requested.") {
   return Real::ExportShareableHandle(handle, type == HandleType::kNone ? kFd : type, flags);
 }
@@ -61,14 +56,10 @@ MUTANT(SHARE_3, ExportShareableHandle, "Of several types the first one is taken.
   const bool several = type == (kFd | HandleType::kWin32);
   return Real::ExportShareableHandle(handle, several ? kFd : type, flags);
 }
-MUTANT(SHARE_3, ExportShareableHandle, "A type that does not exist is NOT_SUPPORTED.") {
-  if (type == static_cast<HandleType>(99)) return Refuse(DriverCode::kNotSupported);
-  return Real::ExportShareableHandle(handle, type, flags);
-}
-MUTANT(SHARE_3, ExportShareableHandle, "Handle 0 is INVALID_HANDLE.") {
-  if (handle == AllocationHandle(0)) return Refuse(DriverCode::kInvalidHandle);
-  return Real::ExportShareableHandle(handle, type, flags);
-}
+MUTANT_IF(SHARE_3, ExportShareableHandle, "A type that does not exist is NOT_SUPPORTED.",
+          type == static_cast<HandleType>(99), Refuse(DriverCode::kNotSupported))
+MUTANT_IF(SHARE_3, ExportShareableHandle, "Handle 0 is INVALID_HANDLE.",
+          handle == AllocationHandle(0), Refuse(DriverCode::kInvalidHandle))
 MUTANT(SHARE_4, ExportShareableHandle, "Export flags are ignored.") {
   return Real::ExportShareableHandle(handle, type, 0);
 }
@@ -168,10 +159,8 @@ MUTANT(SHARE_7, ImportShareableHandle, "Importing closes the descriptor.") {
   close(shareable.file_descriptor);
   return imported;
 }
-MUTANT(SHARE_8, ImportShareableHandle, "Descriptor -1 is INVALID_VALUE.") {
-  if (shareable.file_descriptor == -1) return Refuse();
-  return Real::ImportShareableHandle(shareable);
-}
+MUTANT_IF(SHARE_8, ImportShareableHandle, "Descriptor -1 is INVALID_VALUE.",
+          shareable.file_descriptor == -1, Refuse())
 MUTANT(SHARE_8, ImportShareableHandle, "A foreign descriptor is imported as a granule.") {
   const auto imported = Real::ImportShareableHandle(shareable);
   if (imported.ok() || shareable.file_descriptor < 3) return imported;
@@ -188,18 +177,15 @@ MUTANT(SHARE_9, ImportShareableHandle, "Of several types the first one is taken.
   const bool several = shareable.type == (kFd | HandleType::kWin32);
   return Real::ImportShareableHandle(several ? OfType(shareable, kFd) : shareable);
 }
-MUTANT(SHARE_9, ImportShareableHandle, "An unknown type is NOT_SUPPORTED.") {
-  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kNotSupported);
-}
-MUTANT(SHARE_10, ImportShareableHandle, "An import of a Windows handle is INVALID_VALUE.") {
-  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(SHARE_9, ImportShareableHandle, "An unknown type is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
+MUTANT_IF_REFUSED(SHARE_10, ImportShareableHandle,
+                  "An import of a Windows handle is INVALID_VALUE.", Refuse())
 MUTANT(SHARE_10, ImportShareableHandle, "A Windows handle is taken for a descriptor.") {
   return Real::ImportShareableHandle(OfType(shareable, kFd));
 }
-MUTANT(SHARE_11, ExportShareableHandle, "Exporting an import again is NOT_SUPPORTED.") {
-  return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kNotSupported);
-}
+MUTANT_IF_REFUSED(SHARE_11, ExportShareableHandle, "Exporting an import again is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
 MUTANT(SHARE_12, ImportShareableHandle, "Memory that was imported is not given back.") {
   Real::ImportShareableHandle(shareable).IgnoreError();
   return Real::ImportShareableHandle(shareable);
@@ -208,9 +194,8 @@ MUTANT(SHARE_12, Unmap, "Unmapping overwrites the data, whatever is open.") {
   Scribble(range);
   return Real::Unmap(range);
 }
-MUTANT(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKNOWN.") {
-  return Instead(Real::ImportShareableHandle(shareable), DriverCode::kUnknown);
-}
+MUTANT_IF_REFUSED(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKNOWN.",
+                  Refuse(DriverCode::kUnknown))
 
 MUTANT_CLASS(SHARE_16, ImportsACopy, "A descriptor that came through a socket is other memory.")
 NAMED_MUTANT_OF(ExportsTwice, Real, SHARE_14, ExportShareableHandle,
@@ -226,10 +211,9 @@ NAMED_MUTANT_OF(KeepsADuplicate, Real, SHARE_14, ImportShareableHandle,
   return Real::ImportShareableHandle(shareable);
 }
 MUTANT_CLASS(PROC_8, KeepsADuplicate, "An import keeps a duplicate of the descriptor open.")
-MUTANT(SHARE_15, ExportShareableHandle,
-       "Where no descriptor is left, an export is OUT_OF_MEMORY.") {
-  return Instead(Real::ExportShareableHandle(handle, type, flags), DriverCode::kOutOfMemory);
-}
+MUTANT_IF_REFUSED(SHARE_15, ExportShareableHandle,
+                  "Where no descriptor is left, an export is OUT_OF_MEMORY.",
+                  Refuse(DriverCode::kOutOfMemory))
 NAMED_MUTANT_OF(ImportsADuplicate, Real, SHARE_15, ImportShareableHandle,
                 "Where no descriptor is left, nothing is imported.") {
   const int duplicate = dup(shareable.file_descriptor);
@@ -238,15 +222,11 @@ NAMED_MUTANT_OF(ImportsADuplicate, Real, SHARE_15, ImportShareableHandle,
   return Real::ImportShareableHandle(shareable);
 }
 MUTANT_CLASS(PROC_9, ImportsADuplicate, "An import needs a descriptor of its own.")
-MUTANT(SHARE_16, ImportShareableHandle,
-       "A descriptor with no other open in the process is foreign.") {
-  if (shareable.file_descriptor >= 0) return Refuse(DriverCode::kUnknown);
-  return Real::ImportShareableHandle(shareable);
-}
-MUTANT(SHARE_17, ImportShareableHandle, "A handle type that is NOT_SUPPORTED is noticed first.") {
-  if (shareable.type == HandleType::kWin32) return Refuse(DriverCode::kNotSupported);
-  return Real::ImportShareableHandle(shareable);
-}
+MUTANT_IF(SHARE_16, ImportShareableHandle,
+          "A descriptor with no other open in the process is foreign.",
+          shareable.file_descriptor >= 0, Refuse(DriverCode::kUnknown))
+MUTANT_IF(SHARE_17, ImportShareableHandle, "A handle type that is NOT_SUPPORTED is noticed first.",
+          shareable.type == HandleType::kWin32, Refuse(DriverCode::kNotSupported))
 
 class KeepsRdma : public Sharer {
  public:

@@ -15,9 +15,7 @@ namespace twinmmu::conformance {
 namespace {
 
 MUTANT(STREAM_1, QueryStream, "A stream is never done.") { return false; }
-MUTANT(STREAM_1, Set, "A fill on a stream never ends.") {
-  return work.stream.has_value() ? Ok() : Real::Set(work, destination, pattern, count);
-}
+MUTANT_IF(STREAM_1, Set, "A fill on a stream never ends.", work.stream.has_value(), Ok())
 MUTANT(STREAM_1, SynchronizeStream, "Synchronising is an error.") {
   return Refuse(DriverCode::kNotReady);
 }
@@ -37,20 +35,15 @@ MUTANT(STREAM_3, SynchronizeEvent, "Waiting for an event that was never recorded
 MUTANT(STREAM_3, WaitEvent, "A stream cannot wait for an event that was never recorded.") {
   return Refuse();
 }
-MUTANT(STREAM_4, CreateStream, "A device that does not exist is INVALID_VALUE.") {
-  return Instead(Real::CreateStream(device), DriverCode::kInvalidValue);
-}
-MUTANT(STREAM_4, CreateEvent, "An event of a device that does not exist is the first one's.") {
-  const auto event = Real::CreateEvent(device);
-  return event.ok() ? event : Real::CreateEvent(DeviceOrdinal(0));
-}
-MUTANT(STREAM_4, SynchronizeDevice, "A device that does not exist has no work: done.") {
-  Real::SynchronizeDevice(device).IgnoreError();
-  return Ok();
-}
-MUTANT(STREAM_4, Read, "A copy on a device that does not exist is INVALID_VALUE.") {
-  return Instead(Real::Read(work, destination, source, size), DriverCode::kInvalidValue);
-}
+MUTANT_IF_REFUSED(STREAM_4, CreateStream, "A device that does not exist is INVALID_VALUE.",
+                  Refuse())
+MUTANT_IF_REFUSED(STREAM_4, CreateEvent,
+                  "An event of a device that does not exist is the first one's.",
+                  Real::CreateEvent(DeviceOrdinal(0)))
+MUTANT_IF_REFUSED(STREAM_4, SynchronizeDevice, "A device that does not exist has no work: done.",
+                  Ok())
+MUTANT_IF_REFUSED(STREAM_4, Read, "A copy on a device that does not exist is INVALID_VALUE.",
+                  Refuse())
 MUTANT(STREAM_4, Set, "A fill on a device that does not exist is done by the first.") {
   const Work first = DeviceOrdinal(0);
   return Real::Set(work.device.value() > 1 ? first : work, destination, pattern, count);
@@ -81,11 +74,10 @@ MUTANT_OF(OneThread, THREAD_1, Read, "Only the thread that read first reads anyt
   return IsOwner() ? Real::Read(work, destination, source, size) : Ok();
 }
 
-MUTANT(HOST_1, Write, "The CPU does not see what the device writes.") {
-  const bool host = Real::GetPointerAttribute(work.device, PointerAttribute::kMemoryType,
-                                              destination) == absl::StatusOr<uint64_t>(1);
-  return host ? Ok() : Real::Write(work, destination, source, size);
-}
+MUTANT_IF(HOST_1, Write, "The CPU does not see what the device writes.",
+          Real::GetPointerAttribute(work.device, PointerAttribute::kMemoryType, destination) ==
+              absl::StatusOr<uint64_t>(1),
+          Ok())
 MUTANT(HOST_1, Read, "The device does not see what the CPU writes.") {
   Scribble({source, size, Bytes(0)});
   return Real::Read(work, destination, source, size);
@@ -107,14 +99,10 @@ MUTANT(HOST_3, SetAccess, "The CPU may touch device memory.") {
   return status;
 }
 
-MUTANT(STREAM_5, Move, "A name of the default stream is not known.") {
-  const bool named = work.stream.has_value() && work.stream->value() == 2;
-  return named ? Refuse(DriverCode::kInvalidHandle) : Real::Move(work, destination, source, size);
-}
-MUTANT(STREAM_5, Set, "Under one of its names the default stream does nothing.") {
-  const bool named = work.stream.has_value() && work.stream->value() == 1;
-  return named ? Ok() : Real::Set(work, destination, pattern, count);
-}
+MUTANT_IF(STREAM_5, Move, "A name of the default stream is not known.",
+          work.stream.has_value() && work.stream->value() == 2, Refuse(DriverCode::kInvalidHandle))
+MUTANT_IF(STREAM_5, Set, "Under one of its names the default stream does nothing.",
+          work.stream.has_value() && work.stream->value() == 1, Ok())
 MUTANT(STREAM_6, SynchronizeStream, "Synchronising one stream waits for all.") {
   return Real::SynchronizeDevice(stream.device());
 }
@@ -221,12 +209,9 @@ MUTANT(THREAD_2, Unmap, "Unmapping overwrites the neighbour.") {
   Scribble({range.base - Bytes(1), Bytes(1), Bytes(0)});
   return Real::Unmap(range);
 }
-MUTANT(THREAD_2, Read, "A thread beside another one reads nothing.") {
-  return size == Bytes(4) ? Ok() : Real::Read(work, destination, source, size);
-}
-MUTANT(THREAD_3, GetAccess, "A mapping that comes or goes is NOT_FOUND.") {
-  return Instead(Real::GetAccess(location, address), DriverCode::kNotFound);
-}
+MUTANT_IF(THREAD_2, Read, "A thread beside another one reads nothing.", size == Bytes(4), Ok())
+MUTANT_IF_REFUSED(THREAD_3, GetAccess, "A mapping that comes or goes is NOT_FOUND.",
+                  Refuse(DriverCode::kNotFound))
 MUTANT(THREAD_3, Unmap, "An unmapping is left to the next mapping.") {
   const auto mapping = MappingAt(range.base);
   const bool first = mapping.has_value() && *mapping != MappingsIn(kEverything).front();
@@ -237,10 +222,8 @@ MUTANT(THREAD_4, GetAccess, "Access that was just changed reads as a mixture.") 
   if (access.ok() && *access == Access::kReadWrite) return static_cast<Access>(2);
   return access;
 }
-MUTANT(THREAD_4, SetAccess, "Access that is changed often is not lowered.") {
-  const bool lowers = AccessAt(range.base) == Access::kReadWrite;
-  return lowers ? Ok() : Real::SetAccess(range, grants);
-}
+MUTANT_IF(THREAD_4, SetAccess, "Access that is changed often is not lowered.",
+          AccessAt(range.base) == Access::kReadWrite, Ok())
 MUTANT(THREAD_5, Map, "Both of two threads are told that they have mapped.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   return MappingAt(range.base) == range ? Ok() : status;
@@ -251,22 +234,11 @@ MUTANT(THREAD_5, Map, "Of two threads the second one wins, and both are told so.
 }
 
 // In a child made by fork.
-MUTANT(FORK_1, GetDeviceCount, "A forked child still counts the devices.") {
-  const auto count = Real::GetDeviceCount();
-  return count.ok() ? count : 2;
-}
-MUTANT(FORK_1, AddressReserve, "A forked child has its arguments looked at.") {
-  if (size == Bytes(0)) return Refuse();
-  return Real::AddressReserve(size, options);
-}
-MUTANT(FORK_1, Set, "A forked child fills memory in name.") {
-  Real::Set(work, destination, pattern, count).IgnoreError();
-  return Ok();
-}
-MUTANT(FORK_1, Release, "A forked child may let go of what it inherited.") {
-  Real::Release(handle).IgnoreError();
-  return Ok();
-}
+MUTANT_IF_REFUSED(FORK_1, GetDeviceCount, "A forked child still counts the devices.", 2)
+MUTANT_IF(FORK_1, AddressReserve, "A forked child has its arguments looked at.", size == Bytes(0),
+          Refuse())
+MUTANT_IF_REFUSED(FORK_1, Set, "A forked child fills memory in name.", Ok())
+MUTANT_IF_REFUSED(FORK_1, Release, "A forked child may let go of what it inherited.", Ok())
 
 }  // namespace
 }  // namespace twinmmu::conformance

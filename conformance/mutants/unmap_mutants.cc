@@ -38,35 +38,21 @@ class NeverMapsAgain : public Real {
 };
 MUTANT_CLASS(UNMAP_1, NeverMapsAgain, "An unmapped range cannot be mapped again.")
 
-MUTANT(UNMAP_1, GetAccess, "An unmapped address is still answered none.") {
-  const auto access = Real::GetAccess(location, address);
-  return access.ok() ? access : Access::kNone;
-}
+MUTANT_IF_REFUSED(UNMAP_1, GetAccess, "An unmapped address is still answered none.", Access::kNone)
 
 MUTANT(UNMAP_2, Unmap, "A part of a mapping unmaps the whole.") {
   Remove(range);
   return Ok();
 }
-MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the whole unmapped.") {
-  const absl::Status status = Real::Unmap(range);
-  if (!status.ok()) Remove(range);
-  return status;
-}
-MUTANT(UNMAP_2, Unmap, "A part of a mapping is refused, and the access of the whole taken.") {
-  const absl::Status status = Real::Unmap(range);
-  if (!status.ok()) Grant(range, Access::kNone);
-  return status;
-}
-MUTANT(UNMAP_2, Unmap, "A part of a mapping is left alone, without an error.") {
-  Real::Unmap(range).IgnoreError();
-  return Ok();
-}
-MUTANT(UNMAP_2, Unmap, "A part of a mapping is NOT_SUPPORTED.") {
-  return Instead(Real::Unmap(range), DriverCode::kNotSupported);
-}
-MUTANT(UNMAP_3, Unmap, "Several mappings at once are refused.") {
-  return MappingsIn(range).size() > 1 ? Refuse() : Real::Unmap(range);
-}
+MUTANT_DAMAGE(UNMAP_2, Unmap, "A part of a mapping is refused, and the whole unmapped.",
+              Remove(range))
+MUTANT_DAMAGE(UNMAP_2, Unmap, "A part of a mapping is refused, and the access of the whole taken.",
+              Grant(range, Access::kNone))
+MUTANT_IF_REFUSED(UNMAP_2, Unmap, "A part of a mapping is left alone, without an error.", Ok())
+MUTANT_IF_REFUSED(UNMAP_2, Unmap, "A part of a mapping is NOT_SUPPORTED.",
+                  Refuse(DriverCode::kNotSupported))
+MUTANT_IF(UNMAP_3, Unmap, "Several mappings at once are refused.", MappingsIn(range).size() > 1,
+          Refuse())
 MUTANT(UNMAP_3, Unmap, "Only the first of several mappings is unmapped.") {
   const auto mappings = MappingsIn(range);
   return Real::Unmap(mappings.empty() ? range : mappings.front());
@@ -105,25 +91,16 @@ MUTANT(UNMAP_5, Unmap, "Whole mappings go, and the part stays without an error."
   }
   return Ok();
 }
-MUTANT(UNMAP_6, Unmap, "Size 0 unmaps nothing and succeeds.") {
-  return range.size == Bytes(0) ? Ok() : Real::Unmap(range);
-}
+MUTANT_IF(UNMAP_6, Unmap, "Size 0 unmaps nothing and succeeds.", range.size == Bytes(0), Ok())
 MUTANT(UNMAP_6, Unmap, "Size 0 unmaps the mapping that begins there.") {
   const auto mapping = MappingAt(range.base);
   return Real::Unmap(range.size == Bytes(0) && mapping.has_value() ? *mapping : range);
 }
-MUTANT(UNMAP_6, Unmap, "Size 0 is refused, and the mapping unmapped.") {
-  const absl::Status status = Real::Unmap(range);
-  if (!status.ok()) Remove({range.base, Bytes(1), Bytes(0)});
-  return status;
-}
-MUTANT(UNMAP_7, Unmap, "Unmapping null succeeds.") {
-  return range.base == DeviceAddress(0) ? Ok() : Real::Unmap(range);
-}
-MUTANT(UNMAP_7, Unmap, "Unmapping what was never reserved succeeds.") {
-  const bool stranger = !ReservationAt(range.base).has_value();
-  return stranger && range.base != DeviceAddress(0) ? Ok() : Real::Unmap(range);
-}
+MUTANT_DAMAGE(UNMAP_6, Unmap, "Size 0 is refused, and the mapping unmapped.",
+              Remove({range.base, Bytes(1), Bytes(0)}))
+MUTANT_IF(UNMAP_7, Unmap, "Unmapping null succeeds.", range.base == DeviceAddress(0), Ok())
+MUTANT_IF(UNMAP_7, Unmap, "Unmapping what was never reserved succeeds.",
+          !ReservationAt(range.base).has_value() && range.base != DeviceAddress(0), Ok())
 MUTANT(UNMAP_7, Unmap, "Null is refused, and everything unmapped.") {
   const absl::Status status = Real::Unmap(range);
   if (range.base == DeviceAddress(0)) Remove(kEverything);
@@ -147,9 +124,8 @@ MUTANT_ON("strict", UNMAP_8, Unmap, "A hole is refused, and what is mapped goes.
   if (!status.ok()) Remove(range);
   return status;
 }
-MUTANT(UNMAP_9, Unmap, "Where nothing is mapped is refused, as documented.") {
-  return MappingsIn(range).empty() ? Refuse() : Real::Unmap(range);
-}
+MUTANT_IF(UNMAP_9, Unmap, "Where nothing is mapped is refused, as documented.",
+          MappingsIn(range).empty(), Refuse())
 MUTANT(UNMAP_9, Unmap, "Where nothing is mapped, the mapping before goes.") {
   if (MappingsIn(range).empty()) Remove({range.base - Bytes(1), Bytes(1), Bytes(0)});
   return Real::Unmap(range);
@@ -164,21 +140,12 @@ MUTANT(UNMAP_10, Unmap, "A byte too much does not matter.") {
   const bool more = range.size % Granule() == Bytes(1);
   return Real::Unmap({range.base, more ? range.size - Bytes(1) : range.size, Bytes(0)});
 }
-MUTANT(UNMAP_10, Unmap, "A size one byte off is refused, and what begins there unmapped.") {
-  const absl::Status status = Real::Unmap(range);
-  if (!status.ok()) Remove({range.base, Bytes(1), Bytes(0)});
-  return status;
-}
-MUTANT(UNMAP_11, Unmap, "Beyond the end of the reservation is refused, as documented.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool beyond = reservation.has_value() && !reservation->contains(range);
-  return beyond ? Refuse() : Real::Unmap(range);
-}
-MUTANT(UNMAP_11, Unmap, "Beyond the end of the reservation succeeds, and nothing is unmapped.") {
-  const auto reservation = ReservationAt(range.base);
-  const bool beyond = reservation.has_value() && !reservation->contains(range);
-  return beyond ? Ok() : Real::Unmap(range);
-}
+MUTANT_DAMAGE(UNMAP_10, Unmap, "A size one byte off is refused, and what begins there unmapped.",
+              Remove({range.base, Bytes(1), Bytes(0)}))
+MUTANT_IF(UNMAP_11, Unmap, "Beyond the end of the reservation is refused, as documented.",
+          LeavesReservation(range), Refuse())
+MUTANT_IF(UNMAP_11, Unmap, "Beyond the end of the reservation succeeds, and nothing is unmapped.",
+          LeavesReservation(range), Ok())
 MUTANT_ON("strict", UNMAP_11, Unmap, "What lies inside the reservation is unmapped.") {
   Remove(range);
   return Ok();
@@ -188,10 +155,8 @@ MUTANT_ON("strict", UNMAP_11, Unmap, "Beyond the end is refused, and what lies i
   if (!status.ok()) Remove(range);
   return status;
 }
-MUTANT(UNMAP_12, Unmap, "A range that wraps is refused, as documented.") {
-  const bool wraps = range.base + range.size <= range.base;
-  return wraps ? Refuse() : Real::Unmap(range);
-}
+MUTANT_IF(UNMAP_12, Unmap, "A range that wraps is refused, as documented.",
+          range.base + range.size <= range.base, Refuse())
 MUTANT(UNMAP_12, Unmap, "A range that wraps takes all that lies behind its base.") {
   Remove(range);
   return Real::Unmap(range);
@@ -245,9 +210,8 @@ MUTANT(UNMAP_12, Unmap, "A range that wraps may begin inside a mapping.") {
   const DeviceAddress end = range.base + range.size;
   return end <= range.base && IsMapped(range.base) ? Ok() : Real::Unmap(range);
 }
-MUTANT(UNMAP_15, Unmap, "At the last address nothing is unmapped, and that is a success.") {
-  return range.base == kLast ? Ok() : Real::Unmap(range);
-}
+MUTANT_IF(UNMAP_15, Unmap, "At the last address nothing is unmapped, and that is a success.",
+          range.base == kLast, Ok())
 MUTANT(UNMAP_15, Unmap, "At the last address everything is unmapped.") {
   if (range.base == kLast) Remove(kEverything);
   return Real::Unmap(range);

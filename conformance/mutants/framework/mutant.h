@@ -6,8 +6,14 @@
 //
 // The first argument is the rule that the mutant breaks, the second the call that it does
 // otherwise: its id in api/calls.inc, which has the parameters' names too. The braces hold that
-// call. Real::Map is what the call does elsewhere. The tests of the rule are run on the mutant; if
-// all of them pass it survives, and the build fails.
+// call. Real::Map is what the call does elsewhere. Many mutants need but one expression beside it:
+//
+//   MUTANT_IF(MAP_9, Map, "Size 0 is accepted, and maps nothing.", range.size == Bytes(0), Ok())
+//   MUTANT_IF_REFUSED(MAP_9, Map, "Size 0 is NOT_FOUND.", Refuse(DriverCode::kNotFound))
+//   MUTANT_DAMAGE(MAP_9, Map, "Size 0 is refused, and what is there unmapped.", Remove(range))
+//
+// The tests of the rule are run on the mutant; if all of them pass it survives, and the build
+// fails.
 //
 // Each quirk makes two mutants by itself: the machine that is said to have it and does not, and the
 // one that has it unsaid.
@@ -59,6 +65,26 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
 #define MUTANT_ON(machine, rule_id, call, sentence) \
   TWINMMU_MUTANT(machine, rule_id, call, sentence, TWINMMU_MUTANT_NAME(rule_id, __LINE__))
 #define MUTANT(rule_id, call, sentence) MUTANT_ON("reference", rule_id, call, sentence)
+// One that gives `answer` where `condition` holds, and does not make the call.
+#define MUTANT_IF(rule_id, call, sentence, condition, answer) \
+  MUTANT(rule_id, call, sentence) {                           \
+    if (condition) return answer;                             \
+    return REAL(call);                                        \
+  }
+// One that gives `answer` where the call fails.
+#define MUTANT_IF_REFUSED(rule_id, call, sentence, answer) \
+  MUTANT(rule_id, call, sentence) {                        \
+    const auto outcome = REAL(call);                       \
+    if (outcome.ok()) return outcome;                      \
+    return answer;                                         \
+  }
+// One that does some damage where the call fails, which it reports.
+#define MUTANT_DAMAGE(rule_id, call, sentence, damage) \
+  MUTANT(rule_id, call, sentence) {                    \
+    const auto outcome = REAL(call);                   \
+    if (!outcome.ok()) damage;                         \
+    return outcome;                                    \
+  }
 // A mutant that is a class of its own, derived from Real: for several calls, or with a memory.
 #define MUTANT_CLASS_ON(machine, rule_id, Class, sentence)                              \
   static const bool TWINMMU_MUTANT_NAME(k##rule_id##Added, __LINE__) [[maybe_unused]] = \

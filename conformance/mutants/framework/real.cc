@@ -70,6 +70,11 @@ std::optional<AddressRange> Real::MappingAt(DeviceAddress address) {
   return AddressRange{DeviceAddress(*base), Bytes(*size), Bytes(0)};
 }
 
+bool Real::LeavesMapping(DeviceAddress address, Bytes size) {
+  const std::optional<AddressRange> mapping = MappingAt(address);
+  return mapping.has_value() && address + size > mapping->end();
+}
+
 std::vector<AddressRange> Real::MappingsIn(const AddressRange& range) {
   const std::lock_guard lock(mutex_);
   std::vector<AddressRange> live;
@@ -116,6 +121,11 @@ std::optional<AddressRange> Real::ReservationAt(DeviceAddress address) {
   });
   if (found == made.rend()) return std::nullopt;
   return *found;
+}
+
+bool Real::LeavesReservation(const AddressRange& range) {
+  const std::optional<AddressRange> reservation = ReservationAt(range.base);
+  return reservation.has_value() && !reservation->contains(range);
 }
 
 Bytes Real::SizeOf(AllocationHandle handle) {

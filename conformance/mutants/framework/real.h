@@ -22,6 +22,10 @@ namespace twinmmu::conformance {
 #define CALL_OF(Class, id) TWINMMU_CALL(TWINMMU_SIGNATURE, Class::, id)
 #define TWINMMU_SIGNATURE(scope, id, result, method, ...) \
   result scope id(TWINMMU_UNUSED_PARAMETERS(__VA_ARGS__))
+// Inside such a call: what it does elsewhere, with its arguments. REAL(Map) is
+// Real::Map(range, handle, offset, flags).
+#define REAL(id) TWINMMU_CALL(TWINMMU_REAL, , id)
+#define TWINMMU_REAL(context, id, result, method, ...) Real::id(TWINMMU_ARGUMENTS(__VA_ARGS__))
 
 // Where a copy or a fill is done: without a stream, or on one. Made of either.
 struct Work {
@@ -98,6 +102,8 @@ class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingS
   // The mapping that contains the address.
   std::optional<AddressRange> MappingAt(DeviceAddress address);
   bool IsMapped(DeviceAddress address) { return MappingAt(address).has_value(); }
+  // Whether the bytes begin in a mapping and go on behind it.
+  bool LeavesMapping(DeviceAddress address, Bytes size);
   // The mappings that overlap the range, in order.
   std::vector<AddressRange> MappingsIn(const AddressRange& range);
   std::vector<AddressRange> MappingsOf(AllocationHandle handle);
@@ -108,6 +114,8 @@ class Real : public ForwardingVmm, public ForwardingExecutor, public ForwardingS
   // address.
   std::vector<AddressRange> Reservations();
   std::optional<AddressRange> ReservationAt(DeviceAddress address);
+  // Whether the range begins in a reservation and goes on behind it.
+  bool LeavesReservation(const AddressRange& range);
   // As given to Create; 0 for a handle that is not from there.
   Bytes SizeOf(AllocationHandle handle);
 
