@@ -32,11 +32,8 @@ MUTANT(RES_1, AddressReserve, "The size is rounded up to a power of two.") {
 }
 MUTANT_IF(RES_1, AddressReserve, "More than 256 granules are refused.", size > 256 * Granule(),
           Refuse(DriverCode::kOutOfMemory))
-MUTANT(RES_1, AddressReserve, "A reservation begins one host page behind a granule.") {
-  absl::StatusOr<AddressRange> range = Real::AddressReserve(size, options);
-  if (range.ok()) range->base = range->base + KiB(4);
-  return range;
-}
+MUTANT_EDIT(RES_1, AddressReserve, "A reservation begins one host page behind a granule.",
+            answer->base = answer->base + KiB(4))
 MUTANT(RES_1, AddressReserve, "A reservation comes with memory in its first granule.") {
   const absl::StatusOr<AddressRange> range = Real::AddressReserve(size, options);
   if (!range.ok() || size != 7 * Granule()) return range;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -284,25 +283,11 @@ MUTANT_OF(IgnoresAccess, DATA_11, Set, "A fill on a stream needs no access.") {
   return work.stream.has_value() ? WithAccess(destination, fill) : fill();
 }
 
-// Fills on a stream run when the stream is waited for, after whatever it was given since.
-class FillsLate : public Real {
- public:
-  using Real::Real;
-  CALL(Set) override {
-    if (!work.stream.has_value()) return Real::Set(work, destination, pattern, count);
-    late_.push_back([=] { Real::Set(work, destination, pattern, count).IgnoreError(); });
-    return Ok();
-  }
-  CALL(SynchronizeStream) override {
-    for (const auto& fill : late_) fill();
-    late_.clear();
-    return Real::SynchronizeStream(stream);
-  }
-
- private:
-  std::vector<std::function<void()>> late_;
-};
-MUTANT_CLASS(DATA_12, FillsLate, "Fills on a stream run after the copies that were given later.")
+NAMED_MUTANT_OF(FillsLate, WorksLate, DATA_12, Set,
+                "Fills on a stream run after the copies that were given later.") {
+  if (!work.stream.has_value()) return Real::Set(work, destination, pattern, count);
+  return Later([=] { return Real::Set(work, destination, pattern, count); });
+}
 MUTANT_CLASS(STREAM_2, FillsLate,
              "A stream does not see what another one has done before an event.")
 

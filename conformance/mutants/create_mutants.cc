@@ -131,11 +131,9 @@ MUTANT(CREATE_11, Create, "A compression that does not exist is taken for none."
   }
   return Real::Create(size, changed, flags);
 }
-MUTANT(CREATE_11, GetAllocationProperties, "The compression reads back as a number of its own.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->compression = static_cast<CompressionType>(2);
-  return granted;
-}
+MUTANT_EDIT(CREATE_11, GetAllocationProperties,
+            "The compression reads back as a number of its own.",
+            answer->compression = static_cast<CompressionType>(2))
 MUTANT(CREATE_12, Create, "Host memory is refused, though the device says that there is some.") {
   if (properties.location.type == LocationType::kHostNuma) {
     return Refuse(DriverCode::kNotSupported);
@@ -154,11 +152,8 @@ MUTANT(CREATE_12, Map, "Host memory is not mapped.") {
   const bool host = properties.ok() && properties->location.type == LocationType::kHostNuma;
   return host ? Refuse() : Real::Map(range, handle, offset, flags);
 }
-MUTANT(CREATE_13, GetAllocationProperties, "A handle type that does not exist reads back.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->requested_handle_types = static_cast<HandleType>(16);
-  return granted;
-}
+MUTANT_EDIT(CREATE_13, GetAllocationProperties, "A handle type that does not exist reads back.",
+            answer->requested_handle_types = static_cast<HandleType>(16))
 MUTANT(CREATE_14, Create, "Host memory of no node is made, and its handle type ignored.") {
   const bool host = properties.location.type == LocationType::kHost;
   return Real::Create(size, host ? SharedBy(properties, HandleType::kNone) : properties, flags);
@@ -190,11 +185,8 @@ MUTANT_IF(CREATE_17, Create, "Too much memory is noticed before a bad device.", 
           Refuse(DriverCode::kOutOfMemory))
 MUTANT_IF(CREATE_18, Create, "Host memory of no node is refused.",
           properties.location.type == LocationType::kHost, Refuse(DriverCode::kNotSupported))
-MUTANT(CREATE_18, GetAllocationProperties, "Host memory of no node belongs to none.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->location = Location::Host();
-  return granted;
-}
+MUTANT_EDIT(CREATE_18, GetAllocationProperties, "Host memory of no node belongs to none.",
+            answer->location = Location::Host())
 MUTANT(CREATE_18, Create, "The id that is given with host memory of no node is not ignored.") {
   const bool other = properties.location == Location{LocationType::kHost, 5};
   if (other) return Refuse();
@@ -336,17 +328,11 @@ MUTANT(CREATE_24, Create, "The wish for compression of a tile pool is dropped.")
   if (properties.usage != 0) changed.compression = CompressionType::kNone;
   return Real::Create(size, changed, flags);
 }
-MUTANT(CREATE_24, GetAllocationProperties, "The usage for a tile pool reads back.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->usage = kUsageTilePool;
-  return granted;
-}
+MUTANT_EDIT(CREATE_24, GetAllocationProperties, "The usage for a tile pool reads back.",
+            answer->usage = kUsageTilePool)
 
-MUTANT(CREATE_25, GetAllocationProperties, "Memory for GPUDirect RDMA is compressed.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->compression = CompressionType::kGeneric;
-  return granted;
-}
+MUTANT_EDIT(CREATE_25, GetAllocationProperties, "Memory for GPUDirect RDMA is compressed.",
+            answer->compression = CompressionType::kGeneric)
 
 MUTANT(CREATE_25, Create, "Where compression is wished for, GPUDirect RDMA is dropped.") {
   AllocationProperties changed = properties;

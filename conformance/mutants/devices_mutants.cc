@@ -47,16 +47,10 @@ MUTANT(INFO_1, GetMemoryInfo, "Free and total are exchanged.") {
 }
 MUTANT_IF(INFO_1, GetMemoryInfo, "Only the first device has memory.", device.value() == 1,
           MemoryInfo())
-MUTANT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was created.") {
-  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
-  if (info.ok()) info->free = info->total;
-  return info;
-}
-MUTANT(INFO_2, GetMemoryInfo, "Free memory is reported in whole GiB.") {
-  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
-  if (info.ok()) info->free = GiB(1) * (info->free / GiB(1));
-  return info;
-}
+MUTANT_EDIT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was created.",
+            answer->free = answer->total)
+MUTANT_EDIT(INFO_2, GetMemoryInfo, "Free memory is reported in whole GiB.",
+            answer->free = GiB(1) * (answer->free / GiB(1)))
 MUTANT(INFO_2, Release, "Release gives nothing back.") { return Ok(); }
 MUTANT(INFO_2, Create, "An allocation takes one granule more than its size.") {
   Real::Create(Granule(), properties, flags).IgnoreError();
@@ -127,11 +121,8 @@ MUTANT(INFO_4, Release, "Memory that is released while mapped never comes back."
   }
   return Real::Release(handle);
 }
-MUTANT(INFO_3, GetMemoryInfo, "As much is free as there is, whatever was created.") {
-  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
-  if (info.ok()) info->free = info->total;
-  return info;
-}
+MUTANT_EDIT(INFO_3, GetMemoryInfo, "As much is free as there is, whatever was created.",
+            answer->free = answer->total)
 
 MUTANT(GRAN_1, GetAllocationGranularity, "The minimum is three host pages short of 2 MiB.") {
   const absl::StatusOr<Bytes> size = Real::GetAllocationGranularity(properties, option);

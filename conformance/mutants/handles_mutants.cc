@@ -5,21 +5,12 @@
 namespace twinmmu::conformance {
 namespace {
 
-MUTANT(PROP_1, GetAllocationProperties, "Handle types do not read back.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->requested_handle_types = HandleType::kNone;
-  return granted;
-}
-MUTANT(PROP_1, GetAllocationProperties, "All memory reads back as the first device's.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->location.id = 0;
-  return granted;
-}
-MUTANT(PROP_1, GetAllocationProperties, "The type reads back as 0.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->type = AllocationType::kInvalid;
-  return granted;
-}
+MUTANT_EDIT(PROP_1, GetAllocationProperties, "Handle types do not read back.",
+            answer->requested_handle_types = HandleType::kNone)
+MUTANT_EDIT(PROP_1, GetAllocationProperties, "All memory reads back as the first device's.",
+            answer->location.id = 0)
+MUTANT_EDIT(PROP_1, GetAllocationProperties, "The type reads back as 0.",
+            answer->type = AllocationType::kInvalid)
 MUTANT_IF(PROP_2, GetAllocationProperties, "Handle 0 has the default properties.",
           handle == AllocationHandle(0), AllocationProperties())
 MUTANT_IF_REFUSED(PROP_2, GetAllocationProperties, "Handle 0 is INVALID_HANDLE.",
@@ -138,11 +129,8 @@ MUTANT(RET_4, RetainAllocationHandle, "The handle brought back carries no refere
   if (handle.ok()) Real::Release(*handle).IgnoreError();
   return handle;
 }
-MUTANT(RET_4, GetAllocationProperties, "A handle brought back has lost its properties.") {
-  auto granted = Real::GetAllocationProperties(handle);
-  if (granted.ok()) granted->type = AllocationType::kInvalid;
-  return granted;
-}
+MUTANT_EDIT(RET_4, GetAllocationProperties, "A handle brought back has lost its properties.",
+            answer->type = AllocationType::kInvalid)
 MUTANT(RET_4, Unmap, "A handle brought back keeps the mapping from ending.") { return Ok(); }
 
 MUTANT(REL_5, Map, "A dead handle maps nothing and succeeds.") {

@@ -3,7 +3,6 @@
 #ifndef TWINMMU_CONFORMANCE_MUTANTS_KERNEL_MUTANT_H_
 #define TWINMMU_CONFORMANCE_MUTANTS_KERNEL_MUTANT_H_
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -80,34 +79,18 @@ class CachesLoads : public KernelMutant {
 };
 
 // Kernels that fill run when somebody waits.
-class FillsLate : public KernelMutant {
+class FillsLate : public LateWork<KernelMutant> {
  public:
-  using KernelMutant::KernelMutant;
+  using LateWork::LateWork;
   CALL(Launch) override {
     if (!Is(kernel, "fill")) return Real::Launch(stream, kernel, config, arguments);
     const std::vector<uint64_t> values = {Argument<uint64_t>(arguments, 0),
                                           Argument<uint64_t>(arguments, 1),
                                           Argument<uint64_t>(arguments, 2)};
-    late_.push_back([=] {
-      Real::Launch(stream, kernel, config, {&values[0], &values[1], &values[2]}).IgnoreError();
+    return Later([=] {
+      return Real::Launch(stream, kernel, config, {&values[0], &values[1], &values[2]});
     });
-    return Ok();
   }
-  CALL(SynchronizeStream) override {
-    HandOn();
-    return Real::SynchronizeStream(stream);
-  }
-  CALL(SynchronizeDevice) override {
-    HandOn();
-    return Real::SynchronizeDevice(device);
-  }
-
- private:
-  void HandOn() {
-    for (const auto& fill : late_) fill();
-    late_.clear();
-  }
-  std::vector<std::function<void()>> late_;
 };
 
 // What a kernel does with access that its device lacks.

@@ -1,9 +1,7 @@
 // Mutants of kernels and faults.
 
 #include <algorithm>
-#include <functional>
 #include <utility>
-#include <vector>
 
 #include "conformance/mutants/framework/ptx_mutant.h"
 #include "conformance/mutants/kernel_mutant.h"
@@ -147,24 +145,10 @@ MUTANT_CLASS(KERNEL_11, FillsLate, "A kernel is overtaken by the copies behind i
 MUTANT_CLASS(KERNEL_12, FillsLate, "An event does not stand for the kernels before it.")
 MUTANT_CLASS(KERNEL_13, FillsLate, "A copy without a stream does not wait for kernels.")
 
-// Copies inside the device are handed on when somebody waits.
-class CopiesLate : public Real {
- public:
-  using Real::Real;
-  CALL(Move) override {
-    late_.push_back([=] { Real::Move(work, destination, source, size).IgnoreError(); });
-    return Ok();
-  }
-  CALL(SynchronizeStream) override {
-    for (const auto& copy : late_) copy();
-    late_.clear();
-    return Real::SynchronizeStream(stream);
-  }
-
- private:
-  std::vector<std::function<void()>> late_;
-};
-MUTANT_CLASS(KERNEL_11, CopiesLate, "A kernel overtakes the copies before it.")
+NAMED_MUTANT_OF(CopiesLate, WorksLate, KERNEL_11, Move,
+                "A kernel overtakes the copies before it.") {
+  return Later([=] { return Real::Move(work, destination, source, size); });
+}
 MUTANT_CLASS(KERNEL_13, CopiesLate, "A kernel overtakes the copies without a stream before it.")
 
 KERNEL_MUTANT(KERNEL_14, "Of a million additions one is lost.") {

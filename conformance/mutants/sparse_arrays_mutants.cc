@@ -19,17 +19,11 @@ Operations Changed(absl::Span<const TileOperation> operations, const Change& cha
   return changed;
 }
 
-MUTANT(SPARSE_1, GetArraySparseProperties, "A tile is twice as wide as it is.") {
-  auto found = Real::GetArraySparseProperties(array);
-  if (found.ok()) found->tile.x *= 2;
-  return found;
-}
+MUTANT_EDIT(SPARSE_1, GetArraySparseProperties, "A tile is twice as wide as it is.",
+            answer->tile.x *= 2)
 
-MUTANT(SPARSE_1, GetArraySparseProperties, "An array with tiles has a mip tail.") {
-  auto found = Real::GetArraySparseProperties(array);
-  if (found.ok()) found->mip_tail_size = KiB(64);
-  return found;
-}
+MUTANT_EDIT(SPARSE_1, GetArraySparseProperties, "An array with tiles has a mip tail.",
+            answer->mip_tail_size = KiB(64))
 
 MUTANT(SPARSE_2, CreateArray, "Three channels are four.") {
   ArrayDescriptor changed = descriptor;

@@ -2,12 +2,10 @@
 
 #include <sys/mman.h>
 
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "conformance/mutants/mutant_of.h"
 
@@ -143,35 +141,18 @@ class SaysYesOnce : public Real {
 MUTANT_CLASS(STREAM_11, SaysYesOnce, "An event that was done is not done when it is asked again.")
 
 // Fills of a created stream are handed on when somebody waits.
-class HandsOnLate : public Real {
+class HandsOnLate : public WorksLate {
  public:
-  using Real::Real;
+  using WorksLate::WorksLate;
   CALL(Set) override {
-    if (!work.stream.has_value() || work.stream->value() == 0) {
-      return Real::Set(work, destination, pattern, count);
-    }
-    late_.push_back([=] { Real::Set(work, destination, pattern, count).IgnoreError(); });
-    return Ok();
-  }
-  CALL(SynchronizeStream) override {
-    HandOn();
-    return Real::SynchronizeStream(stream);
-  }
-  CALL(SynchronizeDevice) override {
-    HandOn();
-    return Real::SynchronizeDevice(device);
+    const bool created = work.stream.has_value() && work.stream->value() != 0;
+    if (!created) return Real::Set(work, destination, pattern, count);
+    return Later([=] { return Real::Set(work, destination, pattern, count); });
   }
   CALL(DestroyStream) override {
-    late_.clear();
+    Drop();
     return Real::DestroyStream(stream);
   }
-
- private:
-  void HandOn() {
-    for (const auto& fill : late_) fill();
-    late_.clear();
-  }
-  std::vector<std::function<void()>> late_;
 };
 MUTANT_CLASS(STREAM_9, HandsOnLate, "What a stream has not done when it is destroyed is dropped.")
 

@@ -78,6 +78,13 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
     if (outcome.ok()) return outcome;                      \
     return answer;                                         \
   }
+// One that changes the answer of the call.
+#define MUTANT_EDIT(rule_id, call, sentence, edit) \
+  MUTANT(rule_id, call, sentence) {                \
+    auto answer = REAL(call);                      \
+    if (answer.ok()) edit;                         \
+    return answer;                                 \
+  }
 // One that does some damage where the call fails, which it reports.
 #define MUTANT_DAMAGE(rule_id, call, sentence, damage) \
   MUTANT(rule_id, call, sentence) {                    \
