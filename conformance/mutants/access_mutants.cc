@@ -166,12 +166,9 @@ MUTANT(ACC_12, SetAccess, "Location type 0 is the first device.") {
 }
 MUTANT_IF(ACC_12, SetAccess, "A grant to the current host NUMA node is ignored.",
           grants[0].location.type == LocationType::kHostNumaCurrent, Ok())
-MUTANT(ACC_12, SetAccess, "A location type that does not exist is INVALID_DEVICE.") {
-  if (grants[0].location.type > LocationType::kHostNumaCurrent) {
-    return Refuse(DriverCode::kInvalidDevice);
-  }
-  return Real::SetAccess(range, grants);
-}
+MUTANT_IF(ACC_12, SetAccess, "A location type that does not exist is INVALID_DEVICE.",
+          grants[0].location.type > LocationType::kHostNumaCurrent,
+          Refuse(DriverCode::kInvalidDevice))
 MUTANT_DAMAGE(ACC_12, SetAccess,
               "A location type that does not exist is refused, and a device granted.",
               Grant(range, grants[0].access))

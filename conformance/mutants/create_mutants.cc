@@ -5,26 +5,20 @@
 namespace twinmmu::conformance {
 namespace {
 
-AllocationProperties At(const AllocationProperties& properties, const Location& location) {
-  AllocationProperties changed = properties;
-  changed.location = location;
-  return changed;
-}
-AllocationProperties SharedBy(const AllocationProperties& properties, HandleType types) {
-  AllocationProperties changed = properties;
-  changed.requested_handle_types = types;
-  return changed;
-}
-AllocationProperties OfType(const AllocationProperties& properties, AllocationType type) {
-  AllocationProperties changed = properties;
-  changed.type = type;
-  return changed;
-}
 bool Has(const AllocationProperties& properties, HandleType type) {
   return (properties.requested_handle_types & type) != HandleType::kNone;
 }
 constexpr HandleType kWindows = HandleType::kWin32 | HandleType::kWin32Kmt;
 constexpr Location kFirst = Location::Device(DeviceOrdinal(0));
+
+// One that creates memory of other properties where `condition` holds: those that `change` makes
+// of `changed`.
+#define PROPERTIES_MUTANT(rule_id, sentence, condition, change) \
+  MUTANT(rule_id, Create, sentence) {                           \
+    AllocationProperties changed = properties;                  \
+    if (condition) change;                                      \
+    return Real::Create(size, changed, flags);                  \
+  }
 
 MUTANT(CREATE_1, Create, "Beyond 8 granules one is missing.") {
   return Real::Create(size > 8 * Granule() ? size - Granule() : size, properties, flags);
@@ -68,30 +62,25 @@ MUTANT(CREATE_4, Create, "Flags are ignored.") { return Real::Create(size, prope
 MUTANT(CREATE_4, Create, "The upper half of the flags is ignored.") {
   return Real::Create(size, properties, flags & 0xffffffffu);
 }
-MUTANT(CREATE_5, Create, "Type 0 is taken for the default.") {
-  const bool none = properties.type == AllocationType::kInvalid;
-  return Real::Create(size, none ? OfType(properties, AllocationType::kPinned) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_5, "Type 0 is taken for the default.",
+                  properties.type == AllocationType::kInvalid,
+                  changed.type = AllocationType::kPinned)
 MUTANT_IF(CREATE_5, Create, "A type that does not exist is NOT_SUPPORTED.",
           properties.type > AllocationType::kManaged, Refuse(DriverCode::kNotSupported))
-MUTANT(CREATE_6, Create, "Location type 0 is the first device.") {
-  const bool none = properties.location.type == LocationType::kInvalid;
-  return Real::Create(size, none ? At(properties, kFirst) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_6, "Location type 0 is the first device.",
+                  properties.location.type == LocationType::kInvalid, changed.location = kFirst)
 MUTANT(CREATE_6, Create, "A location type that does not exist is INVALID_DEVICE.") {
   const bool exists = properties.location.type <= LocationType::kHostNumaCurrent;
   if (!exists) return Refuse(DriverCode::kInvalidDevice);
   return Real::Create(size, properties, flags);
 }
-MUTANT(CREATE_7, Create, "Device -1 is the first.") {
-  const bool any = properties.location == Location::Device(DeviceOrdinal(-1));
-  return Real::Create(size, any ? At(properties, kFirst) : properties, flags);
-}
-MUTANT(CREATE_7, Create, "There is one device too many.") {
-  const int count = Real::GetDeviceCount().value_or(0);
-  const bool beyond = properties.location == Location::Device(DeviceOrdinal(count));
-  return Real::Create(size, beyond ? At(properties, kFirst) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_7, "Device -1 is the first.",
+                  properties.location == Location::Device(DeviceOrdinal(-1)),
+                  changed.location = kFirst)
+PROPERTIES_MUTANT(CREATE_7, "There is one device too many.",
+                  properties.location ==
+                      Location::Device(DeviceOrdinal(Real::GetDeviceCount().value_or(0))),
+                  changed.location = kFirst)
 MUTANT_IF_REFUSED(CREATE_7, Create, "A device that does not exist is INVALID_VALUE.", Refuse())
 MUTANT_DAMAGE(CREATE_8, Create, "What is too much is refused, and a granule of it kept.",
               Real::Create(Granule(), properties, flags).IgnoreError())
@@ -110,36 +99,24 @@ MUTANT_ON("fabric-permitted", CREATE_9, GetDeviceAttribute,
   if (attribute == DeviceAttribute::kHandleTypeFabricSupported) return 0;
   return Real::GetDeviceAttribute(attribute, device);
 }
-MUTANT(CREATE_10, Create, "Windows handle types are ignored.") {
-  const HandleType others = properties.requested_handle_types & HandleType::kPosixFileDescriptor;
-  const bool asked = Has(properties, kWindows);
-  return Real::Create(size, asked ? SharedBy(properties, others) : properties, flags);
-}
-MUTANT(CREATE_10, Create, "A Windows handle type beside another one is ignored.") {
-  const bool also = Has(properties, HandleType::kPosixFileDescriptor);
-  return Real::Create(
-      size, also ? SharedBy(properties, HandleType::kPosixFileDescriptor) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_10, "Windows handle types are ignored.", Has(properties, kWindows),
+                  changed.requested_handle_types = properties.requested_handle_types &
+                                                   HandleType::kPosixFileDescriptor)
+PROPERTIES_MUTANT(CREATE_10, "A Windows handle type beside another one is ignored.",
+                  Has(properties, HandleType::kPosixFileDescriptor),
+                  changed.requested_handle_types = HandleType::kPosixFileDescriptor)
 MUTANT_IF_REFUSED(CREATE_10, Create, "Windows handle types are NOT_SUPPORTED.",
                   Refuse(DriverCode::kNotSupported))
 MUTANT_IF(CREATE_11, Create, "Compression is refused.",
           properties.compression != CompressionType::kNone, Refuse(DriverCode::kNotSupported))
-MUTANT(CREATE_11, Create, "A compression that does not exist is taken for none.") {
-  AllocationProperties changed = properties;
-  if (properties.compression > CompressionType::kGeneric) {
-    changed.compression = CompressionType::kNone;
-  }
-  return Real::Create(size, changed, flags);
-}
+PROPERTIES_MUTANT(CREATE_11, "A compression that does not exist is taken for none.",
+                  properties.compression > CompressionType::kGeneric,
+                  changed.compression = CompressionType::kNone)
 MUTANT_EDIT(CREATE_11, GetAllocationProperties,
             "The compression reads back as a number of its own.",
             answer->compression = static_cast<CompressionType>(2))
-MUTANT(CREATE_12, Create, "Host memory is refused, though the device says that there is some.") {
-  if (properties.location.type == LocationType::kHostNuma) {
-    return Refuse(DriverCode::kNotSupported);
-  }
-  return Real::Create(size, properties, flags);
-}
+MUTANT_IF(CREATE_12, Create, "Host memory is refused, though the device says that there is some.",
+          properties.location.type == LocationType::kHostNuma, Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_12, SetAccess, "Host memory cannot be granted to a device.") {
   const auto properties = Real::GetAllocationProperties(HandleAt(range.base));
   const bool host = properties.ok() && properties->location.type == LocationType::kHostNuma;
@@ -154,27 +131,23 @@ MUTANT(CREATE_12, Map, "Host memory is not mapped.") {
 }
 MUTANT_EDIT(CREATE_13, GetAllocationProperties, "A handle type that does not exist reads back.",
             answer->requested_handle_types = static_cast<HandleType>(16))
-MUTANT(CREATE_14, Create, "Host memory of no node is made, and its handle type ignored.") {
-  const bool host = properties.location.type == LocationType::kHost;
-  return Real::Create(size, host ? SharedBy(properties, HandleType::kNone) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_14, "Host memory of no node is made, and its handle type ignored.",
+                  properties.location.type == LocationType::kHost,
+                  changed.requested_handle_types = HandleType::kNone)
 MUTANT_IF_REFUSED(CREATE_14, Create, "A handle type for host memory of no node is NOT_SUPPORTED.",
                   Refuse(DriverCode::kNotSupported))
-MUTANT(CREATE_14, Create,
-       "Handle types that do not exist are ignored for host memory of no node too.") {
-  const bool unknown = properties.requested_handle_types == static_cast<HandleType>(16);
-  return Real::Create(size, unknown ? SharedBy(properties, HandleType::kNone) : properties, flags);
-}
-MUTANT(CREATE_15, Create, "The current host NUMA node is node 0.") {
-  const bool current = properties.location.type == LocationType::kHostNumaCurrent;
-  return Real::Create(size, current ? At(properties, Location::HostNuma(0)) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_14,
+                  "Handle types that do not exist are ignored for host memory of no node too.",
+                  properties.requested_handle_types == static_cast<HandleType>(16),
+                  changed.requested_handle_types = HandleType::kNone)
+PROPERTIES_MUTANT(CREATE_15, "The current host NUMA node is node 0.",
+                  properties.location.type == LocationType::kHostNumaCurrent,
+                  changed.location = Location::HostNuma(0))
 MUTANT_IF_REFUSED(CREATE_15, Create, "The current host NUMA node is INVALID_DEVICE.",
                   Refuse(DriverCode::kInvalidDevice))
-MUTANT(CREATE_16, Create, "Host NUMA node -1 is any node.") {
-  const bool any = properties.location == Location::HostNuma(-1);
-  return Real::Create(size, any ? At(properties, Location::HostNuma(0)) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_16, "Host NUMA node -1 is any node.",
+                  properties.location == Location::HostNuma(-1),
+                  changed.location = Location::HostNuma(0))
 MUTANT_IF_REFUSED(CREATE_16, Create, "A host NUMA node that does not exist is INVALID_DEVICE.",
                   Refuse(DriverCode::kInvalidDevice))
 MUTANT_IF(CREATE_17, Create, "A bad device is noticed before a bad size.",
@@ -214,10 +187,8 @@ MUTANT_CLASS(CREATE_18, TakesTheIdForANode, "The id given with host memory of no
 MUTANT_IF(CREATE_27, Create, "More than two granules of memory of the host are refused.",
           properties.location.type != LocationType::kDevice && size > 2 * Granule(),
           Refuse(DriverCode::kNotPermitted))
-MUTANT(CREATE_27, Create, "Memory of the host is made on the device.") {
-  const bool host = properties.location.type != LocationType::kDevice;
-  return Real::Create(size, host ? At(properties, kFirst) : properties, flags);
-}
+PROPERTIES_MUTANT(CREATE_27, "Memory of the host is made on the device.",
+                  properties.location.type != LocationType::kDevice, changed.location = kFirst)
 MUTANT_ON("host-memory-not-permitted", CREATE_27, Create,
           "Of memory of the host that is not permitted, a large piece is taken from the device.") {
   const bool large = size > 2 * Granule();
@@ -233,11 +204,8 @@ MUTANT_ON("host-memory-not-permitted", CREATE_12, Create,
           "Host memory is not permitted, and refused as not supported, which the device denies.") {
   return Instead(Real::Create(size, properties, flags), DriverCode::kNotSupported);
 }
-MUTANT(CREATE_19, Create, "The wish for GPUDirect RDMA is lost.") {
-  AllocationProperties changed = properties;
-  changed.gpu_direct_rdma = 0;
-  return Real::Create(size, changed, flags);
-}
+PROPERTIES_MUTANT(CREATE_19, "The wish for GPUDirect RDMA is lost.", true,
+                  changed.gpu_direct_rdma = 0)
 MUTANT_IF(CREATE_19, Create, "GPUDirect RDMA is refused, though the device says that it has it.",
           properties.gpu_direct_rdma != 0, Refuse(DriverCode::kNotSupported))
 MUTANT(CREATE_19, GetAllocationProperties, "The RDMA flag reads back as 7.") {
@@ -296,58 +264,36 @@ MUTANT_IF(CREATE_22, Create, "A lack of memory is noticed before bad properties.
           Refuse(DriverCode::kOutOfMemory))
 MUTANT_IF(CREATE_22, Create, "That fabric is not permitted is noticed before a lack of memory.",
           Has(properties, HandleType::kFabric), Refuse(DriverCode::kNotPermitted))
-MUTANT(CREATE_23, Create, "The wish for GPUDirect RDMA is ignored for memory of the host.") {
-  AllocationProperties changed = properties;
-  if (properties.location.type != LocationType::kDevice) changed.gpu_direct_rdma = 0;
-  return Real::Create(size, changed, flags);
-}
-MUTANT(CREATE_23, Create, "Any other value than 1 of the RDMA flag is none.") {
-  AllocationProperties changed = properties;
-  if (properties.gpu_direct_rdma != 1) changed.gpu_direct_rdma = 0;
-  return Real::Create(size, changed, flags);
-}
+PROPERTIES_MUTANT(CREATE_23, "The wish for GPUDirect RDMA is ignored for memory of the host.",
+                  properties.location.type != LocationType::kDevice, changed.gpu_direct_rdma = 0)
+PROPERTIES_MUTANT(CREATE_23, "Any other value than 1 of the RDMA flag is none.",
+                  properties.gpu_direct_rdma != 1, changed.gpu_direct_rdma = 0)
 MUTANT_IF_REFUSED(CREATE_23, Create, "GPUDirect RDMA for memory of the host is NOT_SUPPORTED.",
                   Refuse(DriverCode::kNotSupported))
-MUTANT(CREATE_24, Create, "The usage for a tile pool is ignored.") {
-  AllocationProperties changed = properties;
-  changed.usage = 0;
-  return Real::Create(size, changed, flags);
-}
-MUTANT(CREATE_24, Create, "Handle types that do not exist are ignored for a tile pool too.") {
-  const bool unknown = properties.requested_handle_types == static_cast<HandleType>(16);
-  return Real::Create(size, unknown ? SharedBy(properties, HandleType::kNone) : properties, flags);
-}
-MUTANT(CREATE_24, Create, "A tile pool for GPUDirect RDMA is NOT_SUPPORTED.") {
-  if (properties.usage != 0 && properties.gpu_direct_rdma != 0) {
-    return Refuse(DriverCode::kNotSupported);
-  }
-  return Real::Create(size, properties, flags);
-}
-MUTANT(CREATE_24, Create, "The wish for compression of a tile pool is dropped.") {
-  AllocationProperties changed = properties;
-  if (properties.usage != 0) changed.compression = CompressionType::kNone;
-  return Real::Create(size, changed, flags);
-}
+PROPERTIES_MUTANT(CREATE_24, "The usage for a tile pool is ignored.", true, changed.usage = 0)
+PROPERTIES_MUTANT(CREATE_24, "Handle types that do not exist are ignored for a tile pool too.",
+                  properties.requested_handle_types == static_cast<HandleType>(16),
+                  changed.requested_handle_types = HandleType::kNone)
+MUTANT_IF(CREATE_24, Create, "A tile pool for GPUDirect RDMA is NOT_SUPPORTED.",
+          properties.usage != 0 && properties.gpu_direct_rdma != 0,
+          Refuse(DriverCode::kNotSupported))
+PROPERTIES_MUTANT(CREATE_24, "The wish for compression of a tile pool is dropped.",
+                  properties.usage != 0, changed.compression = CompressionType::kNone)
 MUTANT_EDIT(CREATE_24, GetAllocationProperties, "The usage for a tile pool reads back.",
             answer->usage = kUsageTilePool)
 
 MUTANT_EDIT(CREATE_25, GetAllocationProperties, "Memory for GPUDirect RDMA is compressed.",
             answer->compression = CompressionType::kGeneric)
 
-MUTANT(CREATE_25, Create, "Where compression is wished for, GPUDirect RDMA is dropped.") {
-  AllocationProperties changed = properties;
-  if (properties.compression != CompressionType::kNone) changed.gpu_direct_rdma = 0;
-  return Real::Create(size, changed, flags);
-}
+PROPERTIES_MUTANT(CREATE_25, "Where compression is wished for, GPUDirect RDMA is dropped.",
+                  properties.compression != CompressionType::kNone, changed.gpu_direct_rdma = 0)
 MUTANT_IF(CREATE_25, Create, "GPUDirect RDMA and compression exclude each other: refused.",
           properties.compression != CompressionType::kNone && properties.gpu_direct_rdma != 0,
           Refuse())
 
-MUTANT(CREATE_26, Create, "The wish for compression counts for nothing with decompression.") {
-  AllocationProperties others = properties;
-  if (properties.usage == kUsageHardwareDecompress) others.compression = CompressionType::kNone;
-  return Real::Create(size, others, flags);
-}
+PROPERTIES_MUTANT(CREATE_26, "The wish for compression counts for nothing with decompression.",
+                  properties.usage == kUsageHardwareDecompress,
+                  changed.compression = CompressionType::kNone)
 
 }  // namespace
 MUTANT_ON("strict", CREATE_28, Create, "Of the usage only the lower byte is looked at.") {

@@ -31,20 +31,13 @@ MUTANT_IF_REFUSED(DEV_2, GetMemoryInfo, "A device that does not exist is INVALID
 MUTANT_IF_REFUSED(DEV_3, GetDeviceAttribute, "An attribute that does not exist reads 0.", 0)
 MUTANT_IF_REFUSED(DEV_3, GetDeviceAttribute, "An attribute that does not exist is NOT_FOUND.",
                   Refuse(DriverCode::kNotFound))
-MUTANT(DEV_4, GetDeviceAttribute, "Only the first device has virtual memory management.") {
-  if (attribute == DeviceAttribute::kVirtualMemoryManagementSupported && device.value() > 0) {
-    return 0;
-  }
-  return Real::GetDeviceAttribute(attribute, device);
-}
+MUTANT_IF(DEV_4, GetDeviceAttribute, "Only the first device has virtual memory management.",
+          attribute == DeviceAttribute::kVirtualMemoryManagementSupported && device.value() > 0, 0)
 MUTANT_IF(DEV_5, CanAccessPeer, "A device is its own peer.", device == peer, true)
 MUTANT_IF(DEV_5, CanAccessPeer, "Asking whether a device is its own peer is an error.",
           device == peer, Refuse(DriverCode::kInvalidDevice))
-MUTANT(INFO_1, GetMemoryInfo, "Free and total are exchanged.") {
-  absl::StatusOr<MemoryInfo> info = Real::GetMemoryInfo(device);
-  if (info.ok()) std::swap(info->free, info->total);
-  return info;
-}
+MUTANT_EDIT(INFO_1, GetMemoryInfo, "Free and total are exchanged.",
+            std::swap(answer->free, answer->total))
 MUTANT_IF(INFO_1, GetMemoryInfo, "Only the first device has memory.", device.value() == 1,
           MemoryInfo())
 MUTANT_EDIT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was created.",
@@ -144,12 +137,9 @@ MUTANT_IF_REFUSED(GRAN_3, GetAllocationGranularity,
 MUTANT_IF_REFUSED(GRAN_3, GetAllocationGranularity,
                   "An option that does not exist is NOT_SUPPORTED.",
                   Refuse(DriverCode::kNotSupported))
-MUTANT(GRAN_4, GetAllocationGranularity, "Only the first device has a granularity.") {
-  if (properties.location == Location::Device(DeviceOrdinal(1))) {
-    return Refuse(DriverCode::kInvalidDevice);
-  }
-  return Real::GetAllocationGranularity(properties, option);
-}
+MUTANT_IF(GRAN_4, GetAllocationGranularity, "Only the first device has a granularity.",
+          properties.location == Location::Device(DeviceOrdinal(1)),
+          Refuse(DriverCode::kInvalidDevice))
 MUTANT_IF(GRAN_4, GetAllocationGranularity, "The host's granularity is 0.",
           properties.location.type == LocationType::kHost, Bytes(0))
 MUTANT_IF(GRAN_4, GetAllocationGranularity, "The second device's is too small to create memory by.",

@@ -109,9 +109,8 @@ MUTANT(DATA_24, Set, "A fill that is refused has been done up to the border.") {
 }
 
 MUTANT(DATA_24, Set, "A fill crosses no border to memory of the host.") {
-  return LeavesMapping(destination, pattern.width * count)
-             ? Refuse()
-             : Real::Set(work, destination, pattern, count);
+  const bool crosses = LeavesMapping(destination, pattern.width * count);
+  return crosses ? Refuse() : Real::Set(work, destination, pattern, count);
 }
 
 MUTANT(PTR_8, GetPointerAttribute, "SYNC_MEMOPS is 1 for memory of devices.") {

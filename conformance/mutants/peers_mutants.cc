@@ -125,12 +125,8 @@ MUTANT(PEER_8, GetAccess, "A host NUMA node is answered with the widest access o
 MUTANT(PEER_9, GetPointerAttribute, "Attributes are answered for the first device.") {
   return Real::GetPointerAttribute(kFirst, attribute, address);
 }
-MUTANT(PEER_9, GetPointerAttribute, "The owner is the device that asks.") {
-  if (attribute == PointerAttribute::kDeviceOrdinal) {
-    return static_cast<uint64_t>(device.value());
-  }
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+MUTANT_IF(PEER_9, GetPointerAttribute, "The owner is the device that asks.",
+          attribute == PointerAttribute::kDeviceOrdinal, static_cast<uint64_t>(device.value()))
 MUTANT(PEER_9, GetAddressRange, "The address range is answered for the first device.") {
   return Real::GetAddressRange(kFirst, address);
 }

@@ -5,11 +5,8 @@
 namespace twinmmu::conformance {
 
 // One attribute has this value everywhere.
-#define ANSWERS(rule_id, which, value, sentence)                  \
-  MUTANT(rule_id, GetPointerAttribute, sentence) {                \
-    if (attribute == PointerAttribute::which) return value;       \
-    return Real::GetPointerAttribute(device, attribute, address); \
-  }
+#define ANSWERS(rule_id, which, value, sentence) \
+  MUTANT_IF(rule_id, GetPointerAttribute, sentence, attribute == PointerAttribute::which, value)
 
 MUTANT(PTR_1, GetPointerAttribute, "RANGE is the mapping.") {
   const auto mapping = MappingAt(address);
@@ -42,13 +39,10 @@ MUTANT_IF(PTR_2, GetPointerAttribute, "A reserved address has a mapping of size 
           attribute == PointerAttribute::kMappingSize && ReservationAt(address).has_value() &&
               !IsMapped(address),
           0)
-MUTANT(PTR_2, GetPointerAttribute, "Memory of the program is on device 0.") {
-  if (attribute == PointerAttribute::kDeviceOrdinal && !IsMapped(address) &&
-      address != DeviceAddress(0) && !ReservationAt(address).has_value()) {
-    return 0;
-  }
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+MUTANT_IF(PTR_2, GetPointerAttribute, "Memory of the program is on device 0.",
+          attribute == PointerAttribute::kDeviceOrdinal && !IsMapped(address) &&
+              address != DeviceAddress(0) && !ReservationAt(address).has_value(),
+          0)
 MUTANT_IF_REFUSED(PTR_2, GetPointerAttribute, "Where nothing is mapped is NOT_FOUND.",
                   Refuse(DriverCode::kNotFound))
 MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS tells whether there is access: 0 or 1.") {
@@ -61,12 +55,9 @@ MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS is read-write whatever the acce
   if (attribute == PointerAttribute::kAccessFlags && value.ok()) return 3;
   return value;
 }
-MUTANT(PTR_3, GetPointerAttribute, "ACCESS_FLAGS without access is INVALID_VALUE.") {
-  if (attribute == PointerAttribute::kAccessFlags && AccessAt(address) == Access::kNone) {
-    return Refuse();
-  }
-  return Real::GetPointerAttribute(device, attribute, address);
-}
+MUTANT_IF(PTR_3, GetPointerAttribute, "ACCESS_FLAGS without access is INVALID_VALUE.",
+          attribute == PointerAttribute::kAccessFlags && AccessAt(address) == Access::kNone,
+          Refuse())
 
 ANSWERS(PTR_4, kMemoryType, 1, "Device memory is memory of the host.")
 ANSWERS(PTR_4, kDeviceOrdinal, 0xffffffffu, "Device memory belongs to no device: -1.")

@@ -19,6 +19,12 @@ Operations Changed(absl::Span<const TileOperation> operations, const Change& cha
   return changed;
 }
 
+// One that makes `change` of each operation.
+#define TILES_MUTANT(rule_id, sentence, change)                                                    \
+  MUTANT(rule_id, MapTiles, sentence) {                                                            \
+    return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) { change; })); \
+  }
+
 MUTANT_EDIT(SPARSE_1, GetArraySparseProperties, "A tile is twice as wide as it is.",
             answer->tile.x *= 2)
 
@@ -51,11 +57,8 @@ MUTANT(SPARSE_3, CopyArrayToHost, "An element that is not mapped is not read.") 
   return status;
 }
 
-MUTANT(SPARSE_4, MapTiles, "All tiles of a list get the memory of the first.") {
-  return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) {
-                          operation.memory_offset = operations.front().memory_offset;
-                        }));
-}
+TILES_MUTANT(SPARSE_4, "All tiles of a list get the memory of the first.",
+             operation.memory_offset = operations.front().memory_offset)
 
 MUTANT(SPARSE_4, MapTiles, "Nothing is mapped.") { return Ok(); }
 
@@ -85,17 +88,11 @@ MUTANT(SPARSE_6, MapTiles, "Unmapping does nothing.") {
 
 MUTANT_CLASS(SPARSE_6, Apart, "Memory that is mapped again is other memory.")
 
-MUTANT(SPARSE_7, MapTiles, "An offset inside a tile is taken for its beginning.") {
-  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
-                          if (operation.tiles.offset.x == 1) operation.tiles.offset.x = 0;
-                        }));
-}
+TILES_MUTANT(SPARSE_7, "An offset inside a tile is taken for its beginning.",
+             if (operation.tiles.offset.x == 1) operation.tiles.offset.x = 0)
 
-MUTANT(SPARSE_7, MapTiles, "An extent is rounded up to tiles.") {
-  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
-                          if (operation.tiles.extent.x == 64) operation.tiles.extent.x = 128;
-                        }));
-}
+TILES_MUTANT(SPARSE_7, "An extent is rounded up to tiles.",
+             if (operation.tiles.extent.x == 64) operation.tiles.extent.x = 128)
 
 MUTANT(SPARSE_7, MapTiles, "The edge of an array that ends inside a tile cannot be mapped.") {
   for (const TileOperation& operation : operations) {
@@ -104,12 +101,8 @@ MUTANT(SPARSE_7, MapTiles, "The edge of an array that ends inside a tile cannot 
   return Real::MapTiles(stream, operations);
 }
 
-MUTANT(SPARSE_8, MapTiles, "A memory offset inside a tile is rounded down.") {
-  return Real::MapTiles(stream, Changed(operations, [](TileOperation& operation) {
-                          operation.memory_offset =
-                              operation.memory_offset - operation.memory_offset % KiB(64);
-                        }));
-}
+TILES_MUTANT(SPARSE_8, "A memory offset inside a tile is rounded down.",
+             operation.memory_offset = operation.memory_offset - operation.memory_offset % KiB(64))
 
 MUTANT(SPARSE_8, MapTiles, "Beyond the memory it begins anew.") {
   return Real::MapTiles(stream, Changed(operations, [&](TileOperation& operation) {
@@ -118,15 +111,9 @@ MUTANT(SPARSE_8, MapTiles, "Beyond the memory it begins anew.") {
                         }));
 }
 
-MUTANT(SPARSE_9, MapTiles, "The device mask is ignored.") {
-  return Real::MapTiles(
-      stream, Changed(operations, [](TileOperation& operation) { operation.device_mask = 1; }));
-}
+TILES_MUTANT(SPARSE_9, "The device mask is ignored.", operation.device_mask = 1)
 
-MUTANT(SPARSE_9, MapTiles, "Flags are ignored.") {
-  return Real::MapTiles(stream,
-                        Changed(operations, [](TileOperation& operation) { operation.flags = 0; }));
-}
+TILES_MUTANT(SPARSE_9, "Flags are ignored.", operation.flags = 0)
 
 MUTANT_IF(SPARSE_9, MapTiles, "An empty list is no error.", operations.empty(), Ok())
 
@@ -149,10 +136,7 @@ MUTANT(SPARSE_10, MapTiles, "A list is done from its end.") {
   return Real::MapTiles(stream, Operations(operations.rbegin(), operations.rend()));
 }
 
-MUTANT(SPARSE_11, MapTiles, "The layer is ignored.") {
-  return Real::MapTiles(
-      stream, Changed(operations, [](TileOperation& operation) { operation.tiles.layer = 0; }));
-}
+TILES_MUTANT(SPARSE_11, "The layer is ignored.", operation.tiles.layer = 0)
 
 // A pool that is released takes its tiles along.
 class ReleasedTiles : public Real {
@@ -183,11 +167,8 @@ MUTANT(SPARSE_13, MapTiles, "Memory of no tile pool is mapped.") {
   return operations.size() == 1 ? Ok() : status;
 }
 
-MUTANT(SPARSE_14, GetMipmappedArraySparseProperties, "The tail begins one level later.") {
-  auto found = Real::GetMipmappedArraySparseProperties(mipmap);
-  if (found.ok()) ++found->mip_tail_level;
-  return found;
-}
+MUTANT_EDIT(SPARSE_14, GetMipmappedArraySparseProperties, "The tail begins one level later.",
+            ++answer->mip_tail_level)
 
 MUTANT_IF_REFUSED(SPARSE_14, GetLevel, "Beyond the last level is the last one.",
                   Real::GetLevel(mipmap, 10))
