@@ -50,10 +50,8 @@ MUTANT_IF(ACC_2, SetAccess, "The access that is there already is refused.",
           AccessAt(range.base) == grants[0].access && IsMapped(range.base) &&
               grants[0].access != Access::kNone,
           Refuse())
-MUTANT(ACC_2, SetAccess, "Taking a right away overwrites the data.") {
-  if (grants[0].access == Access::kNone) Scribble(range);
-  return Real::SetAccess(range, grants);
-}
+MUTANT_BEFORE(ACC_2, SetAccess, "Taking a right away overwrites the data.",
+              grants[0].access == Access::kNone, Scribble(range))
 MUTANT(ACC_3, SetAccess, "Only the first of several mappings gets the access.") {
   const auto mappings = MappingsIn(range);
   return Real::SetAccess(mappings.size() > 1 ? mappings.front() : range, grants);
@@ -66,15 +64,10 @@ MUTANT(ACC_4, SetAccess, "A grant reaches the mapping before as well.") {
   if (status.ok() && before.has_value()) Real::SetAccess(*before, grants).IgnoreError();
   return status;
 }
-MUTANT(ACC_4, SetAccess, "A grant takes the access of all other mappings.") {
-  Grant(kEverything, Access::kNone);
-  return Real::SetAccess(range, grants);
-}
-MUTANT(ACC_4, Map, "Mapping at the tail takes the access of what is before.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone);
-  return status;
-}
+MUTANT_BEFORE(ACC_4, SetAccess, "A grant takes the access of all other mappings.", true,
+              Grant(kEverything, Access::kNone))
+MUTANT_AFTER(ACC_4, Map, "Mapping at the tail takes the access of what is before.", true,
+             Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone))
 MUTANT(ACC_5, SetAccess, "A part of a mapping grants the whole.") {
   absl::Status status = Real::SetAccess(range, grants);
   for (const AddressRange& mapping : MappingsIn(range)) status = Real::SetAccess(mapping, grants);
@@ -91,11 +84,8 @@ MUTANT(ACC_5, SetAccess, "Whole mappings in the range are granted, and the part 
 }
 MUTANT_IF_REFUSED(ACC_5, SetAccess, "A part of a mapping is NOT_SUPPORTED.",
                   Refuse(DriverCode::kNotSupported))
-MUTANT(ACC_6, SetAccess, "What lies behind a hole is granted too.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (status.ok()) Grant(range, grants[0].access);
-  return status;
-}
+MUTANT_AFTER(ACC_6, SetAccess, "What lies behind a hole is granted too.", outcome.ok(),
+             Grant(range, grants[0].access))
 MUTANT_ON("strict", ACC_6, SetAccess, "A hole is passed over.") {
   const absl::Status status = Real::SetAccess(range, grants);
   if (!status.ok()) Grant(range, grants[0].access);
@@ -142,10 +132,8 @@ MUTANT_IF(ACC_9, SetAccess, "Where nothing is mapped, a grant succeeds.", Mappin
 MUTANT_IF_REFUSED(ACC_9, SetAccess, "Where nothing is mapped is NOT_FOUND.",
                   Refuse(DriverCode::kNotFound))
 MUTANT_IF(ACC_10, SetAccess, "An empty list changes nothing and succeeds.", grants.empty(), Ok())
-MUTANT(ACC_10, SetAccess, "An empty list is refused, and takes all access.") {
-  if (grants.empty()) Grant(range, Access::kNone);
-  return Real::SetAccess(range, grants);
-}
+MUTANT_BEFORE(ACC_10, SetAccess, "An empty list is refused, and takes all access.", grants.empty(),
+              Grant(range, Access::kNone))
 MUTANT(ACC_11, SetAccess, "An access that does not exist is taken for its lowest bits.") {
   return Real::SetAccess(
       range, With(grants, static_cast<Access>(static_cast<uint32_t>(grants[0].access) & 3)));
@@ -155,10 +143,9 @@ MUTANT(ACC_11, SetAccess, "Write without read is granted as read-write.") {
   return Real::SetAccess(
       range, write ? With(grants, Access::kReadWrite) : Grants(grants.begin(), grants.end()));
 }
-MUTANT(ACC_11, SetAccess, "An access that does not exist is refused, and takes the one there is.") {
-  if (!IsKnown(grants[0].access)) Grant(range, Access::kNone);
-  return Real::SetAccess(range, grants);
-}
+MUTANT_BEFORE(ACC_11, SetAccess,
+              "An access that does not exist is refused, and takes the one there is.",
+              !IsKnown(grants[0].access), Grant(range, Access::kNone))
 MUTANT(ACC_12, SetAccess, "Location type 0 is the first device.") {
   Grants changed(grants.begin(), grants.end());
   if (changed[0].location.type == LocationType::kInvalid) changed[0].location = Location();
@@ -195,13 +182,10 @@ MUTANT(ACC_14, SetAccess, "Only the last grant is looked at.") {
              ? Real::SetAccess(range, Valid(grants))
              : Refuse();
 }
-MUTANT(ACC_14, SetAccess, "A grant before a bad one is applied.") {
-  if (Valid(grants).size() != grants.size() && IsKnown(grants[0].location) &&
-      IsKnown(grants[0].access)) {
-    Real::SetAccess(range, grants.subspan(0, 1)).IgnoreError();
-  }
-  return Real::SetAccess(range, grants);
-}
+MUTANT_BEFORE(ACC_14, SetAccess, "A grant before a bad one is applied.",
+              Valid(grants).size() != grants.size() && IsKnown(grants[0].location) &&
+                  IsKnown(grants[0].access),
+              Real::SetAccess(range, grants.subspan(0, 1)).IgnoreError())
 MUTANT_IF(ACC_15, SetAccess, "A grant to the host is ignored.", IsHost(grants[0].location), Ok())
 MUTANT_IF(ACC_15, SetAccess, "A grant of device memory to the host is INVALID_VALUE.",
           IsHost(grants[0].location), Refuse())
@@ -254,10 +238,8 @@ class KeepsAccess : public Real {
 };
 MUTANT_CLASS(ACC_18, KeepsAccess, "Access stays with the addresses when they are mapped anew.")
 
-MUTANT(ACC_18, Write, "Data is written without access, where there was some.") {
-  if (IsMapped(destination)) Grant({destination, size, Bytes(0)}, Access::kReadWrite);
-  return Real::Write(work, destination, source, size);
-}
+MUTANT_BEFORE(ACC_18, Write, "Data is written without access, where there was some.",
+              IsMapped(destination), Grant({destination, size, Bytes(0)}, Access::kReadWrite))
 MUTANT_IF(GETACC_1, GetAccess, "Only an aligned address is answered.", !address.IsAligned(KiB(4)),
           Refuse())
 MUTANT(GETACC_1, GetAccess, "Only the base of a mapping is answered.") {
@@ -331,10 +313,8 @@ MUTANT(ACC_22, SetAccess, "Of a long list the first 256 grants are applied.") {
 }
 MUTANT_IF(ACC_23, SetAccess, "Taking a right away from the host is NOT_SUPPORTED.",
           IsHost(grants[0].location), Refuse(DriverCode::kNotSupported))
-MUTANT(ACC_23, SetAccess, "Taking the host's right away takes the device's.") {
-  if (IsHost(grants[0].location)) Grant(range, Access::kNone);
-  return Real::SetAccess(range, grants);
-}
+MUTANT_BEFORE(ACC_23, SetAccess, "Taking the host's right away takes the device's.",
+              IsHost(grants[0].location), Grant(range, Access::kNone))
 
 }  // namespace
 }  // namespace twinmmu::conformance

@@ -45,25 +45,14 @@ MUTANT(FREE_4, AddressFree, "A second free succeeds.") {
   return ReservationAt(range.base) == range ? Ok() : status;
 }
 MUTANT_IF_REFUSED(FREE_4, AddressFree, "A second free is NOT_FOUND.", Refuse(DriverCode::kNotFound))
-MUTANT(FREE_5, AddressFree, "What is mapped is unmapped, and the reservation freed.") {
-  Remove(range);
-  return Real::AddressFree(range);
-}
-MUTANT(FREE_5, AddressFree, "The free is refused, and what is mapped is unmapped.") {
-  const absl::Status status = Real::AddressFree(range);
-  Remove(range);
-  return status;
-}
-MUTANT(FREE_5, AddressFree, "The free is refused, and the access is gone.") {
-  const absl::Status status = Real::AddressFree(range);
-  Grant(range, Access::kNone);
-  return status;
-}
-MUTANT(FREE_5, AddressFree, "The free is refused, and the data is gone.") {
-  const absl::Status status = Real::AddressFree(range);
-  Scribble(range);
-  return status;
-}
+MUTANT_BEFORE(FREE_5, AddressFree, "What is mapped is unmapped, and the reservation freed.", true,
+              Remove(range))
+MUTANT_AFTER(FREE_5, AddressFree, "The free is refused, and what is mapped is unmapped.", true,
+             Remove(range))
+MUTANT_AFTER(FREE_5, AddressFree, "The free is refused, and the access is gone.", true,
+             Grant(range, Access::kNone))
+MUTANT_AFTER(FREE_5, AddressFree, "The free is refused, and the data is gone.", true,
+             Scribble(range))
 MUTANT_IF_REFUSED(FREE_5, AddressFree, "The free of a mapped reservation is ILLEGAL_STATE.",
                   Refuse(DriverCode::kIllegalState))
 

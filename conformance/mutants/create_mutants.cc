@@ -253,11 +253,7 @@ class Recycles : public Real {
 };
 MUTANT_CLASS(CREATE_21, Recycles, "Memory is given out again with the data that was in it.")
 
-MUTANT(CREATE_21, Map, "Fresh memory holds what happens to be there.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  Scribble(range);
-  return status;
-}
+MUTANT_AFTER(CREATE_21, Map, "Fresh memory holds what happens to be there.", true, Scribble(range))
 MUTANT_IF(CREATE_22, Create, "A bad device is noticed before flags.", properties.location.id > 1,
           Refuse(DriverCode::kInvalidDevice))
 MUTANT_IF(CREATE_22, Create, "A lack of memory is noticed before bad properties.", size > TiB(1),

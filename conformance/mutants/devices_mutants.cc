@@ -45,10 +45,8 @@ MUTANT_EDIT(INFO_2, GetMemoryInfo, "As much is free as there is, whatever was cr
 MUTANT_EDIT(INFO_2, GetMemoryInfo, "Free memory is reported in whole GiB.",
             answer->free = GiB(1) * (answer->free / GiB(1)))
 MUTANT(INFO_2, Release, "Release gives nothing back.") { return Ok(); }
-MUTANT(INFO_2, Create, "An allocation takes one granule more than its size.") {
-  Real::Create(Granule(), properties, flags).IgnoreError();
-  return Real::Create(size, properties, flags);
-}
+MUTANT_BEFORE(INFO_2, Create, "An allocation takes one granule more than its size.", true,
+              Real::Create(Granule(), properties, flags).IgnoreError())
 
 // Whose calls cost memory, or give some back: as GetMemoryInfo tells it.
 class Bookkeeper : public Real {
@@ -108,12 +106,9 @@ class CountsAtRelease : public Bookkeeper {
 };
 MUTANT_CLASS(INFO_4, CountsAtRelease, "Memory is counted as free at the release, while mapped.")
 
-MUTANT(INFO_4, Release, "Memory that is released while mapped never comes back.") {
-  if (!MappingsOf(handle).empty()) {
-    Real::RetainAllocationHandle(MappingsOf(handle)[0].base).IgnoreError();
-  }
-  return Real::Release(handle);
-}
+MUTANT_BEFORE(INFO_4, Release, "Memory that is released while mapped never comes back.",
+              !MappingsOf(handle).empty(),
+              Real::RetainAllocationHandle(MappingsOf(handle)[0].base).IgnoreError())
 MUTANT_EDIT(INFO_3, GetMemoryInfo, "As much is free as there is, whatever was created.",
             answer->free = answer->total)
 

@@ -37,10 +37,7 @@ MUTANT(REL_2, Release, "Releasing a handle overwrites its mapped data.") {
 }
 MUTANT_IF(REL_2, Release, "A mapped handle cannot be released.", !MappingsOf(handle).empty(),
           Refuse(DriverCode::kIllegalState))
-MUTANT(REL_3, Unmap, "Unmapping overwrites the data.") {
-  Scribble(range);
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(REL_3, Unmap, "Unmapping overwrites the data.", true, Scribble(range))
 MUTANT(REL_3, Unmap, "Unmapping releases the handle.") {
   const AllocationHandle handle = HandleAt(range.base);
   const absl::Status status = Real::Unmap(range);
@@ -90,10 +87,8 @@ MUTANT(RET_2, RetainAllocationHandle, "A retain takes no reference.") {
   if (handle.ok()) Real::Release(*handle).IgnoreError();
   return handle;
 }
-MUTANT(RET_2, RetainAllocationHandle, "A retain takes two references.") {
-  Real::RetainAllocationHandle(address).IgnoreError();
-  return Real::RetainAllocationHandle(address);
-}
+MUTANT_BEFORE(RET_2, RetainAllocationHandle, "A retain takes two references.", true,
+              Real::RetainAllocationHandle(address).IgnoreError())
 MUTANT_IF_REFUSED(RET_3, RetainAllocationHandle, "Where nothing is mapped, the handle is 0.",
                   AllocationHandle(0))
 MUTANT_IF_REFUSED(RET_3, RetainAllocationHandle, "Where nothing is mapped is NOT_FOUND.",
@@ -191,10 +186,8 @@ MUTANT_ON("strict", REL_6, GetAllocationProperties,
   const auto granted = Real::GetAllocationProperties(handle);
   return granted.ok() ? granted : AllocationProperties();
 }
-MUTANT(REL_7, Unmap, "An unmapping keeps a reference to the memory.") {
-  Real::RetainAllocationHandle(range.base).IgnoreError();
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(REL_7, Unmap, "An unmapping keeps a reference to the memory.", true,
+              Real::RetainAllocationHandle(range.base).IgnoreError())
 MUTANT(RET_5, Unmap, "Unmapping an allocation in one place unmaps it in all.") {
   for (const AddressRange& mapping : MappingsOf(HandleAt(range.base))) Remove(mapping);
   return Real::Unmap(range);

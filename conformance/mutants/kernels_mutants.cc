@@ -326,10 +326,8 @@ MUTANT_IF_REFUSED(FAULT_9, SynchronizeDevice, "A word that is not aligned is ILL
                   Refuse(DriverCode::kIllegalAddress))
 
 // Queued work, and what is taken from it.
-MUTANT(FAULT_5, Unmap, "An unmapping lets queued work finish.") {
-  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(FAULT_5, Unmap, "An unmapping lets queued work finish.", true,
+              Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError())
 MUTANT_IF_REFUSED(FAULT_5, SynchronizeStream, "Queued work without memory is dropped in silence.",
                   Ok())
 MUTANT_IF_REFUSED(FAULT_5, Set, "Filling goes on after the fault.", Ok())
@@ -338,10 +336,8 @@ MUTANT(FAULT_5, Unmap, "Memory that queued work uses is not unmapped.") {
   const auto done = Real::SynchronizeDevice(DeviceOrdinal(0));
   return done.ok() && IsMapped(range.base) ? Refuse(DriverCode::kNotReady) : Real::Unmap(range);
 }
-MUTANT(FAULT_6, SetAccess, "A change of access lets queued work finish.") {
-  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
-  return Real::SetAccess(range, grants);
-}
+MUTANT_BEFORE(FAULT_6, SetAccess, "A change of access lets queued work finish.", true,
+              Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError())
 MUTANT_IF(FAULT_6, SetAccess, "Access that queued work needs is not lowered to read-only.",
           grants[0].access == Access::kRead, Ok())
 MUTANT(FAULT_6, SetAccess, "Read-only is too little for work that only reads.") {

@@ -28,16 +28,10 @@ MUTANT(MAP_1, Write, "Each granule of a mapping is the first one.") {
   }
   return Ok();
 }
-MUTANT(MAP_2, Map, "A mapping starts read-write for the first device.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (status.ok()) Grant(range, Access::kReadWrite);
-  return status;
-}
-MUTANT(MAP_2, Map, "A mapping starts readable for the second device.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  if (status.ok()) Grant(range, Access::kRead, 1);
-  return status;
-}
+MUTANT_AFTER(MAP_2, Map, "A mapping starts read-write for the first device.", outcome.ok(),
+             Grant(range, Access::kReadWrite))
+MUTANT_AFTER(MAP_2, Map, "A mapping starts readable for the second device.", outcome.ok(),
+             Grant(range, Access::kRead, 1))
 MUTANT(MAP_2, Read, "A read of a fresh mapping gives zeros.") {
   const absl::Status status = Real::Read(work, destination, source, size);
   return IsMapped(source) ? Ok() : status;
@@ -77,10 +71,8 @@ MUTANT(MAP_5, Map, "Mapping an allocation where it is already succeeds.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   return MappingAt(range.base) == range && HandleAt(range.base) == handle ? Ok() : status;
 }
-MUTANT(MAP_5, Map, "A mapping replaces what is there.") {
-  if (MappingAt(range.base) == range) Remove(range);
-  return Real::Map(range, handle, offset, flags);
-}
+MUTANT_BEFORE(MAP_5, Map, "A mapping replaces what is there.", MappingAt(range.base) == range,
+              Remove(range))
 MUTANT(MAP_5, Map, "Mapping over a mapping is refused, and replaces it.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   if (status.ok()) return status;
@@ -230,11 +222,8 @@ MUTANT(MAP_17, Unmap, "An unmapping away from the start of the reservation overw
   if (reservation.has_value() && reservation->base != range.base) Scribble(range);
   return Real::Unmap(range);
 }
-MUTANT(MAP_18, Map, "Mapping where another mapping was overwrites the data.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  Scribble(range);
-  return status;
-}
+MUTANT_AFTER(MAP_18, Map, "Mapping where another mapping was overwrites the data.", true,
+             Scribble(range))
 
 MUTANT(MAP_19, Map, "The granule behind is mapped as well.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);

@@ -10,21 +10,13 @@ namespace {
 constexpr DeviceOrdinal kFirst(0);
 constexpr DeviceOrdinal kSecond(1);
 
-MUTANT(PEER_1, SetAccess, "A grant to the second device goes to the first as well.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (status.ok() && grants[0].location.id == 1) Grant(range, grants[0].access, 0);
-  return status;
-}
-MUTANT(PEER_1, SetAccess, "A grant takes the access of every device that it does not name.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (status.ok() && grants.size() == 1) Grant(range, Access::kNone, 1 - grants[0].location.id);
-  return status;
-}
-MUTANT(PEER_1, SetAccess, "Taking one device's access takes the other's.") {
-  const absl::Status status = Real::SetAccess(range, grants);
-  if (status.ok() && grants[0].access == Access::kNone) Grant(range, Access::kNone, 0);
-  return status;
-}
+MUTANT_AFTER(PEER_1, SetAccess, "A grant to the second device goes to the first as well.",
+             outcome.ok() && grants[0].location.id == 1, Grant(range, grants[0].access, 0))
+MUTANT_AFTER(PEER_1, SetAccess, "A grant takes the access of every device that it does not name.",
+             outcome.ok() && grants.size() == 1,
+             Grant(range, Access::kNone, 1 - grants[0].location.id))
+MUTANT_AFTER(PEER_1, SetAccess, "Taking one device's access takes the other's.",
+             outcome.ok() && grants[0].access == Access::kNone, Grant(range, Access::kNone, 0))
 MUTANT_ON("no-peers", PEER_1, SetAccess, "A device that is not a peer is granted access in name.") {
   Real::SetAccess(range, grants).IgnoreError();
   return Ok();
@@ -95,11 +87,8 @@ class KeepsThePeersAccess : public Real {
 };
 MUTANT_CLASS(PEER_5, KeepsThePeersAccess, "Unmapping ends the owner's access, not the peer's.")
 
-MUTANT(PEER_5, Map, "A mapping is granted to its owner.") {
-  const absl::Status status = Real::Map(range, handle, offset, flags);
-  Grant(range, Access::kReadWrite);
-  return status;
-}
+MUTANT_AFTER(PEER_5, Map, "A mapping is granted to its owner.", true,
+             Grant(range, Access::kReadWrite))
 MUTANT(PEER_6, Create, "Memory of the second device is taken from the first.") {
   AllocationProperties first = properties;
   first.location.id = 0;

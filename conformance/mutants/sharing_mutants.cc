@@ -186,14 +186,10 @@ MUTANT(SHARE_10, ImportShareableHandle, "A Windows handle is taken for a descrip
 }
 MUTANT_IF_REFUSED(SHARE_11, ExportShareableHandle, "Exporting an import again is NOT_SUPPORTED.",
                   Refuse(DriverCode::kNotSupported))
-MUTANT(SHARE_12, ImportShareableHandle, "Memory that was imported is not given back.") {
-  Real::ImportShareableHandle(shareable).IgnoreError();
-  return Real::ImportShareableHandle(shareable);
-}
-MUTANT(SHARE_12, Unmap, "Unmapping overwrites the data, whatever is open.") {
-  Scribble(range);
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(SHARE_12, ImportShareableHandle, "Memory that was imported is not given back.", true,
+              Real::ImportShareableHandle(shareable).IgnoreError())
+MUTANT_BEFORE(SHARE_12, Unmap, "Unmapping overwrites the data, whatever is open.", true,
+              Scribble(range))
 MUTANT_IF_REFUSED(SHARE_13, ImportShareableHandle, "Descriptor 0 is as foreign as any: UNKNOWN.",
                   Refuse(DriverCode::kUnknown))
 

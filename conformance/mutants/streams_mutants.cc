@@ -76,10 +76,8 @@ MUTANT_IF(HOST_1, Write, "The CPU does not see what the device writes.",
           Real::GetPointerAttribute(work.device, PointerAttribute::kMemoryType, destination) ==
               absl::StatusOr<uint64_t>(1),
           Ok())
-MUTANT(HOST_1, Read, "The device does not see what the CPU writes.") {
-  Scribble({source, size, Bytes(0)});
-  return Real::Read(work, destination, source, size);
-}
+MUTANT_BEFORE(HOST_1, Read, "The device does not see what the CPU writes.", true,
+              Scribble({source, size, Bytes(0)}))
 MUTANT(HOST_2, Map, "The CPU may touch host memory as soon as it is mapped.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   const AccessGrant grant{Location::HostNuma(0), Access::kReadWrite};
@@ -172,24 +170,18 @@ MUTANT(STREAM_11, QueryStream, "A stream that is asked too early gives an error.
   if (done.ok() && !*done) return Refuse(DriverCode::kNotReady);
   return done;
 }
-MUTANT(STREAM_12, Unmap, "An unmapping waits for queued work.") {
-  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
-  return Real::Unmap(range);
-}
-MUTANT(STREAM_12, AddressFree, "Freeing addresses waits for queued work.") {
-  Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError();
-  return Real::AddressFree(range);
-}
+MUTANT_BEFORE(STREAM_12, Unmap, "An unmapping waits for queued work.", true,
+              Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError())
+MUTANT_BEFORE(STREAM_12, AddressFree, "Freeing addresses waits for queued work.", true,
+              Real::SynchronizeDevice(DeviceOrdinal(0)).IgnoreError())
 MUTANT(STREAM_12, Release, "Released memory is taken from queued work.") {
   for (const AddressRange& mapping : MappingsOf(handle)) Remove(mapping);
   return Real::Release(handle);
 }
 
 // What one thread does reaches the other.
-MUTANT(THREAD_2, Unmap, "Unmapping overwrites the neighbour.") {
-  Scribble({range.base - Bytes(1), Bytes(1), Bytes(0)});
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(THREAD_2, Unmap, "Unmapping overwrites the neighbour.", true,
+              Scribble({range.base - Bytes(1), Bytes(1), Bytes(0)}))
 MUTANT_IF(THREAD_2, Read, "A thread beside another one reads nothing.", size == Bytes(4), Ok())
 MUTANT_IF_REFUSED(THREAD_3, GetAccess, "A mapping that comes or goes is NOT_FOUND.",
                   Refuse(DriverCode::kNotFound))
@@ -209,10 +201,8 @@ MUTANT(THREAD_5, Map, "Both of two threads are told that they have mapped.") {
   const absl::Status status = Real::Map(range, handle, offset, flags);
   return MappingAt(range.base) == range ? Ok() : status;
 }
-MUTANT(THREAD_5, Map, "Of two threads the second one wins, and both are told so.") {
-  if (MappingAt(range.base) == range) Remove(range);
-  return Real::Map(range, handle, offset, flags);
-}
+MUTANT_BEFORE(THREAD_5, Map, "Of two threads the second one wins, and both are told so.",
+              MappingAt(range.base) == range, Remove(range))
 
 // In a child made by fork.
 MUTANT_IF_REFUSED(FORK_1, GetDeviceCount, "A forked child still counts the devices.", 2)

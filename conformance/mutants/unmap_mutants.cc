@@ -62,21 +62,12 @@ MUTANT(UNMAP_3, Unmap, "The last of several mappings is forgotten.") {
   if (mappings.size() < 2) return Real::Unmap(range);
   return Real::Unmap({range.base, range.size - mappings.back().size, Bytes(0)});
 }
-MUTANT(UNMAP_4, Unmap, "The mapping behind goes along.") {
-  const absl::Status status = Real::Unmap(range);
-  Remove({range.end(), Bytes(1), Bytes(0)});
-  return status;
-}
-MUTANT(UNMAP_4, Unmap, "The mapping before loses its access.") {
-  const absl::Status status = Real::Unmap(range);
-  Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone);
-  return status;
-}
-MUTANT(UNMAP_4, Unmap, "The mapping behind loses its data.") {
-  const absl::Status status = Real::Unmap(range);
-  Scribble({range.end(), Bytes(1), Bytes(0)});
-  return status;
-}
+MUTANT_AFTER(UNMAP_4, Unmap, "The mapping behind goes along.", true,
+             Remove({range.end(), Bytes(1), Bytes(0)}))
+MUTANT_AFTER(UNMAP_4, Unmap, "The mapping before loses its access.", true,
+             Grant({range.base - Bytes(1), Bytes(1), Bytes(0)}, Access::kNone))
+MUTANT_AFTER(UNMAP_4, Unmap, "The mapping behind loses its data.", true,
+             Scribble({range.end(), Bytes(1), Bytes(0)}))
 MUTANT(UNMAP_5, Unmap, "Whole mappings go, and then the part is refused.") {
   const absl::Status status = Real::Unmap(range);
   if (status.ok()) return status;
@@ -101,11 +92,8 @@ MUTANT_DAMAGE(UNMAP_6, Unmap, "Size 0 is refused, and the mapping unmapped.",
 MUTANT_IF(UNMAP_7, Unmap, "Unmapping null succeeds.", range.base == DeviceAddress(0), Ok())
 MUTANT_IF(UNMAP_7, Unmap, "Unmapping what was never reserved succeeds.",
           !ReservationAt(range.base).has_value() && range.base != DeviceAddress(0), Ok())
-MUTANT(UNMAP_7, Unmap, "Null is refused, and everything unmapped.") {
-  const absl::Status status = Real::Unmap(range);
-  if (range.base == DeviceAddress(0)) Remove(kEverything);
-  return status;
-}
+MUTANT_AFTER(UNMAP_7, Unmap, "Null is refused, and everything unmapped.",
+             range.base == DeviceAddress(0), Remove(kEverything))
 MUTANT(UNMAP_8, Unmap, "What lies behind a hole stays.") {
   const auto mappings = MappingsIn(range);
   return Real::Unmap(mappings.size() > 1 ? mappings.front() : range);
@@ -126,10 +114,8 @@ MUTANT_ON("strict", UNMAP_8, Unmap, "A hole is refused, and what is mapped goes.
 }
 MUTANT_IF(UNMAP_9, Unmap, "Where nothing is mapped is refused, as documented.",
           MappingsIn(range).empty(), Refuse())
-MUTANT(UNMAP_9, Unmap, "Where nothing is mapped, the mapping before goes.") {
-  if (MappingsIn(range).empty()) Remove({range.base - Bytes(1), Bytes(1), Bytes(0)});
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(UNMAP_9, Unmap, "Where nothing is mapped, the mapping before goes.",
+              MappingsIn(range).empty(), Remove({range.base - Bytes(1), Bytes(1), Bytes(0)}))
 MUTANT_ON("strict", UNMAP_9, Unmap, "Unmapping nothing succeeds.") {
   return MappingsIn(range).empty() ? Ok() : Real::Unmap(range);
 }
@@ -157,10 +143,8 @@ MUTANT_ON("strict", UNMAP_11, Unmap, "Beyond the end is refused, and what lies i
 }
 MUTANT_IF(UNMAP_12, Unmap, "A range that wraps is refused, as documented.",
           range.base + range.size <= range.base, Refuse())
-MUTANT(UNMAP_12, Unmap, "A range that wraps takes all that lies behind its base.") {
-  Remove(range);
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(UNMAP_12, Unmap, "A range that wraps takes all that lies behind its base.", true,
+              Remove(range))
 MUTANT_ON("strict", UNMAP_12, Unmap, "A range that wraps is accepted, and nothing unmapped.") {
   const bool wraps = range.base + range.size <= range.base;
   return wraps ? Ok() : Real::Unmap(range);
@@ -177,11 +161,8 @@ MUTANT(UNMAP_13, Unmap, "All mappings in the same page of the page table go.") {
   Remove(shared);
   return status;
 }
-MUTANT(UNMAP_13, Unmap, "A mapping 512 granules behind loses its data.") {
-  const absl::Status status = Real::Unmap(range);
-  Scribble({range.base + 512 * Granule(), Bytes(1), Bytes(0)});
-  return status;
-}
+MUTANT_AFTER(UNMAP_13, Unmap, "A mapping 512 granules behind loses its data.", true,
+             Scribble({range.base + 512 * Granule(), Bytes(1), Bytes(0)}))
 MUTANT(UNMAP_13, Unmap, "What is far from the start of its reservation is not unmapped.") {
   const auto reservation = ReservationAt(range.base);
   const bool far = reservation.has_value() && range.base - reservation->base > GiB(32);
@@ -212,10 +193,8 @@ MUTANT(UNMAP_12, Unmap, "A range that wraps may begin inside a mapping.") {
 }
 MUTANT_IF(UNMAP_15, Unmap, "At the last address nothing is unmapped, and that is a success.",
           range.base == kLast, Ok())
-MUTANT(UNMAP_15, Unmap, "At the last address everything is unmapped.") {
-  if (range.base == kLast) Remove(kEverything);
-  return Real::Unmap(range);
-}
+MUTANT_BEFORE(UNMAP_15, Unmap, "At the last address everything is unmapped.", range.base == kLast,
+              Remove(kEverything))
 MUTANT_ON("strict", UNMAP_15, Unmap, "At the last address nothing is refused, nor unmapped.") {
   return range.base == kLast ? Ok() : Real::Unmap(range);
 }

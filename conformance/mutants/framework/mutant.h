@@ -12,6 +12,8 @@
 //   MUTANT_IF_REFUSED(MAP_9, Map, "Size 0 is NOT_FOUND.", Refuse(DriverCode::kNotFound))
 //   MUTANT_DAMAGE(MAP_9, Map, "Size 0 is refused, and what is there unmapped.", Remove(range))
 //
+// and others below.
+//
 // The tests of the rule are run on the mutant; if all of them pass it survives, and the build
 // fails.
 //
@@ -85,13 +87,22 @@ std::unique_ptr<Real> MakeMutant(Vmm* vmm, Executor* executor) {
     if (answer.ok()) edit;                         \
     return answer;                                 \
   }
-// One that does some damage where the call fails, which it reports.
-#define MUTANT_DAMAGE(rule_id, call, sentence, damage) \
-  MUTANT(rule_id, call, sentence) {                    \
-    const auto outcome = REAL(call);                   \
-    if (!outcome.ok()) damage;                         \
-    return outcome;                                    \
+// One that does some damage before the call, where `condition` holds.
+#define MUTANT_BEFORE(rule_id, call, sentence, condition, damage) \
+  MUTANT(rule_id, call, sentence) {                               \
+    if (condition) damage;                                        \
+    return REAL(call);                                            \
   }
+// One that does it after the call, whose `outcome` the condition may ask for.
+#define MUTANT_AFTER(rule_id, call, sentence, condition, damage) \
+  MUTANT(rule_id, call, sentence) {                              \
+    const auto outcome = REAL(call);                             \
+    if (condition) damage;                                       \
+    return outcome;                                              \
+  }
+// One that does it where the call fails, and reports the failure.
+#define MUTANT_DAMAGE(rule_id, call, sentence, damage) \
+  MUTANT_AFTER(rule_id, call, sentence, !outcome.ok(), damage)
 // A mutant that is a class of its own, derived from Real: for several calls, or with a memory.
 #define MUTANT_CLASS_ON(machine, rule_id, Class, sentence)                              \
   static const bool TWINMMU_MUTANT_NAME(k##rule_id##Added, __LINE__) [[maybe_unused]] = \
