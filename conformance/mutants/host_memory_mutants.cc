@@ -1,7 +1,5 @@
 // Mutants of calls with memory of the host.
 
-#include <optional>
-
 #include "conformance/mutants/mutant_of.h"
 
 namespace twinmmu::conformance {

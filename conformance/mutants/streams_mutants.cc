@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
