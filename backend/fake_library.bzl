@@ -1,8 +1,10 @@
 """The libraries that loader_test loads in place of the driver's."""
 
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+
 def fake_library(name, version = 13000, init_result = 0, proc_address = 2, exports = False, too_old = "", missing = ""):
     """lib<name>.so out of testdata/fake_libcuda.cc, where the parameters are explained."""
-    native.cc_binary(
+    cc_binary(
         name = "lib%s.so" % name,
         testonly = True,
         srcs = [

@@ -12,6 +12,8 @@ def _cuda_toolkit_impl(ctx):
             output = ctx.execute([nvcc, "--version"]).stdout  # "..., release 13.0, V13.0.88"
             version = output.partition(", V")[2].split("\n")[0].strip()
     ctx.file("BUILD.bazel", """
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+
 cc_library(
     name = "headers",
     hdrs = glob(["include/*.h"], allow_empty = True),

@@ -16,11 +16,24 @@ def _rules_cc_impl(ctx):
         text = ctx.read(path).replace(', "use_cpp_toolchain"', "")
         ctx.file(path, text.replace("use_cpp_toolchain()", '["@bazel_tools//tools/cpp:toolchain_type"]'))
 
+    # Since rules_cc 0.0.10 each rule has a file of its own; BUILD files load it from there, and Bazel 9 has it nowhere else.
+    for rule in ["cc_binary", "cc_library", "cc_test"]:
+        ctx.file("cc/%s.bzl" % rule, 'load(":defs.bzl", _rule = "%s")\n\n%s = _rule\n' % (rule, rule))
+
 _rules_cc = repository_rule(implementation = _rules_cc_impl, local = True)
+
+# Debian has no package of it for Bazel 4.2, which has these rules built in.
+def _rules_shell_impl(ctx):
+    ctx.file("shell/BUILD.bazel")
+    for rule in ["sh_binary", "sh_test"]:
+        ctx.file("shell/%s.bzl" % rule, "def %s(**attrs):\n    native.%s(**attrs)\n" % (rule, rule))
+
+_rules_shell = repository_rule(implementation = _rules_shell_impl)
 
 def debian_bazel_rules():
     """Defines the rule sets that Bazel 4.2 itself loads. Only for workspaces built by Debian's Bazel."""
     _rules_cc(name = "rules_cc")
+    _rules_shell(name = "rules_shell")
     native.local_repository(name = "rules_java", path = _RULES + "/rules/java")
     native.local_repository(name = "rules_proto", path = _RULES + "/rules/proto")
     native.local_repository(name = "bazel_skylib", path = _RULES + "/tools/skylib")

@@ -1,5 +1,8 @@
 """libcuda.so.1 of a CUDA version."""
 
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+
 # The names of profiles.cc, without "driver-", and their versions: all but the reference's.
 OTHER_DRIVERS = [
     ("10.1", 10010),
@@ -20,9 +23,9 @@ def simulated_library(version, folder = ""):
         name = name + "_script",
         outs = [name + ".lds"],
         cmd = "$(location :version_script) %d > $@" % version,
-        exec_tools = [":version_script"],
+        tools = [":version_script"],
     )
-    native.cc_library(
+    cc_library(
         name = name + "_version",
         srcs = ["library_version.cc"],
         local_defines = ["TWINMMU_LIBRARY_VERSION=%d" % version],
@@ -36,7 +39,7 @@ def simulated_library(version, folder = ""):
         ],
         alwayslink = True,
     )
-    native.cc_binary(
+    cc_binary(
         name = folder + "libcuda.so.1",
         srcs = ["abseil_without_local_exec.cc"],
         additional_linker_inputs = [":%s.lds" % name],

@@ -1,11 +1,14 @@
 """Programs that call the driver by its C interface, and what is tested of them."""
 
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("@rules_shell//shell:sh_test.bzl", "sh_test")
+
 _C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"]
 _LIBRARY = "//sim/libcuda:libcuda.so.1"
 _TOOL = "//tools:twinmmu"
 
 def _program(name, srcs, defines):
-    native.cc_binary(
+    cc_binary(
         name = name,
         srcs = srcs + ["check.h"],
         additional_linker_inputs = [_LIBRARY],
@@ -27,14 +30,14 @@ def driver_program(src, exit_code, bug, gpus = 1, more = []):
     name = src.rpartition(".")[0]
     _program(name, [src] + more, [])
     _program(name + "_wrong", [src] + more, ["PLANTED_BUG"])
-    native.sh_test(
+    sh_test(
         name = name + "_test",
         size = "small",
         srcs = ["program_test.sh"],
         args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s)" % name, "$(rootpath %s.golden)" % name],
         data = [_TOOL, ":" + name, name + ".golden"],
     )
-    native.sh_test(
+    sh_test(
         name = name + "_gpu_test",
         size = "small",
         srcs = ["gpu_program_test.sh"],
@@ -42,7 +45,7 @@ def driver_program(src, exit_code, bug, gpus = 1, more = []):
         data = [":" + name, name + ".golden"],
         tags = ["exclusive", "requires-gpu" if gpus == 1 else "requires-2-gpus"],
     )
-    native.sh_test(
+    sh_test(
         name = name + "_wrong_test",
         size = "small",
         srcs = ["wrong_program_test.sh"],
