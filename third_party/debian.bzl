@@ -1,5 +1,7 @@
 """Bazel's own rule sets, taken from the installed Debian packages instead of the network."""
 
+load(":installed_library.bzl", "installed_library")
+
 _RULES = "/usr/share/bazel"
 
 def _rules_cc_impl(ctx):
@@ -22,18 +24,10 @@ def _rules_cc_impl(ctx):
 
 _rules_cc = repository_rule(implementation = _rules_cc_impl, local = True)
 
-# Debian has no package of it for Bazel 4.2, which has these rules built in.
-def _rules_shell_impl(ctx):
-    ctx.file("shell/BUILD.bazel")
-    for rule in ["sh_binary", "sh_test"]:
-        ctx.file("shell/%s.bzl" % rule, "def %s(**attrs):\n    native.%s(**attrs)\n" % (rule, rule))
-
-_rules_shell = repository_rule(implementation = _rules_shell_impl)
-
 def debian_bazel_rules():
     """Defines the rule sets that Bazel 4.2 itself loads. Only for workspaces built by Debian's Bazel."""
     _rules_cc(name = "rules_cc")
-    _rules_shell(name = "rules_shell")
+    installed_library(name = "rules_shell", module = "rules_shell")
     native.local_repository(name = "rules_java", path = _RULES + "/rules/java")
     native.local_repository(name = "rules_proto", path = _RULES + "/rules/proto")
     native.local_repository(name = "bazel_skylib", path = _RULES + "/tools/skylib")

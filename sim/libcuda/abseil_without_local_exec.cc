@@ -1,39 +1,36 @@
-// Three parts of Abseil, as it needs them in a shared library.
+// Two parts of Abseil, as a shared library needs them.
 //
-// Debian's static Abseil 20220623 is made for executables. All of it can go into a shared library
-// as well but for three files, whose thread-local variables only an executable can have. What these
-// define is defined here, so the linker never looks at them: the profiling of absl::Cord, which is
-// off here, the number of a thread, which Abseil caches and this does not, and the part of hash
-// tables that shuffles their order.
+// Debian's static Abseil is made for executables. Most of it can go into a shared library as well,
+// but not what has thread-local variables of the model "local-exec". The linker takes a file from
+// an archive only for what is not defined yet. So everything is defined here that two such files
+// have, in every Abseil from 2022 to 2026: the sampling of absl::Cord, which is off here, and the
+// numbers of processors and threads. A third such file serves the hash tables, which the simulator
+// avoids.
+//
+// The linker sees only names. Abseil's headers are not included, because their types changed.
+// Where Abseil is compiled from source none of this is needed, and it does no harm.
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <thread>
 
 #include "absl/base/config.h"
-
-#if defined(ABSL_LTS_RELEASE_VERSION) && ABSL_LTS_RELEASE_VERSION == 20220623
-
-#include "absl/base/internal/sysinfo.h"
-#include "absl/container/internal/raw_hash_set.h"
-#include "absl/strings/internal/cordz_functions.h"
 
 namespace absl {
 ABSL_NAMESPACE_BEGIN
 
 namespace cord_internal {
 
-ABSL_CONST_INIT thread_local int64_t cordz_next_sample = std::numeric_limits<int64_t>::max();
+// How many Cords to make until one is sampled. Since 2024 the stride follows it.
+extern thread_local int64_t cordz_next_sample[2];
+thread_local int64_t cordz_next_sample[2] = {std::numeric_limits<int64_t>::max(), 0};
 
-bool cordz_should_profile_slow() {
-  cordz_next_sample = std::numeric_limits<int64_t>::max();
-  return false;
-}
+struct SamplingState;
+int64_t cordz_should_profile_slow() { return 0; }                // until 2023
+int64_t cordz_should_profile_slow(SamplingState&) { return 0; }  // since 2024
 
 int32_t get_cordz_mean_interval() { return 0; }
 void set_cordz_mean_interval(int32_t) {}
@@ -50,32 +47,5 @@ pid_t GetCachedTID() { return GetTID(); }
 
 }  // namespace base_internal
 
-namespace container_internal {
-
-alignas(16) ABSL_CONST_INIT ABSL_DLL const ctrl_t kEmptyGroup[16] = {
-    ctrl_t::kSentinel, ctrl_t::kEmpty, ctrl_t::kEmpty, ctrl_t::kEmpty,
-    ctrl_t::kEmpty,    ctrl_t::kEmpty, ctrl_t::kEmpty, ctrl_t::kEmpty,
-    ctrl_t::kEmpty,    ctrl_t::kEmpty, ctrl_t::kEmpty, ctrl_t::kEmpty,
-    ctrl_t::kEmpty,    ctrl_t::kEmpty, ctrl_t::kEmpty, ctrl_t::kEmpty};
-
-bool ShouldInsertBackwards(size_t, const ctrl_t*) { return false; }
-
-void ConvertDeletedToEmptyAndFullToDeleted(ctrl_t* ctrl, size_t capacity) {
-  for (size_t i = 0; i < capacity; ++i) {
-    ctrl[i] = static_cast<int8_t>(ctrl[i]) >= 0 ? ctrl_t::kDeleted : ctrl_t::kEmpty;
-  }
-  // The first ones stand behind the end once more.
-  std::memcpy(ctrl + capacity + 1, ctrl, NumClonedBytes());
-  ctrl[capacity] = ctrl_t::kSentinel;
-}
-
-void HashTableSizeOverflow() { std::abort(); }
-
-template FindInfo find_first_non_full(const ctrl_t*, size_t, size_t);
-
-}  // namespace container_internal
-
 ABSL_NAMESPACE_END
 }  // namespace absl
-
-#endif

@@ -55,9 +55,7 @@ def simulated_library(version, folder = ""):
         deps = [
             "//sim/libcuda/calls",
             ":%s_version" % name,
-            "@com_google_absl//absl/base:core_headers",
-            "@com_google_absl//absl/container:flat_hash_map",
-            "@com_google_absl//absl/strings",
+            "@com_google_absl//absl/base:config",
             ":static_runtime",
         ],
     )

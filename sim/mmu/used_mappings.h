@@ -9,7 +9,7 @@
 #include <mutex>
 #include <new>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/btree_set.h"
 
 namespace twinmmu {
 
@@ -36,7 +36,7 @@ class UsedMappings {
  private:
   std::array<std::atomic<uint32_t>, 256> latest_{};  // of those with the same remainder
   mutable std::mutex mutex_;
-  absl::flat_hash_set<uint32_t> ids_;
+  absl::btree_set<uint32_t> ids_;
 };
 
 }  // namespace twinmmu

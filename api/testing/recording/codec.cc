@@ -1,6 +1,7 @@
 #include "api/testing/recording/codec.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -45,8 +46,13 @@ std::string Hex(absl::Span<const uint8_t> bytes) {
 }
 
 std::vector<uint8_t> FromHex(const std::string& text) {
-  const std::string bytes = absl::HexStringToBytes(text);
-  return {bytes.begin(), bytes.end()};
+  // absl::HexStringToBytes had another signature up to 2024, which newer ones call deprecated.
+  std::vector<uint8_t> bytes(text.size() / 2);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const char* digits = text.data() + 2 * i;
+    std::from_chars(digits, digits + 2, bytes[i], 16);
+  }
+  return bytes;
 }
 
 // nullopt: neither of one byte, nor of bytes that count up.

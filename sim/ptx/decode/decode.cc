@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_join.h"
 #include "sim/ptx/run/steps.h"
 
@@ -32,7 +32,7 @@ Decoder::Decoder(const Module& module, int function, const Placement& placement,
       register_slots_(function_.registers.size(), kNoSlot) {}
 
 Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
-  static const auto* const kMethods = new absl::flat_hash_map<absl::string_view, Method>({
+  static const auto* const kMethods = new absl::btree_map<absl::string_view, Method>({
       {"mov", &Decoder::Mov},           {"cvta", &Decoder::Cvta},
       {"isspacep", &Decoder::IsSpace},  {"ld", &Decoder::Load},
       {"ldu", &Decoder::Load},          {"st", &Decoder::Store},

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/operations/lane_types.h"
 #include "sim/ptx/run/moves.h"
@@ -12,7 +12,7 @@ namespace twinmmu::ptx {
 namespace {
 
 const Special* SpecialNamed(absl::string_view name) {
-  static const auto* const kSpecials = new absl::flat_hash_map<absl::string_view, Special>({
+  static const auto* const kSpecials = new absl::btree_map<absl::string_view, Special>({
       {"%tid.x", Special::kTidX},
       {"%tid.y", Special::kTidY},
       {"%tid.z", Special::kTidZ},

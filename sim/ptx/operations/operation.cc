@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -77,8 +77,8 @@ class Forms {
 
  private:
   std::vector<OperationForm> forms_;
-  absl::flat_hash_map<std::string, const Operation*> by_key_;
-  absl::flat_hash_map<std::string, bool> opcodes_;
+  absl::btree_map<std::string, const Operation*> by_key_;
+  absl::btree_map<std::string, bool> opcodes_;
 };
 
 const Forms& AllForms() {

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/btree_set.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -47,8 +47,8 @@ constexpr Target kTargets[] = {{20, 20}, {30, 30}, {32, 40}, {35, 31}, {37, 41},
 }  // namespace
 
 bool IsInstruction(absl::string_view name) {
-  static const auto* const kNames = new absl::flat_hash_set<absl::string_view>(
-      std::begin(kInstructions), std::end(kInstructions));
+  static const auto* const kNames =
+      new absl::btree_set<absl::string_view>(std::begin(kInstructions), std::end(kInstructions));
   return kNames->contains(name);
 }
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/strings/string_view.h"
 #include "sim/ptx/text/cursor.h"
 #include "sim/ptx/text/module.h"
@@ -36,7 +36,7 @@ class Labels {
 
  private:
   struct Scope {
-    absl::flat_hash_map<absl::string_view, int> labels;
+    absl::btree_map<absl::string_view, int> labels;
     std::vector<Use> uses;
   };
   std::vector<Scope> scopes_;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/strings/string_view.h"
 #include "sim/ptx/text/module.h"
 
@@ -44,8 +44,8 @@ class Names {
     uint64_t count = 0;
   };
   struct Scope {
-    absl::flat_hash_map<absl::string_view, Symbol> symbols;
-    absl::flat_hash_map<absl::string_view, Range> ranges;
+    absl::btree_map<absl::string_view, Symbol> symbols;
+    absl::btree_map<absl::string_view, Range> ranges;
   };
 
   // The range of the scope that has `name`, or null.

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/btree_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/text/parser.h"
@@ -16,9 +16,9 @@ constexpr int kDeepestBrackets = 8;
 
 // Special registers of three parts, %tid.x.
 bool IsVectorRegister(absl::string_view name) {
-  static const auto* const kNames = new absl::flat_hash_set<absl::string_view>(
-      {"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid",
-       "%cluster_nctaid"});
+  static const auto* const kNames =
+      new absl::btree_set<absl::string_view>({"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid",
+                                              "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"});
   return kNames->contains(name);
 }
 
@@ -30,33 +30,33 @@ bool IsNumberedRegister(absl::string_view name) {
 
 bool IsScalarRegister(absl::string_view name) {
   static const auto* const kNames =
-      new absl::flat_hash_set<absl::string_view>({"%laneid",
-                                                  "%warpid",
-                                                  "%nwarpid",
-                                                  "%smid",
-                                                  "%nsmid",
-                                                  "%gridid",
-                                                  "%is_explicit_cluster",
-                                                  "%cluster_ctarank",
-                                                  "%cluster_nctarank",
-                                                  "%lanemask_eq",
-                                                  "%lanemask_le",
-                                                  "%lanemask_lt",
-                                                  "%lanemask_ge",
-                                                  "%lanemask_gt",
-                                                  "%clock",
-                                                  "%clock_hi",
-                                                  "%clock64",
-                                                  "%globaltimer",
-                                                  "%globaltimer_lo",
-                                                  "%globaltimer_hi",
-                                                  "%total_smem_size",
-                                                  "%aggr_smem_size",
-                                                  "%dynamic_smem_size",
-                                                  "%current_graph_exec",
-                                                  "%reserved_smem_offset_begin",
-                                                  "%reserved_smem_offset_end",
-                                                  "%reserved_smem_offset_cap"});
+      new absl::btree_set<absl::string_view>({"%laneid",
+                                              "%warpid",
+                                              "%nwarpid",
+                                              "%smid",
+                                              "%nsmid",
+                                              "%gridid",
+                                              "%is_explicit_cluster",
+                                              "%cluster_ctarank",
+                                              "%cluster_nctarank",
+                                              "%lanemask_eq",
+                                              "%lanemask_le",
+                                              "%lanemask_lt",
+                                              "%lanemask_ge",
+                                              "%lanemask_gt",
+                                              "%clock",
+                                              "%clock_hi",
+                                              "%clock64",
+                                              "%globaltimer",
+                                              "%globaltimer_lo",
+                                              "%globaltimer_hi",
+                                              "%total_smem_size",
+                                              "%aggr_smem_size",
+                                              "%dynamic_smem_size",
+                                              "%current_graph_exec",
+                                              "%reserved_smem_offset_begin",
+                                              "%reserved_smem_offset_end",
+                                              "%reserved_smem_offset_cap"});
   return kNames->contains(name) || (absl::ascii_isdigit(name.back()) && IsNumberedRegister(name));
 }
 
