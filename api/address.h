@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "api/requirements.h"
+
 namespace twinmmu {
 
 // A byte count: a size, an offset, an alignment or a distance between two addresses.

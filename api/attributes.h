@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "api/requirements.h"
 
 namespace twinmmu {
 

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "api/requirements.h"
 
 namespace twinmmu {
 

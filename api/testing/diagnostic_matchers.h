@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "api/diagnostics.h"
-#include "gmock/gmock.h"
+#include "api/testing/googletest.h"
 
 namespace twinmmu {
 

@@ -21,8 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/driver_error.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "api/testing/googletest.h"
 
 namespace twinmmu {
 namespace testing_internal {

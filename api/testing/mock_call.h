@@ -4,7 +4,7 @@
 #define TWINMMU_API_TESTING_MOCK_CALL_H_
 
 #include "api/call_macros.h"
-#include "gmock/gmock.h"
+#include "api/testing/googletest.h"
 
 // For the lists of api/calls.inc.
 #define TWINMMU_MOCK(context, id, result, method, ...) \
