@@ -8,13 +8,6 @@
 #include "gtest/gtest.h"
 #include "sim/simulator.h"
 
-#ifndef EXAMPLE_OWN_ABSEIL
-#error "This workspace's own Abseil should be in use."
-#endif
-#ifndef EXAMPLE_OWN_GOOGLETEST
-#error "This workspace's own GoogleTest should be in use."
-#endif
-
 namespace {
 
 using ::twinmmu::AddressRange;
