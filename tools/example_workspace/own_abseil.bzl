@@ -23,6 +23,8 @@ def _own_abseil_impl(ctx):
     lib = ctx.path("/usr/lib/x86_64-linux-gnu")
     libraries = [str(p) for p in lib.readdir() if p.basename.startswith("libabsl_") and p.basename.endswith(".so")]
     ctx.file("BUILD.bazel", """
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+
 cc_library(
     name = "absl",
     defines = ["EXAMPLE_OWN_ABSEIL"],
