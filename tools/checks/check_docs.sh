@@ -32,7 +32,7 @@ done < <(printf '%s\n' "${files[@]}" | grep '\.md$' | xargs -r grep -noP '\]\(\K
 while IFS=: read -r file line path; do
   [[ -e $path ]] || say "$file:$line: there is no $path"
 done < <(printf '%s\n' "${files[@]}" | grep -v '^docs/reference/changes\.md$\|^tools/checks/check_docs' |
-  xargs -r grep -noIE '\bdocs/[A-Za-z0-9_/]+\.md\b' /dev/null)
+  xargs -r grep -noIE -d skip '\bdocs/[A-Za-z0-9_/]+\.md\b' /dev/null)
 
 lines=$(wc -l < README.md)
 ((lines <= 180)) || say "README.md: $lines lines; it is one page of at most 180"
