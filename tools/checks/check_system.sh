@@ -36,7 +36,7 @@ if (($# == 2)); then
   root=$(realpath -m "$2")
 else
   root=$(mktemp -d)
-  trap 'rm -rf "$root"' EXIT
+  trap 'rm -rf --one-file-system "$root"' EXIT
 fi
 [[ -e $root/etc/debian_version ]] || debootstrap --variant=minbase "$suite" "$root" "$mirror"
 
