@@ -67,6 +67,8 @@ function check_include(path, quoted) {
       violation("includes CUDA\047s " path ": the build does without the toolkit." \
                 " Use third_party/cuda_abi/; only its own tests compare it with cuda.h," \
                 " and only programs in tools/examples/ and tools/testdata/ are clients of the C interface.")
+  } else if (path ~ /^absl\/container\/(flat|node)_hash_/ && file ~ /^(api|sim)\// && !is_test(file)) {
+    violation("includes " path ": Debian\047s hash tables of Abseil do not link into libcuda.so.1. Use absl/container/btree_*.h.")
   } else if (quoted && (path !~ /\// || path ~ /^\.\.?\//)) {
     violation("relative include \"" path "\". Write the path from the root of the repository.")
   }

@@ -37,6 +37,7 @@ mkdir api
 allowed api/x.h '"api/y.h"'
 allowed api/x.h '"absl/status/status.h"'
 allowed api/x.h '<vector>'
+allowed sim/x_test.cc '"absl/container/flat_hash_map.h"'
 allowed backend/x.cc '"third_party/cuda_abi/x.h"'
 allowed backend/x.cc '"api/x.h"'
 allowed sim/x.cc '"api/x.h"'
@@ -109,6 +110,8 @@ for folder in api backend sim conformance kernels tools third_party/cuda_abi; do
   caught $folder/x.cc '<cuda.h>' "CUDA's cuda.h"
 done
 caught tools/x.cc '<cuda_runtime.h>' "CUDA's cuda_runtime.h"
+caught sim/x.h '"absl/container/flat_hash_map.h"' 'do not link into libcuda.so.1'
+caught api/x.cc '"absl/container/node_hash_set.h"' 'do not link into libcuda.so.1'
 caught api/x.h '"y.h"' 'relative include'
 caught sim/x.h '"../backend/y.h"' 'relative include'
 caught sim/x.h '  <cuda.h>  // no' "CUDA's cuda.h"
