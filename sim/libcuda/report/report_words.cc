@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/version.h"
 #include "nlohmann/json.hpp"
 
 namespace twinmmu::libcuda {
@@ -249,8 +250,8 @@ std::string InWords(const ProcessReport& report, absl::string_view ended) {
   const ReportTotals totals = TotalsOf(report);
   uint64_t calls = 0;
   for (const CallTotal& total : report.calls) calls += total.calls;
-  std::string text = absl::StrCat("twinmmu: process ", report.pid, ", ", report.program, ", ",
-                                  Ended(report, ended), "\n");
+  std::string text = absl::StrCat("twinmmu ", kVersion, ": process ", report.pid, ", ",
+                                  report.program, ", ", Ended(report, ended), "\n");
   absl::StrAppend(&text, Counted(totals.errors, "error"), ", ", Counted(totals.warnings, "warning"),
                   ", ", Counted(totals.alive, "object"), " left, ",
                   Counted(totals.injected, "injected failure"), ", ", Counted(calls, "call"), "\n");
@@ -267,7 +268,8 @@ std::string InWords(const ProcessReport& report, absl::string_view ended) {
 std::string ToJsonLines(const ProcessReport& report, absl::string_view ended) {
   const ReportTotals totals = TotalsOf(report);
   Lines lines(report.pid);
-  lines.Add("process", {{"parent", report.parent},
+  lines.Add("process", {{"version", kVersion},
+                        {"parent", report.parent},
                         {"program", report.program},
                         {"ended", Ended(report, ended)},
                         {"finished", report.finished},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/diagnostics_json.h"
+#include "api/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -70,7 +71,8 @@ TEST(ReportWordsTest, TellAllInWords) {
   const DiagnosticInfo& unmap = InfoOf(DiagnosticKind::kDoubleUnmap);
   const DiagnosticInfo& leak = InfoOf(DiagnosticKind::kLeakedMapping);
   EXPECT_EQ(InWords(Example(), "ended with exit code 0"),
-            std::string("twinmmu: process 4711, /opt/app/bin/pool, ended with exit code 0\n"
+            std::string("twinmmu ") + kVersion +
+                ": process 4711, /opt/app/bin/pool, ended with exit code 0\n"
                         "0 errors, 3 warnings, 2 objects left, 1 injected failure, 1002 calls\n"
                         "\n"
                         "What is wrong\n"
@@ -111,8 +113,9 @@ TEST(ReportWordsTest, AreShortWhenNothingIsWrong) {
   report.program = "/bin/app";
   report.finished = true;
   EXPECT_EQ(InWords(report, ""),
-            "twinmmu: process 1, /bin/app, ended by itself\n"
-            "0 errors, 0 warnings, 0 objects left, 0 injected failures, 0 calls\n");
+            std::string("twinmmu ") + kVersion +
+                ": process 1, /bin/app, ended by itself\n"
+                "0 errors, 0 warnings, 0 objects left, 0 injected failures, 0 calls\n");
 }
 
 // A process that was killed: what it was doing, and that it could not clean up.
@@ -182,6 +185,7 @@ TEST(ReportWordsTest, TellAllAsJsonLines) {
   ASSERT_EQ(lines.size(), 9u);
   EXPECT_EQ(lines[0], (nlohmann::json{{"type", "process"},
                                       {"pid", 4711},
+                                      {"version", kVersion},
                                       {"parent", 4710},
                                       {"program", "/opt/app/bin/pool"},
                                       {"ended", "ended with exit code 0"},
