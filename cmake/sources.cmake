@@ -1,0 +1,416 @@
+# Written by cmake/write_sources.sh, which reads the BUILD files.
+
+set(twinmmu_api_sources
+  api/address.cc
+  api/allocation.cc
+  api/attributes.cc
+  api/diagnostic_words.cc
+  api/diagnostics.cc
+  api/diagnostics_json.cc
+  api/driver.cc
+  api/driver_call.cc
+  api/driver_error.cc
+  api/sharing/create_shareable.cc
+  api/sharing/message.cc
+  api/sharing/owned_descriptor.cc
+  api/sharing/pidfd.cc
+  api/sharing/socket.cc
+  api/sharing/system_error.cc
+  api/sparse_arrays.cc
+  api/vmm.cc
+)
+
+set(twinmmu_api_headers
+  api/address.h
+  api/allocation.h
+  api/allocators/annotate.h
+  api/attributes.h
+  api/call_macros.h
+  api/calls.inc
+  api/diagnostic_log.h
+  api/diagnostic_words.h
+  api/diagnostics.h
+  api/diagnostics.inc
+  api/diagnostics_json.h
+  api/driver.h
+  api/driver_call.h
+  api/driver_error.h
+  api/executor.h
+  api/multicast.h
+  api/sharing/create_shareable.h
+  api/sharing/owned_descriptor.h
+  api/sharing/pidfd.h
+  api/sharing/socket.h
+  api/sparse_arrays.h
+  api/version.h
+  api/vmm.h
+)
+
+set(twinmmu_api_dependencies
+  absl::cord
+  absl::span
+  absl::status
+  absl::statusor
+  absl::strings
+)
+
+set(twinmmu_api_private_dependencies
+  nlohmann_json::nlohmann_json
+)
+
+set(twinmmu_allocators_sources
+  api/allocators/destructor_errors.cc
+  api/allocators/growable_buffer.cc
+  api/allocators/memory_stats.cc
+  api/allocators/owners.cc
+  api/allocators/page_source.cc
+  api/allocators/paged_reservation.cc
+  api/allocators/paged_reservation_commit.cc
+  api/allocators/sleeping_buffer.cc
+  api/allocators/sparse_buffer.cc
+  api/allocators/virtual_memory_pool.cc
+  api/allocators/work_tracker.cc
+)
+
+set(twinmmu_allocators_headers
+  api/allocators/destructor_errors.h
+  api/allocators/growable_buffer.h
+  api/allocators/keep_forever.h
+  api/allocators/last_use.h
+  api/allocators/memory_stats.h
+  api/allocators/owners.h
+  api/allocators/page_source.h
+  api/allocators/paged_reservation.h
+  api/allocators/sleeping_buffer.h
+  api/allocators/sparse_buffer.h
+  api/allocators/virtual_memory_pool.h
+  api/allocators/work_tracker.h
+)
+
+set(twinmmu_allocators_dependencies
+  absl::btree
+  absl::inlined_vector
+  absl::span
+  absl::status
+  absl::statusor
+  absl::strings
+)
+
+set(twinmmu_testing_sources
+  api/testing/call_trace.cc
+  api/testing/checked/book.cc
+  api/testing/checked/call.cc
+  api/testing/checked/findings.cc
+  api/testing/checked/history.cc
+  api/testing/checked/mappings.cc
+  api/testing/checked/memory.cc
+  api/testing/checked/parts.cc
+  api/testing/checked/set_access.cc
+  api/testing/checked/state.cc
+  api/testing/checked_vmm.cc
+  api/testing/fault_injecting.cc
+  api/testing/fault_plan.cc
+  api/testing/matchers.cc
+  api/testing/memory_tracker.cc
+  api/testing/mock_answers.cc
+  api/testing/recording/align.cc
+  api/testing/recording/array_codec.cc
+  api/testing/recording/call_line.cc
+  api/testing/recording/call_names.cc
+  api/testing/recording/codec.cc
+  api/testing/recording/compare.cc
+  api/testing/recording/file.cc
+  api/testing/recording/log.cc
+  api/testing/recording/names.cc
+  api/testing/recording/player.cc
+  api/testing/recording/recorder.cc
+  api/testing/recording/replay.cc
+  api/testing/trace_text.cc
+  api/testing/tracing.cc
+)
+
+set(twinmmu_testing_headers
+  api/testing/call_trace.h
+  api/testing/checked_vmm.h
+  api/testing/diagnostic_matchers.h
+  api/testing/fault_injecting.h
+  api/testing/fault_plan.h
+  api/testing/forwarding.h
+  api/testing/matchers.h
+  api/testing/memory_tracker.h
+  api/testing/mock_call.h
+  api/testing/mock_executor.h
+  api/testing/mock_multicast.h
+  api/testing/mock_sparse_arrays.h
+  api/testing/mock_vmm.h
+  api/testing/recording/array_codec.h
+  api/testing/recording/codec.h
+  api/testing/recording/compare.h
+  api/testing/recording/file.h
+  api/testing/recording/names.h
+  api/testing/recording/player.h
+  api/testing/recording/recorder.h
+  api/testing/recording/replay.h
+  api/testing/tracing.h
+)
+
+set(twinmmu_testing_dependencies
+  GTest::gmock
+  absl::span
+  absl::status
+  absl::statusor
+  absl::strings
+  nlohmann_json::nlohmann_json
+)
+
+set(twinmmu_testing_private_dependencies
+  twinmmu::zstd
+)
+
+set(twinmmu_sim_sources
+  sim/base/fork_count.cc
+  sim/base/word_copies.cc
+  sim/calls/arrays/array_layout.cc
+  sim/calls/arrays/simulated_sparse_arrays.cc
+  sim/calls/arrays/sparse_array_work.cc
+  sim/calls/executor/kernel_calls.cc
+  sim/calls/executor/kernel_run.cc
+  sim/calls/executor/simulated_copies.cc
+  sim/calls/executor/simulated_executor.cc
+  sim/calls/executor/simulated_modules.cc
+  sim/calls/executor/simulated_streams.cc
+  sim/calls/linear/linear_calls.cc
+  sim/calls/multicast/multicast_calls.cc
+  sim/calls/multicast/multicast_wait.cc
+  sim/calls/vmm/simulated_vmm.cc
+  sim/calls/vmm/vmm_access.cc
+  sim/calls/vmm/vmm_devices.cc
+  sim/calls/vmm/vmm_mappings.cc
+  sim/calls/vmm/vmm_physical.cc
+  sim/calls/vmm/vmm_pointers.cc
+  sim/calls/vmm/vmm_range_handles.cc
+  sim/calls/vmm/vmm_reservations.cc
+  sim/calls/vmm/vmm_sharing.cc
+  sim/coherence/model/hazard_checker.cc
+  sim/coherence/model/hazard_pages.cc
+  sim/coherence/model/hazard_rows.cc
+  sim/coherence/model/litmus_program.cc
+  sim/coherence/model/operational_model.cc
+  sim/coherence/model/ordering.cc
+  sim/coherence/model/value_choice.cc
+  sim/coherence/model/vector_clock.cc
+  sim/coherence/monitor/alias_monitor.cc
+  sim/coherence/monitor/alias_monitor_accesses.cc
+  sim/coherence/monitor/alias_monitor_flags.cc
+  sim/coherence/monitor/alias_monitor_hazards.cc
+  sim/coherence/monitor/alias_monitor_threads.cc
+  sim/coherence/monitor/alias_monitor_values.cc
+  sim/coherence/monitor/site_table.cc
+  sim/diagnostics/alias_reports.cc
+  sim/diagnostics/call_record.cc
+  sim/diagnostics/explain.cc
+  sim/diagnostics/leaks.cc
+  sim/host/backing.cc
+  sim/host/fabric_domain.cc
+  sim/host/memory_label.cc
+  sim/host/team_file.cc
+  sim/host/window.cc
+  sim/memory/address_space.cc
+  sim/memory/linear_memory.cc
+  sim/memory/physical_memory.cc
+  sim/memory/physical_sharing.cc
+  sim/memory/team_memory.cc
+  sim/mmu/mmu.cc
+  sim/mmu/multicast_replicas.cc
+  sim/mmu/page_table.cc
+  sim/mmu/shared_teams.cc
+  sim/mmu/translation_cache.cc
+  sim/profile/profile.cc
+  sim/profile/profile_json.cc
+  sim/profile/profiles.cc
+  sim/ptx/decode/decode.cc
+  sim/ptx/decode/decode_compute.cc
+  sim/ptx/decode/decode_flow.cc
+  sim/ptx/decode/decode_lanes.cc
+  sim/ptx/decode/decode_memory.cc
+  sim/ptx/decode/decode_multimem.cc
+  sim/ptx/decode/decode_operands.cc
+  sim/ptx/decode/make_program.cc
+  sim/ptx/operations/approximate_operations.cc
+  sim/ptx/operations/bit_operations.cc
+  sim/ptx/operations/carry_operations.cc
+  sim/ptx/operations/comparisons.cc
+  sim/ptx/operations/float_conversions.cc
+  sim/ptx/operations/float_math.cc
+  sim/ptx/operations/float_operations.cc
+  sim/ptx/operations/float_to_integer.cc
+  sim/ptx/operations/half_operations.cc
+  sim/ptx/operations/integer_conversions.cc
+  sim/ptx/operations/integer_operations.cc
+  sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/operation.cc
+  sim/ptx/operations/packed_conversions.cc
+  sim/ptx/operations/selections.cc
+  sim/ptx/program/program.cc
+  sim/ptx/run/block.cc
+  sim/ptx/run/block_threads.cc
+  sim/ptx/run/device_print.cc
+  sim/ptx/run/grid.cc
+  sim/ptx/run/moves.cc
+  sim/ptx/run/observed_step.cc
+  sim/ptx/run/steps_atomic.cc
+  sim/ptx/run/steps_flow.cc
+  sim/ptx/run/steps_lanes.cc
+  sim/ptx/run/steps_memory.cc
+  sim/ptx/run/steps_multimem.cc
+  sim/ptx/run/warp.cc
+  sim/ptx/run/warp_frames.cc
+  sim/ptx/run/warp_memory.cc
+  sim/ptx/run/warp_multicast.cc
+  sim/ptx/text/cursor.cc
+  sim/ptx/text/expression.cc
+  sim/ptx/text/fat_binary.cc
+  sim/ptx/text/isa.cc
+  sim/ptx/text/labels.cc
+  sim/ptx/text/lexer.cc
+  sim/ptx/text/name_scopes.cc
+  sim/ptx/text/parser.cc
+  sim/ptx/text/parser_declarations.cc
+  sim/ptx/text/parser_functions.cc
+  sim/ptx/text/parser_operands.cc
+  sim/ptx/text/parser_statements.cc
+  sim/ptx/text/type.cc
+  sim/simulator.cc
+  sim/state/call_history.cc
+  sim/state/simulator_state.cc
+  sim/streams/operation_order.cc
+  sim/streams/stream_scheduler.cc
+)
+
+set(twinmmu_sim_headers
+  api/deviations.inc
+  sim/coherence/model/litmus_program.h
+  sim/coherence/model/policy.h
+  sim/profile/device_limits.h
+  sim/profile/profile.h
+  sim/profile/profile_json.h
+  sim/simulator.h
+)
+
+set(twinmmu_sim_dependencies
+  absl::cleanup
+  absl::flat_hash_map
+  absl::flat_hash_set
+  absl::function_ref
+  absl::span
+  absl::status
+  absl::statusor
+  absl::strings
+)
+
+set(twinmmu_sim_private_dependencies
+  nlohmann_json::nlohmann_json
+  twinmmu::lz4
+  twinmmu::zstd
+)
+
+set(twinmmu_backend_sources
+  backend/cuda_driver.cc
+  backend/cuda_executor.cc
+  backend/cuda_multicast.cc
+  backend/cuda_sparse_arrays.cc
+  backend/cuda_vmm.cc
+  backend/driver_table.cc
+  backend/error.cc
+  backend/loader.cc
+  backend/primary_contexts.cc
+)
+
+set(twinmmu_backend_headers
+  backend/cuda_driver.h
+)
+
+set(twinmmu_backend_dependencies
+  absl::cord
+  absl::core_headers
+  absl::fixed_array
+  absl::span
+  absl::status
+  absl::statusor
+  absl::strings
+)
+
+set_property(SOURCE
+  sim/ptx/operations/approximate_operations.cc
+  sim/ptx/operations/bit_operations.cc
+  sim/ptx/operations/carry_operations.cc
+  sim/ptx/operations/comparisons.cc
+  sim/ptx/operations/float_conversions.cc
+  sim/ptx/operations/float_operations.cc
+  sim/ptx/operations/float_to_integer.cc
+  sim/ptx/operations/half_operations.cc
+  sim/ptx/operations/integer_conversions.cc
+  sim/ptx/operations/integer_operations.cc
+  sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/operation.cc
+  sim/ptx/operations/packed_conversions.cc
+  sim/ptx/operations/selections.cc
+  APPEND PROPERTY COMPILE_OPTIONS -fno-math-errno)
+
+set_property(SOURCE
+  sim/ptx/decode/decode.cc
+  sim/ptx/decode/decode_compute.cc
+  sim/ptx/decode/decode_flow.cc
+  sim/ptx/decode/decode_lanes.cc
+  sim/ptx/decode/decode_memory.cc
+  sim/ptx/decode/decode_multimem.cc
+  sim/ptx/decode/decode_operands.cc
+  sim/ptx/decode/make_program.cc
+  sim/ptx/operations/approximate_operations.cc
+  sim/ptx/operations/bit_operations.cc
+  sim/ptx/operations/carry_operations.cc
+  sim/ptx/operations/comparisons.cc
+  sim/ptx/operations/float_conversions.cc
+  sim/ptx/operations/float_operations.cc
+  sim/ptx/operations/float_to_integer.cc
+  sim/ptx/operations/half_operations.cc
+  sim/ptx/operations/integer_conversions.cc
+  sim/ptx/operations/integer_operations.cc
+  sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/operation.cc
+  sim/ptx/operations/packed_conversions.cc
+  sim/ptx/operations/selections.cc
+  sim/ptx/program/program.cc
+  sim/ptx/run/block.cc
+  sim/ptx/run/block_threads.cc
+  sim/ptx/run/device_print.cc
+  sim/ptx/run/grid.cc
+  sim/ptx/run/moves.cc
+  sim/ptx/run/observed_step.cc
+  sim/ptx/run/steps_atomic.cc
+  sim/ptx/run/steps_flow.cc
+  sim/ptx/run/steps_lanes.cc
+  sim/ptx/run/steps_memory.cc
+  sim/ptx/run/steps_multimem.cc
+  sim/ptx/run/warp.cc
+  sim/ptx/run/warp_frames.cc
+  sim/ptx/run/warp_memory.cc
+  sim/ptx/run/warp_multicast.cc
+  APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+
+set_property(SOURCE
+  sim/ptx/operations/approximate_operations.cc
+  sim/ptx/operations/bit_operations.cc
+  sim/ptx/operations/carry_operations.cc
+  sim/ptx/operations/comparisons.cc
+  sim/ptx/operations/float_conversions.cc
+  sim/ptx/operations/float_operations.cc
+  sim/ptx/operations/float_to_integer.cc
+  sim/ptx/operations/half_operations.cc
+  sim/ptx/operations/integer_conversions.cc
+  sim/ptx/operations/integer_operations.cc
+  sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/operation.cc
+  sim/ptx/operations/packed_conversions.cc
+  sim/ptx/operations/selections.cc
+  APPEND PROPERTY COMPILE_OPTIONS -fno-trapping-math)

@@ -1,0 +1,90 @@
+#!/bin/bash
+# Writes sources.cmake, or FILE: of each CMake library its sources, the headers to install, and what it is linked with,
+# as the BUILD files say. Usage: write_sources.sh [FILE]
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+output=$(realpath -m "${1:-$root/cmake/sources.cmake}")
+cd "$root"
+export LC_ALL=C
+
+# What each library holds, less what the libraries before it hold; and the targets whose headers its users may include.
+libraries=(api allocators testing sim backend)
+declare -A holds=(
+  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + //api/sharing'
+  [allocators]='//api/allocators'
+  [testing]='//api/testing + //api/testing/recording'
+  [sim]='//sim + //sim/profile:profile_json'
+  [backend]='//backend'
+)
+declare -A offers=(
+  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + deps(//api/sharing, 1)'
+  [allocators]='visible(//:LICENSE, //api/allocators:all)'
+  [testing]='deps(//api/testing, 1) + //api/testing/recording'
+  [sim]='//sim + //sim/profile + //sim/profile:profile_json'
+  [backend]='//backend'
+)
+
+query() { tools/bazel query --noshow_progress --ui_event_filters=-info "$@"; }
+
+# The files of this repository that `attributes` of the targets of an expression name.
+files() {  # EXPRESSION ATTRIBUTE...
+  local expression=$1 attribute union=
+  shift
+  for attribute; do union+="${union:+ + }labels($attribute, kind(cc_library, $expression))"; done
+  query "filter('^//', $union)" | sed -e 's|^//:\{0,1\}||' -e 's|:|/|' | sort -u
+}
+
+# Those files and, over and over, what they include of this repository.
+with_includes() {  # FILE...
+  local known found
+  found=$(printf '%s\n' "$@" | sort -u)
+  until [[ $found == "${known:-}" ]]; do
+    known=$found
+    found=$({ echo "$known"; xargs sed -n 's|^#include "\([a-z_]*/.*\)"$|\1|p' <<< "$known"; } | sort -u |
+      while read -r file; do [[ ! -e $file ]] || echo "$file"; done)
+  done
+  echo "$known"
+}
+
+# The targets of other projects, by the names that they have in CMake.
+dependencies() {  # EXPRESSION
+  query "filter('^@', labels(deps, kind(cc_library, $1)))" |
+    sed -nE -e 's|.*//absl/.*:(.*)|absl::\1|p' -e 's|.*[/:]json$|nlohmann_json::nlohmann_json|p' \
+      -e 's|.*[/:]gtest$|GTest::gmock|p' -e 's#.*[/:](lz4|zstd)$#twinmmu::\1#p' | sort -u
+}
+
+set_list() {  # NAME LINES
+  [[ -z $2 ]] || printf '\nset(%s\n%s\n)\n' "$1" "$(sed 's/^/  /' <<< "$2")"
+}
+
+write() {
+  echo "# Written by cmake/write_sources.sh, which reads the BUILD files."
+  local name flag before='set()' mine all public offered= headers needs private
+  for name in "${libraries[@]}"; do offered+="${offered:+ + }${offers[$name]}"; done
+  public=$(with_includes $(files "$offered" hdrs textual_hdrs))
+
+  for name in "${libraries[@]}"; do
+    mine="filter('^//', deps(${holds[$name]})) except ($before)"
+    all=$(files "$mine" srcs hdrs textual_hdrs)
+    set_list "twinmmu_${name}_sources" "$(grep '[.]cc$' <<< "$all")"
+    headers=$(comm -12 <(echo "$all") <(echo "$public"))
+    set_list "twinmmu_${name}_headers" "$headers"
+    private='^twinmmu::'
+    xargs grep -q '^#include "nlohmann/' <<< "$headers" || private+='|^nlohmann'
+    needs=$(dependencies "$mine")
+    set_list "twinmmu_${name}_dependencies" "$(grep -vE "$private" <<< "$needs")"
+    set_list "twinmmu_${name}_private_dependencies" "$(grep -E "$private" <<< "$needs" || true)"
+    before+=" + deps(${holds[$name]})"
+  done
+
+  # What optimises is for the build type to say; -f changes what the code may do.
+  for flag in $(query --output=build "attr(copts, ' -f|\[-f', $before)" | grep -oE '"-f[^"]+"' | tr -d '"' | sort -u); do
+    printf '\nset_property(SOURCE\n%s\n  APPEND PROPERTY COMPILE_OPTIONS %s)\n' \
+      "$(files "attr(copts, '$flag\b', $before)" srcs | grep '[.]cc$' | sed 's/^/  /')" "$flag"
+  done
+}
+
+written=$(mktemp)
+trap 'rm -f "$written"' EXIT
+write > "$written"
+cat "$written" > "$output"
