@@ -18,9 +18,9 @@ fi
 same() {
   local module cmake
   module=$(sed -nE "s/.*\"$1\".* version = \"([0-9.]*[0-9])(\.bcr.*)?\".*/\1/p" MODULE.bazel)
-  cmake=$(sed -nE "s|.*$2/archive/refs/tags/v?(.*)\.tar\.gz.*|\1|p" cmake/dependencies.cmake)
+  cmake=$(sed -nE "s|.*$2/archive/refs/tags/v?(.*)\.tar\.gz.*|\1|p" cmake/fetch.cmake)
   [[ $module == "$cmake" ]] && return
-  echo "cmake/dependencies.cmake: $2 '$cmake', but $1 '$module' in MODULE.bazel: make them the same"
+  echo "cmake/fetch.cmake: $2 '$cmake', but $1 '$module' in MODULE.bazel: make them the same"
   bad=1
 }
 if [[ -e MODULE.bazel ]]; then
