@@ -1,4 +1,4 @@
-# Stops if absl::status, wherever it comes from, is too old or does not fit C++17.
+# Stops if absl::status, wherever it comes from, is too old, or does not fit C++17 or shared libraries.
 function(twinmmu_check_abseil)
   set(help
     "Install another Abseil and name its folder with -Dabsl_DIR, or hide this one with "
@@ -16,6 +16,14 @@ function(twinmmu_check_abseil)
   # Without a version it is from between two releases.
   if(version MATCHES "^[0-9]+$" AND version LESS 20220623)
     message(FATAL_ERROR "TwinMMU needs Abseil 20220623 or newer; in ${place} is ${version}. " ${help})
+  endif()
+
+  # Each library would hold a copy of Abseil, and of what Abseil knows of the process.
+  get_target_property(type absl::status TYPE)
+  if(BUILD_SHARED_LIBS AND type STREQUAL "STATIC_LIBRARY")
+    message(FATAL_ERROR
+      "TwinMMU cannot be built as shared libraries with the static Abseil of ${place}. Build that Abseil with "
+      "-DBUILD_SHARED_LIBS=ON, too, or TwinMMU with -DBUILD_SHARED_LIBS=OFF.")
   endif()
 
   if(imported)

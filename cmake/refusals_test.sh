@@ -60,6 +60,8 @@ echo '#define ABSL_LTS_RELEASE_VERSION 20211102' > project/absl/base/config.h
 refused "in $work/project/absl/status is 20211102" project
 echo '#define ABSL_LTS_RELEASE_VERSION 20230125' > project/absl/base/config.h
 refused 'is built with C++14. Set CMAKE_CXX_STANDARD to 17' project -DCMAKE_CXX_STANDARD=14
+sed -i 's/status "/status STATIC "/' project/absl/status/CMakeLists.txt
+refused "with the static Abseil of $work/project/absl/status" project -DBUILD_SHARED_LIBS=ON
 
 hidden=(-DCMAKE_DISABLE_FIND_PACKAGE_absl=ON -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
 refused 'were not found: absl, GTest. Do one of these' "$root" "${hidden[@]}"

@@ -27,9 +27,10 @@ build_and_test "$work/installed" -DCMAKE_PREFIX_PATH="$prefix" "$@"
 echo "== pkg-config"
 pc=$(find "$prefix" -name twinmmu-sim.pc)
 export PKG_CONFIG_PATH=${pc%/*}
+lib=${pc%/pkgconfig/*}
 flags=$(pkg-config --cflags --libs twinmmu-allocators twinmmu-backend twinmmu-testing twinmmu-sim gmock_main)
 eval "${CXX:-g++} -std=c++17 ../example_workspace/toy_allocator_test.cc -o '$work/toy' $flags"
-"$work/toy"
+LD_LIBRARY_PATH=$lib "$work/toy"
 
 # Each installed header can be included, and so whatever it includes is installed.
 (cd "$prefix/include/twinmmu" && find . -name '*.h' | LC_ALL=C sort | sed 's|^\./\(.*\)|#include "\1"|') > "$work/headers.cc"
