@@ -74,6 +74,11 @@ endfunction()
 function(twinmmu_install_package)
   include(CMakePackageConfigHelpers)
   install(EXPORT twinmmuTargets NAMESPACE twinmmu:: DESTINATION ${twinmmu_package_folder})
+  if(BUILD_SHARED_LIBS)
+    set(twinmmu_static FALSE)
+  else()
+    set(twinmmu_static TRUE)
+  endif()
   configure_package_config_file(cmake/twinmmuConfig.cmake.in cmake/twinmmuConfig.cmake
     INSTALL_DESTINATION ${twinmmu_package_folder})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/twinmmuConfigVersion.cmake
