@@ -341,23 +341,6 @@ set(twinmmu_backend_dependencies
 )
 
 set_property(SOURCE
-  sim/ptx/operations/approximate_operations.cc
-  sim/ptx/operations/bit_operations.cc
-  sim/ptx/operations/carry_operations.cc
-  sim/ptx/operations/comparisons.cc
-  sim/ptx/operations/float_conversions.cc
-  sim/ptx/operations/float_operations.cc
-  sim/ptx/operations/float_to_integer.cc
-  sim/ptx/operations/half_operations.cc
-  sim/ptx/operations/integer_conversions.cc
-  sim/ptx/operations/integer_operations.cc
-  sim/ptx/operations/integer_to_float.cc
-  sim/ptx/operations/operation.cc
-  sim/ptx/operations/packed_conversions.cc
-  sim/ptx/operations/selections.cc
-  APPEND PROPERTY COMPILE_OPTIONS -fno-math-errno)
-
-set_property(SOURCE
   sim/ptx/decode/decode.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
@@ -366,6 +349,9 @@ set_property(SOURCE
   sim/ptx/decode/decode_multimem.cc
   sim/ptx/decode/decode_operands.cc
   sim/ptx/decode/make_program.cc
+  PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+
+set_property(SOURCE
   sim/ptx/operations/approximate_operations.cc
   sim/ptx/operations/bit_operations.cc
   sim/ptx/operations/carry_operations.cc
@@ -380,7 +366,13 @@ set_property(SOURCE
   sim/ptx/operations/operation.cc
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
+  PROPERTY COMPILE_OPTIONS -fno-math-errno -fno-strict-aliasing -fno-trapping-math)
+
+set_property(SOURCE
   sim/ptx/program/program.cc
+  PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+
+set_property(SOURCE
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/device_print.cc
@@ -396,21 +388,4 @@ set_property(SOURCE
   sim/ptx/run/warp_frames.cc
   sim/ptx/run/warp_memory.cc
   sim/ptx/run/warp_multicast.cc
-  APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
-
-set_property(SOURCE
-  sim/ptx/operations/approximate_operations.cc
-  sim/ptx/operations/bit_operations.cc
-  sim/ptx/operations/carry_operations.cc
-  sim/ptx/operations/comparisons.cc
-  sim/ptx/operations/float_conversions.cc
-  sim/ptx/operations/float_operations.cc
-  sim/ptx/operations/float_to_integer.cc
-  sim/ptx/operations/half_operations.cc
-  sim/ptx/operations/integer_conversions.cc
-  sim/ptx/operations/integer_operations.cc
-  sim/ptx/operations/integer_to_float.cc
-  sim/ptx/operations/operation.cc
-  sim/ptx/operations/packed_conversions.cc
-  sim/ptx/operations/selections.cc
-  APPEND PROPERTY COMPILE_OPTIONS -fno-trapping-math)
+  PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Writes sources.cmake, or FILE: of each CMake library its sources, the headers to install, and what it is linked with,
 # as the BUILD files say. Usage: write_sources.sh [FILE]
-set -eu
+set -euo pipefail
+shopt -s inherit_errexit
 root=$(cd "$(dirname "$0")/.." && pwd)
 output=$(realpath -m "${1:-$root/cmake/sources.cmake}")
 cd "$root"
@@ -57,31 +58,41 @@ set_list() {  # NAME LINES
   [[ -z $2 ]] || printf '\nset(%s\n%s\n)\n' "$1" "$(sed 's/^/  /' <<< "$2")"
 }
 
-write() {
-  echo "# Written by cmake/write_sources.sh, which reads the BUILD files."
-  local name flag before='set()' mine all public offered= headers needs private
-  for name in "${libraries[@]}"; do offered+="${offered:+ + }${offers[$name]}"; done
-  public=$(with_includes $(files "$offered" hdrs textual_hdrs))
+write_library() {  # NAME TARGETS HEADERS: HEADERS are those of all libraries.
+  local name=$1 all headers needed private='^twinmmu::'
+  all=$(files "$2" srcs hdrs textual_hdrs)
+  headers=$(comm -12 <(echo "$all") <(echo "$3"))
+  needed=$(dependencies "$2")
+  xargs grep -q '^#include "nlohmann/' <<< "$headers" || private+='|^nlohmann'
+  set_list "twinmmu_${name}_sources" "$(grep '[.]cc$' <<< "$all")"
+  set_list "twinmmu_${name}_headers" "$headers"
+  set_list "twinmmu_${name}_dependencies" "$(grep -vE "$private" <<< "$needed")"
+  set_list "twinmmu_${name}_private_dependencies" "$(grep -E "$private" <<< "$needed" || true)"
+}
 
+# What optimises is for the build type to say; -f changes what the code may do.
+write_options() {  # TARGETS
+  local targets target options sources
+  targets=$(query "attr(copts, '\[-f| -f', $1)" | sort)
+  for target in $targets; do
+    options=$(query --output=build "$target" | grep -oE '"-f[^"]+"' | tr -d '"' | paste -sd ' ')
+    sources=$(files "$target" srcs | grep '[.]cc$')
+    printf '\nset_property(SOURCE\n%s\n  PROPERTY COMPILE_OPTIONS %s)\n' "$(sed 's/^/  /' <<< "$sources")" "$options"
+  done
+}
+
+write() {
+  local name offered= headers before='set()'
+  for name in "${libraries[@]}"; do offered+="${offered:+ + }${offers[$name]}"; done
+  headers=$(files "$offered" hdrs textual_hdrs)
+  headers=$(with_includes $headers)
+
+  echo "# Written by cmake/write_sources.sh, which reads the BUILD files."
   for name in "${libraries[@]}"; do
-    mine="filter('^//', deps(${holds[$name]})) except ($before)"
-    all=$(files "$mine" srcs hdrs textual_hdrs)
-    set_list "twinmmu_${name}_sources" "$(grep '[.]cc$' <<< "$all")"
-    headers=$(comm -12 <(echo "$all") <(echo "$public"))
-    set_list "twinmmu_${name}_headers" "$headers"
-    private='^twinmmu::'
-    xargs grep -q '^#include "nlohmann/' <<< "$headers" || private+='|^nlohmann'
-    needs=$(dependencies "$mine")
-    set_list "twinmmu_${name}_dependencies" "$(grep -vE "$private" <<< "$needs")"
-    set_list "twinmmu_${name}_private_dependencies" "$(grep -E "$private" <<< "$needs" || true)"
+    write_library "$name" "filter('^//', deps(${holds[$name]})) except ($before)" "$headers"
     before+=" + deps(${holds[$name]})"
   done
-
-  # What optimises is for the build type to say; -f changes what the code may do.
-  for flag in $(query --output=build "attr(copts, ' -f|\[-f', $before)" | grep -oE '"-f[^"]+"' | tr -d '"' | sort -u); do
-    printf '\nset_property(SOURCE\n%s\n  APPEND PROPERTY COMPILE_OPTIONS %s)\n' \
-      "$(files "attr(copts, '$flag\b', $before)" srcs | grep '[.]cc$' | sed 's/^/  /')" "$flag"
-  done
+  write_options "$before"
 }
 
 written=$(mktemp)
