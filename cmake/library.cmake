@@ -19,6 +19,7 @@ function(twinmmu_library name description)
     PRIVATE ${private})
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${name}
+    DEFINE_SYMBOL ""  # the same objects, shared or static
     POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION})
