@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds and tests this project in each way of docs/guide/cmake.md, without network and without leaving anything behind.
 # TwinMMU itself is built once: as a subdirectory of this project, which then installs it for the other ways.
-# Usage: test.sh [options of cmake]
+# Last it is linked as shared libraries. Usage: test.sh [options of cmake]
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
@@ -27,11 +27,13 @@ build_and_test "$work/installed" -DCMAKE_PREFIX_PATH="$prefix" "$@"
 echo "== pkg-config"
 pc=$(find "$prefix" -name twinmmu-sim.pc)
 export PKG_CONFIG_PATH=${pc%/*}
-lib=${pc%/pkgconfig/*}
 flags=$(pkg-config --cflags --libs twinmmu-allocators twinmmu-backend twinmmu-testing twinmmu-sim gmock_main)
 eval "${CXX:-g++} -std=c++17 ../example_workspace/toy_allocator_test.cc -o '$work/toy' $flags"
-LD_LIBRARY_PATH=$lib "$work/toy"
+"$work/toy"
 
 # Each installed header can be included, and so whatever it includes is installed.
 (cd "$prefix/include/twinmmu" && find . -name '*.h' | LC_ALL=C sort | sed 's|^\./\(.*\)|#include "\1"|') > "$work/headers.cc"
 eval "${CXX:-g++} -std=c++17 -fsyntax-only '$work/headers.cc' $(pkg-config --cflags twinmmu-testing twinmmu-sim)"
+
+echo "== shared libraries"
+build_and_test "$work/a build" -DBUILD_SHARED_LIBS=ON "$@"
