@@ -14,7 +14,7 @@ function(twinmmu_check_abseil)
   endif()
 
   # Without a version it is from between two releases.
-  if(version MATCHES "^[0-9]+$" AND FALSE)
+  if(version MATCHES "^[0-9]+$" AND version LESS 20220623)
     message(FATAL_ERROR "TwinMMU needs Abseil 20220623 or newer; in ${place} is ${version}. " ${help})
   endif()
 

@@ -8,7 +8,8 @@ output=$(realpath -m "${1:-$root/cmake/sources.cmake}")
 cd "$root"
 export LC_ALL=C
 
-# What each library holds, less what the libraries before it hold; and the targets whose headers its users may include.
+# What each library holds, less what api holds, on which the others stand; and the targets whose headers its users may
+# include.
 libraries=(api allocators testing sim backend)
 declare -A holds=(
   [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + //api/sharing'
@@ -82,20 +83,27 @@ write_options() {  # TARGETS
 }
 
 write() {
-  local name offered= headers before='set()'
+  local name offered= headers below='set()' all='set()'
   for name in "${libraries[@]}"; do offered+="${offered:+ + }${offers[$name]}"; done
   headers=$(files "$offered" hdrs textual_hdrs)
   headers=$(with_includes $headers)
 
   echo "# Written by cmake/write_sources.sh, which reads the BUILD files."
   for name in "${libraries[@]}"; do
-    write_library "$name" "filter('^//', deps(${holds[$name]})) except ($before)" "$headers"
-    before+=" + deps(${holds[$name]})"
+    write_library "$name" "filter('^//', deps(${holds[$name]})) except $below" "$headers"
+    below="deps(${holds[api]})"
+    all+=" + deps(${holds[$name]})"
   done
-  write_options "$before"
+  write_options "$all"
 }
 
 written=$(mktemp)
 trap 'rm -f "$written"' EXIT
 write > "$written"
+twice=$(sed '/^set_property/,$d' "$written" | grep '[.]cc$' | sort | uniq -d)
+if [[ -n $twice ]]; then
+  echo "write_sources.sh: these are in two libraries; put their target into one that the other is linked with:" >&2
+  echo "$twice" >&2
+  exit 1
+fi
 cat "$written" > "$output"
