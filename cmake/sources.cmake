@@ -37,6 +37,7 @@ set(twinmmu_api_headers
   api/driver_error.h
   api/executor.h
   api/multicast.h
+  api/requirements.h
   api/sharing/create_shareable.h
   api/sharing/owned_descriptor.h
   api/sharing/pidfd.h
@@ -47,6 +48,7 @@ set(twinmmu_api_headers
 )
 
 set(twinmmu_api_dependencies
+  absl::config
   absl::cord
   absl::span
   absl::status
@@ -136,6 +138,7 @@ set(twinmmu_testing_headers
   api/testing/fault_injecting.h
   api/testing/fault_plan.h
   api/testing/forwarding.h
+  api/testing/googletest.h
   api/testing/matchers.h
   api/testing/memory_tracker.h
   api/testing/mock_call.h
@@ -298,9 +301,8 @@ set(twinmmu_sim_headers
 )
 
 set(twinmmu_sim_dependencies
+  absl::btree
   absl::cleanup
-  absl::flat_hash_map
-  absl::flat_hash_set
   absl::function_ref
   absl::span
   absl::status
