@@ -1,7 +1,5 @@
 #include "conformance/runner.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -15,7 +13,6 @@
 #include "conformance/framework/baseline.h"
 #include "conformance/framework/other_process.h"
 #include "conformance/framework/registry.h"
-#include "conformance/framework/verdicts.h"
 #include "gtest/gtest.h"
 
 namespace twinmmu::conformance {
@@ -57,22 +54,28 @@ class OneTargetAtATime : public ::testing::EmptyTestEventListener {
   const Targets& targets_;
 };
 
-void Listen(const Targets& targets) {
+std::ostream& Out(const RunOptions& options) {
+  return options.out == nullptr ? std::cout : *options.out;
+}
+
+void Listen(const Targets& targets, const RunOptions& options) {
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
-  listeners.Append(new ProgressPrinter(std::cout, isatty(STDOUT_FILENO) != 0));
+  const bool suites = !options.quiet && options.style.width == 0;
+  listeners.Append(new ProgressPrinter(Out(options), suites, options.count));
   listeners.Append(new OneTargetAtATime(targets));
 }
 
 // An empty path: nothing is asked for.
 template <typename Print>
-bool WriteFile(const std::string& path, const std::vector<Column>& columns, const Print& print) {
+bool WriteFile(const std::string& path, const std::vector<Column>& columns, const Print& print,
+               std::ostream& out) {
   if (path.empty()) return true;
   std::ofstream file(path);
   print(columns, file);
   file.close();
   if (file) return true;
-  std::cout << "Could not write " << path << ".\n";
+  out << "Could not write " << path << ".\n";
   return false;
 }
 
@@ -83,68 +86,72 @@ int Count(const std::vector<Column>& columns, Verdict verdict) {
 }
 
 // The verdicts against those that a site expects; says what differs. `failed`: as in HasFailed.
-bool IsAsBaseline(const std::vector<Column>& columns, const std::string& path, bool failed) {
+bool IsAsBaseline(const std::vector<Column>& columns, const std::string& path, bool failed,
+                  std::ostream& out) {
   if (failed && Count(columns, Verdict::kFailed) + Count(columns, Verdict::kUnrecorded) == 0) {
-    std::cout << "Not as expected: something failed outside of the tests; see above.\n";
+    out << "Not as expected: something failed outside of the tests; see above.\n";
     return false;
   }
   std::ifstream file(path);
   if (!file) {
-    std::cout << "Could not read " << path << ".\n";
+    out << "Could not read " << path << ".\n";
     return false;
   }
   const std::vector<std::string> differences = CompareWithBaseline(columns, file);
-  for (const std::string& difference : differences) std::cout << difference << ".\n";
+  for (const std::string& difference : differences) out << difference << ".\n";
   if (!differences.empty()) {
-    std::cout << "Not as expected: " << differences.size() << " differences from the baseline.\n";
+    out << "Not as expected: " << differences.size() << " differences from the baseline.\n";
   }
   return differences.empty();
 }
 
 // `failed`: GoogleTest counts a failure. Where it is not one of a test, it is nobody's verdict.
-bool HasFailed(const std::vector<Column>& columns, const RunOptions& options, bool failed) {
+bool HasFailed(const std::vector<Column>& columns, const RunOptions& options, bool failed,
+               std::ostream& out) {
   const int failures = Count(columns, Verdict::kFailed);
   const int unrecorded = Count(columns, Verdict::kUnrecorded);
   if (failures != 0 || (failed && unrecorded == 0)) {
-    std::cout << "Not as expected: tests failed; see above.\n";
+    out << "Not as expected: tests failed; see above.\n";
     return true;
   }
   if (unrecorded != 0 && options.strict_reference) {
-    std::cout << "Not as expected: the reference is required, and " << unrecorded
-              << " verdicts are \"unrecorded here\".\n";
+    out << "Not as expected: the reference is required, and " << unrecorded
+        << " verdicts are \"unrecorded here\".\n";
     return true;
   }
   return false;
 }
 
 // What a person must know beyond the table; returns the exit code.
-int Judge(const std::vector<Column>& columns, const RunOptions& options, bool failed) {
+int Judge(const std::vector<Column>& columns, const RunOptions& options, bool failed,
+          std::ostream& out) {
   const int no_hardware = Count(columns, Verdict::kNoHardware);
   const int unrecorded = Count(columns, Verdict::kUnrecorded);
   const int ran = static_cast<int>(AllRules().size() * columns.size()) - no_hardware -
                   Count(columns, Verdict::kNotRun);
   const bool as_expected = options.baseline_path.empty()
-                               ? !HasFailed(columns, options, failed)
-                               : IsAsBaseline(columns, options.baseline_path, failed);
+                               ? !HasFailed(columns, options, failed, out)
+                               : IsAsBaseline(columns, options.baseline_path, failed, out);
   if (!as_expected) return 1;
   if (ran == 0) {
-    std::cout << "Nothing was tested: "
-              << (no_hardware != 0 ? "the hardware or its driver is absent (see above).\n"
-                                   : "no test was selected.\n");
+    out << "Nothing was tested: "
+        << (no_hardware != 0 ? "the hardware or its driver is absent (see above).\n"
+                             : "no test was selected.\n");
     return 1;
   }
   if (no_hardware != 0 && options.require_hardware) {
-    std::cout << "Not as expected: hardware is required, and " << no_hardware
-              << " verdicts are \"no hardware\".\n";
+    out << "Not as expected: hardware is required, and " << no_hardware
+        << " verdicts are \"no hardware\".\n";
     return 1;
   }
+  if (options.quiet) return 0;
   if (!options.baseline_path.empty()) {
-    std::cout << "Every verdict is as the baseline says.\n";
+    out << "Every verdict is as the baseline says.\n";
   } else if (unrecorded != 0) {
-    std::cout << "Nobody recorded such a machine: it differs from the reference in " << unrecorded
-              << " verdicts; see above.\n";
+    out << "Nobody recorded such a machine: it differs from the reference in " << unrecorded
+        << " verdicts; see above.\n";
   } else {
-    std::cout << "Every verdict is as expected.\n";
+    out << "Every verdict is as expected.\n";
   }
   return 0;
 }
@@ -153,11 +160,11 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool fa
 
 int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
                    const RunOptions& options) {
+  std::ostream& out = Out(options);
   const bool is_child = InitGoogleTest(argc, argv, options);
   for (const TargetFactory& factory : factories) {
     if (IsPlainName(factory.name)) continue;
-    std::cout << "A target's name is of letters, digits and \"_\"; \"" << factory.name
-              << "\" is not.\n";
+    out << "A target's name is of letters, digits and \"_\"; \"" << factory.name << "\" is not.\n";
     return 1;
   }
   Targets targets;
@@ -170,18 +177,22 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
   if (is_child) return RUN_ALL_TESTS();
   if (SocketToStarter() >= 0) return RunAsOtherProcess();
 
-  Listen(targets);
-  std::cout << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()
-            << (names.size() == 1 ? " target\n" : " targets\n");
+  Listen(targets, options);
+  if (!options.quiet) {
+    out << CountTestedRules() << " rules, " << AllCases().size() << " tests on " << names.size()
+        << (names.size() == 1 ? " target\n" : " targets\n");
+  }
   const bool failed = RUN_ALL_TESTS() != 0;
   const ::testing::UnitTest& run = *::testing::UnitTest::GetInstance();
   const std::vector<Column> columns = CollectColumns(run, names);
-  PrintTable(columns, std::cout);
-  const int exit_code = Judge(columns, options, failed);
-  PrintCounts(columns, std::cout);
-  const bool markdown_written = WriteFile(options.markdown_path, columns, PrintMarkdown);
-  const bool baseline_written = WriteFile(options.write_baseline_path, columns, WriteBaseline);
-  return markdown_written && baseline_written ? exit_code : 1;
+  if (!options.quiet) PrintTable(columns, out, options.style);
+  int exit_code = Judge(columns, options, failed, out);
+  if (!options.quiet || exit_code != 0) PrintCounts(columns, out);
+  const bool markdown_written = WriteFile(options.markdown_path, columns, PrintMarkdown, out);
+  const bool baseline_written = WriteFile(options.write_baseline_path, columns, WriteBaseline, out);
+  if (!markdown_written || !baseline_written) exit_code = 1;
+  if (options.results != nullptr) options.results(columns, exit_code);
+  return exit_code;
 }
 
 }  // namespace twinmmu::conformance

@@ -3,10 +3,13 @@
 #ifndef TWINMMU_CONFORMANCE_RUNNER_H_
 #define TWINMMU_CONFORMANCE_RUNNER_H_
 
+#include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "conformance/framework/target.h"
+#include "conformance/framework/verdicts.h"
 
 namespace twinmmu::conformance {
 
@@ -25,6 +28,17 @@ struct RunOptions {
   std::string xml_path;
   // Writes the table as Markdown here; empty: none.
   std::string markdown_path;
+
+  // Where the words go; null: std::cout.
+  std::ostream* out = nullptr;
+  // Only what is not as expected: neither suites nor table.
+  bool quiet = false;
+  // What the table looks like; with a width, no line is printed for each suite either.
+  TableStyle style;
+  // Told about each test that begins; may be null.
+  CountTests count;
+  // Gets the verdicts, and the exit code that they lead to; may be null.
+  std::function<void(const std::vector<Column>&, int exit_code)> results;
 };
 
 // Runs every test on every target, shows progress and the table, and returns the exit code: 0 only

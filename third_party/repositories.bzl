@@ -39,6 +39,12 @@ def twinmmu_dependencies():
         files = ["/usr/include/benchmark/benchmark.h", _LIB + "libbenchmark.so", _LIB + "libbenchmark_main.a"],
     )
     _maybe(
+        name = "cli11",
+        module = "cli11",
+        package = "libcli11-dev",
+        files = ["/usr/include/CLI/CLI.hpp"],
+    )
+    _maybe(
         name = "nlohmann_json",
         module = "nlohmann_json",
         package = "nlohmann-json3-dev",

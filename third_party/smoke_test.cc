@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "CLI/CLI.hpp"
 #include "absl/container/flat_hash_map.h"
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -36,6 +37,14 @@ TEST(ThirdParty, AbslContainersStringsTimeFlags) {
 }
 
 TEST(ThirdParty, Json) { EXPECT_EQ(nlohmann::json::parse(R"({"a": [1, 2]})")["a"][1], 2); }
+
+TEST(ThirdParty, CommandLines) {
+  int devices = 0;
+  CLI::App app;
+  app.add_option("--devices", devices);
+  app.parse("--devices=3");
+  EXPECT_EQ(devices, 3);
+}
 
 TEST(ThirdParty, Compressors) {
   EXPECT_GT(LZ4_versionNumber(), 0);

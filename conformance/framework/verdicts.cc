@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "conformance/framework/registry.h"
 #include "conformance/framework/target_under_test.h"
+#include "conformance/rules/document.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -48,12 +50,25 @@ std::string SkipReason(const ::testing::TestResult& result) {
   return "no reason given";
 }
 
+std::string FailureMessage(const ::testing::TestResult& result) {
+  std::string message;
+  for (int i = 0; i < result.total_part_count(); ++i) {
+    const ::testing::TestPartResult& part = result.GetTestPartResult(i);
+    if (part.failed()) absl::StrAppend(&message, message.empty() ? "" : "\n", part.message());
+  }
+  return message;
+}
+
 void AddTest(Column& column, const std::vector<Case>& cases, const ::testing::TestInfo& test) {
   const Case* test_case = FindCase(cases, test.name());
   if (test_case == nullptr || !test.should_run()) return;
   const ::testing::TestResult& result = *test.result();
   const Verdict verdict = VerdictOf(result);
   AddVerdict(column, test_case->rule, verdict);
+  if (verdict == Verdict::kUnrecorded || verdict == Verdict::kFailed) {
+    column.failures.push_back({absl::StrCat(test.test_suite_name(), ".", test.name()),
+                               test_case->rule, verdict, FailureMessage(result)});
+  }
   if (verdict == Verdict::kNoHardware) ++column.skip_reasons[SkipReason(result)];
   const ::testing::TestProperty* deviation = FindProperty(result, kDeviationProperty);
   if (deviation != nullptr) column.deviations.insert(deviation->value());
@@ -96,6 +111,40 @@ void PrintFooter(const std::vector<Column>& columns, std::ostream& out, const ch
         << "): " << info.sentence << "\n";
   }
   out << "\n";
+}
+
+constexpr size_t kIdWidth = 9;
+constexpr size_t kVerdictWidth = 15;
+constexpr size_t kNarrowestSentence = 24;
+
+// What is left of the width for the sentences; at most what the longest needs.
+size_t SentenceWidth(const std::vector<Column>& columns, const TableStyle& style) {
+  size_t longest = 0;
+  for (const RuleInfo& info : AllRules()) longest = std::max(longest, Sentence(info).size());
+  if (style.width == 0) return longest;
+  const size_t others = kIdWidth + 2 + columns.size() * (2 + kVerdictWidth);
+  const size_t left = style.width > others ? style.width - others : 0;
+  return std::min(longest, std::max(left, kNarrowestSentence));
+}
+
+const char* ColourOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHolds:
+      return "\x1b[32m";  // green
+    case Verdict::kFailed:
+      return "\x1b[1;31m";  // bold red
+    case Verdict::kAsObserved:
+    case Verdict::kUnrecorded:
+      return "\x1b[33m";  // yellow
+    default:
+      return "";
+  }
+}
+
+std::string Cell(Verdict verdict, const TableStyle& style) {
+  const std::string text = absl::StrFormat("%-15s", ToString(verdict));
+  const absl::string_view colour = style.colour ? ColourOf(verdict) : "";
+  return colour.empty() ? text : absl::StrCat(colour, text, "\x1b[0m");
 }
 
 }  // namespace
@@ -155,21 +204,19 @@ std::vector<Column> CollectColumns(const ::testing::UnitTest& run,
   return columns;
 }
 
-void PrintTable(const std::vector<Column>& columns, std::ostream& out) {
-  size_t width = 0;
-  for (const RuleInfo& info : AllRules()) {
-    width = std::max(width, Sentence(info).size());
-  }
-  const int sentence_width = static_cast<int>(width);
-  out << "\n" << absl::StreamFormat("%-9s  %-*s", "rule", sentence_width, "what it says");
+void PrintTable(const std::vector<Column>& columns, std::ostream& out, const TableStyle& style) {
+  const size_t width = SentenceWidth(columns, style);
+  const int padded = static_cast<int>(width);
+  out << "\n" << absl::StreamFormat("%-9s  %-*s", "rule", padded, "what it says");
   for (const Column& column : columns) out << absl::StreamFormat("  %-15s", column.target);
   out << "\n";
   for (const RuleInfo& info : AllRules()) {
-    out << absl::StreamFormat("%-9s  %-*s", info.id, sentence_width, Sentence(info));
-    for (const Column& column : columns) {
-      out << absl::StreamFormat("  %-15s", ToString(column.Of(info.rule)));
-    }
+    const std::string sentence = Paragraph("", Sentence(info), width);
+    std::vector<std::string> lines = absl::StrSplit(sentence, '\n', absl::SkipEmpty());
+    out << absl::StreamFormat("%-9s  %-*s", info.id, padded, lines.front());
+    for (const Column& column : columns) out << "  " << Cell(column.Of(info.rule), style);
     out << "\n";
+    for (size_t i = 1; i < lines.size(); ++i) out << absl::StreamFormat("%11s%s\n", "", lines[i]);
   }
   out << "\n";
   PrintFooter(columns, out, "  ");
@@ -196,7 +243,7 @@ void PrintMarkdown(const std::vector<Column>& columns, std::ostream& out) {
 }
 
 void ProgressPrinter::OnTestSuiteStart(const ::testing::TestSuite& suite) {
-  if (!overwrite_) out_ << suite.name() << " ... " << std::flush;
+  if (suites_) out_ << suite.name() << " ... " << std::flush;
 }
 
 void ProgressPrinter::OnTestStart(const ::testing::TestInfo& test) {
@@ -204,13 +251,13 @@ void ProgressPrinter::OnTestStart(const ::testing::TestInfo& test) {
   current_ = absl::StrCat(test.test_suite_name(), ".", test.name());
   current_is_shown_ = false;
   ++started_;
-  if (!overwrite_) return;
-  const int total = ::testing::UnitTest::GetInstance()->test_to_run_count();
-  out_ << absl::StreamFormat("\r\x1b[K[%3d/%3d] %s", started_, total, current_) << std::flush;
+  if (count_ == nullptr) return;
+  count_(started_, ::testing::UnitTest::GetInstance()->test_to_run_count(), current_);
 }
 
 void ProgressPrinter::OnTestPartResult(const ::testing::TestPartResult& result) {
   if (!result.failed()) return;
+  if (count_ != nullptr) count_(0, 0, "");
   if (!current_is_shown_) {
     const bool unrecorded = current_test_ != nullptr &&
                             FindProperty(*current_test_->result(), kUnrecordedProperty) != nullptr;
@@ -222,7 +269,7 @@ void ProgressPrinter::OnTestPartResult(const ::testing::TestPartResult& result) 
 }
 
 void ProgressPrinter::OnTestSuiteEnd(const ::testing::TestSuite& suite) {
-  if (overwrite_) return;
+  if (!suites_) return;
   out_ << suite.successful_test_count() << " passed";
   if (suite.skipped_test_count() != 0) out_ << ", " << suite.skipped_test_count() << " skipped";
   std::map<Verdict, int> verdicts;
@@ -236,7 +283,7 @@ void ProgressPrinter::OnTestSuiteEnd(const ::testing::TestSuite& suite) {
 }
 
 void ProgressPrinter::OnTestProgramEnd(const ::testing::UnitTest&) {
-  if (overwrite_) out_ << "\r\x1b[K" << std::flush;
+  if (count_ != nullptr) count_(0, 0, "");
 }
 
 }  // namespace twinmmu::conformance

@@ -99,6 +99,7 @@ absl::StatusOr<Report> RunSeeds(const OpenSubject& open, const Seeds& seeds) {
   if (!checker.ok()) return checker.status();
   Report report;
   for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
+    if (seeds.begin != nullptr) seeds.begin(seed);
     SeededChoices choices(seed);
     std::vector<Call> made;
     const auto is_over = [&](uint64_t count) { return count == seeds.calls; };

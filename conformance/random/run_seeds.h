@@ -30,6 +30,8 @@ struct Seeds {
   uint64_t first = 1;
   uint64_t last = 1;
   uint64_t calls = 1000;  // of each
+  // Told each seed before it is run; may be null.
+  std::function<void(uint64_t seed)> begin = nullptr;
 };
 
 struct Report {

@@ -74,6 +74,7 @@ absl::StatusOr<random::Report> RecordRandom(const random::OpenSubject& open,
 
   random::Report report;
   for (uint64_t seed = seeds.first; seed <= seeds.last && written.ok(); ++seed) {
+    if (seeds.begin != nullptr) seeds.begin(seed);
     section = Section();
     section.begin = Json{{"section", absl::StrCat("random ", seed)}};
     driver.Begin();

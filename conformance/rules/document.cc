@@ -11,19 +11,14 @@
 #include "absl/strings/strip.h"
 
 namespace twinmmu::conformance {
-namespace {
 
-constexpr size_t kLineWidth = 100;
-
-}  // namespace
-
-std::string Paragraph(absl::string_view mark, absl::string_view text) {
+std::string Paragraph(absl::string_view mark, absl::string_view text, size_t width) {
   const std::string indentation(mark.size(), ' ');
   std::string lines;
   std::string line(mark);
   bool empty = true;  // but for the mark
   for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (!empty && line.size() + 1 + word.size() > kLineWidth) {
+    if (!empty && line.size() + 1 + word.size() > width) {
       absl::StrAppend(&lines, line, "\n");
       line = indentation;
       empty = true;

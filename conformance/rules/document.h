@@ -3,6 +3,7 @@
 #ifndef TWINMMU_CONFORMANCE_RULES_DOCUMENT_H_
 #define TWINMMU_CONFORMANCE_RULES_DOCUMENT_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -11,9 +12,9 @@
 
 namespace twinmmu::conformance {
 
-// A paragraph in lines of the usual length. `mark` begins the first one ("* ", "1. ", or nothing);
-// the others are indented by as much.
-std::string Paragraph(absl::string_view mark, absl::string_view text);
+// A paragraph in lines of at most `width` characters, where its words allow it. `mark` begins the
+// first one ("* ", "1. ", or nothing); the others are indented by as much.
+std::string Paragraph(absl::string_view mark, absl::string_view text, size_t width = 100);
 
 // `document` with `text` between the lines "<!-- begin: NAME -->" and "<!-- end: NAME -->", which
 // stay. InvalidArgument: these lines are not there once each, in this order.

@@ -28,7 +28,7 @@ echo "== pkg-config"
 pc=$(find "$prefix" -name twinmmu-sim.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 flags=$(pkg-config --cflags --libs twinmmu-allocators twinmmu-backend twinmmu-testing twinmmu-sim gmock_main)
-eval "${CXX:-g++} -std=c++17 ../example_workspace/toy_allocator_test.cc -o '$work/toy' $flags"
+eval "${CXX:-g++} -std=c++17 ../new_test/template/toy_allocator_test.cc -o '$work/toy' $flags"
 "$work/toy"
 
 # Each installed header can be included, and so whatever it includes is installed.

@@ -1,0 +1,222 @@
+#include "tools/run/run_program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "sim/libcuda/injector.h"
+#include "sim/libcuda/report/report_words.h"
+#include "sim/libcuda/settings.h"
+#include "sim/libcuda/symbols.h"
+#include "tools/commands/failure.h"
+#include "tools/run/child_program.h"
+#include "tools/run/run_folder.h"
+#include "tools/run/symbolize.h"
+#include "tools/terminal/terminal.h"
+
+namespace twinmmu {
+namespace {
+
+using libcuda::ProcessReport;
+using libcuda::ReportTotals;
+
+constexpr int kCannotRun = 126;
+constexpr int kNotFound = 127;
+
+using Environment = std::map<std::string, std::string>;
+
+Environment OwnEnvironment() {
+  Environment variables;
+  for (const char* const* line = environ; line != nullptr && *line != nullptr; ++line) {
+    const std::string text = *line;
+    const size_t equals = std::min(text.find('='), text.size());
+    if (equals < text.size()) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::vector<std::string> LinesOf(const Environment& variables) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(absl::StrCat(name, "=", value));
+  return lines;
+}
+
+// As the library will read them: what is wrong is better said before the program runs.
+absl::Status CheckSettings(const Environment& variables) {
+  const std::vector<std::string> lines = LinesOf(variables);
+  std::vector<const char*> pointers;
+  for (const std::string& line : lines) pointers.push_back(line.c_str());
+  pointers.push_back(nullptr);
+  const absl::StatusOr<libcuda::Settings> settings = libcuda::ReadSettings(pointers.data());
+  if (!settings.ok()) return settings.status();
+  libcuda::Injector injector(libcuda::kNamesOfCalls);
+  return injector.SetRules(settings->failures);
+}
+
+// In front of what is there, so that it is found first.
+void UseLibrary(const RunFolders& folders, Environment& variables) {
+  std::string& path = variables["LD_LIBRARY_PATH"];
+  path = path.empty() ? folders.library() : absl::StrCat(folders.library(), ":", path);
+  variables[libcuda::kRunFolderVariable] = folders.reports();
+}
+
+struct Outcome {
+  Ending ending;
+  std::vector<ProcessReport> reports;
+  ReportTotals totals;
+};
+
+ReportTotals TotalsOf(const std::vector<ProcessReport>& reports) {
+  ReportTotals all;
+  for (const ProcessReport& report : reports) {
+    const ReportTotals totals = libcuda::TotalsOf(report);
+    all.errors += totals.errors;
+    all.warnings += totals.warnings;
+    all.alive += totals.alive;
+    all.injected += totals.injected;
+  }
+  return all;
+}
+
+// How a process ended, where this is known here.
+std::string Ended(const Outcome& outcome, const ProcessReport& report) {
+  if (report.pid == outcome.ending.pid) return outcome.ending.words;
+  if (!report.finished && kill(static_cast<pid_t>(report.pid), 0) == 0) return "is still running";
+  return "";
+}
+
+std::string NeverCalled(const std::string& program, const Outcome& outcome) {
+  return absl::StrCat(
+      "twinmmu: ", program, " ", outcome.ending.words,
+      ", and none of its processes called the simulated driver.\n"
+      "If one should have, possible reasons are:\n"
+      "  it loads the driver by its own path (RPATH, or dlopen of a path), or is linked "
+      "statically;\n"
+      "  it changes LD_LIBRARY_PATH, or runs with another user's privileges, which removes "
+      "it;\n"
+      "  it runs elsewhere: in a container, or on another machine;\n"
+      "  it first looks for a GPU in another way, and found none.\n");
+}
+
+std::string InWords(const std::string& program, const Outcome& outcome) {
+  if (outcome.reports.empty()) return NeverCalled(program, outcome);
+  std::string text;
+  for (const ProcessReport& report : outcome.reports) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n",
+                    libcuda::InWords(report, Ended(outcome, report)));
+  }
+  const bool of_program =
+      std::any_of(outcome.reports.begin(), outcome.reports.end(),
+                  [&](const ProcessReport& report) { return report.pid == outcome.ending.pid; });
+  if (of_program && outcome.reports.size() == 1) return text;
+  absl::StrAppend(&text, "\ntwinmmu: ", program, " ", outcome.ending.words, "; ",
+                  outcome.reports.size(), " process(es) called the driver: ", outcome.totals.errors,
+                  " error(s), ", outcome.totals.warnings, " warning(s), ", outcome.totals.alive,
+                  " object(s) left\n");
+  return text;
+}
+
+std::string ToJsonLines(const std::vector<std::string>& command, const Outcome& outcome,
+                        int exit_code) {
+  std::string text;
+  for (const ProcessReport& report : outcome.reports) {
+    text += libcuda::ToJsonLines(report, Ended(outcome, report));
+  }
+  const nlohmann::ordered_json run = {{"type", "run"},
+                                      {"pid", outcome.ending.pid},
+                                      {"command", command},
+                                      {"ended", outcome.ending.words},
+                                      {"exit_code", exit_code},
+                                      {"processes", outcome.reports.size()},
+                                      {"errors", outcome.totals.errors},
+                                      {"warnings", outcome.totals.warnings},
+                                      {"left", outcome.totals.alive},
+                                      {"injected", outcome.totals.injected}};
+  return text + run.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// The first word of what is wrong.
+std::string InColour(const std::string& text, const Terminal& terminal) {
+  if (!terminal.colour) return text;
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (std::string& line : lines) {
+    for (const absl::string_view word : {"error:", "leak:", "warning:"}) {
+      if (!absl::StartsWith(line, word)) continue;
+      const std::string rest = line.substr(word.size());
+      line = absl::StrCat(word == "warning:" ? terminal.Yellow(word) : terminal.Red(word), rest);
+      break;
+    }
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+bool HasErrors(const Outcome& outcome) { return outcome.totals.errors + outcome.totals.alive > 0; }
+
+// Something that a person should read.
+bool IsWrong(const Outcome& outcome) {
+  return HasErrors(outcome) || outcome.totals.warnings > 0 || outcome.ending.exit_code != 0 ||
+         outcome.reports.empty();
+}
+
+int ExitCode(const RunOptions& options, const Outcome& outcome) {
+  const bool wrong = HasErrors(outcome);
+  const bool fine = outcome.ending.exit_code == 0;
+  return fine && wrong ? options.error_exit_code.value_or(0) : outcome.ending.exit_code;
+}
+
+int CannotWrite(const std::string& path) {
+  return UsageError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+}  // namespace
+
+int RunProgram(const RunOptions& options, const std::vector<std::string>& command) {
+  Environment variables = OwnEnvironment();
+  for (const auto& [name, value] : options.variables) variables[name] = value;
+  const absl::Status valid = CheckSettings(variables);
+  if (!valid.ok()) return UsageError(valid);
+  std::ofstream file;
+  if (!options.report_file.empty()) {
+    file.open(options.report_file);
+    if (!file) return CannotWrite(options.report_file);
+  }
+  const absl::StatusOr<std::unique_ptr<RunFolders>> folders = RunFolders::Make();
+  if (!folders.ok()) return UsageError(folders.status());
+  UseLibrary(**folders, variables);
+  const absl::StatusOr<Ending> ending = RunInForeground(command, LinesOf(variables));
+  if (!ending.ok()) {
+    return Fail(ending.status(), absl::IsNotFound(ending.status()) ? kNotFound : kCannotRun);
+  }
+  Outcome outcome{*ending, (*folders)->Read(), {}};
+  outcome.totals = TotalsOf(outcome.reports);
+  std::vector<libcuda::Site*> sites;
+  for (ProcessReport& report : outcome.reports) {
+    for (libcuda::Site* site : libcuda::SitesOf(report)) sites.push_back(site);
+  }
+  Symbolize(sites);
+  const int exit_code = ExitCode(options, outcome);
+  if (!options.quiet || IsWrong(outcome)) {
+    std::cerr << InColour(InWords(command[0], outcome), TerminalOf(STDERR_FILENO));
+  }
+  if (options.report_file.empty()) return exit_code;
+  file << ToJsonLines(command, outcome, exit_code);
+  file.close();
+  return file ? exit_code : CannotWrite(options.report_file);
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,141 @@
+#include "tools/run/symbolize.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "tools/run/child_program.h"
+
+namespace twinmmu {
+namespace {
+
+using libcuda::Site;
+
+constexpr int kSecondsForLines = 20;  // addr2line reads all that a program has for debuggers
+
+// A return address is behind the call, which may be the end of its line or function.
+uint64_t CallOf(const Site& site) { return site.offset - 1; }
+
+std::string Demangled(const std::string& name) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string demangled = text == nullptr ? name : text;
+  std::free(text);
+  return demangled;
+}
+
+// "/src/pool.cc:42 (discriminator 3)" as "/src/pool.cc:42"; empty where the line is not known.
+std::string SourceOf(absl::string_view line) {
+  line = line.substr(0, line.find(' '));
+  const bool known =
+      !absl::StartsWith(line, "??") && !absl::EndsWith(line, ":?") && !absl::EndsWith(line, ":0");
+  return known ? std::string(line) : "";
+}
+
+// Two lines for each place: the function and the source.
+void AskForLines(const std::string& module, const std::vector<Site*>& sites) {
+  std::vector<std::string> command = {"addr2line", "-Cfe", module};
+  for (const Site* site : sites) command.push_back(absl::StrCat("0x", absl::Hex(CallOf(*site))));
+  const absl::StatusOr<std::string> output = OutputOf(command, kSecondsForLines);
+  if (!output.ok()) return;
+  const std::vector<absl::string_view> lines = absl::StrSplit(*output, '\n');
+  if (lines.size() < 2 * sites.size()) return;
+  for (size_t i = 0; i < sites.size(); ++i) {
+    if (!absl::StartsWith(lines[2 * i], "??")) sites[i]->symbol = std::string(lines[2 * i]);
+    sites[i]->source = SourceOf(lines[2 * i + 1]);
+  }
+}
+
+// A file of 64 bits, read with its bounds.
+class ElfFile {
+ public:
+  explicit ElfFile(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    bytes_ = text.str();
+    const auto header = At<Elf64_Ehdr>(0);
+    const bool known = header.has_value() && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+                       header->e_ident[EI_CLASS] == ELFCLASS64;
+    for (uint64_t i = 0; known && i < header->e_shnum; ++i) {
+      const auto section = At<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
+      if (section.has_value()) sections_.push_back(*section);
+    }
+  }
+
+  std::string FunctionAt(uint64_t offset) const {
+    for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
+      for (const Elf64_Shdr& section : sections_) {
+        if (section.sh_type != type) continue;
+        std::string name = FunctionIn(section, offset);
+        if (!name.empty()) return name;
+      }
+    }
+    return "";
+  }
+
+ private:
+  template <typename T>
+  std::optional<T> At(uint64_t offset) const {
+    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof(T));
+    return value;
+  }
+  std::string FunctionIn(const Elf64_Shdr& table, uint64_t offset) const {
+    for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); ++i) {
+      const auto symbol = At<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym));
+      if (!symbol.has_value()) return "";
+      const bool found = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && offset >= symbol->st_value &&
+                         offset - symbol->st_value < symbol->st_size;
+      if (found && table.sh_link < sections_.size()) {
+        return TextAt(sections_[table.sh_link].sh_offset + symbol->st_name);
+      }
+    }
+    return "";
+  }
+  std::string TextAt(uint64_t offset) const {
+    if (offset >= bytes_.size()) return "";
+    return bytes_.substr(offset, bytes_.find('\0', offset) - offset);
+  }
+
+  std::string bytes_;
+  std::vector<Elf64_Shdr> sections_;
+};
+
+}  // namespace
+
+std::string FunctionAt(const std::string& path, uint64_t offset) {
+  return Demangled(ElfFile(path).FunctionAt(offset));
+}
+
+void Symbolize(const std::vector<Site*>& sites) {
+  std::map<std::string, std::vector<Site*>> by_module;
+  for (Site* site : sites) {
+    if (!site->module.empty()) by_module[site->module].push_back(site);
+  }
+  for (const auto& [module, of_module] : by_module) {
+    AskForLines(module, of_module);
+    std::optional<ElfFile> file;
+    for (Site* site : of_module) {
+      if (!site->source.empty()) continue;
+      if (!file.has_value()) file.emplace(module);
+      const std::string function = file->FunctionAt(CallOf(*site));
+      if (!function.empty()) site->symbol = Demangled(function);
+    }
+  }
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,136 @@
+// Places get their names, from addr2line where there is one, and else from the file itself.
+
+#include "tools/run/symbolize.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+
+// With a name that is known; and an address in it.
+[[gnu::noinline]] const void* PlaceInThisFunction() { return __builtin_return_address(0); }
+
+[[gnu::noinline]] uint64_t OffsetOfThisCall() {
+  const void* const address = PlaceInThisFunction();
+  Dl_info info;
+  link_map* map = nullptr;
+  dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP);
+  return reinterpret_cast<uintptr_t>(address) - map->l_addr;
+}
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string ThisProgram() {
+  char path[PATH_MAX] = {};
+  return realpath("/proc/self/exe", path);
+}
+
+// PATH is a folder with such an addr2line; with none if the script is empty.
+class SymbolizeTest : public ::testing::Test {
+ protected:
+  SymbolizeTest() : folder_(::testing::TempDir() + "/symbolizeXXXXXX"), path_(getenv("PATH")) {
+    mkdtemp(folder_.data());
+  }
+  ~SymbolizeTest() override { setenv("PATH", path_.c_str(), 1); }
+
+  void UseAddr2line(const std::string& script) {
+    const std::string program = folder_ + "/addr2line";
+    if (!script.empty()) {
+      std::ofstream(program) << "#!/bin/bash\n" << script;
+      chmod(program.c_str(), 0755);
+    }
+    setenv("PATH", folder_.c_str(), 1);
+  }
+  static libcuda::Site SiteIn(const std::string& module, uint64_t offset) {
+    libcuda::Site site;
+    site.address = 1;
+    site.module = module;
+    site.offset = offset;
+    return site;
+  }
+
+  std::string folder_;
+  const std::string path_;
+};
+
+TEST_F(SymbolizeTest, FindsTheFunctionInTheSymbolTable) {
+  EXPECT_EQ(FunctionAt(ThisProgram(), OffsetOfThisCall()), "twinmmu::OffsetOfThisCall()");
+  EXPECT_EQ(FunctionAt(ThisProgram(), 0), "");
+  EXPECT_EQ(FunctionAt("/nonexistent", 100), "");
+  EXPECT_EQ(FunctionAt("/proc/self/cmdline", 100), "");
+}
+
+// A file that is cut off, or whose bytes are anything, is no harm.
+TEST_F(SymbolizeTest, ReadsAnyFile) {
+  std::stringstream whole;
+  whole << std::ifstream(ThisProgram(), std::ios::binary).rdbuf();
+  const std::string bytes = whole.str();
+  const std::string path = folder_ + "/file";
+  for (int i = 1; i < 20; ++i) {
+    std::string broken = bytes.substr(0, bytes.size() / 20 * static_cast<size_t>(i));
+    std::ofstream(path, std::ios::binary) << broken;
+    FunctionAt(path, OffsetOfThisCall());
+  }
+  for (size_t place = 0x20; place < 0x40; ++place) {
+    std::string broken = bytes;
+    broken[place] = static_cast<char>(broken[place] ^ 0xff);
+    std::ofstream(path, std::ios::binary) << broken;
+    FunctionAt(path, OffsetOfThisCall());
+  }
+}
+
+TEST_F(SymbolizeTest, TakesLinesFromAddr2line) {
+  UseAddr2line(R"sh(
+    [[ $1 == -Cfe && $2 == /opt/libpool.so && $3 == 0x1233 && $4 == 0xff && $# == 4 ]] || exit 1
+    echo "Pool::Grow(int)"; echo "/src/pool.cc:42 (discriminator 3)"; echo "??"; echo "??:0"
+  )sh");
+  libcuda::Site known = SiteIn("/opt/libpool.so", 0x1234);
+  libcuda::Site unknown = SiteIn("/opt/libpool.so", 0x100);
+  unknown.symbol = "exported+0x10";
+  Symbolize({&known, &unknown});
+  EXPECT_EQ(known.symbol, "Pool::Grow(int)");
+  EXPECT_EQ(known.source, "/src/pool.cc:42");
+  EXPECT_EQ(unknown.symbol, "exported+0x10");
+  EXPECT_EQ(unknown.source, "");
+}
+
+// A function without a line: the line is left out.
+TEST_F(SymbolizeTest, TakesFunctionsWithoutLines) {
+  UseAddr2line("echo main; echo ??:?");
+  libcuda::Site site = SiteIn("/opt/libpool.so", 0x1234);
+  Symbolize({&site});
+  EXPECT_EQ(site.symbol, "main");
+  EXPECT_EQ(site.source, "");
+}
+
+// Missing, failing, or writing something else.
+TEST_F(SymbolizeTest, DoesWithoutAddr2line) {
+  for (const char* script : {"", "exit 1", "echo oops", "kill -9 $$"}) {
+    UseAddr2line(script);
+    libcuda::Site site = SiteIn(ThisProgram(), OffsetOfThisCall());
+    libcuda::Site nowhere;
+    Symbolize({&site, &nowhere});
+    EXPECT_EQ(site.symbol, "twinmmu::OffsetOfThisCall()") << script;
+    EXPECT_EQ(site.source, "");
+    EXPECT_EQ(nowhere.symbol, "");
+  }
+}
+
+}  // namespace
+}  // namespace twinmmu
