@@ -1,7 +1,11 @@
 #include "conformance/runner.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -18,12 +22,52 @@
 namespace twinmmu::conformance {
 namespace {
 
+// GoogleTest writes its report without looking whether it can: first to a file here, then to where
+// it is wanted.
+class JunitReport {
+ public:
+  // `path`: empty where there is to be none.
+  explicit JunitReport(const std::string& path) : path_(path) {
+    if (path_.empty()) return;
+    made_ = absl::StrCat(::testing::TempDir(), "/twinmmu-XXXXXX");
+    const int file = mkstemp(made_.data());
+    if (file >= 0) close(file);
+  }
+  ~JunitReport() {
+    if (!made_.empty()) std::remove(made_.c_str());
+  }
+  JunitReport(const JunitReport&) = delete;
+  JunitReport& operator=(const JunitReport&) = delete;
+
+  const std::string& made() const { return made_; }
+
+  bool Deliver(std::ostream& out) const {
+    if (made_.empty()) return true;
+    std::ofstream file(path_);
+    file << std::ifstream(made_).rdbuf();
+    file.close();
+    if (file) return true;
+    out << "Could not write " << path_ << ".\n";
+    return false;
+  }
+
+ private:
+  const std::string path_;
+  std::string made_;
+};
+
+// In a process that a test starts, by GoogleTest or by itself.
+bool IsStartedByTest(int argc, char** argv) {
+  return SocketToStarter() >= 0 || std::any_of(argv, argv + argc, [](const char* argument) {
+           return absl::StartsWith(argument, "--gtest_internal_run_death_test");
+         });
+}
+
 // True in a child that GoogleTest started for one test. The report's path must be known before the
 // flags are read, and what the flags say goes before `options`.
-bool InitGoogleTest(int argc, char** argv, const RunOptions& options) {
+bool InitGoogleTest(int argc, char** argv, const RunOptions& options, const std::string& report) {
   if (!options.filter.empty()) GTEST_FLAG_SET(filter, options.filter);
-  if (!options.xml_path.empty() && SocketToStarter() < 0)
-    GTEST_FLAG_SET(output, absl::StrCat("xml:", options.xml_path));
+  if (!report.empty()) GTEST_FLAG_SET(output, absl::StrCat("xml:", report));
   ::testing::InitGoogleTest(&argc, argv);
   // A child is started anew, not forked: it must not inherit the driver's threads half-alive.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -161,7 +205,8 @@ int Judge(const std::vector<Column>& columns, const RunOptions& options, bool fa
 int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
                    const RunOptions& options) {
   std::ostream& out = Out(options);
-  const bool is_child = InitGoogleTest(argc, argv, options);
+  const JunitReport report(IsStartedByTest(argc, argv) ? "" : options.xml_path);
+  const bool is_child = InitGoogleTest(argc, argv, options, report.made());
   for (const TargetFactory& factory : factories) {
     if (IsPlainName(factory.name)) continue;
     out << "A target's name is of letters, digits and \"_\"; \"" << factory.name << "\" is not.\n";
@@ -190,7 +235,8 @@ int RunConformance(int argc, char** argv, std::vector<TargetFactory> factories,
   if (!options.quiet || exit_code != 0) PrintCounts(columns, out);
   const bool markdown_written = WriteFile(options.markdown_path, columns, PrintMarkdown, out);
   const bool baseline_written = WriteFile(options.write_baseline_path, columns, WriteBaseline, out);
-  if (!markdown_written || !baseline_written) exit_code = 1;
+  const bool report_written = report.Deliver(out);
+  if (!report_written || !markdown_written || !baseline_written) exit_code = 1;
   if (options.results != nullptr) options.results(columns, exit_code);
   return exit_code;
 }

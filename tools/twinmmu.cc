@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -68,6 +69,7 @@ int Run(const MainArguments& main) {
 
 int main(int argc, char** argv) {
   const int exit_code = twinmmu::Run({argc, argv});
-  if (std::cout.flush()) return exit_code;
+  // What was written through another stream is known to C's.
+  if (std::cout.flush() && std::ferror(stdout) == 0) return exit_code;
   return twinmmu::Fail("could not write all output.");
 }

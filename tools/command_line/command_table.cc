@@ -314,7 +314,7 @@ std::vector<OptionInfo> OptionsOf(const CommandInfo& command) {
     if (has_value) info.value = option->get_type_name();
     info.value_may_be_absent = has_value && option->get_expected_min() == 0;
     info.description = option->get_description();
-    info.group = option->get_group();
+    info.group = option->get_group() == "Options" ? kGroups[0] : option->get_group();
     info.choices = Choices(info.name);
     infos.push_back(std::move(info));
   }

@@ -45,6 +45,9 @@ std::vector<std::string> CommandNames();
 // Of commands that have no others.
 const std::vector<ExitCode>& ExitCodesOf(const CommandInfo& command);
 
+// The groups that flags are shown in. The first is for those that one command has.
+inline constexpr const char* kGroups[] = {"Flags", "The suite", "The machine", "Output"};
+
 // A flag, as parser, help and documents need it.
 struct OptionInfo {
   std::string name;   // without hyphens: "sim-devices"

@@ -64,8 +64,11 @@ const char kPurpose[] =
 
 std::vector<std::string> GroupsOf(const std::vector<OptionInfo>& options) {
   std::vector<std::string> groups;
-  for (const OptionInfo& option : options) {
-    if (std::count(groups.begin(), groups.end(), option.group) == 0) groups.push_back(option.group);
+  for (const char* const group : kGroups) {
+    const bool any = std::any_of(options.begin(), options.end(), [group](const OptionInfo& option) {
+      return option.group == group;
+    });
+    if (any) groups.emplace_back(group);
   }
   return groups;
 }

@@ -18,7 +18,7 @@ std::string Overview(const Terminal& terminal);
 // One command: its usage, its own flags, examples and exit codes.
 std::string Help(const CommandInfo& command, const Terminal& terminal);
 
-// The headings of a command's flags, in order; the first may be empty, which is "Flags".
+// The headings of a command's flags, its own first.
 std::vector<std::string> GroupsOf(const std::vector<OptionInfo>& options);
 
 }  // namespace twinmmu

@@ -17,11 +17,7 @@ namespace {
 using conformance::Paragraph;
 
 // What several commands take has a section of its own.
-constexpr const char* kShared[] = {"The machine", "The suite", "Output"};
-
-bool IsShared(const std::string& group) {
-  return std::count(std::begin(kShared), std::end(kShared), group) != 0;
-}
+std::vector<std::string> SharedGroups() { return {std::begin(kGroups) + 1, std::end(kGroups)}; }
 
 std::string Row(const OptionInfo& option) {
   return absl::StrCat("| `", absl::StrReplaceAll(Spelling(option), {{"|", "\\|"}}), "` | ",
@@ -37,9 +33,7 @@ std::string Table(const std::vector<OptionInfo>& options) {
 std::vector<OptionInfo> InGroup(const CommandInfo& command, const std::string& group) {
   std::vector<OptionInfo> options;
   for (OptionInfo& option : OptionsOf(command)) {
-    if (IsShared(option.group) ? option.group == group : group.empty()) {
-      options.push_back(std::move(option));
-    }
+    if (option.group == group) options.push_back(std::move(option));
   }
   return options;
 }
@@ -47,7 +41,7 @@ std::vector<OptionInfo> InGroup(const CommandInfo& command, const std::string& g
 // Of the machine: `--backend`, `--driver`.
 std::string SharedFlags(const CommandInfo& command) {
   std::vector<std::string> parts;
-  for (const std::string group : kShared) {
+  for (const std::string& group : SharedGroups()) {
     std::vector<std::string> names;
     for (const OptionInfo& option : InGroup(command, group)) {
       names.push_back(absl::StrCat("`--", option.name, "`"));
@@ -69,7 +63,7 @@ std::string Section(const CommandInfo& command) {
     absl::StrAppend(&text, "    ", example.command, "    # ", example.meaning, "\n");
   }
   absl::StrAppend(&text, "\n");
-  const std::vector<OptionInfo> own = InGroup(command, "");
+  const std::vector<OptionInfo> own = InGroup(command, kGroups[0]);
   if (!own.empty()) absl::StrAppend(&text, Table(own));
   absl::StrAppend(&text, SharedFlags(command));
   if (command.exit_codes.empty()) return text;
@@ -104,7 +98,7 @@ absl::StatusOr<std::string> UpdateReference(absl::string_view document) {
   }
   absl::StrAppend(&text, "\n");
   for (const CommandInfo& command : AllCommands()) absl::StrAppend(&text, Section(command));
-  for (const std::string group : kShared) absl::StrAppend(&text, SharedSection(group));
+  for (const std::string& group : SharedGroups()) absl::StrAppend(&text, SharedSection(group));
   return conformance::ReplaceSection(document, "commands", text);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -246,6 +247,9 @@ absl::StatusOr<LitmusResult> RunLitmus(const std::vector<std::string>& paths, co
   Litmus litmus(run, out);
   for (const std::string& path : paths) {
     std::ifstream file(path);
+    if (std::filesystem::is_directory(path)) {
+      return absl::NotFoundError(absl::StrCat("cannot read ", path, ": it is a folder"));
+    }
     if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
     for (const LitmusLine& line : coherence::ReadLitmus(file)) litmus.Run(path, line);
   }

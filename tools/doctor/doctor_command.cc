@@ -1,5 +1,6 @@
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -13,10 +14,23 @@ namespace twinmmu {
 namespace {
 
 constexpr size_t kUsualWidth = 100;
+constexpr size_t kGreatestWidth = 110;
 
 std::string Coloured(const Terminal& terminal, Health health, const std::string& text) {
   if (health == Health::kGood) return terminal.Green(text);
   return health == Health::kLimited ? terminal.Yellow(text) : terminal.Red(text);
+}
+
+const char* Works(Health health) {
+  switch (health) {
+    case Health::kGood:
+      return "yes";
+    case Health::kLimited:
+      return "limited";
+    case Health::kMissing:
+      return "no";
+  }
+  return "?";
 }
 
 class Printer {
@@ -25,21 +39,35 @@ class Printer {
 
   void Heading(const char* text) { out_ << "\n" << terminal_.Bold(text) << "\n"; }
 
-  // The health is coloured after the lines were made, so that colour takes no room.
-  void Row(Health health, const std::string& name, const std::string& text) {
-    const std::string word = absl::StrFormat("%-7s", ToString(health));
-    std::string lines =
-        conformance::Paragraph(absl::StrFormat("  %s  %-17s  ", word, name), text,
-                               terminal_.is_terminal() ? terminal_.width : kUsualWidth);
-    out_ << lines.replace(2, word.size(), Coloured(terminal_, health, word));
+  void Show(const Finding& finding) {
+    Row(finding.health, ToString(finding.health), absl::StrFormat("%-17s  ", finding.what),
+        finding.detail);
   }
 
-  void Advice(const Finding& finding) {
-    out_ << conformance::Paragraph(absl::StrCat("  ", finding.what, ": "), finding.advice,
-                                   terminal_.is_terminal() ? terminal_.width : kUsualWidth);
+  void Show(const Ability& ability) {
+    Row(ability.health, Works(ability.health), "",
+        absl::StrCat(ability.command,
+                     ability.reason.empty() ? "" : absl::StrCat(" (", ability.reason, ")")));
+  }
+
+  void Advise(const Finding& finding) {
+    out_ << conformance::Paragraph(absl::StrFormat("  %-17s  ", finding.what), finding.advice,
+                                   Width());
   }
 
  private:
+  size_t Width() const {
+    return terminal_.is_terminal() ? std::min(terminal_.width, kGreatestWidth) : kUsualWidth;
+  }
+
+  // The word is coloured after the lines were made, so that colour takes no room.
+  void Row(Health health, const char* word, const std::string& name, const std::string& text) {
+    const std::string padded = absl::StrFormat("%-7s", word);
+    std::string lines =
+        conformance::Paragraph(absl::StrCat("  ", padded, "  ", name), text, Width());
+    out_ << lines.replace(2, padded.size(), Coloured(terminal_, health, padded));
+  }
+
   std::ostream& out_;
   const Terminal& terminal_;
 };
@@ -54,22 +82,15 @@ void Print(const Examination& examination, std::ostream& out, const Terminal& te
   out << "twinmmu " << kVersion << " on " << Machine() << "\n";
   Printer printer(out, terminal);
   printer.Heading("What is here");
-  for (const Finding& finding : examination.findings) {
-    printer.Row(finding.health, finding.what, finding.detail);
-  }
+  for (const Finding& finding : examination.findings) printer.Show(finding);
   printer.Heading("What works");
-  for (const Ability& ability : examination.abilities) {
-    const std::string reason =
-        ability.reason.empty() ? "" : absl::StrCat(" (", ability.reason, ")");
-    printer.Row(ability.health, ability.health == Health::kMissing ? "does not work" : "works",
-                absl::StrCat(ability.command, reason));
-  }
+  for (const Ability& ability : examination.abilities) printer.Show(ability);
   bool any = false;
   for (const Finding& finding : examination.findings) {
     if (finding.health == Health::kGood) continue;
-    if (!any) printer.Heading("What to do, if you need it");
+    if (!any) printer.Heading("What to do about the rest, if you need it");
     any = true;
-    printer.Advice(finding);
+    printer.Advise(finding);
   }
 }
 

@@ -115,9 +115,10 @@ Finding DriverOf(const Host& host) {
     return {kDriver, Health::kMissing, absl::StrCat(driver->usable.message(), "; ", functions),
             "`twinmmu info` says more. See also the device files."};
   }
-  std::string detail = absl::StrCat(
-      "CUDA ", driver->version / 1000, ".", driver->version % 1000 / 10, ", ",
-      driver->devices.size(), " devices (", absl::StrJoin(driver->devices, ", "), "), ", functions);
+  std::string detail =
+      absl::StrCat("CUDA ", driver->version / 1000, ".", driver->version % 1000 / 10, ", ",
+                   driver->devices.size(), driver->devices.size() == 1 ? " device (" : " devices (",
+                   absl::StrJoin(driver->devices, ", "), "), ", functions);
   if (driver->functions_found == driver->functions) return Good(kDriver, std::move(detail));
   return {kDriver, Health::kLimited, std::move(detail),
           "The driver is older than some functions: `twinmmu info` lists them. Calls that need "
@@ -194,7 +195,7 @@ Ability AbilityOf(const Examination& examination, const char* command,
     const Finding& finding = examination.Of(need);
     if (finding.health <= ability.health) continue;
     ability.health = finding.health;
-    ability.reason = absl::StrCat(finding.what, ": ", finding.detail);
+    ability.reason = absl::StrCat(finding.what, ": ", ToString(finding.health));
   }
   return ability;
 }

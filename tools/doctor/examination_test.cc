@@ -71,7 +71,7 @@ TEST_F(ExaminationTest, ADriverWithItsDevicesWorks) {
   HaveDriver({"libcuda.so.1", 13000, 70, 70, absl::OkStatus(), {"NVIDIA H200"}});
   const Examination examination = Examine(host_);
   EXPECT_EQ(examination.Of("driver").health, Health::kGood);
-  EXPECT_THAT(examination.Of("driver").detail, HasSubstr("CUDA 13.0, 1 devices (NVIDIA H200)"));
+  EXPECT_THAT(examination.Of("driver").detail, HasSubstr("CUDA 13.0, 1 device (NVIDIA H200)"));
   EXPECT_EQ(HealthOf(examination, "everything with --backend=cuda"), Health::kGood);
 }
 
