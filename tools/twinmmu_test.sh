@@ -70,8 +70,66 @@ expect 0 "sim: 0 of " deviations --profile=strict
 expect 1 "cuda: no driver" deviations --backend=cuda --driver=/nonexistent.so
 expect 2 'there is no backend "rocm"' deviations --backend=rocm
 expect 1 "no driver" info --driver=/nonexistent.so
-expect 2 "twinmmu conformance" frobnicate
-expect 2 "twinmmu conformance"
+expect 2 "there are conformance, info" frobnicate
+expect 2 "did you mean conformance?" conformanse
+expect 2 "Usage: twinmmu COMMAND"
+expect 0 "Usage: twinmmu COMMAND" --help
+expect 0 "twinmmu 0." --version
+expect 2 "did you mean --backend?" info --bakend=sim
+expect 2 "did you mean strict?" info --backend=sim --profile=strikt
+expect 2 "did you mean cuda?" info --backend=cudda
+expect 2 "random takes no --xml; it is a flag of conformance, record." random --xml=x
+for command in conformance info doctor run random soak deviations litmus record replay compare new-test completion manual; do
+  expect 0 "Usage: twinmmu $command" $command --help
+done
+expect 0 "What works" doctor
+expect 0 "complete -o default -F _twinmmu twinmmu" completion bash
+expect 2 "there is no completion for" completion tcsh
+expect 0 ".TH TWINMMU 1" manual
+
+is_json() { ! command -v python3 > /dev/null || python3 -c 'import json, sys; json.loads(sys.argv[1])' "$1"; }
+# json WORDS ARGUMENT...: --json prints one JSON value, and nothing else, with this text in it.
+json() {
+  local text=$1 output
+  shift
+  output=$("$twinmmu" "$@" --json 2>/dev/null)
+  if ! is_json "$output" || [[ $output != *"$text"* ]]; then
+    echo "FAILED: twinmmu $* --json: expected JSON with $text"
+    echo "$output" | tail -n 20
+    failed=1
+  fi
+}
+json '"holds": 1' conformance --filter='*/devices.DEV_1_*'
+json '"error": "no driver' info --backend=sim,cuda --driver=/nonexistent.so
+json '"backend": "sim"' info --backend=sim
+json '"calls": 20' random --seeds=7 --calls=20
+json '"steps": 100' soak --steps=100
+json '"as_recorded": true' deviations
+json '"simulator_works": true' doctor
+
+# --quiet says nothing where all is as expected, and what is wrong where it is not.
+quiet=$("$twinmmu" conformance --filter='*/devices.*' --quiet 2>&1)$("$twinmmu" random --seeds=1 --calls=10 --quiet 2>&1)
+[[ -z $quiet ]] || { echo "FAILED: --quiet prints: $quiet"; failed=1; }
+expect 1 "no test was selected" conformance --filter=nothing --quiet
+
+# On a terminal the table fits, and has colour unless NO_COLOR is set; in a pipe it is as ever.
+terminal() { COLUMNS=100 script -qec "'$twinmmu' conformance --filter='*/devices.*' 2>/dev/null" /dev/null | tr -d '\r'; }
+if command -v script > /dev/null; then
+  longest=$(NO_COLOR=1 terminal | sed -n '/^rule /,/^$/p' | wc -L)
+  ((longest > 60 && longest <= 100)) || { echo "FAILED: the table is $longest wide"; failed=1; }
+  [[ $(terminal) == *$'\e[32mholds'* ]] || { echo "FAILED: no colour"; failed=1; }
+  [[ $(NO_COLOR=1 terminal) != *$'\e[32m'* ]] || { echo "FAILED: colour with NO_COLOR"; failed=1; }
+fi
+[[ $("$twinmmu" conformance --filter='*/devices.*' 2>&1) != *$'\e'* ]] || { echo "FAILED: colour in a pipe"; failed=1; }
+
+# What cannot be written is noticed.
+expect 1 "Could not write /dev/full" conformance --filter='*/devices.*' --xml=/dev/full
+expect 1 "Could not write /dev/full" conformance --filter='*/devices.*' --markdown=/dev/full
+expect 2 "cannot write /dev/full" random --seeds=1 --calls=10 --json=/dev/full
+"$twinmmu" info --backend=sim > /dev/full 2> "$TEST_TMPDIR/stderr"
+[[ $? == 1 ]] && grep -q "could not write all output" "$TEST_TMPDIR/stderr" || { echo "FAILED: a full disk is not noticed"; failed=1; }
+(trap '' PIPE; sleep 0.5; "$twinmmu" info --backend=sim 2> "$TEST_TMPDIR/stderr"; echo $? > "$TEST_TMPDIR/code") | true
+[[ $(cat "$TEST_TMPDIR/code") == 1 ]] || { echo "FAILED: a closed pipe is not noticed"; failed=1; }
 
 # What is recorded comes out the same when it is played, and compares with itself.
 map="$TEST_TMPDIR/map.jsonl"
@@ -113,6 +171,8 @@ if [[ $answers != *" sections differ"* || -n $others ]]; then
   echo "FAILED: the recordings of one H200 and of two differ: $others"
   failed=1
 fi
+json '"differences": []' compare "$map" "$map"
+json '"differences": []' replay "$map"
 expect 2 "compare needs the names of two" compare "$map"
 expect 2 "cannot read /nonexistent" compare "$map" /nonexistent
 expect 2 'conformance takes no argument "now"' conformance now
@@ -134,6 +194,8 @@ expect 0 "played 56, skipped 9, 0 wrong" litmus "$litmus" --backend=cuda_on_sim 
 expect 0 "32 rounds in" litmus "$litmus" --play --rounds=32 --profile=strict
 expect 2 'there is no backend "rocm"' litmus "$litmus" --backend=rocm
 expect 2 "cannot read /nonexistent" litmus /nonexistent
+expect 2 "it is a folder" litmus "$TEST_TMPDIR"
+json '"hazard": ' litmus "$litmus"
 
 # A baseline pins the verdicts: one of them changed by hand is the one difference.
 baseline="$TEST_TMPDIR/baseline.txt"

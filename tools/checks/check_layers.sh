@@ -10,8 +10,8 @@ for folder in api backend sim conformance kernels tools third_party/cuda_abi; do
   [[ -d $folder ]] && folders+=("$folder")
 done
 
-# The example workspace is a project of its own, above all layers.
-find "${folders[@]}" -path tools/example_workspace -prune -o \
+# The example workspace and what new-test lays out are projects of their own, above all layers.
+find "${folders[@]}" -path tools/example_workspace -prune -o -path tools/new_test/template -prune -o \
     \( -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.inc' -o -name '*.cu' \) -print | LC_ALL=C sort |
 awk '
 function violation(message) {
@@ -63,10 +63,10 @@ function check_include(path, quoted) {
     else check_room(path)
   } else if (path ~ /(^|\/)(cuda[A-Za-z_]*|nvrtc|driver_types)\.h$/) {
     if (file !~ /^third_party\/cuda_abi\/(cuda_h_test|cuda_header_facts)\.cc$/ &&
-        !(file ~ /^tools\/(examples|testdata)\// && path == "cuda.h"))
+        !(file ~ /^tools\/(examples|run\/testdata)\// && path == "cuda.h"))
       violation("includes CUDA\047s " path ": the build does without the toolkit." \
                 " Use third_party/cuda_abi/; only its own tests compare it with cuda.h," \
-                " and only programs in tools/examples/ and tools/testdata/ are clients of the C interface.")
+                " and only programs in tools/examples/ and tools/run/testdata/ are clients of the C interface.")
   } else if (path ~ /^absl\/container\/(flat|node)_hash_/ && file ~ /^(api|sim)\// && !is_test(file)) {
     violation("includes " path ": Debian\047s hash tables of Abseil do not link into libcuda.so.1. Use absl/container/btree_*.h.")
   } else if (quoted && (path !~ /\// || path ~ /^\.\.?\//)) {

@@ -105,22 +105,25 @@ CommandInfo Run() {
 }
 
 CommandInfo Random() {
-  return {"random",
-          "",
-          "compare random calls with a model",
-          "Each seed is a sequence of calls, plausible and wrong. A simple model of the contract "
-          "runs beside the backend; after each call the code, the result and everything that can "
-          "be queried must match. The first difference is shrunk to a few calls and printed as the "
-          "body of a test.",
-          [](CLI::App& app, Options& options) {
-            AddSeeds(app, options.random);
-            AddMachine(app, options);
-            AddSharedDevices(app, options.machine);
-            AddOutput(app, options);
-          },
-          {{"twinmmu random --seeds=1-1000", "more sequences than usual"},
-           {"twinmmu random --backend=cuda --shared-devices", "on a GPU that others use too"}},
-          {}};
+  return {
+      "random",
+      "",
+      "compare random calls with a model",
+      "Each seed is a sequence of calls, plausible and wrong. A simple model of the contract "
+      "runs beside the backend; after each call the code, the result and everything that can "
+      "be queried must match. The first difference is shrunk to a few calls and printed as the "
+      "body of a test.\n\n"
+      "On a GPU it leaves out undefined calls, ranges beyond its own reservation, and copies of "
+      "host memory that would end the process.",
+      [](CLI::App& app, Options& options) {
+        AddSeeds(app, options.random);
+        AddMachine(app, options);
+        AddSharedDevices(app, options.machine);
+        AddOutput(app, options);
+      },
+      {{"twinmmu random --seeds=1-1000", "more sequences than usual"},
+       {"twinmmu random --backend=cuda --shared-devices", "on a GPU that others use too"}},
+      {}};
 }
 
 CommandInfo Soak() {

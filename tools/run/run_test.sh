@@ -84,6 +84,13 @@ expect 126 "cannot run $folder: Permission denied" -- "$folder"
 expect 2 "run which program?" --strict
 expect 2 "cannot write /nonexistent/r.jsonl" --report=/nonexistent/r.jsonl -- "$subject" fine
 
+# --- Quiet
+
+"$twinmmu" run --quiet -- "$subject" fine 2>"$folder/stderr"
+[[ ! -s $folder/stderr ]] || complain "--quiet and a report"
+expect 0 "error: kDoubleRelease" --quiet -- "$subject" twice
+expect 2 "cannot write /dev/full" --report=/dev/full -- "$subject" fine
+
 # --- Settings
 
 expect 3 "failed: 2" --fail cuMemMap:1:OUT_OF_MEMORY -- "$subject" leak
