@@ -197,7 +197,7 @@ CommandInfo Record() {
             AddQuiet(app, options.output);
           },
           {{"twinmmu record --backend=cuda --out=suite.jsonl.zst", "the suite"},
-           {"twinmmu record --backend=cuda --program=random --seeds=1-300 --out=random.jsonl.zst",
+           {"twinmmu record --backend=cuda --program=random --out=random.jsonl.zst",
             "random calls"},
            {"twinmmu record --backend=cuda --program=calls.jsonl --out=answers.jsonl",
             "calls of your own"}},

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "conformance/programs/programs.h"
+#include "conformance/rules/document.h"
 #include "conformance/rules/rules.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/failure.h"
@@ -67,10 +68,19 @@ Answer RunInChild(const DeviationProgram& program, const conformance::TargetFact
   return answer;
 }
 
+// One line; on a terminal, several that fit it.
+std::string Row(const std::string& id, const std::string& name, const std::string& words,
+                bool as_recorded, const Terminal& terminal) {
+  if (!terminal.is_terminal()) return absl::StrCat(id, name, words, "\n");
+  const std::string row = conformance::Paragraph(id, absl::StrCat(name, words), terminal.width);
+  return as_recorded ? row : terminal.Red(row);
+}
+
 // Runs each program on a target of its own, in a child process: some leave things behind, and one
 // may end the process. Says what each says, and returns the exit code. 0: each says what is
 // declared of the target. 1: one does not, or the target cannot be opened.
-int RunAll(const conformance::TargetFactory& factory, std::ostream& out, OrderedJson& json) {
+int RunAll(const conformance::TargetFactory& factory, Screen& screen, OrderedJson& json) {
+  std::ostream& out = screen.text();
   int deviating = 0;
   int otherwise = 0;
   json["programs"] = OrderedJson::array();
@@ -89,9 +99,10 @@ int RunAll(const conformance::TargetFactory& factory, std::ostream& out, Ordered
     const char* const verdict = deviates                         ? "deviates"
                                 : answer.text == program.by_rule ? "keeps the rule"
                                                                  : "neither";
-    out << absl::StreamFormat("%s %-9s %-50s %s: %s%s\n", factory.name, GetRule(deviation.rule).id,
-                              deviation.name, verdict, answer.text,
-                              as_recorded ? "" : " (not as recorded)");
+    const std::string line =
+        absl::StrCat(verdict, ": ", answer.text, as_recorded ? "" : " (not as recorded)");
+    out << Row(absl::StrFormat("%s %-9s ", factory.name, GetRule(deviation.rule).id),
+               absl::StrFormat("%-50s ", deviation.name), line, as_recorded, screen.terminal());
     json["programs"].push_back({{"rule", GetRule(deviation.rule).id},
                                 {"deviation", deviation.name},
                                 {"verdict", verdict},
@@ -117,7 +128,7 @@ int DeviationsCommand(const Options& options, Screen& screen) {
     const absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name, options.machine);
     if (!target.ok()) return UsageError(target.status());
     OrderedJson json = {{"backend", name}};
-    exit_code |= RunAll(*target, screen.text(), json);
+    exit_code |= RunAll(*target, screen, json);
     results["backends"].push_back(std::move(json));
   }
   return screen.Finish(exit_code, results);
