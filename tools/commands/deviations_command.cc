@@ -13,7 +13,7 @@
 #include "conformance/rules/document.h"
 #include "conformance/rules/rules.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/failure.h"
+#include "tools/commands/each_backend.h"
 #include "tools/commands/machines.h"
 
 namespace twinmmu {
@@ -118,20 +118,12 @@ int RunAll(const conformance::TargetFactory& factory, Screen& screen, OrderedJso
 
 // One after the other, each in child processes: this one opens no driver.
 int DeviationsCommand(const Options& options, Screen& screen) {
-  const absl::StatusOr<std::vector<std::string>> backends =
-      Backends(options.machine, "sim", {"sim", "cuda"});
-  if (!backends.ok()) return UsageError(backends.status());
-  OrderedJson results = Results("deviations");
-  results["backends"] = OrderedJson::array();
-  int exit_code = 0;
-  for (const std::string& name : *backends) {
-    const absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name, options.machine);
-    if (!target.ok()) return UsageError(target.status());
-    OrderedJson json = {{"backend", name}};
-    exit_code |= RunAll(*target, screen, json);
-    results["backends"].push_back(std::move(json));
-  }
-  return screen.Finish(exit_code, results);
+  const auto run = [&](const std::string& backend, OrderedJson& json) -> absl::StatusOr<int> {
+    const auto target = TargetNamed(backend, options.machine);
+    if (!target.ok()) return target.status();
+    return RunAll(*target, screen, json);
+  };
+  return OnEachBackend(options, "sim", {"sim", "cuda"}, screen, run);
 }
 
 }  // namespace twinmmu

@@ -13,6 +13,7 @@
 #include "backend/loader.h"
 #include "sim/simulator.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/each_backend.h"
 #include "tools/commands/failure.h"
 #include "tools/commands/machines.h"
 
@@ -182,24 +183,13 @@ int DescribeCuda(const std::string& library, std::ostream& out, OrderedJson& jso
 }  // namespace
 
 int InfoCommand(const Options& options, Screen& screen) {
-  const absl::StatusOr<std::vector<std::string>> backends =
-      Backends(options.machine, "cuda", {"sim", "cuda"});
-  if (!backends.ok()) return UsageError(backends.status());
-  OrderedJson results = Results("info");
-  results["backends"] = OrderedJson::array();
-  int exit_code = 0;
-  for (const std::string& name : *backends) {
-    OrderedJson json = {{"backend", name}};
-    if (name == "sim") {
-      const absl::StatusOr<Profile> profile = ChosenProfile(options.machine);
-      if (!profile.ok()) return UsageError(profile.status());
-      exit_code |= DescribeSimulator(*profile, screen.text(), json);
-    } else {
-      exit_code |= DescribeCuda(options.machine.driver, screen.text(), json);
-    }
-    results["backends"].push_back(std::move(json));
-  }
-  return screen.Finish(exit_code, results);
+  const auto describe = [&](const std::string& backend, OrderedJson& json) -> absl::StatusOr<int> {
+    if (backend == "cuda") return DescribeCuda(options.machine.driver, screen.text(), json);
+    const absl::StatusOr<Profile> profile = ChosenProfile(options.machine);
+    if (!profile.ok()) return profile.status();
+    return DescribeSimulator(*profile, screen.text(), json);
+  };
+  return OnEachBackend(options, "cuda", {"sim", "cuda"}, screen, describe);
 }
 
 }  // namespace twinmmu

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/each_backend.h"
 #include "tools/commands/failure.h"
 #include "tools/commands/machines.h"
 #include "tools/commands/random_runs.h"
@@ -45,22 +46,14 @@ int Run(const std::string& backend, const OpenSubject& open,
 }  // namespace
 
 int RandomCommand(const Options& options, Screen& screen) {
-  const absl::StatusOr<std::vector<std::string>> backends =
-      Backends(options.machine, "sim", {"sim", "cuda"});
-  if (!backends.ok()) return UsageError(backends.status());
   const absl::StatusOr<conformance::random::Seeds> seeds = RandomSeeds(options.random, screen);
   if (!seeds.ok()) return UsageError(seeds.status());
-  OrderedJson results = Results("random");
-  results["backends"] = OrderedJson::array();
-  int exit_code = 0;
-  for (const std::string& name : *backends) {
-    const absl::StatusOr<OpenSubject> open = RandomSubject(name, options.machine);
-    if (!open.ok()) return UsageError(open.status());
-    OrderedJson json = {{"backend", name}};
-    exit_code |= Run(name, *open, *seeds, screen, json);
-    results["backends"].push_back(std::move(json));
-  }
-  return screen.Finish(exit_code, results);
+  const auto run = [&](const std::string& backend, OrderedJson& json) -> absl::StatusOr<int> {
+    const absl::StatusOr<OpenSubject> open = RandomSubject(backend, options.machine);
+    if (!open.ok()) return open.status();
+    return Run(backend, *open, *seeds, screen, json);
+  };
+  return OnEachBackend(options, "sim", {"sim", "cuda"}, screen, run);
 }
 
 }  // namespace twinmmu

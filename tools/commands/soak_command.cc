@@ -12,6 +12,7 @@
 #include "conformance/allocators/random_program.h"
 #include "conformance/instances/sim_target.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/each_backend.h"
 #include "tools/commands/failure.h"
 #include "tools/commands/machines.h"
 
@@ -124,21 +125,13 @@ int Soak(const conformance::TargetFactory& target, const SoakOptions& options,
 
 int SoakCommand(const Options& options, Screen& screen) {
   if (!(options.soak.minutes >= 0)) return UsageError("--minutes must be 0 or more.");
-  const absl::StatusOr<std::vector<std::string>> backends =
-      Backends(options.machine, "sim", {"sim", "cuda_on_sim", "cuda"});
-  if (!backends.ok()) return UsageError(backends.status());
-  OrderedJson results = Results("soak");
-  results["backends"] = OrderedJson::array();
-  int exit_code = 0;
-  for (const std::string& name : *backends) {
-    const absl::StatusOr<conformance::TargetFactory> target = TargetNamed(name, options.machine);
-    if (!target.ok()) return UsageError(target.status());
-    OrderedJson json = {{"backend", name}};
-    exit_code |= Soak(*target, options.soak,
-                      name == "sim" ? Diagnose(conformance::DiagnosticsOf) : nullptr, screen, json);
-    results["backends"].push_back(std::move(json));
-  }
-  return screen.Finish(exit_code, results);
+  const auto run = [&](const std::string& backend, OrderedJson& json) -> absl::StatusOr<int> {
+    const auto target = TargetNamed(backend, options.machine);
+    if (!target.ok()) return target.status();
+    const Diagnose diagnose = backend == "sim" ? Diagnose(conformance::DiagnosticsOf) : nullptr;
+    return Soak(*target, options.soak, diagnose, screen, json);
+  };
+  return OnEachBackend(options, "sim", {"sim", "cuda_on_sim", "cuda"}, screen, run);
 }
 
 }  // namespace twinmmu
