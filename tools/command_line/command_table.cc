@@ -182,26 +182,26 @@ CommandInfo Litmus() {
 }
 
 CommandInfo Record() {
-  return {"record",
-          "",
-          "record calls with their results",
-          "Records what a driver answers: to the suite, to random calls, or to the calls of a file "
-          "(--program). Recordings are played on the simulator by `twinmmu replay`, and compared "
-          "by `twinmmu compare`.",
-          [](CLI::App& app, Options& options) {
-            AddRecord(app, options.record);
-            AddSeeds(app, options.random);
-            AddSuite(app, options.suite);
-            AddMachine(app, options);
-            AddSharedDevices(app, options.machine);
-            AddQuiet(app, options.output);
-          },
-          {{"twinmmu record --backend=cuda --out=suite.jsonl.zst", "the suite"},
-           {"twinmmu record --backend=cuda --program=random --out=random.jsonl.zst",
-            "random calls"},
-           {"twinmmu record --backend=cuda --program=calls.jsonl --out=answers.jsonl",
-            "calls of your own"}},
-          {}};
+  return {
+      "record",
+      "",
+      "record calls with their results",
+      "Records what a driver answers: to the suite, to random calls, or to the calls of a file "
+      "(--program). Recordings are played on the simulator by `twinmmu replay`, and compared "
+      "by `twinmmu compare`.",
+      [](CLI::App& app, Options& options) {
+        AddRecord(app, options.record);
+        AddSeeds(app, options.random);
+        AddSuite(app, options.suite);
+        AddMachine(app, options);
+        AddSharedDevices(app, options.machine);
+        AddQuiet(app, options.output);
+      },
+      {{"twinmmu record --backend=cuda --out=suite.jsonl.zst", "the suite"},
+       {"twinmmu record --backend=cuda --program=random --out=random.jsonl.zst", "random calls"},
+       {"twinmmu record --backend=cuda --program=calls.jsonl --out=answers.jsonl",
+        "calls of your own"}},
+      {}};
 }
 
 CommandInfo Replay() {
