@@ -48,7 +48,6 @@ def simulated_library(version, folder = ""):
             "-Wl,-soname,libcuda.so.1",
             "-Wl,-z,nodelete",
             "-Wl,-z,now",
-            "-static-libgcc",
         ],
         linkshared = True,
         visibility = ["//visibility:public"],

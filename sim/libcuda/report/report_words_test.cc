@@ -72,13 +72,13 @@ TEST(ReportWordsTest, TellAllInWords) {
   const DiagnosticInfo& leak = InfoOf(DiagnosticKind::kLeakedMapping);
   EXPECT_EQ(InWords(Example(), "ended with exit code 0"),
             std::string("twinmmu ") + kVersion +
-                ": process 4711, /opt/app/bin/pool, ended with exit code 0\n"
-                        "0 errors, 3 warnings, 2 objects left, 1 injected failure, 1002 calls\n"
-                        "\n"
-                        "What is wrong\n"
-                        "-------------\n"
-                        "warning: kDoubleUnmap (UNMAP-9) by call 7, cuMemUnmap\n"
-                        "  called at: pool+0x20\n") +
+                std::string(": process 4711, /opt/app/bin/pool, ended with exit code 0\n"
+                            "0 errors, 3 warnings, 2 objects left, 1 injected failure, 1002 calls\n"
+                            "\n"
+                            "What is wrong\n"
+                            "-------------\n"
+                            "warning: kDoubleUnmap (UNMAP-9) by call 7, cuMemUnmap\n"
+                            "  called at: pool+0x20\n") +
                 unmap.what + "\n  why it matters: " + unmap.why +
                 "\n  what to do: " + unmap.advice +
                 "\n"
