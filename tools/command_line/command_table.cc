@@ -104,6 +104,20 @@ CommandInfo Run() {
            {"2", "the command line is wrong"}}};
 }
 
+CommandInfo Annotate() {
+  return {"annotate",
+          "REPORT",
+          "show the report of a run as a CI system does",
+          "Reads a report of `twinmmu run --report=FILE`, and prints its misuse and leaks in a "
+          "format that a CI system shows beside the sources.",
+          [](CLI::App& app, Options& options) { AddAnnotate(app, options.annotate); },
+          {{"twinmmu annotate --format=github report.jsonl", "in a job of GitHub Actions"},
+           {"twinmmu annotate --format=gitlab report.jsonl > gl-code-quality-report.json",
+            "in a job of GitLab"}},
+          {{"0", "the report was read, whatever it complains of"},
+           {"2", "the command line is wrong, or the report cannot be read"}}};
+}
+
 CommandInfo Random() {
   return {
       "random",
@@ -273,6 +287,7 @@ std::vector<std::string> Choices(const std::string& option) {
   if (option == "backend") return {"sim", "cuda", "cuda_on_sim"};
   if (option == "stream-policy") return {"eager", "deferred", "seeded"};
   if (option == "alias-policy") return {"coherent", "stale", "l1", "random"};
+  if (option == "format") return {"github", "gitlab", "junit"};
   if (option == "build") return {"bazel", "cmake"};
   if (option == "program") return {"suite", "random"};
   return {};
@@ -282,8 +297,8 @@ std::vector<std::string> Choices(const std::string& option) {
 
 const std::vector<CommandInfo>& AllCommands() {
   static const auto* const commands = new std::vector<CommandInfo>{
-      Conformance(), Info(),   Doctor(), Run(),     Random(),  Soak(),       Deviations(),
-      Litmus(),      Record(), Replay(), Compare(), NewTest(), Completion(), Manual()};
+      Conformance(), Info(),   Doctor(), Run(),     Annotate(), Random(),     Soak(),  Deviations(),
+      Litmus(),      Record(), Replay(), Compare(), NewTest(),  Completion(), Manual()};
   return *commands;
 }
 

@@ -203,6 +203,17 @@ void AddProgram(CLI::App& app, ProgramOptions& options) {
       ->allow_extra_args(false);
 }
 
+void AddAnnotate(CLI::App& app, AnnotateOptions& options) {
+  AddText(
+      app, "--format", "FORMAT",
+      "github: workflow commands, for the log of a job; gitlab: a Code Quality report; junit: a "
+      "test case for each finding",
+      options.format);
+  AddText(app, "--source-root", "DIR",
+          "the folder below which the CI system has the sources. Default: the current one",
+          options.source_root);
+}
+
 void AddNewTest(CLI::App& app, NewTestOptions& options) {
   app.add_option("--build", options.build, "what builds the test: bazel or cmake. Default: bazel")
       ->type_name("SYSTEM")

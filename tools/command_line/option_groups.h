@@ -22,6 +22,7 @@ void AddSoak(CLI::App& app, SoakOptions& options);
 void AddLitmus(CLI::App& app, LitmusOptions& options, MachineOptions& machine);
 void AddRecord(CLI::App& app, RecordOptions& options);
 void AddProgram(CLI::App& app, ProgramOptions& options);
+void AddAnnotate(CLI::App& app, AnnotateOptions& options);
 void AddNewTest(CLI::App& app, NewTestOptions& options);
 
 }  // namespace twinmmu

@@ -73,6 +73,11 @@ struct ProgramOptions {
   std::optional<int> error_exit_code;
 };
 
+struct AnnotateOptions {
+  std::string format;
+  std::string source_root;  // empty: the current folder
+};
+
 struct NewTestOptions {
   std::string build = "bazel";
   std::string source;
@@ -89,6 +94,7 @@ struct Options {
   LitmusOptions litmus;
   RecordOptions record;
   ProgramOptions program;
+  AnnotateOptions annotate;
   NewTestOptions new_test;
 };
 

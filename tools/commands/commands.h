@@ -25,6 +25,7 @@ int LitmusCommand(const Options& options, Screen& screen);
 int ReplayCommand(const Options& options, Screen& screen);
 int CompareCommand(const Options& options, Screen& screen);
 int RunCommand(const Options& options, Screen& screen);
+int AnnotateCommand(const Options& options, Screen& screen);
 int DoctorCommand(const Options& options, Screen& screen);
 int NewTestCommand(const Options& options, Screen& screen);
 int CompletionCommand(const Options& options, Screen& screen);

@@ -1,0 +1,52 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "tools/annotations/findings.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/failure.h"
+
+namespace twinmmu {
+namespace {
+
+struct Format {
+  const char* name;
+  std::string (*write)(const std::vector<Finding>&);
+};
+constexpr Format kFormats[] = {{"github", ForGitHub}, {"gitlab", ForGitLab}, {"junit", ForJUnit}};
+
+std::string SourceRoot(const Options& options) {
+  std::error_code unknown;
+  return options.annotate.source_root.empty() ? std::filesystem::current_path(unknown).string()
+                                              : options.annotate.source_root;
+}
+
+}  // namespace
+
+int AnnotateCommand(const Options& options, Screen& screen) {
+  if (options.operands.size() != 1) {
+    return UsageError("annotate needs one report, a file of `twinmmu run --report=FILE`.");
+  }
+  const std::string& report = options.operands.front();
+  for (const Format& format : kFormats) {
+    if (options.annotate.format != format.name) continue;
+    std::ifstream file(report);
+    if (!file) return UsageError(absl::StrCat("cannot read ", report, ": ", std::strerror(errno)));
+    const absl::StatusOr<std::vector<Finding>> findings = ReadFindings(file, SourceRoot(options));
+    if (!findings.ok()) {
+      return UsageError(absl::StrCat(report, ": ", findings.status().message()));
+    }
+    screen.text() << format.write(*findings);
+    return 0;
+  }
+  return UsageError(
+      absl::StrCat("--format=", options.annotate.format, ": must be github, gitlab or junit."));
+}
+
+}  // namespace twinmmu
