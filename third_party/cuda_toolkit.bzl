@@ -21,6 +21,12 @@ cc_library(
     includes = ["include"],  # These are system includes to the compiler.
     visibility = ["//visibility:public"],
 )
+
+filegroup(
+    name = "cuda_h",
+    srcs = glob(["include/cuda.h"], allow_empty = True),
+    visibility = ["//visibility:public"],
+)
 """ % (["TWINMMU_HAS_CUDA_H=1"] if found else []))
     ctx.file("nvcc.bzl", 'NVCC = "%s"\nNVCC_VERSION = "%s"\n' % (nvcc, version))
 

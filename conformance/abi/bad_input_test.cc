@@ -64,8 +64,7 @@ void CallAllWithNothing(State state) {
     int version;
   };
   for (const auto [symbol, version] : {
-#define TWINMMU_CUDA_EXPORT(name, symbol, version) Export{#symbol, version},
-#define TWINMMU_CUDA_PER_THREAD_EXPORT TWINMMU_CUDA_EXPORT
+#define TWINMMU_CUDA_EXPORT(support, name, symbol, version) Export{#symbol, version},
 #include "third_party/cuda_abi/exports.inc"
        }) {
     if (version > DriverVersion()) continue;

@@ -16,8 +16,7 @@ struct Export {
 };
 
 constexpr Export kExports[] = {
-#define TWINMMU_CUDA_EXPORT(name, symbol, version) {#name, #symbol, version},
-#define TWINMMU_CUDA_PER_THREAD_EXPORT TWINMMU_CUDA_EXPORT
+#define TWINMMU_CUDA_EXPORT(support, name, symbol, version) {#name, #symbol, version},
 #include "third_party/cuda_abi/exports.inc"
 };
 

@@ -38,7 +38,7 @@ TEST(DriverLevelTest, FindsByNameWhatItExportsAndNothingElse) {
   auto* const get = Find<cuda_abi::cuGetProcAddress_v11030_t>("cuGetProcAddress");
   if (get == nullptr) return;  // the version had no such function
   for (const SymbolInfo& symbol : kSymbols) {
-    if (symbol.per_thread) continue;
+    if (symbol.per_thread()) continue;
     void* found = nullptr;
     const int result = get(symbol.name, &found, symbol.version, 0);
     EXPECT_EQ(result == 0, symbol.version <= version) << symbol.symbol;

@@ -8,17 +8,29 @@
 
 namespace twinmmu::libcuda {
 
+enum class Support {
+  kModelled,  // does what it says
+  kRefused,   // NOT_SUPPORTED, and the report names it
+};
+
 struct SymbolInfo {
+  Support support;
   const char* name;    // for cuGetProcAddress: "cuMemAlloc"
   const char* symbol;  // that is exported: "cuMemAlloc_v2"
   int version;         // the CUDA version that brought it: 3020 is 3.2
-  bool per_thread;     // its default stream is that of the calling thread
+
+  // Its default stream is that of the calling thread.
+  constexpr bool per_thread() const {
+    const char* end = symbol;
+    while (*end != '\0') ++end;
+    return end - symbol > 5 && end[-5] == '_' && end[-4] == 'p' && end[-3] == 't';
+  }
 };
 
 // The lines of exports.inc.
 inline constexpr SymbolInfo kSymbols[] = {
-#define TWINMMU_CUDA_EXPORT(name, symbol, version) {#name, #symbol, version, false},
-#define TWINMMU_CUDA_PER_THREAD_EXPORT(name, symbol, version) {#name, #symbol, version, true},
+#define TWINMMU_CUDA_EXPORT(support, name, symbol, version) \
+  {Support::support, #name, #symbol, version},
 #include "third_party/cuda_abi/exports.inc"
 };
 inline constexpr size_t kSymbolCount = sizeof(kSymbols) / sizeof(kSymbols[0]);

@@ -12,8 +12,7 @@ namespace {
 
 std::set<std::string> Exports() {
   return {
-#define TWINMMU_CUDA_EXPORT(name, symbol, version) #name " " #symbol,
-#define TWINMMU_CUDA_PER_THREAD_EXPORT TWINMMU_CUDA_EXPORT
+#define TWINMMU_CUDA_EXPORT(support, name, symbol, version) #name " " #symbol,
 #include "third_party/cuda_abi/exports.inc"
   };
 }

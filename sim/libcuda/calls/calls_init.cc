@@ -20,12 +20,12 @@ struct Lookup {
 Lookup FindFunction(const char* name, int version, uint64_t flags) {
   const absl::Span<const Export> exports = Exports();
   const auto is_named = [&](const Export& e) { return SameText(e.info->name, name); };
-  const auto is_per_thread = [&](const Export& e) { return is_named(e) && e.info->per_thread; };
+  const auto is_per_thread = [&](const Export& e) { return is_named(e) && e.info->per_thread(); };
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 &&
                           std::any_of(exports.begin(), exports.end(), is_per_thread);
   Lookup lookup;
   for (const Export& candidate : exports) {
-    if (!is_named(candidate) || candidate.info->per_thread != per_thread) continue;
+    if (!is_named(candidate) || candidate.info->per_thread() != per_thread) continue;
     // A negative version is one of the far future to the driver.
     if (static_cast<unsigned int>(candidate.info->version) <= static_cast<unsigned int>(version)) {
       lookup = {candidate.function, CU_GET_PROC_ADDRESS_SUCCESS};  // the last one is the newest

@@ -1,0 +1,29 @@
+// What the simulator does not have yet: exported, so that programs load, and NOT_SUPPORTED.
+
+#include <atomic>
+
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// The report names each function once, however often it is called.
+CUresult Refuse(const CallSite& site) {
+  static std::atomic<bool> is_named[kCallCount];
+  return Enter(site, [&](DriverState&) {
+    if (is_named[kCallOf[site.symbol]].exchange(true)) return DriverCode::kNotSupported;
+    return Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
+  });
+}
+
+}  // namespace
+
+// Nothing here declares them: their parameters stay where the caller put them.
+#define TWINMMU_DEFINE_kModelled(symbol)
+#define TWINMMU_DEFINE_kRefused(symbol) \
+  extern "C" CUresult symbol() { return Refuse(TWINMMU_HERE); }
+#define TWINMMU_CUDA_EXPORT(support, name, symbol, version) TWINMMU_DEFINE_##support(symbol)
+#include "third_party/cuda_abi/exports.inc"
+
+}  // namespace twinmmu::libcuda
