@@ -85,7 +85,7 @@ DeviceAddress FirstFault(const SimulatorState& state, DeviceOrdinal device,
   if (!state.mmu.window.range().contains(range.base)) return range.base;
   for (const auto can : {&Mmu::CanCopy, &Mmu::CanAccess}) {
     for (DeviceAddress address = range.base; address < range.end();) {
-      const PageRun run = state.mmu.table.Find(state.mmu.PageOf(address));
+      const PageSpan run = state.mmu.table.Find(state.mmu.PageOf(address));
       const DeviceAddress end = run.end < state.mmu.PagesIn(state.mmu.window.range().size)
                                     ? state.mmu.AddressOf(run.end)
                                     : state.mmu.window.range().end();
@@ -259,7 +259,7 @@ Misuse WhyLinearNotFreed(const SimulatorState& state, DeviceAddress address) {
 
 Misuse WhyNotUnmapped(const SimulatorState& state, const AddressRange& range, DeviceAddress hole) {
   for (DeviceAddress address = range.base; address < range.end();) {
-    const PageRun run = state.mmu.table.Find(state.mmu.PageOf(address));
+    const PageSpan run = state.mmu.table.Find(state.mmu.PageOf(address));
     if (run.entry.mapped()) return {Kind::kUnmapOverHoles, hole};
     if (run.end >= state.mmu.PagesIn(state.mmu.window.range().size)) break;
     address = state.mmu.AddressOf(run.end);

@@ -87,7 +87,7 @@ template <typename Allowed>
 bool Mmu::EveryPage(const AddressRange& range, const Allowed& allowed) const {
   if (!window.range().contains(range)) return false;
   for (DeviceAddress address = range.base; address < range.end();) {
-    const PageRun run = table.Find(PageOf(address));
+    const PageSpan run = table.Find(PageOf(address));
     if (!run.entry.mapped() || !allowed(run.entry)) return false;
     if (mappings[run.entry.index()].multicast) return false;
     address = AddressOf(run.end);

@@ -132,7 +132,7 @@ struct Mmu {
   template <typename Visit>
   void ForEachMapping(uint64_t first, uint64_t stop, const Visit& visit) const {
     for (uint64_t page = first; page < stop;) {
-      const PageRun run = table.Find(page);
+      const PageSpan run = table.Find(page);
       page = run.end;
       if (!run.entry.mapped()) continue;
       const MappingRecord& mapping = mappings[run.entry.index()];

@@ -64,7 +64,7 @@ struct PageEdit {
 };
 
 // Pages from the one that was asked for up to `end` are alike.
-struct PageRun {
+struct PageSpan {
   PageEntry entry;
   uint64_t end = 0;
 };
@@ -82,12 +82,12 @@ class PageTable {
   PageTable& operator=(const PageTable&) = delete;
 
   // A page beyond the end is a hole.
-  PageRun Find(uint64_t page) const {
-    if (page >= pages_) return PageRun{PageEntry(), ~uint64_t{0}};
+  PageSpan Find(uint64_t page) const {
+    if (page >= pages_) return PageSpan{PageEntry(), ~uint64_t{0}};
     const Node* node = root_;
     for (int shift = root_shift_;; shift -= kBits) {
       const uint64_t slot = node->slots[page >> shift & (kSlots - 1)];
-      if (!IsChild(slot)) return PageRun{PageEntry(slot), ((page >> shift) + 1) << shift};
+      if (!IsChild(slot)) return PageSpan{PageEntry(slot), ((page >> shift) + 1) << shift};
       node = ChildOf(slot);
     }
   }

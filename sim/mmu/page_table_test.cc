@@ -87,7 +87,7 @@ TEST(PageTableTest, AgreesWithAnArray) {
     table.Apply(first, count, PageEdit::Replace(entry));
     std::fill_n(model.begin() + static_cast<int64_t>(first), count, entry.bits());
     for (uint64_t page = 0; page < kSmall;) {
-      const PageRun run = table.Find(page);
+      const PageSpan run = table.Find(page);
       ASSERT_GT(run.end, page);
       for (; page < std::min(run.end, kSmall); ++page) {
         ASSERT_EQ(model[page], run.entry.bits()) << i << " " << page;

@@ -8,7 +8,7 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
                                                      Access access) {
   if (!mmu_.window.range().contains(address)) return WalkLinear(address, size, access);
   const uint64_t page = mmu_.PageOf(address);
-  const PageRun run = mmu_.table.Find(page);
+  const PageSpan run = mmu_.table.Find(page);
   if (!run.entry.mapped()) return WalkLinear(address, size, access);
   const MappingRecord& mapping = mmu_.mappings[run.entry.index()];
   if (mapping.multicast) return nullptr;

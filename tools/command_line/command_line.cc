@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/version.h"
-#include "tools/command_line/arguments.h"
 #include "tools/command_line/command_table.h"
+#include "tools/command_line/command_words.h"
 #include "tools/command_line/help.h"
 
 namespace twinmmu {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "tools/annotations/findings.h"
+#include "tools/annotations/annotations.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/failure.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 struct Format {
   const char* name;
-  std::string (*write)(const std::vector<Finding>&);
+  std::string (*write)(const std::vector<Annotation>&);
 };
 constexpr Format kFormats[] = {{"github", ForGitHub}, {"gitlab", ForGitLab}, {"junit", ForJUnit}};
 
@@ -38,11 +38,12 @@ int AnnotateCommand(const Options& options, Screen& screen) {
     if (options.annotate.format != format.name) continue;
     std::ifstream file(report);
     if (!file) return UsageError(absl::StrCat("cannot read ", report, ": ", std::strerror(errno)));
-    const absl::StatusOr<std::vector<Finding>> findings = ReadFindings(file, SourceRoot(options));
-    if (!findings.ok()) {
-      return UsageError(absl::StrCat(report, ": ", findings.status().message()));
+    const absl::StatusOr<std::vector<Annotation>> annotations =
+        ReadAnnotations(file, SourceRoot(options));
+    if (!annotations.ok()) {
+      return UsageError(absl::StrCat(report, ": ", annotations.status().message()));
     }
-    screen.text() << format.write(*findings);
+    screen.text() << format.write(*annotations);
     return 0;
   }
   return UsageError(

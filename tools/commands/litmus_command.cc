@@ -7,7 +7,7 @@
 #include "conformance/litmus/litmus_timing.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/failure.h"
-#include "tools/commands/litmus_run.h"
+#include "tools/commands/litmus_report.h"
 #include "tools/commands/machines.h"
 
 namespace twinmmu {

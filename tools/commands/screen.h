@@ -8,7 +8,7 @@
 
 #include "nlohmann/json.hpp"
 #include "tools/command_line/options.h"
-#include "tools/terminal/progress.h"
+#include "tools/terminal/progress_line.h"
 #include "tools/terminal/terminal.h"
 
 namespace twinmmu {
@@ -26,7 +26,7 @@ class Screen {
   std::ostream& wrong() { return wrong_; }
   // Of both; none where the text is kept back.
   const Terminal& terminal() const { return terminal_; }
-  Progress& progress() { return progress_; }
+  ProgressLine& progress() { return progress_; }
   bool quiet() const { return options_.quiet; }
   bool wants_json() const { return options_.json.has_value(); }
 
@@ -41,7 +41,7 @@ class Screen {
   std::ostream text_;
   std::ostream wrong_;
   const Terminal terminal_;
-  Progress progress_;
+  ProgressLine progress_;
 };
 
 // What the results of every command begin with: {"format":1,"command":"info"}.

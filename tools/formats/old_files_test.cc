@@ -18,7 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "sim/coherence/litmus/litmus.h"
 #include "sim/profile/profile_json.h"
-#include "tools/annotations/findings.h"
+#include "tools/annotations/annotations.h"
 
 namespace twinmmu {
 namespace {
@@ -94,10 +94,10 @@ TEST_P(OldFilesTest, ABaselineIsRead) {
 
 TEST_P(OldFilesTest, AReportIsRead) {
   std::ifstream file = Open(GetParam(), "report.jsonl");
-  EXPECT_THAT(
-      ReadFindings(file, "").value(),
-      ElementsAre(Field(&Finding::kind, "kDoubleRelease"), Field(&Finding::kind, "kLeakedMapping"),
-                  Field(&Finding::kind, "kLeakedReservation")));
+  EXPECT_THAT(ReadAnnotations(file, "").value(),
+              ElementsAre(Field(&Annotation::kind, "kDoubleRelease"),
+                          Field(&Annotation::kind, "kLeakedMapping"),
+                          Field(&Annotation::kind, "kLeakedReservation")));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllVersions, OldFilesTest, testing::ValuesIn(Versions()));

@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/terminal/progress.h"
+#include "tools/terminal/progress_line.h"
 
 namespace twinmmu {
 namespace {
@@ -50,13 +50,13 @@ TEST(TerminalTest, NoColorIsKept) {
   EXPECT_FALSE(Describe(true, 80, {{"TERM", "dumb"}}).colour);
 }
 
-// Progress is one line, cut to the width, and is erased.
+// ProgressLine is one line, cut to the width, and is erased.
 TEST(ProgressTest, WritesOneLineAndErasesIt) {
   std::ostringstream out;
   Terminal terminal;
   terminal.width = 10;
   {
-    Progress progress(out, terminal);
+    ProgressLine progress(out, terminal);
     progress.Show("seed 1: 1 of 100");
     EXPECT_EQ(out.str(), "\r\x1b[Kseed 1: 1");
   }
@@ -66,7 +66,7 @@ TEST(ProgressTest, WritesOneLineAndErasesIt) {
 // Where there is no terminal, nothing is written.
 TEST(ProgressTest, IsSilentElsewhere) {
   std::ostringstream out;
-  Progress progress(out, Terminal());
+  ProgressLine progress(out, Terminal());
   progress.Show("seed 1");
   progress.Clear();
   EXPECT_EQ(out.str(), "");

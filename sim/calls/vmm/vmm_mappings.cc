@@ -41,7 +41,7 @@ absl::StatusOr<uint32_t> SimulatedVmm::CheckMapTarget(CallRecord& call,
                        words::NoMultipleOf(mmu_.profile.minimum_granularity, range));
   }
   const uint64_t first = mmu_.PageOf(range.base);
-  PageRun run = mmu_.table.Find(first);
+  PageSpan run = mmu_.table.Find(first);
   if (!mmu_.window.range().contains(range) || run.entry.hole() ||
       (run.entry.mapped() && !mmu_.IsReserved(range.base))) {
     return call.Refuse({DiagnosticKind::kMapOfUnreserved, range.base},
@@ -218,7 +218,7 @@ absl::Status SimulatedVmm::CheckUnmapTarget(CallRecord& call, const AddressRange
   }
   const uint64_t stop = StopOf(mmu_, end);
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
-    const PageRun run = mmu_.table.Find(page);
+    const PageSpan run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
       if (!quirks.unmap_passes_over_holes) {
         const DeviceAddress hole = std::max(range.base, mmu_.AddressOf(page));
@@ -252,7 +252,7 @@ void SimulatedVmm::WarnOfUnmap(CallRecord& call, const AddressRange& range) cons
   }
   const uint64_t stop = StopOf(mmu_, std::min(end, reservation.end()));
   for (uint64_t page = mmu_.PageOf(range.base); page < stop;) {
-    const PageRun run = mmu_.table.Find(page);
+    const PageSpan run = mmu_.table.Find(page);
     if (!run.entry.mapped()) {
       const DeviceAddress hole = std::max(range.base, mmu_.AddressOf(page));
       call.Warn(WhyNotUnmapped(state_, range, hole), words::NothingMapped(hole));
@@ -296,7 +296,7 @@ absl::Status SimulatedVmm::UnmapPages(CallRecord& call, const AddressRange& rang
   CheckRunningKernels(call, first, stop);
   uint64_t removed = 0;
   for (uint64_t page = first; page < stop;) {
-    const PageRun run = mmu_.table.Find(page);
+    const PageSpan run = mmu_.table.Find(page);
     page = run.end;
     if (!run.entry.mapped()) continue;
     page = mmu_.mappings[run.entry.index()].end();

@@ -19,7 +19,7 @@ constexpr Bytes kImpossibleAlignment = Bytes(uint64_t{1} << 58);
 void MarkUnmapped(Mmu& mmu, const AddressRange& range, PageEntry entry) {
   const uint64_t end = mmu.PageOf(range.base) + mmu.PagesIn(range.size);
   for (uint64_t page = mmu.PageOf(range.base); page < end;) {
-    const PageRun run = mmu.table.Find(page);
+    const PageSpan run = mmu.table.Find(page);
     const uint64_t stop = std::min(run.end, end);
     if (!run.entry.mapped()) mmu.table.Apply(page, stop - page, PageEdit::Replace(entry));
     page = stop;
@@ -31,7 +31,7 @@ void MarkUnmapped(Mmu& mmu, const AddressRange& range, PageEntry entry) {
 const MappingRecord* FirstMapping(const Mmu& mmu, const AddressRange& range) {
   const uint64_t end = mmu.PageOf(range.base) + mmu.PagesIn(range.size);
   for (uint64_t page = mmu.PageOf(range.base); page < end;) {
-    const PageRun run = mmu.table.Find(page);
+    const PageSpan run = mmu.table.Find(page);
     if (run.entry.mapped()) return &mmu.mappings[run.entry.index()];
     page = run.end;
   }

@@ -1,4 +1,4 @@
-#include "tools/command_line/arguments.h"
+#include "tools/command_line/command_words.h"
 
 #include <algorithm>
 #include <utility>

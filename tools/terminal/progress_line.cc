@@ -1,4 +1,4 @@
-#include "tools/terminal/progress.h"
+#include "tools/terminal/progress_line.h"
 
 namespace twinmmu {
 namespace {
@@ -8,7 +8,7 @@ constexpr char kEraseLine[] = "\r\x1b[K";
 
 }  // namespace
 
-void Progress::Show(absl::string_view text) {
+void ProgressLine::Show(absl::string_view text) {
   const auto now = std::chrono::steady_clock::now();
   if (!terminal_.is_terminal() || now < next_) return;
   next_ = now + kBetween;
@@ -16,7 +16,7 @@ void Progress::Show(absl::string_view text) {
   out_ << kEraseLine << text.substr(0, terminal_.width - 1) << std::flush;
 }
 
-void Progress::Clear() {
+void ProgressLine::Clear() {
   if (shown_) out_ << kEraseLine << std::flush;
   shown_ = false;
 }

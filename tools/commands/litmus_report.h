@@ -1,7 +1,7 @@
 // Litmus tests: what the memory model allows of them, and what a machine shows of it.
 
-#ifndef TWINMMU_TOOLS_COMMANDS_LITMUS_RUN_H_
-#define TWINMMU_TOOLS_COMMANDS_LITMUS_RUN_H_
+#ifndef TWINMMU_TOOLS_COMMANDS_LITMUS_REPORT_H_
+#define TWINMMU_TOOLS_COMMANDS_LITMUS_REPORT_H_
 
 #include <ostream>
 #include <string>
@@ -35,4 +35,4 @@ absl::StatusOr<LitmusResult> RunLitmus(const std::vector<std::string>& paths, co
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_TOOLS_COMMANDS_LITMUS_RUN_H_
+#endif  // TWINMMU_TOOLS_COMMANDS_LITMUS_REPORT_H_

@@ -1,4 +1,4 @@
-#include "tools/annotations/findings.h"
+#include "tools/annotations/annotations.h"
 
 #include <map>
 #include <set>
@@ -33,17 +33,17 @@ int64_t Number(const Json& object, const char* key) {
 }
 
 // "/src/pool/grow.cc:42" is line 42 of pool/grow.cc, with the root "/src".
-void SetPlace(const Json& site, const std::string& source_root, Finding& finding) {
+void SetPlace(const Json& site, const std::string& source_root, Annotation& annotation) {
   const std::string source = Text(site, "source");
   const size_t colon = source.rfind(':');
   if (colon == std::string::npos) return;
-  if (!absl::SimpleAtoi(source.substr(colon + 1), &finding.line)) return;
+  if (!absl::SimpleAtoi(source.substr(colon + 1), &annotation.line)) return;
   absl::string_view file = absl::string_view(source).substr(0, colon);
   // Bazel compiles with paths below this folder.
   for (const std::string& root : {std::string("/proc/self/cwd"), source_root, std::string(".")}) {
     if (absl::ConsumePrefix(&file, absl::StrCat(absl::StripSuffix(root, "/"), "/"))) break;
   }
-  finding.file = std::string(file);
+  annotation.file = std::string(file);
 }
 
 // What a person reads: the message, and what to do.
@@ -59,15 +59,16 @@ std::string Message(const Json& line) {
   return text;
 }
 
-std::string PlaceOf(const Finding& finding) {
-  return finding.file.empty() ? finding.program : absl::StrCat(finding.file, ":", finding.line);
+std::string PlaceOf(const Annotation& annotation) {
+  return annotation.file.empty() ? annotation.program
+                                 : absl::StrCat(annotation.file, ":", annotation.line);
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Finding>> ReadFindings(std::istream& report,
-                                                  const std::string& source_root) {
-  std::vector<Finding> findings;
+absl::StatusOr<std::vector<Annotation>> ReadAnnotations(std::istream& report,
+                                                        const std::string& source_root) {
+  std::vector<Annotation> annotations;
   std::map<int64_t, std::string> programs;
   bool has_lines = false;
   std::set<std::pair<std::string, std::string>> known;
@@ -83,21 +84,22 @@ absl::StatusOr<std::vector<Finding>> ReadFindings(std::istream& report,
     const std::string type = Text(line, "type");
     if (type == "process") programs[Number(line, "pid")] = Text(line, "program");
     if (type != "diagnostic" && type != "leak") continue;
-    Finding finding;
-    finding.is_error = Text(line, "severity") != "warning";
-    finding.kind = Text(line, "kind");
-    finding.message = Message(line);
-    finding.program = programs[Number(line, "pid")];
-    SetPlace(Object(line, "site"), source_root, finding);
+    Annotation annotation;
+    annotation.is_error = Text(line, "severity") != "warning";
+    annotation.kind = Text(line, "kind");
+    annotation.message = Message(line);
+    annotation.program = programs[Number(line, "pid")];
+    SetPlace(Object(line, "site"), source_root, annotation);
     // Many processes of one program would all say the same.
-    if (known.emplace(finding.kind, PlaceOf(finding)).second) findings.push_back(finding);
+    if (known.emplace(annotation.kind, PlaceOf(annotation)).second)
+      annotations.push_back(annotation);
   }
-  if (has_lines) return findings;
+  if (has_lines) return annotations;
   return absl::InvalidArgumentError(
       "the report is empty: the run of the program has not ended, or was killed.");
 }
 
-std::string ForGitHub(const std::vector<Finding>& findings) {
+std::string ForGitHub(const std::vector<Annotation>& annotations) {
   const auto escaped = [](absl::string_view text) {
     return absl::StrReplaceAll(text, {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}});
   };
@@ -105,54 +107,55 @@ std::string ForGitHub(const std::vector<Finding>& findings) {
     return absl::StrReplaceAll(escaped(text), {{":", "%3A"}, {",", "%2C"}});
   };
   std::string commands;
-  for (const Finding& finding : findings) {
-    absl::StrAppend(&commands, finding.is_error ? "::error " : "::warning ");
-    if (!finding.file.empty()) {
-      absl::StrAppend(&commands, "file=", property(finding.file), ",line=", finding.line, ",");
+  for (const Annotation& annotation : annotations) {
+    absl::StrAppend(&commands, annotation.is_error ? "::error " : "::warning ");
+    if (!annotation.file.empty()) {
+      absl::StrAppend(&commands, "file=", property(annotation.file), ",line=", annotation.line,
+                      ",");
     }
-    absl::StrAppend(&commands, "title=", property(finding.kind), "::", escaped(finding.message),
-                    "\n");
+    absl::StrAppend(&commands, "title=", property(annotation.kind),
+                    "::", escaped(annotation.message), "\n");
   }
   return commands;
 }
 
-std::string ForGitLab(const std::vector<Finding>& findings) {
+std::string ForGitLab(const std::vector<Annotation>& annotations) {
   Json list = Json::array();
-  for (const Finding& finding : findings) {
-    const std::string path = finding.file.empty() ? finding.program : finding.file;
-    list.push_back({{"description", finding.message},
-                    {"check_name", finding.kind},
+  for (const Annotation& annotation : annotations) {
+    const std::string path = annotation.file.empty() ? annotation.program : annotation.file;
+    list.push_back({{"description", annotation.message},
+                    {"check_name", annotation.kind},
                     // The same in the next run: so GitLab knows what is new.
-                    {"fingerprint", absl::StrCat(finding.kind, " ", PlaceOf(finding))},
-                    {"severity", finding.is_error ? "major" : "minor"},
-                    {"location", {{"path", path}, {"lines", {{"begin", finding.line}}}}}});
+                    {"fingerprint", absl::StrCat(annotation.kind, " ", PlaceOf(annotation))},
+                    {"severity", annotation.is_error ? "major" : "minor"},
+                    {"location", {{"path", path}, {"lines", {{"begin", annotation.line}}}}}});
   }
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string ForJUnit(const std::vector<Finding>& findings) {
+std::string ForJUnit(const std::vector<Annotation>& annotations) {
   const auto escaped = [](absl::string_view text) {
     return absl::StrReplaceAll(
         text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"\n", "&#10;"}});
   };
   std::string cases;
   size_t failures = 0;
-  for (const Finding& finding : findings) {
-    failures += finding.is_error ? 1 : 0;
-    const std::string name = absl::StrCat(finding.kind, " at ", PlaceOf(finding));
+  for (const Annotation& annotation : annotations) {
+    failures += annotation.is_error ? 1 : 0;
+    const std::string name = absl::StrCat(annotation.kind, " at ", PlaceOf(annotation));
     absl::StrAppend(&cases, "  <testcase classname=\"twinmmu\" name=\"", escaped(name), "\">\n");
     absl::StrAppend(
         &cases,
-        finding.is_error
-            ? absl::StrCat("    <failure message=\"", escaped(finding.message), "\"/>\n")
-            : absl::StrCat("    <system-out>", escaped(finding.message), "</system-out>\n"),
+        annotation.is_error
+            ? absl::StrCat("    <failure message=\"", escaped(annotation.message), "\"/>\n")
+            : absl::StrCat("    <system-out>", escaped(annotation.message), "</system-out>\n"),
         "  </testcase>\n");
   }
-  if (findings.empty()) {
+  if (annotations.empty()) {
     cases = "  <testcase classname=\"twinmmu\" name=\"no misuse, nothing left\"/>\n";
   }
   return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"twinmmu run\"",
-                      " tests=\"", findings.empty() ? 1 : findings.size(), "\" failures=\"",
+                      " tests=\"", annotations.empty() ? 1 : annotations.size(), "\" failures=\"",
                       failures, "\">\n", cases, "</testsuite>\n");
 }
 

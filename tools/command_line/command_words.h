@@ -1,7 +1,7 @@
 // Arguments: the words of a command line in one order, and in one spelling.
 
-#ifndef TWINMMU_TOOLS_COMMAND_LINE_ARGUMENTS_H_
-#define TWINMMU_TOOLS_COMMAND_LINE_ARGUMENTS_H_
+#ifndef TWINMMU_TOOLS_COMMAND_LINE_COMMAND_WORDS_H_
+#define TWINMMU_TOOLS_COMMAND_LINE_COMMAND_WORDS_H_
 
 #include <string>
 #include <vector>
@@ -26,4 +26,4 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& words);
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_TOOLS_COMMAND_LINE_ARGUMENTS_H_
+#endif  // TWINMMU_TOOLS_COMMAND_LINE_COMMAND_WORDS_H_

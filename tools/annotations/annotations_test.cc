@@ -1,6 +1,6 @@
 // Reports of `twinmmu run` as CI systems want them.
 
-#include "tools/annotations/findings.h"
+#include "tools/annotations/annotations.h"
 
 #include <sstream>
 
@@ -26,36 +26,36 @@ constexpr char kReport[] = R"json(
 {"type":"run","pid":7,"exit_code":0}
 )json";
 
-std::vector<Finding> FindingsOf(const std::string& text, const std::string& root = "/src") {
+std::vector<Annotation> AnnotationsOf(const std::string& text, const std::string& root = "/src") {
   std::istringstream report(text);
-  return ReadFindings(report, root).value();
+  return ReadAnnotations(report, root).value();
 }
 
 absl::Status StatusOf(const std::string& text) {
   std::istringstream report(text);
-  return ReadFindings(report, "/src").status();
+  return ReadAnnotations(report, "/src").status();
 }
 
-TEST(FindingsTest, AreMisuseAndWhatWasLeftEachPlaceOnce) {
-  const std::vector<Finding> findings = FindingsOf(kReport);
-  ASSERT_THAT(findings, SizeIs(2));
-  EXPECT_FALSE(findings[0].is_error);
-  EXPECT_EQ(findings[0].kind, "kDoubleUnmap");
-  EXPECT_EQ(findings[0].message, "It was unmapped.\nOnce, 100%.\nIn Pool::Free().");
-  EXPECT_TRUE(findings[1].is_error);
-  EXPECT_EQ(findings[1].message, "A <mapping> was left. (3 times)");
-  EXPECT_EQ(findings[1].file, "");
-  EXPECT_EQ(findings[1].program, "/src/bin/pool_test");
+TEST(AnnotationsTest, AreMisuseAndWhatWasLeftEachPlaceOnce) {
+  const std::vector<Annotation> annotations = AnnotationsOf(kReport);
+  ASSERT_THAT(annotations, SizeIs(2));
+  EXPECT_FALSE(annotations[0].is_error);
+  EXPECT_EQ(annotations[0].kind, "kDoubleUnmap");
+  EXPECT_EQ(annotations[0].message, "It was unmapped.\nOnce, 100%.\nIn Pool::Free().");
+  EXPECT_TRUE(annotations[1].is_error);
+  EXPECT_EQ(annotations[1].message, "A <mapping> was left. (3 times)");
+  EXPECT_EQ(annotations[1].file, "");
+  EXPECT_EQ(annotations[1].program, "/src/bin/pool_test");
 }
 
 std::string FileOf(const std::string& source, const std::string& root) {
-  return FindingsOf(
+  return AnnotationsOf(
              R"({"type":"leak","kind":"kLeakedMapping","site":{"source":")" + source + R"("}})",
              root)[0]
       .file;
 }
 
-TEST(FindingsTest, HaveFilesBelowTheRootOfTheSources) {
+TEST(AnnotationsTest, HaveFilesBelowTheRootOfTheSources) {
   EXPECT_EQ(FileOf("/src/pool/grow.cc:42", "/src"), "pool/grow.cc");
   EXPECT_EQ(FileOf("/src/pool/grow.cc:42", "/src/"), "pool/grow.cc");
   EXPECT_EQ(FileOf("/source/grow.cc:42", "/src"), "/source/grow.cc");
@@ -64,23 +64,23 @@ TEST(FindingsTest, HaveFilesBelowTheRootOfTheSources) {
   EXPECT_EQ(FileOf("/proc/self/cwd/pool/grow.cc:42", "/src"), "pool/grow.cc");
 }
 
-TEST(FindingsTest, NeedAReport) {
+TEST(AnnotationsTest, NeedAReport) {
   EXPECT_THAT(std::string(StatusOf("").message()), HasSubstr("the report is empty"));
   EXPECT_THAT(std::string(StatusOf("{\"type\":\"run\"}\n<xml/>\n").message()),
               HasSubstr("line 2 is none of a report"));
   EXPECT_THAT(std::string(StatusOf("{\"recording\":1}\n").message()), HasSubstr("line 1"));
 }
 
-TEST(FindingsTest, BecomeWorkflowCommandsForGitHub) {
+TEST(AnnotationsTest, BecomeWorkflowCommandsForGitHub) {
   EXPECT_EQ(
-      ForGitHub(FindingsOf(kReport)),
+      ForGitHub(AnnotationsOf(kReport)),
       "::warning file=pool/free%2Call.cc,line=42,title=kDoubleUnmap::It was unmapped.%0AOnce, "
       "100%25.%0AIn Pool::Free().\n"
       "::error title=kLeakedMapping::A <mapping> was left. (3 times)\n");
 }
 
-TEST(FindingsTest, BecomeACodeQualityReportForGitLab) {
-  const nlohmann::json list = nlohmann::json::parse(ForGitLab(FindingsOf(kReport)));
+TEST(AnnotationsTest, BecomeACodeQualityReportForGitLab) {
+  const nlohmann::json list = nlohmann::json::parse(ForGitLab(AnnotationsOf(kReport)));
   ASSERT_THAT(list, SizeIs(2));
   EXPECT_EQ(
       list[0],
@@ -94,8 +94,8 @@ TEST(FindingsTest, BecomeACodeQualityReportForGitLab) {
   EXPECT_EQ(ForGitLab({}), "[]\n");
 }
 
-TEST(FindingsTest, BecomeTestCasesOfJUnit) {
-  EXPECT_EQ(ForJUnit(FindingsOf(kReport)),
+TEST(AnnotationsTest, BecomeTestCasesOfJUnit) {
+  EXPECT_EQ(ForJUnit(AnnotationsOf(kReport)),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"twinmmu run\" tests=\"2\" failures=\"1\">\n"
             "  <testcase classname=\"twinmmu\" name=\"kDoubleUnmap at pool/free,all.cc:42\">\n"
@@ -107,7 +107,7 @@ TEST(FindingsTest, BecomeTestCasesOfJUnit) {
             "</testsuite>\n");
 }
 
-TEST(FindingsTest, WithoutAnyATestCasePasses) {
+TEST(AnnotationsTest, WithoutAnyATestCasePasses) {
   EXPECT_THAT(ForJUnit({}), HasSubstr("tests=\"1\" failures=\"0\""));
   EXPECT_THAT(ForJUnit({}), HasSubstr("name=\"no misuse, nothing left\"/>"));
   EXPECT_THAT(ForGitHub({}), IsEmpty());

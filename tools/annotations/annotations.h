@@ -1,8 +1,8 @@
-// Findings: what a report of `twinmmu run` complains of, for systems that show it beside the
+// Annotations: what a report of `twinmmu run` complains of, for systems that show it beside the
 // sources.
 
-#ifndef TWINMMU_TOOLS_ANNOTATIONS_FINDINGS_H_
-#define TWINMMU_TOOLS_ANNOTATIONS_FINDINGS_H_
+#ifndef TWINMMU_TOOLS_ANNOTATIONS_ANNOTATIONS_H_
+#define TWINMMU_TOOLS_ANNOTATIONS_ANNOTATIONS_H_
 
 #include <istream>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace twinmmu {
 
-struct Finding {
+struct Annotation {
   bool is_error = true;  // or a warning
   std::string kind;      // kDoubleUnmap
   std::string message;   // lines
@@ -24,19 +24,19 @@ struct Finding {
 // Misuse and what was left of `report`, which is JSON Lines (docs/guide/libcuda.md): each kind and
 // place once. Places are below `source_root`, where they are in it. InvalidArgument: a line that is
 // not of such a report, with its number, or no line at all.
-absl::StatusOr<std::vector<Finding>> ReadFindings(std::istream& report,
-                                                  const std::string& source_root);
+absl::StatusOr<std::vector<Annotation>> ReadAnnotations(std::istream& report,
+                                                        const std::string& source_root);
 
 // Workflow commands of GitHub Actions, a line each, to print in a job.
-std::string ForGitHub(const std::vector<Finding>& findings);
+std::string ForGitHub(const std::vector<Annotation>& annotations);
 
 // A Code Quality report of GitLab: a list in JSON.
-std::string ForGitLab(const std::vector<Finding>& findings);
+std::string ForGitLab(const std::vector<Annotation>& annotations);
 
-// A JUnit report: a test case for each finding, of which errors fail; one that passes if there is
-// none.
-std::string ForJUnit(const std::vector<Finding>& findings);
+// A JUnit report: a test case for each annotation, of which errors fail; one that passes if there
+// is none.
+std::string ForJUnit(const std::vector<Annotation>& annotations);
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_TOOLS_ANNOTATIONS_FINDINGS_H_
+#endif  // TWINMMU_TOOLS_ANNOTATIONS_ANNOTATIONS_H_

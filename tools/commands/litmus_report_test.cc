@@ -1,4 +1,4 @@
-#include "tools/commands/litmus_run.h"
+#include "tools/commands/litmus_report.h"
 
 #include <fstream>
 #include <memory>

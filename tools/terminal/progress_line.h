@@ -1,4 +1,4 @@
-// Progress: a line on a terminal that counts, and is gone at the end.
+// ProgressLine: a line on a terminal that counts, and is gone at the end.
 
 #ifndef TWINMMU_TOOLS_TERMINAL_PROGRESS_H_
 #define TWINMMU_TOOLS_TERMINAL_PROGRESS_H_
@@ -12,13 +12,13 @@
 
 namespace twinmmu {
 
-class Progress {
+class ProgressLine {
  public:
   // Shows nothing where `terminal` is none. `out` must outlive it.
-  Progress(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
-  ~Progress() { Clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ProgressLine(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
+  ~ProgressLine() { Clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
   // In place of what is shown, at most ten times a second, cut to the width.
   void Show(absl::string_view text);
