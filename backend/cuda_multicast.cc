@@ -15,6 +15,16 @@ cuda_abi::CUmulticastObjectProp PropOf(const MulticastProperties& properties) {
   return prop;
 }
 
+// A call for a device of the object's team.
+template <Symbol symbol, typename... Arguments>
+absl::Status CallForDevice(const DriverTable& table, AllocationHandle object, DeviceOrdinal device,
+                           const Arguments&... arguments) {
+  cuda_abi::CUdevice id = 0;
+  const absl::Status status = Call<Symbol::cuDeviceGet>(table, &id, device.value());
+  if (!status.ok()) return status;
+  return Call<symbol>(table, object, id, arguments...);
+}
+
 }  // namespace
 
 absl::StatusOr<Bytes> CudaMulticast::GetGranularity(const MulticastProperties& properties,
@@ -36,10 +46,7 @@ absl::StatusOr<AllocationHandle> CudaMulticast::Create(const MulticastProperties
 }
 
 absl::Status CudaMulticast::AddDevice(AllocationHandle object, DeviceOrdinal device) {
-  cuda_abi::CUdevice id = 0;
-  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
-  if (!status.ok()) return status;
-  return Call<Symbol::cuMulticastAddDevice>(table_, object, id);
+  return CallForDevice<Symbol::cuMulticastAddDevice>(table_, object, device);
 }
 
 absl::Status CudaMulticast::BindMemory(AllocationHandle object, Bytes offset,
@@ -57,29 +64,20 @@ absl::Status CudaMulticast::BindAddress(AllocationHandle object, Bytes offset,
 absl::Status CudaMulticast::BindMemoryForDevice(AllocationHandle object, DeviceOrdinal device,
                                                 Bytes offset, AllocationHandle memory,
                                                 Bytes memory_offset, Bytes size, uint64_t flags) {
-  cuda_abi::CUdevice id = 0;
-  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
-  if (!status.ok()) return status;
-  return Call<Symbol::cuMulticastBindMem_v2>(table_, object, id, offset, memory, memory_offset,
-                                             size, flags);
+  return CallForDevice<Symbol::cuMulticastBindMem_v2>(table_, object, device, offset, memory,
+                                                      memory_offset, size, flags);
 }
 
 absl::Status CudaMulticast::BindAddressForDevice(AllocationHandle object, DeviceOrdinal device,
                                                  Bytes offset, const AddressRange& range,
                                                  uint64_t flags) {
-  cuda_abi::CUdevice id = 0;
-  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
-  if (!status.ok()) return status;
-  return Call<Symbol::cuMulticastBindAddr_v2>(table_, object, id, offset, range.base, range.size,
-                                              flags);
+  return CallForDevice<Symbol::cuMulticastBindAddr_v2>(table_, object, device, offset, range.base,
+                                                       range.size, flags);
 }
 
 absl::Status CudaMulticast::Unbind(AllocationHandle object, DeviceOrdinal device, Bytes offset,
                                    Bytes size) {
-  cuda_abi::CUdevice id = 0;
-  const absl::Status status = Call<Symbol::cuDeviceGet>(table_, &id, device.value());
-  if (!status.ok()) return status;
-  return Call<Symbol::cuMulticastUnbind>(table_, object, id, offset, size);
+  return CallForDevice<Symbol::cuMulticastUnbind>(table_, object, device, offset, size);
 }
 
 }  // namespace twinmmu

@@ -381,8 +381,9 @@ CONFORMANCE_TEST(MulticastTest, MC_27, BindsForTheDeviceThatIsNamed) {
   EXPECT_THAT(bind_address(device()), IsOk());
   EXPECT_THAT(unbind(device()), IsOk());
 
-  const auto node = vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaId, device());
-  const auto near = vmm().Create(multicast_granule(), properties(Location::HostNuma(*node)));
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const int node,
+                               vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaId, device()));
+  const auto near = vmm().Create(multicast_granule(), properties(Location::HostNuma(node)));
   if (!near.ok()) return;  // CREATE-27 says where there is none
   EXPECT_THAT(bind(*near, device()), IsOk());
   EXPECT_THAT(unbind(device()), IsOk());
