@@ -51,6 +51,9 @@ fake apt-get "echo \"\$*\" >> '$root/installed'"
 fake bazel 'echo "bazel 7: $*"'
 expect 0 "bazel 7: --bazelrc=$tree/tools/../third_party/debian/offline.bazelrc build //x"
 fake bazel-4 'echo "bazel 4: $*"'
+expect 1 "builds nothing in a folder whose path has a space: $tree"
+mv "$tree" "$root/tree"
+tree=$root/tree
 expect 0 'bazel 4: build //x'
 expect 0 'bazel 4: build //x' BAZEL_REAL="$machine/bazel-4"
 nothing_was_installed 'a machine that has everything'
