@@ -25,16 +25,17 @@ Terminal TextTerminal(const OutputOptions& options) {
 
 Screen::Screen(const OutputOptions& options)
     : options_(options),
-      text_(options.json_to_stdout() ? nullptr
-            : options.quiet          ? &kept_
-                                     : std::cout.rdbuf()),
-      wrong_(options.json_to_stdout() ? nullptr : std::cout.rdbuf()),
       terminal_(TextTerminal(options)),
+      lines_(*std::cout.rdbuf(), terminal_.width),
+      text_(options.json_to_stdout() ? nullptr
+            : options.quiet          ? static_cast<std::streambuf*>(&kept_)
+                                     : &lines_),
+      wrong_(options.json_to_stdout() ? nullptr : &lines_),
       progress_(std::cerr, options.quiet ? Terminal() : TerminalOf(STDERR_FILENO)) {}
 
 int Screen::Finish(int exit_code) {
   progress_.Clear();
-  if (exit_code != 0 && !options_.json_to_stdout()) std::cout << kept_.str();
+  if (exit_code != 0 && !options_.json_to_stdout()) wrong_ << kept_.str();
   kept_.str("");
   return exit_code;
 }

@@ -10,6 +10,7 @@
 #include "tools/command_line/options.h"
 #include "tools/terminal/progress_line.h"
 #include "tools/terminal/terminal.h"
+#include "tools/terminal/wrapped_lines.h"
 
 namespace twinmmu {
 
@@ -19,7 +20,7 @@ class Screen {
  public:
   explicit Screen(const OutputOptions& options);
 
-  // For text. With --quiet it is shown by Finish, and only if the result is not as expected; where
+  // For text, which is wrapped to the width of the terminal. With --quiet it is shown by Finish, and only if the result is not as expected; where
   // JSON takes its place, never.
   std::ostream& text() { return text_; }
   // For what is shown at once, --quiet or not.
@@ -37,10 +38,11 @@ class Screen {
 
  private:
   const OutputOptions options_;
+  const Terminal terminal_;
+  WrappedLines lines_;
   std::stringbuf kept_;
   std::ostream text_;
   std::ostream wrong_;
-  const Terminal terminal_;
   ProgressLine progress_;
 };
 

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/terminal/progress_line.h"
+#include "tools/terminal/wrapped_lines.h"
 
 namespace twinmmu {
 namespace {
@@ -61,6 +62,39 @@ TEST(ProgressTest, WritesOneLineAndErasesIt) {
     EXPECT_EQ(out.str(), "\r\x1b[Kseed 1: 1");
   }
   EXPECT_EQ(out.str(), "\r\x1b[Kseed 1: 1\r\x1b[K");
+}
+
+std::string Wrapped(const std::string& text, size_t width) {
+  std::ostringstream out;
+  {
+    WrappedLines lines(*out.rdbuf(), width);
+    std::ostream(&lines) << text;
+  }
+  return out.str();
+}
+
+// A line that is too long goes on below, indented; what fits, to the last column, stays.
+TEST(WrappedLinesTest, BreaksBetweenWords) {
+  EXPECT_EQ(Wrapped("12345 78901\n12345 789012\n", 11), "12345 78901\n12345\n    789012\n");
+  EXPECT_EQ(Wrapped("  one two three\n", 10), "  one two\n      three\n");
+}
+
+// Paths, and names to be copied, stay whole.
+TEST(WrappedLinesTest, BreaksNoWord) {
+  EXPECT_EQ(Wrapped("at /a/long/path here\n", 8), "at\n    /a/long/path\n    here\n");
+  EXPECT_EQ(Wrapped("/a/long/path\n", 8), "/a/long/path\n");
+}
+
+// Colours take no columns, nor do the further bytes of a character.
+TEST(WrappedLinesTest, CountsColumns) {
+  EXPECT_EQ(Wrapped("\x1b[31mone\x1b[0m two\n", 7), "\x1b[31mone\x1b[0m two\n");
+  EXPECT_EQ(Wrapped("\u00e4\u00e4\u00e4 two\n", 7), "\u00e4\u00e4\u00e4 two\n");
+}
+
+// A line that has not ended comes at the end; without a width, all comes at once, as it is.
+TEST(WrappedLinesTest, LosesNothing) {
+  EXPECT_EQ(Wrapped("one\n\ntwo", 10), "one\n\ntwo");
+  EXPECT_EQ(Wrapped("one two three four\n", 0), "one two three four\n");
 }
 
 // Where there is no terminal, nothing is written.
