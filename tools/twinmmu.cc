@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -65,12 +68,30 @@ int Run(const MainArguments& main) {
   return Dispatch(options, main, screen);
 }
 
+// A reader that went away, or a file that may not grow, is an exit code like any output that cannot
+// be written: no signal, which would leave no time to clean up. Nobody waits for the rest.
+void OnClosedPipe(int) { std::exit(kOutputLost); }
+void OnFullFile(int) {}  // the write fails, too
+
+void HandleLostOutput() {
+  for (const auto& [signal, handler] :
+       {std::pair(SIGPIPE, OnClosedPipe), std::pair(SIGXFSZ, OnFullFile)}) {
+    struct sigaction action = {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // programs that are started ignore it too
+    action = {};
+    action.sa_handler = handler;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace twinmmu
 
 int main(int argc, char** argv) {
+  twinmmu::HandleLostOutput();
   const int exit_code = twinmmu::Run({argc, argv});
   // What was written through another stream is known to C's.
   if (std::cout.flush() && std::ferror(stdout) == 0) return exit_code;
-  return twinmmu::Fail("could not write all output.");
+  return twinmmu::Fail("could not write all output.", twinmmu::kOutputLost);
 }

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/host/owned_folder.h"
 #include "sim/simulator.h"
 
 namespace twinmmu::conformance {
@@ -34,16 +35,16 @@ std::string FabricDomainOfRun() {
   const char* const inherited = std::getenv(kVariable);
   if (inherited != nullptr) return inherited;
   std::error_code error;
-  static auto* const folder = new std::string(
-      (std::filesystem::temp_directory_path(error) / "twinmmu-fabric-XXXXXX").string());
-  if (mkdtemp(folder->data()) == nullptr) return "";
-  std::atexit([] {
-    std::error_code ignored;
-    std::filesystem::remove_all(*folder, ignored);
-  });
-  mkdir((*folder + "/channel0").c_str(), S_IRWXU);
-  setenv(kVariable, folder->c_str(), 1);
-  return *folder;
+  const std::string place = std::filesystem::temp_directory_path(error).string();
+  RemoveAbandonedFolders(place);
+  absl::StatusOr<std::unique_ptr<OwnedFolder>> made = OwnedFolder::Make(place);
+  if (!made.ok()) return "";
+  static OwnedFolder* folder;
+  folder = made->release();
+  std::atexit([] { delete folder; });
+  mkdir((folder->path() + "/channel0").c_str(), S_IRWXU);
+  setenv(kVariable, folder->path().c_str(), 1);
+  return folder->path();
 }
 
 WorkTiming TimingOf(StreamPolicy policy) {

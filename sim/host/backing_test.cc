@@ -75,5 +75,15 @@ TEST(WindowTest, CanBeNumbersOnly) {
   EXPECT_EQ(window->range().size, TiB(64));
 }
 
+// Where a tool holds the address space, the message names a machine that does without.
+TEST(WindowTest, NamesTheProfileThatNeedsNone) {
+  WindowProfile profile;
+  profile.claimed = true;
+  profile.size = Bytes(uint64_t{1} << 60);
+  const auto window = Window::Make(profile, MiB(2));
+  EXPECT_THAT(window.status(), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(window.status().message(), ::testing::HasSubstr("as full-address-space"));
+}
+
 }  // namespace
 }  // namespace twinmmu

@@ -36,7 +36,9 @@ absl::StatusOr<Window> Window::Make(const WindowProfile& profile, Bytes alignmen
   if (claim == MAP_FAILED) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the host has no ", ToString(profile.size),
-                     " of address space left for the window: ", std::strerror(errno)));
+                     " of address space left for the window: ", std::strerror(errno),
+                     ". Where ulimit -v, valgrind or a sanitizer holds it, use a profile without "
+                     "such a window, as full-address-space"));
   }
   range.base = DeviceAddress(RoundUp(Bytes(reinterpret_cast<uint64_t>(claim)), alignment).value());
   return Window(range, AddressRange{range.end(), linear.size, Bytes(0)}, static_cast<char*>(claim),

@@ -10,6 +10,8 @@ namespace twinmmu {
 
 // Asked for what does not exist; 1 is: not as expected.
 inline constexpr int kUsageError = 2;
+// Nobody can read what the command has to say.
+inline constexpr int kOutputLost = 1;
 
 // Each says on stderr what is wrong, and returns the exit code.
 int Fail(absl::string_view what, int exit_code = 1);

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -18,57 +21,39 @@
 namespace twinmmu {
 namespace {
 
-constexpr int kForwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-
 // For the handler of signals, which has nothing else.
 std::atomic<pid_t> foreground{0};
 
-// What a person types at the terminal goes to all its processes, this one and the child; the
-// kernel sends it. What another process sends is for this one only.
-void Forward(int signal, siginfo_t* info, void*) {
-  const int before = errno;
-  const pid_t child = foreground.load();
-  if (child > 0 && info->si_code <= 0) kill(child, signal);
-  errno = before;
+// What ends a process that does not say otherwise, and can be caught.
+bool Ends(int signal) {
+  constexpr int kOthers[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
+                             SIGCONT, SIGCHLD, SIGURG,  SIGWINCH};
+  return std::find(std::begin(kOthers), std::end(kOthers), signal) == std::end(kOthers);
 }
 
-// While it lives, signals are handed on to the child; they wait until it is known.
-class Forwarding {
- public:
-  Forwarding() {
-    sigset_t all;
-    sigemptyset(&all);
-    for (const int signal : kForwarded) sigaddset(&all, signal);
-    sigprocmask(SIG_BLOCK, &all, &mask_);
-    for (size_t i = 0; i < std::size(kForwarded); ++i) {
-      sigaction(kForwarded[i], nullptr, &actions_[i]);
-      if (actions_[i].sa_handler == SIG_IGN) continue;  // the child ignores it too
-      struct sigaction action = {};
-      action.sa_sigaction = Forward;
-      action.sa_flags = SA_SIGINFO | SA_RESTART;
-      sigaction(kForwarded[i], &action, nullptr);
-    }
-  }
-  ~Forwarding() {
-    foreground = 0;
-    for (size_t i = 0; i < std::size(kForwarded); ++i) {
-      sigaction(kForwarded[i], &actions_[i], nullptr);
-    }
-    sigprocmask(SIG_SETMASK, &mask_, nullptr);
-  }
-  Forwarding(const Forwarding&) = delete;
-  Forwarding& operator=(const Forwarding&) = delete;
+bool IsFault(int signal) {
+  constexpr int kFaults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+  return std::find(std::begin(kFaults), std::end(kFaults), signal) != std::end(kFaults);
+}
 
-  const sigset_t& mask() const { return mask_; }  // of the child
-  void Begin(pid_t child) {
-    foreground = child;
-    sigprocmask(SIG_SETMASK, &mask_, nullptr);
-  }
+// What a person types at the terminal goes to all its processes, this one and the child; the
+// kernel sends it. The rest is for this process only: what others send, the end of its time, and
+// the end of the terminal, if it leads the session.
+bool IsForThisProcess(int signal, const siginfo_t& info) {
+  if (info.si_code <= 0) return info.si_pid != getpid();
+  return signal == SIGXCPU || (signal == SIGHUP && getsid(0) == getpid());
+}
 
- private:
-  sigset_t mask_;
-  struct sigaction actions_[std::size(kForwarded)];
-};
+void HandOn(int signal, siginfo_t* info, void*) {
+  const int before = errno;
+  const pid_t child = foreground.load();
+  if (IsForThisProcess(signal, *info)) {
+    if (child > 0) kill(child, signal);
+  } else if (IsFault(signal)) {
+    std::signal(signal, SIG_DFL);  // of this program: it comes again
+  }
+  errno = before;
+}
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -80,6 +65,17 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 absl::Status CannotRun(const std::string& program, int error) {
   const std::string message = absl::StrCat("cannot run ", program, ": ", std::strerror(error));
   return error == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
+}
+
+// In the new process: becomes the program. Says on `failure` why it cannot.
+[[noreturn]] void Become(const std::vector<char*>& command, const std::vector<char*>& environment,
+                         pid_t parent, int failure) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it was killed before it was asked for
+  execvpe(command[0], command.data(), environment.data());
+  const int error = errno;
+  if (write(failure, &error, sizeof(error)) < 0) _exit(1);
+  _exit(1);
 }
 
 int WaitFor(pid_t child) {
@@ -121,19 +117,63 @@ bool ReadAll(int file, int seconds, std::string* text) {
 
 }  // namespace
 
-absl::StatusOr<Ending> RunInForeground(const std::vector<std::string>& command,
+Foreground::Foreground() {
+  sigemptyset(&ending_);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if (Ends(signal)) sigaddset(&ending_, signal);
+  }
+  sigprocmask(SIG_BLOCK, &ending_, &mask_);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    struct sigaction before = {};
+    // The C library keeps some for itself. What is ignored here, the program ignores too.
+    if (!Ends(signal) || sigaction(signal, nullptr, &before) != 0) continue;
+    if (before.sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_sigaction = HandOn;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    if (sigaction(signal, &action, nullptr) == 0) actions_.emplace_back(signal, before);
+  }
+}
+
+Foreground::~Foreground() {
+  for (const auto& [signal, before] : actions_) sigaction(signal, &before, nullptr);
+  sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+// 0, or why it cannot be run.
+int Foreground::Start(const std::vector<std::string>& command,
+                      const std::vector<std::string>& environment, pid_t* child) const {
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) return errno;
+  const std::vector<char*> arguments = Pointers(command);
+  const std::vector<char*> variables = Pointers(environment);
+  const pid_t parent = getpid();
+  *child = fork();
+  if (*child == 0) {
+    for (const auto& [signal, before] : actions_) std::signal(signal, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    Become(arguments, variables, parent, failure[1]);
+  }
+  int error = *child < 0 ? errno : 0;
+  close(failure[1]);
+  if (*child > 0 && read(failure[0], &error, sizeof(error)) > 0) WaitFor(*child);
+  close(failure[0]);
+  return error;
+}
+
+absl::StatusOr<Ending> Foreground::Run(const std::vector<std::string>& command,
                                        const std::vector<std::string>& environment) {
-  Forwarding forwarding;
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setsigmask(&attributes, &forwarding.mask());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, command[0].c_str(), nullptr, &attributes,
-                                 Pointers(command).data(), Pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
+  const int error = Start(command, environment, &child);
   if (error != 0) return CannotRun(command[0], error);
-  forwarding.Begin(child);
+  foreground = child;
+  sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  siginfo_t info;
+  while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  // From here on its number may be another's.
+  sigprocmask(SIG_BLOCK, &ending_, nullptr);
+  foreground = 0;
   return EndingOf(child, WaitFor(child));
 }
 

@@ -15,7 +15,6 @@
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tools/run/driver_library.h"
 
@@ -25,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using libcuda::ProcessReport;
 
+constexpr char kSharedMemory[] = "/dev/shm";
 // A report that finds less room than that is better kept on a disk.
 constexpr uint64_t kRoomForReports = uint64_t{32} << 20;
 
@@ -32,7 +32,7 @@ std::vector<std::string> TemporaryPlaces() {
   const char* const set = std::getenv("TMPDIR");
   std::vector<std::string> places;
   if (set != nullptr && *set == '/') places.push_back(set);
-  places.insert(places.end(), {"/tmp", "/var/tmp", "/dev/shm"});
+  places.insert(places.end(), {"/tmp", "/var/tmp", kSharedMemory});
   return places;
 }
 
@@ -47,9 +47,9 @@ bool HasRoom(const std::string& place) {
          uint64_t{info.f_bavail} * info.f_frsize >= kRoomForReports;
 }
 
-std::string MakeFolderIn(const std::string& place) {
-  std::string path = absl::StrCat(place, "/twinmmu-XXXXXX");
-  return mkdtemp(path.data()) == nullptr ? "" : path;
+// A name that LD_LIBRARY_PATH can carry.
+bool CanBeSearched(const std::string& place) {
+  return place.find_first_of(":;$") == std::string::npos;
 }
 
 bool WriteLibrary(const std::string& folder) {
@@ -60,6 +60,22 @@ bool WriteLibrary(const std::string& folder) {
   file.close();
   return file && chmod(path.c_str(), 0755) == 0 &&
          symlink("libcuda.so.1", (folder + "/libcuda.so").c_str()) == 0;
+}
+
+absl::StatusOr<std::unique_ptr<OwnedFolder>> MakeLibraryFolder(const std::string& place) {
+  if (!AllowsCode(place)) {
+    return absl::ResourceExhaustedError(absl::StrCat(place, " does not allow running code"));
+  }
+  if (!CanBeSearched(place)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(place, " has one of \":;$\", which LD_LIBRARY_PATH cannot carry"));
+  }
+  absl::StatusOr<std::unique_ptr<OwnedFolder>> folder = OwnedFolder::Make(place);
+  if (folder.ok() && !WriteLibrary((*folder)->path())) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot write the library to ", place, ": ", std::strerror(errno)));
+  }
+  return folder;
 }
 
 absl::StatusOr<ProcessReport> ReadReportFile(const std::string& path) {
@@ -82,38 +98,40 @@ absl::StatusOr<ProcessReport> ReadReportFile(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RunFolders>> RunFolders::Make() {
+  const std::vector<std::string> places = TemporaryPlaces();
+  for (const std::string& place : places) RemoveAbandonedFolders(place);
   std::unique_ptr<RunFolders> folders(new RunFolders);
-  for (const std::string& place : TemporaryPlaces()) {
-    if (!AllowsCode(place)) continue;
-    folders->library_ = MakeFolderIn(place);
-    if (!folders->library_.empty()) break;
+  absl::Status refused;
+  for (const std::string& place : places) {
+    absl::StatusOr<std::unique_ptr<OwnedFolder>> made = MakeLibraryFolder(place);
+    if (made.ok()) {
+      folders->library_ = *std::move(made);
+      break;
+    }
+    if (refused.ok()) refused = made.status();
   }
-  if (folders->library_.empty() || !WriteLibrary(folders->library_)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no folder for the driver library that allows running code, not even in ",
-                     TemporaryPlaces().front(), ": ", std::strerror(errno)));
+  if (folders->library_ == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no folder for the driver library: ", refused.message(),
+        ". Set TMPDIR to a folder that can be written and allows running code."));
   }
-  if (HasRoom("/dev/shm")) folders->reports_ = MakeFolderIn("/dev/shm");
-  if (folders->reports_.empty()) folders->reports_ = MakeFolderIn(folders->library_);
-  if (folders->reports_.empty()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no folder for reports: ", std::strerror(errno)));
+  if (HasRoom(kSharedMemory)) {
+    absl::StatusOr<std::unique_ptr<OwnedFolder>> made = OwnedFolder::Make(kSharedMemory);
+    if (made.ok()) folders->shared_memory_ = *std::move(made);
   }
-  return folders;
-}
-
-RunFolders::~RunFolders() {
-  std::error_code ignored;
-  for (const std::string& folder : {reports_, library_}) {
-    if (!folder.empty()) fs::remove_all(folder, ignored);
-  }
+  const OwnedFolder& base = *(folders->shared_memory_ ? folders->shared_memory_ : folders->library_);
+  folders->reports_ = base.path() + "/reports";
+  if (mkdir(folders->reports_.c_str(), S_IRWXU) == 0) return folders;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "cannot make the folder for reports ", folders->reports_, ": ", std::strerror(errno)));
 }
 
 std::vector<ProcessReport> RunFolders::Read() const {
   std::vector<ProcessReport> reports;
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(reports_, ignored)) {
-    absl::StatusOr<ProcessReport> report = ReadReportFile(entry.path().string());
+  for (fs::directory_iterator entry(reports_, ignored), end; entry != end && !ignored;
+       entry.increment(ignored)) {
+    absl::StatusOr<ProcessReport> report = ReadReportFile(entry->path().string());
     if (report.ok()) reports.push_back(*std::move(report));
   }
   std::sort(reports.begin(), reports.end(),

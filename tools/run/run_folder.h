@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "sim/host/owned_folder.h"
 #include "sim/libcuda/report/report_reader.h"
 
 namespace twinmmu {
@@ -16,14 +17,14 @@ namespace twinmmu {
 // system that allows code, and one for reports, in memory where there is such.
 class RunFolders {
  public:
-  // ResourceExhausted: the host has no place for them.
+  // Removes what earlier runs left that were killed. ResourceExhausted: the host has no place for
+  // the folders.
   static absl::StatusOr<std::unique_ptr<RunFolders>> Make();
-  ~RunFolders();
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;
 
   // The folder with libcuda.so.1 and libcuda.so.
-  const std::string& library() const { return library_; }
+  const std::string& library() const { return library_->path(); }
   const std::string& reports() const { return reports_; }
   // Of all processes that called the driver, by their numbers.
   std::vector<libcuda::ProcessReport> Read() const;
@@ -31,7 +32,8 @@ class RunFolders {
  private:
   RunFolders() = default;
 
-  std::string library_;
+  std::unique_ptr<OwnedFolder> library_;
+  std::unique_ptr<OwnedFolder> shared_memory_;  // null: the reports are beside the library
   std::string reports_;
 };
 

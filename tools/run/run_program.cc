@@ -93,6 +93,33 @@ ReportTotals TotalsOf(const std::vector<ProcessReport>& reports) {
   return all;
 }
 
+// Leaves nothing on the host, whatever ends this process.
+absl::StatusOr<Outcome> RunAndRead(const std::vector<std::string>& command,
+                                   Environment variables) {
+  Foreground foreground;
+  const absl::StatusOr<std::unique_ptr<RunFolders>> folders = RunFolders::Make();
+  if (!folders.ok()) return folders.status();
+  UseLibrary(**folders, variables);
+  absl::StatusOr<Ending> ending = foreground.Run(command, LinesOf(variables));
+  if (!ending.ok()) return ending.status();
+  Outcome outcome{*std::move(ending), (*folders)->Read(), {}};
+  outcome.totals = TotalsOf(outcome.reports);
+  return outcome;
+}
+
+int CodeOf(const absl::Status& status) {
+  if (absl::IsNotFound(status)) return kNotFound;
+  return absl::IsPermissionDenied(status) ? kCannotRun : kUsageError;
+}
+
+void Symbolize(Outcome& outcome) {
+  std::vector<libcuda::Site*> sites;
+  for (ProcessReport& report : outcome.reports) {
+    for (libcuda::Site* site : libcuda::SitesOf(report)) sites.push_back(site);
+  }
+  twinmmu::Symbolize(sites);
+}
+
 // How a process ended, where this is known here.
 std::string Ended(const Outcome& outcome, const ProcessReport& report) {
   if (report.pid == outcome.ending.pid) return outcome.ending.words;
@@ -195,28 +222,18 @@ int RunProgram(const RunOptions& options, const std::vector<std::string>& comman
     file.open(options.report_file);
     if (!file) return CannotWrite(options.report_file);
   }
-  const absl::StatusOr<std::unique_ptr<RunFolders>> folders = RunFolders::Make();
-  if (!folders.ok()) return UsageError(folders.status());
-  UseLibrary(**folders, variables);
-  const absl::StatusOr<Ending> ending = RunInForeground(command, LinesOf(variables));
-  if (!ending.ok()) {
-    return Fail(ending.status(), absl::IsNotFound(ending.status()) ? kNotFound : kCannotRun);
+  absl::StatusOr<Outcome> outcome = RunAndRead(command, variables);
+  if (!outcome.ok()) return Fail(outcome.status(), CodeOf(outcome.status()));
+  Symbolize(*outcome);
+  const int exit_code = ExitCode(options, *outcome);
+  if (!options.report_file.empty()) {
+    file << ToJsonLines(command, *outcome, exit_code);
+    file.close();
+    if (!file) return CannotWrite(options.report_file);
   }
-  Outcome outcome{*ending, (*folders)->Read(), {}};
-  outcome.totals = TotalsOf(outcome.reports);
-  std::vector<libcuda::Site*> sites;
-  for (ProcessReport& report : outcome.reports) {
-    for (libcuda::Site* site : libcuda::SitesOf(report)) sites.push_back(site);
-  }
-  Symbolize(sites);
-  const int exit_code = ExitCode(options, outcome);
-  if (!options.quiet || IsWrong(outcome)) {
-    std::cerr << InColour(InWords(command[0], outcome), TerminalOf(STDERR_FILENO));
-  }
-  if (options.report_file.empty()) return exit_code;
-  file << ToJsonLines(command, outcome, exit_code);
-  file.close();
-  return file ? exit_code : CannotWrite(options.report_file);
+  if (options.quiet && !IsWrong(*outcome)) return exit_code;
+  std::cerr << InColour(InWords(command[0], *outcome), TerminalOf(STDERR_FILENO));
+  return std::cerr.good() ? exit_code : kOutputLost;
 }
 
 }  // namespace twinmmu

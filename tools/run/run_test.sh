@@ -111,12 +111,21 @@ TWINMMU_DEVICE=1 expect 0 "TWINMMU_DEVICE has no meaning" -- "$subject" fine
 echo "through and through" | "$twinmmu" run -- "$subject" echo 2>"$folder/stderr" |
   grep -qx "through and through" || complain "stdin and stdout are not the program's"
 
-# start MODE: runs the program until it says that it is ready. Sets tool.
+# start MODE: runs the program until it says that it is ready. Sets tool and program.
 start() {
   rm -f "$folder/stdout"
-  "$twinmmu" run -- "$subject" "$1" >"$folder/stdout" 2>"$folder/stderr" &
+  "$twinmmu" run -- bash -c 'echo "$TWINMMU_RUN_FOLDER" >"$0"; exec "$@"' "$folder/run_folder" \
+      "$subject" "$1" >"$folder/stdout" 2>"$folder/stderr" &
   tool=$!
   until grep -qs ready "$folder/stdout"; do sleep 0.05; done
+  program=$(cat /proc/$tool/task/$tool/children)
+  program=${program% }
+}
+# clean WHEN: nothing of the run that was started last is on the host, and its program is gone.
+clean() {
+  [[ -z $(ls "$TMPDIR") ]] || complain "something is left in TMPDIR $1"
+  [[ ! -e $(cat "$folder/run_folder") ]] || complain "the reports are left $1"
+  ! kill -0 "$program" 2>/dev/null || complain "the program runs on $1"
 }
 
 start wait
@@ -125,13 +134,62 @@ wait $tool
 [[ $? == 5 ]] || complain "a signal is not handed on"
 grep -qx "signal 15" "$folder/stdout" || complain "the program did not get the signal"
 
+# Whatever ends a process ends the program, and then the tool as the program was ended.
+for signal in HUP TERM USR1 USR2 ALRM VTALRM PROF POLL PWR STKFLT XCPU XFSZ PIPE ABRT SEGV BUS FPE \
+    ILL TRAP SYS RTMIN RTMAX; do
+  start loop
+  kill -$signal $tool
+  wait $tool
+  code=$?
+  [[ $code == $((128 + $(kill -l $signal))) ]] || complain "exit code $code after SIG$signal"
+  also "was ended by signal $(kill -l $signal)"
+  clean "after SIG$signal"
+done
+
+# Nobody can catch this one: the program goes with the tool, and what is left with the next run.
+start loop
+kill -KILL $tool
+wait $tool 2>/dev/null
+for ((i = 0; i < 100; ++i)); do kill -0 "$program" 2>/dev/null || break; sleep 0.05; done
+[[ -n $(ls "$TMPDIR") ]] || complain "SIGKILL was caught?"
+expect 0 "0 errors" -- "$subject" fine
+clean "after SIGKILL and another run"
+
+# The folders of a run that goes on stay.
+start loop
+expect 0 "0 errors" -- "$subject" fine
+[[ -e $(cat "$folder/run_folder") && -n $(ls "$TMPDIR") ]] || complain "a run took another's folders"
+kill -TERM $tool
+wait $tool
+clean "after two runs at once"
+
 # Killed in the middle of calls.
 start loop
-kill -KILL "$(cat /proc/$tool/task/$tool/children)"
+kill -KILL "$program"
 wait $tool
 [[ $? == 137 ]] || complain "a program that was killed has another exit code"
 also "was ended by signal 9"
 grep -qE "^cuMemMap +[1-9][0-9]* +0$" "$folder/stderr" || complain "no count of cuMemMap"
+
+# A pipe that nobody reads any more.
+mkfifo "$folder/pipe"
+exec 8<>"$folder/pipe" 9>"$folder/pipe" 8>&-
+"$twinmmu" run -- "$subject" fine 2>&9
+[[ $? == 1 ]] || complain "a report that nobody reads has another exit code"
+"$twinmmu" run --quiet -- "$subject" echo <<<"words" >&9
+[[ $? == 141 ]] || complain "the program itself is not ended by its closed pipe"
+"$twinmmu" doctor >&9
+[[ $? == 1 ]] || complain "results that nobody reads have another exit code"
+exec 9>&-
+clean "after a closed pipe"
+
+# --- Places
+
+# The dynamic linker would take it for two folders, and a file cannot be written anywhere.
+mkdir "$folder/a:b"
+TMPDIR=$folder/a:b expect 0 "ended with exit code 0" -- "$subject" fine
+words=$( (ulimit -f 0; "$twinmmu" run -- "$subject" fine) 2>&1)
+[[ $? == 2 && $words == *"File too large. Set TMPDIR to"* ]] || complain "a full place: $words"
 
 # --- Files
 
@@ -152,6 +210,9 @@ mkdir "$library"
 LD_LIBRARY_PATH=$library TWINMMU_REPORT=$folder/own.jsonl "$subject" twice 2>"$folder/stderr"
 also "error: kDoubleRelease (REL-4)"
 grep -q '"kind":"kDoubleRelease"' "$folder/own.jsonl" || complain "no report of its own"
+words=$( (ulimit -f 0; LD_LIBRARY_PATH=$library TWINMMU_REPORT=$folder/full.jsonl "$subject" twice) 2>&1)
+[[ $? == 0 ]] || complain "a report that may not be written ends the program"
+[[ $words == *"cannot write $folder/full.jsonl: File too large"* ]] || complain "it is not said: $words"
 LD_LIBRARY_PATH=$library TWINMMU_DEVICES=many "$subject" init 2>"$folder/stderr"
 [[ $? == 1 ]] || complain "cuInit does not fail for a wrong variable"
 also "TWINMMU_DEVICES=many: it is a number from 0 to 15"
