@@ -1,11 +1,10 @@
 #include "conformance/runner.h"
 
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -22,29 +21,26 @@
 namespace twinmmu::conformance {
 namespace {
 
-// GoogleTest writes its report without looking whether it can: first to a file here, then to where
-// it is wanted.
+// GoogleTest writes its report without looking whether it can: first to memory, then to where it is
+// wanted.
 class JunitReport {
  public:
   // `path`: empty where there is to be none.
-  explicit JunitReport(const std::string& path) : path_(path) {
-    if (path_.empty()) return;
-    made_ = absl::StrCat(::testing::TempDir(), "/twinmmu-XXXXXX");
-    const int file = mkstemp(made_.data());
-    if (file >= 0) close(file);
-  }
+  explicit JunitReport(const std::string& path)
+      : path_(path), memory_(path.empty() ? -1 : memfd_create("report", MFD_CLOEXEC)) {}
   ~JunitReport() {
-    if (!made_.empty()) std::remove(made_.c_str());
+    if (memory_ >= 0) close(memory_);
   }
   JunitReport(const JunitReport&) = delete;
   JunitReport& operator=(const JunitReport&) = delete;
 
-  const std::string& made() const { return made_; }
+  // Where GoogleTest is to write it; empty: nowhere.
+  std::string made() const { return memory_ < 0 ? "" : absl::StrCat("/proc/self/fd/", memory_); }
 
   bool Deliver(std::ostream& out) const {
-    if (made_.empty()) return true;
+    if (path_.empty()) return true;
     std::ofstream file(path_);
-    file << std::ifstream(made_).rdbuf();
+    file << std::ifstream(made()).rdbuf();
     file.close();
     if (file) return true;
     out << "Could not write " << path_ << ".\n";
@@ -53,7 +49,7 @@ class JunitReport {
 
  private:
   const std::string path_;
-  std::string made_;
+  const int memory_;
 };
 
 // In a process that a test starts, by GoogleTest or by itself.

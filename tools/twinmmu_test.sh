@@ -54,6 +54,8 @@ expect 2 "wrong.json: profile: quirks.fast: there is no such key" conformance --
 expect 0 "sim: seeds 7-8, 40 calls, 0 differences" random --seeds=7-8 --calls=20
 expect 0 "sim: seeds 3-3, 5 calls, 0 differences" random --seeds=3 --calls=5 --profile=strict
 expect 2 "not of the form FIRST-LAST" random --seeds=9-8
+last=18446744073709551615
+expect 0 "sim: seeds 18446744073709551614-$last, 10 calls" random --seeds=18446744073709551614-$last --calls=5
 expect 2 "--calls=0 would compare nothing" random --calls=0
 expect 2 "no virtual memory management" random --profile=no-vmm
 expect 2 'there is no backend "rocm"' random --backend=rocm
@@ -128,6 +130,8 @@ expect 1 "Could not write /dev/full" conformance --filter='*/devices.*' --markdo
 expect 2 "cannot write /dev/full" random --seeds=1 --calls=10 --json=/dev/full
 "$twinmmu" info --backend=sim > /dev/full 2> "$TEST_TMPDIR/stderr"
 [[ $? == 1 ]] && grep -q "could not write all output" "$TEST_TMPDIR/stderr" || { echo "FAILED: a full disk is not noticed"; failed=1; }
+(ulimit -f 0; "$twinmmu" info --backend=sim > "$TEST_TMPDIR/output")
+[[ $? == 1 ]] || { echo "FAILED: a file that may not grow is not noticed"; failed=1; }
 (trap '' PIPE; sleep 0.5; "$twinmmu" info --backend=sim 2> "$TEST_TMPDIR/stderr"; echo $? > "$TEST_TMPDIR/code") | true
 [[ $(cat "$TEST_TMPDIR/code") == 1 ]] || { echo "FAILED: a closed pipe is not noticed"; failed=1; }
 
@@ -140,6 +144,7 @@ expect 0 "" record --program="$map" --out="$TEST_TMPDIR/again.jsonl.zst" --profi
 expect 0 "0 sections differ" compare "$map" "$TEST_TMPDIR/again.jsonl.zst"
 expect 0 "seeds 1-2, 60 random calls" record --program=random --seeds=1-2 --calls=30 --out="$TEST_TMPDIR/random.jsonl.zst" --profile=full-address-space
 expect 0 "2 sections" replay "$TEST_TMPDIR/random.jsonl.zst"
+expect 0 "seeds $last-$last, 5 random calls" record --program=random --seeds=$last --calls=5 --out="$TEST_TMPDIR/last.jsonl"
 expect 0 "Every verdict is as expected." record --out="$TEST_TMPDIR/strict.jsonl" --filter='*/cuMemMap.*' --profile=strict
 expect 1 "MAP-10 (cuMemMap): " compare "$map" "$TEST_TMPDIR/strict.jsonl"
 sed 's/"code":"CUDA_ERROR_NOT_SUPPORTED"/"code":"CUDA_SUCCESS"/' "$map" > "$TEST_TMPDIR/edited.jsonl"

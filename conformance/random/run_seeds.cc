@@ -98,7 +98,7 @@ absl::StatusOr<Report> RunSeeds(const OpenSubject& open, const Seeds& seeds) {
   absl::StatusOr<Checker> checker = CheckerOf(*subject);
   if (!checker.ok()) return checker.status();
   Report report;
-  for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
+  for (uint64_t seed = seeds.first;; ++seed) {
     if (seeds.begin != nullptr) seeds.begin(seed);
     SeededChoices choices(seed);
     std::vector<Call> made;
@@ -106,12 +106,14 @@ absl::StatusOr<Report> RunSeeds(const OpenSubject& open, const Seeds& seeds) {
     const std::optional<Difference> found = MakeCalls(*checker, choices, is_over, made);
     ++report.seeds;
     report.calls += made.size();
-    if (!found.has_value()) continue;
-    report.difference = absl::StrCat("  // Seed ", seed, ", call ", made.size(), ":\n",
-                                     Explain(open, made, *found));
-    return report;
+    if (found.has_value()) {
+      report.difference = absl::StrCat("  // Seed ", seed, ", call ", made.size(), ":\n",
+                                       Explain(open, made, *found));
+      return report;
+    }
+    // Asked here, since no seed is above the last of 64 bits.
+    if (seed == seeds.last) return report;
   }
-  return report;
 }
 
 absl::StatusOr<std::string> RunChoices(const OpenSubject& open, Choices& choices,

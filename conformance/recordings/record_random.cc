@@ -73,7 +73,7 @@ absl::StatusOr<random::Report> RecordRandom(const random::OpenSubject& open,
   if (!executor.ok()) return executor.status();
 
   random::Report report;
-  for (uint64_t seed = seeds.first; seed <= seeds.last && written.ok(); ++seed) {
+  for (uint64_t seed = seeds.first; written.ok(); ++seed) {
     if (seeds.begin != nullptr) seeds.begin(seed);
     section = Section();
     section.begin = Json{{"section", absl::StrCat("random ", seed)}};
@@ -91,6 +91,7 @@ absl::StatusOr<random::Report> RecordRandom(const random::OpenSubject& open,
     CloseDescriptors(checker.slots());
     ++report.seeds;
     written = (*writer)->Write(section);
+    if (seed == seeds.last) break;  // perhaps of 64 bits, with none above it
   }
   if (written.ok()) written = (*writer)->Close();
   if (!written.ok()) return written;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -57,6 +58,33 @@ std::string TextOf(const Diagnostic& diagnostic) {
   text.push_back('\0');
   return text + ToJson(diagnostic);
 }
+
+// While it lives, a file that may not grow and a pipe that nobody reads are errors of this thread's
+// writes, and do not end the program.
+class WritesWithoutSignals {
+ public:
+  WritesWithoutSignals() {
+    sigemptyset(&signals_);
+    sigset_t earlier;
+    sigpending(&earlier);
+    for (const int signal : {SIGXFSZ, SIGPIPE}) {
+      if (sigismember(&earlier, signal) == 0) sigaddset(&signals_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &signals_, &mask_);
+  }
+  ~WritesWithoutSignals() {
+    const timespec at_once = {};
+    while (sigtimedwait(&signals_, nullptr, &at_once) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  WritesWithoutSignals(const WritesWithoutSignals&) = delete;
+  WritesWithoutSignals& operator=(const WritesWithoutSignals&) = delete;
+
+ private:
+  sigset_t signals_;
+  sigset_t mask_;
+};
 
 // By one call as far as the host allows, so that the lines of several processes do not mix.
 bool WriteAll(int file, absl::string_view text) {
@@ -456,6 +484,7 @@ void Report::WriteOut() const {
   const absl::StatusOr<ProcessReport> read =
       ReadReport(now_.memory.data(), now_.memory.layout().size());
   if (!read.ok()) return;
+  const WritesWithoutSignals without_signals;
   WriteAll(STDERR_FILENO, InWords(*read, ""));
   const int file = open(options_.file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   const bool written = file >= 0 && WriteAll(file, ToJsonLines(*read, ""));
