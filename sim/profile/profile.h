@@ -130,9 +130,10 @@ struct Profile {
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;
   uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order
-  // How many instructions a kernel may execute per thread, counting at most 1024 threads; a waiting
-  // thread is charged 2 per microsecond. A kernel that exceeds this is taken to run forever:
-  // LAUNCH_TIMEOUT.
+  // How many instructions the blocks of a kernel that have not ended may have executed together.
+  // One of a warp counts once, and once more for each lane that accesses memory or does something
+  // with others; a microsecond in which all threads wait counts as 125, a sleep as 100. A kernel
+  // that exceeds this is taken to run forever: LAUNCH_TIMEOUT.
   uint64_t kernel_instruction_budget = 1'000'000'000;
   coherence::Policy alias_policy = coherence::Policy::kCoherent;
   uint64_t alias_seed = 0;  // for Policy::kRandom

@@ -1,6 +1,7 @@
 // Modules and launches: what is refused, how kernels end, and what is said of their faults.
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,7 +26,8 @@ std::string Ptx(const std::string& body) {
 }
 
 // A store of 7, in line 9 of the module; a wait for a word to be no longer 0, which then is added
-// up at another; a loop without end; a trap; and a load, followed by a wait.
+// up at another; a loop without end; a trap; a load, followed by a wait; and loops that sleep,
+// store, or keep a part of the block from a barrier.
 const char kKernels[] = R"(
 .visible .entry store(.param .u64 at) {
   .reg .b64 %rd<2>;
@@ -67,6 +69,28 @@ again:
   setp.eq.u32 %p1, %r1, 0;
   @%p1 bra again;
   ret;
+}
+.visible .entry sleep() {
+again:
+  nanosleep.u32 1000;
+  bra again;
+}
+.visible .entry count(.param .u64 at) {
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [at];
+again:
+  red.global.add.u32 [%rd1], 1;
+  bra again;
+}
+.visible .entry leave_barrier() {
+  .reg .b32 %r<2>;
+  .reg .pred %p<2>;
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p1, %r1, 32;
+  @%p1 bra again;
+  bar.sync 0;
+again:
+  bra again;
 }
 )";
 
@@ -159,6 +183,46 @@ TEST_P(KernelsTest, EndByTheirBudget) {
   EXPECT_THAT(ended, HasDriverCode(DriverCode::kLaunchTimeout));
   EXPECT_THAT(std::string(ended.message()), HasSubstr("kernel forever is still running after"));
   EXPECT_THAT(executor().CreateStream(kDevice1), HasDriverCode(DriverCode::kLaunchTimeout));
+}
+
+// Kernels of 1024 threads that never end, each in its own way.
+class EndlessKernelsTest : public KernelsTest {
+ protected:
+  // A tenth of the usual budget is over in about a second; the limit is for sanitizers.
+  void ExpectEndsInTime(const std::string& name, const std::vector<DeviceAddress>& arguments = {}) {
+    LaunchConfig config;
+    config.block.x = 1024;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_THAT(Launch(name, arguments, Stream(kDevice0), config), IsOk());
+    const absl::Status ended = executor().SynchronizeDevice(kDevice0);
+    EXPECT_THAT(ended, HasDriverCode(DriverCode::kLaunchTimeout));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+    words_ = std::string(ended.message());
+  }
+  std::string words_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, EndlessKernelsTest,
+                         testing::Values(StreamPolicy::kEager, StreamPolicy::kDeferred,
+                                         StreamPolicy::kSeeded));
+
+// The budget is one of all threads together, so that many threads do not make it last longer.
+TEST_P(EndlessKernelsTest, OfManyThreadsEnd) { ExpectEndsInTime("forever"); }
+
+// The time in which all of them sleep counts too.
+TEST_P(EndlessKernelsTest, ThatSleepEnd) { ExpectEndsInTime("sleep"); }
+
+// An access counts for each lane, because each takes the host time.
+TEST_P(EndlessKernelsTest, ThatStoreEnd) { ExpectEndsInTime("count", {Allocate()}); }
+
+// What is said of the end names the threads that wait, for what, and those that go on.
+TEST_P(EndlessKernelsTest, SayWhoWaits) {
+  ExpectEndsInTime("leave_barrier");
+  EXPECT_THAT(words_,
+              AllOf(HasSubstr("kernel_instruction_budget of the profile: block (0, 0, 0) has "),
+                    HasSubstr("32 threads, the first (0, 0, 0), waiting at PTX line "),
+                    HasSubstr("bar.sync, for barrier 0, which has 32 of 1024 threads"),
+                    HasSubstr("992 threads, the first (32, 0, 0), at PTX line ")));
 }
 
 // A fault names kernel, line, instruction, thread and address, and what was there; it ends all
@@ -312,12 +376,29 @@ TEST_P(KernelsTest, RefuseWrongText) {
   EXPECT_THAT(load(""), HasDriverCode(DriverCode::kInvalidImage));
   EXPECT_THAT(load("// only a comment"), HasDriverCode(DriverCode::kInvalidImage));
   EXPECT_THAT(load(Ptx(".entry k() { ret }")), HasDriverCode(DriverCode::kInvalidPtx));
-  const auto lacking = load(Ptx(".entry k() {\n  wgmma.fence.sync.aligned;\n}"));
-  EXPECT_THAT(lacking, HasDriverCode(DriverCode::kNotSupported));
-  EXPECT_THAT(std::string(lacking.status().message()),
-              AllOf(HasSubstr("line 5"), HasSubstr("wgmma.fence")));
   EXPECT_THAT(load(".version 8.7\n.target sm_100\n.address_size 64\n"),
               HasDriverCode(DriverCode::kInvalidPtx));
+}
+
+// A kernel with an instruction that is not covered is refused when it is launched, which is told;
+// the others of its module run.
+TEST_P(KernelsTest, AreRefusedForWhatIsNotCovered) {
+  const auto module = executor().LoadModule(
+      kDevice0,
+      Ptx(".entry lacking() {\n  wgmma.fence.sync.aligned;\n}\n.entry fine() {\n  ret;\n}\n"));
+  ASSERT_THAT(module, IsOk());
+  const auto launch = [&](const char* name) {
+    return executor().Launch(Stream(kDevice0), *executor().GetKernel(*module, name), {}, {});
+  };
+  const absl::Status refused = launch("lacking");
+  EXPECT_THAT(refused, HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("kernel lacking: PTX line 5: `wgmma.fence.sync.aligned`"));
+  EXPECT_THAT(launch("fine"), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+  EXPECT_THAT(simulator_->diagnostics(),
+              ElementsAre(AllOf(IsDiagnostic(DiagnosticKind::kKernelNotCovered),
+                                DiagnosticCallIs("cuLaunchKernel"))));
 }
 
 // A driver reads no PTX that is newer than itself.

@@ -85,15 +85,20 @@ TEST_F(MultimemKernelTest, NameBothAddressesOfARace) {
                     HasSubstr(ToString(own_.base + Bytes(64)))));
 }
 
-// A module that needs what is not there names the instruction.
+// The launch of a kernel that needs what is not there names the instruction.
 TEST_F(MultimemKernelTest, AreRefusedForValuesOfEightBits) {
   const auto module = executor().LoadModule(
       kDevice0,
       ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
       ".reg .b64 %rd<4>; .reg .b32 %r<4>;\n"
       "multimem.ld_reduce.add.acc::f16.e4m3x4 %r1, [%rd1];\n}\n");
-  EXPECT_EQ(module.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(module.status().message()),
+  ASSERT_THAT(module, IsOk());
+  const uint64_t argument = 0;
+  const void* const arguments[] = {&argument};
+  const absl::Status status =
+      executor().Launch(Stream(kDevice0), *executor().GetKernel(*module, "k"), {}, arguments);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("line 6"), HasSubstr("multimem.ld_reduce.add.acc::f16.e4m3x4")));
 }
 

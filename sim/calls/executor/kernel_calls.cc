@@ -73,4 +73,12 @@ absl::Status KernelCalls::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
                       [&] { return modules_.AllowDynamicShared(kernel, bytes); });
 }
 
+absl::Status KernelCalls::LaunchCooperative(Stream stream, Kernel kernel,
+                                            const LaunchConfig& config,
+                                            absl::Span<const void* const> arguments) {
+  return guard_.Guard("cuLaunchCooperativeKernel", [&] {
+    return modules_.Launch(stream, kernel, config, arguments, /*cooperative=*/true);
+  });
+}
+
 }  // namespace twinmmu

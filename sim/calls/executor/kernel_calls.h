@@ -44,6 +44,11 @@ class KernelCalls {
   // InvalidArgument (INVALID_VALUE): no block of its device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
 
+  // Executor::Launch of a grid that can synchronise as a whole: its blocks must fit onto the device
+  // at once.
+  absl::Status LaunchCooperative(Stream stream, Kernel kernel, const LaunchConfig& config,
+                                 absl::Span<const void* const> arguments);
+
  private:
   const Mmu& mmu_;
   SimulatedModules& modules_;

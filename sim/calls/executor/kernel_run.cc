@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kCall[] = "cuLaunchKernel";
 
-// The threads that count for the budget, and for the turn at the launch.
+// The threads that count for the turn at the launch.
 constexpr uint64_t kMostThreads = 1024;
 
 // Instructions of threads in one turn. Ordinary kernels are done after the first one, at the launch
@@ -26,8 +26,8 @@ constexpr uint64_t kInPassing = uint64_t{1} << 12;
 constexpr uint64_t kAskedAfter = uint64_t{1} << 18;
 constexpr uint64_t kWaitedFor = uint64_t{1} << 22;
 
-// What a thread that waits is charged.
-constexpr uint64_t kPerMicrosecond = 2;
+// What a kernel that waits is charged: about what it would cost if it ran.
+constexpr uint64_t kPerMicrosecond = 125;
 
 uint64_t Count(const Dim3& extent) {
   // No factor is more than 2^32, and no more than kMostThreads are told apart.
@@ -131,11 +131,10 @@ KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id
       device_(launch.device),
       kernel_(launch.kernel->name),
       call_id_(call_id),
+      workspace_(launch.workspace),
       operation_(std::move(operation)),
       early_(launch.config.programmatic_stream_serialization),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
-      left_(std::min(state->mmu.profile.kernel_instruction_budget, ~uint64_t{0} / kMostThreads) *
-            threads_),
       shared_(kInPassing),
       last_turn_(std::chrono::steady_clock::now()),
       grid_({&state->mmu, &state->sites, &state->aliases}, launch,
@@ -157,18 +156,15 @@ uint64_t KernelRun::AmountOf(Turn turn) const {
   return kWaitedFor;
 }
 
-bool KernelRun::Pay(bool waited, uint64_t amount) {
+bool KernelRun::IsOverBudget(bool waited) {
   const auto now = std::chrono::steady_clock::now();
   if (waited) {
     const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now - last_turn_);
     // Where nobody gave it a turn for long, it was not the kernel that took so long.
-    const auto time = static_cast<uint64_t>(std::min<int64_t>(since.count(), 100'000));
-    amount = time * kPerMicrosecond * threads_;
+    waited_ += static_cast<uint64_t>(std::min<int64_t>(since.count(), 100'000)) * kPerMicrosecond;
   }
   last_turn_ = now;
-  if (amount > left_) return false;
-  left_ -= amount;
-  return true;
+  return grid_.unfinished_work() + waited_ > mmu_.profile.kernel_instruction_budget;
 }
 
 void KernelRun::Begin() {
@@ -183,8 +179,7 @@ void KernelRun::Begin() {
 Progress KernelRun::RunEarly(Turn turn) {
   if (ran_to_end_ || state_.sticky_error.HasFault()) return Progress::kWaiting;
   Begin();
-  const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
-  switch (grid_.Run(amount)) {
+  switch (grid_.Run(AmountOf(turn))) {
     case ptx::Grid::State::kFaulted:
       Fault(grid_.fault());
       return Progress::kAdvanced;
@@ -197,24 +192,31 @@ Progress KernelRun::RunEarly(Turn turn) {
     case ptx::Grid::State::kRunning:
       break;
   }
-  if (!Pay(/*waited=*/false, amount)) OverBudget();
+  if (IsOverBudget(/*waited=*/false)) OverBudget();
   return Progress::kAdvanced;
 }
 
+Progress KernelRun::End() {
+  if (workspace_ != DeviceAddress(0)) {
+    const std::unique_lock lock(mmu_.mutex);
+    mmu_.linear.Free(std::exchange(workspace_, DeviceAddress(0)));
+  }
+  return Progress::kDone;
+}
+
 Progress KernelRun::Run(Turn turn) {
-  if (state_.sticky_error.HasFault()) return Progress::kDone;
+  if (state_.sticky_error.HasFault()) return End();
   Begin();
   if (early_ && !std::exchange(reached_, true))
     grid_.ReleaseWaits(state_.order.Reached(operation_));
-  const uint64_t amount = std::min(AmountOf(turn), left_ + 1);
-  const ptx::Grid::State state = grid_.Run(amount);
+  const ptx::Grid::State state = grid_.Run(AmountOf(turn));
   switch (state) {
     case ptx::Grid::State::kDone:
       state_.order.End(operation_, grid_.clocks());
-      return Progress::kDone;
+      return End();
     case ptx::Grid::State::kFaulted:
       Fault(grid_.fault());
-      return Progress::kDone;
+      return End();
     case ptx::Grid::State::kRunning:
     case ptx::Grid::State::kWaiting:
       break;
@@ -222,9 +224,9 @@ Progress KernelRun::Run(Turn turn) {
   const bool waited = state == ptx::Grid::State::kWaiting;
   // More and more, unless kernels wait for each other: then the sooner the next one comes.
   shared_ = waited ? kInPassing : std::min(2 * shared_, kAskedAfter);
-  if (!Pay(waited, amount)) {
+  if (IsOverBudget(waited)) {
     OverBudget();
-    return Progress::kDone;
+    return End();
   }
   return waited ? Progress::kWaiting : Progress::kAdvanced;
 }
@@ -257,11 +259,11 @@ void KernelRun::OverBudget() {
   const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   const std::shared_lock lock(mmu_.mutex);
   try {
-    Raise(DriverCode::kLaunchTimeout, misuse,
-          absl::StrCat("kernel ", kernel_, " is still running after ",
-                       mmu_.profile.kernel_instruction_budget,
-                       " instructions for each thread, the kernel_instruction_budget of the "
-                       "profile"));
+    Raise(
+        DriverCode::kLaunchTimeout, misuse,
+        absl::StrCat(
+            "kernel ", kernel_, " is still running after ", mmu_.profile.kernel_instruction_budget,
+            " instructions, the kernel_instruction_budget of the profile: ", grid_.WhoWaits()));
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, DriverCode::kLaunchTimeout, "it ran too long");
   }

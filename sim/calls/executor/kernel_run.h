@@ -38,9 +38,12 @@ class KernelRun {
 
  private:
   void Begin();
+  // There is nothing more to do.
+  Progress End();
   uint64_t AmountOf(Turn turn) const;
-  // Counts what a turn has cost; false: it was more than was left.
-  bool Pay(bool waited, uint64_t amount);
+  // Whether it has run, or waited, for longer than the profile allows. `waited`: in this turn no
+  // thread got anywhere.
+  bool IsOverBudget(bool waited);
   void Fault(const ptx::GridFault& fault);
   void OverBudget();
   void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
@@ -50,13 +53,14 @@ class KernelRun {
   const DeviceOrdinal device_;
   const std::string kernel_;
   const uint64_t call_id_;
+  DeviceAddress workspace_;  // of a cooperative launch, until it ends
   const OperationOrder::Operation operation_;
   const bool early_;  // may run so
   bool begun_ = false;
   bool reached_ = false;     // what is ahead of it is over
   bool ran_to_end_ = false;  // early
   const uint64_t threads_;   // no more than some
-  uint64_t left_;            // of the budget
+  uint64_t waited_ = 0;      // what its waiting has cost
   uint64_t shared_;          // the amount of the next turn that others may wait for
   std::chrono::steady_clock::time_point last_turn_;
   ptx::Grid grid_;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <shared_mutex>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,7 @@ bool BeginsAsPtx(absl::string_view text) {
   }
 }
 
-// Of what Parse or MakeProgram did not take.
+// Of what Parse or MakeProgram does not take.
 DriverCode CodeOf(const absl::Status& status) {
   if (absl::IsOutOfRange(status)) return DriverCode::kUnsupportedPtxVersion;
   return absl::IsUnimplemented(status) ? DriverCode::kNotSupported : DriverCode::kInvalidPtx;
@@ -133,7 +134,7 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
   if (!BeginsAsPtx(text)) {
     return Fail(DriverCode::kInvalidImage, kLoadCall, "the text does not begin with .version");
   }
-  const absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
+  absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
   if (!parsed.ok()) {
     return Fail(CodeOf(parsed.status()), kLoadCall, parsed.status().message());
   }
@@ -153,9 +154,36 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
                   ", and ", ToString(device), " is sm_", capability);
     }
   }
-  absl::StatusOr<std::shared_ptr<const ptx::Program>> program = ptx::MakeProgram(*parsed);
-  if (program.ok()) return LoadedModule{device, *std::move(program), parsed->target, {}, {}};
+  const int target = parsed->target;
+  absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
+      ptx::MakeProgram(*std::move(parsed));
+  if (program.ok()) return LoadedModule{device, *std::move(program), target, {}, {}};
   return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
+}
+
+absl::StatusOr<AddressRange> SimulatedModules::Allocate(const char* call, uint64_t made_by,
+                                                        DeviceOrdinal device, Bytes size) {
+  LinearAllocation wanted;
+  wanted.kind = LinearKind::kModule;
+  wanted.device = device;
+  wanted.made_by = made_by;
+  wanted.buffer_id = mmu_.NextBuffer();
+  absl::StatusOr<AddressRange> range = mmu_.linear.Allocate(size, wanted);
+  if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call, range.status().message());
+  mmu_.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+  return range;
+}
+
+// As cooperative groups have it: its size, then the barrier.
+absl::StatusOr<DeviceAddress> SimulatedModules::PlaceWorkspace(DeviceOrdinal device,
+                                                               uint64_t call_id) {
+  constexpr uint32_t kWorkspace[] = {16, 0, 0, 0};
+  const std::unique_lock lock(mmu_.mutex);
+  const absl::StatusOr<AddressRange> range =
+      Allocate(kLaunchCall, call_id, device, Bytes(sizeof(kWorkspace)));
+  if (!range.ok()) return range.status();
+  std::memcpy(mmu_.linear.Find(range->base)->memory, kWorkspace, sizeof(kWorkspace));
+  return range->base;
 }
 
 absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
@@ -163,14 +191,8 @@ absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
   const Bytes size(program.image_bytes());
   CallRecord call(state_, Call::kLoadModule, AddressRange{DeviceAddress(0), size, Bytes(0)});
   const std::unique_lock lock(mmu_.mutex);
-  LinearAllocation wanted;
-  wanted.kind = LinearKind::kModule;
-  wanted.device = device;
-  wanted.made_by = call.id();
-  wanted.buffer_id = mmu_.NextBuffer();
-  const absl::StatusOr<AddressRange> range = mmu_.linear.Allocate(size, wanted);
-  if (!range.ok()) return Fail(DriverCode::kOutOfMemory, kLoadCall, range.status().message());
-  mmu_.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+  const absl::StatusOr<AddressRange> range = Allocate(kLoadCall, call.id(), device, size);
+  if (!range.ok()) return range.status();
   try {
     const std::vector<char> image = program.ImageAt(range->base);
     std::memcpy(mmu_.linear.Find(range->base)->memory, image.data(), image.size());
@@ -254,8 +276,25 @@ absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string
   return Kernel(module.device(), handle);
 }
 
+absl::Status SimulatedModules::CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel) {
+  if (kernel.refusal.empty()) return absl::OkStatus();
+  CallRecord call(state_, Call::kLaunch, AddressRange());
+  {
+    const std::shared_lock lock(mmu_.mutex);
+    const Misuse misuse{DiagnosticKind::kKernelNotCovered, std::nullopt, std::nullopt, device};
+    call.Warn(misuse, "kernel ", kernel.name, ": PTX ", kernel.refusal);
+  }
+  return Fail(DriverCode::kNotSupported, kLaunchCall, "kernel ", kernel.name, ": PTX ",
+              kernel.refusal);
+}
+
 absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const LaunchConfig& config,
                                         absl::Span<const void* const> arguments) {
+  return Launch(stream, kernel, config, arguments, /*cooperative=*/false);
+}
+
+absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                                      absl::Span<const void* const> arguments, bool cooperative) {
   SimulatedStreams::Queue queue;
   absl::Status valid = streams_.CheckStream(kLaunchCall, stream, &queue);
   if (!valid.ok()) return valid;
@@ -266,16 +305,23 @@ absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const Laun
                 ToString(kernel.device()), ", the stream of ", ToString(stream.device()));
   }
   const DeviceOrdinal device = kernel.device();
-  valid = CheckExtent(mmu_.profile, device, config.grid, kGrid);
+  valid = CheckCovered(device, *known->info);
+  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.grid, kGrid);
   if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.block, kBlock);
   if (valid.ok()) valid = CheckBlock(mmu_.profile, device, *known->info, config.block);
   if (valid.ok()) valid = CheckShared(*known, config.dynamic_shared_bytes);
   if (!valid.ok()) return valid;
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
-  ptx::Launch launch{known->program, known->info, device, config, *std::move(packed), known->image};
+  ptx::Launch launch{known->program,     known->info,  device, config,
+                     *std::move(packed), known->image, {}};
   const uint64_t call_id = RecordCall(state_, kLaunchCall);
   launch.call_id = call_id;
+  if (cooperative) {
+    const absl::StatusOr<DeviceAddress> workspace = PlaceWorkspace(device, call_id);
+    if (!workspace.ok()) return workspace.status();
+    launch.workspace = *workspace;
+  }
   using Kind = OperationOrder::Kind;
   const bool early = config.programmatic_stream_serialization;
   const auto run = std::make_shared<KernelRun>(

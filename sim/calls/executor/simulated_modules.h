@@ -32,14 +32,24 @@ class SimulatedModules {
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
   // InvalidArgument (INVALID_VALUE): no block of this device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
+  // `cooperative`: with memory by which its blocks can synchronise. OUT_OF_MEMORY: there is none.
+  absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                      absl::Span<const void* const> arguments, bool cooperative);
 
  private:
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
-  // it is PTX, and something in it is not covered here.
+  // it is PTX, and a declaration in it is not covered here.
   absl::StatusOr<LoadedModule> Compile(DeviceOrdinal device, absl::string_view text) const;
   // Memory for the variables of the program, with what they hold at first.
   absl::StatusOr<AddressRange> PlaceImage(DeviceOrdinal device, const ptx::Program& program);
   void FreeImage(const AddressRange& image);
+  // Memory of the device for `call`, whose id is `made_by`; with mmu.mutex held alone.
+  absl::StatusOr<AddressRange> Allocate(const char* call, uint64_t made_by, DeviceOrdinal device,
+                                        Bytes size);
+  // What the blocks of a cooperative launch synchronise by.
+  absl::StatusOr<DeviceAddress> PlaceWorkspace(DeviceOrdinal device, uint64_t call_id);
+  // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
+  absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
 
   SimulatorState& state_;
   Mmu& mmu_;

@@ -74,11 +74,13 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
     std::vector<const void*> arguments;
     const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
     if (there != DriverCode::kSuccess) return ToResult(there);
-    if (cooperative && !FitsAtOnce(driver, *found, config)) {
+    const Stream queue = WorkOf(driver, context, stream);
+    if (!cooperative) return ToResult(driver.executor.Launch(queue, *kernel, config, arguments));
+    if (!FitsAtOnce(driver, *found, config)) {
       return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
     return ToResult(
-        driver.executor.Launch(WorkOf(driver, context, stream), *kernel, config, arguments));
+        driver.simulator->kernels().LaunchCooperative(queue, *kernel, config, arguments));
   });
 }
 

@@ -23,12 +23,14 @@ Type BitsOfWidth(int width) {
   return width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64;
 }
 
-Decoder::Decoder(const Module& module, int function, const Placement& placement, FunctionCode* code)
+Decoder::Decoder(const Module& module, int function, const Placement& placement,
+                 std::vector<FunctionCode>* functions)
     : module_(module),
       index_(function),
       function_(module.functions[static_cast<size_t>(function)]),
       placement_(placement),
-      code_(*code),
+      functions_(*functions),
+      code_((*functions)[static_cast<size_t>(function)]),
       register_slots_(function_.registers.size(), kNoSlot) {}
 
 Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
@@ -62,6 +64,7 @@ absl::Status Decoder::Decode() {
     number_ = static_cast<int>(first_steps_.size());
     first_steps_.push_back(static_cast<uint32_t>(code_.steps.size()));
     DecodeOne();
+    if (absl::IsUnimplemented(status_)) status_ = absl::OkStatus();
     if (!status_.ok()) return status_;
   }
   number_ = static_cast<int>(first_steps_.size());
@@ -94,8 +97,9 @@ void Decoder::Note(absl::StatusCode code, absl::string_view words) {
   if (!status_.ok()) return;
   std::string text = instruction_->opcode;
   for (const std::string& modifier : instruction_->modifiers) absl::StrAppend(&text, ".", modifier);
-  status_ = absl::Status(
-      code, absl::StrCat("line ", instruction_->position.line, ": `", text, "`: ", words));
+  const Refusal refusal{function_.name, instruction_->position.line, text, std::string(words)};
+  status_ = absl::Status(code, InWords(refusal));
+  if (code == absl::StatusCode::kUnimplemented) code_.refusals.push_back(refusal);
 }
 
 // --- Modifiers -----------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ struct Placement {
     uint64_t offset = 0;  // into the image, the local memory, the parameters of a frame
     int shared = -1;      // of Code::shared
   };
+  uint64_t const_bytes = 0;  // of .const variables, which come first
   std::vector<Place> of_module;
   std::vector<std::vector<Place>> of_functions;
 };
@@ -42,9 +43,11 @@ Type BitsOfWidth(int width);
 class Decoder {
  public:
   // The parameters and variables of the function are placed already.
-  Decoder(const Module& module, int function, const Placement& placement, FunctionCode* code);
+  // What takes the address of a function says so in `functions`.
+  Decoder(const Module& module, int function, const Placement& placement,
+          std::vector<FunctionCode>* functions);
 
-  // Unimplemented, InvalidArgument: as MakeProgram.
+  // InvalidArgument: as MakeProgram. What is not covered goes to FunctionCode::refusals.
   absl::Status Decode();
 
  private:
@@ -154,8 +157,9 @@ class Decoder {
   const int index_;
   const Function& function_;
   const Placement& placement_;
+  std::vector<FunctionCode>& functions_;
   FunctionCode& code_;
-  absl::Status status_;
+  absl::Status status_;  // of the instruction
   const Instruction* instruction_ = nullptr;
   int number_ = 0;                            // of the instruction
   std::vector<absl::string_view> modifiers_;  // not taken yet

@@ -135,12 +135,11 @@ void Decoder::IsSpace() {
   ExpectOperands(2, 2);
   const uint32_t to = Destination(At(0), Type::kPred);
   const uint32_t address = Source(At(1), Type::kB64);
-  if (space == Space::kGlobal) {
-    EmitCompute(FindInNoWindow(), {to, address});
-    return;
-  }
-  if (space == Space::kConst) {
-    EmitCompute(FindCopy(0), {to, Fixed(FixedSlot::kZero, 0, 0, 0)});
+  if (space == Space::kGlobal || space == Space::kConst) {
+    const uint32_t begin = Fixed(FixedSlot::kImage, 0, 0, 8);
+    const uint32_t size = Fixed(FixedSlot::kZero, 0, placement_.const_bytes, 8);
+    const bool global = space == Space::kGlobal;
+    EmitCompute(global ? FindInNoWindow() : FindInRange(), {to, address, begin, size});
     return;
   }
   const std::optional<uint64_t> window = WindowOf(space);

@@ -39,6 +39,13 @@ const Special* SpecialNamed(absl::string_view name) {
       {"%dynamic_smem_size", Special::kDynamicShared},
       {"%total_smem_size", Special::kTotalShared},
       {"%aggr_smem_size", Special::kTotalShared},
+      {"%reserved_smem_offset_begin", Special::kZero},
+      {"%reserved_smem_offset_end", Special::kReservedEnd},
+      {"%reserved_smem_offset_cap", Special::kReservedShared},
+      {"%reserved_smem_offset_0", Special::kZero},
+      {"%reserved_smem_offset_1", Special::kZero},
+      {"%envreg1", Special::kWorkspaceHigh},
+      {"%envreg2", Special::kWorkspaceLow},
       {"%clock", Special::kClock},
       {"%clock_hi", Special::kClockHigh},
       {"%clock64", Special::kClock64},
@@ -60,9 +67,9 @@ const Special* SpecialNamed(absl::string_view name) {
       {"%current_graph_exec", Special::kZero},
   });
   static const Special kZero = Special::kZero;
-  if (name.substr(0, 7) == "%envreg") return &kZero;
   const auto found = kSpecials->find(name);
-  return found == kSpecials->end() ? nullptr : &found->second;
+  if (found != kSpecials->end()) return &found->second;
+  return name.substr(0, 7) == "%envreg" ? &kZero : nullptr;
 }
 
 // Beyond its range a float is infinite; the conversion would not be defined.
@@ -212,6 +219,7 @@ uint32_t Decoder::AddressOf(const Operand& operand, Space* space) {
   if (operand.kind == Operand::kFunction) {
     if (!exists(module_.functions.size())) return 0;
     code_.callees.push_back(operand.index);
+    functions_[index].address_taken = true;
     *space = Space::kGeneric;
     return Fixed(FixedSlot::kZero, 0, AddressOfFunction(operand.index), 8);
   }

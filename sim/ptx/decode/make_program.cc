@@ -5,7 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
+#include "sim/ptx/decode/call_graph.h"
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/program/code.h"
 
@@ -57,8 +60,12 @@ class Layout {
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const Module& parsed) : program_(new Program), code_(new Code) {
-    code_->module = parsed;
+  explicit ProgramBuilder(Module parsed) : program_(new Program), code_(new Code) {
+    code_->module = std::move(parsed);
+    for (const Variable& variable : module().variables) names_.insert(variable.name);
+    for (size_t i = 0; i < module().functions.size(); ++i) {
+      function_names_.emplace(module().functions[i].name, i);
+    }
   }
 
   absl::StatusOr<std::shared_ptr<const Program>> Build() {
@@ -70,18 +77,18 @@ class ProgramBuilder {
       if (!status.ok()) return status;
     }
     for (size_t i = 0; i < module().functions.size(); ++i) {
-      FunctionCode& function = code_->functions[i];
-      if (!function.defined) continue;
-      status = Decoder(module(), static_cast<int>(i), placement_, &function).Decode();
+      if (!code_->functions[i].defined) continue;
+      status = Decoder(module(), static_cast<int>(i), placement_, &code_->functions).Decode();
       if (!status.ok()) return status;
     }
     for (size_t i = 0; i < module().functions.size(); ++i) {
       code_->functions[i].first_site = code_->sites;
       code_->sites += static_cast<uint32_t>(module().functions[i].body.size()) + 1;
     }
+    CallGraph graph(code_->functions);
     for (size_t i = 0; i < module().functions.size(); ++i) {
       if (!module().functions[i].entry || !code_->functions[i].defined) continue;
-      status = AddKernel(static_cast<int>(i));
+      status = AddKernel(static_cast<int>(i), graph.Reached(static_cast<int>(i)));
       if (!status.ok()) return status;
     }
     program_->code_ = std::move(code_);
@@ -97,10 +104,29 @@ class ProgramBuilder {
     return static_cast<int>(code_->shared.size()) - 1;
   }
 
-  absl::Status PlaceVariables() {
+  // Those of .const one behind the other, then those of .global.
+  absl::Status PlaceImage() {
     Layout image("the variables of a module", kMaxImage);
-    placement_.of_module.resize(module().variables.size());
     code_->image_offsets.resize(module().variables.size());
+    for (const bool constant : {true, false}) {
+      for (size_t i = 0; i < module().variables.size(); ++i) {
+        const Variable& variable = module().variables[i];
+        if (variable.space == Space::kShared || variable.external) continue;
+        if ((variable.space == Space::kConst) != constant) continue;
+        const absl::StatusOr<uint64_t> offset = image.Add(variable);
+        if (!offset.ok()) return offset.status();
+        code_->image_offsets[i] = *offset;
+      }
+      if (constant) placement_.const_bytes = image.size();
+    }
+    program_->image_bytes_ = image.size();
+    return absl::OkStatus();
+  }
+
+  absl::Status PlaceVariables() {
+    const absl::Status placed = PlaceImage();
+    if (!placed.ok()) return placed;
+    placement_.of_module.resize(module().variables.size());
     for (size_t i = 0; i < module().variables.size(); ++i) {
       const Variable& variable = module().variables[i];
       Placement::Place& place = placement_.of_module[i];
@@ -111,26 +137,21 @@ class ProgramBuilder {
         continue;
       }
       if (variable.external) continue;
-      const absl::StatusOr<uint64_t> offset = image.Add(variable);
-      if (!offset.ok()) return offset.status();
-      place.offset = *offset;
-      code_->image_offsets[i] = *offset;
-      program_->globals_.push_back({variable.name, *offset, variable.size()});
+      place.offset = code_->image_offsets[i];
+      program_->globals_.push_back({variable.name, place.offset, variable.size()});
       for (const Initializer& value : variable.initial) {
-        if (value.address_of.empty() || Knows(value.address_of)) continue;
+        if (value.address_of.empty() || names_.contains(value.address_of)) continue;
+        const auto function = function_names_.find(value.address_of);
+        if (function != function_names_.end()) {
+          code_->functions[function->second].address_taken = true;
+          continue;
+        }
         return absl::InvalidArgumentError(absl::StrCat(
             "line ", variable.position.line, ": '", variable.name, "' begins with the address of '",
             value.address_of, "', which is not known"));
       }
     }
-    program_->image_bytes_ = image.size();
     return absl::OkStatus();
-  }
-
-  bool Knows(const std::string& name) const {
-    const auto has_name = [&](const auto& named) { return named.name == name; };
-    return std::any_of(module().variables.begin(), module().variables.end(), has_name) ||
-           std::any_of(module().functions.begin(), module().functions.end(), has_name);
   }
 
   absl::Status PlaceInFunction(size_t index) {
@@ -139,6 +160,9 @@ class ProgramBuilder {
     code.name = function.name;
     code.entry = function.entry;
     code.defined = !function.external;
+    for (const Unsupported& directive : function.unsupported) {
+      code.refusals.push_back({function.name, directive.position.line, "", directive.words});
+    }
     Layout passed("the parameters of a function",
                   function.entry ? kMaxKernelParameters : kMaxPassed);
     for (const Variable& parameter : function.parameters) {
@@ -165,9 +189,10 @@ class ProgramBuilder {
         continue;
       }
       if (variable.space != Space::kLocal && variable.space != Space::kParam) {
-        return absl::UnimplementedError(absl::StrCat("line ", variable.position.line, ": '",
-                                                     variable.name,
-                                                     "' is not a variable of a function"));
+        code.refusals.push_back(
+            {function.name, variable.position.line, "",
+             absl::StrCat("'", variable.name, "' is not a variable of a function")});
+        continue;
       }
       const absl::StatusOr<uint64_t> at =
           (variable.space == Space::kLocal ? local : passed).Add(variable);
@@ -180,33 +205,27 @@ class ProgramBuilder {
     return absl::OkStatus();
   }
 
-  // The functions that a kernel may reach.
-  std::vector<int> Reachable(int kernel) const {
-    std::set<int> seen = {kernel};
-    std::vector<int> all = {kernel};
-    const auto add = [&](int function) {
-      if (seen.insert(function).second) all.push_back(function);
-    };
-    for (size_t i = 0; i < all.size(); ++i) {
-      const FunctionCode& function = code_->functions[static_cast<size_t>(all[i])];
-      for (const int callee : function.callees) add(callee);
-      if (!function.calls_by_address) continue;
-      for (size_t other = 0; other < code_->functions.size(); ++other) {
-        if (!code_->functions[other].entry) add(static_cast<int>(other));
-      }
+  // Why a kernel cannot run.
+  std::string RefusalOf(int kernel, const std::vector<int>& reached) const {
+    for (const int index : reached) {
+      const FunctionCode& function = code_->functions[static_cast<size_t>(index)];
+      if (function.refusals.empty()) continue;
+      const std::string where =
+          index == kernel ? "" : absl::StrCat(", in function '", function.name, "'");
+      return absl::StrCat(InWords(function.refusals.front()), where);
     }
-    return all;
+    return "";
   }
 
-  absl::Status AddKernel(int index) {
+  // `reached`: what matters of it and of what it calls.
+  absl::Status AddKernel(int index, const std::vector<int>& reached) {
     const Function& function = module().functions[static_cast<size_t>(index)];
     const FunctionCode& code = code_->functions[static_cast<size_t>(index)];
     KernelCode kernel;
     kernel.function = index;
-    kernel.shared.resize(code_->shared.size());
     std::set<int> used;
-    for (const int reached : Reachable(index)) {
-      const std::vector<int>& shared = code_->functions[static_cast<size_t>(reached)].shared;
+    for (const int other : reached) {
+      const std::vector<int>& shared = code_->functions[static_cast<size_t>(other)].shared;
       used.insert(shared.begin(), shared.end());
     }
     uint64_t size = 0;
@@ -215,10 +234,11 @@ class ProgramBuilder {
       const SharedVariable& variable = code_->shared[static_cast<size_t>(number)];
       if (variable.dynamic) {
         alignment = std::max(alignment, variable.alignment);
+        kernel.shared.push_back({number, 0});
         continue;
       }
       size = RoundUp(Bytes(size), Bytes(variable.alignment)).value();
-      kernel.shared[static_cast<size_t>(number)] = static_cast<uint32_t>(size);
+      kernel.shared.push_back({number, static_cast<uint32_t>(size)});
       size += variable.size;
     }
     if (size > kMaxStaticShared) {
@@ -228,12 +248,13 @@ class ProgramBuilder {
     }
     kernel.static_shared = static_cast<uint32_t>(size);
     kernel.dynamic_shared = static_cast<uint32_t>(RoundUp(Bytes(size), Bytes(alignment)).value());
-    for (const int number : used) {
-      if (!code_->shared[static_cast<size_t>(number)].dynamic) continue;
-      kernel.shared[static_cast<size_t>(number)] = kernel.dynamic_shared;
+    for (KernelCode::Place& place : kernel.shared) {
+      const bool dynamic = code_->shared[static_cast<size_t>(place.variable)].dynamic;
+      if (dynamic) place.offset = kernel.dynamic_shared;
     }
     KernelInfo info;
     info.name = function.name;
+    info.refusal = RefusalOf(index, reached);
     for (const Passed& parameter : code.parameters) {
       info.parameters.push_back({parameter.at, parameter.size});
     }
@@ -266,10 +287,12 @@ class ProgramBuilder {
   std::shared_ptr<Program> program_;
   std::unique_ptr<Code> code_;
   Placement placement_;
+  absl::btree_set<absl::string_view> names_;  // of variables
+  absl::btree_map<absl::string_view, size_t> function_names_;
 };
 
-absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(const Module& parsed) {
-  return ProgramBuilder(parsed).Build();
+absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed) {
+  return ProgramBuilder(std::move(parsed)).Build();
 }
 
 }  // namespace twinmmu::ptx

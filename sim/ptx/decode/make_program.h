@@ -11,9 +11,9 @@
 
 namespace twinmmu::ptx {
 
-// `parsed` decoded. Unimplemented: an instruction that is not covered, with its line and what is
-// missing. InvalidArgument: one that PTX has not, or whose operands do not fit it.
-absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(const Module& parsed);
+// `parsed` decoded. InvalidArgument: an instruction that PTX has not, or whose operands do not fit
+// it. Kernels that reach an instruction that is not covered have KernelInfo::refusal.
+absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed);
 
 }  // namespace twinmmu::ptx
 

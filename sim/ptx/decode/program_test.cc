@@ -13,7 +13,6 @@
 namespace twinmmu::ptx {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class ProgramTest : public GridTest {
@@ -22,6 +21,10 @@ class ProgramTest : public GridTest {
     const auto parsed = Parse(text);
     if (!parsed.ok()) return parsed.status();
     return MakeProgram(*parsed).status();
+  }
+  static std::string RefusalOf(const std::string& body) {
+    const auto program = Load(Module(Kernel(body)));
+    return program == nullptr ? "" : program->FindKernel("k")->refusal;
   }
 };
 
@@ -41,21 +44,65 @@ TEST_F(ProgramTest, TellsOfItsKernels) {
   EXPECT_EQ(program->FindKernel("g"), nullptr);
 }
 
-// What is not covered is refused before anything runs, with its line and what it is.
+// A kernel with an instruction that is not covered cannot run: its line, and what it is.
 TEST_F(ProgramTest, RefusesWhatIsNotCovered) {
-  const absl::Status status =
-      MakeStatus(Module(Kernel("\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%rd1];")));
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("line 12"), HasSubstr("`ldmatrix.sync.aligned.m8n8.x1.shared.b16`")));
+  EXPECT_EQ(RefusalOf("\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%rd1];"),
+            "line 12: `ldmatrix.sync.aligned.m8n8.x1.shared.b16`: it is not supported");
 }
 
 // Vectors have up to 16 bytes.
 TEST_F(ProgramTest, RefusesLongVectors) {
   for (const char* body : {"ld.global.v4.u64 {%rd1, %rd2, %rd3, %rd4}, [%rd1];",
                            "st.global.v4.u64 [%rd1], {%rd1, %rd2, %rd3, %rd4};"}) {
-    EXPECT_EQ(MakeStatus(Module(Kernel(body))).code(), absl::StatusCode::kUnimplemented) << body;
+    EXPECT_THAT(RefusalOf(body), HasSubstr("16 bytes")) << body;
   }
+}
+
+// Clusters are not covered; a kernel that asks for them does not keep others from running.
+TEST_F(ProgramTest, RefusesOnlyTheKernelWithClusters) {
+  const auto program =
+      Load(Module(".visible .entry a() .reqnctapercluster 2, 1, 1 { ret; }\n"
+                  ".visible .entry b() .explicitcluster { ret; }\n.visible .entry c() { ret; }\n"));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->FindKernel("a")->refusal,
+            "line 4: .reqnctapercluster: clusters of blocks are not supported");
+  EXPECT_THAT(program->FindKernel("b")->refusal, HasSubstr(".explicitcluster"));
+  EXPECT_EQ(program->FindKernel("c")->refusal, "");
+}
+
+constexpr char kReaching[] =
+    ".func lacking()\n{\n.reg .b32 %r<2>; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r1];\n"
+    "ret;\n}\n"
+    ".func between() { call lacking, (); ret; }\n.func by_table() { call between, (); ret; }\n"
+    ".global .align 8 .u64 table[1] = {by_table};\n"
+    ".func never() { call lacking, (); ret; }\n"
+    ".visible .entry direct() { call between, (); ret; }\n"
+    ".visible .entry indirect()\n{\n.reg .b64 %rd<2>; P: .callprototype _ (); call %rd1, (), P;\n"
+    "ret;\n}\n"
+    ".func fine() { ret; }\n.visible .entry other() { call fine, (); ret; }\n";
+
+// What a kernel may call refuses it too, also through other functions; nothing else does.
+TEST_F(ProgramTest, RefusesKernelsThatMayCallWhatIsNotCovered) {
+  const auto program = Load(Module(kReaching));
+  ASSERT_NE(program, nullptr);
+  const char* const words =
+      "line 6: `ldmatrix.sync.aligned.m8n8.x1.shared.b16`: it is not supported, in function "
+      "'lacking'";
+  EXPECT_EQ(program->FindKernel("direct")->refusal, words);
+  EXPECT_EQ(program->FindKernel("indirect")->refusal, words);
+  EXPECT_EQ(program->FindKernel("other")->refusal, "");
+}
+
+// All that a module needs is told, not only the first.
+TEST_F(ProgramTest, TellsOfAllThatIsNotCovered) {
+  const auto program =
+      Load(Module(Kernel("wgmma.fence.sync.aligned;\nmov.u32 %r2, 0;\n"
+                         "wgmma.fence.sync.aligned;")));
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(program->Refusals().size(), 2u);
+  EXPECT_EQ(program->Refusals()[1].function, "k");
+  EXPECT_EQ(program->Refusals()[1].line, 13);
+  EXPECT_EQ(program->Refusals()[1].instruction, "wgmma.fence.sync.aligned");
 }
 
 // Operands that do not fit are an error: their number, their width, their kind.

@@ -88,7 +88,7 @@ struct FixedSlot {
   enum Base : uint8_t {
     kZero,
     kImage,    // the variables of the program
-    kShared,   // bits: offset; index: of Code::shared
+    kShared,   // bits: offset; index: of Code::shared; behind what the device reserves
     kLocal,    // the local memory of the frame
     kSpecial,  // index: a Special, filled by lane
   };
@@ -125,6 +125,10 @@ enum class Special : uint8_t {
   kLanesAbove,
   kDynamicShared,
   kTotalShared,
+  kReservedEnd,
+  kReservedShared,
+  kWorkspaceHigh,
+  kWorkspaceLow,
   kZero,
   // Those that change while a warp runs: read by a step of their own.
   kClock,
@@ -172,7 +176,9 @@ struct FunctionCode {
   std::vector<int> shared;                          // of Code::shared, that it names
   std::vector<int> callees;                         // it names
   bool calls_by_address = false;
-  uint32_t first_site = 0;  // of the program: the id of the first instruction
+  bool address_taken = false;     // by an instruction or a variable of the module
+  std::vector<Refusal> refusals;  // of it: then no kernel runs that may reach it
+  uint32_t first_site = 0;        // of the program: the id of the first instruction
 };
 
 struct SharedVariable {
@@ -183,10 +189,17 @@ struct SharedVariable {
 
 // Where the shared variables of a kernel lie.
 struct KernelCode {
+  struct Place {
+    int variable = 0;  // an index of Code::shared
+    uint32_t offset = 0;
+  };
   int function = 0;
-  std::vector<uint32_t> shared;  // by index of Code::shared
+  std::vector<Place> shared;  // of those that it may reach, in order
   uint32_t static_shared = 0;
   uint32_t dynamic_shared = 0;  // where it begins
+
+  // Of one that it may reach.
+  uint32_t OffsetOf(int variable) const;
 };
 
 struct Code {

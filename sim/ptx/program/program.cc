@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/program/code.h"
 
@@ -10,6 +11,13 @@ namespace twinmmu::ptx {
 
 Program::Program() = default;
 Program::~Program() = default;
+
+uint32_t KernelCode::OffsetOf(int variable) const {
+  const auto found =
+      std::lower_bound(shared.begin(), shared.end(), variable,
+                       [](const Place& place, int wanted) { return place.variable < wanted; });
+  return found != shared.end() && found->variable == variable ? found->offset : 0;
+}
 
 CodePlace PlaceOf(const Code& code, size_t function, size_t instruction) {
   CodePlace place;
@@ -36,6 +44,20 @@ std::string InWords(const std::string& kernel, const CodePlace& place) {
   }
   absl::StrAppend(&words, ", ", place.instruction);
   return words;
+}
+
+std::string InWords(const Refusal& refusal) {
+  const std::string instruction =
+      refusal.instruction.empty() ? "" : absl::StrCat("`", refusal.instruction, "`: ");
+  return absl::StrCat("line ", refusal.line, ": ", instruction, refusal.reason);
+}
+
+std::vector<Refusal> Program::Refusals() const {
+  std::vector<Refusal> all;
+  for (const FunctionCode& function : code_->functions) {
+    all.insert(all.end(), function.refusals.begin(), function.refusals.end());
+  }
+  return all;
 }
 
 std::string Program::SiteInWords(uint32_t part, uint32_t index) const {
@@ -66,15 +88,13 @@ const GlobalInfo* Program::FindGlobal(absl::string_view name) const {
 std::vector<char> Program::ImageAt(DeviceAddress base) const {
   std::vector<char> image(image_bytes_);
   const Module& module = code_->module;
-  const auto address_of = [&](const std::string& name) {
-    for (size_t i = 0; i < module.variables.size(); ++i) {
-      if (module.variables[i].name == name) return base.value() + code_->image_offsets[i];
-    }
-    for (size_t i = 0; i < module.functions.size(); ++i) {
-      if (module.functions[i].name == name) return AddressOfFunction(static_cast<int>(i));
-    }
-    return uint64_t{0};
-  };
+  absl::btree_map<absl::string_view, uint64_t> addresses;
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    addresses.emplace(module.variables[i].name, base.value() + code_->image_offsets[i]);
+  }
+  for (size_t i = 0; i < module.functions.size(); ++i) {
+    addresses.emplace(module.functions[i].name, AddressOfFunction(static_cast<int>(i)));
+  }
   for (size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& variable = module.variables[i];
     if (variable.space == Space::kShared || variable.external) continue;
@@ -84,7 +104,7 @@ std::vector<char> Program::ImageAt(DeviceAddress base) const {
     for (const Initializer& value : variable.initial) {
       if (at + bytes > end) break;
       const uint64_t bits =
-          value.address_of.empty() ? value.bits : address_of(value.address_of) + value.bits;
+          value.address_of.empty() ? value.bits : addresses.at(value.address_of) + value.bits;
       std::memcpy(image.data() + at, &bits, bytes);
       at += BytesOf(variable.type);
     }

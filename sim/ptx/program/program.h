@@ -19,6 +19,17 @@ namespace twinmmu::ptx {
 
 struct Code;  // sim/ptx/program/code.h: the intermediate form
 
+// An instruction, or something else of a function, that is not covered.
+struct Refusal {
+  std::string function;
+  int line = 0;
+  std::string instruction;  // its opcode and modifiers; empty: it is none
+  std::string reason;
+};
+
+// "line 12: `tex.2d.v4.f32.f32`: it is not supported"
+std::string InWords(const Refusal& refusal);
+
 // What a launch has to know of a kernel.
 struct KernelInfo {
   struct Parameter {
@@ -26,6 +37,7 @@ struct KernelInfo {
     uint64_t size = 0;
   };
   std::string name;
+  std::string refusal;  // why it cannot run; empty: it can
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0;
   uint64_t shared_bytes = 0;  // static
@@ -63,6 +75,8 @@ class Program : public SiteSource {
   const GlobalInfo* FindGlobal(absl::string_view name) const;
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
   const std::vector<GlobalInfo>& globals() const { return globals_; }
+  // All that is not covered, function by function. Kernels that reach none of it can run.
+  std::vector<Refusal> Refusals() const;
 
   // The memory of all variables of .global and .const: how much it is, and what it holds at first
   // if it lies at `base`, which is a multiple of 256.

@@ -13,7 +13,8 @@ constexpr uint64_t kTurn = 512;
 
 }  // namespace
 
-Block::Block(const GridContext& grid) : grid_(grid), shared_(grid.shared_bytes()) {
+Block::Block(const GridContext& grid)
+    : grid_(grid), shared_(grid.reserved_shared + grid.shared_bytes()) {
   const uint32_t warps = (grid.threads() + kLanes - 1) / kLanes;
   states_.resize(warps);
   for (uint32_t i = 0; i < warps; ++i) {
@@ -100,18 +101,13 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
 void Block::NoteDeadlock() {
   const auto found = std::find(states_.begin(), states_.end(), Warp::State::kBlocked);
   Warp& warp = *warps_[static_cast<size_t>(found - states_.begin())];
-  const Group& group = warp.running();
-  std::string words;
-  if (group.wait == Group::kBarrier) {
-    const Barrier& barrier = barriers_[group.barrier];
-    const uint32_t expected = barrier.expected != 0 ? barrier.expected : live_threads_;
-    words = absl::StrCat("barrier ", static_cast<int>(group.barrier), " has ", ArrivedAt(barrier),
-                         " of ", expected, " threads, and no other thread can go on");
-  } else {
-    words = absl::StrCat("it waits for lanes of its warp, mask 0x",
-                         absl::Hex(group.mask, absl::kZeroPad8), ", which wait elsewhere");
-  }
-  warp.Fault(GridFault::kDeadlock, group.lanes, words);
+  warp.Fault(GridFault::kDeadlock, warp.running().lanes, WhoWaits());
+}
+
+uint64_t Block::work() const {
+  uint64_t work = 0;
+  for (const std::unique_ptr<Warp>& warp : warps_) work += warp->work;
+  return work;
 }
 
 // --- The grids ahead and behind ------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/mmu/mmu.h"
@@ -28,7 +29,8 @@ struct GridContext {
   const KernelCode* kernel = nullptr;
   uint64_t number = 0;  // of the grid
   uint32_t sms = 0;
-  coherence::Clocks before;                  // what was complete before the grid started
+  uint32_t reserved_shared = 0;  // that the system takes, in front of what the kernel has
+  coherence::Clocks before;      // what was complete before the grid started
   std::atomic<uint64_t>* holding = nullptr;  // blocks that do not let the next grid start
   bool holds_waits = false;                  // the grid ahead goes on: griddepcontrol.wait waits
   coherence::Clocks ahead;                   // what that has waited for, once it has
@@ -75,6 +77,10 @@ class Block {
   uint64_t polls() const { return polls_; }
   uint64_t changes() const { return changes_; }
   uint64_t instructions() const { return instructions_; }
+  // Since Start: what the block has cost the host, as KernelRun counts it.
+  uint64_t work() const;
+  // Of a block that is not done: where its threads are, and which of them wait for which.
+  std::string WhoWaits() const;
 
   // --- For warps ---
   const GridContext& grid() const { return grid_; }
@@ -99,6 +105,8 @@ class Block {
     bool all = true;
   };
   const Votes& votes(int barrier) const { return barriers_[barrier].votes; }
+  // "barrier 0, which has 32 of 64 threads"
+  std::string BarrierInWords(int barrier) const;
   // The next grid may start, as far as this block is concerned. True: this was the last one.
   bool LetNextStart();
   // Lanes of `warp` are past griddepcontrol.wait.

@@ -7,9 +7,12 @@
 namespace twinmmu::ptx {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // What was stored before a barrier is there behind it, for all warps.
 TEST_F(GridTest, HoldsWarpsAtABarrier) {
@@ -57,6 +60,36 @@ TEST_F(GridTest, FindsADeadlockAtABarrier) {
       FaultOf("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1; bra E;\nA: bar.sync 2;\nE:", 64),
       GridFault::kDeadlock);
   EXPECT_THAT(fault_.words, HasSubstr("32 of 64 threads"));
+}
+
+// A block that goes on says who waits at which barrier, and where those are that have not come.
+TEST_F(GridTest, SaysWhoWaitsForWhom) {
+  const auto program =
+      Load(Module(Kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra L; bar.sync 0; bra E;\n"
+                         "L: add.u32 %r2, %r2, 1; bra L;\nE:")));
+  ASSERT_NE(program, nullptr);
+  const auto grid = MakeGrid(program, Dim3(), Dim3{96, 1, 1}, {memory().value()});
+  EXPECT_EQ(grid->Run(1'000'000), Grid::State::kRunning);
+  EXPECT_THAT(
+      grid->WhoWaits(),
+      AllOf(StartsWith("block (0, 0, 0) has 32 threads, the first (0, 0, 0), at PTX line 12"),
+            EndsWith("; 64 threads, the first (32, 0, 0), waiting at PTX line 11, bar.sync, "
+                     "for barrier 0, which has 64 of 96 threads")));
+}
+
+// Blocks that have ended cost nothing any more; of others each instruction of a warp counts, and
+// each lane that stores.
+TEST_F(GridTest, CountsTheWorkOfBlocksThatGoOn) {
+  const auto program =
+      Load(Module(Kernel("mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 5; @%p1 bra E;\n"
+                         "L: st.global.u32 [%rd2], 1; bra L;\nE:")));
+  ASSERT_NE(program, nullptr);
+  const auto grid = MakeGrid(program, Dim3{5, 1, 1}, Dim3{32, 1, 1}, {memory().value()});
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(grid->unfinished_work(), 0u);
+  const auto endless = MakeGrid(program, Dim3{6, 1, 1}, Dim3{32, 1, 1}, {memory().value()});
+  EXPECT_EQ(endless->Run(320'000), Grid::State::kRunning);
+  EXPECT_NEAR(static_cast<double>(endless->unfinished_work()), 5000 + 5000 * 33, 20'000);
 }
 
 // Blocks that are resident at once can wait for each other, whichever begins first.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/mmu/used_mappings.h"
 #include "sim/profile/device_limits.h"
@@ -58,8 +59,9 @@ class Grid::Impl {
     };
     context_.sms = static_cast<uint32_t>(limit(kMultiprocessors));
     const uint64_t by_threads = limit(kThreadsPerMultiprocessor) / std::max(context_.threads(), 1u);
-    const uint64_t by_shared =
-        limit(kSharedPerMultiprocessor) / (context_.shared_bytes() + limit(kSharedOfBlock));
+    context_.reserved_shared = static_cast<uint32_t>(limit(kSharedOfBlock));
+    const uint64_t by_shared = limit(kSharedPerMultiprocessor) /
+                               std::max(context_.shared_bytes() + context_.reserved_shared, 1u);
     const uint64_t blocks = std::min({by_threads, by_shared, limit(kBlocksPerMultiprocessor)});
     most_resident_ = context_.sms * std::max<uint64_t>(blocks, 1);
   }
@@ -108,6 +110,14 @@ class Grid::Impl {
   const GridFault& fault() const { return fault_; }
   const coherence::Clocks& clocks() const { return clocks_; }
   bool HasUsed(uint32_t mapping) const { return used_.Contains(mapping); }
+  uint64_t unfinished_work() const { return unfinished_work_; }
+  std::string WhoWaits() const {
+    if (parked_.empty()) return "";
+    const Block& block = *parked_.front();
+    const Dim3& index = block.index();
+    return absl::StrCat("block (", index.x, ", ", index.y, ", ", index.z, ") has ",
+                        block.WhoWaits());
+  }
 
  private:
   using BlockPointer = std::unique_ptr<Block>;
@@ -162,12 +172,16 @@ class Grid::Impl {
 
   void RunFor(TranslationCache* cache, BlockPointer block) {
     bool polls = false;
+    uint64_t before = block->work();
     Block::State state = Block::State::kRunning;
     for (int i = 0; i < kChunks && state == Block::State::kRunning && !polls && left_ > 0; ++i) {
       mmu_.FollowTeams();
       const std::shared_lock lock(mmu_.mutex);
       state = block->Run(cache, kChunk);
       left_ -= static_cast<int64_t>(block->instructions());
+      const uint64_t work = block->work();
+      unfinished_work_ += work - before;
+      before = work;
       polls = block->polls() != 0 && block->changes() == 0;
       if (state == Block::State::kDone) block->LetNextStart();
       // The kernel behind this one is to start at once.
@@ -181,6 +195,7 @@ class Grid::Impl {
     begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
     if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
     --resident_;
+    unfinished_work_ -= before;
     block->EndThreads(&clocks_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));
@@ -195,7 +210,8 @@ class Grid::Impl {
   GridContext context_;
   uint64_t total_ = 0;
   uint64_t most_resident_ = 1;
-  std::atomic<int64_t> left_{0};      // thread-instructions of this slice
+  std::atomic<int64_t> left_{0};  // thread-instructions of this slice
+  std::atomic<uint64_t> unfinished_work_{0};
   std::atomic<uint64_t> holding_{0};  // blocks that do not let the next kernel start
   std::atomic<bool> let_next_start_{false};
   UsedMappings used_;
@@ -224,6 +240,8 @@ bool Grid::LetsNextStart() const { return impl_->LetsNextStart(); }
 Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); }
 const GridFault& Grid::fault() const { return impl_->fault(); }
 const coherence::Clocks& Grid::clocks() const { return impl_->clocks(); }
+uint64_t Grid::unfinished_work() const { return impl_->unfinished_work(); }
+std::string Grid::WhoWaits() const { return impl_->WhoWaits(); }
 bool Grid::HasUsed(uint32_t mapping) const { return impl_->HasUsed(mapping); }
 
 }  // namespace twinmmu::ptx

@@ -27,6 +27,7 @@ struct Launch {
   LaunchConfig config;           // no dimension 0; within the limits of the device
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
   DeviceAddress image;           // where the program's variables lie
+  DeviceAddress workspace;       // of a cooperative launch: for the synchronisation of its grid
   uint64_t call_id = 0;          // in the history of the machine
 };
 
@@ -97,6 +98,13 @@ class Grid {
   // Whether each block has executed griddepcontrol.launch_dependents, or has ended. May be called
   // while Run is.
   bool LetsNextStart() const;
+
+  // What its blocks that have not ended have cost the host so far: one for each instruction of a
+  // warp, and one more for each of its lanes that accesses memory or does something with others.
+  uint64_t unfinished_work() const;
+  // Of one of these blocks: where its threads are, and which of them wait for which. Not while Run
+  // is.
+  std::string WhoWaits() const;
 
   // Once it is kFaulted.
   const GridFault& fault() const;

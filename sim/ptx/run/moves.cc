@@ -82,11 +82,23 @@ void InWindow(const uint32_t* operands, char* registers, Lanes lanes) {
   StorePredicate(registers, operands[0], lanes, inside);
 }
 
+void InRange(const uint32_t* operands, char* registers, Lanes lanes) {
+  const uint64_t* const address = At<uint64_t>(registers, operands[1]);
+  const uint64_t* const begin = At<uint64_t>(registers, operands[2]);
+  const uint64_t* const size = At<uint64_t>(registers, operands[3]);
+  Lanes inside = 0;
+  ForEachLane(lanes,
+              [&](int lane) { inside |= Lanes{address[lane] - begin[lane] < size[lane]} << lane; });
+  StorePredicate(registers, operands[0], lanes, inside);
+}
+
 void InNoWindow(const uint32_t* operands, char* registers, Lanes lanes) {
   const uint64_t* const address = At<uint64_t>(registers, operands[1]);
+  const uint64_t* const begin = At<uint64_t>(registers, operands[2]);
+  const uint64_t* const size = At<uint64_t>(registers, operands[3]);
   Lanes outside = 0;
   ForEachLane(lanes, [&](int lane) {
-    bool inside = false;
+    bool inside = address[lane] - begin[lane] < size[lane];
     for (const uint64_t window : {kSharedWindow, kLocalWindow, kParamWindow}) {
       inside |= address[lane] - window < kWindowSize;
     }
@@ -127,6 +139,7 @@ Compute FindUnpack(int whole, int count) {
 
 Compute FindAddressAdd() { return AddAddresses; }
 Compute FindInWindow() { return InWindow; }
+Compute FindInRange() { return InRange; }
 Compute FindInNoWindow() { return InNoWindow; }
 
 }  // namespace twinmmu::ptx

@@ -23,7 +23,9 @@ Compute FindUnpack(int whole, int count);
 Compute FindAddressAdd();
 // operands: a predicate, an address, a window: whether it lies there.
 Compute FindInWindow();
-// operands: a predicate, an address: whether it lies in no window.
+// operands: a predicate, an address, where a range begins, its size: whether it lies there.
+Compute FindInRange();
+// The same: whether it lies neither there nor in a window.
 Compute FindInNoWindow();
 
 }  // namespace twinmmu::ptx

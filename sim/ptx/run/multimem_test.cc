@@ -97,7 +97,10 @@ class MultimemTest : public GridTest {
       absl::string_view header = ".version 8.1\n.target sm_90\n.address_size 64\n") {
     const auto parsed = Parse(absl::StrCat(header, Kernel(instruction)));
     EXPECT_THAT(parsed, IsOk());
-    return MakeProgram(*parsed).status();
+    const auto program = MakeProgram(*parsed);
+    if (!program.ok()) return program.status();
+    const std::string& refusal = (*program)->FindKernel("k")->refusal;
+    return refusal.empty() ? absl::OkStatus() : absl::UnimplementedError(refusal);
   }
 
   template <typename T>

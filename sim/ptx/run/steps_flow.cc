@@ -10,6 +10,13 @@
 #include "sim/ptx/run/warp.h"
 
 namespace twinmmu::ptx {
+namespace {
+
+// What a sleep counts for: the turns of the others that it ends.
+constexpr uint64_t kSleep = 100;
+
+}  // namespace
+
 // Of a part of the group: all of it is a case of Warp's.
 Flow PerformBranch(Warp& warp, const Step& step, Lanes lanes) {
   warp.LosesPatience(warp.running().pc, step.target);
@@ -51,7 +58,7 @@ Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
   const uint64_t index = (address - kFunctionWindow) / 16 - 1;
   const std::vector<FunctionCode>& functions = warp.block().grid().code->functions;
   const bool known = address % 16 == 0 && index < functions.size() && functions[index].defined &&
-                     !functions[index].entry;
+                     functions[index].address_taken && !functions[index].entry;
   if (!known) {
     return warp.Fault(GridFault::kIllegalInstruction, alike,
                       absl::StrCat("no function lies at ", ToString(DeviceAddress(address))));
@@ -80,6 +87,7 @@ Flow PerformTrap(Warp& warp, const Step&, Lanes lanes) {
 Flow PerformSleep(Warp& warp, const Step&, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   ++warp.polls;
+  warp.work += kSleep;
   ++warp.running().pc;
   return Flow::kYield;
 }

@@ -14,31 +14,39 @@ namespace {
 
 constexpr size_t kMask = 5;
 
-// Whether all lanes that an exchange is for are here; else the running group now waits for them,
-// or is parted by their masks.
-bool AllAreHere(Warp& warp, Lanes lanes, uint32_t mask_slot) {
-  if (mask_slot == kNoSlot) return true;
-  const uint32_t* const masks = warp.Slot<uint32_t>(mask_slot);
-  const Lanes mask = masks[__builtin_ctz(lanes)];
-  const Lanes alike = LanesLikeFirst(masks, lanes);
-  const Lanes missing = mask & warp.live() & ~alike;
-  if (missing == 0 && alike == lanes) return true;
-  warp.KeepOnly(lanes, warp.running().pc + 1);
-  warp.KeepOnly(alike, warp.running().pc);
-  if (missing != 0) {
-    warp.running().wait = Group::kGathering;
-    warp.running().mask = mask;
-  }
-  return false;
+// PTX does not say what becomes of a lane whose mask does not name it.
+Flow FaultOfMask(Warp& warp, Lanes left_out, Lanes mask) {
+  return warp.Fault(GridFault::kIllegalInstruction, left_out,
+                    absl::StrCat("lane ", __builtin_ctz(left_out),
+                                 " is not in its own member mask, ", InHex(mask)));
 }
 
-// Does `exchange` for `lanes` when they are all here.
+// Does `exchange` for those of `lanes` that name one mask, once all of them are here; each mask is
+// an exchange of its own.
 template <typename Exchange>
 Flow Gather(Warp& warp, const Step& step, Lanes lanes, const Exchange& exchange) {
   if (lanes == 0) return Flow::kNext;
-  if (!AllAreHere(warp, lanes, step.operands[kMask])) return Flow::kMoved;
-  exchange();
-  return Flow::kNext;
+  if (step.operands[kMask] == kNoSlot) {
+    exchange(lanes);
+    return Flow::kNext;
+  }
+  const uint32_t* const masks = warp.Slot<uint32_t>(step.operands[kMask]);
+  Lanes waiting = 0;
+  for (Lanes rest = lanes; rest != 0;) {
+    const Lanes mask = masks[__builtin_ctz(rest)];
+    const Lanes alike = LanesLikeFirst(masks, rest);
+    if ((alike & ~mask) != 0) return FaultOfMask(warp, alike & ~mask, mask);
+    rest &= ~alike;
+    if ((mask & warp.live() & ~alike) != 0) {
+      waiting |= alike;
+    } else {
+      exchange(alike);
+    }
+  }
+  if (waiting == 0) return Flow::kNext;
+  warp.KeepOnly(waiting, warp.running().pc + 1);
+  warp.WaitForMasks(Group::kGathering, masks);
+  return Flow::kMoved;
 }
 
 void StorePredicate(Warp& warp, uint32_t slot, Lanes lanes, Lanes value) {
@@ -83,8 +91,8 @@ int SourceOf(ShuffleMode mode, int lane, uint32_t b, uint32_t c, bool* in_reach)
 }
 
 template <typename T>
-Flow MatchAny(Warp& warp, const Step& step, Lanes lanes) {
-  return Gather(warp, step, lanes, [&] {
+Flow MatchAny(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
     const T* const values = warp.Slot<T>(step.operands[2]);
     uint32_t result[kLanes] = {};
     ForEachLane(lanes, [&](int lane) {
@@ -97,8 +105,8 @@ Flow MatchAny(Warp& warp, const Step& step, Lanes lanes) {
 }
 
 template <typename T>
-Flow MatchAll(Warp& warp, const Step& step, Lanes lanes) {
-  return Gather(warp, step, lanes, [&] {
+Flow MatchAll(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
     const T* const values = warp.Slot<T>(step.operands[2]);
     const bool same = LanesLikeFirst(values, lanes) == lanes;
     StoreAll<uint32_t>(warp, step.operands[0], lanes, same ? lanes : 0);
@@ -107,8 +115,8 @@ Flow MatchAll(Warp& warp, const Step& step, Lanes lanes) {
 }
 
 template <typename Operation>
-Flow Reduce(Warp& warp, const Step& step, Lanes lanes) {
-  return Gather(warp, step, lanes, [&] {
+Flow Reduce(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
     const uint32_t* const values = warp.Slot<uint32_t>(step.operands[2]);
     uint32_t result = values[__builtin_ctz(lanes)];
     ForEachLane(lanes & (lanes - 1),
@@ -119,8 +127,8 @@ Flow Reduce(Warp& warp, const Step& step, Lanes lanes) {
 
 }  // namespace
 
-Flow PerformShuffle(Warp& warp, const Step& step, Lanes lanes) {
-  return Gather(warp, step, lanes, [&] {
+Flow PerformShuffle(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
     uint32_t values[kLanes];
     std::copy_n(warp.Slot<uint32_t>(step.operands[2]), kLanes, values);
     const uint32_t* const b = warp.Slot<uint32_t>(step.operands[3]);
@@ -140,8 +148,8 @@ Flow PerformShuffle(Warp& warp, const Step& step, Lanes lanes) {
   });
 }
 
-Flow PerformVote(Warp& warp, const Step& step, Lanes lanes) {
-  return Gather(warp, step, lanes, [&] {
+Flow PerformVote(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
     const Lanes read = *warp.Slot<Lanes>(step.operands[2]);
     const Lanes holds = read & lanes;
     bool result = false;
@@ -184,8 +192,8 @@ Flow PerformActiveMask(Warp& warp, const Step& step, Lanes lanes) {
   return Flow::kNext;
 }
 
-Flow PerformElect(Warp& warp, const Step& step, Lanes lanes) {
-  return Gather(warp, step, lanes, [&] {
+Flow PerformElect(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
     const int leader = __builtin_ctz(lanes);
     if (step.operands[0] != kNoSlot) {
       StoreAll<uint32_t>(warp, step.operands[0], lanes, static_cast<uint32_t>(leader));
@@ -199,15 +207,20 @@ Flow PerformElect(Warp& warp, const Step& step, Lanes lanes) {
 Flow PerformWarpBarrier(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   const uint32_t* const masks = warp.Slot<uint32_t>(step.operands[0]);
-  const Lanes mask = masks[__builtin_ctz(lanes)];
-  const Lanes alike = LanesLikeFirst(masks, lanes);
-  if ((mask & warp.live() & ~alike) == 0 && alike == warp.running().lanes) {
-    warp.NoteWarpBarrier(alike, alike);
-    return Flow::kNext;
+  for (Lanes rest = lanes; rest != 0;) {
+    const Lanes mask = masks[__builtin_ctz(rest)];
+    const Lanes alike = LanesLikeFirst(masks, rest);
+    if ((alike & ~mask) != 0) return FaultOfMask(warp, alike & ~mask, mask);
+    rest &= ~alike;
+    if (alike == warp.running().lanes && (mask & warp.live() & ~alike) == 0) {
+      warp.NoteWarpBarrier(alike, alike);
+      return Flow::kNext;
+    }
   }
   warp.KeepOnly(lanes, warp.running().pc + 1);
-  warp.KeepOnly(alike, warp.running().pc);
-  return warp.WaitForWarp(mask);
+  warp.WaitForMasks(Group::kWarpBarrier, masks);
+  warp.PassWarpBarriers();
+  return Flow::kMoved;
 }
 
 Flow PerformBarrier(Warp& warp, const Step& step, Lanes lanes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/steps.h"
@@ -25,6 +26,7 @@ void Warp::Start() {
   const uint32_t threads = block_.grid().threads() - static_cast<uint32_t>(number_) * kLanes;
   live_ = threads >= kLanes ? kAllLanes : (Lanes{1} << threads) - 1;
   clock = 0;
+  work = 0;
   group_count_ = 1;
   turns_ = 0;
   rotate_ = false;
@@ -68,22 +70,37 @@ void Warp::Exit() {
   block_.Ended(lanes);
 }
 
-Flow Warp::WaitForWarp(Lanes mask) {
-  running().wait = Group::kWarpBarrier;
-  running().mask = mask;
-  Lanes there = 0;
-  for (int i = 0; i < group_count_; ++i) {
-    const Group& group = groups_[i];
-    if (group.wait == Group::kWarpBarrier) there |= group.lanes;
+void Warp::WaitForMasks(Group::Wait wait, const uint32_t* masks) {
+  for (;;) {
+    Group& group = running();
+    const Lanes lanes = group.lanes;
+    const Lanes alike = LanesLikeFirst(masks, lanes);
+    group.wait = wait;
+    group.mask = masks[__builtin_ctz(lanes)];
+    KeepOnly(alike, group.pc);
+    if (alike == lanes) return;
+    std::swap(groups_[0], groups_[group_count_ - 1]);  // those that are left
   }
+}
+
+void Warp::PassWarpBarriers() {
   for (int i = 0; i < group_count_; ++i) {
-    Group& group = groups_[i];
-    if (group.wait != Group::kWarpBarrier || (group.mask & live_ & ~there) != 0) continue;
-    group.wait = Group::kNothing;
-    ++group.pc;
-    NoteWarpBarrier((there & group.mask) | group.lanes, group.lanes);
+    if (groups_[i].wait != Group::kWarpBarrier) continue;
+    const Lanes mask = groups_[i].mask;
+    const auto is_there = [&](const Group& group) {
+      return group.wait == Group::kWarpBarrier && group.mask == mask;
+    };
+    Lanes there = 0;
+    for (int j = 0; j < group_count_; ++j) there |= is_there(groups_[j]) ? groups_[j].lanes : 0;
+    if ((mask & live_ & ~there) != 0) continue;
+    for (int j = 0; j < group_count_; ++j) {
+      Group& group = groups_[j];
+      if (!is_there(group)) continue;
+      group.wait = Group::kNothing;
+      ++group.pc;
+      NoteWarpBarrier(there, group.lanes);
+    }
   }
-  return Flow::kMoved;
 }
 
 void Warp::NoteWarpBarrier(Lanes met, Lanes go_on) {
@@ -173,6 +190,7 @@ Flow Warp::Execute(uint64_t* steps) {
     } else {
       group.pc = pc;
       clock = started + done;
+      work += static_cast<uint64_t>(__builtin_popcount(lanes));
       flow = step.perform(*this, step, lanes);
       if (flow != Flow::kNext) break;
       ++pc;
@@ -180,6 +198,7 @@ Flow Warp::Execute(uint64_t* steps) {
   }
   if (flow == Flow::kNext) group.pc = pc;
   instructions += done * static_cast<uint64_t>(__builtin_popcount(active));
+  work += done;
   clock = started + done;
   *steps -= done;
   return flow;
@@ -198,18 +217,19 @@ Warp::State Warp::Run(uint64_t* steps) {
   return group_count_ == 0 ? State::kDone : State::kRunnable;
 }
 
+CodePlace Warp::PlaceOf(const Group& group) const {
+  const Code& code = *block_.grid().code;
+  const FunctionCode& function = *group.frame->function;
+  return ptx::PlaceOf(code, static_cast<size_t>(&function - code.functions.data()),
+                      static_cast<size_t>(function.steps[group.pc].instruction));
+}
+
 // A step says kFault if it could not.
 Flow Warp::Fault(GridFault::Kind kind, Lanes lanes, const std::string& words) {
-  const Code& code = *block_.grid().code;
-  const Group& group = running();
-  const FunctionCode& function = *group.frame->function;
-  const CodePlace place =
-      PlaceOf(code, static_cast<size_t>(group.frame->function - code.functions.data()),
-              static_cast<size_t>(function.steps[group.pc].instruction));
   GridFault& fault = block_.fault();
   fault.kind = kind;
   fault.kernel = block_.grid().function().name;
-  fault.place = place;
+  fault.place = PlaceOf(running());
   fault.thread = block_.ThreadAt(number_, lanes != 0 ? __builtin_ctz(lanes) : 0);
   fault.block = block_.index();
   fault.words = words;

@@ -76,7 +76,7 @@ struct Group {
   enum Wait : uint8_t {
     kNothing,
     kBarrier,      // of the block: `barrier`
-    kWarpBarrier,  // the lanes of `mask`, at any bar.warp.sync
+    kWarpBarrier,  // the lanes of `mask`, at any bar.warp.sync of that mask
     kGathering,    // the lanes of `mask`, at this step
   };
   Frame* frame = nullptr;
@@ -87,6 +87,17 @@ struct Group {
   Lanes mask = 0;
   uint64_t ran = 0;  // when it was chosen last
 };
+
+// Threads of a block at one place, for messages.
+struct ThreadsAt {
+  std::string
+      words;  // "waiting at PTX line 12, bar.sync, for barrier 0, which has 32 of 64 threads"
+  uint32_t count = 0;
+  Dim3 first;
+};
+
+// "0x0000ffff"
+std::string InHex(Lanes lanes);
 
 // Lanes at one place run together. After a divergence those with the smallest place go first, the
 // deepest call before its callers, which brings them together where structured code joins. A group
@@ -125,8 +136,10 @@ class Warp {
   // The running group calls or returns.
   Flow Call(const CallSite& site, int function);
   Flow Return();
-  // The running group waits for the lanes of `mask` at a bar.warp.sync.
-  Flow WaitForWarp(Lanes mask);
+  // The lanes of the running group wait, each for those that its own of `masks` names.
+  void WaitForMasks(Group::Wait wait, const uint32_t* masks);
+  // Those go on that wait at a bar.warp.sync for lanes that are there with the same mask.
+  void PassWarpBarriers();
   // `go_on` go on behind a bar.warp.sync to which all of `met` came.
   void NoteWarpBarrier(Lanes met, Lanes go_on);
   // Those of the block that the barrier held go on.
@@ -148,16 +161,20 @@ class Warp {
 
   // Ends the grid: says so of the lowest of `lanes`. Gives kFault.
   Flow Fault(GridFault::Kind kind, Lanes lanes, const std::string& words = "");
+  // Where its lanes are, and what they wait for: those in the same place count together.
+  void AddPlaces(std::vector<ThreadsAt>* places) const;
 
   // For the block: what was done since the beginning. Steps add to them.
   uint64_t polls = 0;         // reads of what others may write, waits
   uint64_t changes = 0;       // writes of memory
   uint64_t instructions = 0;  // of all lanes
+  uint64_t work = 0;          // what it has cost the host, as KernelRun counts it
   uint64_t clock = 0;
 
  private:
   bool Choose();
   Flow Execute(uint64_t* steps);
+  CodePlace PlaceOf(const Group& group) const;
   bool Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lanes lanes,
              Frame** entered);
   void Leave(Frame* frame, Lanes lanes);

@@ -10,6 +10,8 @@
 namespace twinmmu::ptx {
 namespace {
 
+// Of what the system takes of shared memory, what it uses; as an H100 says.
+constexpr uint32_t kUsedOfReserved = 288;
 constexpr uint32_t kMaxDepth = 4096;
 constexpr uint64_t kMaxFrameBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxLocalBytes = uint64_t{512} << 10;
@@ -108,7 +110,7 @@ void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
   if (fixed.base == FixedSlot::kImage) value += block_.grid().launch->image.value();
   if (fixed.base == FixedSlot::kLocal) value += frame->local_base;
   if (fixed.base == FixedSlot::kShared) {
-    value += block_.grid().kernel->shared[static_cast<size_t>(fixed.index)];
+    value += block_.grid().reserved_shared + block_.grid().kernel->OffsetOf(fixed.index);
   }
   switch (fixed.width) {
     case 0: {
@@ -163,6 +165,14 @@ uint64_t Warp::SpecialOf(Special special) const {
       return grid.launch->config.dynamic_shared_bytes;
     case Special::kTotalShared:
       return grid.shared_bytes();
+    case Special::kReservedEnd:
+      return std::min(grid.reserved_shared, kUsedOfReserved);
+    case Special::kReservedShared:
+      return grid.reserved_shared;
+    case Special::kWorkspaceHigh:
+      return grid.launch->workspace.value() >> 32;
+    case Special::kWorkspaceLow:
+      return grid.launch->workspace.value() & 0xffffffff;
     default:
       return 0;
   }

@@ -103,7 +103,105 @@ TEST_F(GridTest, FindsADeadlockInAWarp) {
                     "vote.sync.any.pred %p2, %p1, 0xffffffff; bra B;\n"
                     "A: vote.sync.any.pred %p2, %p1, 0xffffffff;\nB:"),
             GridFault::kDeadlock);
-  EXPECT_THAT(fault_.words, HasSubstr("0xffffffff"));
+  EXPECT_THAT(fault_.words, HasSubstr("16 threads, the first (0, 0, 0), waiting at PTX line 13, "
+                                      "vote.sync.any.pred, for lanes 0xffff0000 of mask "
+                                      "0xffffffff"));
+}
+
+// --- Member masks of a part of a warp ---
+
+// The mask of the 8 lanes that a lane is one of, in %r3; its first lane in %r2.
+constexpr char kTile[] = "and.b32 %r2, %r1, 24; mov.u32 %r4, 0xff; shl.b32 %r3, %r4, %r2;\n";
+
+// Lanes with equal masks shuffle among themselves, whatever the masks of the others.
+TEST_F(GridTest, ShufflesWithinTiles) {
+  RunKernel(absl::StrCat(kTile,
+                         "shfl.sync.bfly.b32 %r5, %r1, 4, 0x181f, %r3;\n"
+                         "st.global.u32 [%rd2], %r5;"));
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(Read(lane), lane ^ 4);
+}
+
+// So do lanes whose masks interleave.
+TEST_F(GridTest, ShufflesAmongOddAndEvenLanes) {
+  RunKernel(
+      "and.b32 %r2, %r1, 1; mov.u32 %r4, 0x55555555; shl.b32 %r3, %r4, %r2;\n"
+      "shfl.sync.up.b32 %r5, %r1, 2, 0, %r3; st.global.u32 [%rd2], %r5;");
+  for (uint32_t lane = 2; lane < 32; ++lane) EXPECT_EQ(Read(lane), lane - 2);
+}
+
+// Each group of equal masks votes for itself.
+TEST_F(GridTest, VotesWithinTiles) {
+  RunKernel(absl::StrCat(kTile,
+                         "setp.gt.u32 %p1, %r1, 10; vote.sync.ballot.b32 %r5, %p1, %r3;\n"
+                         "st.global.u32 [%rd2], %r5;"));
+  EXPECT_THAT((std::vector{Read(0), Read(8), Read(16), Read(31)}),
+              ElementsAre(0, 0xf800, 0xff0000, 0xff000000));
+}
+
+// Each reduces its own values.
+TEST_F(GridTest, ReducesWithinTiles) {
+  RunKernel(absl::StrCat(kTile, "redux.sync.add.s32 %r5, %r1, %r3; st.global.u32 [%rd2], %r5;"));
+  EXPECT_THAT((std::vector{Read(0), Read(8), Read(16), Read(31)}), ElementsAre(28, 92, 156, 220));
+}
+
+// Each matches its own values.
+TEST_F(GridTest, MatchesWithinTiles) {
+  RunKernel(absl::StrCat(kTile,
+                         "and.b32 %r5, %r1, 1; match.any.sync.b32 %r6, %r5, %r3;\n"
+                         "match.all.sync.b32 %r7|%p1, %r2, %r3; st.global.u32 [%rd2], %r6;\n"
+                         "st.global.u32 [%rd2+128], %r7;"));
+  EXPECT_THAT((std::vector{Read(0), Read(9), Read(16), Read(31)}),
+              ElementsAre(0x55, 0xaa00, 0x550000, 0xaa000000));
+  EXPECT_THAT((std::vector{Read(32), Read(63)}), ElementsAre(0xff, 0xff000000));
+}
+
+// Each elects a leader.
+TEST_F(GridTest, ElectsWithinTiles) {
+  RunKernel(absl::StrCat(kTile, "elect.sync %r5|%p1, %r3; st.global.u32 [%rd2], %r5;"));
+  EXPECT_THAT((std::vector{Read(0), Read(15), Read(16), Read(31)}), ElementsAre(0, 8, 16, 24));
+}
+
+// A group that is complete goes on while another waits for lanes that come later.
+TEST_F(GridTest, WaitsOnlyForTheLanesOfItsOwnMask) {
+  RunKernel(
+      "setp.ge.u32 %p1, %r1, 24; @%p1 bra L; mov.u32 %r3, 0xffff; setp.ge.u32 %p2, %r1, 16;\n"
+      "@%p2 mov.u32 %r3, 0xffff0000; bra S;\n"
+      "L: ld.volatile.global.u32 %r4, [%rd1+1024]; setp.eq.u32 %p3, %r4, 0; @%p3 bra L;\n"
+      "mov.u32 %r3, 0xffff0000;\nS: vote.sync.ballot.b32 %r5, 1, %r3;\n"
+      "st.volatile.global.u32 [%rd1+1024], 1; st.global.u32 [%rd2], %r5;");
+  EXPECT_THAT((std::vector{Read(0), Read(16), Read(31)}),
+              ElementsAre(0xffff, 0xffff0000, 0xffff0000));
+}
+
+// Lanes that end are not waited for any more.
+TEST_F(GridTest, DoesNotWaitForLanesThatEnd) {
+  RunKernel(
+      "setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\nadd.u32 %r2, %r1, 1; exit;\n"
+      "A: vote.sync.ballot.b32 %r3, 1, 0xffffffff; st.global.u32 [%rd2], %r3;");
+  EXPECT_THAT(ReadAll(16), Each(0xffffu));
+}
+
+// bar.warp.sync with masks of parts of a warp holds each part for itself.
+TEST_F(GridTest, PassesWarpBarriersOfTiles) {
+  RunKernel(absl::StrCat(kTile, "bar.warp.sync %r3; st.global.u32 [%rd2], %r3;"));
+  EXPECT_THAT((std::vector{Read(0), Read(8), Read(31)}), ElementsAre(0xff, 0xff00, 0xff000000));
+}
+
+// Lanes at a bar.warp.sync of another mask do not count.
+TEST_F(GridTest, PassesAWarpBarrierOnlyWithItsMask) {
+  EXPECT_EQ(FaultOf("setp.ge.u32 %p1, %r1, 16; mov.u32 %r3, -1; @%p1 mov.u32 %r3, 0xffff0000;\n"
+                    "bar.warp.sync %r3; bar.sync 0;"),
+            GridFault::kDeadlock);
+}
+
+// A lane that its own mask does not name is told.
+TEST_F(GridTest, RefusesAMaskWithoutTheLaneItself) {
+  for (const char* body :
+       {"shfl.sync.bfly.b32 %r5, %r1, 1, 0x1f, 0x7fffffff;", "bar.warp.sync 0x7fffffff;",
+        "vote.sync.ballot.b32 %r5, 1, 0x7fffffff;", "redux.sync.add.s32 %r5, %r1, 0x7fffffff;"}) {
+    EXPECT_EQ(FaultOf(body), GridFault::kIllegalInstruction) << body;
+    EXPECT_EQ(fault_.words, "lane 31 is not in its own member mask, 0x7fffffff") << body;
+  }
 }
 
 // --- Calls ---
@@ -244,6 +342,53 @@ TEST_F(GridTest, KnowsWhereAThreadIs) {
                 Dim3{1, 1, 2}, Dim3{4, 2, 1}),
             Grid::State::kDone);
   EXPECT_THAT(ReadAll(6), ElementsAre(1, 1, 4, 1, 6, 0x3f));
+}
+
+// a[i] in an operand is the address of element i of a variable.
+TEST_F(GridTest, TakesAddressesOfElements) {
+  EXPECT_EQ(Run(".global .align 8 .b64 g[4];\n.global .align 8 .u32 m[3][5];\n" +
+                    Kernel(".shared .align 4 .b32 s[4]; mov.u64 %rd3, g; mov.u64 %rd4, g[2];\n"
+                           "sub.u64 %rd5, %rd4, %rd3; mov.u64 %rd3, m; mov.u64 %rd4, m[2];\n"
+                           "sub.u64 %rd6, %rd4, %rd3; mov.u64 %rd3, s[0]; mov.u64 %rd4, s[3];\n"
+                           "sub.u64 %rd7, %rd4, %rd3; st.global.u64 [%rd1], %rd5;\n"
+                           "st.global.u64 [%rd1+8], %rd6; st.global.u64 [%rd1+16], %rd7;"),
+                Dim3(), Dim3()),
+            Grid::State::kDone)
+      << fault_.words;
+  EXPECT_THAT((std::vector{Read<uint64_t>(0), Read<uint64_t>(1), Read<uint64_t>(2)}),
+              ElementsAre(16, 8, 12));
+}
+
+// isspacep tells variables of .const from those of .global, and knows neither in a window.
+TEST_F(GridTest, TellsConstantsFromGlobals) {
+  const auto bits = [](const char* address) {
+    return absl::StrCat(address,
+                        " isspacep.const %p1, %rd4; isspacep.global %p2, %rd4;\n"
+                        "selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 2, 0, %p2; add.u32 %r2, %r2, %r3;\n"
+                        "st.global.u32 [%rd1], %r2; add.u64 %rd1, %rd1, 4;\n");
+  };
+  EXPECT_EQ(Run(".global .align 8 .b64 g[4];\n.const .align 4 .b32 c[4];\n"
+                ".global .align 8 .b64 h;\n.const .align 4 .b32 d;\n" +
+                    Kernel(absl::StrCat(".shared .align 4 .b32 s[4];\n",
+                                        bits("mov.u64 %rd3, c; cvta.const.u64 %rd4, %rd3;"),
+                                        bits("mov.u64 %rd3, d; cvta.const.u64 %rd4, %rd3;"),
+                                        bits("mov.u64 %rd3, g; cvta.global.u64 %rd4, %rd3;"),
+                                        bits("mov.u64 %rd3, h; cvta.global.u64 %rd4, %rd3;"),
+                                        bits("mov.u64 %rd3, s; cvta.shared.u64 %rd4, %rd3;"))),
+                Dim3(), Dim3()),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(5), ElementsAre(1, 1, 2, 2, 0));
+}
+
+// Shared variables lie behind what the system takes, which special registers tell.
+TEST_F(GridTest, KnowsWhatSharedMemoryIsReserved) {
+  RunKernel(
+      ".shared .align 4 .b32 s[4]; mov.u32 %r2, %reserved_smem_offset_begin;\n"
+      "mov.u32 %r3, %reserved_smem_offset_end; mov.u32 %r4, %reserved_smem_offset_cap;\n"
+      "mov.u32 %r5, s; mov.u32 %r6, %reserved_smem_offset_0; st.global.v4.u32 [%rd1], "
+      "{%r2, %r3, %r4, %r5}; st.global.u32 [%rd1+16], %r6;",
+      1);
+  EXPECT_THAT(ReadAll(5), ElementsAre(0, 288, 1024, 1024, 0));
 }
 
 // mov packs and unpacks vectors; cvt takes and gives registers that are wider than its types.

@@ -98,6 +98,12 @@ struct Instruction {
   std::vector<Operand> operands;
 };
 
+// What is PTX but is not covered here.
+struct Unsupported {
+  Position position;
+  std::string words;  // ".explicitcluster: clusters of blocks are not supported"
+};
+
 struct Function {
   Position position;
   std::string name;
@@ -115,6 +121,7 @@ struct Function {
   std::array<uint32_t, 3> max_threads = {0, 0, 0};
   std::array<uint32_t, 3> required_threads = {0, 0, 0};
   uint32_t minimum_blocks = 0;
+  std::vector<Unsupported> unsupported;  // its directives that are not covered
 };
 
 struct Module {

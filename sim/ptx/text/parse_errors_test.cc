@@ -211,8 +211,6 @@ INSTANTIATE_TEST_SUITE_P(
            Wrong{".version 8.0 .target sm_90 .func F(); .alias G, F;", ".alias is not supported"},
            Wrong{".version 8.0 .target sm_90 .func F(.reg .u32 x);",
                  "a parameter in .reg is not supported"},
-           Wrong{".version 8.0 .target sm_90 .entry K() .reqnctapercluster 2 { }",
-                 ".reqnctapercluster: clusters of blocks are not supported"},
            Wrong{".version 8.0 .target sm_90 .global .u32 x; .global .u8 y[] = {0xff(x)};",
                  "a part of an address, as 0xFF(name), is not supported"},
            Wrong{".version 8.0 .target sm_90 .global .u32 x; .global .u32 y = x;",

@@ -97,6 +97,7 @@ class Parser {
   Operand ConstantOperand();
   Operand Address();
   Operand List(Operand::Kind kind, absl::string_view close);
+  void Element(Operand* operand);
   void Offset(uint64_t* bits);
   std::optional<Symbol> Find(const Token& name);
 

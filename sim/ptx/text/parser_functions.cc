@@ -60,9 +60,9 @@ void Parser::PerformanceDirectives(Function* function) {
       Pragma();
     } else if (name.text == "explicitcluster" || name.text == "reqnctapercluster" ||
                name.text == "blocksareclusters") {
-      cursor_.FailUnsupported(name.position, absl::StrCat(".", name.text,
-                                                          ": clusters of blocks "
-                                                          "are not supported"));
+      if (name.text == "reqnctapercluster") Limits();
+      function->unsupported.push_back(
+          {name.position, absl::StrCat(".", name.text, ": clusters of blocks are not supported")});
     } else if (name.text != "noreturn") {
       cursor_.Fail(name.position,
                    absl::StrCat("found ", Describe(name),

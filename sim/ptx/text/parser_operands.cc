@@ -128,8 +128,24 @@ Operand Parser::NamedOperand() {
   if (!symbol) return Special(name);
   operand.kind = symbol->kind;
   operand.index = symbol->index;
-  if (operand.kind != Operand::kRegister) Offset(&operand.bits);
+  if (operand.kind != Operand::kRegister) {
+    Element(&operand);
+    Offset(&operand.bits);
+  }
   return operand;
+}
+
+// a[5] of a variable: the address of that element.
+void Parser::Element(Operand* operand) {
+  const bool local = operand->kind == Operand::kLocalVariable;
+  if ((!local && operand->kind != Operand::kVariable) || !cursor_.Accept("[")) return;
+  const Position where = cursor_.token().position;
+  const Constant element = ParseConstant(&cursor_);
+  if (element.kind != Constant::kInteger) cursor_.Fail(where, "an index is an integer");
+  cursor_.Expect("]");
+  const std::vector<Variable>& variables = local ? function_->variables : module_.variables;
+  const Variable& variable = variables[static_cast<size_t>(operand->index)];
+  operand->bits += element.bits * BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
 }
 
 Operand Parser::Special(const Token& name) {
