@@ -34,6 +34,7 @@ int Dispatch(const Options& options, const MainArguments& main, Screen& screen) 
   if (command == "soak") return SoakCommand(options, screen);
   if (command == "deviations") return DeviationsCommand(options, screen);
   if (command == "litmus") return LitmusCommand(options, screen);
+  if (command == "ptx") return PtxCommand(options, screen);
   if (command == "replay") return ReplayCommand(options, screen);
   if (command == "compare") return CompareCommand(options, screen);
   if (command == "run") return RunCommand(options, screen);

@@ -81,7 +81,7 @@ expect 2 "did you mean --backend?" info --bakend=sim
 expect 2 "did you mean strict?" info --backend=sim --profile=strikt
 expect 2 "did you mean cuda?" info --backend=cudda
 expect 2 "random takes no --xml; it is a flag of conformance, record." random --xml=x
-for command in conformance info doctor run random soak deviations litmus record replay compare new-test completion manual; do
+for command in conformance info doctor run random soak deviations litmus ptx record replay compare new-test completion manual; do
   expect 0 "Usage: twinmmu $command" $command --help
 done
 expect 0 "What works" doctor
@@ -201,6 +201,14 @@ expect 2 'there is no backend "rocm"' litmus "$litmus" --backend=rocm
 expect 2 "cannot read /nonexistent" litmus /nonexistent
 expect 2 "it is a folder" litmus "$TEST_TMPDIR"
 json '"hazard": ' litmus "$litmus"
+
+# Device code: all kernels run, or one needs what is not covered.
+expect 0 "kernels run" ptx kernels/access.ptx
+printf '.version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n wgmma.fence.sync.aligned;\n ret;\n}\n' > "$TEST_TMPDIR/lacking.ptx"
+expect 1 "needs    \`wgmma.fence.sync.aligned\`: it is not supported (k, line 5)" ptx "$TEST_TMPDIR/lacking.ptx"
+expect 2 "ptx needs files" ptx
+expect 2 "cannot read /nonexistent" ptx /nonexistent
+json '"runs":' ptx kernels/access.ptx
 
 # A baseline pins the verdicts: one of them changed by hand is the one difference.
 baseline="$TEST_TMPDIR/baseline.txt"

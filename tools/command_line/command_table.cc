@@ -195,6 +195,22 @@ CommandInfo Litmus() {
        {"2", "the command line is wrong, or a file cannot be read"}}};
 }
 
+CommandInfo Ptx() {
+  return {"ptx",
+          "FILE...",
+          "say what device code needs, and which of its kernels run",
+          "Reads modules, as PTX or fat binaries with PTX for sm_90, and prints for each which of "
+          "its kernels the simulator runs, and the instructions that it does not cover, with their "
+          "lines. A kernel that has none of these, and calls no function that has, runs whatever "
+          "else is in its module.",
+          [](CLI::App& app, Options& options) { AddOutput(app, options); },
+          {{"twinmmu ptx kernels.ptx", "what it needs"},
+           {"twinmmu ptx --json module.fatbin", "the same, for a program"}},
+          {{"0", "all kernels run"},
+           {"1", "a kernel does not run, or a file is no PTX"},
+           {"2", "the command line is wrong, or a file cannot be read"}}};
+}
+
 CommandInfo Record() {
   return {
       "record",
@@ -297,8 +313,8 @@ std::vector<std::string> Choices(const std::string& option) {
 
 const std::vector<CommandInfo>& AllCommands() {
   static const auto* const commands = new std::vector<CommandInfo>{
-      Conformance(), Info(),   Doctor(), Run(),     Annotate(), Random(),     Soak(),  Deviations(),
-      Litmus(),      Record(), Replay(), Compare(), NewTest(),  Completion(), Manual()};
+      Conformance(), Info(), Doctor(), Run(),    Annotate(), Random(),  Soak(),       Deviations(),
+      Litmus(),      Ptx(),  Record(), Replay(), Compare(),  NewTest(), Completion(), Manual()};
   return *commands;
 }
 

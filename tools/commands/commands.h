@@ -22,6 +22,7 @@ int RandomCommand(const Options& options, Screen& screen);
 int SoakCommand(const Options& options, Screen& screen);
 int DeviationsCommand(const Options& options, Screen& screen);
 int LitmusCommand(const Options& options, Screen& screen);
+int PtxCommand(const Options& options, Screen& screen);
 int ReplayCommand(const Options& options, Screen& screen);
 int CompareCommand(const Options& options, Screen& screen);
 int RunCommand(const Options& options, Screen& screen);

@@ -238,7 +238,7 @@ Examination Examine(const Host& host) {
   add("everything with --backend=cuda", {kDriver, kDevices});
   add("fabric handles with --backend=cuda", {kDriver, kImex});
   add("sharing by pidfd_getfd", {kPidfd});
-  add("compare, new-test, completion, manual", {});
+  add("compare, ptx, new-test, completion, manual", {});
   return examination;
 }
 
