@@ -1,0 +1,78 @@
+// Devices, and their primary contexts.
+
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+
+extern "C" cudaError_t cudaGetDevice(int* device) {
+  return Anywhere([&]() -> cudaError_t {
+    return device != nullptr ? CurrentDevice(device) : cudaErrorInvalidValue;
+  });
+}
+
+extern "C" cudaError_t cudaSetDevice(int device) {
+  return Anywhere([&] { return UseDevice(device); });
+}
+
+extern "C" cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags) {
+  constexpr unsigned int kDeviceFlagsAreValid = 1;
+  return Anywhere([&] {
+    if ((flags & kDeviceFlagsAreValid) != 0) {
+      const cudaError_t error = driver.cuDevicePrimaryCtxSetFlags_v2(device, device_flags);
+      if (error != cudaSuccess) return error;
+    }
+    CUcontext context = nullptr;
+    return PrimaryContext(device, &context);
+  });
+}
+
+extern "C" cudaError_t cudaDeviceReset() {
+  return Anywhere([] { return ResetDevice(); });
+}
+
+extern "C" cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+
+extern "C" cudaError_t cudaThreadSynchronize() {
+  return InContext([] { return driver.cuCtxSynchronize(); });
+}
+
+extern "C" cudaError_t cudaSetDeviceFlags(unsigned int flags) {
+  return Anywhere([&] {
+    int device = 0;
+    const cudaError_t error = CurrentDevice(&device);
+    return error == cudaSuccess ? driver.cuDevicePrimaryCtxSetFlags_v2(device, flags) : error;
+  });
+}
+
+extern "C" cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+  return Anywhere([&]() -> cudaError_t {
+    if (flags == nullptr) return cudaErrorInvalidValue;
+    CUcontext current = nullptr;
+    driver.cuCtxGetCurrent(&current);
+    if (current != nullptr) return driver.cuCtxGetFlags(flags);
+    int active = 0;
+    return driver.cuDevicePrimaryCtxGetState(thread_state.device, flags, &active);
+  });
+}
+
+extern "C" cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return InContext([&] {
+    CUcontext context = nullptr;
+    const cudaError_t error = PrimaryContext(peer, &context);
+    return error == cudaSuccess ? driver.cuCtxEnablePeerAccess(context, flags) : error;
+  });
+}
+
+extern "C" cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return InContext([&] {
+    CUcontext context = nullptr;
+    const cudaError_t error = PrimaryContext(peer, &context);
+    return error == cudaSuccess ? driver.cuCtxDisablePeerAccess(context) : error;
+  });
+}
+
+extern "C" cudaError_t cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
+  return Anywhere([&] { return driver.cuDeviceGetP2PAttribute(value, attribute, device, peer); });
+}
+
+}  // namespace twinmmu::cudart

@@ -1,0 +1,268 @@
+// Kernels: their launches, attributes and occupancy.
+
+#include "sim/libcudart/registry.h"
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+namespace {
+
+// The driver takes a kernel where it asks for a function, and finds that of the context.
+cudaFunction_t AsFunction(cudaKernel_t kernel) { return reinterpret_cast<cudaFunction_t>(kernel); }
+
+// What the driver calls an invalid value is, if the grid is what is wrong, an error of its own.
+cudaError_t Explain(cudaError_t error, const twinmmu_dim3& grid, const twinmmu_dim3& block) {
+  if (error != cudaErrorInvalidValue) return error;
+  const unsigned int sizes[] = {block.x, block.y, block.z, grid.x, grid.y, grid.z};
+  int device = 0;
+  if (driver.cuCtxGetDevice(&device) != cudaSuccess) return error;
+  int most = 0;
+  // The attributes 2 to 7 of a device are how many of each there may be, 1 of threads in a block.
+  for (int i = 0; i < 6; ++i) {
+    if (driver.cuDeviceGetAttribute(&most, i + 2, device) != cudaSuccess) return error;
+    if (sizes[i] == 0 || sizes[i] > static_cast<unsigned int>(most)) {
+      return cudaErrorInvalidConfiguration;
+    }
+  }
+  if (driver.cuDeviceGetAttribute(&most, 1, device) != cudaSuccess) return error;
+  const unsigned long long threads = 1ull * block.x * block.y * block.z;
+  return threads > static_cast<unsigned int>(most) ? cudaErrorInvalidConfiguration : error;
+}
+
+// Shared memory as the driver counts it.
+bool Fits(size_t shared, unsigned int* size) {
+  *size = static_cast<unsigned int>(shared);
+  return *size == shared;
+}
+
+template <typename Call>
+cudaError_t LaunchKernel(cudaKernel_t kernel, const twinmmu_dim3& grid, const twinmmu_dim3& block,
+                         size_t shared, const Call& launch) {
+  unsigned int size = 0;
+  if (!Fits(shared, &size)) return cudaErrorInvalidValue;
+  return Explain(launch(AsFunction(kernel), size), grid, block);
+}
+
+template <typename Call>
+cudaError_t Launch(const void* function, const twinmmu_dim3& grid, const twinmmu_dim3& block,
+                   size_t shared, const Call& launch) {
+  return InContext([&] {
+    cudaKernel_t kernel = nullptr;
+    const cudaError_t error = FindKernel(function, &kernel);
+    return error == cudaSuccess ? LaunchKernel(kernel, grid, block, shared, launch) : error;
+  });
+}
+
+template <typename Call>
+cudaError_t LaunchFound(cudaKernel_t kernel, const twinmmu_dim3& grid, const twinmmu_dim3& block,
+                        size_t shared, const Call& launch) {
+  // The compilers' code looks it up before it launches, and goes on when that failed.
+  const bool said = thread_state.last_error != cudaSuccess;
+  if (kernel == nullptr && said) return thread_state.last_error;
+  return InContext([&] {
+    return kernel != nullptr ? LaunchKernel(kernel, grid, block, shared, launch)
+                             : cudaErrorInvalidResourceHandle;
+  });
+}
+
+template <typename Body>
+cudaError_t WithFunction(const void* function, const Body& body) {
+  return InContext([&] {
+    cudaFunction_t found = nullptr;
+    const cudaError_t error = FindFunction(function, &found);
+    return error == cudaSuccess ? body(found) : error;
+  });
+}
+
+}  // namespace
+
+#define TWINMMU_LAUNCH_BY(symbol)                                                                 \
+  [&](cudaFunction_t kernel, unsigned int size) {                                                 \
+    return driver.symbol(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, size, stream, \
+                         arguments TWINMMU_EXTRA);                                                \
+  }
+
+#define TWINMMU_EXTRA , nullptr
+extern "C" cudaError_t cudaLaunchKernel(const void* function, twinmmu_dim3 grid, twinmmu_dim3 block,
+                                        void** arguments, size_t shared, cudaStream_t stream) {
+  return Launch(function, grid, block, shared, TWINMMU_LAUNCH_BY(cuLaunchKernel));
+}
+
+extern "C" cudaError_t cudaLaunchKernel_ptsz(const void* function, twinmmu_dim3 grid,
+                                             twinmmu_dim3 block, void** arguments, size_t shared,
+                                             cudaStream_t stream) {
+  return Launch(function, grid, block, shared, TWINMMU_LAUNCH_BY(cuLaunchKernel_ptsz));
+}
+
+extern "C" cudaError_t __cudaLaunchKernel(cudaKernel_t found, twinmmu_dim3 grid, twinmmu_dim3 block,
+                                          void** arguments, size_t shared, cudaStream_t stream) {
+  return LaunchFound(found, grid, block, shared, TWINMMU_LAUNCH_BY(cuLaunchKernel));
+}
+
+extern "C" cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t found, twinmmu_dim3 grid,
+                                               twinmmu_dim3 block, void** arguments, size_t shared,
+                                               cudaStream_t stream) {
+  return LaunchFound(found, grid, block, shared, TWINMMU_LAUNCH_BY(cuLaunchKernel_ptsz));
+}
+#undef TWINMMU_EXTRA
+
+#define TWINMMU_EXTRA
+extern "C" cudaError_t cudaLaunchCooperativeKernel(const void* function, twinmmu_dim3 grid,
+                                                   twinmmu_dim3 block, void** arguments,
+                                                   size_t shared, cudaStream_t stream) {
+  return Launch(function, grid, block, shared, TWINMMU_LAUNCH_BY(cuLaunchCooperativeKernel));
+}
+
+extern "C" cudaError_t cudaLaunchCooperativeKernel_ptsz(const void* function, twinmmu_dim3 grid,
+                                                        twinmmu_dim3 block, void** arguments,
+                                                        size_t shared, cudaStream_t stream) {
+  return Launch(function, grid, block, shared, TWINMMU_LAUNCH_BY(cuLaunchCooperativeKernel_ptsz));
+}
+#undef TWINMMU_EXTRA
+#undef TWINMMU_LAUNCH_BY
+
+namespace {
+
+template <typename Function>
+cudaError_t LaunchEx(const cudaLaunchConfig_t* config, const void* function, void** arguments,
+                     const Function& launch) {
+  if (config == nullptr) return Record(cudaErrorInvalidValue);
+  return Launch(function, config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                [&](cudaFunction_t kernel, unsigned int size) {
+                  const DriverLaunchConfig same = {
+                      config->gridDim, config->blockDim, size,
+                      config->stream,  config->attrs,    config->numAttrs};
+                  return launch(&same, kernel, arguments, nullptr);
+                });
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
+                                           void** arguments) {
+  return LaunchEx(config, function, arguments,
+                  [](auto... same) { return driver.cuLaunchKernelEx(same...); });
+}
+
+extern "C" cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config,
+                                                const void* function, void** arguments) {
+  return LaunchEx(config, function, arguments,
+                  [](auto... same) { return driver.cuLaunchKernelEx_ptsz(same...); });
+}
+
+extern "C" cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  return InContext([&]() -> cudaError_t {
+    return kernel != nullptr ? FindKernel(function, kernel) : cudaErrorInvalidValue;
+  });
+}
+
+extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  return cudaGetKernel(kernel, function);
+}
+
+extern "C" cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* function) {
+  return InContext([&]() -> cudaError_t {
+    return result != nullptr ? FindFunction(function, result) : cudaErrorInvalidValue;
+  });
+}
+
+extern "C" cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library,
+                                            const char* name) {
+  return InContext([&] {
+    const cudaError_t error = driver.cuLibraryGetKernel(kernel, library, name);
+    if (error == cudaSuccess) KnowKernel(*kernel);
+    return error;
+  });
+}
+
+extern "C" cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsigned int count,
+                                                   cudaLibrary_t library) {
+  return InContext([&] {
+    unsigned int there = 0;
+    cudaError_t error = driver.cuLibraryGetKernelCount(&there, library);
+    if (error == cudaSuccess) error = driver.cuLibraryEnumerateKernels(kernels, count, library);
+    for (unsigned int i = 0; error == cudaSuccess && i < count && i < there; ++i) {
+      KnowKernel(kernels[i]);
+    }
+    return error;
+  });
+}
+
+extern "C" cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  return WithFunction(function, [&](cudaFunction_t found) -> cudaError_t {
+    if (attributes == nullptr) return cudaErrorInvalidValue;
+    // By the numbers of CUfunction_attribute. What an older driver does not know stays 0.
+    int values[16] = {};
+    for (int i = 0; i < 16; ++i) {
+      const cudaError_t error = driver.cuFuncGetAttribute(&values[i], i, found);
+      if (error != cudaSuccess && i < 10) return error;
+    }
+    attributes->sharedSizeBytes = static_cast<size_t>(values[1]);
+    attributes->constSizeBytes = static_cast<size_t>(values[2]);
+    attributes->localSizeBytes = static_cast<size_t>(values[3]);
+    attributes->maxThreadsPerBlock = values[0];
+    attributes->numRegs = values[4];
+    attributes->ptxVersion = values[5];
+    attributes->binaryVersion = values[6];
+    attributes->cacheModeCA = values[7];
+    attributes->maxDynamicSharedSizeBytes = values[8];
+    attributes->preferredShmemCarveout = values[9];
+    if (kRuntimeVersion < 12000) return cudaSuccess;
+    attributes->clusterDimMustBeSet = values[10];
+    attributes->requiredClusterWidth = values[11];
+    attributes->requiredClusterHeight = values[12];
+    attributes->requiredClusterDepth = values[13];
+    attributes->nonPortableClusterSizeAllowed = values[14];
+    attributes->clusterSchedulingPolicyPreference = values[15];
+    return cudaSuccess;
+  });
+}
+
+extern "C" cudaError_t cudaFuncSetAttribute(const void* function, int attribute, int value) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuFuncSetAttribute(found, attribute, value);
+  });
+}
+
+extern "C" cudaError_t cudaFuncSetCacheConfig(const void* function, int config) {
+  return WithFunction(
+      function, [&](cudaFunction_t found) { return driver.cuFuncSetCacheConfig(found, config); });
+}
+
+extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function) {
+  return WithFunction(function,
+                      [&](cudaFunction_t found) { return driver.cuFuncGetName(name, found); });
+}
+
+extern "C" cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset,
+                                            size_t* size) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuFuncGetParamInfo(found, index, offset, size);
+  });
+}
+
+extern "C" cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                                     const void* function,
+                                                                     int block_size,
+                                                                     size_t shared) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, found, block_size, shared);
+  });
+}
+
+extern "C" cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* function, int block_size, size_t shared, unsigned int flags) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, found, block_size,
+                                                                       shared, flags);
+  });
+}
+
+extern "C" cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
+                                                                 const void* function, int blocks,
+                                                                 int block_size) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuOccupancyAvailableDynamicSMemPerBlock(shared, found, blocks, block_size);
+  });
+}
+
+}  // namespace twinmmu::cudart

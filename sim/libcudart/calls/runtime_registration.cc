@@ -1,0 +1,82 @@
+// What the compilers' code calls: device code is registered before main, and launches are in two
+// halves.
+
+#include <vector>
+
+#include "sim/libcudart/registry.h"
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+namespace {
+
+// What stands between <<< and >>>. Its arguments may have launches of their own.
+struct LaunchConfiguration {
+  twinmmu_dim3 grid;
+  twinmmu_dim3 block;
+  size_t shared;
+  cudaStream_t stream;
+};
+thread_local std::vector<LaunchConfiguration> configurations;
+
+// A module's handle is the fat binary.
+FatBinary* BinaryOf(void** module) { return reinterpret_cast<FatBinary*>(module); }
+
+}  // namespace
+
+extern "C" void** __cudaRegisterFatBinary(void* image) {
+  return reinterpret_cast<void**>(AddFatBinary(image));
+}
+
+extern "C" void __cudaRegisterFatBinaryEnd(void** /*module*/) {}
+
+extern "C" void __cudaUnregisterFatBinary(void** module) { RemoveFatBinary(BinaryOf(module)); }
+
+extern "C" void __cudaRegisterFunction(void** module, const char* host, char* /*device*/,
+                                       const char* name, int /*limit*/, void* /*tid*/,
+                                       void* /*bid*/, void* /*block*/, void* /*grid*/,
+                                       int* /*warp*/) {
+  AddKernel(BinaryOf(module), host, name);
+}
+
+extern "C" void __cudaRegisterVar(void** module, char* host, char* /*device*/, const char* name,
+                                  int /*ext*/, size_t /*size*/, int /*constant*/, int /*global*/) {
+  AddVariable(BinaryOf(module), host, name);
+}
+
+extern "C" void __cudaRegisterManagedVar(void** module, void** host, char* /*device*/,
+                                         const char* name, int /*ext*/, size_t /*size*/,
+                                         int /*constant*/, int /*global*/) {
+  AddManaged(BinaryOf(module), host, name);
+}
+
+// Nothing is done for these: what would use them is refused when it is called.
+extern "C" void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
+extern "C" void __cudaRegisterUnifiedTable(void**, void*) {}
+extern "C" void __cudaRegisterTexture(void**, const void*, const void**, const char*, int, int,
+                                      int) {}
+extern "C" void __cudaRegisterSurface(void**, const void*, const void**, const char*, int, int) {}
+
+// Before the host reads a managed variable.
+extern "C" char __cudaInitModule(void** module) {
+  return InContext([&] { return LoadFatBinary(BinaryOf(module)); }) == cudaSuccess ? 1 : 0;
+}
+
+extern "C" unsigned int __cudaPushCallConfiguration(twinmmu_dim3 grid, twinmmu_dim3 block,
+                                                    size_t shared, cudaStream_t stream) {
+  configurations.push_back({grid, block, shared, stream});
+  return 0;
+}
+
+extern "C" cudaError_t __cudaPopCallConfiguration(twinmmu_dim3* grid, twinmmu_dim3* block,
+                                                  size_t* shared, void* stream) {
+  if (configurations.empty()) return Record(cudaErrorMissingConfiguration);
+  const LaunchConfiguration& last = configurations.back();
+  *grid = last.grid;
+  *block = last.block;
+  *shared = last.shared;
+  *static_cast<cudaStream_t*>(stream) = last.stream;
+  configurations.pop_back();
+  return cudaSuccess;
+}
+
+}  // namespace twinmmu::cudart

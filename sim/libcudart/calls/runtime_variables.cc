@@ -1,0 +1,116 @@
+// Variables of the device, by the address that stands for them on the host.
+
+#include "sim/libcudart/registry.h"
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+namespace {
+
+// Where `offset` of a variable is, if `size` bytes from there are inside it.
+cudaError_t FindPart(const void* symbol, size_t size, size_t offset, char** address) {
+  return InContext([&]() -> cudaError_t {
+    void* base = nullptr;
+    size_t whole = 0;
+    const cudaError_t error = FindVariable(symbol, &base, &whole);
+    if (error != cudaSuccess) return error;
+    if (offset > whole || size > whole - offset) return cudaErrorInvalidValue;
+    *address = static_cast<char*>(base) + offset;
+    return cudaSuccess;
+  });
+}
+
+template <typename Copy>
+cudaError_t ToSymbol(const void* symbol, size_t size, size_t offset, cudaMemcpyKind kind,
+                     const Copy& copy) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault) {
+    return Record(cudaErrorInvalidMemcpyDirection);
+  }
+  char* address = nullptr;
+  const cudaError_t error = FindPart(symbol, size, offset, &address);
+  return error == cudaSuccess ? copy(address) : error;
+}
+
+template <typename Copy>
+cudaError_t FromSymbol(const void* symbol, size_t size, size_t offset, cudaMemcpyKind kind,
+                       const Copy& copy) {
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault) {
+    return Record(cudaErrorInvalidMemcpyDirection);
+  }
+  char* address = nullptr;
+  const cudaError_t error = FindPart(symbol, size, offset, &address);
+  return error == cudaSuccess ? copy(address) : error;
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
+  return InContext([&]() -> cudaError_t {
+    size_t size = 0;
+    return address != nullptr ? FindVariable(symbol, address, &size) : cudaErrorInvalidValue;
+  });
+}
+
+extern "C" cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
+  return InContext([&]() -> cudaError_t {
+    void* address = nullptr;
+    return size != nullptr ? FindVariable(symbol, &address, size) : cudaErrorInvalidValue;
+  });
+}
+
+extern "C" cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t size,
+                                          size_t offset, cudaMemcpyKind kind) {
+  return ToSymbol(symbol, size, offset, kind,
+                  [&](void* to) { return cudaMemcpy(to, from, size, kind); });
+}
+
+extern "C" cudaError_t cudaMemcpyToSymbol_ptds(const void* symbol, const void* from, size_t size,
+                                               size_t offset, cudaMemcpyKind kind) {
+  return ToSymbol(symbol, size, offset, kind,
+                  [&](void* to) { return cudaMemcpy_ptds(to, from, size, kind); });
+}
+
+extern "C" cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size,
+                                            size_t offset, cudaMemcpyKind kind) {
+  return FromSymbol(symbol, size, offset, kind,
+                    [&](const void* from) { return cudaMemcpy(to, from, size, kind); });
+}
+
+extern "C" cudaError_t cudaMemcpyFromSymbol_ptds(void* to, const void* symbol, size_t size,
+                                                 size_t offset, cudaMemcpyKind kind) {
+  return FromSymbol(symbol, size, offset, kind,
+                    [&](const void* from) { return cudaMemcpy_ptds(to, from, size, kind); });
+}
+
+extern "C" cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t size,
+                                               size_t offset, cudaMemcpyKind kind,
+                                               cudaStream_t stream) {
+  return ToSymbol(symbol, size, offset, kind,
+                  [&](void* to) { return cudaMemcpyAsync(to, from, size, kind, stream); });
+}
+
+extern "C" cudaError_t cudaMemcpyToSymbolAsync_ptsz(const void* symbol, const void* from,
+                                                    size_t size, size_t offset, cudaMemcpyKind kind,
+                                                    cudaStream_t stream) {
+  return ToSymbol(symbol, size, offset, kind,
+                  [&](void* to) { return cudaMemcpyAsync_ptsz(to, from, size, kind, stream); });
+}
+
+extern "C" cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t size,
+                                                 size_t offset, cudaMemcpyKind kind,
+                                                 cudaStream_t stream) {
+  return FromSymbol(symbol, size, offset, kind, [&](const void* from) {
+    return cudaMemcpyAsync(to, from, size, kind, stream);
+  });
+}
+
+extern "C" cudaError_t cudaMemcpyFromSymbolAsync_ptsz(void* to, const void* symbol, size_t size,
+                                                      size_t offset, cudaMemcpyKind kind,
+                                                      cudaStream_t stream) {
+  return FromSymbol(symbol, size, offset, kind, [&](const void* from) {
+    return cudaMemcpyAsync_ptsz(to, from, size, kind, stream);
+  });
+}
+
+}  // namespace twinmmu::cudart

@@ -1,0 +1,222 @@
+// The functions that differ from one version of the runtime to the next. Compiled once for each,
+// with TWINMMU_RUNTIME_VERSION.
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+
+const int kRuntimeVersion = TWINMMU_RUNTIME_VERSION;
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+using DeviceProperties = twinmmu_cudaDeviceProp_13;
+#define TWINMMU_DEVICE_VERSION 13
+#elif TWINMMU_RUNTIME_VERSION >= 12000
+using DeviceProperties = twinmmu_cudaDeviceProp_12;
+#define TWINMMU_DEVICE_VERSION 12
+#else
+using DeviceProperties = twinmmu_cudaDeviceProp_11;
+#define TWINMMU_DEVICE_VERSION 11
+#endif
+
+namespace {
+
+// What the driver does not know is 0.
+int Attribute(int attribute, int device) {
+  int value = 0;
+  const bool known =
+      attribute != 0 && driver.cuDeviceGetAttribute(&value, attribute, device) == cudaSuccess;
+  return known ? value : 0;
+}
+
+void FillFields(DeviceProperties& properties, int device) {
+#define TWINMMU_DEVICE_ARRAY(type, name, count)
+#define TWINMMU_DEVICE_FIELD(type, name, attribute) \
+  properties.name = static_cast<type>(Attribute(attribute, device));
+#define TWINMMU_DEVICE_INTS(name, count, ...)                \
+  {                                                          \
+    const int attributes[count] = {__VA_ARGS__};             \
+    for (int i = 0; i < count; ++i) {                        \
+      properties.name[i] = Attribute(attributes[i], device); \
+    }                                                        \
+  }
+#include "third_party/cuda_abi/device_properties.inc"
+}
+
+cudaError_t GetProperties(DeviceProperties* properties, int device) {
+  return Anywhere([&]() -> cudaError_t {
+    if (properties == nullptr) return cudaErrorInvalidValue;
+    DeviceProperties found = {};
+    size_t memory = 0;
+    cudaError_t error = driver.cuDeviceGetName(found.name, sizeof(found.name), device);
+    if (error == cudaSuccess) error = driver.cuDeviceTotalMem_v2(&memory, device);
+    if (error != cudaSuccess) return error;
+    FillFields(found, device);
+    found.totalGlobalMem = memory;
+    driver.cuDeviceGetUuid_v2(found.uuid, device);
+    *properties = found;
+    return cudaSuccess;
+  });
+}
+
+// Of the version that the program was made for, or the newest that the driver has.
+cudaError_t FindEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                           int* found) {
+  return Anywhere([&]() -> cudaError_t {
+    int newest = 0;
+    int result = cudaDriverEntryPointSymbolNotFound;
+    cudaError_t error = driver.cuDriverGetVersion(&newest);
+    if (error != cudaSuccess) return error;
+    error = driver.cuGetProcAddress_v2(symbol, function, std::min(newest, kRuntimeVersion), flags,
+                                       &result);
+    if (error != cudaSuccess) return error;
+    if (found != nullptr) {
+      *found = result;
+    } else if (result != cudaDriverEntryPointSuccess) {
+      return cudaErrorSymbolNotFound;
+    }
+    return cudaSuccess;
+  });
+}
+
+#if TWINMMU_RUNTIME_VERSION < 13000
+// The part of the structure that was there before CUDA 12.
+void CopyOldest(const DeviceProperties& from, twinmmu_cudaDeviceProp_11* to) {
+  std::memcpy(to, &from, sizeof(*to));
+}
+#endif
+
+}  // namespace
+
+extern "C" cudaError_t cudaRuntimeGetVersion(int* version) {
+  if (version == nullptr) return Record(cudaErrorInvalidValue);
+  *version = kRuntimeVersion;
+  return cudaSuccess;
+}
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+extern "C" cudaError_t cudaGetDeviceProperties(DeviceProperties* properties, int device) {
+  return GetProperties(properties, device);
+}
+#else
+extern "C" cudaError_t cudaGetDeviceProperties(twinmmu_cudaDeviceProp_11* properties, int device) {
+  if (properties == nullptr) return Record(cudaErrorInvalidValue);
+  DeviceProperties found = {};
+  const cudaError_t error = GetProperties(&found, device);
+  if (error == cudaSuccess) CopyOldest(found, properties);
+  return error;
+}
+extern "C" cudaError_t cudaGetDeviceProperties_v2(DeviceProperties* properties, int device) {
+  return GetProperties(properties, device);
+}
+#endif
+
+#if TWINMMU_RUNTIME_VERSION >= 12000
+extern "C" cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
+                                               unsigned long long flags, int* found) {
+  return FindEntryPoint(symbol, function, flags, found);
+}
+extern "C" cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                    unsigned long long flags, int* found) {
+  if (flags == cudaEnableDefault) flags = cudaEnablePerThreadDefaultStream;
+  return FindEntryPoint(symbol, function, flags, found);
+}
+#else
+extern "C" cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
+                                               unsigned long long flags) {
+  return FindEntryPoint(symbol, function, flags, nullptr);
+}
+extern "C" cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                    unsigned long long flags) {
+  if (flags == cudaEnableDefault) flags = cudaEnablePerThreadDefaultStream;
+  return FindEntryPoint(symbol, function, flags, nullptr);
+}
+#endif
+
+// --- Hints to managed memory: since CUDA 13 for any location, not only a device.
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+#define TWINMMU_BY_LOCATION(name) name
+#else
+#define TWINMMU_BY_LOCATION(name) name##_v2
+extern "C" cudaError_t cudaMemAdvise(const void* address, size_t size, int advice, int device) {
+  return InContext([&] { return driver.cuMemAdvise(address, size, advice, device); });
+}
+extern "C" cudaError_t cudaMemPrefetchAsync(const void* address, size_t size, int device,
+                                            cudaStream_t stream) {
+  return InContext([&] { return driver.cuMemPrefetchAsync(address, size, device, stream); });
+}
+extern "C" cudaError_t cudaMemPrefetchAsync_ptsz(const void* address, size_t size, int device,
+                                                 cudaStream_t stream) {
+  return InContext([&] { return driver.cuMemPrefetchAsync_ptsz(address, size, device, stream); });
+}
+#define cudaMemPrefetchAsync_ptsz_v2 cudaMemPrefetchAsync_v2_ptsz
+#endif
+extern "C" cudaError_t TWINMMU_BY_LOCATION(cudaMemAdvise)(const void* address, size_t size,
+                                                          int advice, cudaMemLocation location) {
+  return InContext([&] { return driver.cuMemAdvise_v2(address, size, advice, location); });
+}
+extern "C" cudaError_t TWINMMU_BY_LOCATION(cudaMemPrefetchAsync)(const void* address, size_t size,
+                                                                 cudaMemLocation location,
+                                                                 unsigned int flags,
+                                                                 cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemPrefetchAsync_v2(address, size, location, flags, stream); });
+}
+extern "C" cudaError_t TWINMMU_BY_LOCATION(cudaMemPrefetchAsync_ptsz)(const void* address,
+                                                                      size_t size,
+                                                                      cudaMemLocation location,
+                                                                      unsigned int flags,
+                                                                      cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemPrefetchAsync_v2_ptsz(address, size, location, flags, stream); });
+}
+
+// --- Copies in batches: since CUDA 13 without the index of the copy that failed.
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+#define TWINMMU_BATCH_PARAMETERS                                                          \
+  (void** to, void** from, size_t* sizes, size_t count, cudaMemcpyAttributes* attributes, \
+   size_t* first, size_t attribute_count, cudaStream_t stream)
+#define TWINMMU_BATCH_ARGUMENTS (to, from, sizes, count, attributes, first, attribute_count, stream)
+#define TWINMMU_BATCH_DRIVER(suffix) driver.cuMemcpyBatchAsync_v2##suffix
+#else
+#define TWINMMU_BATCH_PARAMETERS                                                          \
+  (void** to, void** from, size_t* sizes, size_t count, cudaMemcpyAttributes* attributes, \
+   size_t* first, size_t attribute_count, size_t* failed, cudaStream_t stream)
+#define TWINMMU_BATCH_ARGUMENTS \
+  (to, from, sizes, count, attributes, first, attribute_count, failed, stream)
+#define TWINMMU_BATCH_DRIVER(suffix) driver.cuMemcpyBatchAsync##suffix
+#endif
+extern "C" cudaError_t cudaMemcpyBatchAsync TWINMMU_BATCH_PARAMETERS {
+  return InContext([&] { return TWINMMU_BATCH_DRIVER() TWINMMU_BATCH_ARGUMENTS; });
+}
+extern "C" cudaError_t cudaMemcpyBatchAsync_ptsz TWINMMU_BATCH_PARAMETERS {
+  return InContext([&] { return TWINMMU_BATCH_DRIVER(_ptsz) TWINMMU_BATCH_ARGUMENTS; });
+}
+
+// --- Graphs
+
+#if TWINMMU_RUNTIME_VERSION >= 12000
+extern "C" cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                            unsigned long long flags) {
+  return InContext([&] { return driver.cuGraphInstantiateWithFlags(exec, graph, flags); });
+}
+extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                           cudaGraphExecUpdateResultInfo_st* result) {
+  return InContext([&] { return driver.cuGraphExecUpdate_v2(exec, graph, result); });
+}
+#else
+extern "C" cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                            cudaGraphNode_t* node, char* log, size_t size) {
+  return InContext([&] { return driver.cuGraphInstantiate_v2(exec, graph, node, log, size); });
+}
+extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                           cudaGraphNode_t* node, int* result) {
+  return InContext([&] { return driver.cuGraphExecUpdate(exec, graph, node, result); });
+}
+#endif
+
+}  // namespace twinmmu::cudart

@@ -1,0 +1,67 @@
+// The driver's functions, found at run time in whichever libcuda.so.1 the process gets: a real
+// driver's, or the simulated one.
+
+#ifndef TWINMMU_SIM_LIBCUDART_DRIVER_TABLE_H_
+#define TWINMMU_SIM_LIBCUDART_DRIVER_TABLE_H_
+
+#include <cstddef>
+
+#include "third_party/cuda_abi/cudart_abi.h"
+
+struct CUctx_st;
+
+namespace twinmmu::cudart {
+
+using CUcontext = CUctx_st*;
+
+// CUDA_MEMCPY2D, and the kinds of memory in it.
+struct Copy2D {
+  size_t from_x;
+  size_t from_y;
+  int from_type;
+  const void* from_host;
+  const void* from_device;
+  void* from_array;
+  size_t from_pitch;
+  size_t to_x;
+  size_t to_y;
+  int to_type;
+  void* to_host;
+  void* to_device;
+  void* to_array;
+  size_t to_pitch;
+  size_t width;
+  size_t height;
+};
+inline constexpr int kHostMemory = 1;
+inline constexpr int kDeviceMemory = 2;
+inline constexpr int kUnifiedMemory = 4;
+
+// CUlaunchConfig.
+struct DriverLaunchConfig {
+  twinmmu_dim3 grid;
+  twinmmu_dim3 block;
+  unsigned int shared;
+  cudaStream_t stream;
+  cudaLaunchAttribute_st* attributes;
+  unsigned int attribute_count;
+};
+
+// A function that the driver lacks gives cudaErrorCallRequiresNewerDriver.
+struct DriverTable {
+#define TWINMMU_CUDART_DRIVER(symbol, parameters) cudaError_t(*symbol) parameters;
+#include "sim/libcudart/driver_functions.inc"
+#define TWINMMU_CUDART_FORWARD(first, last, where, name, driver, parameters, arguments) \
+  cudaError_t(*driver) parameters;
+#define TWINMMU_CUDART_MODELLED(first, last, result, name, drivers, parameters)
+#define TWINMMU_CUDART_VERSIONED(first, last, name, drivers)
+#define TWINMMU_CUDART_REFUSED(first, last, name)
+#include "third_party/cuda_abi/runtime_exports.inc"
+};
+
+// Fills the table. False: there is no libcuda.so.1. May be called again.
+bool FindDriver(DriverTable& table);
+
+}  // namespace twinmmu::cudart
+
+#endif  // TWINMMU_SIM_LIBCUDART_DRIVER_TABLE_H_

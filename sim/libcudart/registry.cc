@@ -1,0 +1,179 @@
+#include "sim/libcudart/registry.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+
+struct FatBinary {
+  explicit FatBinary(const void* of) : image(of) {}
+
+  const void* image;
+  cudaLibrary_t library = nullptr;  // null: not loaded
+  pid_t loaded_by = 0;              // a child made by fork does not have it
+  std::vector<std::pair<void**, std::string>> managed;
+};
+
+namespace {
+
+// What a host address stands for.
+struct Symbol {
+  FatBinary* binary;
+  std::string name;
+  cudaKernel_t kernel = nullptr;  // of a kernel that was looked up
+};
+
+struct Registry {
+  std::shared_mutex mutex;
+  std::unordered_map<const void*, Symbol> kernels;
+  std::unordered_map<const void*, Symbol> variables;
+  std::unordered_set<const void*> handles;  // of kernels, which launches may name, too
+};
+
+// Never destroyed.
+Registry& GetRegistry() {
+  static Registry* const registry = new Registry;
+  return *registry;
+}
+
+// What the compilers point to: the fat binary is behind one more pointer.
+struct FatBinaryWrapper {
+  uint32_t magic;
+  uint32_t version;
+  const void* image;
+};
+constexpr uint32_t kWrapperMagic = 0x466243b1;
+
+const void* ImageIn(const void* wrapped) {
+  FatBinaryWrapper wrapper;
+  std::memcpy(&wrapper.magic, wrapped, sizeof(wrapper.magic));
+  if (wrapper.magic != kWrapperMagic) return wrapped;
+  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
+  return wrapper.image;
+}
+
+void Forget(std::unordered_map<const void*, Symbol>& symbols, const FatBinary* binary) {
+  for (auto symbol = symbols.begin(); symbol != symbols.end();) {
+    symbol = symbol->second.binary == binary ? symbols.erase(symbol) : std::next(symbol);
+  }
+}
+
+// With the lock.
+cudaError_t Load(FatBinary& binary) {
+  if (binary.library != nullptr) return cudaSuccess;
+  const cudaError_t error = driver.cuLibraryLoadData(&binary.library, binary.image, nullptr,
+                                                     nullptr, 0, nullptr, nullptr, 0);
+  if (error != cudaSuccess) return error;
+  binary.loaded_by = getpid();
+  for (const auto& [pointer, name] : binary.managed) {
+    size_t size = 0;
+    const cudaError_t found =
+        driver.cuLibraryGetManaged(pointer, &size, binary.library, name.c_str());
+    if (found != cudaSuccess) return found;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+FatBinary* AddFatBinary(const void* image) { return new FatBinary(ImageIn(image)); }
+
+void RemoveFatBinary(FatBinary* binary) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  for (const auto& [host, kernel] : registry.kernels) {
+    if (kernel.binary == binary) registry.handles.erase(kernel.kernel);
+  }
+  Forget(registry.kernels, binary);
+  Forget(registry.variables, binary);
+  if (binary->library != nullptr && binary->loaded_by == getpid()) {
+    driver.cuLibraryUnload(binary->library);
+  }
+  delete binary;
+}
+
+void AddKernel(FatBinary* binary, const void* host, const char* name) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  registry.kernels[host] = {binary, name};
+}
+
+void AddVariable(FatBinary* binary, const void* host, const char* name) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  registry.variables[host] = {binary, name};
+}
+
+void AddManaged(FatBinary* binary, void** pointer, const char* name) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  binary->managed.emplace_back(pointer, name);
+  registry.variables[pointer] = {binary, name};
+}
+
+cudaError_t LoadFatBinary(FatBinary* binary) {
+  const std::lock_guard<std::shared_mutex> lock(GetRegistry().mutex);
+  return Load(*binary);
+}
+
+cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
+  Registry& registry = GetRegistry();
+  {
+    const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+    const auto found = registry.kernels.find(function);
+    const bool is_handle = registry.handles.count(function) != 0;
+    if (found == registry.kernels.end() && !is_handle) return cudaErrorInvalidDeviceFunction;
+    *kernel = is_handle ? reinterpret_cast<cudaKernel_t>(const_cast<void*>(function))
+                        : found->second.kernel;
+    if (*kernel != nullptr) return cudaSuccess;
+  }
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  const auto found = registry.kernels.find(function);
+  if (found == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
+  Symbol& symbol = found->second;
+  cudaError_t error = Load(*symbol.binary);
+  if (error == cudaSuccess) {
+    error = driver.cuLibraryGetKernel(&symbol.kernel, symbol.binary->library, symbol.name.c_str());
+  }
+  if (error != cudaSuccess) return error;
+  registry.handles.insert(symbol.kernel);
+  *kernel = symbol.kernel;
+  return cudaSuccess;
+}
+
+void KnowKernel(cudaKernel_t kernel) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  registry.handles.insert(kernel);
+}
+
+cudaError_t FindFunction(const void* function, cudaFunction_t* result) {
+  cudaKernel_t kernel = nullptr;
+  const cudaError_t error = FindKernel(function, &kernel);
+  return error == cudaSuccess ? driver.cuKernelGetFunction(result, kernel) : error;
+}
+
+cudaError_t FindVariable(const void* symbol, void** address, size_t* size) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  const auto found = registry.variables.find(symbol);
+  if (found == registry.variables.end()) return cudaErrorInvalidSymbol;
+  const cudaError_t error = Load(*found->second.binary);
+  if (error != cudaSuccess) return error;
+  return driver.cuLibraryGetGlobal(address, size, found->second.binary->library,
+                                   found->second.name.c_str());
+}
+
+}  // namespace twinmmu::cudart

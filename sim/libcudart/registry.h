@@ -1,0 +1,39 @@
+// The device code of the program, as the compilers register it: fat binaries, and their kernels and
+// variables by the address that stands for each on the host. Nothing is loaded before it is used;
+// the driver then loads it in each context where it is.
+
+#ifndef TWINMMU_SIM_LIBCUDART_REGISTRY_H_
+#define TWINMMU_SIM_LIBCUDART_REGISTRY_H_
+
+#include <cstddef>
+
+#include "third_party/cuda_abi/cudart_abi.h"
+
+namespace twinmmu::cudart {
+
+struct FatBinary;
+
+FatBinary* AddFatBinary(const void* image);
+// With all that was registered of it.
+void RemoveFatBinary(FatBinary* binary);
+void AddKernel(FatBinary* binary, const void* host, const char* name);
+void AddVariable(FatBinary* binary, const void* host, const char* name);
+// A variable that both sides use: `pointer` gets its address when the binary is loaded.
+void AddManaged(FatBinary* binary, void** pointer, const char* name);
+
+// Loads it, and fills the pointers to its managed variables.
+cudaError_t LoadFatBinary(FatBinary* binary);
+
+// The kernel of a host function, or the one whose handle is given as such.
+// cudaErrorInvalidDeviceFunction: neither.
+cudaError_t FindKernel(const void* function, cudaKernel_t* kernel);
+// From now on `kernel` is known as such a handle.
+void KnowKernel(cudaKernel_t kernel);
+// As FindKernel, in the current context.
+cudaError_t FindFunction(const void* function, cudaFunction_t* result);
+// A variable in the current context. cudaErrorInvalidSymbol: nothing of that address.
+cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
+
+}  // namespace twinmmu::cudart
+
+#endif  // TWINMMU_SIM_LIBCUDART_REGISTRY_H_

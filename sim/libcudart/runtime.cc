@@ -1,0 +1,133 @@
+#include "sim/libcudart/runtime.h"
+
+#include <mutex>
+#include <vector>
+
+namespace twinmmu::cudart {
+
+DriverTable driver;
+thread_local ThreadState thread_state;
+std::atomic<uint64_t> context_generation{1};
+
+namespace {
+
+struct Primary {
+  CUcontext context = nullptr;  // the handle stays when the context is reset
+  bool alive = false;
+};
+
+struct State {
+  std::mutex mutex;
+  std::atomic<bool> is_ready{false};
+  std::vector<Primary> primaries;  // by device
+};
+
+// Never destroyed.
+State& GetState() {
+  static State* const state = new State;
+  return *state;
+}
+
+// With the lock. Whether it is a primary context that ResetDevice ended.
+bool IsReset(const State& state, CUcontext context) {
+  for (const Primary& primary : state.primaries) {
+    if (primary.context == context && !primary.alive) return true;
+  }
+  return false;
+}
+
+// With the lock.
+cudaError_t Retain(State& state, int device, CUcontext* context) {
+  if (device < 0 || static_cast<size_t>(device) >= state.primaries.size()) {
+    return cudaErrorInvalidDevice;
+  }
+  Primary& primary = state.primaries[static_cast<size_t>(device)];
+  if (!primary.alive) {
+    const cudaError_t error = driver.cuDevicePrimaryCtxRetain(&primary.context, device);
+    if (error != cudaSuccess) return error;
+    primary.alive = true;
+  }
+  *context = primary.context;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t Initialize() {
+  State& state = GetState();
+  if (state.is_ready.load(std::memory_order_acquire)) return cudaSuccess;
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.is_ready.load(std::memory_order_relaxed)) return cudaSuccess;
+  if (!FindDriver(driver)) return cudaErrorInsufficientDriver;
+  int count = 0;
+  cudaError_t error = driver.cuInit(0);
+  if (error == cudaSuccess) error = driver.cuDeviceGetCount(&count);
+  if (error != cudaSuccess) return error;
+  if (count == 0) return cudaErrorNoDevice;
+  state.primaries.resize(static_cast<size_t>(count));
+  state.is_ready.store(true, std::memory_order_release);
+  return cudaSuccess;
+}
+
+cudaError_t PrimaryContext(int device, CUcontext* context) {
+  State& state = GetState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  return Retain(state, device, context);
+}
+
+cudaError_t UseDevice(int device) {
+  CUcontext context = nullptr;
+  cudaError_t error = PrimaryContext(device, &context);
+  if (error == cudaSuccess) error = driver.cuCtxSetCurrent(context);
+  if (error != cudaSuccess) return error;
+  thread_state.device = device;
+  thread_state.generation = context_generation.load(std::memory_order_acquire);
+  return cudaSuccess;
+}
+
+cudaError_t BindContext() {
+  const cudaError_t error = Initialize();
+  if (error != cudaSuccess) return error;
+  const uint64_t generation = context_generation.load(std::memory_order_acquire);
+  CUcontext current = nullptr;
+  const cudaError_t got = driver.cuCtxGetCurrent(&current);
+  if (got != cudaSuccess) return got;
+  State& state = GetState();
+  bool usable = false;
+  {
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    usable = current != nullptr && !IsReset(state, current);
+  }
+  if (!usable) return UseDevice(thread_state.device);
+  thread_state.generation = generation;
+  return cudaSuccess;
+}
+
+cudaError_t CurrentDevice(int* device) {
+  CUcontext current = nullptr;
+  const cudaError_t error = driver.cuCtxGetCurrent(&current);
+  if (error != cudaSuccess) return error;
+  *device = thread_state.device;
+  State& state = GetState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (current == nullptr || IsReset(state, current)) return cudaSuccess;
+  return driver.cuCtxGetDevice(device);
+}
+
+cudaError_t ResetDevice() {
+  int device = 0;
+  const cudaError_t error = CurrentDevice(&device);
+  if (error != cudaSuccess) return error;
+  State& state = GetState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  Primary& primary = state.primaries[static_cast<size_t>(device)];
+  if (!primary.alive) return cudaSuccess;
+  const cudaError_t reset = driver.cuDevicePrimaryCtxReset_v2(device);
+  if (reset != cudaSuccess) return reset;
+  primary.alive = false;
+  thread_state.device = device;
+  context_generation.fetch_add(1, std::memory_order_release);
+  return cudaSuccess;
+}
+
+}  // namespace twinmmu::cudart

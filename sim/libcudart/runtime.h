@@ -1,0 +1,95 @@
+// What the runtime has beyond the driver: a current device and a last error in each thread, and
+// contexts that the first call makes.
+//
+//   extern "C" cudaError_t cudaMalloc(void** address, size_t size) {
+//     return InContext([&] { return driver.cuMemAlloc_v2(address, size); });
+//   }
+//
+// Nothing here has a destructor: programs call to the very end, after all static objects are gone.
+
+#ifndef TWINMMU_SIM_LIBCUDART_RUNTIME_H_
+#define TWINMMU_SIM_LIBCUDART_RUNTIME_H_
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+#include "sim/libcudart/driver_table.h"
+#include "third_party/cuda_abi/cudart_abi.h"
+
+namespace twinmmu::cudart {
+
+// Filled by Initialize().
+extern DriverTable driver;
+
+// The version that the library is of, as 13000; each library has its own (version_calls.cc).
+extern const int kRuntimeVersion;
+
+struct ThreadState {
+  uint64_t generation;  // of the contexts, when this thread last had one
+  int device;           // where there is no context
+  cudaError_t last_error;
+};
+// Read without a call even in a shared library.
+extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+// Changes when contexts that threads may have as current are reset; 0 is never reached.
+extern std::atomic<uint64_t> context_generation;
+
+// Loads and initializes the driver, at the first call.
+cudaError_t Initialize();
+
+// The primary context of a device, which is made if it is not there.
+cudaError_t PrimaryContext(int device, CUcontext* context);
+// Makes that context the thread's current one.
+cudaError_t UseDevice(int device);
+// The thread's current device. Makes no context.
+cudaError_t CurrentDevice(int* device);
+// Ends the primary context of the current device, and all that is in it.
+cudaError_t ResetDevice();
+
+// For a thread without a usable context: gives it the primary one of its device.
+cudaError_t BindContext();
+// Before a call that needs a context. One that the program made current by the driver is as good.
+inline cudaError_t EnterContext() {
+  if (__builtin_expect(
+          thread_state.generation != context_generation.load(std::memory_order_acquire), 0)) {
+    return BindContext();
+  }
+  CUcontext current = nullptr;
+  const cudaError_t error = driver.cuCtxGetCurrent(&current);
+  if (__builtin_expect(current != nullptr, 1) || error != cudaSuccess) return error;
+  return BindContext();
+}
+
+// The last error of the thread is what a call returned other than success.
+inline cudaError_t Record(cudaError_t error) {
+  if (__builtin_expect(error != cudaSuccess, 0)) thread_state.last_error = error;
+  return error;
+}
+
+// Runs body(), which needs the driver but no context.
+template <typename Body>
+cudaError_t Anywhere(const Body& body) {
+  try {
+    const cudaError_t error = Initialize();
+    return Record(error == cudaSuccess ? body() : error);
+  } catch (const std::bad_alloc&) {
+    return Record(cudaErrorMemoryAllocation);
+  }
+}
+
+// Runs body() in a context.
+template <typename Body>
+cudaError_t InContext(const Body& body) {
+  try {
+    const cudaError_t error = EnterContext();
+    return Record(error == cudaSuccess ? body() : error);
+  } catch (const std::bad_alloc&) {
+    return Record(cudaErrorMemoryAllocation);
+  }
+}
+
+}  // namespace twinmmu::cudart
+
+#endif  // TWINMMU_SIM_LIBCUDART_RUNTIME_H_

@@ -1,0 +1,194 @@
+/* The part of the CUDA runtime's binary interface that our runtime has, for C and C++: written down
+ * from its documentation, so that nothing needs the toolkit to build. Names, values and layouts are
+ * the runtime's; cudart_abi_test.cc compares them with the toolkit's headers where those are found.
+ *
+ * Enumerations are plain integers, because any value must be able to pass. The functions are those
+ * of runtime_exports.inc.
+ */
+
+#ifndef TWINMMU_THIRD_PARTY_CUDA_ABI_CUDART_ABI_H_
+#define TWINMMU_THIRD_PARTY_CUDA_ABI_CUDART_ABI_H_
+
+#include <stddef.h>
+
+typedef int cudaError_t; /* cudart_errors.inc */
+
+/* The driver's objects under other names. */
+typedef struct CUstream_st* cudaStream_t;
+typedef struct CUevent_st* cudaEvent_t;
+typedef struct CUfunc_st* cudaFunction_t;
+typedef struct CUkern_st* cudaKernel_t;
+typedef struct CUlib_st* cudaLibrary_t;
+typedef struct CUgraph_st* cudaGraph_t;
+typedef struct CUgraphNode_st* cudaGraphNode_t;
+typedef struct CUgraphExec_st* cudaGraphExec_t;
+typedef struct CUmemPoolHandle_st* cudaMemPool_t;
+
+#define cudaStreamLegacy ((cudaStream_t)0x1)
+#define cudaStreamPerThread ((cudaStream_t)0x2)
+
+/* What the runtime passes on to the driver as it is. */
+struct cudaMemPoolProps;
+struct cudaMemPoolPtrExportData;
+struct cudaMemAccessDesc;
+struct cudaMemcpyAttributes;
+struct cudaLaunchAttribute_st;
+struct cudaGraphExecUpdateResultInfo_st;
+
+typedef void (*cudaHostFn_t)(void* argument);
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* argument);
+
+typedef struct twinmmu_dim3 {
+  unsigned int x, y, z;
+} twinmmu_dim3;
+
+typedef int cudaMemcpyKind;
+enum {
+  cudaMemcpyHostToHost = 0,
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4
+};
+
+enum {
+  cudaStreamDefault = 0,
+  cudaStreamNonBlocking = 1,
+  cudaEventDefault = 0,
+  cudaEventDisableTiming = 2,
+  cudaEventInterprocess = 4,
+  cudaHostAllocDefault = 0,
+  cudaHostAllocPortable = 1,
+  cudaHostAllocMapped = 2,
+  cudaHostRegisterDefault = 0,
+  cudaIpcMemLazyEnablePeerAccess = 1,
+  cudaMemAttachGlobal = 1,
+  cudaEnableDefault = 0,
+  cudaEnableLegacyStream = 1,
+  cudaEnablePerThreadDefaultStream = 2,
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2
+};
+
+typedef int cudaMemoryType;
+enum {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3
+};
+enum { cudaInvalidDeviceId = -2, cudaCpuDeviceId = -1 };
+
+/* CUDA 13 has reserved words behind it, which are left as they are. */
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+#if defined(CUDART_VERSION) && CUDART_VERSION < 13000
+#else
+  long reserved[8];
+#endif
+};
+
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes;
+  size_t constSizeBytes;
+  size_t localSizeBytes;
+  int maxThreadsPerBlock;
+  int numRegs;
+  int ptxVersion;
+  int binaryVersion;
+  int cacheModeCA;
+  int maxDynamicSharedSizeBytes;
+  int preferredShmemCarveout;
+  /* From here on since CUDA 12. */
+  int clusterDimMustBeSet;
+  int requiredClusterWidth;
+  int requiredClusterHeight;
+  int requiredClusterDepth;
+  int clusterSchedulingPolicyPreference;
+  int nonPortableClusterSizeAllowed;
+  int reserved[16];
+};
+
+struct cudaMemLocation {
+  int type;
+  int id;
+};
+
+typedef struct cudaIpcMemHandle_st {
+  char reserved[64];
+} cudaIpcMemHandle_t;
+
+typedef struct cudaIpcEventHandle_st {
+  char reserved[64];
+} cudaIpcEventHandle_t;
+
+typedef struct cudaLaunchConfig_st {
+  twinmmu_dim3 gridDim;
+  twinmmu_dim3 blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  struct cudaLaunchAttribute_st* attrs;
+  unsigned int numAttrs;
+} cudaLaunchConfig_t;
+
+struct cudaExtent {
+  size_t width, height, depth;
+};
+
+struct cudaPitchedPtr {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+
+/* What tells about a device, by the version of the runtime: its layout changed with each. */
+#define TWINMMU_DEVICE_ARRAY(type, name, count) type name[count];
+#define TWINMMU_DEVICE_FIELD(type, name, attribute) type name;
+#define TWINMMU_DEVICE_INTS(name, count, ...) int name[count];
+
+struct twinmmu_cudaDeviceProp_11 {
+#define TWINMMU_DEVICE_VERSION 11
+#include "third_party/cuda_abi/device_properties.inc"
+#undef TWINMMU_DEVICE_VERSION
+};
+struct twinmmu_cudaDeviceProp_12 {
+#define TWINMMU_DEVICE_VERSION 12
+#include "third_party/cuda_abi/device_properties.inc"
+#undef TWINMMU_DEVICE_VERSION
+};
+struct twinmmu_cudaDeviceProp_13 {
+#define TWINMMU_DEVICE_VERSION 13
+#include "third_party/cuda_abi/device_properties.inc"
+#undef TWINMMU_DEVICE_VERSION
+};
+#undef TWINMMU_DEVICE_ARRAY
+#undef TWINMMU_DEVICE_FIELD
+#undef TWINMMU_DEVICE_INTS
+
+/* The codes of errors. */
+enum {
+#define TWINMMU_CUDART_ERROR(name, code, text) name = code,
+#include "third_party/cuda_abi/cudart_errors.inc"
+  twinmmu_cudaErrorsEnd
+};
+
+#ifndef TWINMMU_CUDART_TYPES_ONLY
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define TWINMMU_CUDART_FORWARD(first, last, where, name, driver, parameters, arguments) \
+  cudaError_t name parameters;
+#define TWINMMU_CUDART_MODELLED(first, last, result, name, drivers, parameters) \
+  result name parameters;
+#define TWINMMU_CUDART_VERSIONED(first, last, name, drivers)
+#define TWINMMU_CUDART_REFUSED(first, last, name)
+#include "third_party/cuda_abi/runtime_exports.inc"
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif /* TWINMMU_THIRD_PARTY_CUDA_ABI_CUDART_ABI_H_ */
