@@ -52,14 +52,20 @@ bool CanBeSearched(const std::string& place) {
   return place.find_first_of(":;$") == std::string::npos;
 }
 
-bool WriteLibrary(const std::string& folder) {
-  const std::string path = folder + "/libcuda.so.1";
-  const absl::string_view library = DriverLibrary();
+bool WriteLibrary(const std::string& folder, const Library& library) {
+  const std::string path = absl::StrCat(folder, "/", library.file);
   std::ofstream file(path, std::ios::binary);
-  file.write(library.data(), static_cast<std::streamsize>(library.size()));
+  file.write(library.content.data(), static_cast<std::streamsize>(library.content.size()));
   file.close();
-  return file && chmod(path.c_str(), 0755) == 0 &&
-         symlink("libcuda.so.1", (folder + "/libcuda.so").c_str()) == 0;
+  return file && chmod(path.c_str(), 0755) == 0;
+}
+
+// What programs find here when they load the driver or the runtime by name.
+bool WriteLibraries(const std::string& folder) {
+  for (const Library& library : Libraries()) {
+    if (!WriteLibrary(folder, library)) return false;
+  }
+  return symlink("libcuda.so.1", (folder + "/libcuda.so").c_str()) == 0;
 }
 
 absl::StatusOr<std::unique_ptr<OwnedFolder>> MakeLibraryFolder(const std::string& place) {
@@ -71,9 +77,9 @@ absl::StatusOr<std::unique_ptr<OwnedFolder>> MakeLibraryFolder(const std::string
         absl::StrCat(place, " has one of \":;$\", which LD_LIBRARY_PATH cannot carry"));
   }
   absl::StatusOr<std::unique_ptr<OwnedFolder>> folder = OwnedFolder::Make(place);
-  if (folder.ok() && !WriteLibrary((*folder)->path())) {
+  if (folder.ok() && !WriteLibraries((*folder)->path())) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("cannot write the library to ", place, ": ", std::strerror(errno)));
+        absl::StrCat("cannot write the libraries to ", place, ": ", std::strerror(errno)));
   }
   return folder;
 }

@@ -1,0 +1,32 @@
+"""Tests of the runtime, in a program that is linked to it as nvcc's programs are."""
+
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("@rules_shell//shell:sh_test.bzl", "sh_test")
+
+_RUNTIME = "//sim/libcudart:libcudart.so.13"
+_DRIVER = "//sim/libcuda:libcuda.so.1"
+
+def runtime_test(name, src, tags = [], deps = []):
+    """The tests of a source file, run by `twinmmu run`."""
+    cc_binary(
+        name = name + "_program",
+        testonly = True,
+        srcs = [src],
+        additional_linker_inputs = [_RUNTIME, _DRIVER],
+        # By their names alone, so that a test can run on a real driver, too.
+        linkopts = ["$(location %s)" % _RUNTIME, "$(location %s)" % _DRIVER],
+        deps = [
+            "//sim/libcudart:device_code",
+            "//third_party/cuda_abi:cuda_header",
+            "//third_party/cuda_abi:cudart_abi",
+            "@com_google_googletest//:gtest_main",
+        ] + deps,
+    )
+    sh_test(
+        name = name,
+        size = "small",
+        srcs = ["run_runtime_test.sh"],
+        args = ["$(rootpath //tools:twinmmu)", "$(rootpath :%s_program)" % name],
+        data = ["//tools:twinmmu", ":%s_program" % name],
+        tags = tags,
+    )
