@@ -16,7 +16,7 @@ load("@rules_cc//cc:cc_library.bzl", "cc_library")
 
 cc_library(
     name = "headers",
-    hdrs = glob(["include/*.h"], allow_empty = True),
+    hdrs = glob(["include/*.h", "include/crt/*.h"], allow_empty = True),
     defines = %s,
     includes = ["include"],  # These are system includes to the compiler.
     visibility = ["//visibility:public"],
@@ -25,6 +25,12 @@ cc_library(
 filegroup(
     name = "cuda_h",
     srcs = glob(["include/cuda.h"], allow_empty = True),
+    visibility = ["//visibility:public"],
+)
+
+filegroup(
+    name = "cuda_runtime_api_h",
+    srcs = glob(["include/cuda_runtime_api.h"], allow_empty = True),
     visibility = ["//visibility:public"],
 )
 """ % (["TWINMMU_HAS_CUDA_H=1"] if found else []))

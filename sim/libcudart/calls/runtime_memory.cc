@@ -100,6 +100,19 @@ extern "C" cudaError_t cudaFreeAsync_ptsz(void* address, cudaStream_t stream) {
   return Free(address, [&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
 }
 
+// The driver has more room for flags.
+extern "C" cudaError_t cudaMemPoolExportToShareableHandle(void* shareable, cudaMemPool_t pool,
+                                                          int type, unsigned int flags) {
+  return InContext(
+      [&] { return driver.cuMemPoolExportToShareableHandle(shareable, pool, type, flags); });
+}
+
+extern "C" cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* shareable,
+                                                            int type, unsigned int flags) {
+  return InContext(
+      [&] { return driver.cuMemPoolImportFromShareableHandle(pool, shareable, type, flags); });
+}
+
 extern "C" cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,
                                                 const void* pointer) {
   return InContext([&]() -> cudaError_t {
