@@ -5,7 +5,7 @@
 
 namespace twinmmu::cudart {
 
-DriverTable driver;
+DriverFunctions driver;
 thread_local ThreadState thread_state;
 std::atomic<uint64_t> context_generation{1};
 

@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <new>
 
-#include "sim/libcudart/driver_table.h"
+#include "sim/libcudart/driver_functions.h"
 #include "third_party/cuda_abi/cudart_abi.h"
 
 namespace twinmmu::cudart {
 
 // Filled by Initialize().
-extern DriverTable driver;
+extern DriverFunctions driver;
 
 // The version that the library is of, as 13000; each library has its own (version_calls.cc).
 extern const int kRuntimeVersion;
@@ -66,6 +66,11 @@ inline cudaError_t EnterContext() {
 inline cudaError_t Record(cudaError_t error) {
   if (__builtin_expect(error != cudaSuccess, 0)) thread_state.last_error = error;
   return error;
+}
+
+// Says something in the report of the run, once for each `said`.
+inline void WarnOnce(std::atomic<bool>& said, const char* words) {
+  if (!said.exchange(true)) driver.twinmmuWarn(words);
 }
 
 // Runs body(), which needs the driver but no context.

@@ -23,6 +23,9 @@ diff - files <<END || complain "other files or modes than expected (above: < exp
 -rwxr-xr-x bin/twinmmu
 -rw-r--r-- include/twinmmu/cuda.h
 -rw-r--r-- lib/twinmmu/libcuda.so.1
+-rw-r--r-- lib/twinmmu/libcudart.so.11.0
+-rw-r--r-- lib/twinmmu/libcudart.so.12
+-rw-r--r-- lib/twinmmu/libcudart.so.13
 -rw-r--r-- share/bash-completion/completions/twinmmu
 -rw-r--r-- share/doc/twinmmu/CHANGELOG.md
 -rw-r--r-- share/doc/twinmmu/README.md

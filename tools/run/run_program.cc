@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "api/diagnostics.h"
 #include "nlohmann/json.hpp"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/report/report_words.h"
@@ -140,6 +141,21 @@ std::string NeverCalled(const std::string& program, const Outcome& outcome) {
       "  it first looks for a GPU in another way, and found none.\n");
 }
 
+// Where NVIDIA's own runtime was linked into a program, ours cannot take its place.
+std::string HowToRelink(const std::vector<ProcessReport>& reports) {
+  for (const ProcessReport& report : reports) {
+    for (const libcuda::ReportedDiagnostic& diagnostic : report.diagnostics) {
+      if (diagnostic.kind != DiagnosticKind::kRuntimeNeedsGenuineDriver) continue;
+      return "\ntwinmmu: the program brings NVIDIA's own CUDA runtime, which accepts no simulated "
+             "driver. Ours does. Link the program to\n"
+             "  the shared runtime (nvcc -cudart shared): `twinmmu run` puts ours in its place; "
+             "or\n"
+             "  none (nvcc -cudart none) and our libcudart.so.13 (docs/guide/runtime.md).\n";
+    }
+  }
+  return "";
+}
+
 std::string InWords(const std::string& program, const Outcome& outcome) {
   if (outcome.reports.empty()) return NeverCalled(program, outcome);
   std::string text;
@@ -147,6 +163,7 @@ std::string InWords(const std::string& program, const Outcome& outcome) {
     absl::StrAppend(&text, text.empty() ? "" : "\n",
                     libcuda::InWords(report, Ended(outcome, report)));
   }
+  text += HowToRelink(outcome.reports);
   const bool of_program =
       std::any_of(outcome.reports.begin(), outcome.reports.end(),
                   [&](const ProcessReport& report) { return report.pid == outcome.ending.pid; });

@@ -64,6 +64,7 @@ also "cuMemCreate created"
 expect 0 "error: kUseBeforeInit" -- "$subject" early
 expect 0 "error: kRuntimeNeedsGenuineDriver" -- "$subject" runtime
 also "Build the program against the driver API"
+also "nvcc -cudart shared"
 expect 0 "2 process(es) called the driver" -- "$subject" fork
 also "error: kUseAfterFork"
 expect 0 "leak: kLeakedMapping" -- "$subject" child

@@ -26,4 +26,8 @@ CUresult Refuse(const CallSite& site) {
 #define TWINMMU_CUDA_EXPORT(support, name, symbol, version) TWINMMU_DEFINE_##support(symbol)
 #include "third_party/cuda_abi/exports.inc"
 
+// What our CUDA runtime, another library of the process, has to say in the report of what it
+// refuses. It is no function of the driver's, and only words pass.
+extern "C" void twinmmuWarn(const char* words) { Process::Get().report().Warn(words); }
+
 }  // namespace twinmmu::libcuda

@@ -277,6 +277,10 @@ void Report::Add(const InjectedFailure& failure) {
   Append(fields, RecordType::kInjected, failure.rule);
 }
 
+void Report::Warn(absl::string_view words) {
+  if (ready()) Append({}, RecordType::kWarning, words);
+}
+
 // --- What is alive
 
 void Report::Lose() { now_.memory.header()->lost_objects.fetch_add(1, std::memory_order_relaxed); }

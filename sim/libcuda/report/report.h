@@ -80,6 +80,8 @@ class Report {
   // The same, where nobody made words for it.
   void Count(DiagnosticKind kind);
   void Add(const InjectedFailure& failure);
+  // Something to be said of the process, in words.
+  void Warn(absl::string_view words);
 
   // --- What is alive. Told when it is done, by the thread that did it.
 

@@ -1,6 +1,6 @@
 // Kernels: their launches, attributes and occupancy.
 
-#include "sim/libcudart/registry.h"
+#include "sim/libcudart/registered_code.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {

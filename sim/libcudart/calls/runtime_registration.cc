@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sim/libcudart/registry.h"
+#include "sim/libcudart/registered_code.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {

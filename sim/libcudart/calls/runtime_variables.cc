@@ -1,6 +1,6 @@
 // Variables of the device, by the address that stands for them on the host.
 
-#include "sim/libcudart/registry.h"
+#include "sim/libcudart/registered_code.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {

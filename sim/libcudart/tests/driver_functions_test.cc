@@ -14,18 +14,20 @@
 #endif
 
 #ifdef TWINMMU_CAN_COMPARE
-#include "sim/libcudart/driver_table.h"
+#include "sim/libcudart/driver_functions.h"
 #include "sim/libcudart/tests/same_places.h"
 
 namespace twinmmu::cudart {
 namespace {
 
 TEST(DriverFunctions, HaveTheParametersOfTheToolkit) {
-#define TWINMMU_CUDART_DRIVER(symbol, parameters) \
-  EXPECT_TRUE((SamePlaces<decltype(DriverTable::symbol), decltype(::symbol)>::value)) << #symbol;
+#define TWINMMU_CUDART_DRIVER(symbol, parameters)                                         \
+  EXPECT_TRUE((SamePlaces<decltype(DriverFunctions::symbol), decltype(::symbol)>::value)) \
+      << #symbol;
 #include "sim/libcudart/driver_functions.inc"
-#define TWINMMU_CUDART_FORWARD(first, last, where, name, driver, parameters, arguments) \
-  EXPECT_TRUE((SamePlaces<decltype(DriverTable::driver), decltype(::driver)>::value)) << #driver;
+#define TWINMMU_CUDART_FORWARD(first, last, where, name, driver, parameters, arguments)   \
+  EXPECT_TRUE((SamePlaces<decltype(DriverFunctions::driver), decltype(::driver)>::value)) \
+      << #driver;
 #define TWINMMU_CUDART_MODELLED(first, last, result, name, drivers, parameters)
 #define TWINMMU_CUDART_VERSIONED(first, last, name, drivers)
 #define TWINMMU_CUDART_REFUSED(first, last, name)

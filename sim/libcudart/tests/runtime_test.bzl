@@ -6,27 +6,43 @@ load("@rules_shell//shell:sh_test.bzl", "sh_test")
 _RUNTIME = "//sim/libcudart:libcudart.so.13"
 _DRIVER = "//sim/libcuda:libcuda.so.1"
 
-def runtime_test(name, src, tags = [], deps = []):
-    """The tests of a source file, run by `twinmmu run`."""
+def kernels_plugin(name, src):
+    """A shared library that uses the runtime."""
+    cc_binary(
+        name = name,
+        testonly = True,
+        srcs = [src],
+        additional_linker_inputs = [_RUNTIME],
+        linkopts = ["$(location %s)" % _RUNTIME],
+        linkshared = True,
+        deps = [
+            "//sim/libcudart:device_code",
+            "//third_party/cuda_abi:cudart_abi",
+        ],
+    )
+
+def runtime_test(name, src, tags = [], data = []):
+    """The tests of a source file, run by `twinmmu run`, with the paths of `data` as arguments."""
     cc_binary(
         name = name + "_program",
         testonly = True,
         srcs = [src],
         additional_linker_inputs = [_RUNTIME, _DRIVER],
         # By their names alone, so that a test can run on a real driver, too.
-        linkopts = ["$(location %s)" % _RUNTIME, "$(location %s)" % _DRIVER],
+        linkopts = ["$(location %s)" % _RUNTIME, "$(location %s)" % _DRIVER, "-ldl"],
         deps = [
             "//sim/libcudart:device_code",
             "//third_party/cuda_abi:cuda_header",
             "//third_party/cuda_abi:cudart_abi",
-            "@com_google_googletest//:gtest_main",
-        ] + deps,
+            "@com_google_googletest//:gtest" if data else "@com_google_googletest//:gtest_main",
+        ],
     )
     sh_test(
         name = name,
         size = "small",
         srcs = ["run_runtime_test.sh"],
-        args = ["$(rootpath //tools:twinmmu)", "$(rootpath :%s_program)" % name],
-        data = ["//tools:twinmmu", ":%s_program" % name],
+        args = ["$(rootpath //tools:twinmmu)", "$(rootpath :%s_program)" % name] +
+               ["$(rootpath %s)" % file for file in data],
+        data = ["//tools:twinmmu", ":%s_program" % name] + data,
         tags = tags,
     )

@@ -2,8 +2,8 @@
 // variables by the address that stands for each on the host. Nothing is loaded before it is used;
 // the driver then loads it in each context where it is.
 
-#ifndef TWINMMU_SIM_LIBCUDART_REGISTRY_H_
-#define TWINMMU_SIM_LIBCUDART_REGISTRY_H_
+#ifndef TWINMMU_SIM_LIBCUDART_REGISTERED_CODE_H_
+#define TWINMMU_SIM_LIBCUDART_REGISTERED_CODE_H_
 
 #include <cstddef>
 
@@ -36,4 +36,4 @@ cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
 
 }  // namespace twinmmu::cudart
 
-#endif  // TWINMMU_SIM_LIBCUDART_REGISTRY_H_
+#endif  // TWINMMU_SIM_LIBCUDART_REGISTERED_CODE_H_

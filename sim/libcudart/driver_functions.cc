@@ -1,4 +1,4 @@
-#include "sim/libcudart/driver_table.h"
+#include "sim/libcudart/driver_functions.h"
 
 #include <dlfcn.h>
 
@@ -17,7 +17,7 @@ void Find(void* library, const char* symbol, Function** function) {
 
 }  // namespace
 
-bool FindDriver(DriverTable& table) {
+bool FindDriver(DriverFunctions& table) {
   // Never closed: the program may call to the very end.
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 #define TWINMMU_CUDART_DRIVER(symbol, parameters) Find(library, #symbol, &table.symbol);
@@ -28,6 +28,7 @@ bool FindDriver(DriverTable& table) {
 #define TWINMMU_CUDART_VERSIONED(first, last, name, drivers)
 #define TWINMMU_CUDART_REFUSED(first, last, name)
 #include "third_party/cuda_abi/runtime_exports.inc"
+  Find(library, "twinmmuWarn", &table.twinmmuWarn);
   return library != nullptr;
 }
 

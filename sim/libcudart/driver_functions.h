@@ -1,8 +1,8 @@
 // The driver's functions, found at run time in whichever libcuda.so.1 the process gets: a real
 // driver's, or the simulated one.
 
-#ifndef TWINMMU_SIM_LIBCUDART_DRIVER_TABLE_H_
-#define TWINMMU_SIM_LIBCUDART_DRIVER_TABLE_H_
+#ifndef TWINMMU_SIM_LIBCUDART_DRIVER_FUNCTIONS_H_
+#define TWINMMU_SIM_LIBCUDART_DRIVER_FUNCTIONS_H_
 
 #include <cstddef>
 
@@ -48,7 +48,7 @@ struct DriverLaunchConfig {
 };
 
 // A function that the driver lacks gives cudaErrorCallRequiresNewerDriver.
-struct DriverTable {
+struct DriverFunctions {
 #define TWINMMU_CUDART_DRIVER(symbol, parameters) cudaError_t(*symbol) parameters;
 #include "sim/libcudart/driver_functions.inc"
 #define TWINMMU_CUDART_FORWARD(first, last, where, name, driver, parameters, arguments) \
@@ -57,11 +57,14 @@ struct DriverTable {
 #define TWINMMU_CUDART_VERSIONED(first, last, name, drivers)
 #define TWINMMU_CUDART_REFUSED(first, last, name)
 #include "third_party/cuda_abi/runtime_exports.inc"
+
+  // Adds to the report of the run, where the driver is the simulated one; else nothing.
+  void (*twinmmuWarn)(const char* words);
 };
 
 // Fills the table. False: there is no libcuda.so.1. May be called again.
-bool FindDriver(DriverTable& table);
+bool FindDriver(DriverFunctions& table);
 
 }  // namespace twinmmu::cudart
 
-#endif  // TWINMMU_SIM_LIBCUDART_DRIVER_TABLE_H_
+#endif  // TWINMMU_SIM_LIBCUDART_DRIVER_FUNCTIONS_H_

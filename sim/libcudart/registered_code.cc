@@ -1,7 +1,8 @@
-#include "sim/libcudart/registry.h"
+#include "sim/libcudart/registered_code.h"
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -70,12 +71,32 @@ void Forget(std::unordered_map<const void*, Symbol>& symbols, const FatBinary* b
   }
 }
 
+// What a program meets most often here, and cannot see from the code of the error.
+cudaError_t Explained(cudaError_t error) {
+  static std::atomic<bool> said_no_image{false};
+  static std::atomic<bool> said_unknown{false};
+  if (error == cudaErrorNoKernelImageForDevice) {
+    WarnOnce(said_no_image,
+             "warning: the program's device code has no PTX for this device, only machine code: "
+             "cudaErrorNoKernelImageForDevice\n"
+             "  what to do: compile it with PTX, as by nvcc -gencode "
+             "arch=compute_90,code=compute_90");
+  } else if (error == cudaErrorInvalidDeviceFunction) {
+    WarnOnce(said_unknown,
+             "warning: a kernel was launched or asked about that no module of the program "
+             "registered: cudaErrorInvalidDeviceFunction\n"
+             "  what to do: pass the __global__ function itself, and keep the library loaded that "
+             "it is in");
+  }
+  return error;
+}
+
 // With the lock.
 cudaError_t Load(FatBinary& binary) {
   if (binary.library != nullptr) return cudaSuccess;
   const cudaError_t error = driver.cuLibraryLoadData(&binary.library, binary.image, nullptr,
                                                      nullptr, 0, nullptr, nullptr, 0);
-  if (error != cudaSuccess) return error;
+  if (error != cudaSuccess) return Explained(error);
   binary.loaded_by = getpid();
   for (const auto& [pointer, name] : binary.managed) {
     size_t size = 0;
@@ -134,14 +155,15 @@ cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
     const std::shared_lock<std::shared_mutex> lock(registry.mutex);
     const auto found = registry.kernels.find(function);
     const bool is_handle = registry.handles.count(function) != 0;
-    if (found == registry.kernels.end() && !is_handle) return cudaErrorInvalidDeviceFunction;
+    if (found == registry.kernels.end() && !is_handle)
+      return Explained(cudaErrorInvalidDeviceFunction);
     *kernel = is_handle ? reinterpret_cast<cudaKernel_t>(const_cast<void*>(function))
                         : found->second.kernel;
     if (*kernel != nullptr) return cudaSuccess;
   }
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   const auto found = registry.kernels.find(function);
-  if (found == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
+  if (found == registry.kernels.end()) return Explained(cudaErrorInvalidDeviceFunction);
   Symbol& symbol = found->second;
   cudaError_t error = Load(*symbol.binary);
   if (error == cudaSuccess) {
