@@ -70,6 +70,10 @@ std::optional<Misuse> WhyNotLinear(const SimulatorState& state, std::optional<De
   const LinearAllocation* const allocation = state.mmu.linear.Find(range.base);
   if (allocation != nullptr) {
     const bool beyond = !allocation->range.contains(range);
+    if (!beyond && !allocation->on_device()) {
+      return Misuse{Kind::kUseOfMissingHostMemory, range.base, std::nullopt, device,
+                    allocation->made_by};
+    }
     return Misuse{beyond ? Kind::kUseBeyondMemory : Kind::kUseWithoutPeerAccess,
                   allocation->range.base, std::nullopt, device, allocation->made_by};
   }
@@ -212,7 +216,9 @@ Misuse WhyFault(const SimulatorState& state, const Fault& fault) {
     return WhyNoAccess(state, DeviceOrdinal(fault.location.id), fault.range, fault.access);
   }
   const std::optional<Misuse> linear = WhyNotLinear(state, std::nullopt, fault.range);
-  return linear.value_or(Misuse{Kind::kHostUseOfDeviceMemory, fault.range.base});
+  const bool of_devices = state.mmu.OverlapsDevices(fault.range);
+  return linear.value_or(Misuse{
+      of_devices ? Kind::kHostUseOfDeviceMemory : Kind::kUseOfMissingHostMemory, fault.range.base});
 }
 
 std::optional<Misuse> WhyPendingWorkFails(const SimulatorState& state, DiagnosticKind kind,

@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "sim/host/guarded_access.h"
+
 namespace twinmmu {
+namespace {
+
+// The part of `whole` that is in the pages of those bytes.
+AddressRange PagesAround(DeviceAddress address, uint64_t size, const AddressRange& whole) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t first = address.value() / kPage * kPage;
+  const uint64_t end = RoundUp(Bytes(address.value() + size), Bytes(kPage)).value();
+  const DeviceAddress base = std::max(DeviceAddress(first), whole.base);
+  return AddressRange{base, std::min(DeviceAddress(end), whole.end()) - base, Bytes(0)};
+}
+
+}  // namespace
 
 const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint64_t size,
                                                      Access access) {
@@ -45,11 +59,18 @@ const TranslationCache::Span* TranslationCache::WalkLinear(DeviceAddress address
   const LinearAllocation* const allocation = mmu_.linear.Find(address);
   if (allocation == nullptr || !mmu_.linear.CanReach(device_, *allocation)) return nullptr;
   Span& span = linear_[(address.value() >> kLinearShift) % kEntries];
-  span.base = allocation->range.base;
-  span.size = allocation->range.size.value();
+  AddressRange range = allocation->range;
+  if (!allocation->on_device()) {
+    // The program can unmap it: page by page, and only what is there.
+    const AddressRange pages = PagesAround(address, size, range);
+    if (FindInaccessible(pages, access) != nullptr) return nullptr;
+    range = pages;
+  }
+  span.base = range.base;
+  span.size = range.size.value();
   span.generation = mmu_.generation();
-  span.memory = allocation->memory;
-  span.access = Access::kReadWrite;
+  span.memory = Mmu::MemoryOf(*allocation, range.base);
+  span.access = allocation->on_device() ? Access::kReadWrite : access;
   span.address_id = static_cast<uint32_t>(allocation->buffer_id);
   return Holds(span, address, size, access) ? &span : nullptr;
 }

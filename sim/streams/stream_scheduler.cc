@@ -332,10 +332,12 @@ void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
 void StreamScheduler::StartThread() {
   if (thread_ != nullptr) return wakes_thread_.notify_all();
   if (stopped_) return;
-  // The program's signals are not for it.
+  // The program's signals are not for it; those of its own accesses are: see guarded_access.h.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     thread_ = std::make_unique<std::thread>([this] { RunThread(); });

@@ -1,7 +1,6 @@
 // What sparse arrays give to streams: maps, and copies.
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -11,6 +10,7 @@
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
+#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {
@@ -26,6 +26,11 @@ bool AreTiles(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t size) {
 
 bool IsInside(uint64_t offset, uint64_t extent, uint64_t size) {
   return offset <= size && extent <= size - offset;
+}
+
+Fault MissingHost(const void* address, Access access) {
+  const DeviceAddress missing(reinterpret_cast<uint64_t>(address));
+  return Fault{kCopyCall, AddressRange{missing, Bytes(1), Bytes(0)}, access, Location::Host()};
 }
 
 }  // namespace
@@ -262,6 +267,12 @@ absl::Status SimulatedSparseArrays::SubmitCopy(Stream stream, Array array, Copy 
   if (copy.host == nullptr || mmu_.OverlapsDevices(host)) {
     return InvalidValue(kCopyCall, "the pointer is null, or not of host memory");
   }
+  const Access access = copy.to_array ? Access::kRead : Access::kReadWrite;
+  const void* const missing = FindInaccessible(host, access);
+  if (missing != nullptr) {
+    const std::shared_lock lock(mmu_.mutex);
+    return RefuseFault(state_, MissingHost(missing, access));
+  }
   return streams_.SubmitTask(kCopyCall, stream, [this, copy] { Run(copy); });
 }
 
@@ -289,12 +300,17 @@ void SimulatedSparseArrays::Run(const Copy& copy) const {
         const size_t bytes =
             std::min(run.elements * element - inside, copy.offset.x + copy.extent.x - x);
         char* const memory = memory_of(run.block);
-        if (memory == nullptr) {
-          if (!copy.to_array) std::memset(host, 0, bytes);
-        } else if (copy.to_array) {
-          std::memcpy(memory + run.offset + inside, host, bytes);
+        char* const inner = memory == nullptr ? nullptr : memory + run.offset + inside;
+        const void* missing = nullptr;
+        if (copy.to_array) {
+          if (inner != nullptr) missing = GuardedCopy(inner, host, bytes, false);
         } else {
-          std::memcpy(host, memory + run.offset + inside, bytes);
+          missing = inner == nullptr ? GuardedFill(host, bytes, 0, 1, false)
+                                     : GuardedCopy(host, inner, bytes, false);
+        }
+        if (missing != nullptr) {
+          return state_.sticky_error.Raise(
+              MissingHost(missing, copy.to_array ? Access::kRead : Access::kReadWrite));
         }
         host += bytes;
         x += bytes;

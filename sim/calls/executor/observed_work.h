@@ -39,15 +39,15 @@ class ObservedWork {
   ObservedWork& operator=(const ObservedWork&) = delete;
 
   // Calls move(), which writes `size` bytes to `to`: copies of those in `from`, or, if that is
-  // nothing, others.
+  // nothing, others. Of one that gives false, for it could not, nothing more is observed.
   template <typename Move>
   void Write(const Part& to, const Part& from, uint64_t size, const Move& move) {
-    if (clocks_ == nullptr || !state_.aliases.active()) return move();
+    if (clocks_ == nullptr || !state_.aliases.active()) return static_cast<void>(move());
     const coherence::MonitoredAccess written = Of(to);
     const coherence::MonitoredAccess read = Of(from);
     const bool observes_write =
         written.armed || (written.address != 0 && size <= coherence::kMaxFlagBytes);
-    if (!observes_write && !read.armed) return move();
+    if (!observes_write && !read.armed) return static_cast<void>(move());
     Observe(written, observes_write, read, size, move);
   }
 
@@ -63,7 +63,7 @@ class ObservedWork {
     read.thread = thread_;
     coherence::AliasMonitor::Session session(&state_.aliases);
     if (observes_write) session.BeforeRangeStore(written, size);
-    move();
+    if (!move()) return;
     if (read.armed) session.AfterRangeLoad(read, size, written.memory);
     if (observes_write) session.AfterRangeStore(written, size);
   }

@@ -1,26 +1,16 @@
 #include "sim/calls/executor/simulated_copies.h"
 
-#include <cstring>
 #include <new>
 #include <shared_mutex>
 
 #include "sim/base/errors.h"
-#include "sim/base/word_copies.h"
 #include "sim/calls/executor/observed_work.h"
 #include "sim/diagnostics/alias_reports.h"
 #include "sim/diagnostics/call_record.h"
+#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {
-
-// Repeats the low `width` bytes of `value` from `memory` on; `size` is a multiple of the width.
-void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
-  if (width == 1) {
-    std::memset(memory, static_cast<int>(value & 0xff), size);
-    return;
-  }
-  for (uint64_t done = 0; done < size; done += width) std::memcpy(memory + done, &value, width);
-}
 
 AddressRange Span(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
 AddressRange Span(const void* base, Bytes size) {
@@ -28,6 +18,10 @@ AddressRange Span(const void* base, Bytes size) {
 }
 
 }  // namespace
+
+Fault SimulatedCopies::FaultAt(const Operation& operation, const void* address, Access access) {
+  return Fault{operation.call, Span(address, Bytes(1)), access, Location::Host()};
+}
 
 SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* streams)
     : state_(*state),
@@ -92,32 +86,57 @@ coherence::Site SimulatedCopies::SiteOf(const char* call) const {
   }
 }
 
-void SimulatedCopies::Perform(const Operation& operation, coherence::Clocks* clocks) const {
+bool SimulatedCopies::IsThere(const Operation& operation, const Side& side, Access access,
+                              Fault* fault) const {
+  const LinearAllocation* const linear =
+      side.kind == Side::kHostMemory || side.kind == Side::kMemory ? mmu_.linear.FindAll(side.range)
+                                                                   : nullptr;
+  const bool of_host =
+      side.kind == Side::kHostPointer || (linear != nullptr && !linear->on_device());
+  if (!of_host) return true;
+  const void* const missing = FindInaccessible(side.range, access);
+  if (missing != nullptr) *fault = FaultAt(operation, missing, access);
+  return missing == nullptr;
+}
+
+bool SimulatedCopies::Perform(const Operation& operation, coherence::Clocks* clocks,
+                              Fault* fault) const {
   ObservedWork told(&state_, operation.stream.device(), SiteOf(operation.call), operation.call_id,
                     clocks);
   // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
   const bool by_words = state_.scheduler.HasKernels();
+  const void* missing = nullptr;
   if (operation.kind == Operation::kFill) {
     const FillPattern& pattern = operation.pattern;
-    const auto fill = by_words ? FillByWords : Repeat;
-    return ForEachPiece(operation.written, [&](const ObservedWork::Part& to, uint64_t length) {
-      told.Write(to, {}, length,
-                 [&] { fill(to.memory, length, pattern.value, pattern.width.value()); });
+    ForEachPiece(operation.written, [&](const ObservedWork::Part& to, uint64_t length) {
+      if (missing != nullptr) return;
+      told.Write(to, {}, length, [&] {
+        missing = GuardedFill(to.memory, length, pattern.value, pattern.width.value(), by_words);
+        return missing == nullptr;
+      });
     });
+    if (missing != nullptr) *fault = FaultAt(operation, missing, Access::kReadWrite);
+    return missing == nullptr;
   }
+  Access access = Access::kRead;
   Side rest = operation.read;
   ForEachPiece(operation.written, [&](ObservedWork::Part to, uint64_t length) {
     rest.range.size = Bytes(length);
     ForEachPiece(rest, [&](const ObservedWork::Part& from, uint64_t n) {
+      if (missing != nullptr) return;
       told.Write(to, from, n, [&] {
         // Undefined for the caller if they overlap, not for us.
-        by_words ? CopyByWords(to.memory, from.memory, n)
-                 : static_cast<void>(std::memmove(to.memory, from.memory, n));
+        missing = GuardedCopy(to.memory, from.memory, n, by_words);
+        const bool of_written = missing >= to.memory && missing < to.memory + n;
+        if (of_written) access = Access::kReadWrite;
+        return missing == nullptr;
       });
       to = to.Behind(n);
     });
     rest.range.base = rest.range.base + Bytes(length);
   });
+  if (missing != nullptr) *fault = FaultAt(operation, missing, access);
+  return missing == nullptr;
 }
 
 void SimulatedCopies::Run(const Operation& operation) const {
@@ -125,11 +144,10 @@ void SimulatedCopies::Run(const Operation& operation) const {
   coherence::Clocks clocks = state_.order.Begin(operation.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
-  if (!CanPerform(operation, &fault)) {
+  if (!CanPerform(operation, &fault) || !Perform(operation, &clocks, &fault)) {
     state_.sticky_error.Raise(fault);
     return ReportFault(state_, operation.call_id, fault);
   }
-  Perform(operation, &clocks);
   state_.order.End(operation.order, clocks);
 }
 
@@ -140,10 +158,13 @@ absl::Status SimulatedCopies::Submit(const SimulatedStreams::Queue& queue, Opera
     operation.written.kind = KindOf(operation.written);
     operation.read.kind = KindOf(operation.read);
     Fault fault;
-    if (!CanPerform(operation, &fault)) return RefuseFault(state_, fault);
+    const bool can = CanPerform(operation, &fault) &&
+                     IsThere(operation, operation.written, Access::kReadWrite, &fault) &&
+                     IsThere(operation, operation.read, Access::kRead, &fault);
+    if (!can) return RefuseFault(state_, fault);
     if (state_.IsBypassed()) {
-      Perform(operation, nullptr);
-      return absl::OkStatus();
+      const bool done = Perform(operation, nullptr, &fault);
+      return done ? absl::OkStatus() : RefuseFault(state_, fault);
     }
     operation.synchronous = IsSynchronous(operation.written) || IsSynchronous(operation.read);
   }

@@ -99,8 +99,11 @@ class SimulatedCopies {
   // Whether all that it uses is accessible; if not, `fault` says what.
   bool CanUse(const Operation& operation, const Side& side, Access access, Fault* fault) const;
   bool CanPerform(const Operation& operation, Fault* fault) const;
-  // `clocks`: of the operation, as for ObservedWork.
-  void Perform(const Operation& operation, coherence::Clocks* clocks) const;
+  // Whether memory of the host, which the program can unmap, is there; if not, `fault` says what.
+  bool IsThere(const Operation& operation, const Side& side, Access access, Fault* fault) const;
+  static Fault FaultAt(const Operation& operation, const void* address, Access access);
+  // `clocks`: of the operation, as for ObservedWork. False: it came to `fault`.
+  bool Perform(const Operation& operation, coherence::Clocks* clocks, Fault* fault) const;
   template <typename Visit>
   void ForEachPiece(const Side& side, const Visit& visit) const;  // visit(ObservedWork::Part, size)
   // The place that accesses of the call have. Not known as long as nobody asks for it.

@@ -1,0 +1,143 @@
+#include "sim/host/guarded_access.h"
+
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+
+#include "sim/base/word_copies.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kEndOfUser = uint64_t{1} << 47;  // the CPU does not tell which address beyond
+
+struct Piece {
+  uint64_t base = 0;
+  uint64_t size = 0;
+
+  bool contains(uint64_t address) const { return address - base < size; }
+};
+Piece PieceAt(const char* memory, uint64_t size) {
+  return {reinterpret_cast<uint64_t>(memory), size};
+}
+
+// What a thread accesses now.
+struct Attempt {
+  Piece written;
+  Piece read;
+  const void* fault = nullptr;
+  sigjmp_buf before;
+};
+[[gnu::tls_model("initial-exec")]] thread_local Attempt* volatile attempt = nullptr;
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+struct sigaction earlier[2];  // what was there before, of each
+
+void Unblock(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+// As if there were no handler but the earlier one.
+void Forward(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = earlier[signal == kSignals[0] ? 0 : 1];
+  const bool sent = info->si_code <= 0;  // by a process, and not by an access
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler == SIG_IGN && sent) return;
+  if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) {
+    return before.sa_handler(signal);
+  }
+  sigaction(signal, &before, nullptr);  // the access happens again, and ends the process
+  if (sent) raise(signal);
+}
+
+void OnSignal(int signal, siginfo_t* info, void* context) {
+  Attempt* const current = attempt;
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  const bool ours = current != nullptr && info->si_code > 0 &&
+                    (current->written.contains(address) || current->read.contains(address));
+  if (!ours) return Forward(signal, info, context);
+  current->fault = info->si_addr;
+  Unblock(signal);
+  siglongjmp(current->before, 1);
+}
+
+bool Install() {
+  for (int i = 0; i < 2; ++i) sigaction(kSignals[i], nullptr, &earlier[i]);
+  struct sigaction ours = {};
+  ours.sa_sigaction = OnSignal;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  for (const int signal : kSignals) sigaction(signal, &ours, nullptr);
+  return true;
+}
+
+void InstallOnce() {
+  static const bool installed = Install();
+  static_cast<void>(installed);
+}
+
+// `access` must have nothing to undo: it may end anywhere.
+template <typename Access>
+[[gnu::noinline]] const void* Try(Attempt& now, const Access& access) {
+  InstallOnce();
+  for (const Piece& piece : {now.written, now.read}) {
+    if (piece.size > kEndOfUser || piece.base > kEndOfUser - piece.size) {
+      return reinterpret_cast<const void*>(piece.base);
+    }
+  }
+  if (sigsetjmp(now.before, 0) == 0) {
+    attempt = &now;
+    access();
+  }
+  attempt = nullptr;
+  return now.fault;
+}
+
+void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
+  if (width == 1) {
+    std::memset(memory, static_cast<int>(value & 0xff), size);
+    return;
+  }
+  for (uint64_t done = 0; done < size; done += width) std::memcpy(memory + done, &value, width);
+}
+
+}  // namespace
+
+const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words) {
+  Attempt now;
+  now.written = PieceAt(to, size);
+  now.read = PieceAt(from, size);
+  return Try(now, [&] {
+    by_words ? CopyByWords(to, from, size) : static_cast<void>(std::memmove(to, from, size));
+  });
+}
+
+const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t width,
+                        bool by_words) {
+  Attempt now;
+  now.written = PieceAt(memory, size);
+  const auto fill = by_words ? FillByWords : Repeat;
+  return Try(now, [&] { fill(memory, size, value, width); });
+}
+
+const void* FindInaccessible(const AddressRange& range, Access access) {
+  Attempt now;
+  now.read = {range.base.value(), range.size.value()};
+  return Try(now, [&] {
+    const uint64_t end = now.read.base + now.read.size;
+    for (uint64_t at = now.read.base; at < end; at = at / kPage * kPage + kPage) {
+      auto* const byte = reinterpret_cast<char*>(at);
+      if (access == Access::kReadWrite) {
+        __atomic_fetch_or(byte, 0, __ATOMIC_RELAXED);
+      } else {
+        static_cast<void>(__atomic_load_n(byte, __ATOMIC_RELAXED));
+      }
+    }
+  });
+}
+
+}  // namespace twinmmu
