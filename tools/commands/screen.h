@@ -20,8 +20,8 @@ class Screen {
  public:
   explicit Screen(const OutputOptions& options);
 
-  // For text, which is wrapped to the width of the terminal. With --quiet it is shown by Finish, and only if the result is not as expected; where
-  // JSON takes its place, never.
+  // For text, wrapped to the width of the terminal. With --quiet it is shown by Finish, and only if
+  // the result is not as expected; where JSON takes its place, never.
   std::ostream& text() { return text_; }
   // For what is shown at once, --quiet or not.
   std::ostream& wrong() { return wrong_; }
