@@ -95,8 +95,7 @@ ReportTotals TotalsOf(const std::vector<ProcessReport>& reports) {
 }
 
 // Leaves nothing on the host, whatever ends this process.
-absl::StatusOr<Outcome> RunAndRead(const std::vector<std::string>& command,
-                                   Environment variables) {
+absl::StatusOr<Outcome> RunAndRead(const std::vector<std::string>& command, Environment variables) {
   Foreground foreground;
   const absl::StatusOr<std::unique_ptr<RunFolders>> folders = RunFolders::Make();
   if (!folders.ok()) return folders.status();
