@@ -10,6 +10,8 @@ set(twinmmu_api_sources
   api/driver.cc
   api/driver_call.cc
   api/driver_error.cc
+  api/files/json_text.cc
+  api/files/read_file.cc
   api/sharing/create_shareable.cc
   api/sharing/message.cc
   api/sharing/owned_descriptor.cc
@@ -36,6 +38,7 @@ set(twinmmu_api_headers
   api/driver_call.h
   api/driver_error.h
   api/executor.h
+  api/files/read_file.h
   api/multicast.h
   api/requirements.h
   api/sharing/create_shareable.h
@@ -58,6 +61,7 @@ set(twinmmu_api_dependencies
 
 set(twinmmu_api_private_dependencies
   nlohmann_json::nlohmann_json
+  twinmmu::zstd
 )
 
 set(twinmmu_allocators_sources

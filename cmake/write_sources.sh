@@ -12,7 +12,7 @@ export LC_ALL=C
 # include.
 libraries=(api allocators testing sim backend)
 declare -A holds=(
-  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + //api/sharing'
+  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + //api/files + //api/sharing'
   [allocators]='//api/allocators'
   [testing]='//api/testing + //api/testing/recording'
   [sim]='//sim + //sim/profile:profile_json'

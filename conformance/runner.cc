@@ -8,10 +8,14 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/files/limits.h"
+#include "api/files/read_file.h"
 #include "conformance/catalogue.h"
 #include "conformance/framework/baseline.h"
 #include "conformance/framework/other_process.h"
@@ -132,12 +136,13 @@ bool IsAsBaseline(const std::vector<Column>& columns, const std::string& path, b
     out << "Not as expected: something failed outside of the tests; see above.\n";
     return false;
   }
-  std::ifstream file(path);
-  if (!file) {
-    out << "Could not read " << path << ".\n";
+  const absl::StatusOr<std::string> text = ReadFile(path, kMaxDocument);
+  if (!text.ok()) {
+    out << "Could not read the baseline: " << text.status().message() << ".\n";
     return false;
   }
-  const std::vector<std::string> differences = CompareWithBaseline(columns, file);
+  std::istringstream baseline(*text);
+  const std::vector<std::string> differences = CompareWithBaseline(columns, baseline);
   for (const std::string& difference : differences) out << difference << ".\n";
   if (!differences.empty()) {
     out << "Not as expected: " << differences.size() << " differences from the baseline.\n";

@@ -1,7 +1,6 @@
 #include "conformance/litmus/litmus_device.h"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -96,9 +95,9 @@ class NotedDriver : public ForwardingDriver {
 };
 
 std::vector<LitmusTest> Sample() {
-  std::ifstream file("sim/coherence/testdata/alias_litmus.jsonl");
+  const auto file = LineReader::Open("sim/coherence/testdata/alias_litmus.jsonl").value();
   std::vector<LitmusTest> tests;
-  for (const coherence::LitmusLine& line : coherence::ReadLitmus(file)) {
+  for (const coherence::LitmusLine& line : coherence::AllLitmus(*file)) {
     EXPECT_THAT(line.test, IsOk());
     if (line.test.ok()) tests.push_back(*line.test);
   }

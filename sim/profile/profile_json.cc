@@ -1,12 +1,10 @@
 #include "sim/profile/profile_json.h"
 
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,6 +12,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "api/files/json_text.h"
+#include "api/files/limits.h"
+#include "api/files/read_file.h"
 #include "nlohmann/json.hpp"
 
 namespace twinmmu {
@@ -242,7 +243,7 @@ class Reader {
   }
   void Read(const json& value, const std::string& path, Profile& profile) {
     constexpr int kMany = 1000;  // more than any machine has; Validate knows the limit
-    const bool list = value.is_array();
+    const bool list = value.is_array() && value.size() < kMany;
     const bool count = value.is_number_unsigned() && value.get<uint64_t>() < kMany;
     if (!list && !count) return Expected(path, "a number of devices, or a list of them", value);
     profile.SetDeviceCount(list ? static_cast<int>(value.size()) : value.get<int>());
@@ -308,12 +309,12 @@ class Writer {
 }  // namespace
 
 absl::StatusOr<Profile> ParseProfile(absl::string_view text) {
-  json value;
-  try {
-    value = json::parse(text.begin(), text.end());
-  } catch (const json::parse_error& error) {
-    return absl::InvalidArgumentError(absl::StrCat("profile: no JSON: ", error.what()));
+  const absl::StatusOr<json> parsed = ParseJson<json>(text);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("profile: no JSON: ", parsed.status().message()));
   }
+  const json& value = *parsed;
   std::string base = "reference";
   if (value.is_object() && value.contains("base")) {
     if (!value["base"].is_string()) {
@@ -337,11 +338,9 @@ std::string ToJson(const Profile& profile) { return Writer::ObjectOf(profile).du
 
 absl::StatusOr<Profile> LoadProfile(const std::string& name_or_file) {
   if (!absl::EndsWith(name_or_file, ".json")) return Profile::Named(name_or_file);
-  std::ifstream file(name_or_file);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", name_or_file));
-  absl::StatusOr<Profile> profile = ParseProfile(text.str());
+  const absl::StatusOr<std::string> text = ReadFile(name_or_file, kMaxDocument);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<Profile> profile = ParseProfile(*text);
   if (profile.ok()) return profile;
   return absl::InvalidArgumentError(absl::StrCat(name_or_file, ": ", profile.status().message()));
 }

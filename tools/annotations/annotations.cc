@@ -1,6 +1,7 @@
 #include "tools/annotations/annotations.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "api/files/json_text.h"
 #include "nlohmann/json.hpp"
 
 namespace twinmmu {
@@ -66,21 +68,23 @@ std::string PlaceOf(const Annotation& annotation) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Annotation>> ReadAnnotations(std::istream& report,
+absl::StatusOr<std::vector<Annotation>> ReadAnnotations(LineReader& report,
                                                         const std::string& source_root) {
   std::vector<Annotation> annotations;
   std::map<int64_t, std::string> programs;
-  bool has_lines = false;
   std::set<std::pair<std::string, std::string>> known;
-  std::string text;
-  for (int number = 1; std::getline(report, text); ++number) {
-    if (text.empty()) continue;
-    const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object() || Text(line, "type").empty()) {
+  for (;;) {
+    const absl::StatusOr<std::optional<std::string>> text = report.Next();
+    if (!text.ok()) return text.status();
+    if (!text->has_value()) break;
+    if ((*text)->empty()) continue;
+    const absl::StatusOr<Json> parsed = ParseJson<Json>(**text);
+    if (!parsed.ok() || !parsed->is_object() || Text(*parsed, "type").empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("line ", number, " is none of a report of `twinmmu run --report=FILE`."));
+          absl::StrCat(report.name(), ": line ", report.number(),
+                       " is none of a report of `twinmmu run --report=FILE`."));
     }
-    has_lines = true;
+    const Json& line = *parsed;
     const std::string type = Text(line, "type");
     if (type == "process") programs[Number(line, "pid")] = Text(line, "program");
     if (type != "diagnostic" && type != "leak") continue;
@@ -94,9 +98,11 @@ absl::StatusOr<std::vector<Annotation>> ReadAnnotations(std::istream& report,
     if (known.emplace(annotation.kind, PlaceOf(annotation)).second)
       annotations.push_back(annotation);
   }
-  if (has_lines) return annotations;
+  if (report.number() != 0) return annotations;
   return absl::InvalidArgumentError(
-      "the report is empty: the run of the program has not ended, or was killed.");
+      absl::StrCat(report.name(),
+                   ": the report is empty: the run of the program has not ended, or "
+                   "was killed."));
 }
 
 std::string ForGitHub(const std::vector<Annotation>& annotations) {

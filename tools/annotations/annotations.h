@@ -4,11 +4,11 @@
 #ifndef TWINMMU_TOOLS_ANNOTATIONS_ANNOTATIONS_H_
 #define TWINMMU_TOOLS_ANNOTATIONS_ANNOTATIONS_H_
 
-#include <istream>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/files/read_file.h"
 
 namespace twinmmu {
 
@@ -23,8 +23,8 @@ struct Annotation {
 
 // Misuse and what was left of `report`, which is JSON Lines (docs/guide/libcuda.md): each kind and
 // place once. Places are below `source_root`, where they are in it. InvalidArgument: a line that is
-// not of such a report, with its number, or no line at all.
-absl::StatusOr<std::vector<Annotation>> ReadAnnotations(std::istream& report,
+// not of such a report, with its number, or no line at all; the message begins with the file.
+absl::StatusOr<std::vector<Annotation>> ReadAnnotations(LineReader& report,
                                                         const std::string& source_root);
 
 // Workflow commands of GitHub Actions, a line each, to print in a job.

@@ -27,13 +27,11 @@ constexpr char kReport[] = R"json(
 )json";
 
 std::vector<Annotation> AnnotationsOf(const std::string& text, const std::string& root = "/src") {
-  std::istringstream report(text);
-  return ReadAnnotations(report, root).value();
+  return ReadAnnotations(*LineReader::Of("report", text), root).value();
 }
 
 absl::Status StatusOf(const std::string& text) {
-  std::istringstream report(text);
-  return ReadAnnotations(report, "/src").status();
+  return ReadAnnotations(*LineReader::Of("report", text), "/src").status();
 }
 
 TEST(AnnotationsTest, AreMisuseAndWhatWasLeftEachPlaceOnce) {

@@ -101,6 +101,7 @@ CommandInfo Run() {
            {"99", "with --error-exitcode: the program ended with 0, but there are errors or leaks"},
            {"126", "the program cannot be run"},
            {"127", "there is no such program"},
+           {"1", "nobody can read the report: stderr is closed or full"},
            {"2", "the command line is wrong"}}};
 }
 

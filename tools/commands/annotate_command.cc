@@ -1,13 +1,12 @@
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "api/files/read_file.h"
 #include "tools/annotations/annotations.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/failure.h"
@@ -36,13 +35,11 @@ int AnnotateCommand(const Options& options, Screen& screen) {
   const std::string& report = options.operands.front();
   for (const Format& format : kFormats) {
     if (options.annotate.format != format.name) continue;
-    std::ifstream file(report);
-    if (!file) return UsageError(absl::StrCat("cannot read ", report, ": ", std::strerror(errno)));
+    const absl::StatusOr<std::unique_ptr<LineReader>> lines = LineReader::Open(report);
+    if (!lines.ok()) return UsageError(lines.status());
     const absl::StatusOr<std::vector<Annotation>> annotations =
-        ReadAnnotations(file, SourceRoot(options));
-    if (!annotations.ok()) {
-      return UsageError(absl::StrCat(report, ": ", annotations.status().message()));
-    }
+        ReadAnnotations(**lines, SourceRoot(options));
+    if (!annotations.ok()) return UsageError(annotations.status());
     screen.text() << format.write(*annotations);
     return 0;
   }

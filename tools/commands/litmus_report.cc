@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/files/read_file.h"
 #include "conformance/litmus/litmus_device.h"
 #include "sim/coherence/litmus/enumerate.h"
 #include "sim/coherence/litmus/explain_race.h"
@@ -246,12 +246,14 @@ absl::StatusOr<LitmusResult> RunLitmus(const std::vector<std::string>& paths, co
                                        std::ostream& out) {
   Litmus litmus(run, out);
   for (const std::string& path : paths) {
-    std::ifstream file(path);
-    if (std::filesystem::is_directory(path)) {
-      return absl::NotFoundError(absl::StrCat("cannot read ", path, ": it is a folder"));
+    const absl::StatusOr<std::unique_ptr<LineReader>> lines = LineReader::Open(path);
+    if (!lines.ok()) return lines.status();
+    for (;;) {
+      const absl::StatusOr<std::optional<LitmusLine>> line = coherence::NextLitmus(**lines);
+      if (!line.ok()) return line.status();
+      if (!line->has_value()) break;
+      litmus.Run(path, **line);
     }
-    if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
-    for (const LitmusLine& line : coherence::ReadLitmus(file)) litmus.Run(path, line);
   }
   const bool as_expected = litmus.Finish();
   return LitmusResult{as_expected, litmus.records()};

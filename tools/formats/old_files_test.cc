@@ -39,8 +39,12 @@ std::vector<std::string> Versions() {
   return versions;
 }
 
+std::string PathOf(const std::string& version, const std::string& name) {
+  return absl::StrCat(kFolders, "/", version, "/", name);
+}
+
 std::ifstream Open(const std::string& version, const std::string& name) {
-  std::ifstream file(absl::StrCat(kFolders, "/", version, "/", name));
+  std::ifstream file(PathOf(version, name));
   EXPECT_TRUE(file.is_open()) << version << " has no " << name;
   return file;
 }
@@ -78,8 +82,8 @@ TEST_P(OldFilesTest, ARecordingIsPlayed) {
 }
 
 TEST_P(OldFilesTest, LitmusTestsAreRead) {
-  std::ifstream file = Open(GetParam(), "litmus.jsonl");
-  const std::vector<coherence::LitmusLine> lines = coherence::ReadLitmus(file);
+  const auto file = LineReader::Open(PathOf(GetParam(), "litmus.jsonl")).value();
+  const std::vector<coherence::LitmusLine> lines = coherence::AllLitmus(*file);
   EXPECT_FALSE(lines.empty());
   for (const coherence::LitmusLine& line : lines) {
     EXPECT_TRUE(line.test.ok()) << line.name << ": " << line.test.status();
@@ -93,8 +97,8 @@ TEST_P(OldFilesTest, ABaselineIsRead) {
 }
 
 TEST_P(OldFilesTest, AReportIsRead) {
-  std::ifstream file = Open(GetParam(), "report.jsonl");
-  EXPECT_THAT(ReadAnnotations(file, "").value(),
+  const auto file = LineReader::Open(PathOf(GetParam(), "report.jsonl")).value();
+  EXPECT_THAT(ReadAnnotations(*file, "").value(),
               ElementsAre(Field(&Annotation::kind, "kDoubleRelease"),
                           Field(&Annotation::kind, "kLeakedMapping"),
                           Field(&Annotation::kind, "kLeakedReservation")));

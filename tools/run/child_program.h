@@ -42,8 +42,8 @@ class Foreground {
   int Start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
             pid_t* child) const;
 
-  sigset_t ending_;  // the signals that are handed on
-  sigset_t mask_;    // as it was
+  sigset_t ending_;                                        // the signals that are handed on
+  sigset_t mask_;                                          // as it was
   std::vector<std::pair<int, struct sigaction>> actions_;  // as they were
 };
 

@@ -1,27 +1,22 @@
 #include "tools/run/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tools/run/driver_library.h"
+#include "tools/run/report_files.h"
 
 namespace twinmmu {
 namespace {
 
-namespace fs = std::filesystem;
 using libcuda::ProcessReport;
 
 constexpr char kSharedMemory[] = "/dev/shm";
@@ -84,23 +79,6 @@ absl::StatusOr<std::unique_ptr<OwnedFolder>> MakeLibraryFolder(const std::string
   return folder;
 }
 
-absl::StatusOr<ProcessReport> ReadReportFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info = {};
-  if (file < 0 || fstat(file, &info) != 0 || info.st_size == 0) {
-    if (file >= 0) close(file);
-    return absl::NotFoundError(path);
-  }
-  const auto size = static_cast<size_t>(info.st_size);
-  void* const memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
-  close(file);
-  if (memory == MAP_FAILED) return absl::ResourceExhaustedError(path);
-  absl::StatusOr<ProcessReport> report =
-      libcuda::ReadReport(static_cast<const char*>(memory), size);
-  munmap(memory, size);
-  return report;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RunFolders>> RunFolders::Make() {
@@ -117,32 +95,22 @@ absl::StatusOr<std::unique_ptr<RunFolders>> RunFolders::Make() {
     if (refused.ok()) refused = made.status();
   }
   if (folders->library_ == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no folder for the driver library: ", refused.message(),
-        ". Set TMPDIR to a folder that can be written and allows running code."));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no folder for the driver library: ", refused.message(),
+                     ". Set TMPDIR to a folder that can be written and allows running code."));
   }
   if (HasRoom(kSharedMemory)) {
     absl::StatusOr<std::unique_ptr<OwnedFolder>> made = OwnedFolder::Make(kSharedMemory);
     if (made.ok()) folders->shared_memory_ = *std::move(made);
   }
-  const OwnedFolder& base = *(folders->shared_memory_ ? folders->shared_memory_ : folders->library_);
+  const OwnedFolder& base =
+      *(folders->shared_memory_ ? folders->shared_memory_ : folders->library_);
   folders->reports_ = base.path() + "/reports";
   if (mkdir(folders->reports_.c_str(), S_IRWXU) == 0) return folders;
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "cannot make the folder for reports ", folders->reports_, ": ", std::strerror(errno)));
+  return absl::ResourceExhaustedError(absl::StrCat("cannot make the folder for reports ",
+                                                   folders->reports_, ": ", std::strerror(errno)));
 }
 
-std::vector<ProcessReport> RunFolders::Read() const {
-  std::vector<ProcessReport> reports;
-  std::error_code ignored;
-  for (fs::directory_iterator entry(reports_, ignored), end; entry != end && !ignored;
-       entry.increment(ignored)) {
-    absl::StatusOr<ProcessReport> report = ReadReportFile(entry->path().string());
-    if (report.ok()) reports.push_back(*std::move(report));
-  }
-  std::sort(reports.begin(), reports.end(),
-            [](const ProcessReport& a, const ProcessReport& b) { return a.pid < b.pid; });
-  return reports;
-}
+std::vector<ProcessReport> RunFolders::Read() const { return ReadReports(reports_); }
 
 }  // namespace twinmmu

@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "api/files/read_file.h"
 #include "tools/run/child_program.h"
 
 namespace twinmmu {
@@ -23,6 +22,7 @@ namespace {
 
 using libcuda::Site;
 
+constexpr Bytes kMaxProgram = GiB(1);
 constexpr int kSecondsForLines = 20;  // addr2line reads all that a program has for debuggers
 
 // A return address is behind the call, which may be the end of its line or function.
@@ -62,10 +62,7 @@ void AskForLines(const std::string& module, const std::vector<Site*>& sites) {
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    bytes_ = text.str();
+    bytes_ = ReadFile(path, kMaxProgram).value_or("");
     const auto header = At<Elf64_Ehdr>(0);
     const bool known = header.has_value() && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
                        header->e_ident[EI_CLASS] == ELFCLASS64;

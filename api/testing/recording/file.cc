@@ -12,6 +12,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/files/json_text.h"
+#include "api/files/limits.h"
 
 namespace twinmmu {
 namespace {
@@ -205,126 +207,58 @@ absl::Status RecordingWriter::Write(const Section& section) {
   return status;
 }
 
-// Lines of text, unpacked as they are needed.
-class RecordingReader::Text {
- public:
-  explicit Text(const std::string& path)
-      : file_(path, std::ios::binary), context_(ZSTD_createDCtx()) {
-    packed_ = absl::EndsWith(path, ".zst");
-    ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kWindowLog);
-  }
-  ~Text() { ZSTD_freeDCtx(context_); }
-  Text(const Text&) = delete;
-  Text& operator=(const Text&) = delete;
-
-  bool is_open() const { return file_.is_open(); }
-  // What is wrong with the file; empty: nothing so far.
-  const std::string& error() const { return error_; }
-
-  std::optional<std::string> Next() {
-    for (;;) {
-      const size_t end = text_.find('\n', at_);
-      if (end != std::string::npos) {
-        std::string line = text_.substr(at_, end - at_);
-        at_ = end + 1;
-        return line;
-      }
-      text_.erase(0, at_);
-      at_ = 0;
-      if (Read()) continue;
-      if (text_.empty()) return std::nullopt;
-      return std::exchange(text_, "");
-    }
-  }
-
- private:
-  bool Read() {
-    std::string block(size_t{1} << 16, '\0');
-    file_.read(block.data(), static_cast<std::streamsize>(block.size()));
-    block.resize(static_cast<size_t>(file_.gcount()));
-    if (block.empty()) {
-      if (packed_ && left_ != 0 && error_.empty()) error_ = "the file ends too early";
-      return false;
-    }
-    if (!packed_) {
-      text_ += block;
-      return true;
-    }
-    return Unpack(block);
-  }
-
-  bool Unpack(const std::string& block) {
-    std::string text(ZSTD_DStreamOutSize(), '\0');
-    ZSTD_inBuffer in = {block.data(), block.size(), 0};
-    for (;;) {
-      ZSTD_outBuffer out = {text.data(), text.size(), 0};
-      left_ = ZSTD_decompressStream(context_, &out, &in);
-      if (ZSTD_isError(left_)) {
-        error_ = ZSTD_getErrorName(left_);
-        left_ = 0;
-        return false;
-      }
-      text_.append(text, 0, out.pos);
-      if (in.pos == in.size && out.pos < out.size) return true;
-    }
-  }
-
-  std::ifstream file_;
-  bool packed_ = false;
-  ZSTD_DCtx* const context_;
-  size_t left_ = 0;
-  std::string text_;
-  size_t at_ = 0;
-  std::string error_;
-};
-
-RecordingReader::RecordingReader(std::unique_ptr<Text> text) : text_(std::move(text)) {}
-RecordingReader::~RecordingReader() = default;
-
 absl::StatusOr<std::unique_ptr<RecordingReader>> RecordingReader::Open(const std::string& path) {
-  auto text = std::make_unique<Text>(path);
-  if (!text->is_open()) {
-    return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
-  }
-  auto reader = std::unique_ptr<RecordingReader>(new RecordingReader(std::move(text)));
-  reader->path_ = path;
+  absl::StatusOr<std::unique_ptr<LineReader>> lines = LineReader::Open(path);
+  if (!lines.ok()) return lines.status();
+  return Of(*std::move(lines));
+}
+
+absl::StatusOr<std::unique_ptr<RecordingReader>> RecordingReader::Of(
+    std::unique_ptr<LineReader> lines) {
+  auto reader = std::unique_ptr<RecordingReader>(new RecordingReader(std::move(lines)));
   const absl::StatusOr<std::optional<Json>> header = reader->NextLine();
   if (!header.ok()) return header.status();
   const bool known = header->has_value() && (*header)->is_object() &&
                      (*header)->value("recording", Json()) == Json(kFormat);
   if (!known) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": line 1 is not {\"recording\": ", kFormat, ", ...}: no recording, or a newer one"));
+    return absl::InvalidArgumentError(absl::StrCat(reader->lines_->name(),
+                                                   ": line 1 is not {\"recording\": ", kFormat,
+                                                   ", ...}: no recording, or a newer one"));
   }
   reader->header_ = **header;
   return reader;
 }
 
-absl::StatusOr<std::optional<Json>> RecordingReader::NextLine() {
-  const std::optional<std::string> line = text_->Next();
-  if (!text_->error().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": ", text_->error()));
-  }
-  if (!line.has_value()) return std::nullopt;
-  ++line_number_;
-  Json json = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object()) return json;
+absl::Status RecordingReader::WrongLine(absl::string_view what) const {
   return absl::InvalidArgumentError(
-      absl::StrCat(path_, ": line ", line_number_, " is not a JSON object: ", line->substr(0, 80)));
+      absl::StrCat(lines_->name(), ": line ", lines_->number(), what));
+}
+
+absl::StatusOr<std::optional<Json>> RecordingReader::NextLine() {
+  const absl::StatusOr<std::optional<std::string>> line = lines_->Next();
+  if (!line.ok()) return line.status();
+  if (!line->has_value()) return std::nullopt;
+  section_size_ = section_size_ + Bytes((*line)->size());
+  if (section_size_ > kMaxSection) {
+    return WrongLine(absl::StrCat(": the section has more than ", ToString(kMaxSection)));
+  }
+  absl::StatusOr<Json> json = ParseJson<Json>(**line);
+  if (json.ok() && json->is_object()) return *std::move(json);
+  const std::string why = json.ok() ? "" : absl::StrCat(" (", json.status().message(), ")");
+  return WrongLine(absl::StrCat(" is not a JSON object: ", (*line)->substr(0, 80), why));
 }
 
 absl::StatusOr<std::optional<Section>> RecordingReader::Next() {
   std::optional<Section> section;
+  section_size_ = Bytes(0);
   for (;;) {
     absl::StatusOr<std::optional<Json>> line = NextLine();
     if (!line.ok()) return line.status();
     if (!line->has_value()) return section;
     Json& json = **line;
     if (json.contains("section") == section.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path_, ": line ", line_number_,
-          section.has_value() ? ": a section begins in another"
-                              : ": a call before the first section, or after its end"));
+      return WrongLine(section.has_value() ? ": a section begins in another"
+                                           : ": a call before the first section, or after its end");
     }
     if (!section.has_value()) {
       section.emplace();

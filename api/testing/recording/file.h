@@ -6,11 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "api/driver.h"
+#include "api/files/read_file.h"
 #include "api/testing/recording/codec.h"
 
 namespace twinmmu {
@@ -49,20 +52,19 @@ class RecordingReader {
  public:
   // NotFound: no such file. InvalidArgument: it does not begin as a recording does.
   static absl::StatusOr<std::unique_ptr<RecordingReader>> Open(const std::string& path);
-  ~RecordingReader();
+  static absl::StatusOr<std::unique_ptr<RecordingReader>> Of(std::unique_ptr<LineReader> lines);
 
   const Json& header() const { return header_; }
   // nullopt: that was the last one. InvalidArgument: not a recording, and the number of the line.
   absl::StatusOr<std::optional<Section>> Next();
 
  private:
-  class Text;
-  explicit RecordingReader(std::unique_ptr<Text> text);
+  explicit RecordingReader(std::unique_ptr<LineReader> lines) : lines_(std::move(lines)) {}
+  absl::Status WrongLine(absl::string_view what) const;
   absl::StatusOr<std::optional<Json>> NextLine();
 
-  std::unique_ptr<Text> text_;
-  std::string path_;
-  uint64_t line_number_ = 0;
+  const std::unique_ptr<LineReader> lines_;
+  Bytes section_size_;
   Json header_;
 };
 

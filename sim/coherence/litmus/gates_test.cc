@@ -1,7 +1,6 @@
 // The gates of the model: its two forms agree with each other and with the verdicts of the sample.
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,9 +20,9 @@ namespace {
 constexpr uint64_t kRandomTests = 600;
 
 std::vector<LitmusTest> Sample() {
-  std::ifstream file("sim/coherence/testdata/alias_litmus.jsonl");
+  const auto file = LineReader::Open("sim/coherence/testdata/alias_litmus.jsonl").value();
   std::vector<LitmusTest> tests;
-  for (const LitmusLine& line : ReadLitmus(file)) {
+  for (const LitmusLine& line : AllLitmus(*file)) {
     EXPECT_TRUE(line.test.ok()) << line.name << ": " << line.test.status();
     if (line.test.ok()) tests.push_back(*line.test);
   }

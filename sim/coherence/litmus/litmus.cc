@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "api/files/json_text.h"
 #include "nlohmann/json.hpp"
 #include "sim/coherence/litmus/litmus_builder.h"
 
@@ -270,32 +271,42 @@ absl::StatusOr<LitmusTest> FromJson(const json& object) {
   return test;
 }
 
+LitmusLine ReadLine(int number, absl::string_view text) {
+  const absl::StatusOr<json> object = ParseJson<json>(text);
+  if (!object.ok() || !object->is_object()) {
+    const std::string why = object.ok() ? "" : absl::StrCat(": ", object.status().message());
+    return {number, "",
+            absl::InvalidArgumentError(absl::StrCat("this line is not a JSON object", why))};
+  }
+  return {number, TextOr(*object, "name", ""), FromJson(*object)};
+}
+
 }  // namespace
 
 const char* NameOf(Verdict verdict) {
   return verdict == Verdict::kAllowed ? "allowed" : "forbidden";
 }
 
-absl::StatusOr<LitmusTest> ParseLitmus(absl::string_view text) {
-  const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::InvalidArgumentError("this line is not a JSON object");
-  return FromJson(object);
+absl::StatusOr<LitmusTest> ParseLitmus(absl::string_view text) { return ReadLine(0, text).test; }
+
+absl::StatusOr<std::optional<LitmusLine>> NextLitmus(LineReader& lines) {
+  for (;;) {
+    const absl::StatusOr<std::optional<std::string>> text = lines.Next();
+    if (!text.ok()) return text.status();
+    if (!text->has_value()) return std::nullopt;
+    const absl::string_view stripped = absl::StripAsciiWhitespace(**text);
+    if (stripped.empty() || stripped[0] == '#' || absl::StartsWith(stripped, "//")) continue;
+    return ReadLine(static_cast<int>(lines.number()), stripped);
+  }
 }
 
-std::vector<LitmusLine> ReadLitmus(std::istream& in) {
-  std::vector<LitmusLine> lines;
-  std::string text;
-  for (int number = 1; std::getline(in, text); ++number) {
-    const absl::string_view stripped = absl::StripAsciiWhitespace(text);
-    if (stripped.empty() || stripped[0] == '#' || absl::StartsWith(stripped, "//")) continue;
-    const json object =
-        json::parse(stripped.begin(), stripped.end(), nullptr, /*allow_exceptions=*/false);
-    LitmusLine line{number, object.is_object() ? TextOr(object, "name", "") : "",
-                    absl::InvalidArgumentError("this line is not a JSON object")};
-    if (object.is_object()) line.test = FromJson(object);
-    lines.push_back(std::move(line));
+std::vector<LitmusLine> AllLitmus(LineReader& lines) {
+  std::vector<LitmusLine> all;
+  for (;;) {
+    absl::StatusOr<std::optional<LitmusLine>> line = NextLitmus(lines);
+    if (!line.ok() || !line->has_value()) return all;
+    all.push_back(**std::move(line));
   }
-  return lines;
 }
 
 }  // namespace twinmmu::coherence

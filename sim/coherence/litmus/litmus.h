@@ -9,7 +9,6 @@
 #ifndef TWINMMU_SIM_COHERENCE_LITMUS_LITMUS_H_
 #define TWINMMU_SIM_COHERENCE_LITMUS_LITMUS_H_
 
-#include <istream>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "api/files/read_file.h"
 #include "sim/coherence/litmus/condition.h"
 #include "sim/coherence/model/litmus_program.h"
 
@@ -52,8 +52,11 @@ struct LitmusLine {
   absl::StatusOr<LitmusTest> test;
 };
 
-// All lines but empty ones and those that begin with # or //.
-std::vector<LitmusLine> ReadLitmus(std::istream& in);
+// The next line but empty ones and those that begin with # or //; nullopt: there is none. An error
+// is that of LineReader.
+absl::StatusOr<std::optional<LitmusLine>> NextLitmus(LineReader& lines);
+// All of them, to the end of the file or an error.
+std::vector<LitmusLine> AllLitmus(LineReader& lines);
 absl::StatusOr<LitmusTest> ParseLitmus(absl::string_view json);
 
 }  // namespace twinmmu::coherence

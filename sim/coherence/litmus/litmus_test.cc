@@ -190,6 +190,19 @@ TEST(LitmusTest, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(ErrorOf("[1]"), HasSubstr("not a JSON object"));
 }
 
+// Nesting that would overflow the stack where a value is copied.
+TEST(LitmusTest, RefusesDeepNesting) {
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_THAT(ErrorOf(absl::StrCat(R"({"threads": [["st x, 1"]], "layout": )", deep, "}")),
+              HasSubstr("it is nested more than 64 deep"));
+  EXPECT_THAT(ErrorOf(absl::StrCat(R"({"threads": [)", deep, "]}")),
+              HasSubstr("it is nested more than 64 deep"));
+}
+
+TEST(LitmusTest, RefusesNumbersThatNothingHolds) {
+  EXPECT_THAT(ErrorOf(R"({"locations": {"x": {"init": 1e400}}})"), HasSubstr("number overflow"));
+}
+
 TEST(LitmusTest, RefusesOrdinaryAccessesOfMulticastAddresses) {
   EXPECT_THAT(ErrorOf(R"({"locations": {"x": {"aliases": ["u", "m"], "replicas": ["u"]}},
       "threads": [["st.weak m, 1"]], "assert": {"cond": "u == 1"}})"),
@@ -197,9 +210,10 @@ TEST(LitmusTest, RefusesOrdinaryAccessesOfMulticastAddresses) {
 }
 
 TEST(LitmusTest, GoesOnAfterALineThatItCannotRead) {
-  std::istringstream file(absl::StrCat("{\n\n# remark\n", R"({"name": "n", "threads": 5})", "\n",
-                                       Json(R"([["st x, 1"]])", "x == 1"), "\n"));
-  const std::vector<LitmusLine> lines = ReadLitmus(file);
+  const auto file =
+      LineReader::Of("tests", absl::StrCat("{\n\n# remark\n", R"({"name": "n", "threads": 5})",
+                                           "\n", Json(R"([["st x, 1"]])", "x == 1"), "\n"));
+  const std::vector<LitmusLine> lines = AllLitmus(*file);
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_FALSE(lines[0].test.ok());
   EXPECT_EQ(lines[1].line, 4);

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
@@ -256,9 +255,9 @@ class Player {
 
 // Those that one kernel can be: the monitor knows nothing of multicast and clusters.
 std::vector<LitmusTest> Sample() {
-  std::ifstream file("sim/coherence/testdata/alias_litmus.jsonl");
+  const auto file = LineReader::Open("sim/coherence/testdata/alias_litmus.jsonl").value();
   std::vector<LitmusTest> tests;
-  for (const LitmusLine& line : ReadLitmus(file)) {
+  for (const LitmusLine& line : AllLitmus(*file)) {
     EXPECT_TRUE(line.test.ok()) << line.name << ": " << line.test.status();
     if (!line.test.ok() || line.test->host || line.test->multicast) continue;
     const auto& threads = line.test->program.threads;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/files/json_text.h"
 #include "api/version.h"
 #include "nlohmann/json.hpp"
 
@@ -184,7 +185,7 @@ class Lines {
 
 void AddDiagnostics(const ProcessReport& report, Lines& lines) {
   for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
-    Json fields = Json::parse(diagnostic.json, nullptr, false);
+    Json fields = ParseJson<Json>(diagnostic.json).value_or(Json());
     if (!fields.is_object()) fields = {{"kind", ToString(diagnostic.kind)}};
     fields["count"] = diagnostic.count;
     fields["site"] = ToJson(diagnostic.place.site);
