@@ -2,8 +2,9 @@
 // of a cooperative grid do, and where variables lie.
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "conformance/abi/abi_fixtures.h"
 
@@ -22,8 +23,13 @@ constexpr unsigned kWords = 256;
 
 class DeviceCodeTest : public ContextTest {
  protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    memory_.emplace(kWords * 4);
+  }
   void TearDown() override {
-    if (module_ != nullptr) EXPECT_EQ(Unload("cuModuleUnload")(module_), CUDA_SUCCESS);
+    memory_.reset();
+    EXPECT_EQ(Unload("cuModuleUnload")(module_), CUDA_SUCCESS);
     ContextTest::TearDown();
   }
   // Loads a kernel: %rd1 has the address of the memory, %rd2 that of the thread's own word, %r1 the
@@ -37,12 +43,12 @@ class DeviceCodeTest : public ContextTest {
         body + "\nret;\n}\n";
     ASSERT_EQ(Load("cuModuleLoadData")(&module_, text.c_str()), CUDA_SUCCESS) << text;
     ASSERT_EQ(GetFunction("cuModuleGetFunction")(&kernel_, module_, "k"), CUDA_SUCCESS);
-    ASSERT_EQ(cuMemsetD8(memory_.address(), 0, kWords * 4), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemsetD8(memory_->address(), 0, kWords * 4), CUDA_SUCCESS);
   }
   // Runs one block of it.
   void Run(const std::string& body, unsigned threads = 32, const std::string& declarations = "") {
     LoadKernel(body, declarations);
-    CUdeviceptr at = memory_.address();
+    CUdeviceptr at = memory_->address();
     void* arguments[] = {&at};
     ASSERT_EQ(
         Launch("cuLaunchKernel")(kernel_, 1, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr),
@@ -51,10 +57,10 @@ class DeviceCodeTest : public ContextTest {
   }
   void ReadBack() {
     ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
-    ASSERT_EQ(cuMemcpyDtoH(words_.data(), memory_.address(), kWords * 4), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemcpyDtoH(words_.data(), memory_->address(), kWords * 4), CUDA_SUCCESS);
   }
 
-  const Buffer memory_{kWords * 4};
+  std::optional<Buffer> memory_;
   void* module_ = nullptr;
   void* kernel_ = nullptr;
   std::array<unsigned, kWords> words_ = {};
@@ -171,7 +177,7 @@ std::string GridSync() {
 
 TEST_F(DeviceCodeTest, ACooperativeGridSynchronises) {
   LoadKernel(GridSync());
-  CUdeviceptr at = memory_.address();
+  CUdeviceptr at = memory_->address();
   void* arguments[] = {&at};
   ASSERT_EQ(LaunchCooperative("cuLaunchCooperativeKernel")(kernel_, 20, 1, 1, 64, 1, 1, 0, nullptr,
                                                            arguments),
@@ -204,7 +210,7 @@ TEST_F(DeviceCodeTest, AGridWithTheAttributeSynchronises) {
   Attribute attribute = {kCooperative, {}, {}};
   attribute.value.cooperative = 1;
   const Description launch = {{20, 1, 1}, {64, 1, 1}, 0, nullptr, &attribute, 1};
-  CUdeviceptr at = memory_.address();
+  CUdeviceptr at = memory_->address();
   void* arguments[] = {&at};
   const Function<CUresult(const Description*, void*, void**, void**)> launch_ex("cuLaunchKernelEx");
   ASSERT_EQ(launch_ex(&launch, kernel_, arguments, nullptr), CUDA_SUCCESS);

@@ -189,7 +189,7 @@ TEST_F(GridTest, PassesWarpBarriersOfTiles) {
 
 // Lanes at a bar.warp.sync of another mask do not count.
 TEST_F(GridTest, PassesAWarpBarrierOnlyWithItsMask) {
-  EXPECT_EQ(FaultOf("setp.ge.u32 %p1, %r1, 16; mov.u32 %r3, -1; @%p1 mov.u32 %r3, 0xffff0000;\n"
+  EXPECT_EQ(FaultOf("setp.ge.u32 %p1, %r1, 16; mov.u32 %r3, -1; @%p1 mov.u32 %r3, 0xfffffffe;\n"
                     "bar.warp.sync %r3; bar.sync 0;"),
             GridFault::kDeadlock);
 }
