@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   for (const auto& symbol : twinmmu::libcuda::kSymbols) {
     if (symbol.version <= version) std::cout << "    " << symbol.symbol << ";\n";
   }
-  // For our CUDA runtime (calls_refused.cc), which looks for it by this name.
-  std::cout << "    twinmmuWarn;\n  local: *;\n};\n";
+  // For our CUDA runtime (calls_refused.cc), which looks for them by name.
+  std::cout << "    twinmmuCaller;\n    twinmmuWarn;\n  local: *;\n};\n";
   return 0;
 }

@@ -8,6 +8,11 @@ namespace {
 // Its parameters stay where the caller put them.
 cudaError_t Missing() { return cudaErrorCallRequiresNewerDriver; }
 
+const void** NobodyReads() {
+  static thread_local const void* place = nullptr;
+  return &place;
+}
+
 template <typename Function>
 void Find(void* library, const char* symbol, Function** function) {
   void* const found = library != nullptr ? dlsym(library, symbol) : nullptr;
@@ -29,6 +34,11 @@ bool FindDriver(DriverFunctions& table) {
 #define TWINMMU_CUDART_REFUSED(first, last, name)
 #include "third_party/cuda_abi/runtime_exports.inc"
   Find(library, "twinmmuWarn", &table.twinmmuWarn);
+  if (library == nullptr || dlsym(library, "twinmmuCaller") == nullptr) {
+    table.twinmmuCaller = NobodyReads;
+  } else {
+    Find(library, "twinmmuCaller", &table.twinmmuCaller);
+  }
   return library != nullptr;
 }
 

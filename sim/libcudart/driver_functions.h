@@ -58,8 +58,10 @@ struct DriverFunctions {
 #define TWINMMU_CUDART_REFUSED(first, last, name)
 #include "third_party/cuda_abi/runtime_exports.inc"
 
-  // Adds to the report of the run, where the driver is the simulated one; else nothing.
+  // Of the simulated driver's report; elsewhere they do nothing. Adds to it; and where to say, in
+  // each thread, from where the program called.
   void (*twinmmuWarn)(const char* words);
+  const void** (*twinmmuCaller)();
 };
 
 // Fills the table. False: there is no libcuda.so.1. May be called again.

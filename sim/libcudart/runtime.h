@@ -26,6 +26,7 @@ extern DriverFunctions driver;
 extern const int kRuntimeVersion;
 
 struct ThreadState {
+  const void** caller;  // from where the program called, for the report; null: nobody asked yet
   uint64_t generation;  // of the contexts, when this thread last had one
   int device;           // where there is no context
   cudaError_t last_error;
@@ -73,9 +74,35 @@ inline void WarnOnce(std::atomic<bool>& said, const char* words) {
   if (!said.exchange(true)) driver.twinmmuWarn(words);
 }
 
+// While it lives, the report has what the driver is asked at the place from where the program
+// called the runtime. The outermost one counts.
+class Caller {
+ public:
+  explicit Caller(const void* place) : slot_(thread_state.caller) {
+    if (__builtin_expect(slot_ == nullptr, 0)) slot_ = FindSlot();
+    is_outermost_ = *slot_ == nullptr;
+    if (is_outermost_) *slot_ = place;
+  }
+  ~Caller() {
+    if (is_outermost_) *slot_ = nullptr;
+  }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+ private:
+  static const void** FindSlot();
+
+  const void** slot_;
+  bool is_outermost_;
+};
+// In a function of the interface, or what is inlined there.
+#define TWINMMU_CALLER ::twinmmu::cudart::Caller(__builtin_return_address(0))
+#define TWINMMU_INLINE __attribute__((always_inline)) inline
+
 // Runs body(), which needs the driver but no context.
 template <typename Body>
-cudaError_t Anywhere(const Body& body) {
+TWINMMU_INLINE cudaError_t Anywhere(const Body& body) {
+  const Caller caller = TWINMMU_CALLER;
   try {
     const cudaError_t error = Initialize();
     return Record(error == cudaSuccess ? body() : error);
@@ -86,7 +113,8 @@ cudaError_t Anywhere(const Body& body) {
 
 // Runs body() in a context.
 template <typename Body>
-cudaError_t InContext(const Body& body) {
+TWINMMU_INLINE cudaError_t InContext(const Body& body) {
+  const Caller caller = TWINMMU_CALLER;
   try {
     const cudaError_t error = EnterContext();
     return Record(error == cudaSuccess ? body() : error);

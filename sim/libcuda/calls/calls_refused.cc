@@ -26,8 +26,11 @@ CUresult Refuse(const CallSite& site) {
 #define TWINMMU_CUDA_EXPORT(support, name, symbol, version) TWINMMU_DEFINE_##support(symbol)
 #include "third_party/cuda_abi/exports.inc"
 
-// What our CUDA runtime, another library of the process, has to say in the report of what it
-// refuses. It is no function of the driver's, and only words pass.
+// For our CUDA runtime, another library of the process: what it has to say in the report, and where
+// it says that the program called it. Other drivers do not have these; they do nothing but report.
 extern "C" void twinmmuWarn(const char* words) { Process::Get().report().Warn(words); }
+extern "C" const void** twinmmuCaller() { return &caller_of_runtime; }
+
+thread_local const void* caller_of_runtime = nullptr;
 
 }  // namespace twinmmu::libcuda

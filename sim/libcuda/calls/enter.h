@@ -40,8 +40,16 @@ CallSite Here(const void* caller) {
   static_assert(symbol < kSymbolCount, "TWINMMU_HERE stands in exported functions");
   return {symbol, caller};
 }
-#define TWINMMU_HERE \
-  (::twinmmu::libcuda::Here<::twinmmu::libcuda::IndexOf(__func__)>(__builtin_return_address(0)))
+#define TWINMMU_HERE                                                \
+  (::twinmmu::libcuda::Here<::twinmmu::libcuda::IndexOf(__func__)>( \
+      ::twinmmu::libcuda::CallerOf(__builtin_return_address(0))))
+
+// Where the program called our CUDA runtime, while that calls the driver in this thread; else null.
+// Read without a call even in a shared library.
+extern thread_local const void* caller_of_runtime __attribute__((tls_model("initial-exec")));
+inline const void* CallerOf(const void* direct) {
+  return ABSL_PREDICT_TRUE(caller_of_runtime == nullptr) ? direct : caller_of_runtime;
+}
 
 // Another exported name of a function of this file.
 #define TWINMMU_ALIAS(symbol, function) \

@@ -6,11 +6,11 @@ namespace twinmmu::cudart {
 namespace {
 
 template <typename Body>
-cudaError_t kInContext(const Body& body) {
+TWINMMU_INLINE cudaError_t kInContext(const Body& body) {
   return InContext(body);
 }
 template <typename Body>
-cudaError_t kAnywhere(const Body& body) {
+TWINMMU_INLINE cudaError_t kAnywhere(const Body& body) {
   return Anywhere(body);
 }
 

@@ -8,7 +8,7 @@ namespace twinmmu::cudart {
 
 namespace {
 
-cudaError_t Refuse(std::atomic<bool>& said, const char* words) {
+TWINMMU_INLINE cudaError_t Refuse(std::atomic<bool>& said, const char* words) {
   return Anywhere([&]() -> cudaError_t {
     WarnOnce(said, words);
     return cudaErrorNotSupported;

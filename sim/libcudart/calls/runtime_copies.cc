@@ -61,8 +61,9 @@ Copies<cudaStream_t> QueuedOfThread() {
 
 // The rows of two pitched areas, and body(copy).
 template <typename Body>
-cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                     size_t height, cudaMemcpyKind kind, const Body& body) {
+TWINMMU_INLINE cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                    size_t width, size_t height, cudaMemcpyKind kind,
+                                    const Body& body) {
   return InContext([&]() -> cudaError_t {
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
       return cudaErrorInvalidMemcpyDirection;
@@ -88,7 +89,7 @@ cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from, size_t from_pi
 }
 
 template <typename Body>
-cudaError_t WithContexts(int to_device, int from_device, const Body& body) {
+TWINMMU_INLINE cudaError_t WithContexts(int to_device, int from_device, const Body& body) {
   return InContext([&] {
     CUcontext to = nullptr;
     CUcontext from = nullptr;

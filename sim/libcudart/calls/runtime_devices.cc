@@ -30,7 +30,9 @@ extern "C" cudaError_t cudaDeviceReset() {
   return Anywhere([] { return ResetDevice(); });
 }
 
-extern "C" cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+extern "C" cudaError_t cudaThreadExit() {
+  return Anywhere([] { return ResetDevice(); });
+}
 
 extern "C" cudaError_t cudaThreadSynchronize() {
   return InContext([] { return driver.cuCtxSynchronize(); });

@@ -59,8 +59,8 @@ extern "C" cudaError_t cudaDriverGetVersion(int* version) {
 
 namespace {
 
-cudaError_t FindEntryPoint(const char* symbol, void** function, unsigned int version,
-                           unsigned long long flags, int* found) {
+TWINMMU_INLINE cudaError_t FindEntryPoint(const char* symbol, void** function, unsigned int version,
+                                          unsigned long long flags, int* found) {
   return Anywhere([&] {
     int ignored = 0;
     return driver.cuGetProcAddress_v2(symbol, function, static_cast<int>(version), flags,

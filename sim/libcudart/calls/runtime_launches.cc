@@ -43,8 +43,8 @@ cudaError_t LaunchKernel(cudaKernel_t kernel, const twinmmu_dim3& grid, const tw
 }
 
 template <typename Call>
-cudaError_t Launch(const void* function, const twinmmu_dim3& grid, const twinmmu_dim3& block,
-                   size_t shared, const Call& launch) {
+TWINMMU_INLINE cudaError_t Launch(const void* function, const twinmmu_dim3& grid,
+                                  const twinmmu_dim3& block, size_t shared, const Call& launch) {
   return InContext([&] {
     cudaKernel_t kernel = nullptr;
     const cudaError_t error = FindKernel(function, &kernel);
@@ -53,8 +53,9 @@ cudaError_t Launch(const void* function, const twinmmu_dim3& grid, const twinmmu
 }
 
 template <typename Call>
-cudaError_t LaunchFound(cudaKernel_t kernel, const twinmmu_dim3& grid, const twinmmu_dim3& block,
-                        size_t shared, const Call& launch) {
+TWINMMU_INLINE cudaError_t LaunchFound(cudaKernel_t kernel, const twinmmu_dim3& grid,
+                                       const twinmmu_dim3& block, size_t shared,
+                                       const Call& launch) {
   // The compilers' code looks it up before it launches, and goes on when that failed.
   const bool said = thread_state.last_error != cudaSuccess;
   if (kernel == nullptr && said) return thread_state.last_error;
@@ -65,7 +66,7 @@ cudaError_t LaunchFound(cudaKernel_t kernel, const twinmmu_dim3& grid, const twi
 }
 
 template <typename Body>
-cudaError_t WithFunction(const void* function, const Body& body) {
+TWINMMU_INLINE cudaError_t WithFunction(const void* function, const Body& body) {
   return InContext([&] {
     cudaFunction_t found = nullptr;
     const cudaError_t error = FindFunction(function, &found);
@@ -123,8 +124,8 @@ extern "C" cudaError_t cudaLaunchCooperativeKernel_ptsz(const void* function, tw
 namespace {
 
 template <typename Function>
-cudaError_t LaunchEx(const cudaLaunchConfig_t* config, const void* function, void** arguments,
-                     const Function& launch) {
+TWINMMU_INLINE cudaError_t LaunchEx(const cudaLaunchConfig_t* config, const void* function,
+                                    void** arguments, const Function& launch) {
   if (config == nullptr) return Record(cudaErrorInvalidValue);
   return Launch(function, config->gridDim, config->blockDim, config->dynamicSmemBytes,
                 [&](cudaFunction_t kernel, unsigned int size) {
@@ -156,6 +157,7 @@ extern "C" cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function)
 }
 
 extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  const Caller caller = TWINMMU_CALLER;
   return cudaGetKernel(kernel, function);
 }
 

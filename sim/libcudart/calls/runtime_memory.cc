@@ -7,7 +7,7 @@ namespace {
 
 // Nothing is where an allocation of no bytes is; the driver refuses one.
 template <typename Body>
-cudaError_t Allocate(void** address, size_t size, const Body& body) {
+TWINMMU_INLINE cudaError_t Allocate(void** address, size_t size, const Body& body) {
   return InContext([&]() -> cudaError_t {
     if (address == nullptr) return cudaErrorInvalidValue;
     if (size != 0) return body();
@@ -18,7 +18,7 @@ cudaError_t Allocate(void** address, size_t size, const Body& body) {
 
 // So nothing is to be done to free it.
 template <typename Body>
-cudaError_t Free(const void* address, const Body& body) {
+TWINMMU_INLINE cudaError_t Free(const void* address, const Body& body) {
   return InContext([&]() -> cudaError_t { return address != nullptr ? body() : cudaSuccess; });
 }
 
@@ -36,6 +36,7 @@ extern "C" cudaError_t cudaFree(void* address) {
 }
 
 extern "C" cudaError_t cudaMallocHost(void** memory, size_t size) {
+  const Caller caller = TWINMMU_CALLER;
   return cudaHostAlloc(memory, size, cudaHostAllocDefault);
 }
 
@@ -56,6 +57,7 @@ extern "C" cudaError_t cudaMallocPitch(void** address, size_t* pitch, size_t wid
 }
 
 extern "C" cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
+  const Caller caller = TWINMMU_CALLER;
   if (memory == nullptr) return Record(cudaErrorInvalidValue);
   size_t rows = 0;
   if (__builtin_mul_overflow(extent.height, extent.depth, &rows)) {

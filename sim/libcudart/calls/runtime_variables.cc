@@ -20,8 +20,9 @@ cudaError_t FindPart(const void* symbol, size_t size, size_t offset, char** addr
 }
 
 template <typename Copy>
-cudaError_t ToSymbol(const void* symbol, size_t size, size_t offset, cudaMemcpyKind kind,
-                     const Copy& copy) {
+TWINMMU_INLINE cudaError_t ToSymbol(const void* symbol, size_t size, size_t offset,
+                                    cudaMemcpyKind kind, const Copy& copy) {
+  const Caller caller = TWINMMU_CALLER;
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
       kind != cudaMemcpyDefault) {
     return Record(cudaErrorInvalidMemcpyDirection);
@@ -32,8 +33,9 @@ cudaError_t ToSymbol(const void* symbol, size_t size, size_t offset, cudaMemcpyK
 }
 
 template <typename Copy>
-cudaError_t FromSymbol(const void* symbol, size_t size, size_t offset, cudaMemcpyKind kind,
-                       const Copy& copy) {
+TWINMMU_INLINE cudaError_t FromSymbol(const void* symbol, size_t size, size_t offset,
+                                      cudaMemcpyKind kind, const Copy& copy) {
+  const Caller caller = TWINMMU_CALLER;
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
       kind != cudaMemcpyDefault) {
     return Record(cudaErrorInvalidMemcpyDirection);

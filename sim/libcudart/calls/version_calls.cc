@@ -45,7 +45,7 @@ void FillFields(DeviceProperties& properties, int device) {
 #include "third_party/cuda_abi/device_properties.inc"
 }
 
-cudaError_t GetProperties(DeviceProperties* properties, int device) {
+TWINMMU_INLINE cudaError_t GetProperties(DeviceProperties* properties, int device) {
   return Anywhere([&]() -> cudaError_t {
     if (properties == nullptr) return cudaErrorInvalidValue;
     DeviceProperties found = {};
@@ -62,8 +62,8 @@ cudaError_t GetProperties(DeviceProperties* properties, int device) {
 }
 
 // Of the version that the program was made for, or the newest that the driver has.
-cudaError_t FindEntryPoint(const char* symbol, void** function, unsigned long long flags,
-                           int* found) {
+TWINMMU_INLINE cudaError_t FindEntryPoint(const char* symbol, void** function,
+                                          unsigned long long flags, int* found) {
   return Anywhere([&]() -> cudaError_t {
     int newest = 0;
     int result = cudaDriverEntryPointSymbolNotFound;
