@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <new>
 #include <utility>
 
 #include "sim/libcuda/symbols.h"
@@ -91,7 +92,13 @@ void Process::ForgetClosedDescriptors() {
 }
 
 namespace {
-[[gnu::destructor]] void EndOfProgram() { Process::End(); }
+[[gnu::destructor]] void EndOfProgram() {
+  try {
+    Process::End();
+  } catch (const std::bad_alloc&) {
+    // Then no report says what is left.
+  }
+}
 }  // namespace
 
 Process::Process()

@@ -3,14 +3,15 @@
 #ifndef TWINMMU_SIM_LIBCUDA_STREAMS_H_
 #define TWINMMU_SIM_LIBCUDA_STREAMS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "sim/libcuda/contexts.h"
 
@@ -33,13 +34,33 @@ struct EventRecord {
   std::optional<std::chrono::steady_clock::time_point> recorded;
 };
 
-// By id, as the simulator's executor gives them. Thread-safe.
+// By id, as the simulator's executor gives them. Only what makes a Prepared needs memory.
+// Thread-safe.
 template <typename Record>
 class Records {
+  using ById = std::map<uint64_t, Record>;
+
  public:
-  void Add(uint64_t id, const Record& record) {
+  // A record that is made before its object is: adding it cannot fail.
+  class Prepared {
+   public:
+    explicit Prepared(const Record& record) {
+      ById made;
+      node_ = made.extract(made.emplace(0, record).first);
+    }
+    Record* operator->() { return &node_.mapped(); }
+
+   private:
+    friend class Records;
+    typename ById::node_type node_;
+  };
+
+  // In the place of what there may be.
+  void Add(uint64_t id, Prepared record) {
+    record.node_.key() = id;
     const std::unique_lock lock(mutex_);
-    records_[id] = record;
+    auto added = records_.insert(std::move(record.node_));
+    if (!added.inserted) std::swap(added.position->second, added.node.mapped());
   }
   // False: there was none.
   bool Remove(uint64_t id) {
@@ -65,24 +86,29 @@ class Records {
     const std::shared_lock lock(mutex_);
     for (const auto& [id, record] : records_) visit(id, record);
   }
-  // Takes away those of a context: their ids.
-  std::vector<uint64_t> RemoveOf(const Context& context) {
-    std::vector<uint64_t> removed;
-    const std::unique_lock lock(mutex_);
-    for (auto at = records_.begin(); at != records_.end();) {
-      if (at->second.context == &context) {
-        removed.push_back(at->first);
-        at = records_.erase(at);
-      } else {
-        ++at;
+  // Takes away those for which matches(record), then calls visit(id) for each.
+  template <typename Matches, typename Visit>
+  void RemoveIf(const Matches& matches, const Visit& visit) {
+    ById removed;
+    {
+      const std::unique_lock lock(mutex_);
+      for (auto at = records_.begin(); at != records_.end();) {
+        const auto next = std::next(at);
+        if (matches(at->second)) removed.insert(records_.extract(at));
+        at = next;
       }
     }
-    return removed;
+    for (const auto& [id, record] : removed) visit(id);
+  }
+  // The same for those of a context.
+  template <typename Visit>
+  void RemoveOf(const Context& context, const Visit& visit) {
+    RemoveIf([&](const Record& record) { return record.context == &context; }, visit);
   }
 
  private:
   mutable std::shared_mutex mutex_;
-  std::unordered_map<uint64_t, Record> records_;
+  ById records_;
 };
 
 struct Streams {

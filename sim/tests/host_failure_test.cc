@@ -362,8 +362,8 @@ std::vector<Step> UsingLinear() {
        [](World& w) { return Store(w.simulator->linear().Allocate(kContext, kGranule), w.large); }},
       {"unregister", [](World& w) { return w.simulator->linear().UnregisterHost(w.bytes.data()); }},
       {"free pinned", [](World& w) { return w.simulator->linear().FreeHost(w.pinned); }},
-      {"end the context", [](World& w) { return w.simulator->linear().FreeOwnedBy(7).status(); }},
-      {"end the other", [](World& w) { return w.simulator->linear().FreeOwnedBy(8).status(); }},
+      {"end the context", [](World& w) { return w.simulator->linear().FreeOwnedBy(7); }},
+      {"end the other", [](World& w) { return w.simulator->linear().FreeOwnedBy(8); }},
   };
 }
 

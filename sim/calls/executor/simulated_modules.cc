@@ -236,8 +236,8 @@ absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl
 // Its kernels may still run, and then are waited for.
 absl::Status SimulatedModules::DoUnloadModule(Module module) {
   static constexpr char kCall[] = "cuModuleUnload";
-  const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
-  if (!known.ok()) return known.status();
+  const absl::Status known = CheckModule(kCall, module);
+  if (!known.ok()) return known;
   state_.FinishDevice(module.device());
   const absl::Status usable = state_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
@@ -271,6 +271,7 @@ absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string
   const std::lock_guard lock(mutex_);
   LoadedModule* const state = modules_.Find(module.value());
   if (state == nullptr) return Fail(DriverCode::kInvalidHandle, kCall, "the module was unloaded");
+  kernels_.Prepare();
   uint64_t& handle = state->kernels[std::string(name)];
   if (handle == 0) handle = kernels_.Insert(std::move(kernel));
   return Kernel(module.device(), handle);
@@ -355,16 +356,33 @@ absl::Status SimulatedModules::AllowDynamicShared(Kernel kernel, uint32_t bytes)
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadedModule> SimulatedModules::FindModule(const char* call, Module module) const {
+template <typename Visit>
+absl::Status SimulatedModules::VisitModule(const char* call, Module module,
+                                           const Visit& visit) const {
   const absl::Status usable = state_.CheckContext(call, module.device());
   if (!usable.ok()) return usable;
   {
     const std::lock_guard lock(mutex_);
     const LoadedModule* const state = modules_.Find(module.value());
-    if (state != nullptr && state->device == module.device()) return *state;
+    if (state != nullptr && state->device == module.device()) {
+      visit(*state);
+      return absl::OkStatus();
+    }
   }
   return RefuseUnknown(state_, call, DiagnosticKind::kUseOfUnknownModule, "module ", module.value(),
                        module.device());
+}
+
+absl::Status SimulatedModules::CheckModule(const char* call, Module module) const {
+  return VisitModule(call, module, [](const LoadedModule&) {});
+}
+
+absl::StatusOr<LoadedModule> SimulatedModules::FindModule(const char* call, Module module) const {
+  LoadedModule found;
+  const absl::Status known =
+      VisitModule(call, module, [&](const LoadedModule& state) { found = state; });
+  if (!known.ok()) return known;
+  return found;
 }
 
 absl::StatusOr<LoadedKernel> SimulatedModules::FindKernel(const char* call, Kernel kernel) const {

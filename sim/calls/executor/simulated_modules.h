@@ -28,6 +28,7 @@ class SimulatedModules {
   // What is known of a module and of a kernel. InvalidArgument (INVALID_HANDLE), for `call`: there
   // is none.
   absl::StatusOr<LoadedModule> FindModule(const char* call, Module module) const;
+  absl::Status CheckModule(const char* call, Module module) const;  // the same, and needs no memory
   absl::StatusOr<LoadedKernel> FindKernel(const char* call, Kernel kernel) const;
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
   // InvalidArgument (INVALID_VALUE): no block of this device can have that.
@@ -50,6 +51,8 @@ class SimulatedModules {
   absl::StatusOr<DeviceAddress> PlaceWorkspace(DeviceOrdinal device, uint64_t call_id);
   // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
   absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
+  template <typename Visit>
+  absl::Status VisitModule(const char* call, Module module, const Visit& visit) const;
 
   SimulatorState& state_;
   Mmu& mmu_;

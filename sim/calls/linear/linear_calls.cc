@@ -198,20 +198,17 @@ absl::Status LinearCalls::UnregisterHost(void* memory) {
   });
 }
 
-absl::StatusOr<std::vector<LinearAllocation>> LinearCalls::FreeOwnedBy(uint64_t owner) {
-  using Freed = std::vector<LinearAllocation>;
-  return guard_.Guard("cuCtxDestroy", [&]() -> absl::StatusOr<Freed> {
+absl::Status LinearCalls::FreeOwnedBy(uint64_t owner,
+                                      absl::FunctionRef<void(const LinearAllocation&)> visit) {
+  return guard_.Guard("cuCtxDestroy", [&] {
     FinishWork(state_);
     const std::unique_lock lock(state_.mmu.mutex);
-    Freed freed;
-    state_.mmu.linear.ForEach([&](const LinearAllocation& allocation) {
-      if (allocation.owner == owner) freed.push_back(allocation);
-    });
     state_.mmu.linear.RemovePeerAccessOf(owner);
     state_.mmu.linear.FreeOwnedBy(owner, [&](const LinearAllocation& allocation) {
+      visit(allocation);
       CallRecord(state_, Call::kDestroyContext, allocation.range).Done(allocation.range, 0);
     });
-    return freed;
+    return absl::OkStatus();
   });
 }
 

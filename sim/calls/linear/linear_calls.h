@@ -6,8 +6,8 @@
 #define TWINMMU_SIM_CALLS_LINEAR_LINEAR_CALLS_H_
 
 #include <cstdint>
-#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/address.h"
@@ -59,9 +59,11 @@ class LinearCalls {
   absl::Status RegisterHost(const Context& context, void* memory, Bytes size, uint32_t flags);
   absl::Status UnregisterHost(void* memory);
 
-  // Frees what was made in a context, which ends, and forgets what was registered or enabled in it:
-  // all memory that is gone then.
-  absl::StatusOr<std::vector<LinearAllocation>> FreeOwnedBy(uint64_t owner);
+  // Frees what was made in a context, which ends, and forgets what was registered or enabled in it.
+  // It needs no memory, and calls visit(allocation) for each that goes.
+  absl::Status FreeOwnedBy(
+      uint64_t owner,
+      absl::FunctionRef<void(const LinearAllocation&)> visit = [](const LinearAllocation&) {});
 
   // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: whether work in a context may use the linear
   // memory of `peer` under its address, and not only copy it. The simulator does not tell the

@@ -119,10 +119,11 @@ absl::Status Copy3D(DriverState& driver, Stream stream, const CUDA_MEMCPY3D& cop
 extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
   return EnterInContext(TWINMMU_HERE, {array, descriptor},
                         [&](DriverState& driver, Context& context) {
+                          Records<ArrayRecord>::Prepared record({&context});
                           const absl::StatusOr<Array> made =
                               ArraysOf(driver).CreateArray(context.device, FromAbi(*descriptor));
                           if (made.ok()) {
-                            driver.arrays.arrays.Add(made->value(), {&context});
+                            driver.arrays.arrays.Add(made->value(), std::move(record));
                             driver.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0),
                                                     context.device.value());
                           }
@@ -171,10 +172,11 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
                                            unsigned int levels) {
   return EnterInContext(
       TWINMMU_HERE, {mipmap, descriptor}, [&](DriverState& driver, Context& context) {
+        Records<ArrayRecord>::Prepared record({&context});
         const absl::StatusOr<MipmappedArray> made =
             ArraysOf(driver).CreateMipmappedArray(context.device, FromAbi(*descriptor), levels);
         if (!made.ok()) return ToResult(made.status());
-        driver.arrays.mipmaps.Add(made->value(), {&context});
+        driver.arrays.mipmaps.Add(made->value(), std::move(record));
         driver.report.AddObject(ObjectKind::kMipmappedArray, made->value(), Bytes(0),
                                 context.device.value());
         *mipmap = ToPointer<CUmipmappedArray>(made->value());

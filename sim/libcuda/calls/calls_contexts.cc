@@ -34,33 +34,33 @@ ObjectKind KindOf(const LinearAllocation& memory) {
   return ObjectKind::kMemory;
 }
 
-// What dies with a context.
+// What dies with a context. It needs no memory.
 void FreeWhatBelongsTo(DriverState& driver, Context& context) {
-  const auto freed = driver.simulator->linear().FreeOwnedBy(ToNumber(context.handle()));
-  for (const LinearAllocation& memory : freed.value_or(std::vector<LinearAllocation>())) {
+  const auto forget = [&](const LinearAllocation& memory) {
     driver.report.RemoveObject(KindOf(memory), memory.range.base.value());
-  }
-  for (const uint64_t module : driver.modules.modules.RemoveOf(context)) {
+  };
+  driver.simulator->linear().FreeOwnedBy(ToNumber(context.handle()), forget).IgnoreError();
+  driver.modules.modules.RemoveOf(context, [&](uint64_t module) {
     driver.executor.UnloadModule(Module(context.device, module)).IgnoreError();
-  }
-  driver.modules.functions.RemoveOf(context);
-  for (const uint64_t stream : driver.streams.streams.RemoveOf(context)) {
+  });
+  driver.modules.functions.RemoveOf(context, [](uint64_t) {});
+  driver.streams.streams.RemoveOf(context, [&](uint64_t stream) {
     driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kStream, stream);
-  }
+  });
   SparseArrays& arrays = **driver.simulator->sparse_arrays();
-  for (const uint64_t array : driver.arrays.arrays.RemoveOf(context)) {
+  driver.arrays.arrays.RemoveOf(context, [&](uint64_t array) {
     arrays.DestroyArray(Array(context.device, array)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kArray, array);
-  }
-  for (const uint64_t mipmap : driver.arrays.mipmaps.RemoveOf(context)) {
+  });
+  driver.arrays.mipmaps.RemoveOf(context, [&](uint64_t mipmap) {
     arrays.DestroyMipmappedArray(MipmappedArray(context.device, mipmap)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kMipmappedArray, mipmap);
-  }
-  for (const uint64_t event : driver.streams.events.RemoveOf(context)) {
+  });
+  driver.streams.events.RemoveOf(context, [&](uint64_t event) {
     driver.executor.DestroyEvent(Event(context.device, event)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kEvent, event);
-  }
+  });
 }
 
 CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CUdevice dev) {

@@ -172,7 +172,11 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
     int best = 0;
     *grid = *block = 0;
     for (; threads > 0; threads = (threads - 1) / warp * warp) {
-      const size_t shared = shared_for != nullptr ? shared_for(threads) : dynamic;
+      size_t shared = dynamic;
+      if (shared_for != nullptr) {
+        const DriverCode called = CallBack(site, [&] { shared = shared_for(threads); });
+        if (called != DriverCode::kSuccess) return called;
+      }
       const int blocks = BlocksThatFit(driver, kernel, threads, shared);
       if (blocks * threads <= best) continue;
       best = blocks * threads;

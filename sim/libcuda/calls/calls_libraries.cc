@@ -1,6 +1,8 @@
 // Libraries: modules that belong to no context, and their kernels.
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
@@ -24,20 +26,18 @@ DeviceOrdinal AnyDevice() {
 CUresult Keep(DriverState& driver, absl::StatusOr<std::string> ptx, const JitOptions& options,
               CUlibrary* library) {
   absl::Status status = ptx.status();
-  LibraryRecord record;
+  const DeviceOrdinal device = AnyDevice();
+  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {{device.value(), 0}}});
   if (status.ok()) {
-    const DeviceOrdinal device = AnyDevice();
     const absl::StatusOr<Module> loaded = driver.executor.LoadModule(device, *ptx);
     status = loaded.status();
-    if (status.ok()) {
-      record.modules[device.value()] = loaded->value();
-      record.ptx = *std::move(ptx);
-    }
+    if (status.ok()) record->modules.begin()->second = loaded->value();
   }
   options.Tell(status);
   if (!status.ok()) return ToResult(status);
+  record->ptx = *std::move(ptx);
   const uint64_t id = kFirstLibrary + ++driver.modules.last_id;
-  driver.modules.libraries.Add(id, record);
+  driver.modules.libraries.Add(id, std::move(record));
   *library = ToPointer<CUlibrary>(id);
   return CUDA_SUCCESS;
 }
@@ -49,8 +49,9 @@ CUresult GetKernel(DriverState& driver, uint64_t library, const std::string& nam
     if (record.library == library && record.name == name) id = known;
   });
   if (id == 0) {
+    Records<KernelRecord>::Prepared record(KernelRecord{library, name, std::nullopt});
     id = kFirstKernel + ++driver.modules.last_id;
-    driver.modules.kernels.Add(id, KernelRecord{library, name, std::nullopt});
+    driver.modules.kernels.Add(id, std::move(record));
   }
   *kernel = ToPointer<CUkernel>(id);
   return CUDA_SUCCESS;
@@ -79,11 +80,12 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
   const int device = context.device.value();
   const auto there = record->modules.find(device);
   if (there != record->modules.end()) return Module(context.device, there->second);
+  std::map<int, uint64_t> made = {{device, 0}};  // so that nothing fails after the load
   const absl::StatusOr<Module> loaded = driver.executor.LoadModule(context.device, record->ptx);
   if (!loaded.ok()) return loaded;
-  uint64_t kept = loaded->value();
+  uint64_t kept = made.begin()->second = loaded->value();
   driver.modules.libraries.Edit(library, [&](LibraryRecord& known) {
-    kept = known.modules.emplace(device, kept).first->second;
+    kept = known.modules.insert(made.extract(made.begin())).position->second;
   });
   // Another thread was faster.
   if (kept != loaded->value()) driver.executor.UnloadModule(*loaded).IgnoreError();
@@ -120,13 +122,13 @@ extern "C" CUresult cuLibraryUnload(CUlibrary library) {
       const absl::Status unloaded =
           driver.executor.UnloadModule(Module(DeviceOrdinal(device), module));
       if (!unloaded.ok()) return ToResult(unloaded);
+      // The rest may have to be asked for again; and what was unloaded may be loaded again.
+      const int gone = device;
+      driver.modules.libraries.Edit(id, [&](LibraryRecord& known) { known.modules.erase(gone); });
     }
     driver.modules.libraries.Remove(id);
-    std::vector<uint64_t> gone;
-    driver.modules.kernels.ForEach([&](uint64_t kernel, const KernelRecord& known) {
-      if (known.library == id) gone.push_back(kernel);
-    });
-    for (const uint64_t kernel : gone) driver.modules.kernels.Remove(kernel);
+    const auto is_of_it = [&](const KernelRecord& kernel) { return kernel.library == id; };
+    driver.modules.kernels.RemoveIf(is_of_it, [](uint64_t) {});
     return CUDA_SUCCESS;
   });
 }

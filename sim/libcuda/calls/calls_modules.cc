@@ -1,11 +1,16 @@
 // Modules: images that are loaded into a context, and what is in them.
 
-#include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <string>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -19,21 +24,22 @@ namespace {
 
 constexpr int kEagerLoading = 1;  // CU_MODULE_EAGER_LOADING
 
-CUresult Keep(DriverState& driver, Context& context, const absl::StatusOr<Module>& loaded,
-              CUmodule* module) {
-  if (loaded.ok()) driver.modules.modules.Add(loaded->value(), ModuleRecord{&context});
-  return Give(loaded, module);
+absl::StatusOr<Module> Load(DriverState& driver, Context& context,
+                            const absl::StatusOr<std::string>& ptx) {
+  if (!ptx.ok()) return ptx.status();
+  Records<ModuleRecord>::Prepared record(ModuleRecord{&context});
+  const absl::StatusOr<Module> loaded = driver.executor.LoadModule(context.device, *ptx);
+  if (loaded.ok()) driver.modules.modules.Add(loaded->value(), std::move(record));
+  return loaded;
 }
 
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
                    const JitOptions& options) {
   return EnterInContext(site, {module, image}, [&](DriverState& driver, Context& context) {
-    const absl::StatusOr<std::string> ptx =
-        driver.simulator->kernels().PtxAt(context.device, image);
     const absl::StatusOr<Module> loaded =
-        ptx.ok() ? driver.executor.LoadModule(context.device, *ptx) : ptx.status();
+        Load(driver, context, driver.simulator->kernels().PtxAt(context.device, image));
     options.Tell(loaded.status());
-    return Keep(driver, context, loaded, module);
+    return Give(loaded, module);
   });
 }
 
@@ -68,11 +74,24 @@ void JitOptions::Tell(const absl::Status& status) const {
   *size_ = ToPointer<void*>(written);
 }
 
+// Of a pipe or a device nobody knows whether it ends.
 bool ReadFile(const char* name, std::string* content) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file) return false;
-  content->assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  return !file.bad();
+  const int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return false;
+  const auto close_it = absl::MakeCleanup([file] { close(file); });
+  struct stat found = {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  content->resize(static_cast<size_t>(found.st_size));
+  size_t done = 0;
+  while (done < content->size()) {
+    const ssize_t read_now = read(file, content->data() + done, content->size() - done);
+    if (read_now < 0 && errno == EINTR) continue;
+    if (read_now < 0) return false;
+    if (read_now == 0) break;
+    done += static_cast<size_t>(read_now);
+  }
+  content->resize(done);
+  return true;
 }
 
 extern "C" CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count,
@@ -92,9 +111,8 @@ extern "C" CUresult cuModuleLoad(CUmodule* module, const char* name) {
   return EnterInContext(TWINMMU_HERE, {module, name}, [&](DriverState& driver, Context& context) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
-    absl::StatusOr<std::string> ptx = driver.simulator->kernels().PtxIn(context.device, image);
-    if (!ptx.ok()) return ToResult(ptx.status());
-    return Keep(driver, context, driver.executor.LoadModule(context.device, *ptx), module);
+    return Give(Load(driver, context, driver.simulator->kernels().PtxIn(context.device, image)),
+                module);
   });
 }
 
@@ -103,11 +121,10 @@ extern "C" CUresult cuModuleUnload(CUmodule module) {
     const absl::Status unloaded = driver.executor.UnloadModule(ModuleOf(driver, context, module));
     if (unloaded.ok()) {
       driver.modules.modules.Remove(ToNumber(module));
-      std::vector<uint64_t> gone;
-      driver.modules.functions.ForEach([&](uint64_t id, const FunctionRecord& record) {
-        if (record.module == ToNumber(module)) gone.push_back(id);
-      });
-      for (const uint64_t function : gone) driver.modules.functions.Remove(function);
+      const auto is_of_it = [&](const FunctionRecord& function) {
+        return function.module == ToNumber(module);
+      };
+      driver.modules.functions.RemoveIf(is_of_it, [](uint64_t) {});
     }
     return unloaded;
   });
@@ -122,11 +139,10 @@ extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
 
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return EnterInContext(TWINMMU_HERE, {function, name}, [&](DriverState& driver, Context& context) {
+    Records<FunctionRecord>::Prepared record(FunctionRecord{&context, ToNumber(module)});
     const absl::StatusOr<Kernel> kernel =
         driver.executor.GetKernel(ModuleOf(driver, context, module), name);
-    if (kernel.ok()) {
-      driver.modules.functions.Add(kernel->value(), FunctionRecord{&context, ToNumber(module)});
-    }
+    if (kernel.ok()) driver.modules.functions.Add(kernel->value(), std::move(record));
     return Give(kernel, function);
   });
 }
@@ -150,9 +166,10 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
     if (!found.ok()) return ToResult(found.status());
     const std::vector<ptx::KernelInfo>& kernels = found->program->kernels();
     for (size_t i = 0; i < std::min<size_t>(count, kernels.size()); ++i) {
+      Records<FunctionRecord>::Prepared record(FunctionRecord{&context, named.value()});
       const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(named, kernels[i].name);
       if (!kernel.ok()) return ToResult(kernel.status());
-      driver.modules.functions.Add(kernel->value(), FunctionRecord{&context, named.value()});
+      driver.modules.functions.Add(kernel->value(), std::move(record));
       functions[i] = ToPointer<CUfunction>(kernel->value());
     }
     return CUDA_SUCCESS;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "sim/libcuda/calls/convert.h"
@@ -20,14 +22,12 @@ constexpr uint64_t kPerThreadStreamId = 2;
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
   return EnterInContext(site, {stream}, [&](DriverState& driver, Context& context) {
     if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
+    Records<StreamRecord>::Prepared record(StreamRecord{&context, flags});
+    record->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
     const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
     if (!made.ok()) return ToResult(made.status());
-    StreamRecord record;
-    record.context = &context;
-    record.flags = flags;
-    record.priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-    record.id = kPerThreadStreamId + ++driver.streams.last_id;
-    driver.streams.streams.Add(made->value(), record);
+    record->id = kPerThreadStreamId + ++driver.streams.last_id;
+    driver.streams.streams.Add(made->value(), std::move(record));
     driver.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
     *stream = ToPointer<CUstream>(made->value());
     return CUDA_SUCCESS;
@@ -113,11 +113,12 @@ void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream
   const Stream legacy(stream.device());
   const auto wait_for = [&](Stream waiting, Stream before) {
     const absl::StatusOr<Event> event = driver.executor.CreateEvent(stream.device());
-    if (!event.ok()) return;  // there was a fault: nothing runs any more
-    if (driver.executor.RecordEvent(*event, before).ok()) {
-      driver.executor.WaitEvent(waiting, *event).IgnoreError();
-    }
-    driver.executor.DestroyEvent(*event).IgnoreError();
+    absl::Status ordered = event.status();
+    if (ordered.ok()) ordered = driver.executor.RecordEvent(*event, before);
+    if (ordered.ok()) ordered = driver.executor.WaitEvent(waiting, *event);
+    if (event.ok()) driver.executor.DestroyEvent(*event).IgnoreError();
+    if (GetDriverCode(ordered) == DriverCode::kOutOfMemory) throw std::bad_alloc();
+    // Else, if it failed, there was a fault: nothing runs any more.
   };
   if (stream.value() > kLastDefaultStream) {
     const std::optional<StreamRecord> record = driver.streams.streams.Find(stream.value());
@@ -225,8 +226,7 @@ CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, 
   return EnterInContext(site, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const absl::Status done = driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
-    if (done.ok()) run();
-    return ToResult(done);
+    return done.ok() ? ToResult(CallBack(site, run)) : ToResult(done);
   });
 }
 
@@ -250,9 +250,10 @@ extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {
     const DriverCode valid = CheckEventFlags(flags);
     if (valid != DriverCode::kSuccess) return ToResult(valid);
+    Records<EventRecord>::Prepared record(EventRecord{&context, flags, std::nullopt});
     const absl::StatusOr<Event> made = driver.executor.CreateEvent(context.device);
     if (!made.ok()) return ToResult(made.status());
-    driver.streams.events.Add(made->value(), EventRecord{&context, flags, std::nullopt});
+    driver.streams.events.Add(made->value(), std::move(record));
     driver.report.AddObject(ObjectKind::kEvent, made->value(), Bytes(0), context.device.value());
     *event = ToPointer<CUevent>(made->value());
     return CUDA_SUCCESS;

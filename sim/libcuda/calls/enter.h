@@ -10,7 +10,6 @@
 #define TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
 
 #include <initializer_list>
-#include <new>
 #include <optional>
 #include <type_traits>
 
@@ -20,6 +19,7 @@
 #include "api/driver_error.h"
 #include "api/executor.h"
 #include "sim/calls/linear/linear_calls.h"
+#include "sim/libcuda/calls/guard.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/symbols.h"
 #include "third_party/cuda_abi/cuda_abi.h"
@@ -107,20 +107,27 @@ inline LinearCalls::Context ContextOf(Context& context) {
   return {context.device, reinterpret_cast<uintptr_t>(context.handle())};
 }
 
-// Runs body(), and counts the call. What the body throws for lack of memory is OUT_OF_MEMORY.
+// Runs body(), and counts the call. What the body throws becomes an error.
 template <typename Body>
 CUresult EnterAlways(const CallSite& site, const Body& body) {
-  Process& process = Process::Get();
-  ReportedCall call(process.report(), kCallOf[site.symbol], site.caller);
-  CUresult result = cuda_abi::CUDA_SUCCESS;
-  try {
+  return Guarded([&]() -> CUresult {
+    Process& process = Process::Get();
+    ReportedCall call(process.report(), kCallOf[site.symbol], site.caller);
     const std::optional<DriverCode> injected = process.injector().Fails(kCallOf[site.symbol]);
-    result = ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
-  } catch (const std::bad_alloc&) {
-    result = ToResult(DriverCode::kOutOfMemory);
-  }
-  if (result != cuda_abi::CUDA_SUCCESS && result != cuda_abi::CUDA_ERROR_NOT_READY) call.Fail();
-  return result;
+    const CUresult result =
+        ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
+    if (result == cuda_abi::CUDA_SUCCESS || result == cuda_abi::CUDA_ERROR_NOT_READY) {
+      call.Succeed();
+    }
+    return result;
+  });
+}
+
+// Calls a function of the program. UNKNOWN, and a diagnostic: it threw.
+template <typename Function>
+DriverCode CallBack(const CallSite& site, const Function& function) {
+  return CallBack(function) ? DriverCode::kSuccess
+                            : Misused(site, DiagnosticKind::kCallbackThrew, DriverCode::kUnknown);
 }
 
 // The same with body(driver), for calls that need cuInit.

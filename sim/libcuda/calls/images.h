@@ -26,7 +26,7 @@ class JitOptions {
   void** info_size_ = nullptr;
 };
 
-// False: it cannot be read.
+// False: it is no file, or cannot be read.
 bool ReadFile(const char* name, std::string* content);
 
 }  // namespace twinmmu::libcuda

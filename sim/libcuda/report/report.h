@@ -201,11 +201,12 @@ class ReportedCall {
   ReportedCall(const ReportedCall&) = delete;
   ReportedCall& operator=(const ReportedCall&) = delete;
 
-  void Fail() { failed_ = true; }
+  // Without it the call has failed: also where it throws.
+  void Succeed() { failed_ = false; }
 
  private:
   Report& report_;
-  bool failed_ = false;
+  bool failed_ = true;
 };
 
 }  // namespace twinmmu::libcuda

@@ -134,9 +134,9 @@ TEST_F(ReportTest, CountsCallsAndFailures) {
   Report report(Options(), Profile::ReferenceH200());
   for (int i = 0; i < 5; ++i) {
     ReportedCall call(report, kMap, HereNow());
-    if (i >= 3) call.Fail();
+    if (i < 3) call.Succeed();
   }
-  { const ReportedCall call(report, kCreate, HereNow()); }
+  ReportedCall(report, kCreate, HereNow()).Succeed();
   const ProcessReport read = Read(report);
   EXPECT_THAT(read.calls, ElementsAre(CallTotal{"cuMemMap", 5, 2}, CallTotal{"cuMemCreate", 1, 0}));
   EXPECT_EQ(read.pid, getpid());
@@ -157,14 +157,15 @@ TEST_F(ReportTest, CountsTheCallsOfAllThreads) {
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 2; ++round) {
-        for (int n = 0; n < 100; ++n) ReportedCall(report, kMap, HereNow()).Fail();
+        for (int n = 0; n < 100; ++n) ReportedCall(report, kMap, HereNow());
         if (round == 0) ++ready;
         while (ready < kThreads) std::this_thread::yield();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (int i = 0; i < 300; ++i) std::thread([&] { ReportedCall(report, kMap, HereNow()); }).join();
+  for (int i = 0; i < 300; ++i)
+    std::thread([&] { ReportedCall(report, kMap, HereNow()).Succeed(); }).join();
   EXPECT_THAT(Read(report).calls, ElementsAre(CallTotal{"cuMemMap", 60300, 60000}));
 }
 
@@ -575,7 +576,7 @@ TEST_F(ReportTest, WritesAFileAtTheEnd) {
   options.file = folder_ + "/report.jsonl";
   std::ofstream(options.file) << "before\n";
   Report report(options, Profile::ReferenceH200());
-  { const ReportedCall call(report, kMap, HereNow()); }
+  ReportedCall(report, kMap, HereNow()).Succeed();
   ::testing::internal::CaptureStderr();
   report.Finish();
   report.Finish();
