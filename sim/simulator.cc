@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/calls/executor/simulated_executor.h"
@@ -29,7 +30,8 @@ struct Simulator::Parts {
         multicast(&state),
         linear(&state, &executor.copies()),
         kernels(&state.mmu, &executor.modules()),
-        sparse_arrays(&state, &executor.streams()) {}
+        sparse_arrays(&state, &executor.streams(), &executor.copies()),
+        boxes(&state, &executor.copies(), &sparse_arrays) {}
 
   const SimulatorOptions options;
   SimulatorState state;
@@ -39,6 +41,7 @@ struct Simulator::Parts {
   LinearCalls linear;
   KernelCalls kernels;
   SimulatedSparseArrays sparse_arrays;
+  BoxCopies boxes;
 };
 
 namespace {
@@ -91,10 +94,6 @@ absl::StatusOr<SparseArrays*> Simulator::sparse_arrays() { return &parts_->spars
 absl::StatusOr<ArrayDescriptor> Simulator::DescriptorOf(Array array) {
   return parts_->sparse_arrays.GetDescriptor(array);
 }
-absl::Status Simulator::CopyArrayBytes(Stream stream, Array array, const ArrayExtent& offset,
-                                       const ArrayExtent& extent, char* host, bool to_array) {
-  return parts_->sparse_arrays.CopyBytes(stream, array, offset, extent, host, to_array);
-}
 
 bool Simulator::IsMulticastObject(AllocationHandle handle) const {
   const std::shared_lock lock(parts_->state.mmu.mutex);
@@ -103,6 +102,7 @@ bool Simulator::IsMulticastObject(AllocationHandle handle) const {
 }
 
 LinearCalls& Simulator::linear() { return parts_->linear; }
+BoxCopies& Simulator::boxes() { return parts_->boxes; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 
 bool Simulator::IsBypassingStreams() const { return parts_->state.IsBypassed(); }

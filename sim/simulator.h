@@ -21,6 +21,7 @@
 
 namespace twinmmu {
 
+class BoxCopies;    // sim/calls/arrays/box_copies.h
 class KernelCalls;  // sim/calls/executor/kernel_calls.h
 class LinearCalls;  // sim/calls/linear/linear_calls.h
 
@@ -60,13 +61,10 @@ class Simulator : public Driver {
   // Driver calls beyond those of api/.
   // The shape of an array: cuArray3DGetDescriptor. InvalidArgument (INVALID_HANDLE): no such array.
   absl::StatusOr<ArrayDescriptor> DescriptorOf(Array array);
-  // cuMemcpy3DAsync between an array and `host`, where rows are packed. Like CopyHostToArray and
-  // CopyArrayToHost of SparseArrays, but both x are in bytes, and need not be whole elements.
-  absl::Status CopyArrayBytes(Stream stream, Array array, const ArrayExtent& offset,
-                              const ArrayExtent& extent, char* host, bool to_array);
   // Whether it is a handle of a multicast object rather than of memory.
   bool IsMulticastObject(AllocationHandle handle) const;
   LinearCalls& linear();
+  BoxCopies& boxes();
   KernelCalls& kernels();
 
   const Profile& profile() const;

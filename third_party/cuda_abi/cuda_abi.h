@@ -169,6 +169,96 @@ struct CUDA_MEMCPY3D {
   size_t Depth;
 };
 
+struct CUDA_MEMCPY2D {
+  size_t srcXInBytes;
+  size_t srcY;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  size_t srcPitch;
+  size_t dstXInBytes;
+  size_t dstY;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  size_t dstPitch;
+  size_t WidthInBytes;
+  size_t Height;
+};
+
+// CUDA_MEMCPY3D with contexts in the place of what is reserved there.
+struct CUDA_MEMCPY3D_PEER {
+  size_t srcXInBytes;
+  size_t srcY;
+  size_t srcZ;
+  size_t srcLOD;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  CUcontext srcContext;
+  size_t srcPitch;
+  size_t srcHeight;
+  size_t dstXInBytes;
+  size_t dstY;
+  size_t dstZ;
+  size_t dstLOD;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  CUcontext dstContext;
+  size_t dstPitch;
+  size_t dstHeight;
+  size_t WidthInBytes;
+  size_t Height;
+  size_t Depth;
+};
+
+// Of many copies at once. [CUDA 12.8]
+using CUmemcpySrcAccessOrder = int;
+using CUmemcpy3DOperandType = int;
+struct CUmemcpyAttributes {
+  CUmemcpySrcAccessOrder srcAccessOrder;
+  CUmemLocation srcLocHint;
+  CUmemLocation dstLocHint;
+  unsigned int flags;
+};
+struct CUextent3D {
+  size_t width;
+  size_t height;
+  size_t depth;
+};
+struct CUoffset3D {
+  size_t x;
+  size_t y;
+  size_t z;
+};
+struct CUmemcpy3DOperand {
+  CUmemcpy3DOperandType type;
+  union {
+    struct {
+      CUdeviceptr ptr;
+      size_t rowLength;
+      size_t layerHeight;
+      CUmemLocation locHint;
+    } ptr;
+    struct {
+      CUarray array;
+      CUoffset3D offset;
+    } array;
+  } op;
+};
+struct CUDA_MEMCPY3D_BATCH_OP {
+  CUmemcpy3DOperand src;
+  CUmemcpy3DOperand dst;
+  CUextent3D extent;
+  CUmemcpySrcAccessOrder srcAccessOrder;
+  unsigned int flags;
+};
+
 struct CUuuid {
   char bytes[16];
 };
@@ -195,7 +285,15 @@ inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIP
 inline constexpr CUmemAllocationHandleType CU_MEM_HANDLE_TYPE_FABRIC = 8;
 
 inline constexpr CUmemorytype CU_MEMORYTYPE_HOST = 1;
+inline constexpr CUmemorytype CU_MEMORYTYPE_DEVICE = 2;
 inline constexpr CUmemorytype CU_MEMORYTYPE_ARRAY = 3;
+inline constexpr CUmemorytype CU_MEMORYTYPE_UNIFIED = 4;
+inline constexpr CUmemcpySrcAccessOrder CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1;
+inline constexpr CUmemcpySrcAccessOrder CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2;
+inline constexpr CUmemcpySrcAccessOrder CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3;
+inline constexpr unsigned int CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1;
+inline constexpr CUmemcpy3DOperandType CU_MEMCPY_OPERAND_TYPE_POINTER = 1;
+inline constexpr CUmemcpy3DOperandType CU_MEMCPY_OPERAND_TYPE_ARRAY = 2;
 inline constexpr CUresourcetype CU_RESOURCE_TYPE_ARRAY = 0;
 inline constexpr CUresourcetype CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1;
 inline constexpr CUarraySparseSubresourceType CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1;
@@ -203,6 +301,9 @@ inline constexpr CUmemHandleType CU_MEM_HANDLE_TYPE_GENERIC = 0;
 inline constexpr unsigned int CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL = 1;
 
 inline constexpr unsigned int CU_STREAM_NON_BLOCKING = 1;
+using CUstreamCaptureMode = int;
+inline constexpr CUstreamCaptureMode CU_STREAM_CAPTURE_MODE_GLOBAL = 0;
+inline constexpr CUstreamCaptureMode CU_STREAM_CAPTURE_MODE_RELAXED = 2;
 inline constexpr unsigned int CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned int CU_EVENT_BLOCKING_SYNC = 1;
 inline constexpr unsigned int CU_EVENT_DISABLE_TIMING = 2;
@@ -269,6 +370,8 @@ inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16;
 
 using CUjit_option = int;
+inline constexpr CUjit_option CU_JIT_INFO_LOG_BUFFER = 3;
+inline constexpr CUjit_option CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4;
 inline constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;
 inline constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
 

@@ -17,11 +17,13 @@
 #include "sim/base/call_guard.h"
 #include "sim/base/handle_table.h"
 #include "sim/calls/arrays/array_layout.h"
+#include "sim/calls/executor/copy_operation.h"
 #include "sim/host/backing.h"
 #include "sim/state/simulator_state.h"
 
 namespace twinmmu {
 
+class SimulatedCopies;
 class SimulatedStreams;
 
 // An array is a table of blocks, each of which lies in an allocation, or nowhere. Each pins its
@@ -30,16 +32,16 @@ class SimulatedStreams;
 // streams.
 class SimulatedSparseArrays : public SparseArrays {
  public:
-  // Both must outlive this object, and be done with its work.
-  SimulatedSparseArrays(SimulatorState* state, SimulatedStreams* streams)
-      : state_(*state), streams_(*streams) {}
+  // All must outlive this object, and be done with its work.
+  SimulatedSparseArrays(SimulatorState* state, SimulatedStreams* streams, SimulatedCopies* copies)
+      : state_(*state), streams_(*streams), copies_(*copies) {}
 
   TWINMMU_SPARSE_ARRAYS_CALLS(TWINMMU_OVERRIDE, )
 
-  // Copies a box between an array and the host, like CopyHostToArray and CopyArrayToHost, but x of
-  // offset and extent are in bytes, and need be no whole elements.
-  absl::Status CopyBytes(Stream stream, Array array, const ArrayExtent& offset,
-                         const ArrayExtent& extent, char* host, bool to_array);
+  // The box at `offset` in an array, for a copy; x is in bytes, and `shape` need be no whole
+  // elements. InvalidArgument (INVALID_VALUE): no such array, or the box reaches beyond it.
+  absl::StatusOr<CopySide> BoxIn(const char* call, Array array, const ArrayExtent& offset,
+                                 const CopyShape& shape) const;
   // What array was made of. NotFound: none.
   absl::StatusOr<ArrayDescriptor> GetDescriptor(Array array);
   // The arrays that were not destroyed.
@@ -81,15 +83,7 @@ class SimulatedSparseArrays : public SparseArrays {
     std::vector<uint64_t> unmapped;
     std::map<uint64_t, Block> mapped;
   };
-  struct Copy {
-    StatePtr state;
-    uint32_t level = 0;
-    ArrayExtent offset;
-    ArrayExtent extent;
-    bool in_bytes = false;  // x of both; when it runs, always
-    char* host = nullptr;
-    bool to_array = false;
-  };
+  class Box;
 
   absl::Status CheckDescriptor(const char* call, DeviceOrdinal device,
                                const ArrayDescriptor& descriptor, bool mipmapped) const;
@@ -113,12 +107,14 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::StatusOr<Change> Prepare(Stream stream, const TileOperation& operation);
   absl::Status CheckMemory(Stream stream, const TileOperation& operation, uint64_t blocks) const;
   void Apply(std::vector<Change>& changes);
-  absl::Status SubmitCopy(Stream stream, Array array, Copy copy);
-  void Run(const Copy& copy) const;
+  // Between a box of elements and memory of the host, where rows are packed.
+  absl::Status CopyElements(Stream stream, Array array, const ArrayExtent& offset,
+                            const ArrayExtent& extent, const void* host, bool to_array);
 
   SimulatorState& state_;
   Mmu& mmu_ = state_.mmu;
   SimulatedStreams& streams_;
+  SimulatedCopies& copies_;
   const CallGuard guard_;
   StatePtr unfreed_;          // with Mmu::mutex; those whose memory the host would not take yet
   mutable std::mutex mutex_;  // guards the tables; a leaf

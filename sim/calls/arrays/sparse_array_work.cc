@@ -1,6 +1,5 @@
-// What sparse arrays give to streams: maps, and copies.
+// What sparse arrays give to streams: maps.
 
-#include <algorithm>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -10,13 +9,11 @@
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
-#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {
 
 constexpr char kMapCall[] = "cuMemMapArrayAsync";
-constexpr char kCopyCall[] = "cuMemcpy3DAsync";
 
 // Whether [offset, offset + extent) are whole tiles of a level that has `size` elements.
 bool AreTiles(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t size) {
@@ -26,11 +23,6 @@ bool AreTiles(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t size) {
 
 bool IsInside(uint64_t offset, uint64_t extent, uint64_t size) {
   return offset <= size && extent <= size - offset;
-}
-
-Fault MissingHost(const void* address, Access access) {
-  const DeviceAddress missing(reinterpret_cast<uint64_t>(address));
-  return Fault{kCopyCall, AddressRange{missing, Bytes(1), Bytes(0)}, access, Location::Host()};
 }
 
 }  // namespace
@@ -238,119 +230,6 @@ void SimulatedSparseArrays::Apply(std::vector<Change>& changes) {
       blocks.insert(std::move(entry));
     }
   }
-}
-
-absl::Status SimulatedSparseArrays::SubmitCopy(Stream stream, Array array, Copy copy) {
-  SimulatedStreams::Queue queue;
-  const absl::Status known = streams_.CheckStream(kCopyCall, stream, &queue);
-  if (!known.ok()) return known;
-  const absl::StatusOr<NamedArray> found = Find(kCopyCall, array, DriverCode::kInvalidValue);
-  if (!found.ok()) return found.status();
-  copy.state = found->state;
-  copy.level = found->level;
-  const ArrayLayout& layout = found->state->layout;
-  const ArrayExtent& size = layout.level(found->level).extent;
-  const uint64_t depth = layout.has_depth() ? size.z : layout.layers();
-  const uint64_t unit = copy.in_bytes ? 1 : layout.element();
-  if (!IsInside(copy.offset.x, copy.extent.x, size.x * (layout.element() / unit)) ||
-      !IsInside(copy.offset.y, copy.extent.y, size.y) ||
-      !IsInside(copy.offset.z, copy.extent.z, depth)) {
-    return InvalidValue(kCopyCall, "the box reaches beyond the array of ", size.x, " x ", size.y,
-                        " x ", depth);
-  }
-  copy.in_bytes = true;
-  copy.offset.x *= unit;
-  copy.extent.x *= unit;
-  const Bytes bytes(copy.extent.x * copy.extent.y * copy.extent.z);
-  if (bytes == Bytes(0)) return absl::OkStatus();
-  const AddressRange host{DeviceAddress(reinterpret_cast<uint64_t>(copy.host)), bytes, Bytes(0)};
-  if (copy.host == nullptr || mmu_.OverlapsDevices(host)) {
-    return InvalidValue(kCopyCall, "the pointer is null, or not of host memory");
-  }
-  const Access access = copy.to_array ? Access::kRead : Access::kReadWrite;
-  const void* const missing = FindInaccessible(host, access);
-  if (missing != nullptr) {
-    const std::shared_lock lock(mmu_.mutex);
-    return RefuseFault(state_, MissingHost(missing, access));
-  }
-  return streams_.SubmitTask(kCopyCall, stream, [this, copy] { Run(copy); });
-}
-
-// The work: what has no memory reads as zeros, and takes nothing.
-void SimulatedSparseArrays::Run(const Copy& copy) const {
-  const State& state = *copy.state;
-  const ArrayLayout& layout = state.layout;
-  const std::shared_lock lock(mmu_.mutex);
-  if (state.gone) return;
-  const auto memory_of = [&](uint64_t block) -> char* {
-    if (state.own.data() != nullptr) return state.own.data() + block * ArrayLayout::kBlock;
-    const auto found = state.blocks.find(block);
-    if (found == state.blocks.end()) return nullptr;
-    return mmu_.memory[found->second.allocation].pages->backing.data() + found->second.offset;
-  };
-  const uint64_t element = layout.element();
-  char* host = copy.host;
-  for (uint64_t z = copy.offset.z; z < copy.offset.z + copy.extent.z; ++z) {
-    const uint64_t layer = layout.has_depth() ? 0 : z;
-    for (uint64_t y = copy.offset.y; y < copy.offset.y + copy.extent.y; ++y) {
-      for (uint64_t x = copy.offset.x; x < copy.offset.x + copy.extent.x;) {
-        const ArrayLayout::Run run =
-            layout.RunAt(copy.level, layer, {x / element, y, layout.has_depth() ? z : 0});
-        const uint64_t inside = x % element;  // of an element that is not copied whole
-        const size_t bytes =
-            std::min(run.elements * element - inside, copy.offset.x + copy.extent.x - x);
-        char* const memory = memory_of(run.block);
-        char* const inner = memory == nullptr ? nullptr : memory + run.offset + inside;
-        const void* missing = nullptr;
-        if (copy.to_array) {
-          if (inner != nullptr) missing = GuardedCopy(inner, host, bytes, false);
-        } else {
-          missing = inner == nullptr ? GuardedFill(host, bytes, 0, 1, false)
-                                     : GuardedCopy(host, inner, bytes, false);
-        }
-        if (missing != nullptr) {
-          return state_.sticky_error.Raise(
-              MissingHost(missing, copy.to_array ? Access::kRead : Access::kReadWrite));
-        }
-        host += bytes;
-        x += bytes;
-      }
-    }
-  }
-}
-
-absl::Status SimulatedSparseArrays::CopyBytes(Stream stream, Array array, const ArrayExtent& offset,
-                                              const ArrayExtent& extent, char* host,
-                                              bool to_array) {
-  Copy copy;
-  copy.offset = offset;
-  copy.extent = extent;
-  copy.in_bytes = true;
-  copy.host = host;
-  copy.to_array = to_array;
-  return guard_.Guard(kCopyCall, [&] { return SubmitCopy(stream, array, copy); });
-}
-
-absl::Status SimulatedSparseArrays::DoCopyHostToArray(Stream stream, Array array,
-                                                      const ArrayExtent& offset,
-                                                      const ArrayExtent& extent,
-                                                      const void* source) {
-  Copy copy;
-  copy.offset = offset;
-  copy.extent = extent;
-  copy.host = const_cast<char*>(static_cast<const char*>(source));
-  copy.to_array = true;
-  return SubmitCopy(stream, array, copy);
-}
-
-absl::Status SimulatedSparseArrays::DoCopyArrayToHost(Stream stream, void* destination, Array array,
-                                                      const ArrayExtent& offset,
-                                                      const ArrayExtent& extent) {
-  Copy copy;
-  copy.offset = offset;
-  copy.extent = extent;
-  copy.host = static_cast<char*>(destination);
-  return SubmitCopy(stream, array, copy);
 }
 
 }  // namespace twinmmu

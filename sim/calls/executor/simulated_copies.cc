@@ -1,7 +1,10 @@
 #include "sim/calls/executor/simulated_copies.h"
 
+#include <memory>
 #include <new>
 #include <shared_mutex>
+#include <utility>
+#include <vector>
 
 #include "sim/base/errors.h"
 #include "sim/calls/executor/observed_work.h"
@@ -12,16 +15,35 @@
 namespace twinmmu {
 namespace {
 
-AddressRange Span(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
-AddressRange Span(const void* base, Bytes size) {
-  return Span(DeviceAddress(reinterpret_cast<uint64_t>(base)), size);
+// What was read when a copy was asked for, one row behind the other.
+class RowsTaken : public BoxOfRows {
+ public:
+  explicit RowsTaken(const CopyShape& shape) : shape_(shape), bytes_(shape.width * shape.rows()) {}
+
+  char* row(uint64_t number) { return bytes_.data() + number * shape_.width; }
+  void ForEachPiece(uint64_t y, uint64_t z, uint64_t offset, uint64_t size,
+                    absl::FunctionRef<void(char*, uint64_t)> visit) const override {
+    const uint64_t row = z * shape_.height + y;
+    visit(const_cast<char*>(bytes_.data()) + row * shape_.width + offset, size);
+  }
+
+ private:
+  const CopyShape shape_;
+  std::vector<char> bytes_;
+};
+
+Fault FaultAt(const char* call, const void* address, Access access) {
+  const AddressRange byte{DeviceAddress(reinterpret_cast<uint64_t>(address)), Bytes(1), Bytes(0)};
+  return Fault{call, byte, access, Location::Host()};
+}
+
+// What must not go away until the operation is done.
+AddressRange UsedBy(const CopyOperation& operation, const CopySide& side) {
+  const bool addressed = side.kind == CopySide::kMemory || side.kind == CopySide::kHostMemory;
+  return addressed ? side.All(operation.shape) : AddressRange();
 }
 
 }  // namespace
-
-Fault SimulatedCopies::FaultAt(const Operation& operation, const void* address, Access access) {
-  return Fault{operation.call, Span(address, Bytes(1)), access, Location::Host()};
-}
 
 SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* streams)
     : state_(*state),
@@ -29,49 +51,74 @@ SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* stream
       streams_(*streams),
       call_sites_(std::make_shared<const CallSites>()) {}
 
-SimulatedCopies::Side::Kind SimulatedCopies::KindOf(const Side& side) const {
-  if (side.kind != Side::kHost && side.kind != Side::kAnywhere) return side.kind;
-  const bool of_devices = mmu_.OverlapsDevices(side.range);
-  if (side.kind == Side::kHost) return of_devices ? Side::kHostMemory : Side::kHostPointer;
+CopySide::Kind SimulatedCopies::KindOf(const CopySide& side, const CopyShape& shape) const {
+  if (side.kind != CopySide::kHost && side.kind != CopySide::kAnywhere) return side.kind;
+  const bool of_devices = mmu_.OverlapsDevices(side.All(shape));
+  if (side.kind == CopySide::kHost) {
+    return of_devices ? CopySide::kHostMemory : CopySide::kHostPointer;
+  }
   // Addresses that are mere numbers may be pointers too: memory first.
-  return of_devices || !mmu_.At(side.range.base).hole() ? Side::kMemory : Side::kHostPointer;
+  return of_devices || !mmu_.At(side.first.base).hole() ? CopySide::kMemory
+                                                        : CopySide::kHostPointer;
 }
 
-bool SimulatedCopies::IsSynchronous(const Side& side) const {
-  if (side.kind == Side::kHostPointer) return true;
-  const LinearAllocation* const linear = mmu_.linear.FindAll(side.range);
+bool SimulatedCopies::IsSynchronous(const CopySide& side) const {
+  if (side.kind == CopySide::kHostPointer) return true;
+  const LinearAllocation* const linear = mmu_.linear.FindAll(side.first);
   return linear != nullptr && linear->sync_memops;
 }
 
-bool SimulatedCopies::CanUse(const Operation& operation, const Side& side, Access access,
-                             Fault* fault) const {
-  if (side.kind == Side::kNothing || side.kind == Side::kHostPointer) return true;
-  const bool fill = operation.kind == Operation::kFill;
-  const bool can = fill ? mmu_.CanAccess(side.device, side.range, access)
-                        : mmu_.CanCopy(side.device, side.range, access);
+bool SimulatedCopies::CanUse(const CopyOperation& operation, const CopySide& side,
+                             const AddressRange& range, Access access) const {
+  const bool fill = operation.kind == CopyOperation::kFill;
+  const bool can =
+      fill ? mmu_.CanAccess(side.device, range, access) : mmu_.CanCopy(side.device, range, access);
   if (can) return true;
-  const LinearAllocation* const linear = mmu_.linear.FindAll(side.range);
+  const LinearAllocation* const linear = mmu_.linear.FindAll(range);
   if (linear != nullptr && (!fill || mmu_.linear.CanReach(side.device, *linear))) return true;
-  const bool by_host = side.kind == Side::kHostMemory;
-  if (by_host && mmu_.CpuCanAccess(side.range, access)) return true;
-  *fault = Fault{operation.call, side.range, access,
-                 by_host ? Location::Host() : Location::Device(side.device)};
-  return false;
+  return side.kind == CopySide::kHostMemory && mmu_.CpuCanAccess(range, access);
 }
 
-bool SimulatedCopies::CanPerform(const Operation& operation, Fault* fault) const {
-  return CanUse(operation, operation.written, Access::kReadWrite, fault) &&
-         CanUse(operation, operation.read, Access::kRead, fault);
+// Where the gaps are accessible too, as they are in one allocation, one look is enough.
+bool SimulatedCopies::CanUseRows(const char* call, const CopyOperation& operation,
+                                 const CopySide& side, uint64_t begin, uint64_t end, Access access,
+                                 Fault* fault) const {
+  const AddressRange range = side.Rows(operation.shape, begin, end);
+  if (CanUse(operation, side, range, access)) return true;
+  if (end - begin == 1) {
+    const bool by_host = side.kind == CopySide::kHostMemory;
+    *fault = Fault{call, range, access, by_host ? Location::Host() : Location::Device(side.device)};
+    return false;
+  }
+  const uint64_t middle = begin + (end - begin) / 2;
+  return CanUseRows(call, operation, side, begin, middle, access, fault) &&
+         CanUseRows(call, operation, side, middle, end, access, fault);
+}
+
+bool SimulatedCopies::CanPerform(const char* call, const CopyOperation& operation,
+                                 Fault* fault) const {
+  const auto can_use = [&](const CopySide& side, Access access) {
+    const bool addressed = side.kind == CopySide::kMemory || side.kind == CopySide::kHostMemory;
+    return !addressed ||
+           CanUseRows(call, operation, side, 0, operation.shape.rows(), access, fault);
+  };
+  return can_use(operation.written, Access::kReadWrite) && can_use(operation.read, Access::kRead);
 }
 
 template <typename Visit>
-void SimulatedCopies::ForEachPiece(const Side& side, const Visit& visit) const {
-  DeviceAddress at = side.range.base;
-  if (side.kind == Side::kHostPointer) {
-    return visit(ObservedWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)},
-                 side.range.size.value());
+void SimulatedCopies::ForEachPiece(const CopyShape& shape, const CopySide& side, uint64_t row,
+                                   uint64_t offset, uint64_t size, const Visit& visit) const {
+  if (side.kind == CopySide::kArray) {
+    return side.array->ForEachPiece(row % shape.height, row / shape.height, offset, size,
+                                    [&](char* memory, uint64_t length) {
+                                      visit(ObservedWork::Part{memory, {}}, length);
+                                    });
   }
-  mmu_.ForEachPiece(side.range, [&](char* memory, uint64_t length) {
+  DeviceAddress at = side.Rows(shape, row, row + 1).base + Bytes(offset);
+  if (side.kind == CopySide::kHostPointer) {
+    return visit(ObservedWork::Part{reinterpret_cast<char*>(at.value()), DeviceAddress(0)}, size);
+  }
+  mmu_.ForEachPiece(AddressRange{at, Bytes(size), Bytes(0)}, [&](char* memory, uint64_t length) {
     visit(ObservedWork::Part{memory, at}, length);
     at = at + Bytes(length);
   });
@@ -86,89 +133,178 @@ coherence::Site SimulatedCopies::SiteOf(const char* call) const {
   }
 }
 
-bool SimulatedCopies::IsThere(const Operation& operation, const Side& side, Access access,
-                              Fault* fault) const {
+// The gaps between rows need not be there.
+bool SimulatedCopies::IsThere(const char* call, const CopyShape& shape, const CopySide& side,
+                              Access access, Fault* fault) const {
+  const bool addressed = side.kind == CopySide::kMemory || side.kind == CopySide::kHostMemory;
   const LinearAllocation* const linear =
-      side.kind == Side::kHostMemory || side.kind == Side::kMemory ? mmu_.linear.FindAll(side.range)
-                                                                   : nullptr;
+      addressed && shape.rows() != 0 ? mmu_.linear.FindAll(side.Rows(shape, 0, 1)) : nullptr;
   const bool of_host =
-      side.kind == Side::kHostPointer || (linear != nullptr && !linear->on_device());
-  if (!of_host) return true;
-  const void* const missing = FindInaccessible(side.range, access);
-  if (missing != nullptr) *fault = FaultAt(operation, missing, access);
-  return missing == nullptr;
+      side.kind == CopySide::kHostPointer || (linear != nullptr && !linear->on_device());
+  if (!of_host || FindInaccessible(side.All(shape), access) == nullptr) return true;
+  for (uint64_t row = 0; row < shape.rows(); ++row) {
+    const void* const missing = FindInaccessible(side.Rows(shape, row, row + 1), access);
+    if (missing == nullptr) continue;
+    *fault = FaultAt(call, missing, access);
+    return false;
+  }
+  return true;
 }
 
-bool SimulatedCopies::Perform(const Operation& operation, coherence::Clocks* clocks,
-                              Fault* fault) const {
-  ObservedWork told(&state_, operation.stream.device(), SiteOf(operation.call), operation.call_id,
-                    clocks);
+bool SimulatedCopies::Perform(const Asked& asked, const CopyOperation& operation, uint64_t call_id,
+                              coherence::Clocks* clocks, Fault* fault) const {
+  ObservedWork told(&state_, asked.stream.device(), SiteOf(asked.call), call_id, clocks);
   // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
   const bool by_words = state_.scheduler.HasKernels();
-  const void* missing = nullptr;
-  if (operation.kind == Operation::kFill) {
-    const FillPattern& pattern = operation.pattern;
-    ForEachPiece(operation.written, [&](const ObservedWork::Part& to, uint64_t length) {
-      if (missing != nullptr) return;
-      told.Write(to, {}, length, [&] {
-        missing = GuardedFill(to.memory, length, pattern.value, pattern.width.value(), by_words);
-        return missing == nullptr;
-      });
-    });
-    if (missing != nullptr) *fault = FaultAt(operation, missing, Access::kReadWrite);
-    return missing == nullptr;
+  const uint64_t rows = operation.shape.rows();
+  Access access = Access::kReadWrite;
+  for (uint64_t row = 0; row < rows; ++row) {
+    const void* const missing = operation.kind == CopyOperation::kFill
+                                    ? FillRow(operation, row, by_words, &told)
+                                    : CopyRow(operation, row, by_words, &told, &access);
+    if (missing == nullptr) continue;
+    *fault = FaultAt(asked.call, missing, access);
+    return false;
   }
-  Access access = Access::kRead;
-  Side rest = operation.read;
-  ForEachPiece(operation.written, [&](ObservedWork::Part to, uint64_t length) {
-    rest.range.size = Bytes(length);
-    ForEachPiece(rest, [&](const ObservedWork::Part& from, uint64_t n) {
-      if (missing != nullptr) return;
-      told.Write(to, from, n, [&] {
-        // Undefined for the caller if they overlap, not for us.
-        missing = GuardedCopy(to.memory, from.memory, n, by_words);
-        const bool of_written = missing >= to.memory && missing < to.memory + n;
-        if (of_written) access = Access::kReadWrite;
-        return missing == nullptr;
-      });
-      to = to.Behind(n);
-    });
-    rest.range.base = rest.range.base + Bytes(length);
-  });
-  if (missing != nullptr) *fault = FaultAt(operation, missing, access);
-  return missing == nullptr;
+  return true;
 }
 
-void SimulatedCopies::Run(const Operation& operation) const {
+const void* SimulatedCopies::FillRow(const CopyOperation& operation, uint64_t row, bool by_words,
+                                     ObservedWork* told) const {
+  const FillPattern& pattern = operation.pattern;
+  const void* missing = nullptr;
+  const auto fill = [&](const ObservedWork::Part& to, uint64_t length) {
+    if (missing != nullptr) return;
+    told->Write(to, {}, length, [&] {
+      missing = GuardedFill(to.memory, length, pattern.value, pattern.width.value(), by_words);
+      return missing == nullptr;
+    });
+  };
+  ForEachPiece(operation.shape, operation.written, row, 0, operation.shape.width, fill);
+  return missing;
+}
+
+const void* SimulatedCopies::CopyRow(const CopyOperation& operation, uint64_t row, bool by_words,
+                                     ObservedWork* told, Access* access) const {
+  const CopyShape& shape = operation.shape;
+  const void* missing = nullptr;
+  // Undefined for the caller if they overlap, not for us.
+  const auto move = [&](char* to, const char* from, uint64_t size) {
+    missing = from == nullptr ? GuardedFill(to, size, 0, 1, by_words)
+                              : GuardedCopy(to, from, size, by_words);
+    const bool of_written = missing >= to && missing < to + size;
+    if (missing != nullptr) *access = of_written ? Access::kReadWrite : Access::kRead;
+    return missing == nullptr;
+  };
+  uint64_t done = 0;
+  ForEachPiece(
+      shape, operation.written, row, 0, shape.width, [&](ObservedWork::Part to, uint64_t length) {
+        const uint64_t offset = std::exchange(done, done + length);
+        if (to.memory == nullptr || missing != nullptr) return;
+        ForEachPiece(shape, operation.read, row, offset, length,
+                     [&](const ObservedWork::Part& from, uint64_t n) {
+                       if (missing != nullptr) return;
+                       told->Write(to, from, n, [&] { return move(to.memory, from.memory, n); });
+                       to = to.Behind(n);
+                     });
+      });
+  return missing;
+}
+
+const void* SimulatedCopies::TakeSource(CopyOperation* operation) const {
+  const CopyShape& shape = operation->shape;
+  const auto taken = std::make_shared<RowsTaken>(shape);
+  const void* missing = nullptr;
+  for (uint64_t row = 0; row < shape.rows(); ++row) {
+    char* to = taken->row(row);
+    ForEachPiece(shape, operation->read, row, 0, shape.width,
+                 [&](const ObservedWork::Part& from, uint64_t size) {
+                   if (from.memory != nullptr && missing == nullptr) {
+                     missing = GuardedCopy(to, from.memory, size, false);
+                   }
+                   to += size;
+                 });
+  }
+  operation->read.kind = CopySide::kArray;
+  operation->read.array = taken;
+  return missing;
+}
+
+void SimulatedCopies::Run(const QueuedCopy& queued) const {
   if (state_.sticky_error.HasFault()) return;
-  coherence::Clocks clocks = state_.order.Begin(operation.order);
+  coherence::Clocks clocks = state_.order.Begin(queued.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
-  if (!CanPerform(operation, &fault) || !Perform(operation, &clocks, &fault)) {
+  if (!CanPerform(queued.asked.call, queued.operation, &fault) ||
+      !Perform(queued.asked, queued.operation, queued.call_id, &clocks, &fault)) {
     state_.sticky_error.Raise(fault);
-    return ReportFault(state_, operation.call_id, fault);
+    return ReportFault(state_, queued.call_id, fault);
   }
-  state_.order.End(operation.order, clocks);
+  state_.order.End(queued.order, clocks);
 }
 
-absl::Status SimulatedCopies::Submit(const SimulatedStreams::Queue& queue, Operation& operation,
-                                     Returns returns) {
+absl::Status SimulatedCopies::Do(const Asked& asked, absl::Span<CopyOperation> operations,
+                                 size_t* failed) {
+  SimulatedStreams::Queue queue;
+  const absl::Status known = streams_.CheckStream(asked.call, asked.stream, &queue);
+  return known.ok() ? Submit(asked, queue, operations, failed) : known;
+}
+
+absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
+                                     absl::Span<CopyOperation> operations, size_t* failed) {
+  bool waits = asked.returns == Returns::kWhenDone;
   {
     const std::shared_lock lock(mmu_.mutex);
-    operation.written.kind = KindOf(operation.written);
-    operation.read.kind = KindOf(operation.read);
-    Fault fault;
-    const bool can = CanPerform(operation, &fault) &&
-                     IsThere(operation, operation.written, Access::kReadWrite, &fault) &&
-                     IsThere(operation, operation.read, Access::kRead, &fault);
-    if (!can) return RefuseFault(state_, fault);
-    if (state_.IsBypassed()) {
-      const bool done = Perform(operation, nullptr, &fault);
-      return done ? absl::OkStatus() : RefuseFault(state_, fault);
+    for (CopyOperation& operation : operations) {
+      operation.written.kind = KindOf(operation.written, operation.shape);
+      operation.read.kind = KindOf(operation.read, operation.shape);
+      Fault fault;
+      const CopyShape& shape = operation.shape;
+      const bool can = CanPerform(asked.call, operation, &fault) &&
+                       IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
+                       IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
+      if (can) continue;
+      if (failed != nullptr) *failed = static_cast<size_t>(&operation - operations.data());
+      return RefuseFault(state_, fault);
     }
-    operation.synchronous = IsSynchronous(operation.written) || IsSynchronous(operation.read);
+    const bool bypassed = state_.IsBypassed();
+    for (CopyOperation& operation : operations) {
+      if (bypassed) {
+        Fault fault;
+        if (!Perform(asked, operation, 0, nullptr, &fault)) return RefuseFault(state_, fault);
+        continue;
+      }
+      waits = waits || (asked.returns == Returns::kWhenItMay &&
+                        (IsSynchronous(operation.written) || IsSynchronous(operation.read)));
+      const void* const missing = operation.reads_at_call ? TakeSource(&operation) : nullptr;
+      if (missing == nullptr) continue;
+      return RefuseFault(state_, FaultAt(asked.call, missing, Access::kRead));
+    }
+    if (bypassed) return absl::OkStatus();
   }
-  return Enqueue(queue, operation, returns);
+  StreamScheduler::Point done;
+  for (const CopyOperation& operation : operations) done = Enqueue(asked, queue, operation);
+  if (!waits) return absl::OkStatus();
+  streams_.Finish({done, state_.order.Record(queue->order)});
+  return state_.sticky_error.Check(asked.call);
+}
+
+StreamScheduler::Point SimulatedCopies::Enqueue(const Asked& asked,
+                                                const SimulatedStreams::Queue& queue,
+                                                const CopyOperation& operation) {
+  const AddressRange written = UsedBy(operation, operation.written);
+  const AddressRange read = UsedBy(operation, operation.read);
+  QueuedCopy queued{operation, asked,
+                    RecordCall(state_, asked.call, written.empty() ? read : written),
+                    state_.order.Submit(queue->order)};
+  return state_.scheduler.Submit(queue->work, {[this, queued](Turn) {
+                                                 Run(queued);
+                                                 return Progress::kDone;
+                                               },
+                                               asked.stream,
+                                               asked.call,
+                                               {written, read},
+                                               queued.call_id});
 }
 
 // A fill whose size wraps to that of `range`, perhaps to nothing. The driver looks all the same
@@ -201,53 +337,30 @@ absl::Status SimulatedCopies::CheckFillBorders(const char* call, DeviceOrdinal d
   return absl::OkStatus();
 }
 
-absl::Status SimulatedCopies::Enqueue(const SimulatedStreams::Queue& queue,
-                                      const Operation& operation, Returns returns) {
-  Operation numbered = operation;
-  const AddressRange written = operation.written.used();
-  const AddressRange read = operation.read.used();
-  numbered.call_id = RecordCall(state_, operation.call, written.empty() ? read : written);
-  numbered.order = state_.order.Submit(queue->order);
-  const StreamScheduler::Point done =
-      state_.scheduler.Submit(queue->work, {[this, numbered](Turn) {
-                                              Run(numbered);
-                                              return Progress::kDone;
-                                            },
-                                            operation.stream,
-                                            operation.call,
-                                            {written, read},
-                                            numbered.call_id});
-  const bool waits =
-      returns == Returns::kWhenDone || (returns == Returns::kWhenItMay && operation.synchronous);
-  if (!waits) return absl::OkStatus();
-  streams_.Finish({done, state_.order.Record(queue->order)});
-  return state_.sticky_error.Check(operation.call);
-}
-
-absl::Status SimulatedCopies::CopySides(const char* call, Stream stream, const Side& written,
-                                        const Side& read, Returns returns) {
+absl::Status SimulatedCopies::CopySides(const Asked& asked, const CopySide& written,
+                                        const CopySide& read) {
   SimulatedStreams::Queue queue;
-  const absl::Status known = streams_.CheckStream(call, stream, &queue);
-  if (!known.ok() || written.range.empty()) return known;
-  for (const Side* side : {&written, &read}) {
-    const absl::Status exists = state_.CheckDevice(call, side->device);
+  const absl::Status known = streams_.CheckStream(asked.call, asked.stream, &queue);
+  if (!known.ok() || written.first.empty()) return known;
+  for (const CopySide* side : {&written, &read}) {
+    const absl::Status exists = state_.CheckDevice(asked.call, side->device);
     if (!exists.ok()) return exists;
-    const bool is_null = side->kind != Side::kMemory && side->range.base == DeviceAddress(0);
-    if (is_null) return InvalidValue(call, "the host pointer is null");
+    const bool is_null = side->kind != CopySide::kMemory && side->first.base == DeviceAddress(0);
+    if (is_null) return InvalidValue(asked.call, "the host pointer is null");
   }
-  Operation operation;
-  operation.call = call;
-  operation.stream = stream;
+  CopyOperation operation;
+  operation.shape.width = written.first.size.value();
   operation.written = written;
   operation.read = read;
-  return Submit(queue, operation, returns);
+  return Submit(asked, queue, absl::MakeSpan(&operation, 1));
 }
 
-absl::Status SimulatedCopies::FillOnDevice(const char* call, Stream stream,
-                                           DeviceAddress destination, const FillPattern& pattern,
-                                           uint64_t count, Returns returns) {
+absl::Status SimulatedCopies::FillOnDevice(const Asked& asked, DeviceAddress destination,
+                                           const FillPattern& pattern, uint64_t count) {
+  const char* const call = asked.call;
+  const DeviceOrdinal device = asked.stream.device();
   SimulatedStreams::Queue queue;
-  const absl::Status known = streams_.CheckStream(call, stream, &queue);
+  const absl::Status known = streams_.CheckStream(call, asked.stream, &queue);
   if (!known.ok()) return known;
   const Bytes width = pattern.width;
   if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) {
@@ -267,98 +380,17 @@ absl::Status SimulatedCopies::FillOnDevice(const char* call, Stream stream,
                         ToString(width));
   }
   if (wraps) {
-    const absl::Status passed = CheckWrappedFill(call, stream.device(), range, width);
+    const absl::Status passed = CheckWrappedFill(call, device, range, width);
     if (!passed.ok() || size == Bytes(0)) return passed;
   }
-  const absl::Status borders = CheckFillBorders(call, stream.device(), range);
+  const absl::Status borders = CheckFillBorders(call, device, range);
   if (!borders.ok()) return borders;
-  Operation operation;
-  operation.kind = Operation::kFill;
-  operation.call = call;
-  operation.stream = stream;
-  operation.written = Side{Side::kMemory, stream.device(), range};
+  CopyOperation operation;
+  operation.kind = CopyOperation::kFill;
+  operation.shape.width = size.value();
+  operation.written = CopySide{CopySide::kMemory, device, range};
   operation.pattern = pattern;
-  return Submit(queue, operation, returns);
-}
-
-// Without a stream: on the default stream, and the host's memory is not needed afterwards.
-
-absl::Status SimulatedCopies::DoCopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                                 const void* source, Bytes size) {
-  return CopySides("cuMemcpyHtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
-                   {Side::kHost, device, Span(source, size)}, Returns::kWhenDone);
-}
-
-absl::Status SimulatedCopies::DoCopyDeviceToHost(DeviceOrdinal device, void* destination,
-                                                 DeviceAddress source, Bytes size) {
-  return CopySides("cuMemcpyDtoH", Stream(device), {Side::kHost, device, Span(destination, size)},
-                   {Side::kMemory, device, Span(source, size)}, Returns::kWhenDone);
-}
-
-absl::Status SimulatedCopies::DoCopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                                   DeviceAddress source, Bytes size) {
-  return CopySides("cuMemcpyDtoD", Stream(device), {Side::kMemory, device, Span(destination, size)},
-                   {Side::kMemory, device, Span(source, size)}, Returns::kWhenItMay);
-}
-
-absl::Status SimulatedCopies::DoFill(DeviceOrdinal device, DeviceAddress destination,
-                                     const FillPattern& pattern, uint64_t count) {
-  return FillOnDevice("cuMemset", Stream(device), destination, pattern, count, Returns::kWhenItMay);
-}
-
-absl::Status SimulatedCopies::Copy(DeviceOrdinal device, DeviceAddress destination,
-                                   DeviceAddress source, Bytes size) {
-  return CopySides("cuMemcpy", Stream(device), {Side::kAnywhere, device, Span(destination, size)},
-                   {Side::kAnywhere, device, Span(source, size)}, Returns::kWhenItMay);
-}
-
-absl::Status SimulatedCopies::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
-                                       const PeerAddress& source, Bytes size) {
-  return CopySides("cuMemcpyPeer", Stream(device),
-                   {Side::kAnywhere, destination.device, Span(destination.address, size)},
-                   {Side::kAnywhere, source.device, Span(source.address, size)},
-                   Returns::kWhenItMay);
-}
-
-absl::Status SimulatedCopies::DoCopyHostToDevice(Stream stream, DeviceAddress destination,
-                                                 const void* source, Bytes size) {
-  return CopySides("cuMemcpyHtoDAsync", stream,
-                   {Side::kMemory, stream.device(), Span(destination, size)},
-                   {Side::kHost, stream.device(), Span(source, size)}, Returns::kWhenQueued);
-}
-
-absl::Status SimulatedCopies::DoCopyDeviceToHost(Stream stream, void* destination,
-                                                 DeviceAddress source, Bytes size) {
-  return CopySides("cuMemcpyDtoHAsync", stream,
-                   {Side::kHost, stream.device(), Span(destination, size)},
-                   {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
-}
-
-absl::Status SimulatedCopies::DoCopyDeviceToDevice(Stream stream, DeviceAddress destination,
-                                                   DeviceAddress source, Bytes size) {
-  return CopySides("cuMemcpyDtoDAsync", stream,
-                   {Side::kMemory, stream.device(), Span(destination, size)},
-                   {Side::kMemory, stream.device(), Span(source, size)}, Returns::kWhenQueued);
-}
-
-absl::Status SimulatedCopies::DoFill(Stream stream, DeviceAddress destination,
-                                     const FillPattern& pattern, uint64_t count) {
-  return FillOnDevice("cuMemsetAsync", stream, destination, pattern, count, Returns::kWhenQueued);
-}
-
-absl::Status SimulatedCopies::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
-                                   Bytes size) {
-  return CopySides("cuMemcpyAsync", stream,
-                   {Side::kAnywhere, stream.device(), Span(destination, size)},
-                   {Side::kAnywhere, stream.device(), Span(source, size)}, Returns::kWhenQueued);
-}
-
-absl::Status SimulatedCopies::CopyPeer(Stream stream, const PeerAddress& destination,
-                                       const PeerAddress& source, Bytes size) {
-  return CopySides("cuMemcpyPeerAsync", stream,
-                   {Side::kAnywhere, destination.device, Span(destination.address, size)},
-                   {Side::kAnywhere, source.device, Span(source.address, size)},
-                   Returns::kWhenQueued);
+  return Submit(asked, queue, absl::MakeSpan(&operation, 1));
 }
 
 }  // namespace twinmmu

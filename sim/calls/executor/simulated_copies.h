@@ -3,12 +3,15 @@
 #ifndef TWINMMU_SIM_CALLS_EXECUTOR_SIMULATED_COPIES_H_
 #define TWINMMU_SIM_CALLS_EXECUTOR_SIMULATED_COPIES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "absl/types/span.h"
 #include "api/call_macros.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
+#include "sim/calls/executor/copy_operation.h"
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/memory/linear_allocation.h"
@@ -16,11 +19,13 @@
 
 namespace twinmmu {
 
+class ObservedWork;
 struct Fault;
 struct SimulatorState;
 struct Mmu;
 
-// Translated page by page, and only if every page is accessible. Work is checked at the call. It
+// Copies of all forms are one: rows that are read, and rows that are written. They are translated
+// page by page, and only if every page of every row is accessible. Work is checked at the call. It
 // runs there too, or, if the profile says so, when the scheduler of the machine thinks fit: then it
 // is translated anew, and what is no longer accessible is a fault.
 class SimulatedCopies {
@@ -30,6 +35,21 @@ class SimulatedCopies {
 
   TWINMMU_EXECUTOR_COPY_CALLS(TWINMMU_BODY, )
   TWINMMU_EXECUTOR_ASYNC_COPY_CALLS(TWINMMU_BODY, )
+
+  enum class Returns {
+    kWhenQueued,
+    kWhenItMay,  // when it is queued, unless its memory wants to be done with when a call returns
+    kWhenDone,
+  };
+  struct Asked {
+    const char* call = "";  // the driver's name of the one that was asked for
+    Stream stream;
+    Returns returns = Returns::kWhenQueued;
+  };
+  // Operations of any form, each of at least one byte. Nothing is done where one of them cannot be
+  // done; `failed` gets its number.
+  absl::Status Do(const Asked& asked, absl::Span<CopyOperation> operations,
+                  size_t* failed = nullptr);
 
   // What Executor does not have: see sim/calls/linear/linear_calls.h.
   absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
@@ -41,75 +61,58 @@ class SimulatedCopies {
                         Bytes size);
 
  private:
-  // What an operation writes or reads.
-  struct Side {
-    enum Kind {
-      kNothing,
-      // As it is passed:
-      kMemory,    // mapped or linear
-      kHost,      // a pointer of the host, which may lead to memory of devices
-      kAnywhere,  // one or the other
-      // What kHost can turn out to be:
-      kHostMemory,   // mapped or linear
-      kHostPointer,  // of the process, taken at its word
-    };
-    Kind kind = kNothing;
-    DeviceOrdinal device;  // whose access counts
-    AddressRange range;
-
-    // What must not go away until the operation is done.
-    AddressRange used() const { return kind == kHostPointer ? AddressRange() : range; }
-  };
-  // A copy or a fill of at least one byte.
-  struct Operation {
-    enum Kind { kCopy, kFill };
-    Kind kind = kCopy;
-    const char* call = "";  // the driver's name of the one that was asked for
-    Stream stream;
-    Side written;
-    Side read;
-    FillPattern pattern;
-    // Once it is queued:
-    bool synchronous = false;  // its memory wants to be done with when a call returns
+  // An operation that is queued.
+  struct QueuedCopy {
+    CopyOperation operation;
+    Asked asked;
     uint64_t call_id = 0;
     OperationOrder::Operation order;
   };
-  enum class Returns {
-    kWhenQueued,
-    kWhenItMay,  // when it is queued, unless it is synchronous
-    kWhenDone,
-  };
 
-  absl::Status CopySides(const char* call, Stream stream, const Side& written, const Side& read,
-                         Returns returns);
-  absl::Status FillOnDevice(const char* call, Stream stream, DeviceAddress destination,
-                            const FillPattern& pattern, uint64_t count, Returns returns);
+  absl::Status CopySides(const Asked& asked, const CopySide& written, const CopySide& read);
+  absl::Status FillOnDevice(const Asked& asked, DeviceAddress destination,
+                            const FillPattern& pattern, uint64_t count);
 
   // The way of every operation, its stream being checked: checked, then run or queued.
-  absl::Status Submit(const SimulatedStreams::Queue& queue, Operation& operation, Returns returns);
-  absl::Status Enqueue(const SimulatedStreams::Queue& queue, const Operation& operation,
-                       Returns returns);
+  absl::Status Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
+                      absl::Span<CopyOperation> operations, size_t* failed = nullptr);
+  StreamScheduler::Point Enqueue(const Asked& asked, const SimulatedStreams::Queue& queue,
+                                 const CopyOperation& operation);
   absl::Status CheckFillBorders(const char* call, DeviceOrdinal device,
                                 const AddressRange& range) const;
   absl::Status CheckWrappedFill(const char* call, DeviceOrdinal device, const AddressRange& range,
                                 Bytes width) const;
   // What the side turns out to be. With mmu_.mutex held, as what follows.
-  Side::Kind KindOf(const Side& side) const;
-  bool IsSynchronous(const Side& side) const;
-  // Whether all that it uses is accessible; if not, `fault` says what.
-  bool CanUse(const Operation& operation, const Side& side, Access access, Fault* fault) const;
-  bool CanPerform(const Operation& operation, Fault* fault) const;
+  CopySide::Kind KindOf(const CopySide& side, const CopyShape& shape) const;
+  bool IsSynchronous(const CopySide& side) const;
+  // Whether that range is accessible, and whether all rows from `begin` up to `end` are, that
+  // `operation` uses; if not, `fault` says what is not.
+  bool CanUse(const CopyOperation& operation, const CopySide& side, const AddressRange& range,
+              Access access) const;
+  bool CanUseRows(const char* call, const CopyOperation& operation, const CopySide& side,
+                  uint64_t begin, uint64_t end, Access access, Fault* fault) const;
+  bool CanPerform(const char* call, const CopyOperation& operation, Fault* fault) const;
   // Whether memory of the host, which the program can unmap, is there; if not, `fault` says what.
-  bool IsThere(const Operation& operation, const Side& side, Access access, Fault* fault) const;
-  static Fault FaultAt(const Operation& operation, const void* address, Access access);
+  bool IsThere(const char* call, const CopyShape& shape, const CopySide& side, Access access,
+               Fault* fault) const;
   // `clocks`: of the operation, as for ObservedWork. False: it came to `fault`.
-  bool Perform(const Operation& operation, coherence::Clocks* clocks, Fault* fault) const;
+  bool Perform(const Asked& asked, const CopyOperation& operation, uint64_t call_id,
+               coherence::Clocks* clocks, Fault* fault) const;
+  // Each gives the address that is not there, for `access`; null: all were.
+  const void* FillRow(const CopyOperation& operation, uint64_t row, bool by_words,
+                      ObservedWork* told) const;
+  const void* CopyRow(const CopyOperation& operation, uint64_t row, bool by_words,
+                      ObservedWork* told, Access* access) const;
+  // Calls visit(ObservedWork::Part, size) for each piece of `size` bytes from `offset` on in a row.
   template <typename Visit>
-  void ForEachPiece(const Side& side, const Visit& visit) const;  // visit(ObservedWork::Part, size)
+  void ForEachPiece(const CopyShape& shape, const CopySide& side, uint64_t row, uint64_t offset,
+                    uint64_t size, const Visit& visit) const;
+  // Reads now what `operation` is to write. Gives the address that is not there, or null.
+  const void* TakeSource(CopyOperation* operation) const;
   // The place that accesses of the call have. Not known as long as nobody asks for it.
   coherence::Site SiteOf(const char* call) const;
   // Queued work: does what was asked for, or raises a fault and writes nothing.
-  void Run(const Operation& operation) const;
+  void Run(const QueuedCopy& queued) const;
 
   SimulatorState& state_;
   Mmu& mmu_;

@@ -1,6 +1,5 @@
 // Arrays, mipmapped arrays, and the tiles of sparse ones.
 
-#include <algorithm>
 #include <vector>
 
 #include "api/sparse_arrays.h"
@@ -68,51 +67,6 @@ TileOperation FromAbi(const CUarrayMapInfo& info, DeviceOrdinal device) {
 }
 
 SparseArrays& ArraysOf(DriverState& driver) { return **driver.simulator->sparse_arrays(); }
-
-bool IsInside(size_t offset, size_t extent, size_t size) {
-  return offset <= size && extent <= size - offset;
-}
-
-// A copy between memory of the host and an array, row by row where rows are not packed.
-absl::Status Copy3D(DriverState& driver, Stream stream, const CUDA_MEMCPY3D& copy, bool to_array) {
-  const Array array(stream.device(), ToNumber(to_array ? copy.dstArray : copy.srcArray));
-  const absl::StatusOr<ArrayDescriptor> found = driver.simulator->DescriptorOf(array);
-  if (!found.ok()) return found.status();
-  const size_t element = ElementSize(*found).value();
-  const ArrayExtent offset{to_array ? copy.dstXInBytes : copy.srcXInBytes,
-                           to_array ? copy.dstY : copy.srcY, to_array ? copy.dstZ : copy.srcZ};
-  const ArrayExtent extent{copy.WidthInBytes, copy.Height, copy.Depth};
-  const bool inside = IsInside(offset.x, extent.x, found->extent.x * element) &&
-                      IsInside(offset.y, extent.y, std::max<size_t>(found->extent.y, 1)) &&
-                      IsInside(offset.z, extent.z, std::max<size_t>(found->extent.z, 1));
-  if (!inside) {
-    return MakeDriverStatus({DriverCode::kInvalidValue, ErrorOrigin::kSimulator, "cuMemcpy3DAsync"},
-                            "the box reaches beyond the array");
-  }
-  const size_t pitch_asked = to_array ? copy.srcPitch : copy.dstPitch;
-  const size_t pitch = pitch_asked == 0 ? copy.WidthInBytes : pitch_asked;
-  const size_t height_asked = to_array ? copy.srcHeight : copy.dstHeight;
-  const size_t height = height_asked == 0 ? copy.Height : height_asked;
-  const size_t first_row =
-      to_array ? copy.srcZ * height + copy.srcY : copy.dstZ * height + copy.dstY;
-  const size_t first_byte = first_row * pitch + (to_array ? copy.srcXInBytes : copy.dstXInBytes);
-  const auto move = [&](const ArrayExtent& at, const ArrayExtent& size, size_t byte) {
-    char* const host = to_array ? static_cast<char*>(const_cast<void*>(copy.srcHost))
-                                : static_cast<char*>(copy.dstHost);
-    return driver.simulator->CopyArrayBytes(stream, array, at, size, host + first_byte + byte,
-                                            to_array);
-  };
-  const bool packed = pitch == copy.WidthInBytes && (height == copy.Height || copy.Depth == 1);
-  if (packed) return move(offset, extent, 0);
-  for (size_t z = 0; z < extent.z; ++z) {
-    for (size_t y = 0; y < extent.y; ++y) {
-      const absl::Status moved =
-          move({offset.x, offset.y + y, offset.z + z}, {extent.x, 1, 1}, (z * height + y) * pitch);
-      if (!moved.ok()) return moved;
-    }
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -230,19 +184,5 @@ extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count,
   });
 }
 TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
-
-extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, {copy}, [&](DriverState& driver, Context& context) {
-    const bool to_array = copy->dstMemoryType == cuda_abi::CU_MEMORYTYPE_ARRAY;
-    const auto host = to_array ? copy->srcMemoryType : copy->dstMemoryType;
-    const auto other = to_array ? copy->dstMemoryType : copy->srcMemoryType;
-    const bool covered =
-        host == cuda_abi::CU_MEMORYTYPE_HOST && other == cuda_abi::CU_MEMORYTYPE_ARRAY;
-    if (!covered) return ToResult(DriverCode::kNotSupported);
-    if (copy->srcLOD != 0 || copy->dstLOD != 0) return ToResult(DriverCode::kInvalidValue);
-    return ToResult(Copy3D(driver, WorkOf(driver, context, stream), *copy, to_array));
-  });
-}
-TWINMMU_ALIAS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);
 
 }  // namespace twinmmu::libcuda

@@ -1,5 +1,6 @@
 // Copies and fills.
 
+#include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -43,6 +44,16 @@ CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     return driver.executor.Fill(WorkOf(driver, context, stream...), DeviceAddress(to),
                                 {value, Bytes(width)}, count);
+  });
+}
+
+template <typename... OnStream>
+CUresult FillRows(const CallSite& site, CUdeviceptr to, size_t pitch, uint32_t value,
+                  size_t element, size_t width, size_t height, OnStream... stream) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    return driver.simulator->boxes().Fill(AskedOf(site, driver, context, stream...),
+                                          DeviceAddress(to), pitch, {value, Bytes(element)}, width,
+                                          height);
   });
 }
 
@@ -175,5 +186,46 @@ extern "C" CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int value, 
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
 TWINMMU_ALIAS(cuMemsetD32Async_ptsz, cuMemsetD32Async);
+
+// --- Fills of rows -------------------------------------------------------------------------------
+
+extern "C" CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t pitch, unsigned char value,
+                                    size_t width, size_t height) {
+  return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height);
+}
+TWINMMU_ALIAS(cuMemsetD2D8, cuMemsetD2D8_v2);
+TWINMMU_ALIAS(cuMemsetD2D8_v2_ptds, cuMemsetD2D8_v2);
+
+extern "C" CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t pitch, unsigned short value,
+                                     size_t width, size_t height) {
+  return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height);
+}
+TWINMMU_ALIAS(cuMemsetD2D16, cuMemsetD2D16_v2);
+TWINMMU_ALIAS(cuMemsetD2D16_v2_ptds, cuMemsetD2D16_v2);
+
+extern "C" CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t pitch, unsigned int value,
+                                     size_t width, size_t height) {
+  return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height);
+}
+TWINMMU_ALIAS(cuMemsetD2D32, cuMemsetD2D32_v2);
+TWINMMU_ALIAS(cuMemsetD2D32_v2_ptds, cuMemsetD2D32_v2);
+
+extern "C" CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t pitch, unsigned char value,
+                                      size_t width, size_t height, CUstream stream) {
+  return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height, stream);
+}
+TWINMMU_ALIAS(cuMemsetD2D8Async_ptsz, cuMemsetD2D8Async);
+
+extern "C" CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t pitch, unsigned short value,
+                                       size_t width, size_t height, CUstream stream) {
+  return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height, stream);
+}
+TWINMMU_ALIAS(cuMemsetD2D16Async_ptsz, cuMemsetD2D16Async);
+
+extern "C" CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t pitch, unsigned int value,
+                                       size_t width, size_t height, CUstream stream) {
+  return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height, stream);
+}
+TWINMMU_ALIAS(cuMemsetD2D32Async_ptsz, cuMemsetD2D32Async);
 
 }  // namespace twinmmu::libcuda

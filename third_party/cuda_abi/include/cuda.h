@@ -27,6 +27,7 @@ typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
 typedef struct CUmod_st* CUmodule;
 typedef struct CUfunc_st* CUfunction;
+typedef struct CUarray_st* CUarray;
 
 typedef enum cudaError_enum {
   CUDA_SUCCESS = 0,
@@ -85,6 +86,7 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
   CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY = 9,
   CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11,
   CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
@@ -179,6 +181,12 @@ typedef enum CUstreamCaptureStatus_enum {
   CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
 } CUstreamCaptureStatus;
 
+typedef enum CUstreamCaptureMode_enum {
+  CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+  CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2
+} CUstreamCaptureMode;
+
 /* What a stream calls on the host */
 typedef void (*CUhostFn)(void* argument);
 typedef void (*CUstreamCallback)(CUstream stream, CUresult result, void* argument);
@@ -209,6 +217,100 @@ typedef enum CUmemorytype_enum {
   CU_MEMORYTYPE_ARRAY = 3,
   CU_MEMORYTYPE_UNIFIED = 4
 } CUmemorytype;
+
+/* Copies in two and three dimensions. A pitch goes from a row to the next, in bytes; a height from
+ * a layer to the next, in rows. */
+
+typedef struct CUDA_MEMCPY2D_st {
+  size_t srcXInBytes;
+  size_t srcY;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  size_t srcPitch;
+  size_t dstXInBytes;
+  size_t dstY;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  size_t dstPitch;
+  size_t WidthInBytes;
+  size_t Height;
+} CUDA_MEMCPY2D;
+
+typedef struct CUDA_MEMCPY3D_st {
+  size_t srcXInBytes;
+  size_t srcY;
+  size_t srcZ;
+  size_t srcLOD; /* must be 0 */
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void* reserved0; /* must be null */
+  size_t srcPitch;
+  size_t srcHeight;
+  size_t dstXInBytes;
+  size_t dstY;
+  size_t dstZ;
+  size_t dstLOD; /* must be 0 */
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void* reserved1; /* must be null */
+  size_t dstPitch;
+  size_t dstHeight;
+  size_t WidthInBytes;
+  size_t Height;
+  size_t Depth;
+} CUDA_MEMCPY3D;
+
+typedef struct CUDA_MEMCPY3D_PEER_st {
+  size_t srcXInBytes;
+  size_t srcY;
+  size_t srcZ;
+  size_t srcLOD; /* must be 0 */
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  CUcontext srcContext;
+  size_t srcPitch;
+  size_t srcHeight;
+  size_t dstXInBytes;
+  size_t dstY;
+  size_t dstZ;
+  size_t dstLOD; /* must be 0 */
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  CUcontext dstContext;
+  size_t dstPitch;
+  size_t dstHeight;
+  size_t WidthInBytes;
+  size_t Height;
+  size_t Depth;
+} CUDA_MEMCPY3D_PEER;
+
+typedef enum CUarray_format_enum {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  CU_AD_FORMAT_FLOAT = 0x20
+} CUarray_format;
+
+typedef struct CUDA_ARRAY3D_DESCRIPTOR_st {
+  size_t Width; /* of this and what follows, 0: there is no such dimension */
+  size_t Height;
+  size_t Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
 
 typedef enum CUpointer_attribute_enum {
   CU_POINTER_ATTRIBUTE_CONTEXT = 1,
@@ -370,14 +472,36 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuMemcpyHtoDAsync TWINMMU_CUDA_PTSZ(cuMemcpyHtoDAsync_v2)
 #define cuMemcpyDtoHAsync TWINMMU_CUDA_PTSZ(cuMemcpyDtoHAsync_v2)
 #define cuMemcpyDtoDAsync TWINMMU_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
+#define cuMemcpy2D TWINMMU_CUDA_PTDS(cuMemcpy2D_v2)
+#define cuMemcpy2DUnaligned TWINMMU_CUDA_PTDS(cuMemcpy2DUnaligned_v2)
+#define cuMemcpy3D TWINMMU_CUDA_PTDS(cuMemcpy3D_v2)
+#define cuMemcpyAtoD TWINMMU_CUDA_PTDS(cuMemcpyAtoD_v2)
+#define cuMemcpyDtoA TWINMMU_CUDA_PTDS(cuMemcpyDtoA_v2)
+#define cuMemcpyAtoH TWINMMU_CUDA_PTDS(cuMemcpyAtoH_v2)
+#define cuMemcpyHtoA TWINMMU_CUDA_PTDS(cuMemcpyHtoA_v2)
+#define cuMemcpyAtoA TWINMMU_CUDA_PTDS(cuMemcpyAtoA_v2)
+#define cuMemsetD2D8 TWINMMU_CUDA_PTDS(cuMemsetD2D8_v2)
+#define cuMemsetD2D16 TWINMMU_CUDA_PTDS(cuMemsetD2D16_v2)
+#define cuMemsetD2D32 TWINMMU_CUDA_PTDS(cuMemsetD2D32_v2)
+#define cuMemcpy2DAsync TWINMMU_CUDA_PTSZ(cuMemcpy2DAsync_v2)
+#define cuMemcpy3DAsync TWINMMU_CUDA_PTSZ(cuMemcpy3DAsync_v2)
+#define cuMemcpyAtoHAsync TWINMMU_CUDA_PTSZ(cuMemcpyAtoHAsync_v2)
+#define cuMemcpyHtoAAsync TWINMMU_CUDA_PTSZ(cuMemcpyHtoAAsync_v2)
+#define cuArray3DCreate cuArray3DCreate_v2
+#define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define cuMemcpy TWINMMU_CUDA_PTDS(cuMemcpy)
 #define cuMemcpyAsync TWINMMU_CUDA_PTSZ(cuMemcpyAsync)
 #define cuMemcpyPeer TWINMMU_CUDA_PTDS(cuMemcpyPeer)
 #define cuMemcpyPeerAsync TWINMMU_CUDA_PTSZ(cuMemcpyPeerAsync)
+#define cuMemcpy3DPeer TWINMMU_CUDA_PTDS(cuMemcpy3DPeer)
+#define cuMemcpy3DPeerAsync TWINMMU_CUDA_PTSZ(cuMemcpy3DPeerAsync)
 #define cuMemsetD8Async TWINMMU_CUDA_PTSZ(cuMemsetD8Async)
 #define cuMemsetD16Async TWINMMU_CUDA_PTSZ(cuMemsetD16Async)
 #define cuMemsetD32Async TWINMMU_CUDA_PTSZ(cuMemsetD32Async)
+#define cuMemsetD2D8Async TWINMMU_CUDA_PTSZ(cuMemsetD2D8Async)
+#define cuMemsetD2D16Async TWINMMU_CUDA_PTSZ(cuMemsetD2D16Async)
+#define cuMemsetD2D32Async TWINMMU_CUDA_PTSZ(cuMemsetD2D32Async)
 #define cuStreamGetPriority TWINMMU_CUDA_PTSZ(cuStreamGetPriority)
 #define cuStreamGetFlags TWINMMU_CUDA_PTSZ(cuStreamGetFlags)
 #define cuStreamGetId TWINMMU_CUDA_PTSZ(cuStreamGetId)
@@ -472,6 +596,38 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr destination, CUdeviceptr source, size_t s
 CUresult cuMemcpyPeerAsync(CUdeviceptr destination, CUcontext destination_context,
                            CUdeviceptr source, CUcontext source_context, size_t size,
                            CUstream stream);
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D* copy);
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* copy);
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream);
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy);
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream);
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy);
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream);
+CUresult cuMemcpyAtoD(CUdeviceptr destination, CUarray source, size_t offset, size_t size);
+CUresult cuMemcpyDtoA(CUarray destination, size_t offset, CUdeviceptr source, size_t size);
+CUresult cuMemcpyAtoH(void* destination, CUarray source, size_t offset, size_t size);
+CUresult cuMemcpyHtoA(CUarray destination, size_t offset, const void* source, size_t size);
+CUresult cuMemcpyAtoA(CUarray destination, size_t offset, CUarray source, size_t source_offset,
+                      size_t size);
+CUresult cuMemcpyAtoHAsync(void* destination, CUarray source, size_t offset, size_t size,
+                           CUstream stream);
+CUresult cuMemcpyHtoAAsync(CUarray destination, size_t offset, const void* source, size_t size,
+                           CUstream stream);
+CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
+CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array);
+CUresult cuArrayDestroy(CUarray array);
+CUresult cuMemsetD2D8(CUdeviceptr destination, size_t pitch, unsigned char value, size_t width,
+                      size_t height);
+CUresult cuMemsetD2D16(CUdeviceptr destination, size_t pitch, unsigned short value, size_t width,
+                       size_t height);
+CUresult cuMemsetD2D32(CUdeviceptr destination, size_t pitch, unsigned int value, size_t width,
+                       size_t height);
+CUresult cuMemsetD2D8Async(CUdeviceptr destination, size_t pitch, unsigned char value, size_t width,
+                           size_t height, CUstream stream);
+CUresult cuMemsetD2D16Async(CUdeviceptr destination, size_t pitch, unsigned short value,
+                            size_t width, size_t height, CUstream stream);
+CUresult cuMemsetD2D32Async(CUdeviceptr destination, size_t pitch, unsigned int value, size_t width,
+                            size_t height, CUstream stream);
 CUresult cuMemsetD8(CUdeviceptr destination, unsigned char value, size_t count);
 CUresult cuMemsetD16(CUdeviceptr destination, unsigned short value, size_t count);
 CUresult cuMemsetD32(CUdeviceptr destination, unsigned int value, size_t count);
@@ -536,6 +692,7 @@ CUresult cuStreamGetPriority(CUstream stream, int* priority);
 CUresult cuStreamGetFlags(CUstream stream, unsigned int* flags);
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id);
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context);
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode);
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status);
 CUresult cuStreamQuery(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);

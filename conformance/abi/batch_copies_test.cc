@@ -1,0 +1,229 @@
+// Many copies at once. The functions are newer than our cuda.h.
+
+#include <cstdint>
+
+#include "conformance/abi/box_memory.h"
+
+namespace twinmmu::abi {
+namespace {
+
+struct Attributes {
+  int order;
+  CUmemLocation from;
+  CUmemLocation to;
+  unsigned int flags;
+};
+constexpr Attributes kInStreamOrder = {1, {}, {}, 0};
+constexpr Attributes kDuringTheCall = {2, {}, {}, 0};
+
+struct Operand {
+  uint64_t type;     // 1: of a pointer, 2: of an array
+  uint64_t where;    // the one or the other
+  uint64_t part[3];  // length of rows, height of layers; or x, y, z
+};
+struct Operation {
+  Operand from;
+  Operand to;
+  size_t width;
+  size_t height;
+  size_t depth;
+  int order;
+  unsigned int flags;
+};
+
+const Function<CUresult(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, Attributes*, size_t*, size_t,
+                        size_t*, CUstream)>
+    copy_batch_12("cuMemcpyBatchAsync");
+const Function<CUresult(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, Attributes*, size_t*, size_t,
+                        CUstream)>
+    copy_batch("cuMemcpyBatchAsync_v2");
+const Function<CUresult(size_t, Operation*, size_t*, unsigned long long, CUstream)> copy_boxes_12(
+    "cuMemcpy3DBatchAsync");
+const Function<CUresult(size_t, Operation*, unsigned long long, CUstream)> copy_boxes(
+    "cuMemcpy3DBatchAsync_v2");
+
+constexpr size_t kSize = 4096;
+
+// The source is numbered, and the destination is 0.
+class BatchCopiesTest : public ContextTest {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    if (HasFatalFailure()) return;
+    if (DriverVersion() < 13000) GTEST_SKIP() << "the driver is older than these functions";
+    EXPECT_EQ(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemAlloc(&from_, kSize), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemAlloc(&to_, kSize), CUDA_SUCCESS);
+    Write(from_, Numbered(kSize));
+    EXPECT_EQ(cuMemsetD8(to_, 0, kSize), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    if (stream_ != nullptr) {
+      EXPECT_EQ(cuStreamDestroy(stream_), CUDA_SUCCESS);
+      EXPECT_EQ(cuMemFree(from_), CUDA_SUCCESS);
+      EXPECT_EQ(cuMemFree(to_), CUDA_SUCCESS);
+    }
+    ContextTest::TearDown();
+  }
+
+  // Two copies of 4 bytes.
+  CUresult CopyTwo(std::vector<Attributes> attributes, std::vector<size_t> first, CUstream stream) {
+    CUdeviceptr to[] = {to_, to_ + 100};
+    CUdeviceptr from[] = {from_ + 8, from_ + 16};
+    size_t sizes[] = {4, 4};
+    return copy_batch(to, from, sizes, 2, attributes.data(), first.data(), attributes.size(),
+                      stream);
+  }
+  // A box of 4 bytes x 2 x 2, out of rows of 8 bytes in layers of 3 rows.
+  Operation Box() const { return {{1, from_, {8, 3, 0}}, {1, to_, {}}, 4, 2, 2, 1, 0}; }
+  Content Result() const {
+    EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+    return Read(to_, kSize);
+  }
+
+  CUstream stream_ = nullptr;
+  CUdeviceptr from_ = 0;
+  CUdeviceptr to_ = 0;
+};
+
+TEST_F(BatchCopiesTest, AllAreMade) {
+  EXPECT_EQ(CopyTwo({kInStreamOrder}, {0}, stream_), CUDA_SUCCESS);
+  Content expected(kSize);
+  for (size_t i = 0; i < 4; ++i) {
+    expected[i] = Numbered(kSize)[8 + i];
+    expected[100 + i] = Numbered(kSize)[16 + i];
+  }
+  EXPECT_EQ(Result(), expected);
+}
+
+TEST_F(BatchCopiesTest, MemoryOfTheHostMayChangeAfterTheCall) {
+  Content host = Numbered(4);
+  CUdeviceptr to[] = {to_};
+  CUdeviceptr from[] = {AddressOf(host.data())};
+  size_t sizes[] = {4};
+  Attributes attributes = kDuringTheCall;
+  size_t first = 0;
+  EXPECT_EQ(copy_batch(to, from, sizes, 1, &attributes, &first, 1, stream_), CUDA_SUCCESS);
+  host.assign(4, 9);
+  Content expected = Numbered(4);
+  expected.resize(kSize);
+  EXPECT_EQ(Result(), expected);
+}
+
+TEST_F(BatchCopiesTest, AttributesAreForAllThatFollows) {
+  EXPECT_EQ(CopyTwo({kInStreamOrder, kDuringTheCall}, {0, 1}, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8(to_, 0, kSize), CUDA_SUCCESS);
+  EXPECT_EQ(CopyTwo({}, {}, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CopyTwo({kInStreamOrder}, {1}, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CopyTwo({kInStreamOrder, kInStreamOrder}, {0, 0}, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CopyTwo({kInStreamOrder, kInStreamOrder}, {0, 2}, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CopyTwo({kInStreamOrder, kInStreamOrder, kInStreamOrder}, {0, 1, 2}, stream_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CopyTwo({{0, {}, {}, 0}}, {0}, stream_), CUDA_ERROR_INVALID_VALUE) << "no order";
+  EXPECT_EQ(CopyTwo({{4, {}, {}, 0}}, {0}, stream_), CUDA_ERROR_INVALID_VALUE) << "no such order";
+  EXPECT_EQ(Result(), Content(kSize));
+}
+
+// Not measured, as which code that is.
+TEST_F(BatchCopiesTest, TheLegacyDefaultStreamIsRefused) {
+  EXPECT_EQ(CopyTwo({kInStreamOrder}, {0}, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Result(), Content(kSize));
+}
+
+TEST_F(BatchCopiesTest, AllOrNothingAndWhichOneIsToBlame) {
+  const Mapping denied(0, /*granted=*/false);
+  CUdeviceptr to[] = {to_, denied.address(), to_ + 8};
+  CUdeviceptr from[] = {from_, from_, from_};
+  size_t sizes[] = {4, 4, 4};
+  Attributes attributes = kInStreamOrder;
+  size_t first = 0;
+  size_t failed = 77;
+  EXPECT_EQ(copy_batch_12(to, from, sizes, 3, &attributes, &first, 1, &failed, stream_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(failed, 1u);
+  EXPECT_EQ(Result(), Content(kSize));
+}
+
+TEST_F(BatchCopiesTest, WhatIsNoCopysFaultIsNobodys) {
+  CUdeviceptr to[] = {to_};
+  CUdeviceptr from[] = {from_};
+  size_t sizes[] = {4};
+  Attributes attributes = kInStreamOrder;
+  size_t first = 1;
+  size_t failed = 77;
+  EXPECT_EQ(copy_batch_12(to, from, sizes, 1, &attributes, &first, 1, &failed, stream_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(failed, SIZE_MAX);
+}
+
+TEST_F(BatchCopiesTest, BoxesAreMadeOfRows) {
+  Operation boxes[] = {Box()};
+  EXPECT_EQ(copy_boxes(1, boxes, 0, stream_), CUDA_SUCCESS);
+  Content expected(kSize);
+  for (size_t row = 0; row < 4; ++row) {
+    for (size_t x = 0; x < 4; ++x) {
+      expected[row * 4 + x] = Numbered(kSize)[(row / 2 * 3 + row % 2) * 8 + x];
+    }
+  }
+  EXPECT_EQ(Result(), expected);
+}
+
+TEST_F(BatchCopiesTest, BoxesInArraysAreCountedInElements) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  descriptor.Width = 16;
+  descriptor.Height = 8;
+  descriptor.Format = CU_AD_FORMAT_UNSIGNED_INT32;
+  descriptor.NumChannels = 1;
+  CUarray array = nullptr;
+  ASSERT_EQ(cuArray3DCreate(&array, &descriptor), CUDA_SUCCESS);
+  const auto handle = reinterpret_cast<uint64_t>(array);
+  Operation into = {{1, from_, {4, 2, 0}}, {2, handle, {3, 2, 0}}, 2, 2, 1, 1, 0};
+  Operation out = {{2, handle, {4, 3, 0}}, {1, to_, {}}, 1, 1, 1, 1, 0};
+  EXPECT_EQ(copy_boxes(1, &into, 0, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(copy_boxes(1, &out, 0, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Read(to_, 4), Read(from_ + 16 + 4, 4));
+  out.from.part[0] = 16;  // beyond the array
+  size_t failed = 77;
+  EXPECT_EQ(copy_boxes_12(1, &out, &failed, 0, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(failed, 0u);
+  EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+}
+
+TEST_F(BatchCopiesTest, ImpossibleBoxesAreRefused) {
+  const auto refused = [&](const Operation& changed, unsigned long long flags = 0) {
+    Operation boxes[] = {Box(), changed};
+    boxes[0].to.where = to_ + 1024;
+    EXPECT_EQ(copy_boxes(2, boxes, flags, stream_), CUDA_ERROR_INVALID_VALUE);
+  };
+  for (size_t Operation::*const extent :
+       {&Operation::width, &Operation::height, &Operation::depth}) {
+    Operation box = Box();
+    box.*extent = 0;
+    refused(box);
+    box.*extent = size_t{1} << 62;
+    refused(box);
+  }
+  Operation box = Box();
+  box.from.part[0] = 3;  // shorter than a row
+  refused(box);
+  box = Box();
+  box.from.part[1] = 1;  // lower than a layer
+  refused(box);
+  box = Box();
+  box.from.type = 3;
+  refused(box);
+  box = Box();
+  box.to.where = 0;
+  refused(box);
+  box = Box();
+  box.order = 0;
+  refused(box);
+  refused(Box(), 1);
+  EXPECT_EQ(Result(), Content(kSize));
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

@@ -1,0 +1,31 @@
+// What the calls that copy and fill boxes have in common.
+
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_BOXES_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_BOXES_H_
+
+#include "api/sparse_arrays.h"
+#include "sim/calls/arrays/box_copies.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+
+namespace twinmmu::libcuda {
+
+// Work that a call gives to a stream, or does itself.
+inline SimulatedCopies::Asked AskedOf(const CallSite& site, DriverState& driver,
+                                      const Context& context, cuda_abi::CUstream stream) {
+  return {site.name(), WorkOf(driver, context, stream), SimulatedCopies::Returns::kWhenQueued};
+}
+inline SimulatedCopies::Asked AskedOf(const CallSite& site, DriverState& driver,
+                                      const Context& context) {
+  return {site.name(), Stream(WorkOf(driver, context)), SimulatedCopies::Returns::kWhenItMay};
+}
+
+// One that does not exist, and a level of a mipmapped array, is of the device of the context.
+inline Array ArrayOf(DriverState& driver, const Context& context, cuda_abi::CUarray array) {
+  const std::optional<ArrayRecord> record = driver.arrays.arrays.Find(ToNumber(array));
+  return Array(record.has_value() ? record->context->device : context.device, ToNumber(array));
+}
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_BOXES_H_

@@ -1,0 +1,239 @@
+// Many copies at once. The batch is checked as a whole, and nothing is done where a copy of it
+// cannot be done.
+//
+// Not measured: that an empty batch is refused, as is the legacy default stream, which "must not
+// be" given. That a copy of 0 bytes in a batch in one dimension is none.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// More copies than that are no batch, whatever lies there.
+constexpr size_t kMaxCopies = size_t{1} << 20;
+constexpr uint64_t kLegacyStream = 1;  // CU_STREAM_LEGACY
+
+// The form of CUDA 12.8 tells which copy failed, or that none in particular did.
+void Tell(size_t* fail_index, size_t failed) {
+  if (fail_index != nullptr) *fail_index = failed;
+}
+
+// Whether null means the stream of the thread.
+enum class NullStream { kLegacy, kOfThread };
+
+bool IsLegacy(CUstream stream, NullStream null_stream) {
+  return ToNumber(stream) == kLegacyStream ||
+         (stream == nullptr && null_stream == NullStream::kLegacy);
+}
+
+// What is wrong with how a copy of a batch is to be made; null: nothing.
+const char* WhatIsWrong(CUmemcpySrcAccessOrder order, unsigned int flags) {
+  if (order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) {
+    return "there is no such order of access to the source";
+  }
+  return (flags & ~CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE) == 0 ? nullptr
+                                                                    : "there are no such flags";
+}
+
+// Boxes of a batch; or the status that the call gives.
+template <typename MakeBox>
+CUresult CopyBatch(const CallSite& site, DriverState& driver, Context& context, CUstream stream,
+                   size_t count, size_t* fail_index, const MakeBox& make_box) {
+  BoxCopies& boxes = driver.simulator->boxes();
+  std::vector<BoxCopy> batch(count);
+  for (size_t i = 0; i < count; ++i) {
+    const char* const wrong = make_box(i, &batch[i]);
+    if (wrong == nullptr) continue;
+    Tell(fail_index, i);
+    return ToResult(boxes.Refuse(site.name(), wrong));
+  }
+  size_t failed = SIZE_MAX;
+  const absl::Status done = boxes.Copy(AskedOf(site, driver, context, stream), batch, &failed);
+  if (!done.ok()) Tell(fail_index, failed);
+  return ToResult(done);
+}
+
+// In one dimension.
+struct Batch {
+  const CUdeviceptr* to;
+  const CUdeviceptr* from;
+  const size_t* sizes;
+  size_t count;
+  const CUmemcpyAttributes* attributes;
+  const size_t* first;  // copies that the attributes are for
+  size_t attribute_count;
+};
+
+const char* WhatIsWrong(const Batch& batch) {
+  if (batch.count == 0 || batch.count > kMaxCopies) return "there is no such number of copies";
+  if (batch.attribute_count == 0 || batch.attribute_count > batch.count) {
+    return "there is no such number of attributes";
+  }
+  for (size_t i = 0; i < batch.attribute_count; ++i) {
+    const size_t first = batch.first[i];
+    const bool in_order = i == 0 ? first == 0 : first > batch.first[i - 1];
+    if (!in_order || first >= batch.count) {
+      return "the first copies of attributes do not begin with 0, rise, and end within the batch";
+    }
+  }
+  return nullptr;
+}
+
+CUresult Copy(const CallSite& site, NullStream null_stream, const Batch& batch, size_t* fail_index,
+              CUstream stream) {
+  const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
+  return EnterInContext(site, needed, [&](DriverState& driver, Context& context) {
+    Tell(fail_index, SIZE_MAX);
+    const char* const wrong = IsLegacy(stream, null_stream)
+                                  ? "the stream is the legacy default stream"
+                                  : WhatIsWrong(batch);
+    if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
+    size_t of = 0;  // the attributes of copy i
+    return CopyBatch(
+        site, driver, context, stream, batch.count, fail_index, [&](size_t i, BoxCopy* box) {
+          if (of + 1 < batch.attribute_count && batch.first[of + 1] == i) ++of;
+          const CUmemcpyAttributes& how = batch.attributes[of];
+          box->to.memory = box->from.memory = BoxEnd::kAnywhere;
+          box->to.device = box->from.device = context.device;
+          box->to.base = DeviceAddress(batch.to[i]);
+          box->from.base = DeviceAddress(batch.from[i]);
+          box->shape.width = batch.sizes[i];
+          box->reads_at_call = how.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+          return WhatIsWrong(how.srcAccessOrder, how.flags);
+        });
+  });
+}
+
+// In three dimensions: all is counted in elements, which without an array are bytes.
+
+std::optional<size_t> ElementOf(DriverState& driver, const Context& context,
+                                const CUmemcpy3DOperand& operand) {
+  if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) return std::nullopt;
+  const absl::StatusOr<ArrayDescriptor> found =
+      driver.simulator->DescriptorOf(ArrayOf(driver, context, operand.op.array.array));
+  if (!found.ok()) return std::nullopt;
+  return ElementSize(*found).value();
+}
+
+// What is wrong with it; null: nothing. `box`: what it is.
+const char* ToBoxEnd(DriverState& driver, const Context& context, const CUmemcpy3DOperand& operand,
+                     const CUextent3D& extent, size_t element, BoxEnd* box) {
+  box->device = context.device;
+  if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const CUoffset3D& offset = operand.op.array.offset;
+    box->memory = BoxEnd::kArray;
+    box->array = ArrayOf(driver, context, operand.op.array.array);
+    box->offset = {offset.x, offset.y, offset.z};
+    return __builtin_mul_overflow(offset.x, element, &box->offset.x)
+               ? "an offset lies beyond all arrays"
+               : nullptr;
+  }
+  if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return "there is no such type of operand";
+  const auto& memory = operand.op.ptr;
+  const size_t row = memory.rowLength == 0 ? extent.width : memory.rowLength;
+  box->memory = BoxEnd::kAnywhere;
+  box->base = DeviceAddress(memory.ptr);
+  box->height = memory.layerHeight == 0 ? extent.height : memory.layerHeight;
+  return __builtin_mul_overflow(row, element, &box->pitch) ? "a row ends beyond all addresses"
+                                                           : nullptr;
+}
+
+const char* ToBox(DriverState& driver, const Context& context, const CUDA_MEMCPY3D_BATCH_OP& copy,
+                  BoxCopy* box) {
+  const CUextent3D& extent = copy.extent;
+  if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return "an extent is 0";
+  const std::optional<size_t> from = ElementOf(driver, context, copy.src);
+  const size_t element = from.value_or(ElementOf(driver, context, copy.dst).value_or(1));
+  box->shape = {0, extent.height, extent.depth};
+  if (__builtin_mul_overflow(extent.width, element, &box->shape.width)) {
+    return "a row ends beyond all addresses";
+  }
+  box->reads_at_call = copy.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+  const char* wrong = WhatIsWrong(copy.srcAccessOrder, copy.flags);
+  if (wrong == nullptr) wrong = ToBoxEnd(driver, context, copy.dst, extent, element, &box->to);
+  if (wrong == nullptr) wrong = ToBoxEnd(driver, context, copy.src, extent, element, &box->from);
+  return wrong;
+}
+
+CUresult Copy3D(const CallSite& site, NullStream null_stream, size_t count,
+                const CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index, unsigned long long flags,
+                CUstream stream) {
+  return EnterInContext(site, {copies}, [&](DriverState& driver, Context& context) {
+    Tell(fail_index, SIZE_MAX);
+    const char* const wrong =
+        IsLegacy(stream, null_stream)      ? "the stream is the legacy default stream"
+        : count == 0 || count > kMaxCopies ? "there is no such number of copies"
+        : flags != 0                       ? "there are no such flags"
+                                           : nullptr;
+    if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
+    return CopyBatch(site, driver, context, stream, count, fail_index, [&](size_t i, BoxCopy* box) {
+      return ToBox(driver, context, copies[i], box);
+    });
+  });
+}
+
+}  // namespace
+
+// The forms of a thread's default stream differ in what null is.
+
+extern "C" CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                          size_t count, CUmemcpyAttributes* attributes,
+                                          size_t* first, size_t attribute_count, CUstream stream) {
+  return Copy(TWINMMU_HERE, NullStream::kLegacy,
+              {to, from, sizes, count, attributes, first, attribute_count}, nullptr, stream);
+}
+
+extern "C" CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                               size_t count, CUmemcpyAttributes* attributes,
+                                               size_t* first, size_t attribute_count,
+                                               CUstream stream) {
+  return Copy(TWINMMU_HERE, NullStream::kOfThread,
+              {to, from, sizes, count, attributes, first, attribute_count}, nullptr, stream);
+}
+
+extern "C" CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                       size_t count, CUmemcpyAttributes* attributes, size_t* first,
+                                       size_t attribute_count, size_t* fail_index,
+                                       CUstream stream) {
+  return Copy(TWINMMU_HERE, NullStream::kLegacy,
+              {to, from, sizes, count, attributes, first, attribute_count}, fail_index, stream);
+}
+
+extern "C" CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                            size_t count, CUmemcpyAttributes* attributes,
+                                            size_t* first, size_t attribute_count,
+                                            size_t* fail_index, CUstream stream) {
+  return Copy(TWINMMU_HERE, NullStream::kOfThread,
+              {to, from, sizes, count, attributes, first, attribute_count}, fail_index, stream);
+}
+
+extern "C" CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
+                                            unsigned long long flags, CUstream stream) {
+  return Copy3D(TWINMMU_HERE, NullStream::kLegacy, count, copies, nullptr, flags, stream);
+}
+
+extern "C" CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
+                                                 unsigned long long flags, CUstream stream) {
+  return Copy3D(TWINMMU_HERE, NullStream::kOfThread, count, copies, nullptr, flags, stream);
+}
+
+extern "C" CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
+                                         size_t* fail_index, unsigned long long flags,
+                                         CUstream stream) {
+  return Copy3D(TWINMMU_HERE, NullStream::kLegacy, count, copies, fail_index, flags, stream);
+}
+
+extern "C" CUresult cuMemcpy3DBatchAsync_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
+                                              size_t* fail_index, unsigned long long flags,
+                                              CUstream stream) {
+  return Copy3D(TWINMMU_HERE, NullStream::kOfThread, count, copies, fail_index, flags, stream);
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,147 @@
+// Copies and fills of rows when work runs as late as it may, and what the report says of impossible
+// ones. The simulated driver is linked in: no other one can be meant.
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "api/diagnostics.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/process.h"
+#include "sim/libcuda/report/report_reader.h"
+
+extern "C" {
+int cuMemAlloc_v2(unsigned long long* address, size_t size);
+int cuMemFree_v2(unsigned long long address);
+int cuMemcpy2D_v2(const twinmmu::cuda_abi::CUDA_MEMCPY2D* copy);
+int cuMemcpy2DAsync_v2(const twinmmu::cuda_abi::CUDA_MEMCPY2D* copy,
+                       twinmmu::cuda_abi::CUstream stream);
+int cuMemsetD2D8Async(unsigned long long to, size_t pitch, unsigned char value, size_t width,
+                      size_t height, twinmmu::cuda_abi::CUstream stream);
+int cuMemcpyBatchAsync_v2(unsigned long long* to, unsigned long long* from, size_t* sizes,
+                          size_t count, twinmmu::cuda_abi::CUmemcpyAttributes* attributes,
+                          size_t* first, size_t attribute_count,
+                          twinmmu::cuda_abi::CUstream stream);
+}
+
+namespace twinmmu::libcuda {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr CUresult kInvalidValue = 1;
+constexpr size_t kSize = 64;
+
+using Content = std::vector<unsigned char>;
+
+// Memory of 64 zeros, and a stream that waits for nobody.
+class LateCopiesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxPushCurrent_v2(context_), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemAlloc_v2(&memory_, kSize), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemsetD8_v2(memory_, 0, kSize), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(cuMemFree_v2(memory_), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxPopCurrent_v2(&context_), CUDA_SUCCESS);
+    EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+  }
+
+  // Two rows of 2 bytes of `host`, to pitch 4.
+  CUDA_MEMCPY2D Rows(const Content& host) const {
+    CUDA_MEMCPY2D copy = {};
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = host.data();
+    copy.srcPitch = 2;
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = memory_;
+    copy.dstPitch = 4;
+    copy.WidthInBytes = 2;
+    copy.Height = 2;
+    return copy;
+  }
+  // What is there now, whatever the stream will do.
+  Content Now(size_t size) const {
+    Content now(size);
+    EXPECT_EQ(cuMemcpyDtoH_v2(now.data(), memory_, size), CUDA_SUCCESS);
+    return now;
+  }
+
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  CUdeviceptr memory_ = 0;
+};
+
+TEST_F(LateCopiesTest, RowsAreReadAndWrittenWhenTheirTurnComes) {
+  Content host = {1, 2, 3, 4};
+  const CUDA_MEMCPY2D copy = Rows(host);
+  ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), Content(8));
+  host = {5, 6, 7, 8};
+  ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), (Content{5, 6, 0, 0, 7, 8, 0, 0}));
+}
+
+TEST_F(LateCopiesTest, SynchronousOnesAreDoneWithMemoryOfTheHost) {
+  Content host = {1, 2, 3, 4};
+  const CUDA_MEMCPY2D copy = Rows(host);
+  ASSERT_EQ(cuMemcpy2D_v2(&copy), CUDA_SUCCESS);
+  host = {5, 6, 7, 8};
+  EXPECT_EQ(Now(8), (Content{1, 2, 0, 0, 3, 4, 0, 0}));
+}
+
+TEST_F(LateCopiesTest, FillsOfRowsWaitForTheirTurn) {
+  ASSERT_EQ(cuMemsetD2D8Async(memory_, 4, 9, 1, 2, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), Content(8));
+  ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), (Content{9, 0, 0, 0, 9, 0, 0, 0}));
+}
+
+// That is what CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL asks for, and the others do not.
+TEST_F(LateCopiesTest, WhatIsReadDuringTheCallMayChangeAfterIt) {
+  Content host = {1, 2};
+  CUdeviceptr to[] = {memory_, memory_ + 1};
+  CUdeviceptr from[] = {reinterpret_cast<CUdeviceptr>(&host[0]),
+                        reinterpret_cast<CUdeviceptr>(&host[1])};
+  size_t sizes[] = {1, 1};
+  CUmemcpyAttributes attributes[] = {{CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL, {}, {}, 0},
+                                     {CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, {}, {}, 0}};
+  size_t first[] = {0, 1};
+  ASSERT_EQ(cuMemcpyBatchAsync_v2(to, from, sizes, 2, attributes, first, 2, stream_), CUDA_SUCCESS);
+  host = {3, 4};
+  EXPECT_EQ(Now(2), Content(2));
+  ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(2), (Content{1, 4}));
+}
+
+TEST_F(LateCopiesTest, TheReportSaysWhatIsImpossible) {
+  const Content host(4);
+  CUDA_MEMCPY2D copy = Rows(host);
+  copy.dstPitch = 1;
+  ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, stream_), kInvalidValue);
+  const ReportMemory& memory = *Process::Get().report().memory();
+  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
+  ASSERT_EQ(report.diagnostics.size(), 1u);
+  EXPECT_EQ(report.diagnostics[0].kind, DiagnosticKind::kImpossibleCopy);
+  EXPECT_EQ(report.diagnostics[0].place.call, "cuMemcpy2DAsync");
+}
+
+}  // namespace
+}  // namespace twinmmu::libcuda
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  setenv("TWINMMU_STREAM_POLICY", "deferred", 1);  // before the first call
+  // Without one that is asked for, nothing is kept.
+  setenv("TWINMMU_REPORT", (testing::TempDir() + "report.jsonl").c_str(), 1);
+  return RUN_ALL_TESTS();
+}
