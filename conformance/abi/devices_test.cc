@@ -1,5 +1,6 @@
 // Devices.
 
+#include <cstdio>
 #include <cstring>
 
 #include "conformance/abi/abi_fixtures.h"
@@ -149,6 +150,34 @@ TEST_F(DevicesTest, AreFoundByTheirBusIds) {
     CUdevice device = -1;
     EXPECT_EQ(cuDeviceGetByPCIBusId(&device, BusIdOf(ordinal).c_str()), CUDA_SUCCESS);
     EXPECT_EQ(device, ordinal);
+  }
+}
+
+TEST_F(DevicesTest, AreFoundByAllFormsOfTheirBusIds) {
+  for (int ordinal = 0; ordinal < DeviceCount(); ++ordinal) {
+    const std::string bus_id = BusIdOf(ordinal);  // "0000:0f:00.0"
+    for (const std::string& form : {bus_id.substr(0, 10), bus_id.substr(5)}) {
+      CUdevice device = -1;
+      EXPECT_EQ(cuDeviceGetByPCIBusId(&device, form.c_str()), CUDA_SUCCESS) << form;
+      EXPECT_EQ(device, ordinal) << form;
+    }
+  }
+}
+
+TEST_F(DevicesTest, BusIdsAreMadeOfTheirAttributes) {
+  constexpr auto kBus = static_cast<CUdevice_attribute>(33);
+  constexpr auto kDevice = static_cast<CUdevice_attribute>(34);
+  constexpr auto kDomain = static_cast<CUdevice_attribute>(50);
+  for (int ordinal = 0; ordinal < DeviceCount(); ++ordinal) {
+    int bus = 0;
+    int device = 0;
+    int domain = 0;
+    EXPECT_EQ(cuDeviceGetAttribute(&bus, kBus, ordinal), CUDA_SUCCESS);
+    EXPECT_EQ(cuDeviceGetAttribute(&device, kDevice, ordinal), CUDA_SUCCESS);
+    EXPECT_EQ(cuDeviceGetAttribute(&domain, kDomain, ordinal), CUDA_SUCCESS);
+    char made[32];
+    std::snprintf(made, sizeof(made), "%04x:%02x:%02x.0", domain, bus, device);
+    EXPECT_EQ(BusIdOf(ordinal), made);
   }
 }
 

@@ -157,6 +157,21 @@ TEST_F(ModuleTest, TheLogSaysWhatIsWrong) {
   EXPECT_NE(std::string(log).find("nonsense"), std::string::npos) << log;
 }
 
+TEST_F(ModuleTest, TheLogsEndWithAZero) {
+  char errors[64];
+  char infos[64];
+  std::memset(errors, 'x', sizeof(errors));
+  std::memset(infos, 'x', sizeof(infos));
+  int options[] = {3, 4, 5, 6};  // the log of information and its size, and that of errors
+  void* values[] = {infos, reinterpret_cast<void*>(sizeof(infos)), errors,
+                    reinterpret_cast<void*>(sizeof(errors))};
+  void* module = nullptr;
+  ASSERT_EQ(LoadEx("cuModuleLoadDataEx")(&module, kText, 4, options, values), CUDA_SUCCESS);
+  EXPECT_NE(std::memchr(infos, 0, sizeof(infos)), nullptr);
+  EXPECT_NE(std::memchr(errors, 0, sizeof(errors)), nullptr);
+  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+}
+
 TEST_F(ModuleTest, ImagesThatAreNoneAreRefused) {
   void* module = nullptr;
   EXPECT_EQ(Load("cuModuleLoadData")(&module, "this is no PTX"), kInvalidImage);

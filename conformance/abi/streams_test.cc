@@ -1,5 +1,7 @@
 // Streams, events, and functions that streams call on the host.
 
+#include <thread>
+
 #include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {
@@ -218,6 +220,35 @@ TEST_F(StreamsTest, HostFunctionsMustBeThere) {
   EXPECT_EQ(cuLaunchHostFunc(stream_, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamAddCallback(stream_, nullptr, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamAddCallback(stream_, CountSuccess, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+// --- Capture -------------------------------------------------------------------------------------
+
+TEST_F(StreamsTest, AThreadExchangesItsCaptureMode) {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+  std::thread([] {
+    CUstreamCaptureMode other = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&other), CUDA_SUCCESS);
+    EXPECT_EQ(other, CU_STREAM_CAPTURE_MODE_GLOBAL) << "of another thread";
+  }).join();
+  mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+}
+
+TEST_F(StreamsTest, CaptureModesThatDoNotExistAreRefused) {
+  const Function<CUresult(int*)> exchange("cuThreadExchangeStreamCaptureMode");
+  for (int mode : {3, -1}) {
+    EXPECT_EQ(exchange(&mode), CUDA_ERROR_INVALID_VALUE);
+  }
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
 // Devices.
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -21,8 +26,10 @@ constexpr auto kPciDomainId = static_cast<DeviceAttribute>(50);
 // So that nobody takes it for a GPU.
 constexpr char kNamePrefix[] = "TwinMMU simulated ";
 
+// The devices of a profile are copies of one: the ordinal makes the bus theirs.
 absl::StatusOr<int> AttributeOf(DriverState& driver, DeviceAttribute attribute, CUdevice dev) {
-  return driver.vmm.GetDeviceAttribute(attribute, DeviceOrdinal(dev));
+  const absl::StatusOr<int> value = driver.vmm.GetDeviceAttribute(attribute, DeviceOrdinal(dev));
+  return value.ok() && attribute == kPciBusId ? (*value + dev) & 0xff : value;
 }
 
 bool Exists(DriverState& driver, CUdevice dev) {
@@ -30,15 +37,43 @@ bool Exists(DriverState& driver, CUdevice dev) {
   return count.ok() && dev >= 0 && dev < *count;
 }
 
-// The devices of a profile are copies of one: the ordinal makes the bus theirs.
-std::string BusIdOf(DriverState& driver, CUdevice dev) {
+// Where a device is, beside its function, which is always 0.
+struct PciAddress {
+  int domain = 0;
+  int bus = 0;
+  int device = 0;
+
+  friend bool operator==(const PciAddress& a, const PciAddress& b) {
+    return a.domain == b.domain && a.bus == b.bus && a.device == b.device;
+  }
+};
+
+PciAddress PciAddressOf(DriverState& driver, CUdevice dev) {
   const auto part = [&](DeviceAttribute attribute) {
     return AttributeOf(driver, attribute, dev).value_or(0);
   };
-  char text[32];
-  std::snprintf(text, sizeof(text), "%04x:%02x:%02x.0", part(kPciDomainId),
-                (part(kPciBusId) + dev) & 0xff, part(kPciDeviceId));
-  return text;
+  return {part(kPciDomainId), part(kPciBusId), part(kPciDeviceId)};
+}
+
+std::string InWords(const PciAddress& address) {
+  return absl::StrCat(absl::Hex(address.domain, absl::kZeroPad4), ":",
+                      absl::Hex(address.bus, absl::kZeroPad2), ":",
+                      absl::Hex(address.device, absl::kZeroPad2), ".0");
+}
+
+// Reads "domain:bus:device.function", "domain:bus:device" and "bus:device.function", all numbers
+// in base 16.
+bool ReadBusId(absl::string_view text, PciAddress* address, int* function) {
+  const std::pair<absl::string_view, absl::string_view> halves =
+      absl::StrSplit(text, absl::MaxSplits('.', 1));
+  std::vector<absl::string_view> parts = absl::StrSplit(halves.first, ':');
+  const bool has_function = absl::StrContains(text, '.');
+  if (has_function && parts.size() == 2) parts.insert(parts.begin(), "0");
+  if (parts.size() != 3) return false;
+  if (has_function && !absl::SimpleHexAtoi(halves.second, function)) return false;
+  return absl::SimpleHexAtoi(parts[0], &address->domain) &&
+         absl::SimpleHexAtoi(parts[1], &address->bus) &&
+         absl::SimpleHexAtoi(parts[2], &address->device);
 }
 
 // As much as there is room for, and a 0 behind it.
@@ -136,7 +171,7 @@ extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
   return Enter(site, [&](DriverState& driver) {
     if (text == nullptr || len <= 0) return NullPointer(site);
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    const std::string bus_id = BusIdOf(driver, dev);
+    const std::string bus_id = InWords(PciAddressOf(driver, dev));
     CopyText(bus_id, text, len);
     const bool fits = bus_id.size() < static_cast<size_t>(len);
     return fits ? DriverCode::kSuccess : DriverCode::kInvalidValue;
@@ -145,13 +180,15 @@ extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
 
 extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
   return Enter(TWINMMU_HERE, {dev, text}, [&](DriverState& driver) {
-    for (int i = 0; Exists(driver, i); ++i) {
-      if (BusIdOf(driver, i) != text) continue;
+    PciAddress asked;
+    int function = 0;
+    if (!ReadBusId(text, &asked, &function)) return DriverCode::kInvalidValue;
+    for (int i = 0; function == 0 && Exists(driver, i); ++i) {
+      if (!(PciAddressOf(driver, i) == asked)) continue;
       *dev = i;
       return DriverCode::kSuccess;
     }
-    const bool is_bus_id = std::strchr(text, ':') != nullptr && std::strchr(text, '.') != nullptr;
-    return is_bus_id ? DriverCode::kInvalidDevice : DriverCode::kInvalidValue;
+    return DriverCode::kInvalidDevice;
   });
 }
 

@@ -23,8 +23,8 @@ DeviceOrdinal AnyDevice() {
 }
 
 // Compiles it once, so that what is wrong shows here, as it does with a module.
-CUresult Keep(DriverState& driver, absl::StatusOr<std::string> ptx, const JitOptions& options,
-              CUlibrary* library) {
+CUresult Keep(const CallSite& site, DriverState& driver, absl::StatusOr<std::string> ptx,
+              const JitOptions& options, CUlibrary* library) {
   absl::Status status = ptx.status();
   const DeviceOrdinal device = AnyDevice();
   Records<LibraryRecord>::Prepared record(LibraryRecord{"", {{device.value(), 0}}});
@@ -33,7 +33,7 @@ CUresult Keep(DriverState& driver, absl::StatusOr<std::string> ptx, const JitOpt
     status = loaded.status();
     if (status.ok()) record->modules.begin()->second = loaded->value();
   }
-  options.Tell(status);
+  options.Tell(site, status);
   if (!status.ok()) return ToResult(status);
   record->ptx = *std::move(ptx);
   const uint64_t id = kFirstLibrary + ++driver.modules.last_id;
@@ -95,8 +95,9 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
 extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options,
                                       void** values, unsigned int count, int* /*library_options*/,
                                       void** /*library_values*/, unsigned int /*library_count*/) {
-  return Enter(TWINMMU_HERE, {library, image}, [&](DriverState& driver) {
-    return Keep(driver, driver.simulator->kernels().PtxAt(AnyDevice(), image),
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {library, image}, [&](DriverState& driver) {
+    return Keep(site, driver, driver.simulator->kernels().PtxAt(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
 }
@@ -105,10 +106,11 @@ extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
                                           CUjit_option* options, void** values, unsigned int count,
                                           int* /*library_options*/, void** /*library_values*/,
                                           unsigned int /*library_count*/) {
-  return Enter(TWINMMU_HERE, {library, name}, [&](DriverState& driver) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {library, name}, [&](DriverState& driver) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
-    return Keep(driver, driver.simulator->kernels().PtxIn(AnyDevice(), image),
+    return Keep(site, driver, driver.simulator->kernels().PtxIn(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
 }

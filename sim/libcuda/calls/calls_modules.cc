@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -24,22 +23,46 @@ namespace {
 
 constexpr int kEagerLoading = 1;  // CU_MODULE_EAGER_LOADING
 
-absl::StatusOr<Module> Load(DriverState& driver, Context& context,
-                            const absl::StatusOr<std::string>& ptx) {
-  if (!ptx.ok()) return ptx.status();
+// Whether the image is to blame.
+bool IsAboutImage(const absl::Status& status) {
+  if (status.ok()) return false;
+  switch (GetDriverCode(status)) {
+    case DriverCode::kInvalidImage:
+    case DriverCode::kNoBinaryForGpu:
+    case DriverCode::kInvalidPtx:
+    case DriverCode::kUnsupportedPtxVersion:
+    case DriverCode::kNotSupported:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ReportRefusal(const CallSite& site, const absl::Status& status) {
+  Diagnostic diagnostic;
+  diagnostic.kind = DiagnosticKind::kModuleRefused;
+  diagnostic.severity = InfoOf(diagnostic.kind).severity;
+  diagnostic.call = site.name();
+  diagnostic.message = std::string(status.message());
+  Process::Get().report().Add(diagnostic);
+}
+
+CUresult LoadPtx(const CallSite& site, DriverState& driver, Context& context,
+                 const absl::StatusOr<std::string>& ptx, const JitOptions& options,
+                 CUmodule* module) {
   Records<ModuleRecord>::Prepared record(ModuleRecord{&context});
-  const absl::StatusOr<Module> loaded = driver.executor.LoadModule(context.device, *ptx);
+  const absl::StatusOr<Module> loaded =
+      ptx.ok() ? driver.executor.LoadModule(context.device, *ptx) : ptx.status();
   if (loaded.ok()) driver.modules.modules.Add(loaded->value(), std::move(record));
-  return loaded;
+  options.Tell(site, loaded.status());
+  return Give(loaded, module);
 }
 
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
                    const JitOptions& options) {
   return EnterInContext(site, {module, image}, [&](DriverState& driver, Context& context) {
-    const absl::StatusOr<Module> loaded =
-        Load(driver, context, driver.simulator->kernels().PtxAt(context.device, image));
-    options.Tell(loaded.status());
-    return Give(loaded, module);
+    return LoadPtx(site, driver, context, driver.simulator->kernels().PtxAt(context.device, image),
+                   options, module);
   });
 }
 
@@ -52,26 +75,29 @@ Module ModuleOf(DriverState& driver, const Context& context, CUmodule module) {
 
 JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** values) {
   if (options == nullptr || values == nullptr) return;
-  constexpr CUjit_option kInfoSize = 4;  // CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES
   for (unsigned int i = 0; i < count; ++i) {
-    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) log_ = static_cast<char*>(values[i]);
-    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) size_ = &values[i];
-    if (options[i] == kInfoSize) info_size_ = &values[i];
+    if (options[i] == CU_JIT_INFO_LOG_BUFFER) infos_.text = static_cast<char*>(values[i]);
+    if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) infos_.size = &values[i];
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) errors_.text = static_cast<char*>(values[i]);
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) errors_.size = &values[i];
   }
 }
 
-void JitOptions::Tell(const absl::Status& status) const {
-  // A size is passed as if it were a pointer, and comes back as what was written.
-  if (info_size_ != nullptr) *info_size_ = nullptr;
-  if (size_ == nullptr) return;
-  const size_t room = ToNumber(*size_);
+void JitOptions::Log::Write(absl::string_view message) const {
   size_t written = 0;
-  if (log_ != nullptr && room != 0 && !status.ok()) {
-    written = std::min(room - 1, status.message().size());
-    std::memcpy(log_, status.message().data(), written);
-    log_[written] = '\0';
+  if (HasRoom()) {
+    written = std::min<size_t>(ToNumber(*size) - 1, message.size());
+    std::copy_n(message.data(), written, text);
+    text[written] = '\0';
   }
-  *size_ = ToPointer<void*>(written);
+  if (size != nullptr) *size = ToPointer<void*>(written);
+}
+
+void JitOptions::Tell(const CallSite& site, const absl::Status& status) const {
+  const bool unsaid = IsAboutImage(status) && !errors_.HasRoom();
+  infos_.Write("");
+  errors_.Write(status.message());
+  if (unsaid) ReportRefusal(site, status);
 }
 
 // Of a pipe or a device nobody knows whether it ends.
@@ -108,11 +134,12 @@ extern "C" CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 extern "C" CUresult cuModuleLoad(CUmodule* module, const char* name) {
-  return EnterInContext(TWINMMU_HERE, {module, name}, [&](DriverState& driver, Context& context) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {module, name}, [&](DriverState& driver, Context& context) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
-    return Give(Load(driver, context, driver.simulator->kernels().PtxIn(context.device, image)),
-                module);
+    return LoadPtx(site, driver, context, driver.simulator->kernels().PtxIn(context.device, image),
+                   JitOptions(), module);
   });
 }
 

@@ -19,6 +19,10 @@ constexpr uint64_t kLastDefaultStream = 2;  // 0, 1 and 2 name default streams
 constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
 
+// How the thread's calls that a capture forbids are met. There is no capture yet: the mode is only
+// remembered.
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
   return EnterInContext(site, {stream}, [&](DriverState& driver, Context& context) {
     if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
@@ -245,6 +249,16 @@ extern "C" CUresult cuStreamAddCallback(CUstream stream,
 TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
 
 // --- Events --------------------------------------------------------------------------------------
+
+extern "C" CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return Enter(TWINMMU_HERE, {mode}, [&](DriverState&) {
+    const bool exists =
+        *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (!exists) return DriverCode::kInvalidValue;
+    std::swap(*mode, capture_mode);
+    return DriverCode::kSuccess;
+  });
+}
 
 extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {

@@ -6,24 +6,35 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "sim/libcuda/calls/enter.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::libcuda {
 
 // The options of a call that compiles. What is said about errors goes into the program's buffer;
-// the others concern machine code, of which there is none here.
+// all else concerns machine code, of which there is none here.
 class JitOptions {
  public:
   JitOptions() = default;
   JitOptions(unsigned int count, const cuda_abi::CUjit_option* options, void** values);
 
-  // What came of it.
-  void Tell(const absl::Status& status) const;
+  // What came of it. Why an image is refused is in the report, if the program has no log for it.
+  void Tell(const CallSite& site, const absl::Status& status) const;
 
  private:
-  char* log_ = nullptr;
-  void** size_ = nullptr;
-  void** info_size_ = nullptr;
+  // A buffer of the program. Its size is passed as if it were a pointer, and comes back as what was
+  // written.
+  struct Log {
+    char* text = nullptr;
+    void** size = nullptr;
+
+    bool HasRoom() const { return text != nullptr && size != nullptr && *size != nullptr; }
+    void Write(absl::string_view message) const;
+  };
+
+  Log errors_;
+  Log infos_;
 };
 
 // False: it is no file, or cannot be read.

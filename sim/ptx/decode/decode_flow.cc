@@ -1,5 +1,6 @@
 // Instructions that say what comes next.
 
+#include <string>
 #include <utility>
 
 #include "sim/ptx/decode/decode.h"
@@ -16,6 +17,9 @@ constexpr KnownFunction kKnown[] = {
     {"vprintf", Builtin::kPrint},
     {"__assertfail", Builtin::kAssert},
 };
+
+// What every driver has, and the interpreter has not.
+bool IsOfDrivers(const std::string& name) { return name == "malloc" || name == "free"; }
 
 }  // namespace
 
@@ -101,6 +105,9 @@ void Decoder::Call() {
     site.function = callee.index;
     for (const KnownFunction& known : kKnown) {
       if (function.external && function.name == known.name) site.builtin = known.builtin;
+    }
+    if (function.external && IsOfDrivers(function.name)) {
+      return FailUnimplemented("kernels have no memory of their own to take or give back");
     }
     if (site.builtin == Builtin::kNone && function.external) {
       return FailInvalid("there is no function '", function.name, "' here");
