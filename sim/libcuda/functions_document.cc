@@ -1,5 +1,6 @@
 #include "sim/libcuda/functions_document.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,23 +14,34 @@ namespace {
 // A function with all its forms.
 struct Function {
   std::string name;
-  bool is_modelled = false;  // in one form at least
+  Support support = Support::kRefused;  // of the form that has most
   std::vector<std::string> forms;
 };
+
+std::string NameOf(Support support) {
+  switch (support) {
+    case Support::kModelled:
+      return "modelled";
+    case Support::kDeclared:
+      return "declared";
+    case Support::kRefused:
+      return "refused";
+  }
+  return "";
+}
 
 std::vector<Function> Functions() {
   std::vector<Function> functions;
   for (const SymbolInfo& symbol : kSymbols) {
     if (functions.empty() || functions.back().name != symbol.name) {
-      functions.push_back({symbol.name, false, {}});
+      functions.push_back({symbol.name, Support::kRefused, {}});
     }
     Function& function = functions.back();
-    const bool is_modelled = symbol.support == Support::kModelled;
-    function.is_modelled |= is_modelled;
+    function.support = std::min(function.support, symbol.support);
     if (symbol.per_thread()) continue;  // as old as a form that is listed
+    const bool is_refused = symbol.support == Support::kRefused;
     function.forms.push_back(absl::StrCat("`", symbol.symbol, "` ", symbol.version / 1000, ".",
-                                          symbol.version / 10 % 100,
-                                          is_modelled ? "" : " refused"));
+                                          symbol.version / 10 % 100, is_refused ? " refused" : ""));
   }
   return functions;
 }
@@ -38,19 +50,24 @@ std::vector<Function> Functions() {
 
 std::string FunctionsDocument() {
   const std::vector<Function> functions = Functions();
-  size_t modelled = 0;
   std::string rows;
   for (const Function& function : functions) {
-    modelled += function.is_modelled ? 1 : 0;
-    absl::StrAppend(&rows, "| `", function.name, "` | ",
-                    function.is_modelled ? "modelled" : "refused", " | ",
+    absl::StrAppend(&rows, "| `", function.name, "` | ", NameOf(function.support), " | ",
                     absl::StrJoin(function.forms, ", "), " |\n");
   }
+  const auto count = [&](Support support) {
+    return std::count_if(functions.begin(), functions.end(),
+                         [&](const Function& function) { return function.support == support; });
+  };
   return absl::StrCat(
       "# The functions of the driver\n\nThe simulated `libcuda.so.1` exports all ",
-      functions.size(), " functions of CUDA 13.0, in all their forms:\n\n* ", modelled,
+      functions.size(), " functions of CUDA 13.0, in all their forms:\n\n* ",
+      count(Support::kModelled),
       " are **modelled**: they do what the documentation says, on simulated memory;\n* ",
-      functions.size() - modelled,
+      count(Support::kDeclared),
+      " are **declared**: they take no part in memory. They are accepted where a driver accepts "
+      "them,\n  without effect, and what they set can be read back;\n* ",
+      count(Support::kRefused),
       " are **refused**: NOT_SUPPORTED, and the report of the run names them "
       "(kFunctionNotSimulated).\n\n",
       R"(Generated from `third_party/cuda_abi/exports.inc`:

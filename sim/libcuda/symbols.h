@@ -10,6 +10,7 @@ namespace twinmmu::libcuda {
 
 enum class Support {
   kModelled,  // does what it says
+  kDeclared,  // accepted, and without effect: it takes no part in memory
   kRefused,   // NOT_SUPPORTED, and the report names it
 };
 

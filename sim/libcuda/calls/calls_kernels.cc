@@ -239,6 +239,28 @@ extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int /*config*/) {
                      [&](DriverState&, const Found&) { return DriverCode::kSuccess; });
 }
 
+extern "C" CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
+  constexpr int kEightBytes = 2;
+  return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState&, const Found&) {
+    return config < 0 || config > kEightBytes ? DriverCode::kInvalidValue : DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, [&](DriverState& driver) {
+    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
+      return ToResult(DriverCode::kInvalidDevice);
+    }
+    if (config < 0 || config > CU_FUNC_CACHE_PREFER_EQUAL) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
+    Context& context = driver.contexts.Primary(DeviceOrdinal(dev));
+    return ToResult(
+        FindKernel(site, driver, context, ToPointer<CUfunction>(ToNumber(kernel))).status());
+  });
+}
+
 extern "C" CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {value}, [&](DriverState& driver) {

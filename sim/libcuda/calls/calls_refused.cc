@@ -21,6 +21,7 @@ CUresult Refuse(const CallSite& site) {
 
 // Nothing here declares them: their parameters stay where the caller put them.
 #define TWINMMU_DEFINE_kModelled(symbol)
+#define TWINMMU_DEFINE_kDeclared(symbol)
 #define TWINMMU_DEFINE_kRefused(symbol) \
   extern "C" CUresult symbol() { return Refuse(TWINMMU_HERE); }
 #define TWINMMU_CUDA_EXPORT(support, name, symbol, version) TWINMMU_DEFINE_##support(symbol)

@@ -1,0 +1,62 @@
+// Functions that take no part in memory. Not measured, any of them.
+
+#include "conformance/abi/abi_fixtures.h"
+
+namespace twinmmu::abi {
+namespace {
+
+using DeclaredTest = ContextTest;
+
+TEST_F(DeclaredTest, TheProfilerStartsAndStopsWhetherThereIsOneOrNot) {
+  const Function<CUresult()> start("cuProfilerStart");
+  const Function<CUresult()> stop("cuProfilerStop");
+  EXPECT_EQ(start(), CUDA_SUCCESS);
+  EXPECT_EQ(stop(), CUDA_SUCCESS);
+  EXPECT_EQ(stop(), CUDA_SUCCESS);
+  EmptyStack();
+  EXPECT_EQ(start(), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(DeclaredTest, BanksOfSharedMemoryHave4BytesWhateverIsSet) {
+  const Function<CUresult(int*)> get("cuCtxGetSharedMemConfig");
+  const Function<CUresult(int)> set("cuCtxSetSharedMemConfig");
+  for (const int asked : {0, 1, 2}) {
+    int config = 77;
+    EXPECT_EQ(set(asked), CUDA_SUCCESS) << asked;
+    EXPECT_EQ(get(&config), CUDA_SUCCESS);
+    EXPECT_EQ(config, 1) << asked;
+  }
+  EXPECT_EQ(set(3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(-1), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DeclaredTest, CachesCanBeReset) {
+  EXPECT_EQ(Function<CUresult()>("cuCtxResetPersistingL2Cache")(), CUDA_SUCCESS);
+}
+
+TEST_F(DeclaredTest, WritesOfOthersCanBeFlushed) {
+  const Function<CUresult(int, int)> flush("cuFlushGPUDirectRDMAWrites");
+  EXPECT_EQ(flush(0, 100), CUDA_SUCCESS);
+  EXPECT_EQ(flush(0, 200), CUDA_SUCCESS);
+  EXPECT_EQ(flush(0, 150), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(flush(1, 100), CUDA_ERROR_INVALID_VALUE);
+}
+
+void Ignore(void*, int, char*, size_t) {}
+
+TEST_F(DeclaredTest, CallbacksOfTheLogComeAndGo) {
+  if (DriverVersion() < 12090) GTEST_SKIP() << "the driver is older than these functions";
+  const Function<CUresult(void (*)(void*, int, char*, size_t), void*, void**)> add(
+      "cuLogsRegisterCallback");
+  const Function<CUresult(void*)> remove("cuLogsUnregisterCallback");
+  void* handle = nullptr;
+  EXPECT_EQ(add(Ignore, nullptr, &handle), CUDA_SUCCESS);
+  EXPECT_NE(handle, nullptr);
+  EXPECT_EQ(remove(handle), CUDA_SUCCESS);
+  EXPECT_EQ(add(nullptr, nullptr, &handle), CUDA_ERROR_INVALID_VALUE);
+  if (!TraitsOf().survives_bad_pointers) return;
+  EXPECT_EQ(remove(handle), CUDA_ERROR_INVALID_VALUE) << "a second time";
+}
+
+}  // namespace
+}  // namespace twinmmu::abi
