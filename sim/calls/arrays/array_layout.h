@@ -10,6 +10,11 @@
 
 namespace twinmmu {
 
+// Whether `extent` from `offset` on, of whatever is counted, lies within `size`.
+inline bool IsInside(uint64_t offset, uint64_t extent, uint64_t size) {
+  return offset <= size && extent <= size - offset;
+}
+
 // All numbers follow from the descriptor and the number of levels. Memory is counted in blocks of
 // 64 KiB: those of the tiles, layer by layer and level by level, then those of the mip tails.
 // Inside a tile rows follow each other, which on a device they do not; only the tile's shape is the

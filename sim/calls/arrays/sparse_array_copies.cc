@@ -13,10 +13,6 @@ namespace {
 
 constexpr char kCopyCall[] = "cuMemcpy3DAsync";
 
-bool IsInside(uint64_t offset, uint64_t extent, uint64_t size) {
-  return offset <= size && extent <= size - offset;
-}
-
 }  // namespace
 
 class SimulatedSparseArrays::Box : public BoxOfRows {

@@ -21,10 +21,6 @@ bool AreTiles(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t size) {
   return extent % tile == 0 || extent == size - offset;
 }
 
-bool IsInside(uint64_t offset, uint64_t extent, uint64_t size) {
-  return offset <= size && extent <= size - offset;
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<uint64_t>> SimulatedSparseArrays::BlocksOf(
