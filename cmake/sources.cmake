@@ -178,8 +178,11 @@ set(twinmmu_sim_sources
   sim/base/fork_count.cc
   sim/base/word_copies.cc
   sim/calls/arrays/array_layout.cc
+  sim/calls/arrays/box_copies.cc
   sim/calls/arrays/simulated_sparse_arrays.cc
+  sim/calls/arrays/sparse_array_copies.cc
   sim/calls/arrays/sparse_array_work.cc
+  sim/calls/executor/copy_calls.cc
   sim/calls/executor/kernel_calls.cc
   sim/calls/executor/kernel_run.cc
   sim/calls/executor/simulated_copies.cc

@@ -51,8 +51,8 @@ class BoxCopies {
   BoxCopies(SimulatorState* state, SimulatedCopies* copies, SimulatedSparseArrays* arrays)
       : state_(*state), copies_(*copies), arrays_(*arrays) {}
 
-  // A box without bytes is done, wherever its memory is. `failed` gets the number of the box that is to
-  // blame for an error, if one is.
+  // A box without bytes is done, wherever its memory is. `failed` gets the number of the box that
+  // is to blame for an error, if one is.
   absl::Status Copy(const SimulatedCopies::Asked& asked, absl::Span<const BoxCopy> boxes,
                     size_t* failed = nullptr);
   // `width` elements of the pattern in each of `height` rows. The pitch does not matter for one.
