@@ -35,15 +35,16 @@ std::string Kernels(int number) {
   return absl::StrCat(text, "ret;\n}\n");
 }
 
-// Functions with shared variables that call each other by address, and kernels that may call them
-// all.
+// Functions that call each other by address, some with shared variables, and kernels that may call
+// them all. Each kernel has a list of the shared variables that it may reach.
+constexpr int kShared = 10;
 std::string CallsByAddress(int number) {
   const std::string name = absl::StrCat("f", number);
   const std::string shared =
-      number < 1000 ? absl::StrCat(".shared .align 4 .b32 s", number, "[2];\n") : "";
+      number < kShared ? absl::StrCat(".shared .align 4 .b32 s", number, "[2];\n") : "";
   return absl::StrCat(shared, ".func ", name, "()\n", kRegisters, "mov.u64 %rd1, ", name,
                       ";\ncall %rd1, (), P;\n",
-                      number < 1000 ? absl::StrCat("st.shared.u32 [s", number, "], 1;\n") : "",
+                      number < kShared ? absl::StrCat("st.shared.u32 [s", number, "], 1;\n") : "",
                       "ret;\n}\n.visible .entry k", number, "()\n", kRegisters, "mov.u64 %rd1, ",
                       name, ";\ncall %rd1, (), P;\nret;\n}\n");
 }
