@@ -34,6 +34,8 @@ TEST(SymbolsTest, OnlyFunctionsOfTheDriverAreExported) {
                     [](const Export& e) { return e.version <= DriverVersion(); });
   EXPECT_GE(library.defined_symbols().size(), static_cast<size_t>(of_its_version));
   for (const std::string& symbol : library.defined_symbols()) {
+    // By which our CUDA runtime reports to the simulated driver.
+    if (symbol == "twinmmuCaller" || symbol == "twinmmuWarn") continue;
     EXPECT_EQ(symbol.substr(0, 2), "cu") << symbol;
   }
 }

@@ -27,7 +27,10 @@ def runtime_library(soname, version):
         name = name + "_calls",
         srcs = ["calls/version_calls.cc"],
         local_defines = ["TWINMMU_RUNTIME_VERSION=%d" % version],
-        deps = [":runtime"],
+        deps = [
+            ":runtime",
+            "//third_party/cuda_abi:cudart_abi",
+        ],
         alwayslink = True,
     )
     cc_binary(
