@@ -21,10 +21,10 @@ def kernels_plugin(name, src):
         ],
     )
 
-def runtime_test(name, src, tags = [], data = []):
-    """The tests of a source file, run by `twinmmu run`, with the paths of `data` as arguments."""
+def runtime_program(name, src, deps = []):
+    """A program that is linked to the runtime and the driver."""
     cc_binary(
-        name = name + "_program",
+        name = name,
         testonly = True,
         srcs = [src],
         additional_linker_inputs = [_RUNTIME, _DRIVER],
@@ -34,9 +34,13 @@ def runtime_test(name, src, tags = [], data = []):
             "//sim/libcudart:device_code",
             "//third_party/cuda_abi:cuda_header",
             "//third_party/cuda_abi:cudart_abi",
-            "@com_google_googletest//:gtest" if data else "@com_google_googletest//:gtest_main",
-        ],
+        ] + deps,
     )
+
+def runtime_test(name, src, tags = [], data = []):
+    """The tests of a source file, run by `twinmmu run`, with the paths of `data` as arguments."""
+    gtest = "gtest" if data else "gtest_main"
+    runtime_program(name + "_program", src, ["@com_google_googletest//:" + gtest])
     sh_test(
         name = name,
         size = "small",

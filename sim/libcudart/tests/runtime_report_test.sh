@@ -1,0 +1,11 @@
+#!/bin/bash
+# What the runtime refuses is named in the report of the run, once each. $1: the tool. $2: refused_program.
+set -u
+"$1" run -- "$2" 2>"$TEST_TMPDIR/report" || exit 1
+for text in "cudaGraphicsMapResources was called" "no module of the program registered"; do
+  [[ $(grep -c "$text" "$TEST_TMPDIR/report") == 1 ]] || {
+    echo "not once: $text"
+    cat "$TEST_TMPDIR/report"
+    exit 1
+  }
+done
