@@ -20,6 +20,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, coherence::AliasMonitor* obse
       window(std::move(addresses)),
       page_shift(Log2(machine.page_size())),
       host(machine.device_count()),
+      host_memory(machine.host_memory_limit),
       memory(profile),
       linear(machine, window.linear(), &memory),
       space(window.range(), machine.default_alignment()),

@@ -15,6 +15,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "sim/base/fair_shared_mutex.h"
+#include "sim/base/host_memory.h"
 #include "sim/base/pool.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/host/window.h"
@@ -63,6 +64,8 @@ struct Mmu {
   const Window window;
   const int page_shift;
   const int host;  // the index of the host among the access of a page
+
+  HostMemory host_memory;  // for what runs on it
 
   FairSharedMutex mutex;
   std::condition_variable_any team_changed;  // of some multicast object; waited for with `mutex`

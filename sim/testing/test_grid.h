@@ -100,7 +100,8 @@ class GridTest : public testing::Test {
       std::memcpy(launch.parameters.data() + parameter.offset, &arguments[i], parameter.size);
     }
     launch.image = memory() + kGranule / 2;
-    const std::vector<char> image = program->ImageAt(launch.image);
+    std::vector<char> image(program->image_bytes());
+    program->WriteImage(launch.image, image.data());
     for (size_t i = 0; i < image.size(); ++i) Write<char>(kGranule.value() / 2 + i, image[i]);
     return std::make_unique<Grid>(GridEnvironment{&mmu_, &state_.sites, &state_.aliases}, launch,
                                   threads);

@@ -75,7 +75,7 @@ DriverCode CodeOf(ptx::GridFault::Kind kind) {
   return DriverCode::kLaunchFailed;
 }
 
-std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
+std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device, Bytes limit) {
   using Kind = ptx::GridFault::Kind;
   switch (fault.kind) {
     case Kind::kIllegalAddress:
@@ -104,7 +104,8 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
     case Kind::kDeadlock:
       return "every thread waits for another one";
     case Kind::kOutOfMemory:
-      return "the host that simulates it has no memory left";
+      return absl::StrCat("the host that simulates it has no memory left, or it needs more than ",
+                          ToString(limit), ", the host_memory_limit of the profile");
     case Kind::kNone:
     case Kind::kBudget:
       break;
@@ -113,12 +114,12 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device) {
 }
 
 // "kernel copy, PTX line 12 (copy.cu:7), ld.global.u32, thread (0, 0, 0) of block (1, 0, 0): ..."
-std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device) {
+std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device, Bytes limit) {
   std::string words = ptx::InWords(fault.kernel, fault.place);
   if (fault.place.position.line != 0) {
     absl::StrAppend(&words, ", thread ", InWords(fault.thread), " of block ", InWords(fault.block));
   }
-  absl::StrAppend(&words, ": ", WhatHappened(fault, device));
+  absl::StrAppend(&words, ": ", WhatHappened(fault, device, limit));
   if (!fault.words.empty()) absl::StrAppend(&words, ": ", fault.words);
   return words;
 }
@@ -249,7 +250,7 @@ void KernelRun::Fault(const ptx::GridFault& fault) {
       misuse.why = misuse.kind;
       misuse.kind = DiagnosticKind::kFaultOfKernel;
     }
-    Raise(code, misuse, InWords(fault, device_));
+    Raise(code, misuse, InWords(fault, device_, mmu_.host_memory.limit()));
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
   }

@@ -1,5 +1,6 @@
 #include "sim/calls/executor/simulated_modules.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <shared_mutex>
@@ -107,6 +108,16 @@ absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
                       " may have");
 }
 
+// Leaves alone what is zero, so that the host commits no page for it.
+void Clear(char* memory, uint64_t size) {
+  constexpr uint64_t kStep = 4096;
+  static constexpr char kZeros[kStep] = {};
+  for (uint64_t done = 0; done < size; done += kStep) {
+    const uint64_t length = std::min(kStep, size - done);
+    if (std::memcmp(memory + done, kZeros, length) != 0) std::memset(memory + done, 0, length);
+  }
+}
+
 absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
                                        absl::Span<const void* const> arguments) {
   if (arguments.size() != kernel.parameters.size()) {
@@ -194,8 +205,9 @@ absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
   const absl::StatusOr<AddressRange> range = Allocate(kLoadCall, call.id(), device, size);
   if (!range.ok()) return range.status();
   try {
-    const std::vector<char> image = program.ImageAt(range->base);
-    std::memcpy(mmu_.linear.Find(range->base)->memory, image.data(), image.size());
+    char* const memory = mmu_.linear.Find(range->base)->memory;
+    Clear(memory, size.value());
+    program.WriteImage(range->base, memory);
   } catch (const std::bad_alloc&) {
     mmu_.linear.Free(range->base);
     throw;

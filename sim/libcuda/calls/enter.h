@@ -19,7 +19,7 @@
 #include "api/driver_error.h"
 #include "api/executor.h"
 #include "sim/calls/linear/linear_calls.h"
-#include "sim/libcuda/calls/guard.h"
+#include "sim/libcuda/calls/exception_guard.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/symbols.h"
 #include "third_party/cuda_abi/cuda_abi.h"

@@ -239,6 +239,39 @@ TEST_P(MemoryFailureTest, NothingIsLost) {
   RecordProperty("failures", std::to_string(total));
 }
 
+uint64_t FreeMemory() {
+  return Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0))->free.value();
+}
+
+// A program that gives up after the first failure, and takes back what it has made.
+TEST_P(MemoryFailureTest, WhatFailedLeavesNothingBehind) {
+  const std::vector<Step> script = Building();
+  bool failed = true;
+  for (uint64_t n = 0; failed && !HasFailure(); ++n) {
+    SCOPED_TRACE(n);
+    Restart();
+    World world;
+    const uint64_t fresh = FreeMemory();
+    failing_host::FailAt(Fails::kMemory, n, GetParam());
+    failed = false;
+    for (size_t i = 0; i < script.size() && !failed; ++i) {
+      const failing_host::Scope scope;
+      script[i].run(world);
+      failed = scope.failed();
+    }
+    if (world.library != nullptr) {
+      EXPECT_EQ(cuLibraryUnload(world.library), CUDA_SUCCESS);
+    }
+    if (world.module != nullptr) {
+      EXPECT_EQ(cuModuleUnload(world.module), CUDA_SUCCESS);
+    }
+    if (world.primary != nullptr) {
+      EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(FreeMemory(), fresh);
+  }
+}
+
 // A kernel that finds no memory when it runs ends all contexts, as any of its faults does; and the
 // next machine works.
 TEST_P(MemoryFailureTest, ALaunchFailsAndCorruptsNothing) {

@@ -52,9 +52,9 @@ constexpr char kStore[] = R"(
 CUdeviceptr AddressOf(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
 // Each test has a machine of its own, for a fault ends all contexts for good.
-class HostMemoryTest : public testing::Test {
+class MissingHostMemoryTest : public testing::Test {
  protected:
-  HostMemoryTest() {
+  MissingHostMemoryTest() {
     EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
     Restart(Profile::ReferenceH200());
     void* const mapped =
@@ -62,7 +62,7 @@ class HostMemoryTest : public testing::Test {
     EXPECT_NE(mapped, MAP_FAILED);
     page_ = static_cast<char*>(mapped);
   }
-  ~HostMemoryTest() override { munmap(page_, kPage); }
+  ~MissingHostMemoryTest() override { munmap(page_, kPage); }
 
   void Restart(const Profile& profile) {
     Process::Get().Restart(profile);
@@ -99,7 +99,7 @@ class HostMemoryTest : public testing::Test {
   char* page_ = nullptr;
 };
 
-TEST_F(HostMemoryTest, CopiesOfMemoryThatIsNotThereAreRefused) {
+TEST_F(MissingHostMemoryTest, CopiesOfMemoryThatIsNotThereAreRefused) {
   Unmap();
   EXPECT_EQ(cuMemcpyHtoD_v2(device_, page_, 8), kInvalidValue);
   EXPECT_EQ(cuMemcpyDtoH_v2(page_, device_, 8), kInvalidValue);
@@ -109,14 +109,14 @@ TEST_F(HostMemoryTest, CopiesOfMemoryThatIsNotThereAreRefused) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-TEST_F(HostMemoryTest, MemoryThatCanOnlyBeReadIsCopiedFromAndNotTo) {
+TEST_F(MissingHostMemoryTest, MemoryThatCanOnlyBeReadIsCopiedFromAndNotTo) {
   MakeReadOnly();
   EXPECT_EQ(cuMemcpyHtoD_v2(device_, page_, 8), CUDA_SUCCESS);
   EXPECT_EQ(cuMemcpyDtoH_v2(page_, device_, 8), kInvalidValue);
   ExpectNamed(page_);
 }
 
-TEST_F(HostMemoryTest, CopiesOfFreedPinnedMemoryAreRefused) {
+TEST_F(MissingHostMemoryTest, CopiesOfFreedPinnedMemoryAreRefused) {
   void* pinned = nullptr;
   ASSERT_EQ(cuMemHostAlloc(&pinned, size_t{8} << 20, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuMemFreeHost(pinned), CUDA_SUCCESS);
@@ -125,7 +125,7 @@ TEST_F(HostMemoryTest, CopiesOfFreedPinnedMemoryAreRefused) {
   ExpectNamed(pinned);
 }
 
-TEST_F(HostMemoryTest, CopiesAndFillsOfRegisteredMemoryThatWasUnmappedAreRefused) {
+TEST_F(MissingHostMemoryTest, CopiesAndFillsOfRegisteredMemoryThatWasUnmappedAreRefused) {
   ASSERT_EQ(cuMemHostRegister_v2(page_, kPage, 0), CUDA_SUCCESS);
   Unmap();
   EXPECT_EQ(cuMemcpyHtoD_v2(device_, page_, 8), kInvalidValue);
@@ -133,7 +133,7 @@ TEST_F(HostMemoryTest, CopiesAndFillsOfRegisteredMemoryThatWasUnmappedAreRefused
   ExpectNamed(page_);
 }
 
-TEST_F(HostMemoryTest, FreedDeviceAddressesAreRefusedUnderEveryProfile) {
+TEST_F(MissingHostMemoryTest, FreedDeviceAddressesAreRefusedUnderEveryProfile) {
   for (const NamedProfile& named : NamedProfiles()) {
     const Profile profile = named.make();
     if (profile.devices.empty()) continue;
@@ -149,7 +149,7 @@ TEST_F(HostMemoryTest, FreedDeviceAddressesAreRefusedUnderEveryProfile) {
   }
 }
 
-TEST_F(HostMemoryTest, AKernelThatStoresWhereMemoryWasUnmappedFaults) {
+TEST_F(MissingHostMemoryTest, AKernelThatStoresWhereMemoryWasUnmappedFaults) {
   ASSERT_EQ(cuMemHostRegister_v2(page_, kPage, 0), CUDA_SUCCESS);
   EXPECT_EQ(Store(page_), CUDA_SUCCESS);
   EXPECT_EQ(page_[0], 7);
@@ -158,14 +158,14 @@ TEST_F(HostMemoryTest, AKernelThatStoresWhereMemoryWasUnmappedFaults) {
   ExpectNamed(page_);
 }
 
-TEST_F(HostMemoryTest, AKernelThatStoresToReadOnlyMemoryFaults) {
+TEST_F(MissingHostMemoryTest, AKernelThatStoresToReadOnlyMemoryFaults) {
   ASSERT_EQ(cuMemHostRegister_v2(page_, kPage, 0), CUDA_SUCCESS);
   MakeReadOnly();
   EXPECT_EQ(Store(page_ + 8), kIllegalAddress);
   ExpectNamed(page_ + 8);
 }
 
-TEST_F(HostMemoryTest, QueuedCopiesOfMemoryThatGoesAwayFault) {
+TEST_F(MissingHostMemoryTest, QueuedCopiesOfMemoryThatGoesAwayFault) {
   Profile deferred = Profile::ReferenceH200();
   deferred.stream_policy = StreamPolicy::kDeferred;
   Restart(deferred);
@@ -178,7 +178,7 @@ TEST_F(HostMemoryTest, QueuedCopiesOfMemoryThatGoesAwayFault) {
   ExpectNamed(page_);
 }
 
-TEST_F(HostMemoryTest, A3DCopyFromNullWithAnOffsetIsRefused) {
+TEST_F(MissingHostMemoryTest, A3DCopyFromNullWithAnOffsetIsRefused) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   descriptor.Width = 64;
   descriptor.Height = 64;

@@ -85,8 +85,7 @@ const GlobalInfo* Program::FindGlobal(absl::string_view name) const {
   return nullptr;
 }
 
-std::vector<char> Program::ImageAt(DeviceAddress base) const {
-  std::vector<char> image(image_bytes_);
+void Program::WriteImage(DeviceAddress base, char* zeros) const {
   const Module& module = code_->module;
   absl::btree_map<absl::string_view, uint64_t> addresses;
   for (size_t i = 0; i < module.variables.size(); ++i) {
@@ -105,11 +104,10 @@ std::vector<char> Program::ImageAt(DeviceAddress base) const {
       if (at + bytes > end) break;
       const uint64_t bits =
           value.address_of.empty() ? value.bits : addresses.at(value.address_of) + value.bits;
-      std::memcpy(image.data() + at, &bits, bytes);
+      if (bits != 0) std::memcpy(zeros + at, &bits, bytes);
       at += BytesOf(variable.type);
     }
   }
-  return image;
 }
 
 }  // namespace twinmmu::ptx

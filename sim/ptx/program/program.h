@@ -78,10 +78,10 @@ class Program : public SiteSource {
   // All that is not covered, function by function. Kernels that reach none of it can run.
   std::vector<Refusal> Refusals() const;
 
-  // The memory of all variables of .global and .const: how much it is, and what it holds at first
-  // if it lies at `base`, which is a multiple of 256.
+  // The memory of all variables of .global and .const: how much it is; and what it holds at first
+  // if it lies at `base`, a multiple of 256, is written to `zeros`: nothing where they stay zeros.
   uint64_t image_bytes() const { return image_bytes_; }
-  std::vector<char> ImageAt(DeviceAddress base) const;
+  void WriteImage(DeviceAddress base, char* zeros) const;
 
   const Code& code() const { return *code_; }
 

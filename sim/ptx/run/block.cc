@@ -13,8 +13,10 @@ constexpr uint64_t kTurn = 512;
 
 }  // namespace
 
-Block::Block(const GridContext& grid)
-    : grid_(grid), shared_(grid.reserved_shared + grid.shared_bytes()) {
+Block::Block(const GridContext& grid) : grid_(grid), taken_(&grid.environment.mmu->host_memory) {
+  const uint64_t shared = grid.reserved_shared + grid.shared_bytes();
+  taken_.Resize(shared);
+  shared_.resize(shared);
   const uint32_t warps = (grid.threads() + kLanes - 1) / kLanes;
   states_.resize(warps);
   for (uint32_t i = 0; i < warps; ++i) {

@@ -136,7 +136,8 @@ class Block {
   size_t next_ = 0;  // warp
   uint32_t live_threads_ = 0;
   bool lets_next_start_ = false;
-  bool stops_ = false;  // its slice ends
+  bool stops_ = false;       // its slice ends
+  HostMemory::Share taken_;  // for `shared_`
   std::vector<char> shared_;
   std::array<Barrier, kBarriers> barriers_;
   std::unique_ptr<BlockThreads> threads_;  // null until they are needed

@@ -20,7 +20,8 @@ constexpr uint64_t kTurn = 512;
 
 }  // namespace
 
-Warp::Warp(Block* block, int number) : block_(*block), number_(number) {}
+Warp::Warp(Block* block, int number)
+    : block_(*block), number_(number), taken_(&block->grid().environment.mmu->host_memory) {}
 
 void Warp::Start() {
   const uint32_t threads = block_.grid().threads() - static_cast<uint32_t>(number_) * kLanes;

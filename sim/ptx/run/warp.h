@@ -208,6 +208,7 @@ class Warp {
   uint64_t frame_bytes_ = 0;
   std::vector<char> local_;  // local_stride_ bytes of each lane
   uint64_t local_stride_ = 0;
+  HostMemory::Share taken_;  // for the frames and `local_`
 };
 
 }  // namespace twinmmu::ptx

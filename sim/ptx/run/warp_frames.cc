@@ -27,6 +27,7 @@ bool Warp::GrowLocal(uint64_t bytes) {
   if (bytes > kMaxLocalBytes) return false;
   if (bytes <= local_stride_) return true;
   const uint64_t stride = std::min(std::max(bytes, 2 * local_stride_), kMaxLocalBytes);
+  taken_.Resize(frame_bytes_ + stride * kLanes);
   std::vector<char> grown(stride * kLanes);
   for (uint64_t lane = 0; lane < kLanes; ++lane) {
     std::copy_n(local_.begin() + static_cast<ptrdiff_t>(lane * local_stride_), local_stride_,
@@ -60,6 +61,7 @@ bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lan
     const uint64_t bytes =
         function.register_bytes + uint64_t{function.passed_bytes} * kLanes + sizeof(Frame);
     if (parent != nullptr && frame_bytes_ + bytes > kMaxFrameBytes) return false;
+    taken_.Resize(frame_bytes_ + bytes + local_.size());
     auto made = std::make_unique<Frame>();
     made->function = &function;
     made->registers.resize(function.register_bytes / kSlotAlignment + 1);

@@ -1,4 +1,4 @@
-#include "sim/libcuda/calls/guard.h"
+#include "sim/libcuda/calls/exception_guard.h"
 
 #include <new>
 #include <stdexcept>

@@ -84,13 +84,13 @@ uint64_t CountOf(DiagnosticKind kind) {
   return count;
 }
 
-class GuardTest : public testing::Test {
+class ExceptionGuardTest : public testing::Test {
  protected:
-  GuardTest() {
+  ExceptionGuardTest() {
     EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
     EXPECT_EQ(cuCtxCreate_v2(&context_, 0, 0), CUDA_SUCCESS);
   }
-  ~GuardTest() override {
+  ~ExceptionGuardTest() override {
     in_every_call = nullptr;
     // No lock is held.
     EXPECT_EQ(RunInThread([&] { EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS); }).returned,
@@ -109,22 +109,22 @@ class GuardTest : public testing::Test {
   CUcontext context_ = nullptr;
 };
 
-TEST_F(GuardTest, NoMemoryIsOutOfMemoryFromEveryFunction) {
+TEST_F(ExceptionGuardTest, NoMemoryIsOutOfMemoryFromEveryFunction) {
   ExpectAll([] { throw std::bad_alloc(); }, kOutOfMemory);
   ExpectAll([] { throw std::length_error("too long"); }, kOutOfMemory);
 }
 
-TEST_F(GuardTest, WhatTheHostRefusesIsOperatingSystemFromEveryFunction) {
+TEST_F(ExceptionGuardTest, WhatTheHostRefusesIsOperatingSystemFromEveryFunction) {
   ExpectAll([] { throw std::system_error(std::make_error_code(std::errc::io_error)); },
             kOperatingSystem);
 }
 
-TEST_F(GuardTest, AllElseIsUnknownFromEveryFunction) {
+TEST_F(ExceptionGuardTest, AllElseIsUnknownFromEveryFunction) {
   ExpectAll([] { throw std::runtime_error("anything"); }, kUnknown);
   ExpectAll([] { throw 7; }, kUnknown);
 }
 
-TEST_F(GuardTest, TheEndOfAThreadPassesThroughEveryFunction) {
+TEST_F(ExceptionGuardTest, TheEndOfAThreadPassesThroughEveryFunction) {
   in_every_call = [] { pthread_exit(nullptr); };
   for (const Export& function : Exports()) {
     const EndOfThread end = RunInThread([&] { CallWithZeros(function); });
@@ -132,7 +132,7 @@ TEST_F(GuardTest, TheEndOfAThreadPassesThroughEveryFunction) {
   }
 }
 
-TEST_F(GuardTest, ACancelledThreadEndsAfterItsCallOfEveryFunction) {
+TEST_F(ExceptionGuardTest, ACancelledThreadEndsAfterItsCallOfEveryFunction) {
   in_every_call = [] {
     pthread_cancel(pthread_self());
     pthread_testcancel();
@@ -143,7 +143,7 @@ TEST_F(GuardTest, ACancelledThreadEndsAfterItsCallOfEveryFunction) {
   }
 }
 
-TEST_F(GuardTest, AHostFunctionThatThrowsFailsTheCallAndIsReported) {
+TEST_F(ExceptionGuardTest, AHostFunctionThatThrowsFailsTheCallAndIsReported) {
   const uint64_t before = CountOf(DiagnosticKind::kCallbackThrew);
   EXPECT_EQ(cuLaunchHostFunc(
                 nullptr, [](void*) { throw 7; }, nullptr),
@@ -154,7 +154,7 @@ TEST_F(GuardTest, AHostFunctionThatThrowsFailsTheCallAndIsReported) {
   EXPECT_EQ(CountOf(DiagnosticKind::kCallbackThrew), before + 2);
 }
 
-TEST_F(GuardTest, AThreadMayEndInAHostFunction) {
+TEST_F(ExceptionGuardTest, AThreadMayEndInAHostFunction) {
   for (void (*const end)(void*) : {+[](void*) { pthread_exit(nullptr); },
                                    +[](void*) {
                                      pthread_cancel(pthread_self());
@@ -168,7 +168,7 @@ TEST_F(GuardTest, AThreadMayEndInAHostFunction) {
   }
 }
 
-TEST_F(GuardTest, ACallMadeByAHostFunctionLeavesItCancellable) {
+TEST_F(ExceptionGuardTest, ACallMadeByAHostFunctionLeavesItCancellable) {
   const auto make_calls = [](void*) {
     int version = 0;
     EXPECT_EQ(cuDriverGetVersion(&version), CUDA_SUCCESS);
@@ -180,7 +180,7 @@ TEST_F(GuardTest, ACallMadeByAHostFunctionLeavesItCancellable) {
 }
 
 // A directory opens, and then its first read fails.
-TEST_F(GuardTest, AModuleThatIsNoFileIsNotFound) {
+TEST_F(ExceptionGuardTest, AModuleThatIsNoFileIsNotFound) {
   for (const char* const name : {"/", "/dev/zero", "/no/such/file"}) {
     CUmodule module = nullptr;
     EXPECT_EQ(cuModuleLoad(&module, name), kFileNotFound) << name;

@@ -1,7 +1,7 @@
-// Guard: nothing that is thrown leaves the library, whose callers may be C.
+// ExceptionGuard: nothing that is thrown leaves the library, whose callers may be C.
 
-#ifndef TWINMMU_SIM_LIBCUDA_CALLS_GUARD_H_
-#define TWINMMU_SIM_LIBCUDA_CALLS_GUARD_H_
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_EXCEPTION_GUARD_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_EXCEPTION_GUARD_H_
 
 #include <cxxabi.h>
 #include <pthread.h>
@@ -56,4 +56,4 @@ bool CallBack(const Function& function) {
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_CALLS_GUARD_H_
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_EXCEPTION_GUARD_H_
