@@ -11,9 +11,9 @@
 
 namespace twinmmu {
 
-// Passes each line on when it ends: lines of at most `width` columns as they are, of longer ones the
-// rest below, indented by four more. A word is never broken, so that paths and test names can be
-// copied. Colours take no columns.
+// Passes each line on when it ends: lines of at most `width` columns as they are, of longer ones
+// the rest below, indented by four more. A word is never broken, so that paths and test names can
+// be copied. Colours take no columns.
 class WrappedLines : public std::streambuf {
  public:
   // `out` must outlive it. `width` 0: lines of any length.
