@@ -222,6 +222,7 @@ set(twinmmu_sim_sources
   sim/diagnostics/leaks.cc
   sim/host/backing.cc
   sim/host/fabric_domain.cc
+  sim/host/guarded_access.cc
   sim/host/memory_label.cc
   sim/host/team_file.cc
   sim/host/window.cc
@@ -238,6 +239,7 @@ set(twinmmu_sim_sources
   sim/profile/profile.cc
   sim/profile/profile_json.cc
   sim/profile/profiles.cc
+  sim/ptx/decode/call_graph.cc
   sim/ptx/decode/decode.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
@@ -264,6 +266,7 @@ set(twinmmu_sim_sources
   sim/ptx/program/program.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
+  sim/ptx/run/block_words.cc
   sim/ptx/run/device_print.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
@@ -350,6 +353,7 @@ set(twinmmu_backend_dependencies
 )
 
 set_property(SOURCE
+  sim/ptx/decode/call_graph.cc
   sim/ptx/decode/decode.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
@@ -384,6 +388,7 @@ set_property(SOURCE
 set_property(SOURCE
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
+  sim/ptx/run/block_words.cc
   sim/ptx/run/device_print.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
