@@ -44,7 +44,7 @@ std::string RuntimeDocument() {
          "`libcudart.so.13` export " +
          std::to_string(modelled + refused) + " functions:\n\n* " + std::to_string(modelled) +
          " are **modelled**: they do what the documentation says, by the driver's functions "
-         "beneath. What the driver\n  refuses ([functions.md](functions.md)) is its answer, "
+         "beneath.\n  What the driver refuses ([functions.md](functions.md)) is its answer, "
          "cudaErrorNotSupported;\n* " +
          std::to_string(refused) +
          R"( are **refused**: cudaErrorNotSupported, and on the simulated driver the report of the

@@ -23,11 +23,13 @@ typedef struct CUgraph_st* cudaGraph_t;
 typedef struct CUgraphNode_st* cudaGraphNode_t;
 typedef struct CUgraphExec_st* cudaGraphExec_t;
 typedef struct CUmemPoolHandle_st* cudaMemPool_t;
+typedef struct CUuserObject_st* cudaUserObject_t;
 
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
 /* What the runtime passes on to the driver as it is. */
+struct cudaHostNodeParams;
 struct cudaMemPoolProps;
 struct cudaMemPoolPtrExportData;
 struct cudaMemAccessDesc;
