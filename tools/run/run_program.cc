@@ -149,7 +149,7 @@ std::string HowToRelink(const std::vector<ProcessReport>& reports) {
              "driver. Ours does. Link the program to\n"
              "  the shared runtime (nvcc -cudart shared): `twinmmu run` puts ours in its place; "
              "or\n"
-             "  none (nvcc -cudart none) and our libcudart.so.13 (docs/guide/runtime.md).\n";
+             "  none (nvcc -cudart none) and our -l:libcudart.so.13 (docs/guide/runtime.md).\n";
     }
   }
   return "";
