@@ -105,6 +105,13 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
 }
 
 // Each of these is wrong in one place, and the message has its path and the reason.
+// A number that no double holds, and nesting deep enough to overflow the stack.
+TEST(ProfileJsonTest, RefusesWhatIsMadeToHarm) {
+  EXPECT_THAT(Complaint(R"({"driver_version": 1e400})"), HasSubstr("number overflow"));
+  const std::string deep = std::string(52'000, '[') + std::string(52'000, ']');
+  EXPECT_THAT(Complaint(absl::StrCat("{\"peers\": ", deep, "}")), HasSubstr("more than 64 deep"));
+}
+
 TEST(ProfileJsonTest, RefusesWithPathAndReason) {
   for (const auto& [json, complaint] : {
            std::pair("{", "no JSON"),

@@ -117,6 +117,8 @@ TEST(RecordingFileTest, WhatIsNoRecordingIsRefusedWithTheLine) {
   EXPECT_THAT(error_of(""), HasSubstr("line 1 is not {\"recording\": 1"));
   EXPECT_THAT(error_of("{\"recording\":2}\n"), HasSubstr("or a newer one"));
   EXPECT_THAT(error_of("hello\n"), HasSubstr("line 1 is not a JSON object: hello"));
+  EXPECT_THAT(error_of(std::string(100'000, '[')), HasSubstr("(it is nested more than 64 deep)"));
+  EXPECT_THAT(error_of("{\"recording\":1e400}\n"), HasSubstr("number overflow"));
   EXPECT_THAT(error_of(header + "{\"call\":\"Map\"}\n"), HasSubstr("line 2: a call before"));
   EXPECT_THAT(error_of(header + "{\"section\":\"a\"}\n[1]\n"), HasSubstr("line 3 is not a JSON"));
   EXPECT_THAT(error_of(header + "{\"section\":\"a\"}\n{\"section\":\"b\"}\n"),
