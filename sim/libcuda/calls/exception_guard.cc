@@ -5,6 +5,19 @@
 #include <system_error>
 
 namespace twinmmu::libcuda {
+namespace {
+
+// The library has a runtime of C++ of its own. What the program throws is unwound by the program's,
+// which asks this one for its frames; it can answer only after it has unwound something itself.
+[[maybe_unused]] const bool is_ready = [] {
+  try {
+    throw true;
+  } catch (bool caught) {
+    return caught;
+  }
+}();
+
+}  // namespace
 
 DriverCode CodeOfThrown() {
   try {
