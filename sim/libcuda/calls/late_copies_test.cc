@@ -29,7 +29,6 @@ int cuMemcpyBatchAsync_v2(unsigned long long* to, unsigned long long* from, size
 namespace twinmmu::libcuda {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr CUresult kInvalidValue = 1;
@@ -133,6 +132,7 @@ TEST_F(LateCopiesTest, TheReportSaysWhatIsImpossible) {
   ASSERT_EQ(report.diagnostics.size(), 1u);
   EXPECT_EQ(report.diagnostics[0].kind, DiagnosticKind::kImpossibleCopy);
   EXPECT_EQ(report.diagnostics[0].place.call, "cuMemcpy2DAsync");
+  EXPECT_THAT(report.diagnostics[0].words, HasSubstr("destination: pitch 1 is smaller than a row"));
 }
 
 }  // namespace
