@@ -169,14 +169,16 @@ class Executor {
   // --- Kernels ---------------------------------------------------------------------------------
 
   // Loads PTX text. InvalidArgument (INVALID_PTX, INVALID_IMAGE): it does not compile; the message
-  // includes the compiler's. Unimplemented: the text is for a newer driver, or uses something that
-  // this implementation lacks, which the message names.
+  // includes the compiler's. Unimplemented: the text is for a newer driver, or declares something
+  // that this implementation lacks, which the message names.
   virtual absl::StatusOr<Module> LoadModule(DeviceOrdinal device, absl::string_view ptx) = 0;
   virtual absl::Status UnloadModule(Module module) = 0;
   // A kernel of a module, valid until the module is unloaded. NotFound (NOT_FOUND): no such name.
   virtual absl::StatusOr<Kernel> GetKernel(Module module, absl::string_view name) = 0;
   // Launches asynchronously. `arguments` points to each argument in order; they are copied before
-  // the call returns. InvalidArgument: a grid or block that is empty or too large.
+  // the call returns. InvalidArgument: a grid or block that is empty or too large. Unimplemented:
+  // the kernel has, or may call, an instruction that this implementation lacks, which the message
+  // names.
   virtual absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                               absl::Span<const void* const> arguments) = 0;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/base/errors.h"
 #include "sim/calls/executor/kernel_run.h"
 #include "sim/calls/executor/simulated_streams.h"
@@ -197,6 +198,12 @@ absl::StatusOr<DeviceAddress> SimulatedModules::PlaceWorkspace(DeviceOrdinal dev
   return range->base;
 }
 
+void SimulatedModules::FreeWorkspace(DeviceAddress workspace) {
+  if (workspace == DeviceAddress(0)) return;
+  const std::unique_lock lock(mmu_.mutex);
+  mmu_.linear.Free(workspace);
+}
+
 absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
                                                           const ptx::Program& program) {
   const Bytes size(program.image_bytes());
@@ -335,11 +342,14 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
     if (!workspace.ok()) return workspace.status();
     launch.workspace = *workspace;
   }
+  // Until the run has it.
+  absl::Cleanup undo = [this, workspace = launch.workspace] { FreeWorkspace(workspace); };
   using Kind = OperationOrder::Kind;
   const bool early = config.programmatic_stream_serialization;
   const auto run = std::make_shared<KernelRun>(
       &state_, std::move(launch), call_id,
       state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
+  std::move(undo).Cancel();
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };

@@ -49,6 +49,7 @@ class SimulatedModules {
                                         Bytes size);
   // What the blocks of a cooperative launch synchronise by.
   absl::StatusOr<DeviceAddress> PlaceWorkspace(DeviceOrdinal device, uint64_t call_id);
+  void FreeWorkspace(DeviceAddress workspace);
   // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
   absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
   template <typename Visit>

@@ -93,6 +93,21 @@ TEST_F(ProgramTest, RefusesKernelsThatMayCallWhatIsNotCovered) {
   EXPECT_EQ(program->FindKernel("other")->refusal, "");
 }
 
+// Thousands of functions and kernels that call by address load in no time: a minute is not enough
+// for what grows with the square of their number, or more.
+TEST_F(ProgramTest, LoadsManyCallsByAddress) {
+  std::string text = ".shared .align 4 .b32 s[5];\n";
+  for (int i = 0; i < 4000; ++i) {
+    absl::StrAppend(&text, ".func f", i, "()\n{\n.reg .b64 %rd<2>; mov.u64 %rd1, f", i,
+                    "; st.shared.u32 [s], 1;\nP: .callprototype _ (); call %rd1, (), P; ret;\n}\n",
+                    ".visible .entry k", i, "()\n{\n.reg .b64 %rd<2>; mov.u64 %rd1, f", i,
+                    ";\nP: .callprototype _ (); call %rd1, (), P; ret;\n}\n");
+  }
+  const auto program = Load(Module(text));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->FindKernel("k3999")->shared_bytes, 20u);
+}
+
 // All that a module needs is told, not only the first.
 TEST_F(ProgramTest, TellsOfAllThatIsNotCovered) {
   const auto program =
