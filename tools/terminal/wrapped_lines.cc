@@ -34,7 +34,8 @@ size_t BreakOf(absl::string_view line, size_t width) {
 WrappedLines::~WrappedLines() { Put(line_); }
 
 WrappedLines::int_type WrappedLines::overflow(int_type character) {
-  if (traits_type::eq_int_type(character, traits_type::eof())) return traits_type::not_eof(character);
+  if (traits_type::eq_int_type(character, traits_type::eof()))
+    return traits_type::not_eof(character);
   const char text = traits_type::to_char_type(character);
   return xsputn(&text, 1) == 1 ? character : traits_type::eof();
 }
