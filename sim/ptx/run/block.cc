@@ -33,6 +33,7 @@ void Block::Start(uint64_t index) {
   next_ = 0;
   live_threads_ = grid_.threads();
   lets_next_start_ = false;
+  counted_work = 0;
   std::fill(shared_.begin(), shared_.end(), 0);
   barriers_.fill(Barrier());
   fault_ = GridFault();

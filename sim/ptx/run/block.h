@@ -79,6 +79,8 @@ class Block {
   uint64_t instructions() const { return instructions_; }
   // Since Start: what the block has cost the host, as KernelRun counts it.
   uint64_t work() const;
+  // For the grid: what of it counts.
+  uint64_t counted_work = 0;
   // Of a block that is not done: where its threads are, and which of them wait for which.
   std::string WhoWaits() const;
 

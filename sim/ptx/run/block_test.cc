@@ -77,6 +77,17 @@ TEST_F(GridTest, SaysWhoWaitsForWhom) {
                      "for barrier 0, which has 64 of 96 threads")));
 }
 
+// A kernel that only waits, asleep between its looks, is not charged for that here.
+TEST_F(GridTest, CountsNoWorkOfBlocksThatWait) {
+  const auto program = Load(Module(
+      Kernel("L: nanosleep.u32 100; ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0;\n"
+             "@%p1 bra L;")));
+  ASSERT_NE(program, nullptr);
+  const auto grid = MakeGrid(program, Dim3{3, 1, 1}, Dim3{64, 1, 1}, {memory().value()});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
+  EXPECT_EQ(grid->unfinished_work(), 0u);
+}
+
 // Blocks that have ended cost nothing any more; of others each instruction of a warp counts, and
 // each lane that stores.
 TEST_F(GridTest, CountsTheWorkOfBlocksThatGoOn) {

@@ -179,10 +179,13 @@ class Grid::Impl {
       const std::shared_lock lock(mmu_.mutex);
       state = block->Run(cache, kChunk);
       left_ -= static_cast<int64_t>(block->instructions());
-      const uint64_t work = block->work();
-      unfinished_work_ += work - before;
-      before = work;
       polls = block->polls() != 0 && block->changes() == 0;
+      const uint64_t work = block->work();
+      if (!polls) {
+        unfinished_work_ += work - before;
+        block->counted_work += work - before;
+      }
+      before = work;
       if (state == Block::State::kDone) block->LetNextStart();
       // The kernel behind this one is to start at once.
       if (LetsNextStart() && !let_next_start_.exchange(true)) left_ = 0;
@@ -195,7 +198,7 @@ class Grid::Impl {
     begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
     if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
     --resident_;
-    unfinished_work_ -= before;
+    unfinished_work_ -= block->counted_work;
     block->EndThreads(&clocks_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));

@@ -101,6 +101,7 @@ class Grid {
 
   // What its blocks that have not ended have cost the host so far: one for each instruction of a
   // warp, and one more for each of its lanes that accesses memory or does something with others.
+  // Turns in which a block only polls do not count.
   uint64_t unfinished_work() const;
   // Of one of these blocks: where its threads are, and which of them wait for which. Not while Run
   // is.
