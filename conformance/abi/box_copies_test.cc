@@ -212,14 +212,15 @@ TEST_F(BoxCopiesTest, EachRowNeedsMemory) {
   ExpectRefused(copy);
 }
 
-// Not measured: a driver may want memory there too.
-TEST_F(BoxCopiesTest, GapsBetweenRowsNeedNone) {
+// A driver looks at all from the first byte to the last.
+TEST_F(BoxCopiesTest, GapsBetweenRowsNeedMemoryToo) {
   const Mappings mappings({true, false, true});
   CUDA_MEMCPY2D copy = abi::Rows(mappings.address(), from_);
   copy.dstPitch = 2 * kChunk;
   copy.Height = 2;
-  EXPECT_EQ(cuMemcpy2D(&copy), CUDA_SUCCESS);
-  EXPECT_EQ(Read(mappings.address() + 2 * kChunk, 4), Read(from_ + 8, 4));
+  EXPECT_EQ(cuMemsetD8(mappings.address(), 0, 4), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Read(mappings.address(), 4), Content(4)) << "not even the first row";
 }
 
 TEST_F(BoxCopiesTest, RowsEndWithTheAllocation) {
@@ -250,7 +251,7 @@ TEST_F(BoxCopiesTest, APitchIsNotSmallerThanARow) {
   ExpectRefused(copy);
 }
 
-// Rows follow each other. Not measured.
+// Rows follow each other.
 TEST_F(BoxCopiesTest, APitchMayBeLeftOut) {
   CUDA_MEMCPY2D copy = Rows();
   copy.srcPitch = 0;
@@ -260,13 +261,15 @@ TEST_F(BoxCopiesTest, APitchMayBeLeftOut) {
   EXPECT_EQ(Read(to_ + 12, 4), Content(4));
 }
 
-TEST_F(BoxCopiesTest, APitchIsNotLargerThanTheDeviceAllows) {
+// MAX_PITCH is documented as the most; a driver does not look.
+TEST_F(BoxCopiesTest, APitchMayBeLargerThanTheDeviceAllows) {
   int most = 0;
   ASSERT_EQ(cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_PITCH, 0), CUDA_SUCCESS);
   CUDA_MEMCPY2D copy = Rows();
   copy.Height = 1;
   copy.srcPitch = static_cast<size_t>(most) + 1;
-  ExpectRefused(copy);
+  EXPECT_EQ(cuMemcpy2D(&copy), CUDA_SUCCESS);
+  EXPECT_EQ(Read(to_, 4), Read(from_, 4));
 }
 
 TEST_F(BoxCopiesTest, MemoryIsOfATypeThatExists) {
@@ -304,9 +307,6 @@ TEST_F(BoxCopiesTest, SizesThatOverflowAreRefused) {
   copy.Height = size_t{1} << 62;
   ExpectRefused(copy);
   copy = Rows();
-  copy.srcY = size_t{1} << 61;
-  ExpectRefused(copy);
-  copy = Rows();
   copy.WidthInBytes = SIZE_MAX;
   ExpectRefused(copy);
   copy = Rows();
@@ -314,7 +314,7 @@ TEST_F(BoxCopiesTest, SizesThatOverflowAreRefused) {
   ExpectRefused(copy);
 }
 
-// As copies of nothing in one dimension. Not measured.
+// As copies of nothing in one dimension.
 TEST_F(BoxCopiesTest, OfNothingSucceed) {
   CUDA_MEMCPY2D copy = Rows();
   copy.WidthInBytes = 0;
@@ -378,28 +378,19 @@ TEST_F(BoxCopiesTest, AHeightMayBeLeftOutForOneLayer) {
   EXPECT_EQ(Read(to_ + 16, 4), Read(from_ + 8, 4));
 }
 
-TEST_F(BoxCopiesTest, SizesOfLayersThatOverflowAreRefused) {
+TEST_F(BoxCopiesTest, TooManyLayersAreRefused) {
   CUDA_MEMCPY3D copy = Layers();
   copy.Depth = size_t{1} << 62;
   ExpectRefused(copy);
-  copy = Layers();
-  copy.srcHeight = size_t{1} << 62;
-  ExpectRefused(copy);
-  copy = Layers();
-  copy.srcZ = size_t{1} << 62;
-  ExpectRefused(copy);
-  copy = Layers();
-  copy.Height = copy.Depth = copy.srcHeight = copy.dstHeight = size_t{1} << 32;
-  ExpectRefused(copy);
 }
 
-TEST_F(BoxCopiesTest, ThereAreNoLevels) {
+// Memory has none, so nobody looks at it.
+TEST_F(BoxCopiesTest, TheLevelOfMemoryDoesNotMatter) {
   CUDA_MEMCPY3D copy = Layers();
   copy.srcLOD = 1;
-  ExpectRefused(copy);
-  copy = Layers();
   copy.dstLOD = 1;
-  ExpectRefused(copy);
+  EXPECT_EQ(cuMemcpy3D(&copy), CUDA_SUCCESS);
+  EXPECT_EQ(Result(), CopiedLayers());
 }
 
 // --- Between contexts ----------------------------------------------------------------------------

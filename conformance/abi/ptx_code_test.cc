@@ -218,13 +218,5 @@ TEST_F(DeviceCodeTest, AGridWithTheAttributeSynchronises) {
   for (unsigned block = 0; block < 20; ++block) EXPECT_EQ(words_[16 + block], 40u);
 }
 
-// Cooperative groups ask by this whether a grid can synchronise.
-TEST_F(DeviceCodeTest, AnOrdinaryGridHasNoWorkspace) {
-  Run("mov.u32 %r3, %envreg1; mov.u32 %r4, %envreg2; or.b32 %r3, %r3, %r4; add.u32 %r3, %r3, 1;\n"
-      "st.global.u32 [%rd1], %r3;",
-      1);
-  EXPECT_EQ(words_[0], 1u);
-}
-
 }  // namespace
 }  // namespace twinmmu::abi

@@ -1,5 +1,6 @@
 // Random boxes, possible and impossible ones, against a copy that is made byte by byte.
 
+#include <algorithm>
 #include <random>
 
 #include "conformance/abi/box_memory.h"
@@ -53,7 +54,7 @@ class RandomBoxesTest : public ContextTest {
     place.y = Any(0, 3);
     place.z = Any(0, 2);
     place.pitch = AtLeast(place.x + box.width);
-    place.height = AtLeast(place.y + box.height);
+    place.height = std::max<size_t>(1, AtLeast(place.y + box.height));  // 0 leaves it out
     return place;
   }
   Box AnyBox() {

@@ -94,13 +94,6 @@ TEST_F(RowFillsTest, EndWithTheAllocation) {
   EXPECT_EQ(Result(), Content(kSize));
 }
 
-TEST_F(RowFillsTest, SizesThatOverflowAreRefused) {
-  EXPECT_EQ(cuMemsetD2D32(to_, 16, 7, size_t{1} << 62, 1), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemsetD2D32(to_, 16, 7, 4, size_t{1} << 60), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemsetD2D8(to_, SIZE_MAX, 7, 4, 2), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(Result(), Content(kSize));
-}
-
 TEST_F(RowFillsTest, RowsCrossTheBordersOfMappings) {
   const Mappings mappings({true, true});
   const CUdeviceptr border = mappings.address() + kChunk;

@@ -1,7 +1,7 @@
 #include "sim/calls/arrays/box_copies.h"
 
 #include <shared_mutex>
-#include <vector>
+#include <utility>
 
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/diagnostics/call_record.h"
@@ -9,8 +9,6 @@
 
 namespace twinmmu {
 namespace {
-
-constexpr auto kMaxPitch = static_cast<DeviceAttribute>(11);  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
 
 // a * b + c, if 64 bits hold it.
 bool MultiplyAdd(uint64_t a, uint64_t b, uint64_t c, uint64_t* result) {
@@ -52,8 +50,6 @@ absl::Status BoxCopies::Refuse(const char* call, const char* reason) {
 
 absl::StatusOr<CopySide> BoxCopies::RowsOf(const char* call, const char* side, const BoxEnd& end,
                                            const CopyShape& shape) {
-  const DeviceProfile& profile = state_.mmu.profile.devices[end.device.value()];
-  const auto max_pitch = profile.attributes.find(kMaxPitch);
   if (end.base == DeviceAddress(0)) return Impossible(state_, call, side, ": the memory is null");
   BoxEnd given = end;
   uint64_t row = 0;
@@ -67,12 +63,8 @@ absl::StatusOr<CopySide> BoxCopies::RowsOf(const char* call, const char* side, c
     return Impossible(state_, call, side, ": pitch ", end.pitch, " is smaller than a row of ",
                       shape.width, " bytes at ", end.offset.x);
   }
-  if (max_pitch != profile.attributes.end() &&
-      end.pitch > static_cast<uint64_t>(max_pitch->second)) {
-    return Impossible(state_, call, side, ": pitch ", end.pitch, " is larger than ",
-                      max_pitch->second);
-  }
-  if (end.height < rows && (end.height != 0 || shape.depth > 1 || end.offset.z > 0)) {
+  if (end.height == 0) given.height = rows;
+  if (given.height < rows) {
     return Impossible(state_, call, side, ": height ", end.height, " is smaller than a layer of ",
                       shape.height, " rows at ", end.offset.y);
   }
@@ -92,12 +84,12 @@ absl::StatusOr<CopySide> BoxCopies::SideOf(const char* call, const char* side, c
   if (end.memory < BoxEnd::kHost || end.memory > BoxEnd::kAnywhere) {
     return Impossible(state_, call, side, ": there is no memory type ", end.memory);
   }
-  if (end.level != 0) return Impossible(state_, call, side, ": level ", end.level, " is not 0");
   const absl::Status exists = state_.CheckDevice(call, end.device);
   if (!exists.ok()) return exists;
   if (end.memory != BoxEnd::kArray) {
     return shape.empty() ? CopySide() : RowsOf(call, side, end, shape);
   }
+  if (end.level != 0) return Impossible(state_, call, side, ": level ", end.level, " is not 0");
   if (end.array.value() == 0) return Impossible(state_, call, side, ": the array is null");
   return arrays_.BoxIn(call, end.array, end.offset, shape);
 }
@@ -112,15 +104,6 @@ absl::StatusOr<CopyOperation> BoxCopies::OperationOf(const char* call, const Box
   if (!read.ok()) return read.status();
   operation.written = *std::move(written);
   operation.read = *std::move(read);
-  const bool of_arrays =
-      operation.written.kind == CopySide::kArray && operation.read.kind == CopySide::kArray;
-  if (!of_arrays) return operation;
-  const absl::StatusOr<ArrayDescriptor> to = arrays_.GetDescriptor(box.to.array);
-  const absl::StatusOr<ArrayDescriptor> from = arrays_.GetDescriptor(box.from.array);
-  if (to.ok() && from.ok() && ElementSize(*to) != ElementSize(*from)) {
-    return Impossible(state_, call, "the elements of one array have ", ElementSize(*to),
-                      ", those of the other ", ElementSize(*from));
-  }
   return operation;
 }
 
@@ -129,22 +112,15 @@ absl::Status BoxCopies::Copy(const SimulatedCopies::Asked& asked, absl::Span<con
   return guard_.Guard(asked.call, [&] {
     const absl::Status usable = state_.CheckContext(asked.call, asked.stream.device());
     if (!usable.ok()) return usable;
-    std::vector<CopyOperation> operations;
-    std::vector<size_t> numbers;  // of the boxes that have bytes
     for (size_t i = 0; i < boxes.size(); ++i) {
       absl::StatusOr<CopyOperation> operation = OperationOf(asked.call, boxes[i]);
-      if (!operation.ok()) {
-        if (failed != nullptr) *failed = i;
-        return operation.status();
-      }
-      if (boxes[i].shape.empty()) continue;
-      operations.push_back(*std::move(operation));
-      numbers.push_back(i);
+      if (!operation.ok()) return operation.status();
+      const absl::Status done = copies_.Do(asked, *std::move(operation));
+      if (done.ok()) continue;
+      if (failed != nullptr) *failed = i;
+      return done;
     }
-    size_t number = numbers.size();
-    const absl::Status done = copies_.Do(asked, absl::MakeSpan(operations), &number);
-    if (failed != nullptr && number < numbers.size()) *failed = numbers[number];
-    return done;
+    return absl::OkStatus();
   });
 }
 
@@ -164,7 +140,7 @@ absl::Status BoxCopies::Fill(const SimulatedCopies::Asked& asked, DeviceAddress 
                         " end beyond all addresses");
     }
     operation.shape.height = height;
-    if (width == 0 || height == 0) return copies_.Do(asked, {});
+    if (width == 0 || height == 0) return copies_.Do(asked, operation);
     if (!destination.IsAligned(pattern.width)) {
       return Impossible(state_, call, "address ", destination, " is not a multiple of ",
                         pattern.width);
@@ -181,7 +157,7 @@ absl::Status BoxCopies::Fill(const SimulatedCopies::Asked& asked, DeviceAddress 
     if (!PlaceRows(end, operation.shape, &operation.written)) {
       return Impossible(state_, call, "its rows end beyond all addresses");
     }
-    return copies_.Do(asked, absl::MakeSpan(&operation, 1));
+    return copies_.Do(asked, operation);
   });
 }
 

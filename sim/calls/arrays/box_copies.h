@@ -44,15 +44,18 @@ struct BoxCopy {
 
 // Each box becomes one operation of SimulatedCopies. All errors are INVALID_VALUE, which is the
 // only code that the documentation has for them; which of several errors a driver would tell was
-// not measured. Nothing is done where there is one.
+// not measured. A box of which one is told is not begun, nor are those behind it.
+//
+// Offsets and sizes that 64 bits do not hold are refused. An H200 computes modulo 2^64, and copies
+// what remains.
 class BoxCopies {
  public:
   // All must outlive this object.
   BoxCopies(SimulatorState* state, SimulatedCopies* copies, SimulatedSparseArrays* arrays)
       : state_(*state), copies_(*copies), arrays_(*arrays) {}
 
-  // A box without bytes is done, wherever its memory is. `failed` gets the number of the box that
-  // is to blame for an error, if one is.
+  // A box without bytes is done, wherever its memory is. `failed` gets the number of the box
+  // whose memory is to blame for an error, if any is.
   absl::Status Copy(const SimulatedCopies::Asked& asked, absl::Span<const BoxCopy> boxes,
                     size_t* failed = nullptr);
   // `width` elements of the pattern in each of `height` rows. The pitch does not matter for one.

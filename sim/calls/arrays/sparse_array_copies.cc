@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <shared_mutex>
+#include <utility>
 
 #include "sim/base/errors.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
@@ -109,7 +110,7 @@ absl::Status SimulatedSparseArrays::CopyElements(Stream stream, Array array,
   operation.written = to_array ? *box : packed;
   operation.read = to_array ? packed : *box;
   return copies_.Do({kCopyCall, stream, SimulatedCopies::Returns::kWhenQueued},
-                    absl::MakeSpan(&operation, 1));
+                    std::move(operation));
 }
 
 absl::Status SimulatedSparseArrays::DoCopyHostToArray(Stream stream, Array array,

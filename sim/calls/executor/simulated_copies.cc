@@ -79,28 +79,16 @@ bool SimulatedCopies::CanUse(const CopyOperation& operation, const CopySide& sid
   return side.kind == CopySide::kHostMemory && mmu_.CpuCanAccess(range, access);
 }
 
-// Where the gaps are accessible too, as they are in one allocation, one look is enough.
-bool SimulatedCopies::CanUseRows(const char* call, const CopyOperation& operation,
-                                 const CopySide& side, uint64_t begin, uint64_t end, Access access,
-                                 Fault* fault) const {
-  const AddressRange range = side.Rows(operation.shape, begin, end);
-  if (CanUse(operation, side, range, access)) return true;
-  if (end - begin == 1) {
-    const bool by_host = side.kind == CopySide::kHostMemory;
-    *fault = Fault{call, range, access, by_host ? Location::Host() : Location::Device(side.device)};
-    return false;
-  }
-  const uint64_t middle = begin + (end - begin) / 2;
-  return CanUseRows(call, operation, side, begin, middle, access, fault) &&
-         CanUseRows(call, operation, side, middle, end, access, fault);
-}
-
+// From the first byte to the last: a driver wants the gaps between rows to be accessible, too.
 bool SimulatedCopies::CanPerform(const char* call, const CopyOperation& operation,
                                  Fault* fault) const {
   const auto can_use = [&](const CopySide& side, Access access) {
-    const bool addressed = side.kind == CopySide::kMemory || side.kind == CopySide::kHostMemory;
-    return !addressed ||
-           CanUseRows(call, operation, side, 0, operation.shape.rows(), access, fault);
+    const bool of_host = side.kind == CopySide::kHostMemory;
+    if (side.kind != CopySide::kMemory && !of_host) return true;
+    const AddressRange range = side.All(operation.shape);
+    if (CanUse(operation, side, range, access)) return true;
+    *fault = Fault{call, range, access, of_host ? Location::Host() : Location::Device(side.device)};
+    return false;
   };
   return can_use(operation.written, Access::kReadWrite) && can_use(operation.read, Access::kRead);
 }
@@ -243,47 +231,38 @@ void SimulatedCopies::Run(const QueuedCopy& queued) const {
   state_.order.End(queued.order, clocks);
 }
 
-absl::Status SimulatedCopies::Do(const Asked& asked, absl::Span<CopyOperation> operations,
-                                 size_t* failed) {
+absl::Status SimulatedCopies::Do(const Asked& asked, CopyOperation operation) {
   SimulatedStreams::Queue queue;
   const absl::Status known = streams_.CheckStream(asked.call, asked.stream, &queue);
-  return known.ok() ? Submit(asked, queue, operations, failed) : known;
+  if (!known.ok() || operation.shape.empty()) return known;
+  return Submit(asked, queue, std::move(operation));
 }
 
 absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
-                                     absl::Span<CopyOperation> operations, size_t* failed) {
+                                     CopyOperation operation) {
   bool waits = asked.returns == Returns::kWhenDone;
   {
     const std::shared_lock lock(mmu_.mutex);
-    for (CopyOperation& operation : operations) {
-      operation.written.kind = KindOf(operation.written, operation.shape);
-      operation.read.kind = KindOf(operation.read, operation.shape);
-      Fault fault;
-      const CopyShape& shape = operation.shape;
-      const bool can = CanPerform(asked.call, operation, &fault) &&
-                       IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
-                       IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
-      if (can) continue;
-      if (failed != nullptr) *failed = static_cast<size_t>(&operation - operations.data());
-      return RefuseFault(state_, fault);
+    operation.written.kind = KindOf(operation.written, operation.shape);
+    operation.read.kind = KindOf(operation.read, operation.shape);
+    Fault fault;
+    const CopyShape& shape = operation.shape;
+    const bool can = CanPerform(asked.call, operation, &fault) &&
+                     IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
+                     IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
+    if (!can) return RefuseFault(state_, fault);
+    if (state_.IsBypassed()) {
+      const bool done = Perform(asked, operation, 0, nullptr, &fault);
+      return done ? absl::OkStatus() : RefuseFault(state_, fault);
     }
-    const bool bypassed = state_.IsBypassed();
-    for (CopyOperation& operation : operations) {
-      if (bypassed) {
-        Fault fault;
-        if (!Perform(asked, operation, 0, nullptr, &fault)) return RefuseFault(state_, fault);
-        continue;
-      }
-      waits = waits || (asked.returns == Returns::kWhenItMay &&
-                        (IsSynchronous(operation.written) || IsSynchronous(operation.read)));
-      const void* const missing = operation.reads_at_call ? TakeSource(&operation) : nullptr;
-      if (missing == nullptr) continue;
+    waits = waits || (asked.returns == Returns::kWhenItMay &&
+                      (IsSynchronous(operation.written) || IsSynchronous(operation.read)));
+    const void* const missing = operation.reads_at_call ? TakeSource(&operation) : nullptr;
+    if (missing != nullptr) {
       return RefuseFault(state_, FaultAt(asked.call, missing, Access::kRead));
     }
-    if (bypassed) return absl::OkStatus();
   }
-  StreamScheduler::Point done;
-  for (const CopyOperation& operation : operations) done = Enqueue(asked, queue, operation);
+  const StreamScheduler::Point done = Enqueue(asked, queue, operation);
   if (!waits) return absl::OkStatus();
   streams_.Finish({done, state_.order.Record(queue->order)});
   return state_.sticky_error.Check(asked.call);
@@ -352,7 +331,7 @@ absl::Status SimulatedCopies::CopySides(const Asked& asked, const CopySide& writ
   operation.shape.width = written.first.size.value();
   operation.written = written;
   operation.read = read;
-  return Submit(asked, queue, absl::MakeSpan(&operation, 1));
+  return Submit(asked, queue, std::move(operation));
 }
 
 absl::Status SimulatedCopies::FillOnDevice(const Asked& asked, DeviceAddress destination,
@@ -390,7 +369,7 @@ absl::Status SimulatedCopies::FillOnDevice(const Asked& asked, DeviceAddress des
   operation.shape.width = size.value();
   operation.written = CopySide{CopySide::kMemory, device, range};
   operation.pattern = pattern;
-  return Submit(asked, queue, absl::MakeSpan(&operation, 1));
+  return Submit(asked, queue, std::move(operation));
 }
 
 }  // namespace twinmmu

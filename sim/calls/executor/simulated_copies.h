@@ -46,10 +46,9 @@ class SimulatedCopies {
     Stream stream;
     Returns returns = Returns::kWhenQueued;
   };
-  // Operations of any form, each of at least one byte. Nothing is done where one of them cannot be
-  // done; `failed` gets its number.
-  absl::Status Do(const Asked& asked, absl::Span<CopyOperation> operations,
-                  size_t* failed = nullptr);
+  // An operation of any form. One without bytes is done, wherever its memory is; one that cannot be
+  // done leaves everything as it was.
+  absl::Status Do(const Asked& asked, CopyOperation operation);
 
   // What Executor does not have: see sim/calls/linear/linear_calls.h.
   absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
@@ -75,7 +74,7 @@ class SimulatedCopies {
 
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
-                      absl::Span<CopyOperation> operations, size_t* failed = nullptr);
+                      CopyOperation operation);
   StreamScheduler::Point Enqueue(const Asked& asked, const SimulatedStreams::Queue& queue,
                                  const CopyOperation& operation);
   absl::Status CheckFillBorders(const char* call, DeviceOrdinal device,
@@ -85,12 +84,10 @@ class SimulatedCopies {
   // What the side turns out to be. With mmu_.mutex held, as what follows.
   CopySide::Kind KindOf(const CopySide& side, const CopyShape& shape) const;
   bool IsSynchronous(const CopySide& side) const;
-  // Whether that range is accessible, and whether all rows from `begin` up to `end` are, that
-  // `operation` uses; if not, `fault` says what is not.
+  // Whether that range is accessible, and whether all is that `operation` uses; if not, `fault`
+  // says what is not.
   bool CanUse(const CopyOperation& operation, const CopySide& side, const AddressRange& range,
               Access access) const;
-  bool CanUseRows(const char* call, const CopyOperation& operation, const CopySide& side,
-                  uint64_t begin, uint64_t end, Access access, Fault* fault) const;
   bool CanPerform(const char* call, const CopyOperation& operation, Fault* fault) const;
   // Whether memory of the host, which the program can unmap, is there; if not, `fault` says what.
   bool IsThere(const char* call, const CopyShape& shape, const CopySide& side, Access access,

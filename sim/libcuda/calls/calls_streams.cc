@@ -248,17 +248,15 @@ extern "C" CUresult cuStreamAddCallback(CUstream stream,
 }
 TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
 
-// --- Events --------------------------------------------------------------------------------------
-
+// Any number is taken for a mode, as an H200 does.
 extern "C" CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return Enter(TWINMMU_HERE, {mode}, [&](DriverState&) {
-    const bool exists =
-        *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
-    if (!exists) return DriverCode::kInvalidValue;
     std::swap(*mode, capture_mode);
     return DriverCode::kSuccess;
   });
 }
+
+// --- Events --------------------------------------------------------------------------------------
 
 extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {

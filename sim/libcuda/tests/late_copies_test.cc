@@ -1,6 +1,7 @@
 // Copies and fills of rows when work runs as late as it may, and what the report says of impossible
 // ones. The simulated driver is linked in: no other one can be meant.
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -122,6 +123,18 @@ TEST_F(LateCopiesTest, WhatIsReadDuringTheCallMayChangeAfterIt) {
   EXPECT_EQ(Now(2), (Content{1, 4}));
 }
 
+// An H200 computes modulo 2^64, and copies and fills what remains.
+TEST_F(LateCopiesTest, PlacesBeyondAllAddressesAreRefused) {
+  const Content host(4);
+  CUDA_MEMCPY2D copy = Rows(host);
+  copy.dstY = size_t{1} << 62;
+  EXPECT_EQ(cuMemcpy2DAsync_v2(&copy, stream_), kInvalidValue);
+  EXPECT_EQ(cuMemsetD2D8Async(memory_, SIZE_MAX, 7, 4, 2, stream_), kInvalidValue);
+  EXPECT_EQ(cuMemsetD2D8Async(memory_, 16, 7, 4, size_t{1} << 60, stream_), kInvalidValue);
+  ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), Content(8));
+}
+
 TEST_F(LateCopiesTest, TheReportSaysWhatIsImpossible) {
   const Content host(4);
   CUDA_MEMCPY2D copy = Rows(host);
@@ -129,10 +142,11 @@ TEST_F(LateCopiesTest, TheReportSaysWhatIsImpossible) {
   ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, stream_), kInvalidValue);
   const ReportMemory& memory = *Process::Get().report().memory();
   const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
-  ASSERT_EQ(report.diagnostics.size(), 1u);
-  EXPECT_EQ(report.diagnostics[0].kind, DiagnosticKind::kImpossibleCopy);
-  EXPECT_EQ(report.diagnostics[0].place.call, "cuMemcpy2DAsync");
-  EXPECT_THAT(report.diagnostics[0].words, HasSubstr("destination: pitch 1 is smaller than a row"));
+  ASSERT_FALSE(report.diagnostics.empty());
+  const ReportedDiagnostic& last = report.diagnostics.back();
+  EXPECT_EQ(last.kind, DiagnosticKind::kImpossibleCopy);
+  EXPECT_EQ(last.place.call, "cuMemcpy2DAsync");
+  EXPECT_THAT(last.words, HasSubstr("destination: pitch 1 is smaller than a row"));
 }
 
 }  // namespace
