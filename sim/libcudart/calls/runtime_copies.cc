@@ -69,7 +69,6 @@ TWINMMU_INLINE cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from,
       return cudaErrorInvalidMemcpyDirection;
     }
     if (width == 0 || height == 0) return cudaSuccess;
-    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
     const bool by_address = kind == cudaMemcpyDefault;
     const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
     const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;

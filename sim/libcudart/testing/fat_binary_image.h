@@ -31,6 +31,8 @@ struct twinmmu_fat_headers {
   uint64_t flags;
   uint64_t reserved;
   uint64_t decompressed_bytes;
+  uint64_t options_end; /* where they end; a driver looks */
+  uint64_t options_bytes;
 };
 
 struct twinmmu_fat_wrapper {
@@ -44,13 +46,16 @@ enum { TWINMMU_FAT_PTX = 1, TWINMMU_FAT_MACHINE_CODE = 2 };
 
 #define TWINMMU_FAT_SIZE(text) ((sizeof(text) + 7) / 8 * 8)
 /* `kind`: what `text` is called, which need not be true. */
-#define TWINMMU_FAT_BINARY_OF(kind, name, target, text)                              \
-  static const struct {                                                              \
-    struct twinmmu_fat_headers headers;                                              \
-    char text_[TWINMMU_FAT_SIZE(text)];                                              \
-  } name##Image = {{0xba55ed50, 1, 16, 64 + TWINMMU_FAT_SIZE(text), kind, 0x101, 64, \
-                    TWINMMU_FAT_SIZE(text), 0, 0, 0, 7, target, 0, 0, 0x11, 0, 0},   \
-                   text};                                                            \
+#define TWINMMU_FAT_BINARY_OF(kind, name, target, text)                 \
+  static const struct {                                                 \
+    struct twinmmu_fat_headers headers;                                 \
+    char text_[TWINMMU_FAT_SIZE(text)];                                 \
+  } name##Image = {{0xba55ed50, 1,     16, 80 + TWINMMU_FAT_SIZE(text), \
+                    kind,       0x101, 80, TWINMMU_FAT_SIZE(text),      \
+                    0,          64,    0,  7,                           \
+                    target,     0,     0,  0x11,                        \
+                    0,          0,     72, 0},                          \
+                   text};                                               \
   static struct twinmmu_fat_wrapper name = {0x466243b1, 1, &name##Image, 0}
 #define TWINMMU_FAT_BINARY(name, target, ptx) \
   TWINMMU_FAT_BINARY_OF(TWINMMU_FAT_PTX, name, target, ptx)

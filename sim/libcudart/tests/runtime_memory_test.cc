@@ -60,7 +60,7 @@ TEST_F(RuntimeMemory, IsNotCopiedInAnyOtherDirection) {
   EXPECT_EQ(cudaMemcpyAsync(memory_, memory_, 1, -1, nullptr), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy2D(memory_, 1, memory_, 1, 1, 1, 7), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy2D(memory_, 1, memory_, 1, 2, 1, cudaMemcpyDefault),
-            cudaErrorInvalidPitchValue);
+            cudaErrorInvalidValue);
 }
 
 TEST_F(RuntimeMemory, IsFilled) {
