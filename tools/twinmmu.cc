@@ -76,7 +76,7 @@ void OnFullFile(int) {}  // the write fails, too
 
 void HandleLostOutput() {
   for (const auto& [signal, handler] :
-       {std::pair(SIGPIPE, OnClosedPipe), std::pair(SIGXFSZ, OnFullFile)}) {
+       {std::pair(SIGPIPE, &OnClosedPipe), std::pair(SIGXFSZ, &OnFullFile)}) {
     struct sigaction action = {};
     sigaction(signal, nullptr, &action);
     if (action.sa_handler == SIG_IGN) continue;  // programs that are started ignore it too
