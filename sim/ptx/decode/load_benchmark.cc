@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -74,7 +75,9 @@ void BM_Load(benchmark::State& state, Part part) {
     if (!parsed.ok()) return state.SkipWithError(std::string(parsed.status().message()).c_str());
     const auto program = MakeProgram(*std::move(parsed));
     if (!program.ok()) return state.SkipWithError(std::string(program.status().message()).c_str());
-    benchmark::DoNotOptimize((*program)->ImageAt(DeviceAddress(0)));
+    std::vector<char> image((*program)->image_bytes());
+    (*program)->WriteImage(DeviceAddress(0), image.data());
+    benchmark::DoNotOptimize(image);
   }
   state.SetBytesProcessed(static_cast<int64_t>(text.size()) * state.iterations());
 }
