@@ -39,11 +39,17 @@ constexpr CUresult kUnknown = 999;
 
 std::function<void()> in_every_call;
 
-extern "C" std::optional<DriverCode> __wrap__ZN7twinmmu7libcuda8Injector11FailsByRuleEm(Injector*,
-                                                                                        size_t) {
+}  // namespace
+
+// In place of Injector::FailsByRule, as the linker was told.
+std::optional<DriverCode> FailsByRule(Injector*, size_t) __asm__(
+    "__wrap__ZN7twinmmu7libcuda8Injector11FailsByRuleEm");
+std::optional<DriverCode> FailsByRule(Injector*, size_t) {
   if (in_every_call) in_every_call();
   return std::nullopt;
 }
+
+namespace {
 
 // Calls a function with zeros for all its parameters.
 CUresult CallWithZeros(const Export& function) {
