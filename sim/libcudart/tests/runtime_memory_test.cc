@@ -59,8 +59,7 @@ TEST_F(RuntimeMemory, IsNotCopiedInAnyOtherDirection) {
   EXPECT_EQ(cudaMemcpy(memory_, memory_, 1, 5), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpyAsync(memory_, memory_, 1, -1, nullptr), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy2D(memory_, 1, memory_, 1, 1, 1, 7), cudaErrorInvalidMemcpyDirection);
-  EXPECT_EQ(cudaMemcpy2D(memory_, 1, memory_, 1, 2, 1, cudaMemcpyDefault),
-            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2D(memory_, 1, memory_, 1, 2, 1, cudaMemcpyDefault), cudaErrorInvalidValue);
 }
 
 TEST_F(RuntimeMemory, IsFilled) {
