@@ -188,7 +188,8 @@ TEST_P(KernelsTest, EndByTheirBudget) {
 // Kernels of 1024 threads that never end, each in its own way.
 class EndlessKernelsTest : public KernelsTest {
  protected:
-  // A tenth of the usual budget is over in about a second; the limit is for sanitizers.
+  // A tenth of the usual budget is over in about a second, and in twelve under ThreadSanitizer
+  // beside other work.
   void ExpectEndsInTime(const std::string& name, const std::vector<DeviceAddress>& arguments = {}) {
     LaunchConfig config;
     config.block.x = 1024;
@@ -196,7 +197,7 @@ class EndlessKernelsTest : public KernelsTest {
     EXPECT_THAT(Launch(name, arguments, Stream(kDevice0), config), IsOk());
     const absl::Status ended = executor().SynchronizeDevice(kDevice0);
     EXPECT_THAT(ended, HasDriverCode(DriverCode::kLaunchTimeout));
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
     words_ = std::string(ended.message());
   }
   std::string words_;
