@@ -179,6 +179,11 @@ void AddProgram(CLI::App& app, ProgramOptions& options) {
   AddText(app, "--report", "FILE", "also write the report to this file, as JSON Lines",
           options.report)
       ->group(kOutput);
+  AddNumber(app, "--report-limit",
+            "how many errors, warnings and leaks of one kind the report shows; 0: all. The others "
+            "are counted. Default: 10",
+            options.report_limit, kWholeNumber)
+      ->group(kOutput);
   AddValue(app, "--error-exitcode", "CODE",
            "the exit code if the program succeeds but the report has errors or leaks; 99 if none "
            "is given",

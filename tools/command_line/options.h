@@ -70,6 +70,7 @@ struct ProgramOptions {
   std::string memory;
   std::vector<std::string> failures;
   std::string report;
+  uint64_t report_limit = 10;
   std::optional<int> error_exit_code;
 };
 

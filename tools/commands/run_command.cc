@@ -22,6 +22,7 @@ int RunCommand(const Options& options, Screen& screen) {
   set("TWINMMU_FAIL", absl::StrJoin(options.program.failures, ";"));
   run.report_file = options.program.report;
   run.error_exit_code = options.program.error_exit_code;
+  run.report_limit = options.program.report_limit;
   run.quiet = screen.quiet();
   return RunProgram(run, options.operands);
 }

@@ -140,29 +140,13 @@ std::string NeverCalled(const std::string& program, const Outcome& outcome) {
       "  it first looks for a GPU in another way, and found none.\n");
 }
 
-// Where NVIDIA's own runtime was linked into a program, ours cannot take its place.
-std::string HowToRelink(const std::vector<ProcessReport>& reports) {
-  for (const ProcessReport& report : reports) {
-    for (const libcuda::ReportedDiagnostic& diagnostic : report.diagnostics) {
-      if (diagnostic.kind != DiagnosticKind::kRuntimeNeedsGenuineDriver) continue;
-      return "\ntwinmmu: the program brings NVIDIA's own CUDA runtime, which accepts no simulated "
-             "driver. Ours does. Link the program to\n"
-             "  the shared runtime (nvcc -cudart shared): `twinmmu run` puts ours in its place; "
-             "or\n"
-             "  none (nvcc -cudart none) and our -l:libcudart.so.13 (docs/guide/runtime.md).\n";
-    }
-  }
-  return "";
-}
-
-std::string InWords(const std::string& program, const Outcome& outcome) {
+std::string InWords(const std::string& program, const Outcome& outcome, size_t limit) {
   if (outcome.reports.empty()) return NeverCalled(program, outcome);
   std::string text;
   for (const ProcessReport& report : outcome.reports) {
     absl::StrAppend(&text, text.empty() ? "" : "\n",
-                    libcuda::InWords(report, Ended(outcome, report)));
+                    libcuda::InWords(report, Ended(outcome, report), limit));
   }
-  text += HowToRelink(outcome.reports);
   const bool of_program =
       std::any_of(outcome.reports.begin(), outcome.reports.end(),
                   [&](const ProcessReport& report) { return report.pid == outcome.ending.pid; });
@@ -248,7 +232,8 @@ int RunProgram(const RunOptions& options, const std::vector<std::string>& comman
     if (!file) return CannotWrite(options.report_file);
   }
   if (options.quiet && !IsWrong(*outcome)) return exit_code;
-  std::cerr << InColour(InWords(command[0], *outcome), TerminalOf(STDERR_FILENO));
+  std::cerr << InColour(InWords(command[0], *outcome, options.report_limit),
+                        TerminalOf(STDERR_FILENO));
   return std::cerr.good() ? exit_code : kOutputLost;
 }
 

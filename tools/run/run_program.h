@@ -3,6 +3,7 @@
 #ifndef TWINMMU_TOOLS_RUN_RUN_PROGRAM_H_
 #define TWINMMU_TOOLS_RUN_RUN_PROGRAM_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> variables;
   std::string report_file;             // for JSON Lines; empty: none
   std::optional<int> error_exit_code;  // where the program is fine and the report has errors
+  size_t report_limit = 10;            // so many of a kind are shown; 0: all
   bool quiet = false;                  // no words where nothing is wrong
 };
 

@@ -62,8 +62,10 @@ expect 0 "error: kDoubleRelease (REL-4)" -- "$subject" twice
 also "called at: main"
 also "cuMemCreate created"
 expect 0 "error: kUseBeforeInit" -- "$subject" early
+expect 0 "0 errors, 0 warnings" -- "$subject" ask_early
+expect 0 "0 errors, 0 warnings" -- "$subject" ask
+also "Asked for and not found, 3 times, with the version asked for: cuNoSuchCall (12.0)."
 expect 0 "error: kRuntimeNeedsGenuineDriver" -- "$subject" runtime
-also "Build the program against the driver API"
 also "nvcc -cudart shared"
 expect 0 "2 process(es) called the driver" -- "$subject" fork
 also "error: kUseAfterFork"

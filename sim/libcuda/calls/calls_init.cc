@@ -1,8 +1,12 @@
 // Initialisation, versions, errors, and how functions are found.
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/error_texts.h"
@@ -44,6 +48,20 @@ DriverCode CheckQuery(const CallSite& site, const char* symbol, void** pfn, int 
   if (symbol == nullptr || pfn == nullptr) return NullPointer(site);
   const bool known = version <= Process::Get().driver_version() && (flags & ~kKnown) == 0;
   return known ? DriverCode::kSuccess : DriverCode::kInvalidValue;
+}
+
+// To ask is how a program finds out: no misuse, but worth a line of the report.
+void AddAsked(const char* symbol, int version, const Lookup& lookup) {
+  Process::Get().report().AddAsked(symbol, version,
+                                   lookup.found == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+}
+
+// NVIDIA's run-time compiler asks for tables, too, and works without.
+bool IsCompiler(const void* caller) {
+  Dl_info info = {};
+  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return false;
+  const absl::string_view path = info.dli_fname;
+  return absl::StartsWith(path.substr(path.rfind('/') + 1), "libnvrtc");
 }
 
 }  // namespace
@@ -92,7 +110,8 @@ extern "C" CUresult cuGetProcAddress(const char* symbol, void** pfn, int version
     if (valid != DriverCode::kSuccess) return valid;
     const Lookup lookup = FindFunction(symbol, version, flags);
     if (lookup.function == nullptr) {
-      return Misused(site, DiagnosticKind::kUnknownSymbolAsked, DriverCode::kNotFound);
+      AddAsked(symbol, version, lookup);
+      return DriverCode::kNotFound;
     }
     *pfn = reinterpret_cast<void*>(lookup.function);
     return DriverCode::kSuccess;
@@ -107,9 +126,7 @@ extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int vers
     const DriverCode valid = CheckQuery(site, symbol, pfn, version, flags);
     if (valid != DriverCode::kSuccess) return valid;
     const Lookup lookup = FindFunction(symbol, version, flags);
-    if (lookup.function == nullptr) {
-      Misused(site, DiagnosticKind::kUnknownSymbolAsked, DriverCode::kNotFound);
-    }
+    if (lookup.function == nullptr) AddAsked(symbol, version, lookup);
     *pfn = reinterpret_cast<void*>(lookup.function);
     if (found != nullptr) *found = lookup.found;
     return DriverCode::kSuccess;
@@ -121,6 +138,7 @@ extern "C" CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   return EnterAlways(site, [&] {
     if (table == nullptr || id == nullptr) return NullPointer(site);
     *table = nullptr;
+    if (IsCompiler(site.caller)) return DriverCode::kNotSupported;
     return Misused(site, DiagnosticKind::kRuntimeNeedsGenuineDriver, DriverCode::kNotSupported);
   });
 }

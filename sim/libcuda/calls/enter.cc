@@ -1,6 +1,14 @@
 #include "sim/libcuda/calls/enter.h"
 
+#include <cstring>
+
 namespace twinmmu::libcuda {
+namespace {
+
+// Libraries ask a driver that may not be used yet, to find out: what only asks is no misuse.
+bool OnlyAsks(const CallSite& site) { return std::strstr(site.name(), "Get") != nullptr; }
+
+}  // namespace
 
 DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code) {
   Diagnostic diagnostic;
@@ -19,6 +27,7 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
   const Process& process = Process::Get();
   *driver = process.driver();
   if (ABSL_PREDICT_FALSE(*driver == nullptr)) {
+    if (OnlyAsks(site)) return DriverCode::kNotInitialized;
     return Misused(site, DiagnosticKind::kUseBeforeInit, DriverCode::kNotInitialized);
   }
   if (ABSL_PREDICT_FALSE(process.IsForked())) {

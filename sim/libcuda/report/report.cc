@@ -24,6 +24,7 @@ namespace {
 
 constexpr uint64_t kMaxKeptOfKind = 256;
 constexpr uint64_t kMaxKeptFailures = 4096;
+constexpr uint64_t kMaxKeptAsked = 1024;
 constexpr uint64_t kRecordAlignment = 8;
 constexpr size_t kMaxText = size_t{1} << 16;
 constexpr uint64_t kLastAddress = ~uint64_t{0};
@@ -275,6 +276,16 @@ void Report::Add(const InjectedFailure& failure) {
   fields.detail = static_cast<uint32_t>(failure.code);
   fields.number = failure.number;
   Append(fields, RecordType::kInjected, failure.rule);
+}
+
+void Report::AddAsked(absl::string_view function, int version, bool later) {
+  if (!ready()) return;
+  const uint64_t earlier = now_.memory.header()->asked.fetch_add(1, std::memory_order_relaxed);
+  if (earlier >= kMaxKeptAsked) return;
+  Record fields = {};
+  fields.detail = later ? 1 : 0;
+  fields.number = static_cast<uint64_t>(version);
+  Append(fields, RecordType::kAsked, function);
 }
 
 void Report::Warn(absl::string_view words) {

@@ -80,6 +80,9 @@ class Report {
   // The same, where nobody made words for it.
   void Count(DiagnosticKind kind);
   void Add(const InjectedFailure& failure);
+  // The program asked whether there is a function, and there is none in this version. `later`: a
+  // later one has it.
+  void AddAsked(absl::string_view function, int version, bool later);
   // Something to be said of the process, in words.
   void Warn(absl::string_view words);
 

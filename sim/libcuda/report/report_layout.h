@@ -49,6 +49,7 @@ struct ReportHeader {
   std::atomic<uint64_t> lost_objects;  // for which there was no room
   std::atomic<uint64_t> lost_records;
   std::atomic<uint64_t> injected;                // failures, whether kept or not
+  std::atomic<uint64_t> asked;                   // for what is not there, whether kept or not
   std::atomic<uint64_t> diagnostics[kMaxKinds];  // noticed, by kind, whether kept or not
 };
 
@@ -73,6 +74,7 @@ enum class RecordType : uint32_t {
   kDiagnostic,  // in words; 0; as JSON
   kInjected,    // a failure: the rule
   kSite,        // module; offset in it, in hexadecimal; symbol; a line each
+  kAsked,       // for a function that is not there: its name
 };
 struct Record {
   std::atomic<uint32_t> size;  // of all of it; 0: the log ends here
@@ -80,9 +82,10 @@ struct Record {
   uint32_t length;  // of the text
   uint32_t site;    // where it was; of a kSite, the number that it explains. 0: nowhere
   uint32_t call;    // plus 1; 0: none
-  uint32_t detail;  // of a diagnostic: its kind << 8 | severity; of a failure: the code
+  uint32_t detail;  // of a diagnostic: its kind << 8 | severity; of a failure: the code; of a
+                    // kAsked: 1 if a later version has the function
   uint64_t number;  // of a failure: of the call among those of its function, from 1; of a kSite:
-                    // the address
+                    // the address; of a kAsked: the version
 };
 
 // A reservation or a mapping.

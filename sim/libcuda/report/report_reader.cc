@@ -42,6 +42,7 @@ class Reader {
     report_.lost_objects = Load(header.lost_objects);
     report_.lost_records = Load(header.lost_records);
     report_.failure_count = Load(header.injected);
+    report_.asked_count = Load(header.asked);
     window_ = Load(header.window);
     ReadSites();
     ReadLog();
@@ -142,6 +143,9 @@ class Reader {
         case RecordType::kDiagnostic:
           ReadDiagnostic(record, text);
           break;
+        case RecordType::kAsked:
+          ReadAsked(record, text);
+          break;
         case RecordType::kInjected:
           report_.failures.push_back(ReportedFailure{PlaceOf(record.call, record.site),
                                                      record.number, DriverCode(record.detail),
@@ -167,6 +171,16 @@ class Reader {
     report_.diagnostics.push_back(
         ReportedDiagnostic{kind, severity, std::string(text.substr(0, end)),
                            std::string(text.substr(end + 1)), PlaceOf(record.call, record.site)});
+  }
+
+  void ReadAsked(const Record& record, absl::string_view function) {
+    const auto version = static_cast<int>(record.number);
+    for (AskedFunction& asked : report_.asked) {
+      if (asked.function != function || asked.version != version) continue;
+      ++asked.count;
+      return;
+    }
+    report_.asked.push_back({std::string(function), version, record.detail != 0, 1});
   }
 
   void ReadKinds(const ReportHeader& header) {

@@ -54,6 +54,14 @@ struct ReportedFailure {
   std::string rule;
 };
 
+// A function that the program asked for, and that is not there.
+struct AskedFunction {
+  std::string function;
+  int version = 0;     // that was asked for
+  bool later = false;  // a later version has it
+  uint64_t count = 1;
+};
+
 // Objects that are alive and were made at one place.
 struct LiveObjects {
   DiagnosticKind kind = DiagnosticKind::kLeakedMapping;  // or another leak
@@ -79,6 +87,8 @@ struct ProcessReport {
   std::map<DiagnosticKind, uint64_t> counts;    // of all that were noticed
   std::vector<ReportedFailure> failures;        // that were injected: the first ones
   uint64_t failure_count = 0;
+  std::vector<AskedFunction> asked;  // the first ones, each once
+  uint64_t asked_count = 0;          // how often such were asked for
   std::vector<std::string> warnings;
   std::vector<LiveObjects> alive;
   std::vector<CallPlace> running;  // calls that had not returned, by thread

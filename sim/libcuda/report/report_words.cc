@@ -1,6 +1,7 @@
 #include "sim/libcuda/report/report_words.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -56,13 +57,62 @@ std::string InWords(const ReportedDiagnostic& diagnostic) {
   return text;
 }
 
-std::string Misuse(const ProcessReport& report) {
-  std::vector<std::string> parts;
-  std::map<DiagnosticKind, uint64_t> told;
-  for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
-    parts.push_back(InWords(diagnostic));
-    told[diagnostic.kind] += diagnostic.count;
+// NVIDIA's own runtime asks for tables that only its own driver has. It was linked into the
+// program, so ours could not take its place; whatever else is wrong follows from that.
+constexpr DiagnosticKind kOwnRuntime = DiagnosticKind::kRuntimeNeedsGenuineDriver;
+
+std::string HowToRelink(const ProcessReport& report) {
+  if (report.counts.count(kOwnRuntime) == 0) return "";
+  return absl::StrCat(
+      "error: ", ToString(kOwnRuntime),
+      ": the program brings NVIDIA's own CUDA runtime, which accepts no simulated driver. Ours "
+      "does. Link the program to\n"
+      "  the shared runtime (nvcc -cudart shared): `twinmmu run` puts ours in its place; or\n"
+      "  none (nvcc -cudart none) and our -l:libcudart.so.13 (docs/guide/runtime.md).\n");
+}
+
+// Of each kind the first ones; then how many more there are.
+class Limit {
+ public:
+  explicit Limit(size_t limit) : limit_(limit) {}
+  // Whether one more, which stands for `count`, is shown.
+  bool Shows(DiagnosticKind kind, uint64_t count) {
+    if (limit_ == 0 || shown_[kind] < limit_) {
+      ++shown_[kind];
+      return true;
+    }
+    hidden_[kind] += count;
+    return false;
   }
+  void AddTo(std::vector<std::string>& parts) const {
+    for (const auto& [kind, count] : hidden_) {
+      parts.push_back(absl::StrCat(ToString(kind), ": ", count,
+                                   " more, from other places. --report-limit=0 shows all.\n"));
+    }
+  }
+
+ private:
+  const size_t limit_;
+  std::map<DiagnosticKind, size_t> shown_;
+  std::map<DiagnosticKind, uint64_t> hidden_;
+};
+
+// Errors come before warnings, and otherwise what was first comes first.
+std::string Misuse(const ProcessReport& report, size_t limit) {
+  std::vector<const ReportedDiagnostic*> ordered;
+  for (const ReportedDiagnostic& diagnostic : report.diagnostics) ordered.push_back(&diagnostic);
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
+    return a->severity != Severity::kWarning && b->severity == Severity::kWarning;
+  });
+  Limit shown(limit);
+  std::vector<std::string> parts;
+  std::map<DiagnosticKind, uint64_t> told = {{kOwnRuntime, ~uint64_t{0}}};
+  for (const ReportedDiagnostic* const diagnostic : ordered) {
+    if (diagnostic->kind == kOwnRuntime) continue;
+    told[diagnostic->kind] += diagnostic->count;
+    if (shown.Shows(diagnostic->kind, diagnostic->count)) parts.push_back(InWords(*diagnostic));
+  }
+  shown.AddTo(parts);
   for (const auto& [kind, count] : report.counts) {
     if (count <= told[kind]) continue;
     parts.push_back(absl::StrCat(ToString(kind), ": ", count - told[kind],
@@ -70,6 +120,29 @@ std::string Misuse(const ProcessReport& report) {
   }
   for (const std::string& warning : report.warnings) parts.push_back(warning + "\n");
   return Section("What is wrong", parts);
+}
+
+// "13.0"
+std::string VersionName(int version) {
+  return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+}
+
+// One paragraph: to ask is how a program finds out what there is.
+std::string Asked(const ProcessReport& report, size_t limit) {
+  if (report.asked_count == 0) return "";
+  std::vector<std::string> names;
+  for (const AskedFunction& asked : report.asked) {
+    if (limit != 0 && names.size() == limit) {
+      names.push_back(absl::StrCat("and ", report.asked.size() - limit, " more"));
+      break;
+    }
+    names.push_back(absl::StrCat(asked.function, " (", VersionName(asked.version),
+                                 asked.later ? "; a later version has it)" : ")"));
+  }
+  return absl::StrCat("\nAsked for and not found, ",
+                      report.asked_count == 1 ? "once" : absl::StrCat(report.asked_count, " times"),
+                      ", with the version asked for: ", absl::StrJoin(names, ", "),
+                      ".\nThe answer was a null pointer, as on a driver that lacks them.\n");
 }
 
 // What the first one of a group is called.
@@ -100,9 +173,13 @@ std::string InWords(const LiveObjects& objects) {
   return text;
 }
 
-std::string Alive(const ProcessReport& report) {
+std::string Alive(const ProcessReport& report, size_t limit) {
+  Limit shown(limit);
   std::vector<std::string> parts;
-  for (const LiveObjects& objects : report.alive) parts.push_back(InWords(objects));
+  for (const LiveObjects& objects : report.alive) {
+    if (shown.Shows(objects.kind, objects.count)) parts.push_back(InWords(objects));
+  }
+  shown.AddTo(parts);
   if (!parts.empty() && !report.finished) {
     parts.push_back("The process did not end normally: perhaps it had no time to clean up.\n");
   }
@@ -194,6 +271,12 @@ void AddDiagnostics(const ProcessReport& report, Lines& lines) {
   for (const auto& [kind, count] : report.counts) {
     lines.Add("count", {{"kind", ToString(kind)}, {"count", count}});
   }
+  for (const AskedFunction& asked : report.asked) {
+    lines.Add("asked", {{"function", asked.function},
+                        {"version", asked.version},
+                        {"later", asked.later},
+                        {"count", asked.count}});
+  }
   for (const std::string& warning : report.warnings) lines.Add("warning", {{"words", warning}});
 }
 
@@ -247,7 +330,7 @@ std::string InWords(const Site& site) {
   return parts.empty() ? code : absl::StrCat(absl::StrJoin(parts, ", "), " (", code, ")");
 }
 
-std::string InWords(const ProcessReport& report, absl::string_view ended) {
+std::string InWords(const ProcessReport& report, absl::string_view ended, size_t limit) {
   const ReportTotals totals = TotalsOf(report);
   uint64_t calls = 0;
   for (const CallTotal& total : report.calls) calls += total.calls;
@@ -256,7 +339,8 @@ std::string InWords(const ProcessReport& report, absl::string_view ended) {
   absl::StrAppend(&text, Counted(totals.errors, "error"), ", ", Counted(totals.warnings, "warning"),
                   ", ", Counted(totals.alive, "object"), " left, ",
                   Counted(totals.injected, "injected failure"), ", ", Counted(calls, "call"), "\n");
-  absl::StrAppend(&text, Misuse(report), Alive(report), Running(report), Injected(report));
+  absl::StrAppend(&text, HowToRelink(report), Misuse(report, limit), Alive(report, limit),
+                  Running(report), Injected(report), Asked(report, limit));
   if (report.lost_records != 0) {
     absl::StrAppend(
         &text, "\nThe report had no room for ",

@@ -107,6 +107,77 @@ TEST(ReportWordsTest, TellAllInWords) {
                 "cuMemUnmap           2           0\n");
 }
 
+// As many of one kind as asked for, each from a place of its own.
+ProcessReport Many(DiagnosticKind kind, Severity severity, uint64_t count) {
+  ProcessReport report;
+  for (uint64_t i = 0; i < count; ++i) {
+    Diagnostic diagnostic;
+    diagnostic.kind = kind;
+    diagnostic.severity = severity;
+    diagnostic.call = "cuMemUnmap";
+    report.diagnostics.push_back(Reported(diagnostic, 2));
+    report.diagnostics.back().place.site.offset = 0x100 + i;
+  }
+  report.counts = {{kind, 2 * count}};
+  return report;
+}
+
+TEST(ReportWordsTest, PutErrorsBeforeWarnings) {
+  ProcessReport report = Many(DiagnosticKind::kDoubleUnmap, Severity::kWarning, 1);
+  const ProcessReport error = Many(DiagnosticKind::kDoubleFree, Severity::kError, 1);
+  report.diagnostics.push_back(error.diagnostics[0]);
+  const std::string words = InWords(report, "");
+  EXPECT_LT(words.find("error: kDoubleFree"), words.find("warning: kDoubleUnmap"));
+  EXPECT_THAT(words, HasSubstr("warning: kDoubleUnmap"));
+}
+
+TEST(ReportWordsTest, ShowTenOfAKindAndCountTheOthers) {
+  const ProcessReport report = Many(DiagnosticKind::kDoubleUnmap, Severity::kWarning, 12);
+  const std::string words = InWords(report, "");
+  EXPECT_THAT(words, HasSubstr("called at: pool+0x109"));
+  EXPECT_THAT(words, Not(HasSubstr("called at: pool+0x10a")));
+  EXPECT_THAT(words,
+              HasSubstr("kDoubleUnmap: 4 more, from other places. --report-limit=0 shows all."));
+}
+
+TEST(ReportWordsTest, ShowAllOfAKindWithLimitZero) {
+  const ProcessReport report = Many(DiagnosticKind::kDoubleUnmap, Severity::kWarning, 12);
+  EXPECT_THAT(InWords(report, "", 0), HasSubstr("called at: pool+0x10b"));
+  EXPECT_THAT(InWords(report, "", 0), Not(HasSubstr("more, from other places")));
+}
+
+TEST(ReportWordsTest, ShowTenLeaksOfAKind) {
+  ProcessReport report = Example();
+  report.alive.assign(11, report.alive[0]);
+  EXPECT_THAT(InWords(report, ""), HasSubstr("kLeakedMapping: 2 more, from other places."));
+}
+
+TEST(ReportWordsTest, SayFirstAndOnceThatTheRuntimeIsNvidias) {
+  ProcessReport report = Many(DiagnosticKind::kRuntimeNeedsGenuineDriver, Severity::kError, 3);
+  const std::string words = InWords(report, "");
+  EXPECT_THAT(words, HasSubstr("0 calls\nerror: kRuntimeNeedsGenuineDriver: the program brings"));
+  EXPECT_THAT(words, Not(HasSubstr("What is wrong")));
+}
+
+TEST(ReportWordsTest, TellInOneParagraphWhatWasAskedForAndNotFound) {
+  ProcessReport report;
+  report.asked = {{"cuNoSuchCall", 12000, false, 3}, {"cuMemcpyBatchAsync", 12000, true, 1}};
+  report.asked_count = 4;
+  EXPECT_THAT(
+      InWords(report, ""),
+      HasSubstr("Asked for and not found, 4 times, with the version asked for: cuNoSuchCall "
+                "(12.0), cuMemcpyBatchAsync (12.0; a later version has it).\n"));
+  EXPECT_THAT(ToJsonLines(report, ""), HasSubstr("\"function\":\"cuNoSuchCall\",\"version\":12000,"
+                                                 "\"later\":false,\"count\":3}"));
+}
+
+TEST(ReportWordsTest, ShowTenOfWhatWasAskedFor) {
+  ProcessReport report;
+  report.asked.assign(12, {"cuNoSuchCall", 12000, false, 1});
+  report.asked_count = 12;
+  EXPECT_THAT(InWords(report, ""), HasSubstr("cuNoSuchCall (12.0), and 2 more.\n"));
+}
+
 TEST(ReportWordsTest, AreShortWhenNothingIsWrong) {
   ProcessReport report;
   report.pid = 1;

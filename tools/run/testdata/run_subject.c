@@ -76,8 +76,18 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (strcmp(how, "early") == 0) {
+    return cuMemUnmap(0, kSize) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
+  }
+  if (strcmp(how, "ask_early") == 0) {
     int count = 0;
     return cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
+  }
+  if (strcmp(how, "ask") == 0) { /* for a function that no driver has */
+    void* function = NULL;
+    CUdriverProcAddressQueryResult found;
+    for (int i = 0; i < 3; ++i)
+      CHECK(cuGetProcAddress_v2("cuNoSuchCall", &function, 12000, 0, &found));
+    return 0;
   }
   if (strcmp(how, "init") == 0) return (int)cuInit(0);
   CHECK(cuInit(0));
