@@ -1,8 +1,5 @@
 #!/bin/bash
-# $1: the tool. Then: a program, which passes with our runtime on the simulated driver.
+# $1, $2: our runtime and the simulated driver. Then: a program, which passes with them.
 set -eu
-"$1" run -- "${@:2}" 2>"$TEST_TMPDIR/report" || {
-  code=$?
-  cat "$TEST_TMPDIR/report"
-  exit $code
-}
+export LD_LIBRARY_PATH="$PWD/${1%/*}:$PWD/${2%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+exec "./$3" "${@:4}"

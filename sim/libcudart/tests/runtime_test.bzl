@@ -38,15 +38,15 @@ def runtime_program(name, src, deps = []):
     )
 
 def runtime_test(name, src, tags = [], data = []):
-    """The tests of a source file, run by `twinmmu run`, with the paths of `data` as arguments."""
+    """The tests of a source file, on the simulated driver, with the paths of `data` as arguments."""
     gtest = "gtest" if data else "gtest_main"
     runtime_program(name + "_program", src, ["@com_google_googletest//:" + gtest])
     sh_test(
         name = name,
         size = "small",
         srcs = ["run_runtime_test.sh"],
-        args = ["$(rootpath //tools:twinmmu)", "$(rootpath :%s_program)" % name] +
-               ["$(rootpath %s)" % file for file in data],
-        data = ["//tools:twinmmu", ":%s_program" % name] + data,
+        args = ["$(rootpath %s)" % file for file in [_RUNTIME, _DRIVER, ":%s_program" % name] + data],
+        # Not the tool, which would be built for ThreadSanitizer, too, and which runtime_report_test runs.
+        data = [_DRIVER, ":%s_program" % name] + ([] if _RUNTIME in data else [_RUNTIME]) + data,
         tags = tags,
     )
