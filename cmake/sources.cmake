@@ -185,6 +185,8 @@ set(twinmmu_sim_sources
   sim/calls/executor/copy_calls.cc
   sim/calls/executor/kernel_calls.cc
   sim/calls/executor/kernel_run.cc
+  sim/calls/executor/memory_operation_run.cc
+  sim/calls/executor/memory_operations.cc
   sim/calls/executor/simulated_copies.cc
   sim/calls/executor/simulated_executor.cc
   sim/calls/executor/simulated_modules.cc
@@ -298,6 +300,7 @@ set(twinmmu_sim_sources
   sim/state/simulator_state.cc
   sim/streams/operation_order.cc
   sim/streams/stream_scheduler.cc
+  sim/streams/stream_scheduler_thread.cc
 )
 
 set(twinmmu_sim_headers

@@ -8,6 +8,7 @@
 #include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/executor/kernel_calls.h"
+#include "sim/calls/executor/memory_operations.h"
 #include "sim/calls/executor/simulated_executor.h"
 #include "sim/calls/linear/linear_calls.h"
 #include "sim/calls/multicast/multicast_calls.h"
@@ -30,6 +31,7 @@ struct Simulator::Parts {
         multicast(&state),
         linear(&state, &executor.copies()),
         kernels(&state.mmu, &executor.modules()),
+        memory_operations(&state, &executor.streams()),
         sparse_arrays(&state, &executor.streams(), &executor.copies()),
         boxes(&state, &executor.copies(), &sparse_arrays) {}
 
@@ -40,6 +42,7 @@ struct Simulator::Parts {
   MulticastCalls multicast;
   LinearCalls linear;
   KernelCalls kernels;
+  MemoryOperations memory_operations;
   SimulatedSparseArrays sparse_arrays;
   BoxCopies boxes;
 };
@@ -104,6 +107,7 @@ bool Simulator::IsMulticastObject(AllocationHandle handle) const {
 LinearCalls& Simulator::linear() { return parts_->linear; }
 BoxCopies& Simulator::boxes() { return parts_->boxes; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
+MemoryOperations& Simulator::memory_operations() { return parts_->memory_operations; }
 
 bool Simulator::IsBypassingStreams() const { return parts_->state.IsBypassed(); }
 

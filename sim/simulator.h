@@ -21,9 +21,10 @@
 
 namespace twinmmu {
 
-class BoxCopies;    // sim/calls/arrays/box_copies.h
-class KernelCalls;  // sim/calls/executor/kernel_calls.h
-class LinearCalls;  // sim/calls/linear/linear_calls.h
+class BoxCopies;         // sim/calls/arrays/box_copies.h
+class KernelCalls;       // sim/calls/executor/kernel_calls.h
+class LinearCalls;       // sim/calls/linear/linear_calls.h
+class MemoryOperations;  // sim/calls/executor/memory_operations.h
 
 // What a simulator remembers and reports; not part of the machine.
 struct SimulatorOptions {
@@ -66,6 +67,7 @@ class Simulator : public Driver {
   LinearCalls& linear();
   BoxCopies& boxes();
   KernelCalls& kernels();
+  MemoryOperations& memory_operations();
 
   const Profile& profile() const;
   // Where reservations are made.

@@ -96,6 +96,16 @@ void Keep(SimulatorState& state, DiagnosticKind kind, const coherence::AliasHaza
 
 }  // namespace
 
+coherence::Site SiteOfCall(SimulatorState& state, const std::shared_ptr<const SiteSource>& calls,
+                           const char* call) {
+  if (!state.aliases.active()) return SiteTable::kUnknown;
+  try {
+    return state.sites.Add(calls, static_cast<uint32_t>(FindCall(call)), 1, call);
+  } catch (const std::bad_alloc&) {
+    return SiteTable::kUnknown;
+  }
+}
+
 void ReportAliasHazard(SimulatorState& state, const coherence::AliasHazard& hazard) {
   const DiagnosticKind kind = KindOf(hazard);
   if (!state.log.Count(kind)) return state.log.Drop(kind);

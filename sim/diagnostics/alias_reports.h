@@ -21,6 +21,11 @@ class CallSites : public SiteSource {
   }
 };
 
+// The place that accesses of a call have. `calls`: a CallSites. Not known as long as nobody asks
+// for it.
+coherence::Site SiteOfCall(SimulatorState& state, const std::shared_ptr<const SiteSource>& calls,
+                           const char* call);
+
 // Reports a hazard: whoever made the second access holds mmu.mutex, if only shared, and the lock of
 // the monitor; no other is taken but that of the log and of the sites. Throws nothing.
 void ReportAliasHazard(SimulatorState& state, const coherence::AliasHazard& hazard);

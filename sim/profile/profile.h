@@ -135,6 +135,9 @@ struct Profile {
   // with others; a microsecond in which all threads wait counts as 125, a sleep as 100. A kernel
   // that exceeds this is taken to run forever: LAUNCH_TIMEOUT.
   uint64_t kernel_instruction_budget = 1'000'000'000;
+  // How long a program may wait for a word of memory that a stream waits for (cuStreamWaitValue32),
+  // as long as it is not certain that nobody will write it. Then nobody does: LAUNCH_TIMEOUT.
+  uint64_t wait_budget_ms = 60'000;
   // How much of the host's memory running kernels may take: their local and shared memory, and the
   // registers of calls. A kernel that exceeds this is LAUNCH_FAILED.
   Bytes host_memory_limit = GiB(8);

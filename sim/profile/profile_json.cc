@@ -74,6 +74,7 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);
   visit("kernel_instruction_budget", profile.kernel_instruction_budget);
+  visit("wait_budget_ms", profile.wait_budget_ms);
   visit("host_memory_limit", profile.host_memory_limit);
   visit("alias_policy", profile.alias_policy);
   visit("alias_seed", profile.alias_seed);

@@ -74,9 +74,11 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     other.stream_policy = known.value;
     other.stream_seed = ~uint64_t{0};
     other.kernel_instruction_budget = 7;
+    other.wait_budget_ms = 8;
     EXPECT_EQ(ParseProfile(ToJson(other))->stream_policy, known.value) << known.name;
     EXPECT_EQ(ParseProfile(ToJson(other))->stream_seed, other.stream_seed);
     EXPECT_EQ(ParseProfile(ToJson(other))->kernel_instruction_budget, 7u);
+    EXPECT_EQ(ParseProfile(ToJson(other))->wait_budget_ms, 8u);
   }
   for (const auto& known : AllNamed<coherence::Policy>()) {
     Profile other = reference;

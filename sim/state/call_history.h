@@ -52,6 +52,11 @@ namespace twinmmu {
   CALL(kFillD2D8Async, "cuMemsetD2D8Async")       \
   CALL(kFillD2D16Async, "cuMemsetD2D16Async")     \
   CALL(kFillD2D32Async, "cuMemsetD2D32Async")     \
+  CALL(kWaitValue32, "cuStreamWaitValue32")       \
+  CALL(kWaitValue64, "cuStreamWaitValue64")       \
+  CALL(kWriteValue32, "cuStreamWriteValue32")     \
+  CALL(kWriteValue64, "cuStreamWriteValue64")     \
+  CALL(kBatchMemOp, "cuStreamBatchMemOp")         \
   CALL(kOther, "a call")
 
 // DriverCall, and those: a program that uses the C interface makes both.

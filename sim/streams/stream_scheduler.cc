@@ -1,20 +1,23 @@
 #include "sim/streams/stream_scheduler.h"
 
-#include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <iterator>
-#include <system_error>
 #include <utility>
+
+#include "sim/streams/rest.h"
 
 namespace twinmmu {
 namespace {
 
-// How long no call comes before the thread takes over.
-constexpr std::chrono::milliseconds kQuiet(100);
-// Where nothing gets anywhere until the CPU does something.
-constexpr std::chrono::microseconds kPause(50);
+// How many threads the process has; a great number where that is not known.
+size_t ThreadsOfProcess() {
+  struct stat tasks;
+  constexpr size_t kLinksOfFolder = 2;
+  return stat("/proc/self/task", &tasks) == 0 ? tasks.st_nlink - kLinksOfFolder : SIZE_MAX;
+}
 
 }  // namespace
 
@@ -28,17 +31,6 @@ StreamScheduler::~StreamScheduler() {
   }
   Stop();
   for (const Queue& queue : busy_) queue->items.clear();
-}
-
-void StreamScheduler::Stop() {
-  if (ForkCount() != forks_) return;
-  {
-    const Lock lock(mutex_);
-    stopped_ = true;
-  }
-  wakes_thread_.notify_all();
-  if (thread_ != nullptr) thread_->join();
-  thread_ = nullptr;
 }
 
 StreamScheduler::Queue StreamScheduler::MakeQueue(DeviceOrdinal device) const {
@@ -72,6 +64,7 @@ StreamScheduler::Point StreamScheduler::Push(const Queue& queue, std::list<Item>
     ++queue->kernels;
     ++kernels_;
   }
+  if (item.front().work.needs_streams) ++waits_;
   queue->items.splice(queue->items.end(), item);
   ++pending_;
   return Point(queue, number);
@@ -81,6 +74,9 @@ StreamScheduler::Point StreamScheduler::Submit(const Queue& queue, Work work) {
   std::list<Item> item;
   item.push_back(Item{std::move(work), Point(), 0});
   Lock lock(mutex_);
+  while (queue->items.size() >= kMostQueued) {
+    WaitFor(Point(queue, queue->items.front().number), lock);
+  }
   const Point point = Push(queue, std::move(item));
   RunAtCall(lock);
   if (kernels_ != 0) StartThread();
@@ -235,7 +231,12 @@ Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
       --queue->kernels;
       --kernels_;
     }
+    if (done.front().work.needs_streams) {
+      --waits_;
+      wait_ended_ = true;
+    }
     if (queue->items.empty()) busy_.erase(std::find(busy_.begin(), busy_.end(), queue));
+    if (busy_.empty()) wait_ended_ = false;
   }
   progress_.notify_all();
   return progress == Progress::kWaiting ? of_next : progress;
@@ -310,7 +311,29 @@ bool StreamScheduler::RunOthers(const Queue& queue, Turn turn, Lock& lock) {
   return got_on;
 }
 
+bool StreamScheduler::RunWaits(Lock& lock) {
+  bool got_on = false;
+  ForEachOnce([&](const Queue& queue) {
+    if (!queue->items.front().work.needs_streams || !CanRun(*queue)) return;
+    got_on |= RunFirst(queue, Turn::kInPassing, lock) == Progress::kDone;
+  });
+  if (got_on) RunReady(lock);
+  return got_on;
+}
+
+bool StreamScheduler::IsInVain() const {
+  if (waits_ == 0) return false;
+  for (const Queue& queue : busy_) {
+    const Item& first = queue->items.front();
+    if (queue->running) return false;
+    if (!IsDone(first.after)) continue;
+    if (!first.work.needs_streams || !first.work.needs_streams()) return false;
+  }
+  return ThreadsOfProcess() == (thread_ == nullptr ? 1 : 2);
+}
+
 void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
+  Rest rest;
   while (!IsDone(point)) {
     ++calls_;
     const Queue queue = Choose(point);
@@ -324,46 +347,15 @@ void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
     const Progress progress = RunFirst(queue, needed ? turn : Turn::kInPassing, lock);
     if (progress == Progress::kDone) continue;
     const bool others = RunOthers(queue, Turn::kShared, lock);
-    if (progress == Progress::kWaiting && !others) progress_.wait_for(lock, kPause);
+    if (progress != Progress::kWaiting || others) {
+      rest = Rest();
+    } else if (IsInVain()) {
+      RunFirst(FindRunnable(point), Turn::kInVain, lock);
+    } else {
+      rest.Take(progress_, lock);
+    }
   }
   RunReady(lock);
-}
-
-void StreamScheduler::StartThread() {
-  if (thread_ != nullptr) return wakes_thread_.notify_all();
-  if (stopped_) return;
-  // The program's signals are not for it; those of its own accesses are: see guarded_access.h.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  sigdelset(&all, SIGSEGV);
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::make_unique<std::thread>([this] { RunThread(); });
-  } catch (const std::system_error&) {
-    // Then kernels run in calls only.
-  } catch (const std::bad_alloc&) {
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void StreamScheduler::RunThread() {
-  Lock lock(mutex_);
-  while (!stopped_) {
-    if (kernels_ == 0) {
-      wakes_thread_.wait(lock);
-      continue;
-    }
-    uint64_t seen = calls_;
-    wakes_thread_.wait_for(lock, kQuiet, [&] { return stopped_; });
-    while (!stopped_ && pending_ != 0 && calls_ == seen) {
-      const bool got_on = RunOthers(nullptr, Turn::kAskedAfter, lock);
-      seen = calls_;
-      // Where nothing got anywhere it is the CPU's turn, or that of a call that runs something.
-      if (!got_on) wakes_thread_.wait_for(lock, kPause);
-    }
-  }
 }
 
 }  // namespace twinmmu

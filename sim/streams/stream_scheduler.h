@@ -43,6 +43,8 @@ enum class Turn {
   kAskedAfter,  // a query: no more than a query may take
   kWaitedFor,   // somebody waits for it
   kShared,      // the same, and other kernels are queued that it may wait for, or they for it
+  kUnasked,     // no call comes: as much as for a query
+  kInVain,      // nothing will bring what it waits for: it is to end
 };
 
 // What came of it.
@@ -67,6 +69,13 @@ enum class Progress {
 // has begun, with kDeferred also to those that were passed over kPatience times; and if no call
 // comes for a while, a thread gives turns as long as kernels are queued. It is started when a call
 // leaves a kernel queued, and lives until Stop. There is no other thread here.
+//
+// A wait for a word of memory is as a kernel that polls, but its turns cost next to nothing, so the
+// thread gives them without waiting for calls to stay away; and when one has ended, it sees to what
+// is queued then as it does to kernels. It may wait for what is queued behind
+// it, and then forever: when the thread of a call finds that nothing can go on but such waits, that
+// only queued work could end them, and that it is the only thread of the program, it gives one a
+// turn of kInVain.
 //
 // Nothing hangs as long as all work ends some time: work waits only for what was queued before it,
 // so that some can always run, and a call that needs it to be done runs it, or waits for the thread
@@ -102,7 +111,9 @@ class StreamScheduler {
     const char* call = "";
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
     uint64_t call_id = 0;                // in the history of the machine
-    bool kernel = false;                 // if not, it is done after one turn
+    bool kernel = false;                 // or a wait: if not, it is done after one turn
+    // Of a wait for a word of memory: whether only work of queues can write that. Takes no lock.
+    std::function<bool()> needs_streams = nullptr;
     // Of a kernel: whether it has used a mapping, by its id. Takes no lock of an Mmu.
     std::function<bool(uint32_t mapping)> has_used = nullptr;
     // Of a kernel: whether a kernel behind it may start early. Takes no lock.
@@ -132,7 +143,8 @@ class StreamScheduler {
   bool HasKernels() const { return kernels_ != 0; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
-  // Work for the end of the queue; the result is the queue's work up to it.
+  // Work for the end of the queue; the result is the queue's work up to it. Where the queue is
+  // full, as a driver's can be, it waits until the first of it is done.
   Point Submit(const Queue& queue, Work work);
   // What is later given to `queue` waits for `point`.
   void Wait(const Queue& queue, const Point& point);
@@ -160,6 +172,9 @@ class StreamScheduler {
 
   // A kernel that is passed over more often gets turns all the same.
   static constexpr int kPatience = 64;
+  // What a queue holds. Source: an H100 with driver 580.159 takes 1,020 launches, copies or fills
+  // behind one that waits. (Events take no place there.)
+  static constexpr size_t kMostQueued = 1021;
 
   struct Item {
     Work work;    // without `run` if it only waits
@@ -202,6 +217,10 @@ class StreamScheduler {
   void RunAtRandom(Lock& lock);
   // A turn for each queue but `queue`, whose kernel is not done; whether any got anywhere.
   bool RunOthers(const Queue& queue, Turn turn, Lock& lock);
+  // The same for each wait that is the first of its queue.
+  bool RunWaits(Lock& lock);
+  // Nobody got anywhere: whether that is how it will stay.
+  bool IsInVain() const;
   void WaitFor(const Point& point, Lock& lock);
   void StartThread();
   void RunThread();
@@ -212,7 +231,9 @@ class StreamScheduler {
   const uint32_t forks_ = ForkCount();
   // Changed with mutex_ held.
   std::atomic<size_t> pending_ = 0;
-  std::atomic<size_t> kernels_ = 0;  // that are queued
+  std::atomic<size_t> kernels_ = 0;  // that are queued; waits, too
+  size_t waits_ = 0;                 // among them
+  bool wait_ended_ = false;          // since the queues were empty: the CPU may look for the rest
   mutable std::mutex mutex_;         // guards what follows, and the state of all queues
   std::condition_variable progress_;
   std::condition_variable wakes_thread_;

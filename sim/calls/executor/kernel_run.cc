@@ -148,10 +148,12 @@ uint64_t KernelRun::AmountOf(Turn turn) const {
     case Turn::kInPassing:
       return kInPassing;
     case Turn::kAskedAfter:
+    case Turn::kUnasked:
       return kAskedAfter;
     case Turn::kShared:
       return shared_;
     case Turn::kWaitedFor:
+    case Turn::kInVain:
       break;
   }
   return kWaitedFor;

@@ -1,4 +1,5 @@
-// ObservedWork: a copy or a fill as the alias monitor observes it, as one thread of its own.
+// ObservedWork: a copy, a fill or a use of a word as the alias monitor observes it, as one thread
+// of its own.
 
 #ifndef TWINMMU_SIM_CALLS_EXECUTOR_OBSERVED_WORK_H_
 #define TWINMMU_SIM_CALLS_EXECUTOR_OBSERVED_WORK_H_
@@ -51,14 +52,34 @@ class ObservedWork {
     Observe(written, observes_write, read, size, move);
   }
 
+  // Calls store(), which writes a word of `size` bytes that others may wait for. Who sees it sees
+  // what came before, if it `releases` that.
+  template <typename Store>
+  void WriteFlag(const Part& word, uint32_t size, bool releases, const Store& store) {
+    if (clocks_ == nullptr || !state_.aliases.active()) return store();
+    const auto semantics =
+        releases ? coherence::Semantics::kRelease : coherence::Semantics::kRelaxed;
+    const coherence::MonitoredAccess written = Flag(word, size, semantics);
+    coherence::AliasMonitor::Session session(&state_.aliases);
+    session.BeforeStore(written);
+    store();
+    session.AfterStore(written);
+  }
+  // A word was read: from now on this sees what came before it was written.
+  void ReadFlag(const Part& word, uint32_t size) {
+    if (clocks_ == nullptr || !state_.aliases.active()) return;
+    const coherence::MonitoredAccess read = Flag(word, size, coherence::Semantics::kAcquire);
+    char older[coherence::kMaxFlagBytes];
+    coherence::AliasMonitor::Session(&state_.aliases).Load(read, older);
+  }
+
  private:
   static constexpr int kNoMultiprocessor = -1;
 
   template <typename Move>
   void Observe(coherence::MonitoredAccess written, bool observes_write,
                coherence::MonitoredAccess read, uint64_t size, const Move& move) {
-    if (!started_) thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_);
-    started_ = true;
+    Start();
     written.thread = thread_;
     read.thread = thread_;
     coherence::AliasMonitor::Session session(&state_.aliases);
@@ -66,6 +87,18 @@ class ObservedWork {
     if (!move()) return;
     if (read.armed) session.AfterRangeLoad(read, size, written.memory);
     if (observes_write) session.AfterRangeStore(written, size);
+  }
+  void Start() {
+    if (!started_) thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_);
+    started_ = true;
+  }
+  coherence::MonitoredAccess Flag(const Part& word, uint32_t size, coherence::Semantics semantics) {
+    Start();
+    coherence::MonitoredAccess access = Of(word);
+    access.size = size;
+    access.thread = thread_;
+    access.strength = {semantics, coherence::Scope::kSys};
+    return access;
   }
   coherence::MonitoredAccess Of(const Part& part) const {
     coherence::MonitoredAccess access;

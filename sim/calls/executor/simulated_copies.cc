@@ -113,12 +113,7 @@ void SimulatedCopies::ForEachPiece(const CopyShape& shape, const CopySide& side,
 }
 
 coherence::Site SimulatedCopies::SiteOf(const char* call) const {
-  if (!state_.aliases.active()) return SiteTable::kUnknown;
-  try {
-    return state_.sites.Add(call_sites_, static_cast<uint32_t>(FindCall(call)), 1, call);
-  } catch (const std::bad_alloc&) {
-    return SiteTable::kUnknown;
-  }
+  return SiteOfCall(state_, call_sites_, call);
 }
 
 // The gaps between rows need not be there.

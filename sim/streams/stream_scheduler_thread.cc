@@ -1,0 +1,83 @@
+// The thread of a StreamScheduler: what runs when no call comes.
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+
+#include "sim/base/fork_count.h"
+#include "sim/streams/rest.h"
+#include "sim/streams/stream_scheduler.h"
+
+namespace twinmmu {
+namespace {
+
+// How long no call comes before the thread takes over.
+constexpr std::chrono::milliseconds kQuiet(100);
+
+}  // namespace
+
+void StreamScheduler::Stop() {
+  if (ForkCount() != forks_) return;
+  {
+    const Lock lock(mutex_);
+    stopped_ = true;
+  }
+  wakes_thread_.notify_all();
+  if (thread_ != nullptr) thread_->join();
+  thread_ = nullptr;
+}
+
+void StreamScheduler::StartThread() {
+  if (thread_ != nullptr) return wakes_thread_.notify_all();
+  if (stopped_) return;
+  // The program's signals are not for it; those of its own accesses are: see guarded_access.h.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::make_unique<std::thread>([this] { RunThread(); });
+  } catch (const std::system_error&) {
+    // Then kernels run in calls only.
+  } catch (const std::bad_alloc&) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void StreamScheduler::RunThread() {
+  Lock lock(mutex_);
+  while (!stopped_) {
+    if (kernels_ == 0 && !wait_ended_) {
+      wakes_thread_.wait(lock);
+      continue;
+    }
+    uint64_t seen = calls_;
+    const auto quiet = std::chrono::steady_clock::now() + kQuiet;
+    Rest rest;
+    while (!stopped_ && std::chrono::steady_clock::now() < quiet) {
+      if (waits_ == 0) {
+        wakes_thread_.wait_until(lock, quiet, [&] { return stopped_ || waits_ != 0; });
+      } else if (RunWaits(lock)) {
+        rest = Rest();
+      } else {
+        rest.Take(wakes_thread_, lock);
+      }
+    }
+    while (!stopped_ && pending_ != 0 && calls_ == seen) {
+      const bool got_on = RunOthers(nullptr, Turn::kUnasked, lock);
+      seen = calls_;
+      // Where nothing got anywhere it is the CPU's turn, or that of a call that runs something.
+      got_on ? void(rest = Rest()) : rest.Take(wakes_thread_, lock);
+    }
+  }
+}
+
+}  // namespace twinmmu
