@@ -311,6 +311,44 @@ inline constexpr unsigned int CU_EVENT_INTERPROCESS = 4;
 inline constexpr unsigned int CU_EVENT_WAIT_DEFAULT = 0;
 inline constexpr unsigned int CU_EVENT_WAIT_EXTERNAL = 1;
 
+// Of streams that wait for words of memory, and write them.
+using CUstreamBatchMemOpType = int;
+inline constexpr unsigned int CU_STREAM_WAIT_VALUE_GEQ = 0;
+inline constexpr unsigned int CU_STREAM_WAIT_VALUE_EQ = 1;
+inline constexpr unsigned int CU_STREAM_WAIT_VALUE_AND = 2;
+inline constexpr unsigned int CU_STREAM_WAIT_VALUE_NOR = 3;
+inline constexpr unsigned int CU_STREAM_WAIT_VALUE_FLUSH = 1u << 30;
+inline constexpr unsigned int CU_STREAM_WRITE_VALUE_DEFAULT = 0;
+inline constexpr unsigned int CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1;
+inline constexpr CUstreamBatchMemOpType CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1;
+inline constexpr CUstreamBatchMemOpType CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2;
+inline constexpr CUstreamBatchMemOpType CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3;
+inline constexpr CUstreamBatchMemOpType CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4;
+inline constexpr CUstreamBatchMemOpType CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5;
+inline constexpr CUstreamBatchMemOpType CU_STREAM_MEM_OP_BARRIER = 6;
+inline constexpr unsigned int CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0;
+inline constexpr unsigned int CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1;
+union CUstreamBatchMemOpParams {
+  CUstreamBatchMemOpType operation;
+  struct Word {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    union {
+      uint32_t value;
+      uint64_t value64;
+    };
+    unsigned int flags;
+    CUdeviceptr alias;
+  } waitValue;
+  Word writeValue;
+  struct Fence {
+    CUstreamBatchMemOpType operation;
+    unsigned int flags;
+  } flushRemoteWrites;
+  Fence memoryBarrier;
+  uint64_t pad[6];
+};
+
 // Of contexts.
 using CUlimit = int;
 using CUfunc_cache = int;

@@ -52,6 +52,11 @@ static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D_PEER) == 200)
 static_assert(sizeof(CUmemcpyAttributes) == 24 && sizeof(CUDA_MEMCPY3D_BATCH_OP) == 112);
 static_assert(offsetof(CUmemcpy3DOperand, op) == 8 &&
               offsetof(CUDA_MEMCPY3D_BATCH_OP, extent) == 80);
+static_assert(sizeof(CUstreamBatchMemOpParams) == 48 && alignof(CUstreamBatchMemOpParams) == 8);
+static_assert(offsetof(CUstreamBatchMemOpParams, waitValue.address) == 8 &&
+              offsetof(CUstreamBatchMemOpParams, waitValue.value64) == 16 &&
+              offsetof(CUstreamBatchMemOpParams, waitValue.flags) == 24 &&
+              offsetof(CUstreamBatchMemOpParams, memoryBarrier.flags) == 4);
 static_assert(sizeof(CUDA_ARRAY_SPARSE_PROPERTIES) == 48 && sizeof(CUarrayMapInfo) == 96);
 static_assert(offsetof(CUDA_ARRAY_SPARSE_PROPERTIES, miptailSize) == 16);
 static_assert(offsetof(CUarrayMapInfo, subresource) == 24);

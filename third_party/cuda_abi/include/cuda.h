@@ -16,6 +16,7 @@
 
 #define CUDA_VERSION 12040
 
+typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 
 typedef int CUdevice;
@@ -202,6 +203,68 @@ typedef enum CUevent_wait_flags_enum {
   CU_EVENT_WAIT_DEFAULT = 0,
   CU_EVENT_WAIT_EXTERNAL = 1
 } CUevent_wait_flags;
+
+/* Waiting for words of memory, and writing them */
+
+typedef enum CUstreamWaitValue_flags_enum {
+  CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* word - value, which wraps, is not negative */
+  CU_STREAM_WAIT_VALUE_EQ = 0x1,
+  CU_STREAM_WAIT_VALUE_AND = 0x2, /* word & value is not 0 */
+  CU_STREAM_WAIT_VALUE_NOR = 0x3, /* ~(word | value) is not 0 */
+  CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30
+} CUstreamWaitValue_flags;
+
+typedef enum CUstreamWriteValue_flags_enum {
+  CU_STREAM_WRITE_VALUE_DEFAULT = 0x0,
+  CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1
+} CUstreamWriteValue_flags;
+
+typedef enum CUstreamBatchMemOpType_enum {
+  CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1,
+  CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2,
+  CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
+  CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
+  CU_STREAM_MEM_OP_BARRIER = 6,
+  CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3
+} CUstreamBatchMemOpType;
+
+typedef enum CUstreamMemoryBarrier_flags_enum {
+  CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0x0,
+  CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 0x1
+} CUstreamMemoryBarrier_flags;
+
+typedef union CUstreamBatchMemOpParams_union {
+  CUstreamBatchMemOpType operation; /* which member is meant */
+  struct CUstreamMemOpWaitValueParams_st {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    union {
+      cuuint32_t value;
+      cuuint64_t value64;
+    };
+    unsigned int flags;
+    CUdeviceptr alias; /* the driver's */
+  } waitValue;
+  struct CUstreamMemOpWriteValueParams_st {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    union {
+      cuuint32_t value;
+      cuuint64_t value64;
+    };
+    unsigned int flags;
+    CUdeviceptr alias; /* the driver's */
+  } writeValue;
+  struct CUstreamMemOpFlushRemoteWritesParams_st {
+    CUstreamBatchMemOpType operation;
+    unsigned int flags; /* must be 0 */
+  } flushRemoteWrites;
+  struct CUstreamMemOpMemoryBarrierParams_st {
+    CUstreamBatchMemOpType operation;
+    unsigned int flags;
+  } memoryBarrier;
+  cuuint64_t pad[6];
+} CUstreamBatchMemOpParams;
 
 /* Memory */
 
@@ -487,6 +550,11 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuMemcpy3DAsync TWINMMU_CUDA_PTSZ(cuMemcpy3DAsync_v2)
 #define cuMemcpyAtoHAsync TWINMMU_CUDA_PTSZ(cuMemcpyAtoHAsync_v2)
 #define cuMemcpyHtoAAsync TWINMMU_CUDA_PTSZ(cuMemcpyHtoAAsync_v2)
+#define cuStreamWaitValue32 TWINMMU_CUDA_PTSZ(cuStreamWaitValue32_v2)
+#define cuStreamWaitValue64 TWINMMU_CUDA_PTSZ(cuStreamWaitValue64_v2)
+#define cuStreamWriteValue32 TWINMMU_CUDA_PTSZ(cuStreamWriteValue32_v2)
+#define cuStreamWriteValue64 TWINMMU_CUDA_PTSZ(cuStreamWriteValue64_v2)
+#define cuStreamBatchMemOp TWINMMU_CUDA_PTSZ(cuStreamBatchMemOp_v2)
 #define cuArray3DCreate cuArray3DCreate_v2
 #define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
@@ -699,6 +767,16 @@ CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* argument,
                              unsigned int flags);
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                             unsigned int flags);
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                             unsigned int flags);
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                              unsigned int flags);
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                              unsigned int flags);
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                            CUstreamBatchMemOpParams* operations, unsigned int flags);
 CUresult cuModuleLoadData(CUmodule* module, const void* image);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name);
