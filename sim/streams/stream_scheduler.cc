@@ -315,7 +315,7 @@ bool StreamScheduler::RunWaits(Lock& lock) {
   bool got_on = false;
   ForEachOnce([&](const Queue& queue) {
     if (!queue->items.front().work.needs_streams || !CanRun(*queue)) return;
-    got_on |= RunFirst(queue, Turn::kInPassing, lock) == Progress::kDone;
+    got_on |= RunFirst(queue, Turn::kUnasked, lock) == Progress::kDone;
   });
   if (got_on) RunReady(lock);
   return got_on;
@@ -352,7 +352,7 @@ void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
     } else if (IsInVain()) {
       RunFirst(FindRunnable(point), Turn::kInVain, lock);
     } else {
-      rest.Take(progress_, lock);
+      rest.Take(progress_, lock, waits_ == kernels_ ? Rest::kOfWaits : Rest::kOfKernels);
     }
   }
   RunReady(lock);

@@ -112,7 +112,8 @@ class StreamScheduler {
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
     uint64_t call_id = 0;                // in the history of the machine
     bool kernel = false;                 // or a wait: if not, it is done after one turn
-    // Of a wait for a word of memory: whether only work of queues can write that. Takes no lock.
+    // Of a wait, for a word of memory or for a thread that may call back: whether only work of
+    // queues can end it. Takes no lock.
     std::function<bool()> needs_streams = nullptr;
     // Of a kernel: whether it has used a mapping, by its id. Takes no lock of an Mmu.
     std::function<bool(uint32_t mapping)> has_used = nullptr;
@@ -141,6 +142,9 @@ class StreamScheduler {
   // Whether a kernel is queued or running. Where the answer is no, what kernels did has happened
   // before it.
   bool HasKernels() const { return kernels_ != 0; }
+
+  // Whether a wait is queued.
+  bool HasWaits() const { return waits_ != 0; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
   // Work for the end of the queue; the result is the queue's work up to it. Where the queue is
@@ -232,7 +236,7 @@ class StreamScheduler {
   // Changed with mutex_ held.
   std::atomic<size_t> pending_ = 0;
   std::atomic<size_t> kernels_ = 0;  // that are queued; waits, too
-  size_t waits_ = 0;                 // among them
+  std::atomic<size_t> waits_ = 0;    // among them
   bool wait_ended_ = false;          // since the queues were empty: the CPU may look for the rest
   mutable std::mutex mutex_;         // guards what follows, and the state of all queues
   std::condition_variable progress_;

@@ -129,6 +129,29 @@ TEST(StreamSchedulerTest, KernelsStartEarly) {
   EXPECT_EQ(s.log, "abxxcy");
 }
 
+// A queue that is full takes no more until the first of it is done, which may be long.
+TEST(StreamSchedulerTest, AQueueIsBounded) {
+  Scenario s(StreamPolicy::kDeferred);
+  const auto queue = s.MakeQueue();
+  std::atomic<bool> flag{false};
+  std::atomic<int> submitted{0};
+  s.SubmitWaiting(queue, 'k', flag);
+  std::thread busy([&] {
+    for (int i = 0; i < 1100; ++i, ++submitted) s.Submit(queue, 'a');
+  });
+  int before = -1;
+  while (submitted != before) {
+    before = submitted;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_EQ(before, 1020);
+  flag = true;
+  busy.join();
+  EXPECT_EQ(submitted, 1100);
+  s.scheduler.FinishDevice(kDevice);
+  EXPECT_EQ(s.log, "k" + std::string(1100, 'a'));
+}
+
 // What waits for a point drags in what the point needs, through any number of queues.
 TEST(StreamSchedulerTest, AWaitDragsInWhatItNeeds) {
   Scenario s(StreamPolicy::kDeferred);

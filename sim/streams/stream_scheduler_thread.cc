@@ -68,14 +68,18 @@ void StreamScheduler::RunThread() {
       } else if (RunWaits(lock)) {
         rest = Rest();
       } else {
-        rest.Take(wakes_thread_, lock);
+        rest.Take(wakes_thread_, lock, Rest::kOfWaits);
       }
     }
     while (!stopped_ && pending_ != 0 && calls_ == seen) {
       const bool got_on = RunOthers(nullptr, Turn::kUnasked, lock);
       seen = calls_;
       // Where nothing got anywhere it is the CPU's turn, or that of a call that runs something.
-      got_on ? void(rest = Rest()) : rest.Take(wakes_thread_, lock);
+      if (got_on) {
+        rest = Rest();
+      } else {
+        rest.Take(wakes_thread_, lock, waits_ == kernels_ ? Rest::kOfWaits : Rest::kOfKernels);
+      }
     }
   }
 }

@@ -69,7 +69,8 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
   polls_ = 0;
   changes_ = 0;
   instructions_ = 0;
-  for (size_t idle = 0; steps != 0 && idle < warps_.size();) {
+  size_t polling = 0;  // warps in a row that gave way: if all do, it is the turn of others
+  for (size_t idle = 0; steps != 0 && idle < warps_.size() && polling <= warps_.size();) {
     const size_t i = next_;
     next_ = (next_ + 1) % warps_.size();
     if (states_[i] != Warp::State::kRunnable) {
@@ -78,16 +79,18 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     }
     idle = 0;
     Warp& warp = *warps_[i];
-    polls_ -= warp.polls;
-    changes_ -= warp.changes;
-    instructions_ -= warp.instructions;
+    const uint64_t polls_before = warp.polls;
+    const uint64_t changes_before = warp.changes;
+    const uint64_t instructions_before = warp.instructions;
     const uint64_t turn = std::min(steps, kTurn);
     uint64_t left = turn;
     states_[i] = warp.Run(&left);
     steps -= turn - left;
-    polls_ += warp.polls;
-    changes_ += warp.changes;
-    instructions_ += warp.instructions;
+    polls_ += warp.polls - polls_before;
+    changes_ += warp.changes - changes_before;
+    instructions_ += warp.instructions - instructions_before;
+    const bool polls = warp.polls != polls_before && warp.changes == changes_before;
+    polling = polls && left != 0 ? polling + 1 : 0;
     if (std::exchange(stops_, false)) steps = 0;
     if (states_[i] == Warp::State::kFaulted) return State::kFaulted;
   }

@@ -4,7 +4,9 @@
 
 #include <fstream>
 #include <sstream>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
@@ -72,6 +74,28 @@ TEST_F(GridTest, StopsWhereTheNextOneMayStart) {
   EXPECT_EQ(Read(2), 0u);
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
   EXPECT_EQ(Read(2), 1u);
+}
+
+// One that only looks at the same place again gives way after some loops, long before the slice is
+// over; one that reads ever new places does not.
+TEST_F(GridTest, APollGivesWayAtOnce) {
+  const auto count = [&](const char* next) {
+    Write<uint32_t>(0, 0);
+    const auto program = Load(Module(Kernel(absl::StrCat(
+        "mov.u32 %r3, 0; mov.u64 %rd3, %rd1;\n"
+        "L: ld.volatile.global.u32 %r2, [%rd3]; add.u32 %r3, %r3, 1;\n",
+        next, "setp.eq.u32 %p1, %r2, 0; setp.lt.and.u32 %p1, %r3, 2000, %p1; @%p1 bra L;\n",
+        "st.global.u32 [%rd1+4], %r3;"))));
+    const auto grid = MakeGrid(program, Dim3(), Dim3(), {memory().value()});
+    const Grid::State state = grid->Run(kEnough);
+    Write<uint32_t>(0, 1);
+    while (grid->Run(kEnough) == Grid::State::kWaiting) {
+    }
+    return std::pair(state, Read(1));
+  };
+  EXPECT_EQ(count("").first, Grid::State::kWaiting);
+  EXPECT_LT(count("").second, 100u);
+  EXPECT_EQ(count("add.s64 %rd3, %rd3, 8;\n").second, 2000u);
 }
 
 // A wait that is held lets those threads go on that do not come to it, and few blocks begin.

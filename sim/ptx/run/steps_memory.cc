@@ -115,7 +115,7 @@ Flow Load(Warp& warp, const Step& step, Lanes lanes) {
   LaneMemory memory;
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
-  if (step.memory.order != Order::kWeak) ++warp.polls;
+  if (step.memory.order != Order::kWeak) warp.NotePoll(memory[__builtin_ctz(lanes)]);
   if (found == Found::kObserved) {
     ReadObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;

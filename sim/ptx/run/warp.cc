@@ -14,6 +14,8 @@ namespace {
 // What a group may do while another could run: so many backward branches, each of which counts for
 // many if the group has looked meanwhile at what others may write.
 constexpr int kPatience = 1 << 16;
+// How often a loop only polls before its warp gives way.
+constexpr int kIdleLoops = 4;
 constexpr int kPollingCosts = 1 << 11;
 // Steps for another group then.
 constexpr uint64_t kTurn = 512;
@@ -151,9 +153,23 @@ bool Warp::Choose() {
   return true;
 }
 
+// The only group that can run goes back. Whether it has done nothing for some loops but read the
+// same place, so that it is for others to do something.
+bool Warp::OnlyPolls() {
+  const bool idle = repeats_ != repeats_before_ && changes == changes_before_;
+  repeats_before_ = repeats_;
+  changes_before_ = changes;
+  idle_loops_ = idle ? idle_loops_ + 1 : 0;
+  if (idle_loops_ < kIdleLoops) return false;
+  idle_loops_ = 0;
+  gives_way_ = true;
+  return true;
+}
+
 // The running group branches from `pc` to `next`. True: others shall run for a while.
 bool Warp::LosesPatience(uint32_t pc, uint32_t next) {
-  if (!contended_ || next > pc) return false;
+  if (next > pc) return false;
+  if (!contended_) return OnlyPolls();
   patience_ -= polls != polls_before_ ? kPollingCosts : 1;
   polls_before_ = polls;
   rotate_ = patience_ <= 0;
@@ -210,6 +226,7 @@ Warp::State Warp::Run(uint64_t* steps) {
     if (!Choose()) return group_count_ == 0 ? State::kDone : State::kBlocked;
     const Flow flow = Execute(steps);
     if (flow == Flow::kFault) return State::kFaulted;
+    if (std::exchange(gives_way_, false)) break;
     if (flow == Flow::kYield) {
       rotate_ = contended_;
       break;

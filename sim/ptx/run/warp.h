@@ -131,6 +131,8 @@ class Warp {
   void KeepOnly(Lanes lanes, uint32_t pc);
   // The running group branches. True: other groups shall run for a while.
   bool LosesPatience(uint32_t pc, uint32_t next);
+  // Nothing but polls of one place for some time: then other warps shall.
+  bool OnlyPolls();
   // Lanes of the running group, all of it, end.
   void Exit();
   // The running group calls or returns.
@@ -163,6 +165,13 @@ class Warp {
   Flow Fault(GridFault::Kind kind, Lanes lanes, const std::string& words = "");
   // Where its lanes are, and what they wait for: those in the same place count together.
   void AddPlaces(std::vector<ThreadsAt>* places) const;
+
+  // It reads, at `memory`, what others may write.
+  void NotePoll(const char* memory) {
+    ++polls;
+    if (memory == polled_) ++repeats_;
+    polled_ = memory;
+  }
 
   // For the block: what was done since the beginning. Steps add to them.
   uint64_t polls = 0;         // reads of what others may write, waits
@@ -201,6 +210,12 @@ class Warp {
   bool rotate_ = false;     // the next one is that which ran longest ago
   int patience_ = 0;
   uint64_t polls_before_ = 0;
+  const char* polled_ = nullptr;  // the last poll was there
+  uint64_t repeats_ = 0;          // polls at the same place as the one before
+  uint64_t repeats_before_ = 0;
+  uint64_t changes_before_ = 0;
+  int idle_loops_ = 0;
+  bool gives_way_ = false;  // its turn is over
   uint64_t turns_ = 0;
   std::vector<std::unique_ptr<Frame>> frames_;  // all, in use or not
   std::vector<Frame*> unused_;
