@@ -1,10 +1,10 @@
 // Operations of streams on words of memory: conditions of waits, and what is refused.
 
+#include "conformance/abi/memory_words.h"
+
 #include <cstdint>
 #include <utility>
 #include <vector>
-
-#include "conformance/abi/memory_words.h"
 
 namespace twinmmu::abi {
 namespace {
@@ -166,6 +166,38 @@ TEST_F(MemoryWordsTest, AWordMayEndBehindItsAllocation) {
   EXPECT_EQ(Settled(stream_), CUDA_SUCCESS);
 }
 
+TEST_F(MemoryWordsTest, VariablesOfModulesHaveWords) {
+  const char text[] = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 8 .b8 flag[8];
+.visible .entry nothing() { ret; }
+)";
+  void* module = nullptr;
+  CUdeviceptr flag = 0;
+  size_t size = 0;
+  ASSERT_EQ((Function<CUresult(void**, const void*)>("cuModuleLoadData")(&module, text)),
+            CUDA_SUCCESS);
+  ASSERT_EQ((Function<CUresult(CUdeviceptr*, size_t*, void*, const char*)>("cuModuleGetGlobal_v2")(
+                &flag, &size, module, "flag")),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32(stream_, flag, 5, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32(stream_, flag, 5, kEqual), CUDA_SUCCESS);
+  EXPECT_EQ(Settled(stream_), CUDA_SUCCESS);
+  EXPECT_EQ((Function<CUresult(void*)>("cuModuleUnload")(module)), CUDA_SUCCESS);
+}
+
+// To the byte, as it was registered.
+TEST_F(MemoryWordsTest, RegisteredMemoryHasItsOwnWordsOnly) {
+  alignas(4096) static char page[4096];
+  ASSERT_EQ(cuMemHostRegister(page, 4, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue64(stream_, AddressOf(page), 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32(stream_, AddressOf(page + 4), 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamWriteValue32(stream_, AddressOf(page + 8), 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Settled(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemHostUnregister(page), CUDA_SUCCESS);
+}
+
 // For the write too there are no flags but 0, whatever the documentation says.
 TEST_F(MemoryWordsTest, WritesHaveNoFlags) {
   for (const unsigned int flags : {1u, 2u, 3u, 4u, 1u << 30}) {
@@ -176,6 +208,14 @@ TEST_F(MemoryWordsTest, WritesHaveNoFlags) {
 }
 
 // --- Streams and contexts ------------------------------------------------------------------------
+
+TEST_F(MemoryWordsTest, DefaultStreamsHaveAllTheirNames) {
+  for (const CUstream stream : {CUstream{nullptr}, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+    EXPECT_EQ(cuStreamWriteValue32(stream, Word(0), 5, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamWaitValue32(stream, Word(0), 5, kEqual), CUDA_SUCCESS);
+    EXPECT_EQ(Settled(stream), CUDA_SUCCESS);
+  }
+}
 
 TEST_F(MemoryWordsTest, OnlyADefaultStreamNeedsACurrentContext) {
   EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);

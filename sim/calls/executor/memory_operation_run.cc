@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sim/calls/executor/observed_work.h"
 #include "sim/diagnostics/alias_reports.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/host/guarded_access.h"
@@ -91,34 +90,47 @@ Progress MemoryOperationRun::Run(Turn turn) {
 
 bool MemoryOperationRun::Perform(Fault* fault) {
   const AddressRange range = operation_.range();
-  const auto width = static_cast<uint32_t>(range.size.value());
+  const DeviceOrdinal device = stream_.device();
+  const bool waits = operation_.kind == MemoryOperation::kWait;
   const std::shared_lock lock(mmu_.mutex);
-  if (!CanUseWord(mmu_, stream_.device(), range, Access::kReadWrite)) {
-    *fault = Fault{call_, range, Access::kReadWrite, Location::Device(stream_.device())};
-    return false;
-  }
-  ObservedWork::Part word{nullptr, range.base};
-  mmu_.ForEachPiece(range, [&](char* memory, uint64_t) { word.memory = memory; });
-  ObservedWork told(&state_, stream_.device(), SiteOfCall(state_, call_sites_, call_), call_id_,
-                    &clocks_);
+  bool can = CanUseWord(mmu_, device, range, waits ? Access::kRead : Access::kReadWrite);
   const void* missing = nullptr;
-  bool holds = true;
-  if (operation_.kind == MemoryOperation::kWait) {
-    seen_ = 0;
-    missing = GuardedCopy(reinterpret_cast<char*>(&seen_), word.memory, width, true);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    holds = missing == nullptr && operation_.HoldsFor(seen_);
-    if (holds) told.ReadFlag(word, width);
-    needs_streams_ = IsOnlyForStreams(mmu_, range.base);
-  } else {
-    const uint64_t value = operation_.value;
-    std::atomic_thread_fence(std::memory_order_release);
-    told.WriteFlag(word, width, operation_.releases, [&] {
-      missing = GuardedCopy(word.memory, reinterpret_cast<const char*>(&value), width, true);
-    });
+  bool done = false;
+  if (can) {
+    ObservedWork::Part word{nullptr, range.base};
+    mmu_.ForEachPiece(range, [&](char* memory, uint64_t) { word.memory = memory; });
+    done = waits ? Look(word, &missing) : Write(word, &missing);
+    can = !done || !waits || CanUseWord(mmu_, device, range, Access::kReadWrite);
   }
+  if (!can) *fault = Fault{call_, range, Access::kReadWrite, Location::Device(device)};
   if (missing != nullptr) *fault = Fault{call_, range, Access::kReadWrite, Location::Host()};
-  return holds && missing == nullptr;
+  return done;
+}
+
+bool MemoryOperationRun::Look(const ObservedWork::Part& word, const void** missing) {
+  const uint64_t width = operation_.width.value();
+  seen_ = 0;
+  *missing = GuardedCopy(reinterpret_cast<char*>(&seen_), word.memory, width, true);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  needs_streams_ = IsOnlyForStreams(mmu_, operation_.address);
+  if (*missing != nullptr || !operation_.HoldsFor(seen_)) return false;
+  Observed().ReadFlag(word, static_cast<uint32_t>(width));
+  return true;
+}
+
+bool MemoryOperationRun::Write(const ObservedWork::Part& word, const void** missing) {
+  const uint64_t width = operation_.width.value();
+  const uint64_t value = operation_.value;
+  std::atomic_thread_fence(std::memory_order_release);
+  Observed().WriteFlag(word, static_cast<uint32_t>(width), operation_.releases, [&] {
+    *missing = GuardedCopy(word.memory, reinterpret_cast<const char*>(&value), width, true);
+  });
+  return *missing == nullptr;
+}
+
+ObservedWork MemoryOperationRun::Observed() {
+  return ObservedWork(&state_, stream_.device(), SiteOfCall(state_, call_sites_, call_), call_id_,
+                      &clocks_);
 }
 
 void MemoryOperationRun::Raise(const Fault& fault) {

@@ -10,6 +10,7 @@
 
 #include "api/executor.h"
 #include "sim/calls/executor/memory_operations.h"
+#include "sim/calls/executor/observed_work.h"
 #include "sim/coherence/model/vector_clock.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/mmu/mmu.h"
@@ -33,14 +34,19 @@ class MemoryOperationRun {
                      OperationOrder::Operation order, std::shared_ptr<const SiteSource> call_sites);
 
   // Throws nothing. A word that has gone is a fault; so is one that cannot be written, even for a
-  // wait.
+  // wait, when it is over.
   Progress Run(Turn turn);
   // As StreamScheduler::Work has it.
   bool NeedsStreams() const { return needs_streams_; }
 
  private:
-  // False: the word is not what is waited for.
+  // False: the word is not what is waited for, or there is a fault.
   bool Perform(Fault* fault);
+  // Of the two kinds; with mmu.mutex held, if only shared. `missing` gets the address that is not
+  // there.
+  bool Look(const ObservedWork::Part& word, const void** missing);
+  bool Write(const ObservedWork::Part& word, const void** missing);
+  ObservedWork Observed();
   bool IsOverBudget(Turn turn);
   void Raise(const Fault& fault);
   void Endless(Turn turn);

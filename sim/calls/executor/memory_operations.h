@@ -49,8 +49,8 @@ class MemoryOperations {
   MemoryOperations(SimulatorState* state, SimulatedStreams* streams);
 
   // All of them, one behind the other, or none. INVALID_VALUE: a word is not aligned, or the device
-  // of the stream has no access to it. Where it has, but not to write, that is a fault when its
-  // turn comes, LAUNCH_FAILED, as on an H100; also of a wait.
+  // of the stream has no access to it. Where it has, but not to write, that is a fault,
+  // LAUNCH_FAILED, as on an H100: when the turn of a write comes, and when a wait is over.
   absl::Status Submit(const char* call, Stream stream,
                       absl::Span<const MemoryOperation> operations);
 

@@ -71,8 +71,9 @@ class Batch {
   DriverCode Add(const CUstreamBatchMemOpParams& parameters) {
     switch (parameters.operation) {
       case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        if (parameters.flushRemoteWrites.flags != 0) return DriverCode::kInvalidValue;
-        return can_.flush ? DriverCode::kSuccess : DriverCode::kNotSupported;
+        if (!can_.flush) return DriverCode::kNotSupported;
+        return parameters.flushRemoteWrites.flags == 0 ? DriverCode::kSuccess
+                                                       : DriverCode::kInvalidValue;
       case CU_STREAM_MEM_OP_BARRIER:
         fenced_ = true;
         return parameters.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU
@@ -155,7 +156,7 @@ CUresult DoOne(const CallSite& site, Version version, CUstreamBatchMemOpType ope
 
 CUresult DoBatch(const CallSite& site, Version version, CUstream stream, unsigned int count,
                  const CUstreamBatchMemOpParams* parameters, unsigned int flags) {
-  const bool valid = flags == 0 && parameters != nullptr && count != 0 && count < kTooMany;
+  const bool valid = flags == 0 && count < kTooMany && (parameters != nullptr || count == 0);
   if (valid) return Do(site, version, stream, absl::MakeConstSpan(parameters, count));
   return EnterInContextOf(site, stream, [&](DriverState& driver, Context& context) {
     if (!CapabilitiesOf(driver, context, version).any) return DriverCode::kNotSupported;
