@@ -187,11 +187,13 @@ set(twinmmu_sim_sources
   sim/calls/executor/kernel_run.cc
   sim/calls/executor/memory_operation_run.cc
   sim/calls/executor/memory_operations.cc
+  sim/calls/executor/module_memory.cc
   sim/calls/executor/simulated_copies.cc
   sim/calls/executor/simulated_executor.cc
   sim/calls/executor/simulated_modules.cc
   sim/calls/executor/simulated_streams.cc
   sim/calls/linear/linear_calls.cc
+  sim/calls/linear/managed_calls.cc
   sim/calls/multicast/multicast_calls.cc
   sim/calls/multicast/multicast_wait.cc
   sim/calls/vmm/simulated_vmm.cc
@@ -230,6 +232,7 @@ set(twinmmu_sim_sources
   sim/host/window.cc
   sim/memory/address_space.cc
   sim/memory/linear_memory.cc
+  sim/memory/managed_hints.cc
   sim/memory/physical_memory.cc
   sim/memory/physical_sharing.cc
   sim/memory/team_memory.cc

@@ -11,6 +11,7 @@
 #include "sim/calls/executor/memory_operations.h"
 #include "sim/calls/executor/simulated_executor.h"
 #include "sim/calls/linear/linear_calls.h"
+#include "sim/calls/linear/managed_calls.h"
 #include "sim/calls/multicast/multicast_calls.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/explain.h"
@@ -30,6 +31,7 @@ struct Simulator::Parts {
         executor(&state),
         multicast(&state),
         linear(&state, &executor.copies()),
+        managed(&state, &executor.streams()),
         kernels(&state.mmu, &executor.modules()),
         memory_operations(&state, &executor.streams()),
         sparse_arrays(&state, &executor.streams(), &executor.copies()),
@@ -41,6 +43,7 @@ struct Simulator::Parts {
   SimulatedExecutor executor;
   MulticastCalls multicast;
   LinearCalls linear;
+  ManagedCalls managed;
   KernelCalls kernels;
   MemoryOperations memory_operations;
   SimulatedSparseArrays sparse_arrays;
@@ -105,6 +108,7 @@ bool Simulator::IsMulticastObject(AllocationHandle handle) const {
 }
 
 LinearCalls& Simulator::linear() { return parts_->linear; }
+ManagedCalls& Simulator::managed() { return parts_->managed; }
 BoxCopies& Simulator::boxes() { return parts_->boxes; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 MemoryOperations& Simulator::memory_operations() { return parts_->memory_operations; }

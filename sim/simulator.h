@@ -25,6 +25,7 @@ class BoxCopies;         // sim/calls/arrays/box_copies.h
 class KernelCalls;       // sim/calls/executor/kernel_calls.h
 class LinearCalls;       // sim/calls/linear/linear_calls.h
 class MemoryOperations;  // sim/calls/executor/memory_operations.h
+class ManagedCalls;      // sim/calls/linear/managed_calls.h
 
 // What a simulator remembers and reports; not part of the machine.
 struct SimulatorOptions {
@@ -65,6 +66,7 @@ class Simulator : public Driver {
   // Whether it is a handle of a multicast object rather than of memory.
   bool IsMulticastObject(AllocationHandle handle) const;
   LinearCalls& linear();
+  ManagedCalls& managed();
   BoxCopies& boxes();
   KernelCalls& kernels();
   MemoryOperations& memory_operations();

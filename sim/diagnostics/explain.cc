@@ -129,11 +129,14 @@ Call MakerOf(LinearKind kind) {
     case LinearKind::kDevice:
       return Call::kAllocate;
     case LinearKind::kModule:
+    case LinearKind::kManagedVariables:
       return Call::kLoadModule;
     case LinearKind::kPinned:
       return Call::kAllocateHost;
     case LinearKind::kRegistered:
       return Call::kRegisterHost;
+    case LinearKind::kManaged:
+      return Call::kAllocateManaged;
   }
   return Call::kOther;
 }

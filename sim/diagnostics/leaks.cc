@@ -72,10 +72,12 @@ void AddDescriptors(const SimulatorState& state, std::vector<Diagnostic>& leaks)
 
 void AddLinear(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
   state.mmu.linear.ForEach([&](const LinearAllocation& allocation) {
-    if (allocation.kind == LinearKind::kModule) return;  // it goes with the module
-    Diagnostic leak = LeakOf(
-        allocation.on_device() ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
-        NameOf(MakerOf(allocation.kind)), allocation.made_by);
+    const Call made = MakerOf(allocation.kind);
+    if (made == Call::kLoadModule) return;  // it goes with the module
+    const bool of_host = !allocation.on_device() && !allocation.managed();
+    Diagnostic leak =
+        LeakOf(of_host ? DiagnosticKind::kLeakedHostMemory : DiagnosticKind::kLeakedMemory,
+               NameOf(made), allocation.made_by);
     leak.range = allocation.range;
     leak.device = allocation.device;
     leak.history = HistoryOf(state, leak.range->base);

@@ -11,13 +11,16 @@
 namespace twinmmu {
 
 enum class LinearKind {
-  kDevice,      // of cuMemAlloc
-  kModule,      // of a device: the variables of a module, as long as that is loaded
-  kPinned,      // of the host, of cuMemHostAlloc
-  kRegistered,  // of the host, the caller's own, known by cuMemHostRegister
+  kDevice,            // of cuMemAlloc
+  kModule,            // of a device: the variables of a module, as long as that is loaded
+  kPinned,            // of the host, of cuMemHostAlloc
+  kRegistered,        // of the host, the caller's own, known by cuMemHostRegister
+  kManaged,           // of cuMemAllocManaged
+  kManagedVariables,  // of a module, as kModule
 };
 
-// Memory of the host lies at its own address, that of a device where no CPU can touch it.
+// Memory of the host and managed memory lie at their own address, that of a device where no CPU can
+// touch it.
 struct LinearAllocation {
   LinearKind kind = LinearKind::kDevice;
   AddressRange range;     // what was asked for, to the byte
@@ -32,6 +35,9 @@ struct LinearAllocation {
   char* memory = nullptr;  // where its bytes lie
 
   bool on_device() const { return kind == LinearKind::kDevice || kind == LinearKind::kModule; }
+  bool managed() const {
+    return kind == LinearKind::kManaged || kind == LinearKind::kManagedVariables;
+  }
 };
 
 // An address as a device sees it, or the host.

@@ -42,7 +42,7 @@ LinearMemory::LinearMemory(const Profile& profile, const AddressRange& addresses
       host_node_(FirstNode(profile)),
       physical_(*physical),
       space_(addresses, Bytes(kBlock)),
-      shared_(devices_ + 1) {}
+      shared_(devices_ + 2) {}
 
 LinearMemory::~LinearMemory() = default;
 
@@ -165,7 +165,7 @@ absl::StatusOr<AddressRange> LinearMemory::Allocate(Bytes size, const LinearAllo
   allocation.range = block->range.subrange(Bytes(first * kStep), size);
   allocation.block = block->range;
   allocation.block_id = block->id;
-  allocation.flags = block->flags;
+  if (!allocation.managed()) allocation.flags = block->flags;
   allocation.memory = block->memory + first * kStep;
   made.key() = allocation.range.base.value();
   return allocations_.insert(std::move(made)).position->second.range;
@@ -190,6 +190,7 @@ void LinearMemory::Free(DeviceAddress base) {
   const auto found = allocations_.find(base.value());
   const LinearAllocation allocation = found->second;
   allocations_.erase(found);
+  hints_.erase(base.value());
   ++generation_;
   if (allocation.kind == LinearKind::kRegistered) return;
   const auto block = blocks_.find(allocation.block.base.value());

@@ -18,6 +18,7 @@
 #include "sim/host/backing.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/linear_allocation.h"
+#include "sim/memory/managed_hints.h"
 #include "sim/memory/physical_memory.h"
 #include "sim/profile/profile.h"
 
@@ -38,7 +39,7 @@ class LinearMemory {
   LinearMemory(const LinearMemory&) = delete;
   LinearMemory& operator=(const LinearMemory&) = delete;
 
-  // Makes memory of kind kDevice or kPinned, of `size` bytes, not 0; all else is as in `wanted`,
+  // Makes memory of any kind but kRegistered, of `size` bytes, not 0; all else is as in `wanted`,
   // but for flags that belong to the block: if that is shared, they are those of the first in it.
   // ResourceExhausted: there is no room, or the host that simulates it refused.
   absl::StatusOr<AddressRange> Allocate(Bytes size, const LinearAllocation& wanted);
@@ -57,6 +58,10 @@ class LinearMemory {
     }
   }
   void SetSyncMemops(DeviceAddress base, bool value);
+  // Of managed memory that is there. Throws std::bad_alloc.
+  HintsByPage& HintsOf(const LinearAllocation& managed) {
+    return hints_[managed.range.base.value()];
+  }
 
   // Peer access that the context `owner` of `device` gets to memory of `peer`, or loses. False: it
   // was so before.
@@ -114,7 +119,8 @@ class LinearMemory {
   struct Block {
     AddressRange range;
     uint64_t id = 0;
-    size_t place = 0;  // the number of its device, or the count of devices for the host
+    size_t place = 0;  // the number of its device; behind those of devices, of the host and of what
+                       // is managed
     Backing backing;
     char* memory = nullptr;  // where its bytes lie
     uint32_t flags = 0;
@@ -129,7 +135,8 @@ class LinearMemory {
   // The first of `steps` free steps in a row, now taken.
   static std::optional<uint64_t> Take(Block& block, uint64_t steps);
   size_t PlaceOf(const LinearAllocation& allocation) const {
-    return allocation.on_device() ? static_cast<size_t>(allocation.device.value()) : devices_;
+    if (allocation.on_device()) return static_cast<size_t>(allocation.device.value());
+    return allocation.managed() ? devices_ + 1 : devices_;
   }
   std::optional<Location> LocationOf(size_t place) const;
   absl::Status CheckRoom(Bytes size, size_t place);
@@ -146,6 +153,7 @@ class LinearMemory {
   AddressSpace space_;                                    // of devices
   std::set<std::tuple<uint64_t, int, int>> peer_access_;  // owner, device, peer
   Allocations allocations_;                               // by base
+  std::map<uint64_t, HintsByPage> hints_;                 // by base
   Blocks blocks_;
   std::vector<std::vector<Block*>> shared_;  // by place
   std::multimap<uint64_t, Block> unfreed_;   // what the host would not take back

@@ -72,6 +72,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
     case Call::kAddressReserve:
       return words::Sentence(name, words::Reserved(range));
     case Call::kAllocate:
+    case Call::kAllocateManaged:
     case Call::kAllocateHost:
     case Call::kLoadModule:
       return words::Sentence(name, std::make_tuple("made ", range));

@@ -19,7 +19,16 @@
 namespace twinmmu {
 
 // Calls of the driver that no interface of ours has: name here, and the driver's.
+#define TWINMMU_MANAGED_CALLS(CALL)                                        \
+  CALL(kAllocateManaged, "cuMemAllocManaged")                              \
+  CALL(kPrefetchAsync, "cuMemPrefetchAsync")                               \
+  CALL(kPrefetchBatchAsync, "cuMemPrefetchBatchAsync")                     \
+  CALL(kDiscardBatchAsync, "cuMemDiscardBatchAsync")                       \
+  CALL(kDiscardAndPrefetchBatchAsync, "cuMemDiscardAndPrefetchBatchAsync") \
+  CALL(kAdvise, "cuMemAdvise")                                             \
+  CALL(kAttachAsync, "cuStreamAttachMemAsync")
 #define TWINMMU_C_CALLS(CALL)                     \
+  TWINMMU_MANAGED_CALLS(CALL)                     \
   CALL(kAllocate, "cuMemAlloc")                   \
   CALL(kFreeMemory, "cuMemFree")                  \
   CALL(kAllocateHost, "cuMemHostAlloc")           \

@@ -101,7 +101,7 @@ class GridTest : public testing::Test {
     }
     launch.image = memory() + kGranule / 2;
     std::vector<char> image(program->image_bytes());
-    program->WriteImage(launch.image, image.data());
+    program->WriteImages({launch.image, image.data()}, {});
     for (size_t i = 0; i < image.size(); ++i) Write<char>(kGranule.value() / 2 + i, image[i]);
     return std::make_unique<Grid>(GridEnvironment{&mmu_, &state_.sites, &state_.aliases}, launch,
                                   threads);

@@ -34,6 +34,11 @@ absl::StatusOr<std::string> AsDriverStatus(absl::StatusOr<std::string> ptx) {
 
 }  // namespace
 
+AddressRange RangeOf(const LoadedModule& module, const ptx::GlobalInfo& variable) {
+  if (variable.managed >= 0) return (*module.managed)[static_cast<size_t>(variable.managed)];
+  return module.image.subrange(Bytes(variable.offset), Bytes(variable.size));
+}
+
 absl::StatusOr<std::string> KernelCalls::PtxAt(DeviceOrdinal device, const void* image) const {
   return guard_.Guard(kLoadCall, [&] {
     return AsDriverStatus(ptx::PtxAt(image, CapabilityOf(mmu_.profile, device)));
@@ -44,6 +49,15 @@ absl::StatusOr<std::string> KernelCalls::PtxIn(DeviceOrdinal device,
                                                absl::string_view image) const {
   return guard_.Guard(kLoadCall, [&] {
     return AsDriverStatus(ptx::PtxIn(image, CapabilityOf(mmu_.profile, device)));
+  });
+}
+
+absl::StatusOr<Module> KernelCalls::LoadSharing(DeviceOrdinal device, absl::string_view ptx,
+                                                Module other) {
+  return guard_.Guard(kLoadCall, [&]() -> absl::StatusOr<Module> {
+    const absl::StatusOr<LoadedModule> known = modules_.FindModule(kLoadCall, other);
+    if (!known.ok()) return known.status();
+    return modules_.Load(device, ptx, known->managed);
   });
 }
 
@@ -64,7 +78,7 @@ absl::StatusOr<AddressRange> KernelCalls::FindGlobal(const char* call, Module mo
     if (global == nullptr) {
       return Fail(DriverCode::kNotFound, call, "the module has no variable ", name);
     }
-    return known->image.subrange(Bytes(global->offset), Bytes(global->size));
+    return RangeOf(*known, *global);
   });
 }
 

@@ -33,6 +33,10 @@ class KernelCalls {
   // The same, of the content of a file.
   absl::StatusOr<std::string> PtxIn(DeviceOrdinal device, absl::string_view image) const;
 
+  // Executor::LoadModule of PTX that is loaded already, as `other`, which stays loaded until this
+  // call returns: the managed variables are the same.
+  absl::StatusOr<Module> LoadSharing(DeviceOrdinal device, absl::string_view ptx, Module other);
+
   // What is known of them. INVALID_HANDLE, for `call`: there is none.
   absl::StatusOr<LoadedModule> Find(const char* call, Module module) const;
   absl::StatusOr<LoadedKernel> Find(const char* call, Kernel kernel) const;

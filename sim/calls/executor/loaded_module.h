@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/address.h"
 #include "api/executor.h"
@@ -15,22 +16,31 @@ namespace twinmmu {
 
 namespace ptx {
 class Program;
+struct GlobalInfo;
 struct KernelInfo;
 }  // namespace ptx
+
+// By number; of all modules of a library the same.
+using ManagedVariables = std::shared_ptr<const std::vector<AddressRange>>;
 
 struct LoadedModule {
   DeviceOrdinal device;
   std::shared_ptr<const ptx::Program> program;
   int target = 0;                           // 90 for sm_90
   AddressRange image;                       // where its variables lie; empty: it has none
+  ManagedVariables managed;                 // where those lie; null: it has none
   std::map<std::string, uint64_t> kernels;  // those that were asked for, by name
 };
+
+// Where one of its variables lies.
+AddressRange RangeOf(const LoadedModule& module, const ptx::GlobalInfo& variable);
 
 struct LoadedKernel {
   Module module;
   std::shared_ptr<const ptx::Program> program;
   const ptx::KernelInfo* info = nullptr;  // of the program
   DeviceAddress image;
+  ManagedVariables managed;
   int target = 0;
   uint32_t most_dynamic_shared_bytes = 0;  // that a launch may ask for
 };

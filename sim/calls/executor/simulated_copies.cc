@@ -53,7 +53,9 @@ SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* stream
 
 CopySide::Kind SimulatedCopies::KindOf(const CopySide& side, const CopyShape& shape) const {
   if (side.kind != CopySide::kHost && side.kind != CopySide::kAnywhere) return side.kind;
-  const bool of_devices = mmu_.OverlapsDevices(side.All(shape));
+  const LinearAllocation* const linear = mmu_.linear.Find(side.first.base);
+  const bool managed = linear != nullptr && linear->managed();
+  const bool of_devices = managed || mmu_.OverlapsDevices(side.All(shape));
   if (side.kind == CopySide::kHost) {
     return of_devices ? CopySide::kHostMemory : CopySide::kHostPointer;
   }

@@ -109,16 +109,6 @@ absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
                       " may have");
 }
 
-// Leaves alone what is zero, so that the host commits no page for it.
-void Clear(char* memory, uint64_t size) {
-  constexpr uint64_t kStep = 4096;
-  static constexpr char kZeros[kStep] = {};
-  for (uint64_t done = 0; done < size; done += kStep) {
-    const uint64_t length = std::min(kStep, size - done);
-    if (std::memcmp(memory + done, kZeros, length) != 0) std::memset(memory + done, 0, length);
-  }
-}
-
 absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
                                        absl::Span<const void* const> arguments) {
   if (arguments.size() != kernel.parameters.size()) {
@@ -169,87 +159,42 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
   const int target = parsed->target;
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
       ptx::MakeProgram(*std::move(parsed));
-  if (program.ok()) return LoadedModule{device, *std::move(program), target, {}, {}};
+  if (program.ok()) return LoadedModule{device, *std::move(program), target, {}, {}, {}};
   return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
 }
 
-absl::StatusOr<AddressRange> SimulatedModules::Allocate(const char* call, uint64_t made_by,
-                                                        DeviceOrdinal device, Bytes size) {
-  LinearAllocation wanted;
-  wanted.kind = LinearKind::kModule;
-  wanted.device = device;
-  wanted.made_by = made_by;
-  wanted.buffer_id = mmu_.NextBuffer();
-  absl::StatusOr<AddressRange> range = mmu_.linear.Allocate(size, wanted);
-  if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call, range.status().message());
-  mmu_.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
-  return range;
-}
-
-// As cooperative groups have it: its size, then the barrier.
-absl::StatusOr<DeviceAddress> SimulatedModules::PlaceWorkspace(DeviceOrdinal device,
-                                                               uint64_t call_id) {
-  constexpr uint32_t kWorkspace[] = {16, 0, 0, 0};
-  const std::unique_lock lock(mmu_.mutex);
-  const absl::StatusOr<AddressRange> range =
-      Allocate(kLaunchCall, call_id, device, Bytes(sizeof(kWorkspace)));
-  if (!range.ok()) return range.status();
-  std::memcpy(mmu_.linear.Find(range->base)->memory, kWorkspace, sizeof(kWorkspace));
-  return range->base;
-}
-
-void SimulatedModules::FreeWorkspace(DeviceAddress workspace) {
-  if (workspace == DeviceAddress(0)) return;
-  const std::unique_lock lock(mmu_.mutex);
-  mmu_.linear.Free(workspace);
-}
-
-absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device,
-                                                          const ptx::Program& program) {
-  const Bytes size(program.image_bytes());
-  CallRecord call(state_, Call::kLoadModule, AddressRange{DeviceAddress(0), size, Bytes(0)});
-  const std::unique_lock lock(mmu_.mutex);
-  const absl::StatusOr<AddressRange> range = Allocate(kLoadCall, call.id(), device, size);
-  if (!range.ok()) return range.status();
-  try {
-    char* const memory = mmu_.linear.Find(range->base)->memory;
-    Clear(memory, size.value());
-    program.WriteImage(range->base, memory);
-  } catch (const std::bad_alloc&) {
-    mmu_.linear.Free(range->base);
-    throw;
-  }
-  call.Done(*range, 0);
-  return range;
-}
-
-void SimulatedModules::FreeImage(const AddressRange& image) {
-  if (image.empty()) return;
-  const std::unique_lock lock(mmu_.mutex);
-  mmu_.linear.Free(image.base);
-  CallRecord(state_, Call::kUnloadModule, image).Done(image, 0);
+bool SimulatedModules::HasManaged(const ManagedVariables& managed) const {
+  bool has = false;
+  modules_.ForEach([&](uint64_t, const LoadedModule& module) { has |= module.managed == managed; });
+  return has;
 }
 
 absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl::string_view ptx) {
+  return Load(device, ptx, nullptr);
+}
+
+absl::StatusOr<Module> SimulatedModules::Load(DeviceOrdinal device, absl::string_view ptx,
+                                              const ManagedVariables& managed) {
   const absl::Status usable = state_.CheckContext(kLoadCall, device);
   if (!usable.ok()) return usable;
   // The driver takes a string that ends at a NUL.
   absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
   if (!compiled.ok()) return compiled.status();
   LoadedModule module = *std::move(compiled);
-  if (module.program->image_bytes() != 0) {
-    absl::StatusOr<AddressRange> image = PlaceImage(device, *module.program);
-    if (!image.ok()) return image.status();
-    module.image = *image;
+  module.managed = managed;
+  absl::Cleanup undo = [&] {
+    FreeImage(module.image);
+    if (managed == nullptr) Free(module.managed);
+  };
+  const absl::Status placed = PlaceVariables(&module);
+  if (!placed.ok()) return placed;
+  const std::lock_guard lock(mutex_);
+  modules_.Prepare();
+  if (managed != nullptr && !HasManaged(managed)) {
+    return Fail(DriverCode::kInvalidHandle, kLoadCall, "the module was unloaded");
   }
-  const AddressRange image = module.image;
-  try {
-    const std::lock_guard lock(mutex_);
-    return Module(device, modules_.Insert(std::move(module)));
-  } catch (const std::bad_alloc&) {
-    FreeImage(image);
-    throw;
-  }
+  std::move(undo).Cancel();
+  return Module(device, modules_.Insert(std::move(module)));
 }
 
 // Its kernels may still run, and then are waited for.
@@ -261,17 +206,21 @@ absl::Status SimulatedModules::DoUnloadModule(Module module) {
   const absl::Status usable = state_.sticky_error.Check(kCall);
   if (!usable.ok()) return usable;
   AddressRange image;
+  ManagedVariables managed;
   {
     const std::lock_guard lock(mutex_);
     LoadedModule* const state = modules_.Find(module.value());
     if (state == nullptr) return absl::OkStatus();  // unloaded meanwhile
     image = state->image;
+    managed = state->managed;
     for (const auto& [name, kernel] : state->kernels) {
       kernels_.Erase(HandleTable<LoadedKernel>::IndexOf(kernel));
     }
     modules_.Erase(HandleTable<LoadedModule>::IndexOf(module.value()));
+    if (HasManaged(managed)) managed = nullptr;
   }
   FreeImage(image);
+  Free(managed);
   return absl::OkStatus();
 }
 
@@ -283,7 +232,8 @@ absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string
   if (info == nullptr) {
     return Fail(DriverCode::kNotFound, kCall, "the module has no kernel ", name);
   }
-  LoadedKernel kernel{module, known->program, info, known->image.base, known->target};
+  LoadedKernel kernel{module,         known->program, info, known->image.base,
+                      known->managed, known->target};
   const uint64_t usual = LimitOf(mmu_.profile, module.device(), kShared);
   kernel.most_dynamic_shared_bytes =
       static_cast<uint32_t>(usual - std::min(usual, info->shared_bytes));
@@ -333,8 +283,8 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   if (!valid.ok()) return valid;
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
-  ptx::Launch launch{known->program,     known->info,  device, config,
-                     *std::move(packed), known->image, {}};
+  ptx::Launch launch{known->program,     known->info,  device,         config,
+                     *std::move(packed), known->image, known->managed, {}};
   const uint64_t call_id = RecordCall(state_, kLaunchCall);
   launch.call_id = call_id;
   if (cooperative) {

@@ -5,12 +5,15 @@
 
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "api/call_macros.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/base/handle_table.h"
 #include "sim/calls/executor/loaded_module.h"
+#include "sim/memory/linear_allocation.h"
+#include "sim/ptx/program/program.h"
 
 namespace twinmmu {
 
@@ -30,6 +33,9 @@ class SimulatedModules {
   absl::StatusOr<LoadedModule> FindModule(const char* call, Module module) const;
   absl::Status CheckModule(const char* call, Module module) const;  // the same, and needs no memory
   absl::StatusOr<LoadedKernel> FindKernel(const char* call, Kernel kernel) const;
+  // LoadModule. `managed`: where its managed variables lie already, if they do.
+  absl::StatusOr<Module> Load(DeviceOrdinal device, absl::string_view ptx,
+                              const ManagedVariables& managed);
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
   // InvalidArgument (INVALID_VALUE): no block of this device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
@@ -41,12 +47,21 @@ class SimulatedModules {
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
   // it is PTX, and a declaration in it is not covered here.
   absl::StatusOr<LoadedModule> Compile(DeviceOrdinal device, absl::string_view text) const;
-  // Memory for the variables of the program, with what they hold at first.
-  absl::StatusOr<AddressRange> PlaceImage(DeviceOrdinal device, const ptx::Program& program);
+  // Memory for the variables of the module, with what they hold at first.
+  absl::Status PlaceVariables(LoadedModule* module);
+  // Memory for managed variables, all zeros.
+  absl::StatusOr<ManagedVariables> PlaceManaged(DeviceOrdinal device,
+                                                const std::vector<uint64_t>& sizes);
+  void Free(const ManagedVariables& managed);
+  // `size` zeros; nothing if that is 0.
+  absl::StatusOr<AddressRange> PlaceImage(DeviceOrdinal device, LinearKind kind, uint64_t size);
   void FreeImage(const AddressRange& image);
-  // Memory of the device for `call`, whose id is `made_by`; with mmu.mutex held alone.
+  ptx::Program::Image ImageAt(const AddressRange& range) const;
+  // Whether a module has these. With mutex_ held.
+  bool HasManaged(const ManagedVariables& managed) const;
+  // For `call`, whose id is `made_by`; with mmu.mutex held alone.
   absl::StatusOr<AddressRange> Allocate(const char* call, uint64_t made_by, DeviceOrdinal device,
-                                        Bytes size);
+                                        LinearKind kind, Bytes size);
   // What the blocks of a cooperative launch synchronise by.
   absl::StatusOr<DeviceAddress> PlaceWorkspace(DeviceOrdinal device, uint64_t call_id);
   void FreeWorkspace(DeviceAddress workspace);

@@ -18,6 +18,9 @@ namespace {
 constexpr uint32_t kDeviceMap = 2;   // CU_MEMHOSTALLOC_DEVICEMAP, always told
 constexpr uint32_t kAllocFlags = 7;  // all that exist
 constexpr uint32_t kRegisterFlags = 15;
+constexpr auto kManagedMemory = static_cast<DeviceAttribute>(83);
+constexpr uint32_t kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL
+constexpr uint32_t kAttachHost = 2;    // CU_MEM_ATTACH_HOST
 
 DeviceAddress AddressOf(const void* memory) {
   return DeviceAddress(reinterpret_cast<uint64_t>(memory));
@@ -29,6 +32,7 @@ LinearAllocation Wanted(LinearKind kind, const LinearCalls::Context& context, ui
   wanted.device = context.device;
   wanted.owner = context.owner;
   wanted.flags = flags;
+  wanted.sync_memops = wanted.managed();
   return wanted;
 }
 
@@ -68,15 +72,16 @@ absl::Status CheckUnknown(const SimulatorState& state, CallRecord& call,
   const bool of_devices = state.mmu.OverlapsDevices(range);
   if (known == nullptr && !of_devices) return absl::OkStatus();
   return InvalidValue(call.name(), "range ", ToString(range), " is memory ",
-                      of_devices ? "of devices" : "that is pinned by cuMemHostAlloc");
+                      of_devices ? "of devices" : "that the driver made");
 }
 
 // What begins at `address` and is freed by the call that frees memory of `kind`; or null.
 const LinearAllocation* Freeable(const SimulatorState& state, LinearKind kind,
                                  DeviceAddress address) {
   const LinearAllocation* const found = state.mmu.linear.Find(address);
-  const bool fits = found != nullptr && found->kind == kind && found->range.base == address;
-  return fits ? found : nullptr;
+  if (found == nullptr || found->range.base != address) return nullptr;
+  const bool both = kind == LinearKind::kDevice && found->kind == LinearKind::kManaged;
+  return found->kind == kind || both ? found : nullptr;
 }
 
 // The driver frees nothing that its work still uses.
@@ -132,6 +137,27 @@ absl::StatusOr<DeviceAddress> LinearCalls::Allocate(const Context& context, Byte
     if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
     const absl::StatusOr<AddressRange> range =
         Make(state_, Wanted(LinearKind::kDevice, context, 0), size);
+    if (!range.ok()) return range.status();
+    return range->base;
+  });
+}
+
+absl::StatusOr<DeviceAddress> LinearCalls::AllocateManaged(const Context& context, Bytes size,
+                                                           uint32_t flags) {
+  static constexpr char kCall[] = "cuMemAllocManaged";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<DeviceAddress> {
+    const absl::Status usable = state_.CheckContext(kCall, context.device);
+    if (!usable.ok()) return usable;
+    if (!state_.mmu.profile.Supports(kManagedMemory, context.device.value())) {
+      return Fail(DriverCode::kNotSupported, kCall, ToString(context.device),
+                  " has no managed memory");
+    }
+    if (flags != kAttachGlobal && flags != kAttachHost) {
+      return InvalidValue(kCall, "flags ", flags, " are neither GLOBAL nor HOST");
+    }
+    if (size == Bytes(0)) return InvalidValue(kCall, "size is 0");
+    const absl::StatusOr<AddressRange> range =
+        Make(state_, Wanted(LinearKind::kManaged, context, flags), size);
     if (!range.ok()) return range.status();
     return range->base;
   });
@@ -258,7 +284,7 @@ absl::Status LinearCalls::SetSyncMemops(DeviceAddress address, bool value) {
     if (found == nullptr) {
       return InvalidValue(kCall, "there is no linear memory at ", ToString(address));
     }
-    state_.mmu.linear.SetSyncMemops(found->range.base, value);
+    if (!found->managed()) state_.mmu.linear.SetSyncMemops(found->range.base, value);
     return absl::OkStatus();
   });
 }

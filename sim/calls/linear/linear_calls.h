@@ -46,6 +46,11 @@ class LinearCalls {
   absl::StatusOr<DeviceAddress> Allocate(const Context& context, Bytes size);
   absl::Status Free(DeviceAddress address);
 
+  // cuMemAllocManaged: memory that the CPU and all devices see at its address, freed by Free. What
+  // else can be done to it: managed_calls.h. InvalidArgument: size 0, flags that do not exist.
+  // NOT_SUPPORTED: the device has no managed memory.
+  absl::StatusOr<DeviceAddress> AllocateManaged(const Context& context, Bytes size, uint32_t flags);
+
   // cuMemHostAlloc (and cuMemAllocHost, with flags 0), cuMemFreeHost: memory of the process. Size 0
   // gives null, and null is freed. The record has the flags that cuMemHostGetFlags tells.
   // InvalidArgument: unknown flags; as for Free.
@@ -74,8 +79,8 @@ class LinearCalls {
 
   // The allocation that contains `address`. InvalidArgument: there is none.
   absl::StatusOr<LinearAllocation> Find(DeviceAddress address) const;
-  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that contains `address`.
-  // InvalidArgument: there is none.
+  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that contains `address`; managed memory
+  // always has it. InvalidArgument: there is none.
   absl::Status SetSyncMemops(DeviceAddress address, bool value);
 
   // cuMemcpy, cuMemcpyAsync: each address is of memory, mapped or linear, that the device may

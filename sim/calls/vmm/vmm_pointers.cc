@@ -22,13 +22,16 @@ absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
                                            PointerAttribute attribute, DeviceAddress address,
                                            bool reachable) {
   const bool on_device = linear.on_device();
-  if (attribute == kHardwareDecompressCapable) return on_device ? 1 : 0;
+  const bool managed = linear.managed();  // of a device, and seen by the CPU
+  if (attribute == kP2pTokens && managed) return 0;
+  const bool shareable = linear.kind == LinearKind::kDevice;
+  if (attribute == kHardwareDecompressCapable) return shareable ? 1 : 0;
   if (attribute == kP2pTokens && on_device) return 0;
   switch (attribute) {
     case PointerAttribute::kContext:
       return linear.owner;
     case PointerAttribute::kMemoryType:
-      return on_device ? kDeviceMemory : kHostMemory;
+      return on_device || managed ? kDeviceMemory : kHostMemory;
     case PointerAttribute::kDevicePointer:
       if (reachable) return address.value();
       break;
@@ -47,7 +50,7 @@ absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
       return linear.range.size.value();
     case PointerAttribute::kIsLegacyCudaIpcCapable:
     case PointerAttribute::kIsGpuDirectRdmaCapable:
-      return on_device ? 1 : 0;
+      return shareable ? 1 : 0;
     case PointerAttribute::kMapped:
       return 1;
     case PointerAttribute::kAccessFlags:
@@ -59,6 +62,7 @@ absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
     case PointerAttribute::kMemoryBlockId:
       return linear.block_id;
     case PointerAttribute::kIsManaged:
+      return managed ? 1 : 0;
     case PointerAttribute::kAllowedHandleTypes:
     case PointerAttribute::kMempoolHandle:
       return 0;

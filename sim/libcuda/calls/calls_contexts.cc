@@ -28,7 +28,9 @@ ObjectKind KindOf(const LinearAllocation& memory) {
     case LinearKind::kRegistered:
       return ObjectKind::kRegisteredMemory;
     case LinearKind::kDevice:
+    case LinearKind::kManaged:
     case LinearKind::kModule:
+    case LinearKind::kManagedVariables:
       break;
   }
   return ObjectKind::kMemory;

@@ -19,7 +19,7 @@ extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
   if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
   return EnterInContext(site, {handle}, [&](DriverState& driver, Context&) {
     const auto memory = driver.simulator->linear().Find(DeviceAddress(ptr));
-    const bool has_handle = memory.ok() && memory->on_device();
+    const bool has_handle = memory.ok() && memory->kind == LinearKind::kDevice;
     return has_handle ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
   });
 }

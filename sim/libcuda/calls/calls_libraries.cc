@@ -57,6 +57,11 @@ CUresult GetKernel(DriverState& driver, uint64_t library, const std::string& nam
   return CUDA_SUCCESS;
 }
 
+Module FirstOf(const std::map<int, uint64_t>& modules) {
+  const auto& [device, module] = *modules.begin();
+  return Module(DeviceOrdinal(device), module);
+}
+
 // The program of a library, wherever it is loaded.
 absl::StatusOr<LoadedModule> ProgramOf(DriverState& driver, const CallSite& site,
                                        uint64_t library) {
@@ -65,8 +70,7 @@ absl::StatusOr<LoadedModule> ProgramOf(DriverState& driver, const CallSite& site
     return MakeDriverStatus({DriverCode::kInvalidHandle, ErrorOrigin::kSimulator, site.name()},
                             "there is no such library");
   }
-  const auto& [device, module] = *record->modules.begin();
-  return driver.simulator->kernels().Find(site.name(), Module(DeviceOrdinal(device), module));
+  return driver.simulator->kernels().Find(site.name(), FirstOf(record->modules));
 }
 
 }  // namespace
@@ -81,7 +85,11 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
   const auto there = record->modules.find(device);
   if (there != record->modules.end()) return Module(context.device, there->second);
   std::map<int, uint64_t> made = {{device, 0}};  // so that nothing fails after the load
-  const absl::StatusOr<Module> loaded = driver.executor.LoadModule(context.device, record->ptx);
+  // Its managed variables are the same on all devices.
+  const absl::StatusOr<Module> loaded =
+      record->modules.empty() ? driver.executor.LoadModule(context.device, record->ptx)
+                              : driver.simulator->kernels().LoadSharing(context.device, record->ptx,
+                                                                        FirstOf(record->modules));
   if (!loaded.ok()) return loaded;
   uint64_t kept = made.begin()->second = loaded->value();
   driver.modules.libraries.Edit(library, [&](LibraryRecord& known) {
@@ -181,6 +189,19 @@ extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlib
     const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
     return Give(driver.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
+  });
+}
+
+extern "C" CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* size, CUlibrary library,
+                                        const char* name) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {name}, [&](DriverState& driver) {
+    if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
+    const absl::StatusOr<LoadedModule> loaded = ProgramOf(driver, site, ToNumber(library));
+    if (!loaded.ok()) return ToResult(loaded.status());
+    const ptx::GlobalInfo* const global = loaded->program->FindGlobal(name);
+    if (global == nullptr || global->managed < 0) return ToResult(DriverCode::kNotFound);
+    return Give(RangeOf(*loaded, *global), address, size);
   });
 }
 

@@ -7,7 +7,10 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr size_t kPitchStep = 512;  // source: an H200 with driver 580.159
+constexpr size_t kPitchStep = 512;         // source: an H200 with driver 580.159
+constexpr unsigned int kDeviceMap = 2;     // CU_MEMHOSTALLOC_DEVICEMAP
+constexpr unsigned int kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL
+constexpr unsigned int kAttachHost = 2;    // CU_MEM_ATTACH_HOST
 
 // Frees at `address`: in any context, or in none, but not in one that is dead.
 template <typename Free>
@@ -94,6 +97,25 @@ extern "C" CUresult cuMemAllocPitch_v2(CUdeviceptr* ptr, size_t* pitch, size_t w
 }
 TWINMMU_ALIAS(cuMemAllocPitch, cuMemAllocPitch_v2);
 
+// The CPU and all devices see it where it is. What is wrong with the arguments comes before cuInit.
+extern "C" CUresult cuMemAllocManaged(CUdeviceptr* ptr, size_t size, unsigned int flags) {
+  const CallSite site = TWINMMU_HERE;
+  if (ptr != nullptr) *ptr = 0;
+  if (size == 0 || (flags != kAttachGlobal && flags != kAttachHost)) {
+    return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
+  }
+  if (ptr == nullptr) return EnterAlways(site, [&] { return NullPointer(site); });
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<DeviceAddress> made =
+        driver.simulator->linear().AllocateManaged(ContextOf(context), Bytes(size), flags);
+    if (made.ok()) {
+      driver.report.AddObject(ObjectKind::kMemory, made->value(), Bytes(size),
+                              context.device.value());
+    }
+    return Give(made, ptr);
+  });
+}
+
 extern "C" CUresult cuMemFree_v2(CUdeviceptr ptr) {
   return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr,
                    [&](LinearCalls& linear) { return linear.Free(DeviceAddress(ptr)); });
@@ -140,7 +162,8 @@ extern "C" CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* ptr, void* memory,
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const auto found = driver.simulator->linear().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
-    if (found->on_device()) return ToResult(DriverCode::kInvalidValue);
+    if (found->managed()) *ptr = 0;
+    if (found->on_device() || found->managed()) return ToResult(DriverCode::kInvalidValue);
     *ptr = ToNumber(memory);
     return CUDA_SUCCESS;
   });
@@ -152,7 +175,7 @@ extern "C" CUresult cuMemHostGetFlags(unsigned int* flags, void* memory) {
     const auto found = driver.simulator->linear().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
     if (found->on_device()) return ToResult(DriverCode::kInvalidValue);
-    *flags = found->flags;
+    *flags = found->managed() ? kDeviceMap : found->flags;
     return CUDA_SUCCESS;
   });
 }

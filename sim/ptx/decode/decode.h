@@ -27,6 +27,7 @@ struct Placement {
   struct Place {
     uint64_t offset = 0;  // into the image, the local memory, the parameters of a frame
     int shared = -1;      // of Code::shared
+    int managed = -1;     // of Program::managed_sizes
   };
   uint64_t const_bytes = 0;  // of .const variables, which come first
   std::vector<Place> of_module;

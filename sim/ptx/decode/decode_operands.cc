@@ -251,6 +251,7 @@ uint32_t Decoder::AddressOf(const Operand& operand, Space* space) {
       if (variable.external) {
         FailUnimplemented("'", operand.name, "' is defined in another module");
       }
+      if (place.managed >= 0) return Fixed(FixedSlot::kManaged, place.managed, operand.bits, 8);
       return Fixed(FixedSlot::kImage, 0, place.offset + operand.bits, 8);
     case Space::kGeneric:
       break;

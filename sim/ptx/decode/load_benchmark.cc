@@ -76,7 +76,7 @@ void BM_Load(benchmark::State& state, Part part) {
     const auto program = MakeProgram(*std::move(parsed));
     if (!program.ok()) return state.SkipWithError(std::string(program.status().message()).c_str());
     std::vector<char> image((*program)->image_bytes());
-    (*program)->WriteImage(DeviceAddress(0), image.data());
+    (*program)->WriteImages({DeviceAddress(0), image.data()}, {});
     benchmark::DoNotOptimize(image);
   }
   state.SetBytesProcessed(static_cast<int64_t>(text.size()) * state.iterations());

@@ -104,7 +104,7 @@ class ProgramBuilder {
     return static_cast<int>(code_->shared.size()) - 1;
   }
 
-  // Those of .const one behind the other, then those of .global.
+  // Those of .const one behind the other, then those of .global; managed ones are apart.
   absl::Status PlaceImage() {
     Layout image("the variables of a module", kMaxImage);
     code_->image_offsets.resize(module().variables.size());
@@ -113,9 +113,11 @@ class ProgramBuilder {
         const Variable& variable = module().variables[i];
         if (variable.space == Space::kShared || variable.external) continue;
         if ((variable.space == Space::kConst) != constant) continue;
-        const absl::StatusOr<uint64_t> offset = image.Add(variable);
+        Layout alone("a managed variable", kMaxImage);
+        const absl::StatusOr<uint64_t> offset = (variable.managed ? alone : image).Add(variable);
         if (!offset.ok()) return offset.status();
-        code_->image_offsets[i] = *offset;
+        code_->image_offsets[i] = variable.managed ? program_->managed_sizes_.size() : *offset;
+        if (variable.managed) program_->managed_sizes_.push_back(variable.size());
       }
       if (constant) placement_.const_bytes = image.size();
     }
@@ -137,8 +139,9 @@ class ProgramBuilder {
         continue;
       }
       if (variable.external) continue;
-      place.offset = code_->image_offsets[i];
-      program_->globals_.push_back({variable.name, place.offset, variable.size()});
+      place.offset = variable.managed ? 0 : code_->image_offsets[i];
+      if (variable.managed) place.managed = static_cast<int>(code_->image_offsets[i]);
+      program_->globals_.push_back({variable.name, place.offset, variable.size(), place.managed});
       for (const Initializer& value : variable.initial) {
         if (value.address_of.empty() || names_.contains(value.address_of)) continue;
         const auto function = function_names_.find(value.address_of);

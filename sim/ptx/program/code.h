@@ -87,7 +87,8 @@ struct Step {
 struct FixedSlot {
   enum Base : uint8_t {
     kZero,
-    kImage,    // the variables of the program
+    kImage,    // the variables of the program, but for
+    kManaged,  // a managed one; index: its number
     kShared,   // bits: offset; index: of Code::shared; behind what the device reserves
     kLocal,    // the local memory of the frame
     kSpecial,  // index: a Special, filled by lane
@@ -205,10 +206,11 @@ struct KernelCode {
 struct Code {
   std::vector<FunctionCode> functions;  // by index of Module::functions
   std::vector<SharedVariable> shared;
-  std::vector<KernelCode> kernels;      // by index of Program::kernels()
-  std::vector<uint64_t> image_offsets;  // by index of Module::variables
-  uint32_t sites = 0;                   // instructions of all functions
-  Module module;                        // for what is said of a fault
+  std::vector<KernelCode> kernels;  // by index of Program::kernels()
+  // By index of Module::variables: its place in the image, or its number among managed ones.
+  std::vector<uint64_t> image_offsets;
+  uint32_t sites = 0;  // instructions of all functions
+  Module module;       // for what is said of a fault
 };
 
 // Of an instruction of a function; nothing of what no instruction stands for.

@@ -85,11 +85,17 @@ const GlobalInfo* Program::FindGlobal(absl::string_view name) const {
   return nullptr;
 }
 
-void Program::WriteImage(DeviceAddress base, char* zeros) const {
+void Program::WriteImages(const Image& image, absl::Span<const Image> managed) const {
   const Module& module = code_->module;
   absl::btree_map<absl::string_view, uint64_t> addresses;
+  const auto place_of = [&](size_t i) {
+    const uint64_t place = code_->image_offsets[i];
+    if (module.variables[i].managed && !managed.empty()) return managed[place];
+    const bool has = image.zeros != nullptr && !module.variables[i].managed;
+    return Image{image.base + Bytes(place), has ? image.zeros + place : nullptr};
+  };
   for (size_t i = 0; i < module.variables.size(); ++i) {
-    addresses.emplace(module.variables[i].name, base.value() + code_->image_offsets[i]);
+    addresses.emplace(module.variables[i].name, place_of(i).base.value());
   }
   for (size_t i = 0; i < module.functions.size(); ++i) {
     addresses.emplace(module.functions[i].name, AddressOfFunction(static_cast<int>(i)));
@@ -97,11 +103,12 @@ void Program::WriteImage(DeviceAddress base, char* zeros) const {
   for (size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& variable = module.variables[i];
     if (variable.space == Space::kShared || variable.external) continue;
+    char* const zeros = place_of(i).zeros;
+    if (zeros == nullptr) continue;
     const uint64_t bytes = std::min<uint64_t>(BytesOf(variable.type), sizeof(uint64_t));
-    uint64_t at = code_->image_offsets[i];
-    const uint64_t end = at + variable.size();
+    uint64_t at = 0;
     for (const Initializer& value : variable.initial) {
-      if (at + bytes > end) break;
+      if (at + bytes > variable.size()) break;
       const uint64_t bits =
           value.address_of.empty() ? value.bits : addresses.at(value.address_of) + value.bits;
       if (bits != 0) std::memcpy(zeros + at, &bits, bytes);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "api/address.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/ptx/text/module.h"
@@ -52,6 +53,7 @@ struct GlobalInfo {
   std::string name;
   uint64_t offset = 0;  // into the image
   uint64_t size = 0;
+  int managed = -1;  // its number among managed variables, which are not in the image
 };
 
 // An instruction, for messages.
@@ -78,10 +80,16 @@ class Program : public SiteSource {
   // All that is not covered, function by function. Kernels that reach none of it can run.
   std::vector<Refusal> Refusals() const;
 
-  // The memory of all variables of .global and .const: how much it is; and what it holds at first
-  // if it lies at `base`, a multiple of 256, is written to `zeros`: nothing where they stay zeros.
+  // The memory of all variables of .global and .const: the image, and apart from it each managed
+  // variable. How much it is, and what it holds at first where it lies, at multiples of 256:
+  // nothing is written where zeros stay, and nothing of what has no memory to write to.
+  struct Image {
+    DeviceAddress base;
+    char* zeros = nullptr;
+  };
   uint64_t image_bytes() const { return image_bytes_; }
-  void WriteImage(DeviceAddress base, char* zeros) const;
+  const std::vector<uint64_t>& managed_sizes() const { return managed_sizes_; }
+  void WriteImages(const Image& image, absl::Span<const Image> managed) const;
 
   const Code& code() const { return *code_; }
 
@@ -92,6 +100,7 @@ class Program : public SiteSource {
   std::vector<KernelInfo> kernels_;
   std::vector<GlobalInfo> globals_;
   uint64_t image_bytes_ = 0;
+  std::vector<uint64_t> managed_sizes_;
   std::unique_ptr<const Code> code_;
 };
 

@@ -26,9 +26,10 @@ struct Launch {
   DeviceOrdinal device;
   LaunchConfig config;           // no dimension 0; within the limits of the device
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
-  DeviceAddress image;           // where the program's variables lie
-  DeviceAddress workspace;       // of a cooperative launch: for the synchronisation of its grid
-  uint64_t call_id = 0;          // in the history of the machine
+  DeviceAddress image;           // where the program's variables lie, but for
+  std::shared_ptr<const std::vector<AddressRange>> managed;  // those that are managed, by number
+  DeviceAddress workspace;  // of a cooperative launch: for the synchronisation of its grid
+  uint64_t call_id = 0;     // in the history of the machine
 };
 
 // Why a grid ended before its end.

@@ -110,6 +110,9 @@ void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
   }
   uint64_t value = fixed.bits;
   if (fixed.base == FixedSlot::kImage) value += block_.grid().launch->image.value();
+  if (fixed.base == FixedSlot::kManaged) {
+    value += (*block_.grid().launch->managed)[static_cast<size_t>(fixed.index)].base.value();
+  }
   if (fixed.base == FixedSlot::kLocal) value += frame->local_base;
   if (fixed.base == FixedSlot::kShared) {
     value += block_.grid().reserved_shared + block_.grid().kernel->OffsetOf(fixed.index);

@@ -46,6 +46,7 @@ struct Variable {
   uint64_t count = 1;  // elements of an array; 0: of unknown size, `extern .shared x[]`
   uint64_t alignment = 1;
   bool external = false;
+  bool managed = false;              // .attribute(.managed): the CPU sees it too
   std::vector<Initializer> initial;  // element by element; the rest is 0
 
   uint64_t size() const { return BytesOf(type) * static_cast<uint64_t>(vector) * count; }

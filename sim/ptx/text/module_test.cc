@@ -79,6 +79,16 @@ TEST(Sections, AreLeftOut) {
   EXPECT_EQ(module.variables.size(), 1u);
 }
 
+// Those that the CPU sees too are told apart.
+TEST(Variables, AreManagedIfDeclaredSo) {
+  const Module module =
+      ParseModule(".global .attribute(.managed) .align 4 .u32 a = 3, b;\n.global .u32 c;");
+  ASSERT_EQ(module.variables.size(), 3u);
+  EXPECT_TRUE(module.variables[0].managed);
+  EXPECT_TRUE(module.variables[1].managed);
+  EXPECT_FALSE(module.variables[2].managed);
+}
+
 // A variable has its space, type, alignment, and size.
 TEST(Variables, AreAsDeclared) {
   const Module module = ParseModule(

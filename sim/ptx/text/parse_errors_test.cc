@@ -192,7 +192,13 @@ INSTANTIATE_TEST_SUITE_P(
            Wrong{"t: .calltargets a;", "17: 'a' is not a function"},
            Wrong{"t: .calltargets F; t: .calltargets F;", "20: 't' is declared twice"},
            Wrong{";", "1: found ';', expected an instruction, a directive, or a label"},
-           Wrong{".version 8.0", "1: found '.version', expected a directive"}));
+           Wrong{".version 8.0", "1: found '.version', expected a directive"},
+           Wrong{".const .attribute(.managed) .u32 x;",
+                 "19: only variables in .global are .managed"},
+           Wrong{".global .attribute(managed) .u32 x;",
+                 "20: found 'managed', expected an attribute, such as .managed"},
+           Wrong{".global .attribute .u32 x;", "20: found '.u32', expected '('"},
+           Wrong{".global .attribute(.managed .u32 x;", "29: found '.u32', expected ')'"}));
 
 class Unsupported : public testing::TestWithParam<Wrong> {};
 
@@ -206,8 +212,8 @@ TEST_P(Unsupported, IsUnimplemented) {
 INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
     Values(Wrong{".version 8.0 .target sm_90 .global .texref t;", ".texref is not supported"},
-           Wrong{".version 8.0 .target sm_90 .global .attribute(.managed) .u32 x;",
-                 ".attribute is not supported"},
+           Wrong{".version 8.0 .target sm_90 .global .attribute(.unified(1, 2)) .u32 x;",
+                 ".attribute(.unified) is not supported"},
            Wrong{".version 8.0 .target sm_90 .func F(); .alias G, F;", ".alias is not supported"},
            Wrong{".version 8.0 .target sm_90 .func F(.reg .u32 x);",
                  "a parameter in .reg is not supported"},

@@ -52,6 +52,7 @@ class Parser {
   void VariableDeclarations(const Linkage& linkage);
   Variable VariableType(const Linkage& linkage);
   uint64_t Alignment();
+  void Attributes(Variable* variable);
   std::vector<Variable> Parameters();
   void PointerAttributes();
   Dimensions Declarator(Variable* variable);

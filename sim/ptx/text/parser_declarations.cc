@@ -98,7 +98,7 @@ void Parser::VariableDeclarations(const Linkage& linkage) {
   cursor_.Expect(";");
 }
 
-// .space [.align n] [.v4] .type
+// .space [.attribute(.managed)] [.align n] [.v4] .type
 Variable Parser::VariableType(const Linkage& linkage) {
   Variable variable;
   variable.external = linkage.external;
@@ -118,16 +118,16 @@ Variable Parser::VariableType(const Linkage& linkage) {
       variable.type = *type;
       break;
     }
-    if (word.text == "texref" || word.text == "samplerref" || word.text == "surfref" ||
-        word.text == "attribute") {
+    if (word.text == "texref" || word.text == "samplerref" || word.text == "surfref") {
       cursor_.FailUnsupported(word.position, absl::StrCat(".", word.text, " is not supported"));
     } else if (word.text == "v2" || word.text == "v4" || word.text == "v8") {
       variable.vector = word.text[1] - '0';
-    } else if (word.text != "align") {
+    } else if (word.text != "align" && word.text != "attribute") {
       break;
     }
     cursor_.Next();
     if (word.text == "align") variable.alignment = Alignment();
+    if (word.text == "attribute") Attributes(&variable);
   }
   const Token type = cursor_.token();
   if (type.kind != Token::kDotted || !TypeNamed(type.text)) cursor_.FailExpected("a type");
@@ -137,6 +137,22 @@ Variable Parser::VariableType(const Linkage& linkage) {
     variable.alignment = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
   }
   return variable;
+}
+
+// (.managed)
+void Parser::Attributes(Variable* variable) {
+  cursor_.Expect("(");
+  const Token name = cursor_.token();
+  if (name.Is(Token::kDotted, "unified")) {
+    return cursor_.FailUnsupported(name.position, ".attribute(.unified) is not supported");
+  }
+  if (!cursor_.AcceptDotted("managed"))
+    return cursor_.FailExpected("an attribute, such as .managed");
+  if (variable->space != Space::kGlobal) {
+    return cursor_.Fail(name.position, "only variables in .global are .managed");
+  }
+  variable->managed = true;
+  cursor_.Expect(")");
 }
 
 uint64_t Parser::Alignment() {

@@ -111,6 +111,8 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
   CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 91,
   CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+  CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES = 100,
+  CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST = 101,
   CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
   CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
   CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED = 104,
@@ -414,6 +416,37 @@ typedef struct CUmemLocation_st {
   int id; /* of the device, or of the node of the host */
 } CUmemLocation;
 
+/* Managed memory */
+
+typedef enum CUmemAttach_flags_enum {
+  CU_MEM_ATTACH_GLOBAL = 1,
+  CU_MEM_ATTACH_HOST = 2,
+  CU_MEM_ATTACH_SINGLE = 4
+} CUmemAttach_flags;
+
+typedef enum CUmem_advise_enum {
+  CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
+  CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
+  CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
+  CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
+  CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
+  CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6
+} CUmem_advise;
+
+typedef enum CUmem_range_attribute_enum {
+  CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY = 1,
+  CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION = 2, /* a device, or one of the numbers below */
+  CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY = 3,
+  CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION = 4,
+  CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE = 5,
+  CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID = 6,
+  CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE = 7,
+  CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8
+} CUmem_range_attribute;
+
+#define CU_DEVICE_CPU ((CUdevice)-1)
+#define CU_DEVICE_INVALID ((CUdevice)-2)
+
 typedef enum CUmemAccess_flags_enum {
   CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
   CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
@@ -578,6 +611,8 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuStreamAddCallback TWINMMU_CUDA_PTSZ(cuStreamAddCallback)
 #define cuLaunchKernel TWINMMU_CUDA_PTSZ(cuLaunchKernel)
 #define cuLaunchHostFunc TWINMMU_CUDA_PTSZ(cuLaunchHostFunc)
+#define cuMemPrefetchAsync TWINMMU_CUDA_PTSZ(cuMemPrefetchAsync)
+#define cuStreamAttachMemAsync TWINMMU_CUDA_PTSZ(cuStreamAttachMemAsync)
 #define cuStreamQuery TWINMMU_CUDA_PTSZ(cuStreamQuery)
 #define cuStreamSynchronize TWINMMU_CUDA_PTSZ(cuStreamSynchronize)
 #define cuStreamWaitEvent TWINMMU_CUDA_PTSZ(cuStreamWaitEvent)
@@ -648,6 +683,17 @@ CUresult cuMemHostRegister(void* memory, size_t size, unsigned int flags);
 CUresult cuMemHostUnregister(void* memory);
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* address, void* memory, unsigned int flags);
 CUresult cuMemHostGetFlags(unsigned int* flags, void* memory);
+
+CUresult cuMemAllocManaged(CUdeviceptr* address, size_t size, unsigned int flags);
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t size, CUdevice device, CUstream stream);
+CUresult cuMemAdvise(CUdeviceptr address, size_t size, CUmem_advise advice, CUdevice device);
+CUresult cuMemRangeGetAttribute(void* value, size_t value_size, CUmem_range_attribute attribute,
+                                CUdeviceptr address, size_t size);
+CUresult cuMemRangeGetAttributes(void** values, size_t* value_sizes,
+                                 CUmem_range_attribute* attributes, size_t count,
+                                 CUdeviceptr address, size_t size);
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t size,
+                                unsigned int flags);
 
 CUresult cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t size);
 CUresult cuMemcpyHtoD(CUdeviceptr destination, const void* source, size_t size);
