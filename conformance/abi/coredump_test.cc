@@ -1,0 +1,107 @@
+// Settings of core dumps of devices. No test makes one.
+
+#include <string>
+#include <vector>
+
+#include "conformance/abi/abi_fixtures.h"
+
+namespace twinmmu::abi {
+namespace {
+
+using Attribute = Function<CUresult(int, void*, size_t*)>;
+const Attribute get("cuCoredumpGetAttribute");
+const Attribute get_for_all("cuCoredumpGetAttributeGlobal");
+const Attribute set("cuCoredumpSetAttribute");
+const Attribute set_for_all("cuCoredumpSetAttributeGlobal");
+
+enum : int { kEnable = 1, kTriggerHost, kLightweight, kUserTrigger, kFile, kPipe, kFlags };
+
+class CoredumpTest : public ContextTest {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    if (HasFatalFailure()) return;
+    if (DriverVersion() < 12010) GTEST_SKIP() << "the driver is older than these functions";
+  }
+  // 0: there is none.
+  static size_t SizeOf(const Attribute& function, int setting) {
+    size_t size = 77;
+    const CUresult found = function(setting, nullptr, &size);
+    EXPECT_EQ(found, size == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS) << setting;
+    return size;
+  }
+};
+
+TEST_F(CoredumpTest, SettingsHaveTheirSizes) {
+  const size_t sizes[] = {0, 1, 1, 1, 1, 1024, 1024, 4, 0};
+  for (int setting = 0; setting < 9; ++setting) {
+    const bool only_for_all = setting == kUserTrigger || setting == kPipe;
+    EXPECT_EQ(SizeOf(get_for_all, setting), sizes[setting]) << setting;
+    EXPECT_EQ(SizeOf(get, setting), only_for_all ? 0 : sizes[setting]) << setting;
+  }
+}
+
+TEST_F(CoredumpTest, NumbersAreReadInTheirSizeOnly) {
+  char value[8];
+  for (const auto& [setting, wrong] :
+       std::vector<std::pair<int, size_t>>{{kEnable, 8}, {kFlags, 1}}) {
+    size_t size = wrong;
+    EXPECT_EQ(get(setting, value, &size), CUDA_ERROR_INVALID_VALUE) << setting;
+  }
+  size_t none = 8;
+  EXPECT_EQ(get(0, value, &none), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(CoredumpTest, TextsAreCutToWhatFits) {
+  char path[] = "/tmp/core_of_a_device";
+  size_t size = sizeof(path);
+  ASSERT_EQ(set(kFile, path, &size), CUDA_SUCCESS);
+  std::vector<char> read(2048);
+  size = read.size();
+  EXPECT_EQ(get(kFile, read.data(), &size), CUDA_SUCCESS);
+  EXPECT_EQ(size, read.size());
+  EXPECT_STREQ(read.data(), path);
+  size = 1;
+  EXPECT_EQ(get(kFile, read.data(), &size), CUDA_SUCCESS);
+  EXPECT_EQ(size, 1u);
+}
+
+TEST_F(CoredumpTest, WhatIsSetIsReadBack) {
+  int flags = 1;
+  size_t size = sizeof(flags);
+  ASSERT_EQ(set_for_all(kFlags, &flags, &size), CUDA_SUCCESS);
+  flags = 77;
+  EXPECT_EQ(get_for_all(kFlags, &flags, &size), CUDA_SUCCESS);
+  EXPECT_EQ(flags, 1);
+  flags = 0;
+  EXPECT_EQ(set_for_all(kFlags, &flags, &size), CUDA_SUCCESS);
+}
+
+TEST_F(CoredumpTest, SomeAreSetForAllContextsOnly) {
+  char path[] = "/tmp/pipe_of_a_device";
+  size_t size = sizeof(path);
+  EXPECT_EQ(set(kPipe, path, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(CoredumpTest, ASizeIsNeededAndAValueIsNot) {
+  bool on = false;
+  size_t size = 1;
+  EXPECT_EQ(set(kEnable, nullptr, &size), CUDA_SUCCESS);
+  EXPECT_EQ(set(kEnable, &on, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get(kEnable, &on, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get(kEnable, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(0, &on, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(CoredumpTest, OnlyThoseOfAContextNeedOne) {
+  EmptyStack();
+  bool on = false;
+  size_t size = 1;
+  EXPECT_EQ(get(kEnable, &on, &size), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(set(kEnable, &on, &size), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(get_for_all(kEnable, &on, &size), CUDA_SUCCESS);
+  EXPECT_EQ(set_for_all(kEnable, &on, &size), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

@@ -1,0 +1,122 @@
+// Settings of core dumps of devices, which are never made: kept, and read back. Codes, sizes and
+// what is set at first are those of an H200 with driver 580.159; not measured: whether a context
+// begins with what is set for all.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr size_t kTextSize = 1024;
+constexpr uint64_t kAllContexts = 0;  // the id of no context
+
+// CUcoredumpSettings from 1 on.
+struct Setting {
+  size_t size;
+  bool only_for_all;
+  char at_first;
+
+  bool is_text() const { return size == kTextSize; }
+};
+constexpr Setting kSettings[] = {
+    {1, false, 0},          // ENABLE_ON_EXCEPTION
+    {1, false, 1},          // TRIGGER_HOST
+    {1, false, 0},          // LIGHTWEIGHT
+    {1, true, 0},           // ENABLE_USER_TRIGGER
+    {kTextSize, false, 0},  // FILE
+    {kTextSize, true, 0},   // PIPE
+    {4, false, 0},          // GENERATION_FLAGS
+};
+
+// Null: there is no such setting of that context.
+const Setting* FindSetting(int number, uint64_t context) {
+  if (number < 1 || static_cast<size_t>(number) > std::size(kSettings)) return nullptr;
+  const Setting& setting = kSettings[number - 1];
+  return setting.only_for_all && context != kAllContexts ? nullptr : &setting;
+}
+
+// Never destroyed: programs make calls when static objects are already gone.
+class CoredumpSettings {
+ public:
+  static CoredumpSettings& Get() {
+    static CoredumpSettings* const settings = new CoredumpSettings;
+    return *settings;
+  }
+
+  std::string Find(int number, uint64_t context) {
+    const std::lock_guard lock(mutex_);
+    for (const uint64_t owner : {context, kAllContexts}) {
+      const auto found = values_.find({number, owner});
+      if (found != values_.end()) return found->second;
+    }
+    const Setting& setting = kSettings[number - 1];
+    std::string value(setting.size, '\0');
+    value[0] = setting.at_first;
+    return value;
+  }
+  void Set(int number, uint64_t context, std::string value) {
+    const std::lock_guard lock(mutex_);
+    values_[{number, context}] = std::move(value);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int, uint64_t>, std::string> values_;  // by setting and context
+};
+
+DriverCode Read(uint64_t context, int number, void* value, size_t* size) {
+  const Setting* const setting = FindSetting(number, context);
+  if (value == nullptr) *size = setting != nullptr ? setting->size : 0;
+  if (setting == nullptr) return DriverCode::kInvalidValue;
+  if (value == nullptr) return DriverCode::kSuccess;
+  if (!setting->is_text() && *size != setting->size) return DriverCode::kInvalidValue;
+  const std::string found = CoredumpSettings::Get().Find(number, context);
+  std::memcpy(value, found.data(), std::min(*size, found.size()));
+  return DriverCode::kSuccess;
+}
+
+// Without a value nothing is set, and nothing is wrong.
+DriverCode Write(uint64_t context, int number, const void* value, const size_t* size) {
+  const Setting* const setting = FindSetting(number, context);
+  if (setting == nullptr) return DriverCode::kInvalidValue;
+  if (value == nullptr) return DriverCode::kSuccess;
+  const bool fits = setting->is_text() ? *size <= kTextSize : *size == setting->size;
+  if (!fits) return DriverCode::kInvalidValue;
+  std::string kept(static_cast<const char*>(value), *size);
+  kept.resize(setting->size);
+  CoredumpSettings::Get().Set(number, context, std::move(kept));
+  return DriverCode::kSuccess;
+}
+
+}  // namespace
+
+extern "C" CUresult cuCoredumpGetAttribute(int setting, void* value, size_t* size) {
+  return EnterInContext(TWINMMU_HERE, {size}, [&](DriverState&, Context& context) {
+    return Read(context.id, setting, value, size);
+  });
+}
+extern "C" CUresult cuCoredumpGetAttributeGlobal(int setting, void* value, size_t* size) {
+  return Enter(TWINMMU_HERE, {size},
+               [&](DriverState&) { return Read(kAllContexts, setting, value, size); });
+}
+extern "C" CUresult cuCoredumpSetAttribute(int setting, void* value, size_t* size) {
+  return EnterInContext(TWINMMU_HERE, {size}, [&](DriverState&, Context& context) {
+    return Write(context.id, setting, value, size);
+  });
+}
+extern "C" CUresult cuCoredumpSetAttributeGlobal(int setting, void* value, size_t* size) {
+  return Enter(TWINMMU_HERE, {size},
+               [&](DriverState&) { return Write(kAllContexts, setting, value, size); });
+}
+
+}  // namespace twinmmu::libcuda
