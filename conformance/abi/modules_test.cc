@@ -316,6 +316,37 @@ TEST_F(ModuleTest, AFunctionTellsAboutItself) {
   EXPECT_EQ(parameter(add_, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(ModuleTest, NoBlockIsChosenWhereNoneFits) {
+  const Function<CUresult(int*, int*, void*, size_t (*)(int), size_t, int)> choose(
+      "cuOccupancyMaxPotentialBlockSize");
+  int grid = 7;
+  int block = 7;
+  EXPECT_EQ(choose(&grid, &block, add_, nullptr, 49153, 0), CUDA_SUCCESS);
+  EXPECT_EQ(grid, 0);
+  EXPECT_EQ(block, 0);
+  EXPECT_EQ(choose(&grid, &block, add_, nullptr, 0, -1), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ModuleTest, DynamicSharedMemoryIsSharedEvenlyByBlocksThatFit) {
+  const Function<CUresult(size_t*, void*, int, int)> available(
+      "cuOccupancyAvailableDynamicSMemPerBlock");
+  int room = 0;
+  EXPECT_EQ(cuDeviceGetAttribute(&room, static_cast<CUdevice_attribute>(81), 0), CUDA_SUCCESS);
+  size_t size = 77;
+  EXPECT_EQ(available(&size, add_, 1, 128), CUDA_SUCCESS);
+  EXPECT_EQ(size, 49152u) << "what a block may have without being allowed more";
+  EXPECT_EQ(available(&size, add_, 8, 128), CUDA_SUCCESS);
+  EXPECT_EQ(size, static_cast<size_t>(room / 8));
+  size = 77;
+  for (const int wrong : {-1, 0, 1025}) {
+    EXPECT_EQ(available(&size, add_, 1, wrong), CUDA_ERROR_INVALID_VALUE) << wrong;
+  }
+  for (const int wrong : {-1, 0, 33}) {
+    EXPECT_EQ(available(&size, add_, wrong, 128), CUDA_ERROR_INVALID_VALUE) << wrong;
+  }
+  EXPECT_EQ(size, 77u);
+}
+
 TEST_F(ModuleTest, OccupancyIsSensible) {
   const Function<CUresult(int*, void*, int, size_t)> count(
       "cuOccupancyMaxActiveBlocksPerMultiprocessor");

@@ -329,6 +329,17 @@ std::map<CUpointer_attribute, Answer> AskForAll(CUdeviceptr address) {
   return all;
 }
 
+TEST_F(PointersTest, TokensAreNotAskedForAmongSeveral) {
+  const Buffer buffer(100);
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                      CU_POINTER_ATTRIBUTE_P2P_TOKENS};
+  Answer type;
+  Answer tokens;
+  void* places[] = {type.bytes, tokens.bytes};
+  EXPECT_EQ(cuPointerGetAttributes(2, attributes, places, buffer.address()),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(PointersTest, SeveralAtOnceAreTheSameAsEach) {
   const Mapping mapping;
   const Buffer buffer(100);

@@ -32,6 +32,7 @@ enum FunctionAttribute : int {
 };
 
 constexpr int kNoCarveout = -1;
+constexpr unsigned int kDisableCachingOverride = 1;  // the last of the flags of occupancy
 
 // CUdevice_attribute.
 constexpr int kThreadsPerBlock = 1;
@@ -183,7 +184,7 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
       *block = threads;
       *grid = blocks * AttributeOf(driver, device, kMultiprocessors);
     }
-    return best != 0 ? DriverCode::kSuccess : DriverCode::kInvalidValue;
+    return DriverCode::kSuccess;  // and 0, if no block fits
   });
 }
 
@@ -345,7 +346,10 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
                                                               CUfunction function,
                                                               SharedForThreads shared_for,
                                                               size_t dynamic, int limit,
-                                                              unsigned int /*flags*/) {
+                                                              unsigned int flags) {
+  if (flags > kDisableCachingOverride) {
+    return EnterAlways(TWINMMU_HERE, [] { return DriverCode::kInvalidValue; });
+  }
   return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
 }
 
@@ -354,12 +358,12 @@ extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUf
   return EnterKernel(
       TWINMMU_HERE, function, {dynamic}, [&](DriverState& driver, const Found& kernel) {
         if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
+        if (blocks > BlocksThatFit(driver, kernel, threads, 0)) return DriverCode::kInvalidValue;
         const DeviceOrdinal device = kernel.module.device();
         const int64_t room = AttributeOf(driver, device, kSharedPerMultiprocessor) / blocks -
-                             AttributeOf(driver, device, kReservedSharedPerBlock);
-        const int64_t most = AttributeOf(driver, device, kSharedPerBlockOptin);
-        const int64_t fixed = static_cast<int64_t>(kernel.info->shared_bytes);
-        *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most) - fixed, 0));
+                             static_cast<int64_t>(kernel.info->shared_bytes);
+        const int64_t most = kernel.most_dynamic_shared_bytes;
+        *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most), 0));
         return DriverCode::kSuccess;
       });
 }

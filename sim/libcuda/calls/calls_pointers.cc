@@ -53,11 +53,11 @@ absl::Status NoAttribute(DriverCode code, const char* why) {
 absl::StatusOr<uint64_t> AttributeOfLinear(DriverState& driver, PointerAttribute attribute,
                                            DeviceAddress address) {
   const auto memory = driver.simulator->linear().Find(address);
-  const bool of_host = memory.ok() && !memory->on_device();
+  const bool of_host = memory.ok() && !memory->on_device() && !memory->managed();
   if (attribute == kP2pTokens && of_host) {
     return NoAttribute(DriverCode::kInvalidValue, "host memory has no tokens");
   }
-  const bool decompresses = memory.ok() && memory->on_device();
+  const bool decompresses = memory.ok() && memory->kind == LinearKind::kDevice;
   return attribute == kIsHwDecompressCapable && decompresses ? 1 : 0;
 }
 
@@ -155,6 +155,7 @@ extern "C" CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribu
     for (unsigned int i = 0; i < count; ++i) {
       if (!IsAttribute(attributes[i])) return DriverCode::kInvalidValue;
       const auto asked = static_cast<PointerAttribute>(attributes[i]);
+      if (asked == kP2pTokens) return DriverCode::kInvalidValue;  // those before it are written
       const absl::StatusOr<uint64_t> known =
           AttributeOf(driver, context, asked, DeviceAddress(ptr));
       const std::optional<uint64_t> answer =
