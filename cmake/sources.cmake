@@ -196,6 +196,10 @@ set(twinmmu_sim_sources
   sim/calls/linear/managed_calls.cc
   sim/calls/multicast/multicast_calls.cc
   sim/calls/multicast/multicast_wait.cc
+  sim/calls/pools/pool_attributes.cc
+  sim/calls/pools/pool_calls.cc
+  sim/calls/pools/pool_memory.cc
+  sim/calls/pools/pool_spans.cc
   sim/calls/vmm/simulated_vmm.cc
   sim/calls/vmm/vmm_access.cc
   sim/calls/vmm/vmm_devices.cc
@@ -224,6 +228,7 @@ set(twinmmu_sim_sources
   sim/diagnostics/call_record.cc
   sim/diagnostics/explain.cc
   sim/diagnostics/leaks.cc
+  sim/diagnostics/pooled_uses.cc
   sim/host/backing.cc
   sim/host/fabric_domain.cc
   sim/host/guarded_access.cc
@@ -231,6 +236,7 @@ set(twinmmu_sim_sources
   sim/host/team_file.cc
   sim/host/window.cc
   sim/memory/address_space.cc
+  sim/memory/linear_arenas.cc
   sim/memory/linear_memory.cc
   sim/memory/managed_hints.cc
   sim/memory/physical_memory.cc
@@ -300,8 +306,10 @@ set(twinmmu_sim_sources
   sim/ptx/text/type.cc
   sim/simulator.cc
   sim/state/call_history.cc
+  sim/state/pooled_order.cc
   sim/state/simulator_state.cc
   sim/streams/operation_order.cc
+  sim/streams/stream_clocks.cc
   sim/streams/stream_scheduler.cc
   sim/streams/stream_scheduler_thread.cc
 )

@@ -13,6 +13,7 @@
 #include "sim/calls/linear/linear_calls.h"
 #include "sim/calls/linear/managed_calls.h"
 #include "sim/calls/multicast/multicast_calls.h"
+#include "sim/calls/pools/pool_calls.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/explain.h"
 #include "sim/diagnostics/leaks.h"
@@ -34,6 +35,7 @@ struct Simulator::Parts {
         managed(&state, &executor.streams()),
         kernels(&state.mmu, &executor.modules()),
         memory_operations(&state, &executor.streams()),
+        pools(&state, &executor.streams()),
         sparse_arrays(&state, &executor.streams(), &executor.copies()),
         boxes(&state, &executor.copies(), &sparse_arrays) {}
 
@@ -46,6 +48,7 @@ struct Simulator::Parts {
   ManagedCalls managed;
   KernelCalls kernels;
   MemoryOperations memory_operations;
+  PoolCalls pools;
   SimulatedSparseArrays sparse_arrays;
   BoxCopies boxes;
 };
@@ -112,6 +115,7 @@ ManagedCalls& Simulator::managed() { return parts_->managed; }
 BoxCopies& Simulator::boxes() { return parts_->boxes; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 MemoryOperations& Simulator::memory_operations() { return parts_->memory_operations; }
+PoolCalls& Simulator::pools() { return parts_->pools; }
 
 bool Simulator::IsBypassingStreams() const { return parts_->state.IsBypassed(); }
 

@@ -26,6 +26,7 @@ class KernelCalls;       // sim/calls/executor/kernel_calls.h
 class LinearCalls;       // sim/calls/linear/linear_calls.h
 class MemoryOperations;  // sim/calls/executor/memory_operations.h
 class ManagedCalls;      // sim/calls/linear/managed_calls.h
+class PoolCalls;         // sim/calls/pools/pool_calls.h
 
 // What a simulator remembers and reports; not part of the machine.
 struct SimulatorOptions {
@@ -70,6 +71,7 @@ class Simulator : public Driver {
   BoxCopies& boxes();
   KernelCalls& kernels();
   MemoryOperations& memory_operations();
+  PoolCalls& pools();
 
   const Profile& profile() const;
   // Where reservations are made.

@@ -53,7 +53,7 @@ uint64_t ReleaseOf(const SimulatorState& state, AllocationHandle handle) {
 
 bool FreesLinear(Call call) {
   return call == Call::kFreeMemory || call == Call::kFreeHost || call == Call::kUnregisterHost ||
-         call == Call::kUnloadModule || call == Call::kDestroyContext;
+         call == Call::kFreeAsync || call == Call::kUnloadModule || call == Call::kDestroyContext;
 }
 
 // The call that freed the linear memory that was last at `address`, if there is none now.
@@ -63,11 +63,28 @@ uint64_t LinearFreeOf(const SimulatorState& state, DeviceAddress address) {
   }));
 }
 
+// `range` is not all in one piece of a pool, though there is memory, or is out of reach.
+std::optional<Misuse> WhyNotPooled(const SimulatorState& state, std::optional<DeviceOrdinal> device,
+                                   const AddressRange& range) {
+  const PooledPiece* const piece = state.mmu.pooled.Find(range.base);
+  if (piece == nullptr) return std::nullopt;
+  Misuse misuse{Kind::kUseWithoutPeerAccess, piece->range.base, std::nullopt, device,
+                piece->made_by};
+  if (piece->freed_by != 0) {
+    misuse.kind = Kind::kUseAfterFreeInStream;
+    misuse.cause = piece->freed_by;
+  } else if (!piece->range.contains(range)) {
+    misuse.kind = Kind::kUseBeyondMemory;
+  }
+  return misuse;
+}
+
 // `range` is not all in one linear allocation: nullopt if it has nothing to do with any.
 std::optional<Misuse> WhyNotLinear(const SimulatorState& state, std::optional<DeviceOrdinal> device,
                                    const AddressRange& range) {
   if (state.mmu.MappingAt(range.base) != nullptr) return std::nullopt;
   const LinearAllocation* const allocation = state.mmu.linear.Find(range.base);
+  if (allocation != nullptr && allocation->of_pool()) return WhyNotPooled(state, device, range);
   if (allocation != nullptr) {
     const bool beyond = !allocation->range.contains(range);
     if (!beyond && !allocation->on_device()) {
@@ -137,6 +154,9 @@ Call MakerOf(LinearKind kind) {
       return Call::kRegisterHost;
     case LinearKind::kManaged:
       return Call::kAllocateManaged;
+    case LinearKind::kPool:
+    case LinearKind::kHostPool:
+      return Call::kAllocateAsync;
   }
   return Call::kOther;
 }
@@ -160,6 +180,7 @@ std::vector<HistoryEntry> HistoryOf(const SimulatorState& state, DeviceAddress a
   const MappingRecord* mapping = state.mmu.MappingAt(address);
   const std::optional<uint32_t> reserved = state.mmu.space.Find(address);
   const LinearAllocation* linear = state.mmu.linear.Find(address);
+  const PooledPiece* piece = state.mmu.pooled.Find(address);
   const auto add = [&](uint64_t call, const std::string& sentence) {
     if (entries.empty() || call < entries.back().call) entries.push_back({call, sentence});
   };
@@ -170,7 +191,11 @@ std::vector<HistoryEntry> HistoryOf(const SimulatorState& state, DeviceAddress a
     add(state.mmu.space.MadeBy(*reserved),
         words::Sentence("cuMemAddressReserve", words::Reserved(state.mmu.space[*reserved])));
   }
-  if (linear != nullptr) {
+  if (piece != nullptr) {
+    const CallEvent made{piece->made_by, Call::kAllocateAsync, false, piece->range, 0};
+    add(piece->made_by, SentenceOf(made, state.mmu.host));
+  }
+  if (linear != nullptr && !linear->of_pool()) {
     const Call made = MakerOf(linear->kind);
     add(linear->made_by,
         SentenceOf(CallEvent{linear->made_by, made, false, linear->range, 0}, state.mmu.host));

@@ -74,6 +74,7 @@ void AddLinear(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
   state.mmu.linear.ForEach([&](const LinearAllocation& allocation) {
     const Call made = MakerOf(allocation.kind);
     if (made == Call::kLoadModule) return;  // it goes with the module
+    if (allocation.of_pool()) return;       // its pieces are what counts
     const bool of_host = !allocation.on_device() && !allocation.managed();
     Diagnostic leak =
         LeakOf(of_host ? DiagnosticKind::kLeakedHostMemory : DiagnosticKind::kLeakedMemory,
@@ -81,6 +82,21 @@ void AddLinear(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
     leak.range = allocation.range;
     leak.device = allocation.device;
     leak.history = HistoryOf(state, leak.range->base);
+    leaks.push_back(std::move(leak));
+  });
+}
+
+void AddPooled(const SimulatorState& state, std::vector<Diagnostic>& leaks) {
+  state.mmu.pooled.ForEach([&](const PooledPiece& piece) {
+    if (piece.freed_by != 0) return;
+    const LinearAllocation* const segment = state.mmu.linear.Find(piece.range.base);
+    const bool on_device = segment->on_device();
+    Diagnostic leak =
+        LeakOf(on_device ? DiagnosticKind::kLeakedMemory : DiagnosticKind::kLeakedHostMemory,
+               NameOf(Call::kAllocateAsync), piece.made_by);
+    leak.range = piece.range;
+    leak.device = segment->device;
+    leak.history = HistoryOf(state, piece.range.base);
     leaks.push_back(std::move(leak));
   });
 }
@@ -94,6 +110,7 @@ std::vector<Diagnostic> LeaksOf(const SimulatorState& state) {
   AddAllocations(state, leaks);
   AddDescriptors(state, leaks);
   AddLinear(state, leaks);
+  AddPooled(state, leaks);
   return leaks;
 }
 

@@ -17,6 +17,8 @@ enum class LinearKind {
   kRegistered,        // of the host, the caller's own, known by cuMemHostRegister
   kManaged,           // of cuMemAllocManaged
   kManagedVariables,  // of a module, as kModule
+  kPool,              // of a device: what a pool has, whose pieces PooledPieces knows
+  kHostPool,          // the same of the host
 };
 
 // Memory of the host and managed memory lie at their own address, that of a device where no CPU can
@@ -32,9 +34,13 @@ struct LinearAllocation {
   uint64_t buffer_id = 0;  // never used again, for mappings neither
   uint64_t made_by = 0;    // the id of the call
   bool sync_memops = false;
+  uint64_t readers = 0;    // of a pool: the devices that may use it, a bit for each
   char* memory = nullptr;  // where its bytes lie
 
-  bool on_device() const { return kind == LinearKind::kDevice || kind == LinearKind::kModule; }
+  bool of_pool() const { return kind == LinearKind::kPool || kind == LinearKind::kHostPool; }
+  bool on_device() const {
+    return kind == LinearKind::kDevice || kind == LinearKind::kModule || kind == LinearKind::kPool;
+  }
   bool managed() const {
     return kind == LinearKind::kManaged || kind == LinearKind::kManagedVariables;
   }

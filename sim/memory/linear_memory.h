@@ -5,6 +5,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -52,7 +53,7 @@ class LinearMemory {
   void FreeOwnedBy(uint64_t owner, const Visit& visit) {
     for (auto next = allocations_.begin(); next != allocations_.end();) {
       const LinearAllocation& allocation = (next++)->second;
-      if (allocation.owner != owner) continue;
+      if (allocation.owner != owner || allocation.of_pool()) continue;
       visit(allocation);
       Free(allocation.range.base);
     }
@@ -62,6 +63,20 @@ class LinearMemory {
   HintsByPage& HintsOf(const LinearAllocation& managed) {
     return hints_[managed.range.base.value()];
   }
+
+  // Addresses for the memory of a pool, of at least `least` bytes, with no memory yet; all else is
+  // as in `wanted`. ResourceExhausted: there are none, or the host that simulates it refused.
+  absl::StatusOr<AddressRange> AddArena(Bytes least, const LinearAllocation& wanted);
+  // Of one where nothing is committed.
+  void RemoveArena(DeviceAddress base);
+  // A part of an arena, of whole blocks, gets memory; or loses it. What lies side by side is one
+  // allocation. ResourceExhausted: there is no room.
+  absl::Status Commit(const AddressRange& part);
+  void Decommit(const AddressRange& part);
+  // Which devices may use what is committed of an arena, now and later.
+  void SetReaders(DeviceAddress arena, uint64_t readers);
+  // The pieces in arenas are others now.
+  void ChangePieces() { ++generation_; }
 
   // Peer access that the context `owner` of `device` gets to memory of `peer`, or loses. False: it
   // was so before.
@@ -81,6 +96,7 @@ class LinearMemory {
   }
   // Whether work of `device` may use that memory under its address. Copies always may.
   bool CanReach(DeviceOrdinal device, const LinearAllocation& allocation) const {
+    if (allocation.of_pool()) return (allocation.readers >> device.value() & 1) != 0;
     if (!allocation.on_device() || device == allocation.device) return true;
     for (const auto& [owner, from, to] : peer_access_) {
       if (from == device.value() && to == allocation.device.value()) return true;
@@ -130,6 +146,12 @@ class LinearMemory {
   };
   using Blocks = std::map<uint64_t, Block>;  // by base
   using Allocations = std::map<uint64_t, LinearAllocation>;
+  struct Arena {
+    AddressRange range;
+    Backing backing;
+    char* memory = nullptr;
+    LinearAllocation wanted;
+  };
 
   static bool IsShared(Bytes size) { return size.value() <= kLargestShared; }
   // The first of `steps` free steps in a row, now taken.
@@ -144,6 +166,11 @@ class LinearMemory {
   Block* FindRoom(uint64_t steps, const LinearAllocation& wanted, uint64_t* first);
   absl::StatusOr<Block*> AddBlock(Bytes size, const LinearAllocation& wanted);
   void RemoveBlock(Blocks::iterator block);
+  absl::Status PlaceArena(Arena* arena, Bytes size);
+  const Arena& ArenaOf(DeviceAddress address) const {
+    return std::prev(arenas_.upper_bound(address.value()))->second;
+  }
+  void AddRun(const Arena& arena, const AddressRange& range);
   void Collect();
 
   const AddressRange addresses_;  // of devices
@@ -155,6 +182,7 @@ class LinearMemory {
   Allocations allocations_;                               // by base
   std::map<uint64_t, HintsByPage> hints_;                 // by base
   Blocks blocks_;
+  std::map<uint64_t, Arena> arenas_;         // by base
   std::vector<std::vector<Block*>> shared_;  // by place
   std::multimap<uint64_t, Block> unfreed_;   // what the host would not take back
   uint64_t last_block_id_ = 0;

@@ -22,6 +22,7 @@
 #include "sim/memory/address_space.h"
 #include "sim/memory/linear_memory.h"
 #include "sim/memory/physical_memory.h"
+#include "sim/memory/pooled_pieces.h"
 #include "sim/mmu/page_table.h"
 #include "sim/profile/profile.h"
 
@@ -71,6 +72,7 @@ struct Mmu {
   std::condition_variable_any team_changed;  // of some multicast object; waited for with `mutex`
   PhysicalMemory memory;
   LinearMemory linear;
+  PooledPieces pooled;  // in segments of `linear`
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;

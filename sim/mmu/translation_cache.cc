@@ -58,21 +58,25 @@ const TranslationCache::Span* TranslationCache::WalkLinear(DeviceAddress address
                                                            Access access) {
   const LinearAllocation* const allocation = mmu_.linear.Find(address);
   if (allocation == nullptr || !mmu_.linear.CanReach(device_, *allocation)) return nullptr;
+  const PooledPiece* const piece =
+      allocation->of_pool() ? mmu_.pooled.FindAll({address, Bytes(size), Bytes(0)}) : nullptr;
   Span& span = linear_[(address.value() >> kLinearShift) % kEntries];
-  AddressRange range = allocation->range;
-  if (!allocation->on_device()) {
-    // The program can unmap it: page by page, and only what is there.
-    const AddressRange pages = PagesAround(address, size, range);
-    if (FindInaccessible(pages, access) != nullptr) return nullptr;
-    range = pages;
-  }
+  AddressRange range = piece != nullptr ? piece->range : allocation->range;
+  const bool is_part = allocation->of_pool() && piece == nullptr;  // of no piece, or of several
+  if (!allocation->on_device() || is_part) range = PagesAround(address, size, range);
+  // The program can unmap it: page by page, and only what is there.
+  const bool can_go = !allocation->on_device() && !allocation->of_pool();
+  if (can_go && FindInaccessible(range, access) != nullptr) return nullptr;
   span.base = range.base;
   span.size = range.size.value();
   span.generation = mmu_.generation();
   span.memory = Mmu::MemoryOf(*allocation, range.base);
-  span.access = allocation->on_device() ? Access::kReadWrite : access;
-  span.address_id = static_cast<uint32_t>(allocation->buffer_id);
-  return Holds(span, address, size, access) ? &span : nullptr;
+  span.access = can_go ? access : Access::kReadWrite;
+  span.address_id =
+      static_cast<uint32_t>(piece != nullptr ? piece->buffer_id : allocation->buffer_id);
+  if (!Holds(span, address, size, access)) return nullptr;
+  if (piece != nullptr && used_ != nullptr) used_->Add(span.address_id);
+  return &span;
 }
 
 }  // namespace twinmmu

@@ -13,7 +13,8 @@
 
 namespace twinmmu {
 
-// By their ids, which no two mappings of a machine share. Thread-safe; takes no other lock.
+// By their ids, which no two mappings of a machine share; and which pieces of pools, whose ids are
+// of the same numbers. Thread-safe; takes no other lock.
 class UsedMappings {
  public:
   // Cheap where it is known already. Where the host has no memory left it is forgotten.

@@ -74,6 +74,8 @@ std::string SentenceOf(const CallEvent& event, int host) {
     case Call::kAllocate:
     case Call::kAllocateManaged:
     case Call::kAllocateHost:
+    case Call::kAllocateAsync:
+    case Call::kAllocateFromPool:
     case Call::kLoadModule:
       return words::Sentence(name, std::make_tuple("made ", range));
     case Call::kRegisterHost:
@@ -83,6 +85,7 @@ std::string SentenceOf(const CallEvent& event, int host) {
     case Call::kAddressFree:
     case Call::kFreeMemory:
     case Call::kFreeHost:
+    case Call::kFreeAsync:
     case Call::kDestroyContext:
     case Call::kUnloadModule:
       return words::Sentence(name, words::Freed(range));

@@ -27,45 +27,49 @@ namespace twinmmu {
   CALL(kDiscardAndPrefetchBatchAsync, "cuMemDiscardAndPrefetchBatchAsync") \
   CALL(kAdvise, "cuMemAdvise")                                             \
   CALL(kAttachAsync, "cuStreamAttachMemAsync")
-#define TWINMMU_C_CALLS(CALL)                     \
-  TWINMMU_MANAGED_CALLS(CALL)                     \
-  CALL(kAllocate, "cuMemAlloc")                   \
-  CALL(kFreeMemory, "cuMemFree")                  \
-  CALL(kAllocateHost, "cuMemHostAlloc")           \
-  CALL(kFreeHost, "cuMemFreeHost")                \
-  CALL(kRegisterHost, "cuMemHostRegister")        \
-  CALL(kUnregisterHost, "cuMemHostUnregister")    \
-  CALL(kDestroyContext, "cuCtxDestroy")           \
-  CALL(kCopy, "cuMemcpy")                         \
-  CALL(kCopyPeer, "cuMemcpyPeer")                 \
-  CALL(kCopyAsync, "cuMemcpyAsync")               \
-  CALL(kCopyPeerAsync, "cuMemcpyPeerAsync")       \
-  CALL(kCopy2D, "cuMemcpy2D")                     \
-  CALL(kCopy2DUnaligned, "cuMemcpy2DUnaligned")   \
-  CALL(kCopy2DAsync, "cuMemcpy2DAsync")           \
-  CALL(kCopy3D, "cuMemcpy3D")                     \
-  CALL(kCopy3DPeer, "cuMemcpy3DPeer")             \
-  CALL(kCopy3DPeerAsync, "cuMemcpy3DPeerAsync")   \
-  CALL(kCopyDtoA, "cuMemcpyDtoA")                 \
-  CALL(kCopyAtoD, "cuMemcpyAtoD")                 \
-  CALL(kCopyHtoA, "cuMemcpyHtoA")                 \
-  CALL(kCopyAtoH, "cuMemcpyAtoH")                 \
-  CALL(kCopyAtoA, "cuMemcpyAtoA")                 \
-  CALL(kCopyHtoAAsync, "cuMemcpyHtoAAsync")       \
-  CALL(kCopyAtoHAsync, "cuMemcpyAtoHAsync")       \
-  CALL(kCopyBatchAsync, "cuMemcpyBatchAsync")     \
-  CALL(kCopy3DBatchAsync, "cuMemcpy3DBatchAsync") \
-  CALL(kFillD2D8, "cuMemsetD2D8")                 \
-  CALL(kFillD2D16, "cuMemsetD2D16")               \
-  CALL(kFillD2D32, "cuMemsetD2D32")               \
-  CALL(kFillD2D8Async, "cuMemsetD2D8Async")       \
-  CALL(kFillD2D16Async, "cuMemsetD2D16Async")     \
-  CALL(kFillD2D32Async, "cuMemsetD2D32Async")     \
-  CALL(kWaitValue32, "cuStreamWaitValue32")       \
-  CALL(kWaitValue64, "cuStreamWaitValue64")       \
-  CALL(kWriteValue32, "cuStreamWriteValue32")     \
-  CALL(kWriteValue64, "cuStreamWriteValue64")     \
-  CALL(kBatchMemOp, "cuStreamBatchMemOp")         \
+#define TWINMMU_C_CALLS(CALL)                        \
+  TWINMMU_MANAGED_CALLS(CALL)                        \
+  CALL(kAllocate, "cuMemAlloc")                      \
+  CALL(kFreeMemory, "cuMemFree")                     \
+  CALL(kAllocateHost, "cuMemHostAlloc")              \
+  CALL(kFreeHost, "cuMemFreeHost")                   \
+  CALL(kRegisterHost, "cuMemHostRegister")           \
+  CALL(kUnregisterHost, "cuMemHostUnregister")       \
+  CALL(kDestroyContext, "cuCtxDestroy")              \
+  CALL(kCopy, "cuMemcpy")                            \
+  CALL(kCopyPeer, "cuMemcpyPeer")                    \
+  CALL(kCopyAsync, "cuMemcpyAsync")                  \
+  CALL(kCopyPeerAsync, "cuMemcpyPeerAsync")          \
+  CALL(kCopy2D, "cuMemcpy2D")                        \
+  CALL(kCopy2DUnaligned, "cuMemcpy2DUnaligned")      \
+  CALL(kCopy2DAsync, "cuMemcpy2DAsync")              \
+  CALL(kCopy3D, "cuMemcpy3D")                        \
+  CALL(kCopy3DPeer, "cuMemcpy3DPeer")                \
+  CALL(kCopy3DPeerAsync, "cuMemcpy3DPeerAsync")      \
+  CALL(kCopyDtoA, "cuMemcpyDtoA")                    \
+  CALL(kCopyAtoD, "cuMemcpyAtoD")                    \
+  CALL(kCopyHtoA, "cuMemcpyHtoA")                    \
+  CALL(kCopyAtoH, "cuMemcpyAtoH")                    \
+  CALL(kCopyAtoA, "cuMemcpyAtoA")                    \
+  CALL(kCopyHtoAAsync, "cuMemcpyHtoAAsync")          \
+  CALL(kCopyAtoHAsync, "cuMemcpyAtoHAsync")          \
+  CALL(kCopyBatchAsync, "cuMemcpyBatchAsync")        \
+  CALL(kCopy3DBatchAsync, "cuMemcpy3DBatchAsync")    \
+  CALL(kFillD2D8, "cuMemsetD2D8")                    \
+  CALL(kFillD2D16, "cuMemsetD2D16")                  \
+  CALL(kFillD2D32, "cuMemsetD2D32")                  \
+  CALL(kFillD2D8Async, "cuMemsetD2D8Async")          \
+  CALL(kFillD2D16Async, "cuMemsetD2D16Async")        \
+  CALL(kFillD2D32Async, "cuMemsetD2D32Async")        \
+  CALL(kWaitValue32, "cuStreamWaitValue32")          \
+  CALL(kWaitValue64, "cuStreamWaitValue64")          \
+  CALL(kWriteValue32, "cuStreamWriteValue32")        \
+  CALL(kWriteValue64, "cuStreamWriteValue64")        \
+  CALL(kBatchMemOp, "cuStreamBatchMemOp")            \
+  CALL(kAllocateAsync, "cuMemAllocAsync")            \
+  CALL(kAllocateFromPool, "cuMemAllocFromPoolAsync") \
+  CALL(kFreeAsync, "cuMemFreeAsync")                 \
+  CALL(kCreatePool, "cuMemPoolCreate")               \
   CALL(kOther, "a call")
 
 // DriverCall, and those: a program that uses the C interface makes both.

@@ -27,6 +27,7 @@ SimulatorState::SimulatorState(const Profile& profile, Window window, size_t cal
               }),
       mmu(profile, std::move(window), &aliases),
       order(&aliases, profile.device_count()),
+      clocks(profile.device_count()),
       scheduler(profile.stream_policy, profile.stream_seed),
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}

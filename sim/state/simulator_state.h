@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_STATE_SIMULATOR_STATE_H_
 
 #include <cstddef>
+#include <functional>
 
 #include "absl/status/status.h"
 #include "api/allocation.h"
@@ -14,8 +15,10 @@
 #include "sim/mmu/mmu.h"
 #include "sim/profile/profile.h"
 #include "sim/state/call_history.h"
+#include "sim/state/pooled_order.h"
 #include "sim/streams/operation_order.h"
 #include "sim/streams/sticky_error.h"
+#include "sim/streams/stream_clocks.h"
 #include "sim/streams/stream_scheduler.h"
 
 namespace twinmmu {
@@ -31,6 +34,10 @@ struct SimulatorState {
   coherence::AliasMonitor aliases;                  // of pages with several mappings
   Mmu mmu;
   OperationOrder order;  // as `aliases` wants to know it
+  StreamClocks clocks;   // the same for `pooled_order`
+  PooledOrder pooled_order;
+  // The host has waited for work; may be null, set before anything runs, called without a lock.
+  std::function<void()> on_synchronized;
   StickyError sticky_error;
   StreamScheduler scheduler;
   History history;
@@ -46,12 +53,15 @@ struct SimulatorState {
 
   // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
   // nothing is queued, and nobody has to know what came after what.
-  bool IsBypassed() const { return scheduler.IsBypassed() && !aliases.active(); }
+  bool IsBypassed() const {
+    return scheduler.IsBypassed() && !aliases.active() && !clocks.active();
+  }
   // Returns when all work is done that the device was given before.
   void FinishDevice(DeviceOrdinal device) {
     if (IsBypassed()) return;
     scheduler.FinishDevice(device);
     order.HostWaited(device);
+    clocks.HostWaited(device);
   }
 
  private:

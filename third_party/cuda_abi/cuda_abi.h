@@ -74,6 +74,20 @@ struct CUmemAllocationProp {
   } allocFlags;
 };
 
+// What a pool is made of. [CUDA 11.2]
+struct CUmemPoolHandle_st;
+using CUmemoryPool = CUmemPoolHandle_st*;
+using CUmemPool_attribute = int;
+struct CUmemPoolProps {
+  CUmemAllocationType allocType;
+  CUmemAllocationHandleType handleTypes;
+  CUmemLocation location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+
 struct CUmemFabricHandle {
   unsigned char data[64];
 };

@@ -224,6 +224,14 @@ TWINMMU_FIELD(CUDA_MEMCPY3D_PEER, WidthInBytes);
 TWINMMU_FIELD(CUDA_MEMCPY3D_PEER, Height);
 TWINMMU_FIELD(CUDA_MEMCPY3D_PEER, Depth);
 #if CUDA_VERSION >= 12080
+TWINMMU_SIZE(CUmemPoolProps);
+TWINMMU_FIELD(CUmemPoolProps, allocType);
+TWINMMU_FIELD(CUmemPoolProps, handleTypes);
+TWINMMU_FIELD(CUmemPoolProps, location);
+TWINMMU_FIELD(CUmemPoolProps, win32SecurityAttributes);
+TWINMMU_FIELD(CUmemPoolProps, maxSize);
+TWINMMU_FIELD(CUmemPoolProps, usage);
+TWINMMU_FIELD(CUmemPoolProps, reserved);
 TWINMMU_SIZE(CUmemcpyAttributes);
 TWINMMU_FIELD(CUmemcpyAttributes, srcAccessOrder);
 TWINMMU_FIELD(CUmemcpyAttributes, srcLocHint);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/explain.h"
+#include "sim/diagnostics/pooled_uses.h"
 
 namespace twinmmu {
 namespace {
@@ -127,13 +128,14 @@ std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device, Bytes lim
 }  // namespace
 
 KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
-                     OperationOrder::Operation operation)
+                     OperationOrder::Operation operation, PooledWork work)
     : state_(*state),
       device_(launch.device),
       kernel_(launch.kernel->name),
       call_id_(call_id),
       workspace_(launch.workspace),
       operation_(std::move(operation)),
+      work_(std::move(work)),
       early_(launch.config.programmatic_stream_serialization),
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       shared_(kInPassing),
@@ -178,11 +180,20 @@ void KernelRun::Begin() {
   if (early_) grid_.HoldWaits();
 }
 
+void KernelRun::NoteUses() {
+  if (work_.place.number == 0) return;
+  const std::shared_lock lock(mmu_.mutex);
+  NoteUsesOfKernel(state_, kCall, device_, work_,
+                   [&](uint64_t piece) { return grid_.HasUsed(static_cast<uint32_t>(piece)); });
+}
+
 // At its end it is not done: that comes after the end of the kernel ahead.
 Progress KernelRun::RunEarly(Turn turn) {
   if (ran_to_end_ || state_.sticky_error.HasFault()) return Progress::kWaiting;
   Begin();
-  switch (grid_.Run(AmountOf(turn))) {
+  const ptx::Grid::State state = grid_.Run(AmountOf(turn));
+  NoteUses();
+  switch (state) {
     case ptx::Grid::State::kFaulted:
       Fault(grid_.fault());
       return Progress::kAdvanced;
@@ -213,6 +224,7 @@ Progress KernelRun::Run(Turn turn) {
   if (early_ && !std::exchange(reached_, true))
     grid_.ReleaseWaits(state_.order.Reached(operation_));
   const ptx::Grid::State state = grid_.Run(AmountOf(turn));
+  NoteUses();
   switch (state) {
     case ptx::Grid::State::kDone:
       state_.order.End(operation_, grid_.clocks());

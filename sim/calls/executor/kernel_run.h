@@ -11,6 +11,7 @@
 #include "api/diagnostic_words.h"
 #include "api/driver_error.h"
 #include "sim/ptx/run/grid.h"
+#include "sim/state/pooled_order.h"
 #include "sim/state/simulator_state.h"
 #include "sim/streams/operation_order.h"
 #include "sim/streams/stream_scheduler.h"
@@ -21,10 +22,11 @@ namespace twinmmu {
 // the profile allows. Not thread-safe but for what says so.
 class KernelRun {
  public:
-  // `state` must outlive this object. `call_id`: of the launch, in the history; `operation`:
-  // in the order of operations. A launch with programmatic stream serialization may run early.
+  // `state` must outlive this object. `call_id`: of the launch, in the history; `operation` and
+  // `work`: in the order of operations. A launch with programmatic stream serialization may run
+  // early.
   KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
-            OperationOrder::Operation operation);
+            OperationOrder::Operation operation, PooledWork work);
 
   // Throws nothing. Once contexts have a fault there is nothing to do any more.
   Progress Run(Turn turn);
@@ -38,6 +40,8 @@ class KernelRun {
 
  private:
   void Begin();
+  // Looks at what it has used of pools by now.
+  void NoteUses();
   // There is nothing more to do.
   Progress End();
   uint64_t AmountOf(Turn turn) const;
@@ -55,6 +59,7 @@ class KernelRun {
   const uint64_t call_id_;
   DeviceAddress workspace_;  // of a cooperative launch, until it ends
   const OperationOrder::Operation operation_;
+  const PooledWork work_;
   const bool early_;  // may run so
   bool begun_ = false;
   bool reached_ = false;     // what is ahead of it is over

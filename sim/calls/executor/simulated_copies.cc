@@ -10,6 +10,7 @@
 #include "sim/calls/executor/observed_work.h"
 #include "sim/diagnostics/alias_reports.h"
 #include "sim/diagnostics/call_record.h"
+#include "sim/diagnostics/pooled_uses.h"
 #include "sim/host/guarded_access.h"
 
 namespace twinmmu {
@@ -93,6 +94,24 @@ bool SimulatedCopies::CanPerform(const char* call, const CopyOperation& operatio
     return false;
   };
   return can_use(operation.written, Access::kReadWrite) && can_use(operation.read, Access::kRead);
+}
+
+// A piece may be freed in the order of streams before the work of a call runs, and its memory is
+// still there.
+bool SimulatedCopies::CanSubmit(const char* call, const CopyOperation& operation,
+                                Fault* fault) const {
+  if (!CanPerform(call, operation, fault)) return false;
+  const auto is_allocated = [&](const CopySide& side, Access access) {
+    const AddressRange range = UsedBy(operation, side);
+    const LinearAllocation* const linear = range.empty() ? nullptr : mmu_.linear.Find(range.base);
+    if (linear == nullptr || !linear->of_pool()) return true;
+    const PooledPiece* const piece = mmu_.pooled.FindAll(range);
+    if (piece != nullptr && piece->freed_by == 0) return true;
+    *fault = Fault{call, range, access, Location::Device(side.device)};
+    return false;
+  };
+  return is_allocated(operation.written, Access::kReadWrite) &&
+         is_allocated(operation.read, Access::kRead);
 }
 
 template <typename Visit>
@@ -244,7 +263,7 @@ absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams:
     operation.read.kind = KindOf(operation.read, operation.shape);
     Fault fault;
     const CopyShape& shape = operation.shape;
-    const bool can = CanPerform(asked.call, operation, &fault) &&
+    const bool can = CanSubmit(asked.call, operation, &fault) &&
                      IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
                      IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
     if (!can) return RefuseFault(state_, fault);
@@ -261,7 +280,7 @@ absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams:
   }
   const StreamScheduler::Point done = Enqueue(asked, queue, operation);
   if (!waits) return absl::OkStatus();
-  streams_.Finish({done, state_.order.Record(queue->order)});
+  streams_.Finish({done, state_.order.Record(queue->order), state_.clocks.Record(queue->clock)});
   return state_.sticky_error.Check(asked.call);
 }
 
@@ -273,6 +292,12 @@ StreamScheduler::Point SimulatedCopies::Enqueue(const Asked& asked,
   QueuedCopy queued{operation, asked,
                     RecordCall(state_, asked.call, written.empty() ? read : written),
                     state_.order.Submit(queue->order)};
+  if (state_.clocks.active()) {
+    const PooledWork work = streams_.Order(queue, queued.call_id);
+    for (const AddressRange& range : {written, read}) {
+      NoteUse(state_, asked.call, asked.stream.device(), work, range);
+    }
+  }
   return state_.scheduler.Submit(queue->work, {[this, queued](Turn) {
                                                  Run(queued);
                                                  return Progress::kDone;

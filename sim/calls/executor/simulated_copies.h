@@ -89,6 +89,8 @@ class SimulatedCopies {
   bool CanUse(const CopyOperation& operation, const CopySide& side, const AddressRange& range,
               Access access) const;
   bool CanPerform(const char* call, const CopyOperation& operation, Fault* fault) const;
+  // The same at the call: memory of pools must be allocated, too.
+  bool CanSubmit(const char* call, const CopyOperation& operation, Fault* fault) const;
   // Whether memory of the host, which the program can unmap, is there; if not, `fault` says what.
   bool IsThere(const char* call, const CopyShape& shape, const CopySide& side, Access access,
                Fault* fault) const;

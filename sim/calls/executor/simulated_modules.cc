@@ -298,7 +298,8 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   const bool early = config.programmatic_stream_serialization;
   const auto run = std::make_shared<KernelRun>(
       &state_, std::move(launch), call_id,
-      state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel));
+      state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel),
+      streams_.Order(queue, call_id));
   std::move(undo).Cancel();
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };

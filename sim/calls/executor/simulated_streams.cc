@@ -24,18 +24,38 @@ SimulatedStreams::SimulatedStreams(SimulatorState* state) : state_(*state) {
 }
 
 SimulatedStreams::Queue SimulatedStreams::MakeQueue(DeviceOrdinal device) {
-  return std::make_shared<const QueueState>(
-      QueueState{state_.scheduler.MakeQueue(device), state_.order.MakeLine(device)});
+  return std::make_shared<const QueueState>(QueueState{state_.scheduler.MakeQueue(device),
+                                                       state_.order.MakeLine(device),
+                                                       state_.clocks.MakeLine(device)});
 }
 
 SimulatedStreams::Point SimulatedStreams::Record(const Queue& queue) {
   const StreamScheduler::Point work = state_.scheduler.Record(queue->work);
-  return {work, state_.order.Record(queue->order)};
+  return {work, state_.order.Record(queue->order), state_.clocks.Record(queue->clock)};
+}
+
+void SimulatedStreams::Wait(const Queue& queue, const Point& point) {
+  state_.clocks.Wait(queue->clock, point.clock);
+  state_.order.Wait(queue->order, point.moment);
+  state_.scheduler.Wait(queue->work, point.work);
+}
+
+PooledWork SimulatedStreams::Order(const Queue& queue, uint64_t call_id) const {
+  PooledWork work;
+  work.call_id = call_id;
+  if (state_.clocks.active()) work.place = state_.clocks.Submit(queue->clock, &work.before);
+  return work;
 }
 
 void SimulatedStreams::Finish(const Point& point) {
   state_.scheduler.Finish(point.work);
   state_.order.HostWaited(point.moment);
+  state_.clocks.HostWaited(point.clock);
+}
+
+// Of a call that is there to wait.
+void SimulatedStreams::Synchronized() const {
+  if (state_.clocks.active() && state_.on_synchronized) state_.on_synchronized();
 }
 
 std::vector<Diagnostic> SimulatedStreams::Leaks() const {
@@ -135,6 +155,7 @@ absl::Status SimulatedStreams::DoSynchronizeStream(Stream stream) {
   const absl::Status usable = CheckStream(kCall, stream, &queue);
   if (!usable.ok() || state_.IsBypassed()) return usable;
   Finish(Record(queue));
+  Synchronized();
   return state_.sticky_error.Check(kCall);
 }
 
@@ -214,8 +235,7 @@ absl::Status SimulatedStreams::DoWaitEvent(Stream stream, Event event) {
   absl::Status usable = CheckStream(kCall, stream, &queue);
   if (usable.ok()) usable = CheckEvent(kCall, event, &point);
   if (!usable.ok() || state_.IsBypassed()) return usable;
-  state_.order.Wait(queue->order, point.moment);
-  state_.scheduler.Wait(queue->work, point.work);
+  Wait(queue, point);
   return absl::OkStatus();
 }
 
@@ -231,7 +251,10 @@ absl::StatusOr<bool> SimulatedStreams::DoQueryEvent(Event event) {
 absl::StatusOr<bool> SimulatedStreams::Query(const char* call, const Point& point) {
   const bool bypassed = state_.IsBypassed();
   const bool done = bypassed || state_.scheduler.Query(point.work);
-  if (done && !bypassed) state_.order.HostWaited(point.moment);
+  if (done && !bypassed) {
+    state_.order.HostWaited(point.moment);
+    state_.clocks.HostWaited(point.clock);
+  }
   const absl::Status usable = state_.sticky_error.Check(call);
   if (!usable.ok()) return usable;
   return done;
@@ -242,7 +265,10 @@ absl::Status SimulatedStreams::DoSynchronizeEvent(Event event) {
   Point point;
   const absl::Status known = CheckEvent(kCall, event, &point);
   if (!known.ok()) return known;
-  if (!state_.IsBypassed()) Finish(point);
+  if (!state_.IsBypassed()) {
+    Finish(point);
+    Synchronized();
+  }
   return state_.sticky_error.Check(kCall);
 }
 
@@ -251,6 +277,7 @@ absl::Status SimulatedStreams::DoSynchronizeDevice(DeviceOrdinal device) {
   const absl::Status known = state_.CheckDevice(kCall, device);
   if (!known.ok()) return known;
   state_.FinishDevice(device);
+  Synchronized();
   return state_.sticky_error.Check(kCall);
 }
 

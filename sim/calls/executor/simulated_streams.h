@@ -14,7 +14,9 @@
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/base/handle_table.h"
+#include "sim/state/pooled_order.h"
 #include "sim/streams/operation_order.h"
+#include "sim/streams/stream_clocks.h"
 #include "sim/streams/stream_scheduler.h"
 
 namespace twinmmu {
@@ -29,12 +31,14 @@ class SimulatedStreams {
   struct QueueState {
     StreamScheduler::Queue work;
     OperationOrder::Line order;
+    StreamClocks::Line clock;
   };
   using Queue = std::shared_ptr<const QueueState>;
   // What a stream was given up to some moment.
   struct Point {
     StreamScheduler::Point work;
     OperationOrder::Moment moment;
+    StreamClocks::Clock clock;
   };
 
   // `state` must outlive this object.
@@ -46,8 +50,14 @@ class SimulatedStreams {
   absl::Status CheckStream(const char* call, Stream stream, Queue* queue) const;
   // Runs `task` at the call or in its turn, as copies are run; not after a fault. It may not throw.
   absl::Status SubmitTask(const char* call, Stream stream, std::function<void()> task);
+  // What was given to the queue up to now.
+  Point Record(const Queue& queue);
+  // What the queue is given later waits for `point`.
+  void Wait(const Queue& queue, const Point& point);
   // The host waits.
   void Finish(const Point& point);
+  // Work is submitted to the queue by that call: what orders it.
+  PooledWork Order(const Queue& queue, uint64_t call_id) const;
 
   // The streams and events that were not destroyed.
   std::vector<Diagnostic> Leaks() const;
@@ -69,9 +79,8 @@ class SimulatedStreams {
   absl::Status NoSuchStream(const char* call, Stream stream) const;
   absl::Status NoSuchEvent(const char* call, Event event) const;
   Queue MakeQueue(DeviceOrdinal device);
-  // Where nothing is bypassed: what was given to the queue up to now.
-  Point Record(const Queue& queue);
   absl::StatusOr<bool> Query(const char* call, const Point& point);
+  void Synchronized() const;
 
   SimulatorState& state_;
   std::vector<Queue> default_queues_;  // by device

@@ -70,6 +70,39 @@ absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
   return InvalidValue("cuPointerGetAttribute", ToString(address), " has no ", ToString(attribute));
 }
 
+constexpr uint64_t kPoolChunk = uint64_t{32} << 20;  // that a pool maps at a time
+
+// `memory`: what the pool of the piece has there.
+absl::StatusOr<uint64_t> AttributeOfPiece(const PooledPiece& piece, const LinearAllocation& memory,
+                                          PointerAttribute attribute, DeviceAddress address,
+                                          bool reachable) {
+  if (attribute == kHardwareDecompressCapable) return 0;
+  switch (attribute) {
+    case PointerAttribute::kContext:
+    case PointerAttribute::kIsLegacyCudaIpcCapable:
+    case PointerAttribute::kIsGpuDirectRdmaCapable:
+      return 0;
+    case PointerAttribute::kBufferId:
+      return piece.buffer_id;
+    case PointerAttribute::kRangeStartAddress:
+      return piece.range.base.value();
+    case PointerAttribute::kRangeSize:
+      return piece.range.size.value();
+    case PointerAttribute::kAllowedHandleTypes:
+      return static_cast<uint64_t>(piece.handle_types);
+    case PointerAttribute::kMempoolHandle:
+      return piece.pool;
+    case PointerAttribute::kAccessFlags:
+      return static_cast<uint64_t>(reachable ? Access::kReadWrite : Access::kNone);
+    case PointerAttribute::kMappingSize:
+      return kPoolChunk;
+    case PointerAttribute::kMappingBaseAddress:
+      return address.value() / kPoolChunk * kPoolChunk;
+    default:
+      return AttributeOfLinear(memory, attribute, address, reachable);
+  }
+}
+
 }  // namespace
 
 // Of an address where nothing is mapped.
@@ -96,6 +129,12 @@ absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal devic
   if (mapping == nullptr) {
     const LinearAllocation* const linear = mmu_.linear.Find(address);
     if (linear == nullptr) return AttributeOfReserved(attribute, address);
+    if (linear->of_pool()) {
+      const PooledPiece* const piece = mmu_.pooled.Find(address);
+      if (piece == nullptr || piece->freed_by != 0) return AttributeOfReserved(attribute, address);
+      return AttributeOfPiece(*piece, *linear, attribute, address,
+                              mmu_.linear.CanReach(device, *linear));
+    }
     return AttributeOfLinear(*linear, attribute, address, mmu_.linear.CanReach(device, *linear));
   }
   const PageEntry entry = mmu_.At(address);
@@ -157,7 +196,12 @@ absl::StatusOr<AddressRange> SimulatedVmm::DoGetAddressRange(DeviceOrdinal devic
   const std::shared_lock lock(mmu_.mutex);
   const MappingRecord* mapping = mmu_.MappingAt(address);
   const LinearAllocation* const linear = mapping == nullptr ? mmu_.linear.Find(address) : nullptr;
-  if (linear != nullptr && mmu_.linear.CanReach(device, *linear)) return linear->range;
+  if (linear != nullptr && linear->of_pool()) {
+    const PooledPiece* const piece = mmu_.pooled.Find(address);
+    if (piece != nullptr && piece->freed_by == 0) return piece->range;
+  } else if (linear != nullptr && mmu_.linear.CanReach(device, *linear)) {
+    return linear->range;
+  }
   if (mapping == nullptr || mmu_.At(address).access(device.value()) == Access::kNone) {
     return Fail(DriverCode::kNotFound, kCall, "nothing is mapped at ", ToString(address), " that ",
                 ToString(device), " can access");

@@ -31,6 +31,8 @@ ObjectKind KindOf(const LinearAllocation& memory) {
     case LinearKind::kManaged:
     case LinearKind::kModule:
     case LinearKind::kManagedVariables:
+    case LinearKind::kPool:
+    case LinearKind::kHostPool:
       break;
   }
   return ObjectKind::kMemory;

@@ -1,5 +1,6 @@
 // Memory that has its address from the start, of devices and of the host.
 
+#include "sim/calls/pools/pool_calls.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -21,7 +22,7 @@ CUresult EnterFree(const CallSite& site, ObjectKind kind, uint64_t address, cons
       const DriverCode current = CurrentContext(site, &context);
       if (current != DriverCode::kSuccess) return ToResult(current);
     }
-    const absl::Status freed = free(driver.simulator->linear());
+    const absl::Status freed = free(*driver.simulator);
     if (freed.ok() && address != 0) driver.report.RemoveObject(kind, address);
     return ToResult(freed);
   });
@@ -39,8 +40,12 @@ CUresult AllocateHost(const CallSite& site, void** memory, size_t size, unsigned
 }
 
 absl::StatusOr<CUdeviceptr> Allocate(DriverState& driver, Context& context, size_t size) {
-  const absl::StatusOr<DeviceAddress> made =
-      driver.simulator->linear().Allocate(ContextOf(context), Bytes(size));
+  LinearCalls& linear = driver.simulator->linear();
+  absl::StatusOr<DeviceAddress> made = linear.Allocate(ContextOf(context), Bytes(size));
+  if (GetDriverCode(made.status()) == DriverCode::kOutOfMemory) {
+    driver.simulator->pools().ReleaseUnused();
+    made = linear.Allocate(ContextOf(context), Bytes(size));
+  }
   if (!made.ok()) return made.status();
   driver.report.AddObject(ObjectKind::kMemory, made->value(), Bytes(size), context.device.value());
   return made->value();
@@ -117,8 +122,11 @@ extern "C" CUresult cuMemAllocManaged(CUdeviceptr* ptr, size_t size, unsigned in
 }
 
 extern "C" CUresult cuMemFree_v2(CUdeviceptr ptr) {
-  return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr,
-                   [&](LinearCalls& linear) { return linear.Free(DeviceAddress(ptr)); });
+  return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr, [&](Simulator& simulator) {
+    const DeviceAddress address(ptr);
+    return simulator.pools().Has(address) ? simulator.pools().FreeNow(address)
+                                          : simulator.linear().Free(address);
+  });
 }
 TWINMMU_ALIAS(cuMemFree, cuMemFree_v2);
 
@@ -135,7 +143,7 @@ extern "C" CUresult cuMemHostAlloc(void** memory, size_t size, unsigned int flag
 
 extern "C" CUresult cuMemFreeHost(void* memory) {
   return EnterFree(TWINMMU_HERE, ObjectKind::kHostMemory, ToNumber(memory),
-                   [&](LinearCalls& linear) { return linear.FreeHost(memory); });
+                   [&](Simulator& simulator) { return simulator.linear().FreeHost(memory); });
 }
 
 extern "C" CUresult cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) {
@@ -152,7 +160,7 @@ TWINMMU_ALIAS(cuMemHostRegister, cuMemHostRegister_v2);
 
 extern "C" CUresult cuMemHostUnregister(void* memory) {
   return EnterFree(TWINMMU_HERE, ObjectKind::kRegisteredMemory, ToNumber(memory),
-                   [&](LinearCalls& linear) { return linear.UnregisterHost(memory); });
+                   [&](Simulator& simulator) { return simulator.linear().UnregisterHost(memory); });
 }
 
 // The device sees memory of the host where the CPU does.

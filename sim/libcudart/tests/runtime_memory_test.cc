@@ -152,8 +152,41 @@ TEST_F(RuntimeMemory, ErrorsHaveNamesAndWords) {
   EXPECT_STREQ(cudaGetErrorString(12345), "unrecognized error code");
 }
 
+TEST_F(RuntimeMemory, OfAPoolIsUsedInTheOrderOfItsStream) {
+  cudaStream_t stream = nullptr;
+  void* piece = nullptr;
+  std::string text(kSize, '?');
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaMallocAsync(&piece, kSize, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemsetAsync(piece, 'p', kSize, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(&text[0], piece, kSize, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+  EXPECT_EQ(cudaFreeAsync(piece, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(text, std::string(kSize, 'p'));
+  EXPECT_EQ(cudaFreeAsync(piece, stream), cudaErrorInvalidValue) << "a second time";
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_F(RuntimeMemory, ComesFromThePoolOfTheDevice) {
+  constexpr int kReserved = 5;  // cudaMemPoolAttrReservedMemCurrent
+  cudaMemPool_t usual = nullptr;
+  cudaMemPool_t current = nullptr;
+  cudaMemLocation location = {1, 0};
+  void* piece = nullptr;
+  unsigned long long reserved = 0;
+  EXPECT_EQ(cudaDeviceGetDefaultMemPool(&usual, 0), cudaSuccess);
+  EXPECT_EQ(cudaMemGetMemPool(&current, &location, 1), cudaSuccess);
+  EXPECT_EQ(current, usual);
+  EXPECT_EQ(cudaMallocFromPoolAsync(&piece, kSize, usual, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolGetAttribute(usual, kReserved, &reserved), cudaSuccess);
+  EXPECT_EQ(reserved, 32ull << 20);
+  EXPECT_EQ(cudaFree(piece), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolTrimTo(nullptr, 0), cudaErrorInvalidValue);
+}
+
 TEST_F(RuntimeMemory, FunctionsThatAreNotThereSaySo) {
-  EXPECT_EQ(cudaMemPoolTrimTo(nullptr, 0), cudaErrorNotSupported) << "the driver's answer";
+  EXPECT_EQ(cudaMemPoolExportPointer(nullptr, nullptr), cudaErrorNotSupported)
+      << "the driver's answer";
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
 

@@ -598,6 +598,8 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuMemcpy3DPeer TWINMMU_CUDA_PTDS(cuMemcpy3DPeer)
 #define cuMemcpy3DPeerAsync TWINMMU_CUDA_PTSZ(cuMemcpy3DPeerAsync)
 #define cuMemsetD8Async TWINMMU_CUDA_PTSZ(cuMemsetD8Async)
+#define cuMemAllocAsync TWINMMU_CUDA_PTSZ(cuMemAllocAsync)
+#define cuMemFreeAsync TWINMMU_CUDA_PTSZ(cuMemFreeAsync)
 #define cuMemsetD16Async TWINMMU_CUDA_PTSZ(cuMemsetD16Async)
 #define cuMemsetD32Async TWINMMU_CUDA_PTSZ(cuMemsetD32Async)
 #define cuMemsetD2D8Async TWINMMU_CUDA_PTSZ(cuMemsetD2D8Async)
@@ -694,6 +696,8 @@ CUresult cuMemRangeGetAttributes(void** values, size_t* value_sizes,
                                  CUdeviceptr address, size_t size);
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t size,
                                 unsigned int flags);
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t size, CUstream stream);
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream);
 
 CUresult cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t size);
 CUresult cuMemcpyHtoD(CUdeviceptr destination, const void* source, size_t size);

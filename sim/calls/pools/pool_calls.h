@@ -1,0 +1,120 @@
+// PoolCalls: the driver's calls for pools and for stream-ordered memory.
+
+#ifndef TWINMMU_SIM_CALLS_POOLS_POOL_CALLS_H_
+#define TWINMMU_SIM_CALLS_POOLS_POOL_CALLS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/address.h"
+#include "api/allocation.h"
+#include "api/diagnostics.h"
+#include "api/executor.h"
+#include "sim/base/call_guard.h"
+#include "sim/base/handle_table.h"
+#include "sim/calls/executor/simulated_streams.h"
+#include "sim/calls/pools/pool_state.h"
+#include "sim/memory/pooled_pieces.h"
+
+namespace twinmmu {
+
+class CallRecord;
+struct SimulatorState;
+
+// A pool gets memory from the machine in chunks, and gives pieces of it out in the order of
+// streams. A piece that is freed stays in the pool, and its addresses keep their memory, until the
+// pool gives them away again or releases the chunk: so kernels behind the free find what is there,
+// while calls do not know the address any more. Linear memory to all other calls.
+//
+// Errors, state after an error, thread safety: as in api/vmm.h. Handles are never 0.
+class PoolCalls {
+ public:
+  // Both must outlive this object.
+  PoolCalls(SimulatorState* state, SimulatedStreams* streams);
+
+  // cuMemPoolCreate. What is left of a pool when it is destroyed goes with its last piece.
+  // InvalidArgument: properties that no pool has; a default pool, which is never destroyed.
+  absl::StatusOr<uint64_t> Create(const PoolProperties& properties);
+  absl::Status Destroy(uint64_t pool);
+  // Releases what nobody uses, as far as the host has waited for, but for `keep` bytes.
+  absl::Status TrimTo(uint64_t pool, Bytes keep);
+  // The same of all pools, for who finds no memory.
+  void ReleaseUnused();
+  absl::StatusOr<uint64_t> GetAttribute(uint64_t pool, PoolAttribute attribute);
+  absl::Status SetAttribute(uint64_t pool, PoolAttribute attribute, uint64_t value);
+  // Which devices may use the memory of the pool, beside its own.
+  absl::Status SetAccess(uint64_t pool, absl::Span<const AccessGrant> grants);
+  absl::StatusOr<Access> GetAccess(uint64_t pool, const Location& location);
+
+  // The pool of a location from the start, and the one that it uses.
+  absl::StatusOr<uint64_t> DefaultPool(const char* call, const PoolPlace& place);
+  absl::StatusOr<uint64_t> CurrentPool(const char* call, const PoolPlace& place);
+  absl::Status SetCurrentPool(const char* call, const PoolPlace& place, uint64_t pool);
+
+  // cuMemAllocFromPoolAsync; cuMemAllocAsync, of the current pool of the stream's device.
+  // Size 0 gives address 0, and that is freed. ResourceExhausted: there is no room.
+  // InvalidArgument: no such pool.
+  absl::StatusOr<DeviceAddress> AllocateFrom(Stream stream, uint64_t pool, Bytes size);
+  absl::StatusOr<DeviceAddress> Allocate(Stream stream, Bytes size);
+  // cuMemFreeAsync. InvalidArgument: no piece begins there, or it is freed already.
+  absl::Status Free(Stream stream, DeviceAddress address);
+  // cuMemFree of a piece, whatever work uses it.
+  absl::Status FreeNow(DeviceAddress address);
+
+  // Whether `address` is in what pools have of the machine.
+  bool Has(DeviceAddress address) const;
+  // The piece that contains `address`, if it is not freed.
+  std::optional<PooledPiece> Find(DeviceAddress address) const;
+
+ private:
+  // Of all these: with mmu.mutex held alone, or where they are const, shared.
+  PoolState* FindPool(uint64_t pool);
+  absl::Status NoSuchPool(const char* call, uint64_t pool) const;
+  absl::Status CheckProperties(const char* call, const PoolProperties& properties) const;
+  absl::Status CheckGrant(const PoolState& pool, const AccessGrant& grant) const;
+  uint64_t Insert(const PoolProperties& properties, uint64_t made_by);
+  absl::StatusOr<uint64_t> DefaultOf(const char* call, const PoolPlace& place);
+  absl::StatusOr<uint64_t> CurrentOf(const char* call, const PoolPlace& place);
+  // Memory so that there is room for `size`, beside what may_use(free).
+  absl::Status Grow(const char* call, PoolState* pool, Bytes size, PoolSpans::MayUse may_use);
+  // Releases free chunks, but for `keep` bytes of the pool; of all other pools all
+  // of them.
+  void Release(PoolState* pool, Bytes keep);
+  void ReleaseOthers(const PoolState* pool);
+  // Forgets a destroyed pool of which nothing is left.
+  void DropIfUnused(uint64_t handle);
+  // Room for a piece that the stream may use, once it has waited for `waits`.
+  absl::StatusOr<DeviceAddress> TakeRoom(const char* call, PoolState* pool, Bytes room,
+                                         const SimulatedStreams::Queue& queue,
+                                         std::vector<StreamOrderedFreePtr>* waits);
+  void AddPiece(PoolState* pool, const PooledPiece& piece, const PooledWork& work);
+  // The piece that begins there and is not freed; or null, and why.
+  const PooledPiece* FindFreeable(CallRecord* call, DeviceAddress address,
+                                  absl::Status* refused) const;
+  void CheckFree(CallRecord* call, const PooledPiece& piece, const PooledWork& work);
+  // The piece is freed; then others may have its room, as `free` says.
+  void EndPiece(const PooledPiece& piece, uint64_t call_id);
+  void GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free);
+
+  // These lock it.
+  void Synchronized();
+  absl::StatusOr<DeviceAddress> AllocateIn(const char* call, const SimulatedStreams::Queue& queue,
+                                           uint64_t pool, Bytes size);
+
+  SimulatorState& state_;
+  SimulatedStreams& streams_;
+  const CallGuard guard_;
+  // Guarded by mmu.mutex.
+  HandleTable<PoolState> pools_;
+  std::map<PoolPlace, uint64_t> defaults_;
+  std::map<PoolPlace, uint64_t> current_;  // where it is not the default
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_POOLS_POOL_CALLS_H_

@@ -1,0 +1,327 @@
+// Memory of pools: taken, given back in the order of streams, and released.
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/base/errors.h"
+#include "sim/calls/pools/pool_calls.h"
+#include "sim/diagnostics/call_record.h"
+#include "sim/state/simulator_state.h"
+
+namespace twinmmu {
+namespace {
+
+// Source: an H100 with driver 580.159.
+constexpr Bytes kUnit(512);
+
+AddressRange At(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
+
+bool IsOver(const StreamOrderedFree& free) { return free.over.load(std::memory_order_acquire); }
+
+}  // namespace
+
+// --- What a pool has of the machine. Of all these: with mmu.mutex held alone.
+
+absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
+                             PoolSpans::MayUse may_use) {
+  LinearMemory& linear = state_.mmu.linear;
+  std::vector<AddressRange> absent = pool->spans.FindGrowth(size, may_use);
+  if (absent.empty()) {
+    const Location& location = pool->properties.place.location;
+    const bool on_device = location.type == LocationType::kDevice;
+    LinearAllocation wanted;
+    wanted.kind = on_device ? LinearKind::kPool : LinearKind::kHostPool;
+    wanted.device = DeviceOrdinal(on_device ? location.id : 0);
+    wanted.readers = pool->readers;
+    const absl::StatusOr<AddressRange> arena = linear.AddArena(size, wanted);
+    if (!arena.ok()) return Fail(DriverCode::kOutOfMemory, call, arena.status().message());
+    pool->spans.AddArena(*arena);
+    absent = pool->spans.FindGrowth(size, may_use);
+  }
+  Bytes more;
+  for (const AddressRange& part : absent) more = more + part.size;
+  const Bytes most = RoundUp(pool->properties.most, PoolSpans::kChunk);
+  if (most != Bytes(0) && (more > most || pool->spans.committed() > most - more)) {
+    return Fail(DriverCode::kOutOfMemory, call, "the pool has no room for ", ToString(size));
+  }
+  for (const AddressRange& part : absent) {
+    absl::Status committed = linear.Commit(part);
+    if (!committed.ok()) {
+      ReleaseOthers(pool);
+      committed = linear.Commit(part);
+    }
+    if (!committed.ok()) {
+      Release(pool, pool->release_threshold);
+      return Fail(DriverCode::kOutOfMemory, call, committed.message());
+    }
+    pool->spans.Commit(part);
+  }
+  pool->reserved.Set(pool->spans.committed());
+  return absl::OkStatus();
+}
+
+void PoolCalls::Release(PoolState* pool, Bytes keep) {
+  while (keep < pool->spans.committed() && pool->spans.committed() - keep >= PoolSpans::kChunk) {
+    const std::optional<AddressRange> chunk = pool->spans.TakeFreeChunk();
+    if (!chunk.has_value()) break;
+    const bool queued = !state_.scheduler.IsIdle();
+    state_.mmu.pooled.ForEachIn(*chunk, [&](const PooledPiece& piece) {
+      state_.pooled_order.Forget(piece.buffer_id, queued);
+    });
+    state_.mmu.pooled.Remove(*chunk);
+    state_.mmu.linear.Decommit(*chunk);
+  }
+  pool->reserved.Set(pool->spans.committed());
+}
+
+void PoolCalls::ReleaseOthers(const PoolState* pool) {
+  pools_.ForEach([&](uint64_t handle, const PoolState& known) {
+    if (&known == pool) return;
+    PoolState* const other = pools_.Find(handle);
+    other->spans.Settle(IsOver);
+    Release(other, Bytes(0));
+  });
+}
+
+void PoolCalls::DropIfUnused(uint64_t handle) {
+  PoolState* const pool = pools_.Find(handle);
+  pool->spans.Settle(IsOver);
+  Release(pool, Bytes(0));
+  if (pool->spans.committed() != Bytes(0)) return;
+  for (const AddressRange& arena : pool->spans.arenas()) state_.mmu.linear.RemoveArena(arena.base);
+  pools_.Erase(HandleTable<PoolState>::IndexOf(handle));
+}
+
+// --- Other calls
+
+absl::Status PoolCalls::TrimTo(uint64_t handle, Bytes keep) {
+  static constexpr char kCall[] = "cuMemPoolTrimTo";
+  return guard_.Guard(kCall, [&]() -> absl::Status {
+    const std::unique_lock lock(state_.mmu.mutex);
+    PoolState* const pool = FindPool(handle);
+    if (pool == nullptr) return NoSuchPool(kCall, handle);
+    Release(pool, keep);
+    return absl::OkStatus();
+  });
+}
+
+void PoolCalls::ReleaseUnused() {
+  const std::unique_lock lock(state_.mmu.mutex);
+  ReleaseOthers(nullptr);
+}
+
+// What the host has waited for is free for everybody, whatever the attributes of the pool.
+void PoolCalls::Synchronized() {
+  const StreamClocks::Clock host = state_.clocks.host();
+  const std::unique_lock lock(state_.mmu.mutex);
+  std::vector<uint64_t> destroyed;
+  pools_.ForEach([&](uint64_t handle, const PoolState&) {
+    PoolState* const pool = pools_.Find(handle);
+    pool->spans.Settle(
+        [&](const StreamOrderedFree& free) { return StreamClocks::Has(host, free.place); });
+    if (pool->destroyed) {
+      destroyed.push_back(handle);
+    } else {
+      Release(pool, pool->release_threshold);
+    }
+  });
+  for (const uint64_t handle : destroyed) DropIfUnused(handle);
+}
+
+// --- Allocations
+
+// Memory that others have freed comes before new memory, and that before waiting for another
+// stream.
+absl::StatusOr<DeviceAddress> PoolCalls::TakeRoom(const char* call, PoolState* pool, Bytes room,
+                                                  const SimulatedStreams::Queue& queue,
+                                                  std::vector<StreamOrderedFreePtr>* waits) {
+  const StreamClocks::Clock before = state_.clocks.Record(queue->clock);
+  const auto may_use = [&](const StreamOrderedFree& free) {
+    return free.line == queue->clock ||
+           (pool->follow_events && StreamClocks::Has(before, free.place)) ||
+           (pool->opportunistic && IsOver(free));
+  };
+  std::vector<StreamOrderedFreePtr> frees;
+  std::optional<DeviceAddress> found = pool->spans.Take(room, may_use, &frees);
+  if (found.has_value()) return *found;
+  const absl::Status grown = Grow(call, pool, room, may_use);
+  if (grown.ok()) {
+    found = pool->spans.Take(room, may_use, &frees);
+  } else if (pool->internal_dependencies) {
+    found = pool->spans.Take(
+        room, [](const StreamOrderedFree&) { return true; }, waits);
+  }
+  if (found.has_value()) return *found;
+  return Fail(DriverCode::kOutOfMemory, call, "the pool has no room for ", ToString(room));
+}
+
+absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call,
+                                                    const SimulatedStreams::Queue& queue,
+                                                    uint64_t handle, Bytes size) {
+  state_.clocks.Start();
+  std::vector<StreamOrderedFreePtr> waits;
+  PooledPiece piece;
+  {
+    CallRecord record(state_, FindCall(call), At(DeviceAddress(0), size));
+    const std::unique_lock lock(state_.mmu.mutex);
+    PoolState* const pool = FindPool(handle);
+    if (pool == nullptr) return NoSuchPool(call, handle);
+    if (size == Bytes(0)) return DeviceAddress(0);
+    piece.room = RoundUp(size, kUnit);
+    if (piece.room < size) return Fail(DriverCode::kOutOfMemory, call, "the size wraps");
+    piece.pool = handle;
+    piece.on_device = pool->properties.place.location.type == LocationType::kDevice;
+    piece.handle_types = pool->properties.handle_types;
+    piece.made_by = record.id();
+    const absl::StatusOr<DeviceAddress> base = TakeRoom(call, pool, piece.room, queue, &waits);
+    if (!base.ok()) return base.status();
+    piece.range = At(*base, size);
+    piece.buffer_id = state_.mmu.NextBuffer();
+    AddPiece(pool, piece, streams_.Order(queue, piece.made_by));
+    record.Done(piece.range, 0);
+  }
+  for (const StreamOrderedFreePtr& free : waits) streams_.Wait(queue, free->point);
+  return piece.range.base;
+}
+
+// Takes the place of those that were freed there.
+void PoolCalls::AddPiece(PoolState* pool, const PooledPiece& piece, const PooledWork& work) {
+  const bool queued = !state_.scheduler.IsIdle();
+  std::vector<uint64_t> gone;
+  state_.mmu.pooled.ForEachIn(At(piece.range.base, piece.room),
+                              [&](const PooledPiece& freed) { gone.push_back(freed.buffer_id); });
+  state_.pooled_order.Allocated(piece.buffer_id, piece.range, work);
+  state_.mmu.pooled.Add(piece);
+  for (const uint64_t freed : gone) state_.pooled_order.Forget(freed, queued);
+  state_.mmu.buffers_made = static_cast<uint32_t>(piece.buffer_id);
+  state_.mmu.linear.ChangePieces();
+  pool->used.Set(pool->used.now + piece.range.size);
+}
+
+absl::StatusOr<DeviceAddress> PoolCalls::AllocateFrom(Stream stream, uint64_t pool, Bytes size) {
+  static constexpr char kCall[] = "cuMemAllocFromPoolAsync";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<DeviceAddress> {
+    SimulatedStreams::Queue queue;
+    const absl::Status usable = streams_.CheckStream(kCall, stream, &queue);
+    if (!usable.ok()) return usable;
+    return AllocateIn(kCall, queue, pool, size);
+  });
+}
+
+absl::StatusOr<DeviceAddress> PoolCalls::Allocate(Stream stream, Bytes size) {
+  static constexpr char kCall[] = "cuMemAllocAsync";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<DeviceAddress> {
+    SimulatedStreams::Queue queue;
+    const absl::Status usable = streams_.CheckStream(kCall, stream, &queue);
+    if (!usable.ok()) return usable;
+    const PoolPlace place{Location::Device(stream.device()), AllocationType::kPinned};
+    const absl::StatusOr<uint64_t> pool = CurrentPool(kCall, place);
+    if (!pool.ok()) return pool.status();
+    return AllocateIn(kCall, queue, *pool, size);
+  });
+}
+
+// --- Frees
+
+const PooledPiece* PoolCalls::FindFreeable(CallRecord* call, DeviceAddress address,
+                                           absl::Status* refused) const {
+  const PooledPiece* const piece = state_.mmu.pooled.Find(address);
+  if (piece != nullptr && piece->range.base == address && piece->freed_by == 0) return piece;
+  Misuse misuse = WhyLinearNotFreed(state_, address);
+  if (piece != nullptr && piece->freed_by != 0) {
+    misuse.kind = DiagnosticKind::kDoubleFreeOfMemory;
+    misuse.cause = piece->freed_by;
+    *refused = call->Refuse(misuse, "stream-ordered memory at ", address, " is freed already");
+  } else if (piece != nullptr) {
+    *refused = call->Refuse(misuse, address, " is inside of what begins at ", piece->range.base);
+  } else {
+    *refused = call->Refuse(misuse, "nothing that cuMemAllocAsync made begins at ", address);
+  }
+  return nullptr;
+}
+
+void PoolCalls::CheckFree(CallRecord* call, const PooledPiece& piece, const PooledWork& work) {
+  const std::optional<OrderFinding> finding = state_.pooled_order.Freed(piece.buffer_id, work);
+  if (!finding.has_value()) return;
+  call->Report(Severity::kError, {DiagnosticKind::kUnorderedFreeInStream, piece.range.base},
+               "nothing orders it behind call ", finding->cause, ", which uses or makes ",
+               piece.range);
+}
+
+absl::Status PoolCalls::Free(Stream stream, DeviceAddress address) {
+  static constexpr char kCall[] = "cuMemFreeAsync";
+  return guard_.Guard(kCall, [&]() -> absl::Status {
+    SimulatedStreams::Queue queue;
+    absl::Status status = streams_.CheckStream(kCall, stream, &queue);
+    if (!status.ok()) return status;
+    const auto free = std::make_shared<StreamOrderedFree>();
+    free->line = queue->clock;
+    PooledPiece piece;
+    {
+      CallRecord record(state_, Call::kFreeAsync, At(address, Bytes(1)));
+      const std::unique_lock lock(state_.mmu.mutex);
+      const PooledPiece* const found = FindFreeable(&record, address, &status);
+      if (found == nullptr) return status;
+      piece = *found;
+      const PooledWork work = streams_.Order(queue, record.id());
+      free->place = work.place;
+      CheckFree(&record, piece, work);
+      EndPiece(piece, record.id());
+      PoolState* const pool = pools_.Find(piece.pool);
+      pool->used.Set(pool->used.now - piece.range.size);
+      record.Done(piece.range, 0);
+    }
+    const auto end = [free] { free->over.store(true, std::memory_order_release); };
+    try {
+      status = streams_.SubmitTask(kCall, stream, end);
+      free->point = streams_.Record(queue);
+    } catch (const std::bad_alloc&) {
+      state_.FinishDevice(stream.device());  // as late as the work behind it would have been
+      end();
+    }
+    const std::unique_lock lock(state_.mmu.mutex);
+    GiveBack(piece, free);
+    return status;
+  });
+}
+
+// Nothing is waited for, and the memory does not count as unused: as measured.
+absl::Status PoolCalls::FreeNow(DeviceAddress address) {
+  static constexpr char kCall[] = "cuMemFree";
+  return guard_.Guard(kCall, [&]() -> absl::Status {
+    absl::Status status = state_.sticky_error.Check(kCall);
+    if (!status.ok()) return status;
+    CallRecord record(state_, Call::kFreeMemory, At(address, Bytes(1)));
+    const std::unique_lock lock(state_.mmu.mutex);
+    const PooledPiece* const found = FindFreeable(&record, address, &status);
+    if (found == nullptr) return status;
+    const PooledPiece piece = *found;
+    PooledWork work;
+    work.before = state_.clocks.host();
+    work.call_id = record.id();
+    CheckFree(&record, piece, work);
+    EndPiece(piece, record.id());
+    record.Done(piece.range, 0);
+    GiveBack(piece, nullptr);
+    PoolState* const pool = pools_.Find(piece.pool);
+    if (pool != nullptr) Release(pool, pool->release_threshold);
+    return absl::OkStatus();
+  });
+}
+
+void PoolCalls::EndPiece(const PooledPiece& piece, uint64_t call_id) {
+  state_.mmu.pooled.SetFreed(piece.range.base, call_id);
+  state_.mmu.linear.ChangePieces();
+}
+
+void PoolCalls::GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free) {
+  PoolState* const pool = pools_.Find(piece.pool);
+  pool->spans.Give(At(piece.range.base, piece.room), std::move(free));
+  if (pool->destroyed) DropIfUnused(piece.pool);
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,157 @@
+#include "sim/calls/pools/pool_spans.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace twinmmu {
+
+void PoolSpans::AddArena(const AddressRange& arena) {
+  arenas_.reserve(arenas_.size() + 1);
+  parts_.emplace(arena.base.value(), Part{arena.size, nullptr, true});
+  arenas_.push_back(arena);
+}
+
+PoolSpans::Parts::const_iterator PoolSpans::RunFrom(Parts::const_iterator first, MayUse may_use,
+                                                    bool with_absent, Bytes* length) const {
+  auto next = first;
+  while (next != parts_.end() && next->first == first->first + length->value()) {
+    const Part& part = next->second;
+    const bool usable = part.absent ? with_absent : part.free == nullptr || may_use(*part.free);
+    if (!usable) break;
+    *length = *length + part.size;
+    ++next;
+  }
+  return next;
+}
+
+PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use,
+                                                    bool with_absent) const {
+  auto best = parts_.end();
+  Bytes best_length;
+  for (auto first = parts_.begin(); first != parts_.end();) {
+    Bytes length;
+    const auto next = RunFrom(first, may_use, with_absent, &length);
+    if (length >= size && (best == parts_.end() || length < best_length)) {
+      best = first;
+      best_length = length;
+      if (with_absent) break;
+    }
+    first = next == first ? std::next(first) : next;
+  }
+  return best;
+}
+
+std::optional<DeviceAddress> PoolSpans::Take(Bytes size, MayUse may_use,
+                                             std::vector<StreamOrderedFreePtr>* frees) {
+  const auto best = FindRun(size, may_use, /*with_absent=*/false);
+  if (best == parts_.end()) return std::nullopt;
+  const DeviceAddress base(best->first);
+  // What can fail comes first.
+  Bytes covered;
+  auto end = best;
+  std::vector<StreamOrderedFreePtr> found;
+  for (; covered < size; ++end) {
+    covered = covered + end->second.size;
+    if (end->second.free != nullptr) found.push_back(end->second.free);
+  }
+  frees->reserve(frees->size() + found.size());
+  if (covered > size) {
+    end = parts_
+              .emplace((base + size).value(),
+                       Part{covered - size, std::prev(end)->second.free, false})
+              .first;
+  }
+  parts_.erase(parts_.find(base.value()), end);
+  frees->insert(frees->end(), found.begin(), found.end());
+  return base;
+}
+
+std::vector<AddressRange> PoolSpans::FindGrowth(Bytes size, MayUse may_use) const {
+  std::vector<AddressRange> absent;
+  const auto first = FindRun(size, may_use, /*with_absent=*/true);
+  if (first == parts_.end()) return absent;
+  const DeviceAddress end = DeviceAddress(first->first) + size;
+  for (auto part = first; part != parts_.end() && DeviceAddress(part->first) < end; ++part) {
+    if (!part->second.absent) continue;
+    const Bytes needed = std::min(end - DeviceAddress(part->first), part->second.size);
+    absent.push_back({DeviceAddress(part->first), RoundUp(needed, kChunk), Bytes(0)});
+  }
+  return absent;
+}
+
+PoolSpans::Parts::iterator PoolSpans::Split(const AddressRange& range) {
+  const auto whole = std::prev(parts_.upper_bound(range.base.value()));
+  const DeviceAddress end = DeviceAddress(whole->first) + whole->second.size;
+  const Part part{range.size, whole->second.free, whole->second.absent};
+  Parts nodes;
+  if (end > range.end()) {
+    Part rest = part;
+    rest.size = end - range.end();
+    nodes.emplace(range.end().value(), rest);
+  }
+  const bool begins_it = DeviceAddress(whole->first) == range.base;
+  if (!begins_it) nodes.emplace(range.base.value(), part);
+  // Nothing fails any more.
+  whole->second.size = begins_it ? range.size : range.base - DeviceAddress(whole->first);
+  parts_.merge(nodes);
+  return parts_.find(range.base.value());
+}
+
+void PoolSpans::Commit(const AddressRange& part) {
+  const auto found = Split(part);
+  found->second.absent = false;
+  committed_ = committed_ + part.size;
+  Join(found);
+}
+
+void PoolSpans::Join(Parts::iterator part) {
+  const auto joins = [&](Parts::iterator left, Parts::iterator right) {
+    return left->second.free == nullptr && right->second.free == nullptr &&
+           left->second.absent == right->second.absent &&
+           left->first + left->second.size.value() == right->first;
+  };
+  const auto next = std::next(part);
+  if (next != parts_.end() && joins(part, next)) {
+    part->second.size = part->second.size + next->second.size;
+    parts_.erase(next);
+  }
+  if (part == parts_.begin()) return;
+  const auto previous = std::prev(part);
+  if (!joins(previous, part)) return;
+  previous->second.size = previous->second.size + part->second.size;
+  parts_.erase(part);
+}
+
+void PoolSpans::Give(const AddressRange& range, StreamOrderedFreePtr free) {
+  Join(parts_.emplace(range.base.value(), Part{range.size, std::move(free), false}).first);
+}
+
+void PoolSpans::Settle(MayUse is_over) {
+  for (auto part = parts_.begin(); part != parts_.end(); ++part) {
+    if (part->second.free == nullptr || !is_over(*part->second.free)) continue;
+    part->second.free = nullptr;
+    const uint64_t base = part->first;
+    Join(part);
+    part = std::prev(parts_.upper_bound(base));  // it may be a part of that before it
+  }
+}
+
+std::optional<AddressRange> PoolSpans::TakeFreeChunk() {
+  for (auto at = parts_.rbegin(); at != parts_.rend(); ++at) {
+    const Part& part = at->second;
+    if (part.absent || part.free != nullptr) continue;
+    // Arenas begin at multiples of a chunk.
+    const uint64_t end = (at->first + part.size.value()) / kChunk.value() * kChunk.value();
+    if (end < at->first + kChunk.value()) continue;
+    const AddressRange chunk{DeviceAddress(end - kChunk.value()), kChunk, Bytes(0)};
+    const auto found = Split(chunk);
+    found->second.absent = true;
+    committed_ = committed_ - kChunk;
+    Join(found);
+    return chunk;
+  }
+  return std::nullopt;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,85 @@
+// PoolSpans: the addresses of one pool: which have memory, and which of those are free.
+
+#ifndef TWINMMU_SIM_CALLS_POOLS_POOL_SPANS_H_
+#define TWINMMU_SIM_CALLS_POOLS_POOL_SPANS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "api/address.h"
+#include "sim/calls/executor/simulated_streams.h"
+#include "sim/streams/stream_clocks.h"
+
+namespace twinmmu {
+
+// A free in the order of a stream: what was freed by it is whose work comes after it.
+struct StreamOrderedFree {
+  StreamClocks::Line line;  // of the stream
+  StreamClocks::Place place;
+  std::atomic<bool> over{false};  // it has happened
+  SimulatedStreams::Point point;  // the work of the stream up to it
+};
+using StreamOrderedFreePtr = std::shared_ptr<const StreamOrderedFree>;
+
+// The addresses are arenas, which have memory in chunks. What is not taken is free for everybody,
+// or for whom its free allows it, or absent: without memory. Where a call throws std::bad_alloc
+// nothing has changed. Not thread-safe.
+class PoolSpans {
+ public:
+  // Source: an H100 with driver 580.159.
+  static constexpr Bytes kChunk = MiB(32);
+
+  using MayUse = absl::FunctionRef<bool(const StreamOrderedFree&)>;
+
+  // All of it is absent.
+  void AddArena(const AddressRange& arena);
+  // Takes `size` bytes, in the smallest run of free parts that has room; of several the first. Of
+  // parts that are not free for everybody those for which may_use(free); they are added to
+  // `frees`. nullopt: there is no such run.
+  std::optional<DeviceAddress> Take(Bytes size, MayUse may_use,
+                                    std::vector<StreamOrderedFreePtr>* frees);
+  // What must get memory so that there is one; nothing: the arenas have no room.
+  std::vector<AddressRange> FindGrowth(Bytes size, MayUse may_use) const;
+  // A part that was absent, of whole chunks, is free for everybody.
+  void Commit(const AddressRange& part);
+  // Makes free what was taken; for everybody if `free` is null.
+  void Give(const AddressRange& range, StreamOrderedFreePtr free);
+  // Those parts are free for everybody now for whose free is_over(free).
+  void Settle(MayUse is_over);
+  // A chunk that is free for everybody, the last one: it is absent now.
+  std::optional<AddressRange> TakeFreeChunk();
+
+  Bytes committed() const { return committed_; }
+  const std::vector<AddressRange>& arenas() const { return arenas_; }
+
+ private:
+  struct Part {
+    Bytes size;
+    StreamOrderedFreePtr free;  // null: for everybody, or absent
+    bool absent = false;
+  };
+  using Parts = std::map<uint64_t, Part>;  // by base; none goes over the end of an arena
+
+  // The end of the run of parts that may be used, and its length.
+  Parts::const_iterator RunFrom(Parts::const_iterator first, MayUse may_use, bool with_absent,
+                                Bytes* length) const;
+  // The best run with room for `size`: the smallest one, or with absent parts the first one.
+  Parts::const_iterator FindRun(Bytes size, MayUse may_use, bool with_absent) const;
+  // Makes of the part in which `range` lies up to three.
+  Parts::iterator Split(const AddressRange& range);
+  // Joins it with what is the same on both sides.
+  void Join(Parts::iterator part);
+
+  std::vector<AddressRange> arenas_;
+  Parts parts_;
+  Bytes committed_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_POOLS_POOL_SPANS_H_

@@ -1,0 +1,76 @@
+// PoolState: what a pool is.
+
+#ifndef TWINMMU_SIM_CALLS_POOLS_POOL_STATE_H_
+#define TWINMMU_SIM_CALLS_POOLS_POOL_STATE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include "api/address.h"
+#include "api/allocation.h"
+#include "sim/calls/pools/pool_spans.h"
+
+namespace twinmmu {
+
+// CUmemPool_attribute.
+enum class PoolAttribute : int {
+  kReuseFollowEventDependencies = 1,
+  kReuseAllowOpportunistic = 2,
+  kReuseAllowInternalDependencies = 3,
+  kReleaseThreshold = 4,
+  kReservedMemCurrent = 5,
+  kReservedMemHigh = 6,
+  kUsedMemCurrent = 7,
+  kUsedMemHigh = 8,
+};
+
+// Where pools are, and of which kind. Each has a default pool.
+struct PoolPlace {
+  Location location;
+  AllocationType type = AllocationType::kPinned;
+
+  friend bool operator<(const PoolPlace& a, const PoolPlace& b) {
+    const auto key = [](const PoolPlace& place) {
+      return std::make_tuple(place.location.type, place.location.id, place.type);
+    };
+    return key(a) < key(b);
+  }
+};
+
+struct PoolProperties {
+  PoolPlace place;
+  HandleType handle_types = HandleType::kNone;
+  Bytes most;  // the pool has no more; 0: as much as there is
+  uint16_t usage = 0;
+};
+
+// A count of bytes, and the most that it was since somebody asked to forget that.
+struct WatermarkedBytes {
+  Bytes now;
+  Bytes high;
+
+  void Set(Bytes value) {
+    now = value;
+    high = std::max(high, value);
+  }
+};
+
+struct PoolState {
+  PoolProperties properties;
+  bool is_default = false;
+  bool destroyed = false;  // only its pieces still live
+  uint64_t made_by = 0;    // the id of the call
+  bool follow_events = true;
+  bool opportunistic = true;
+  bool internal_dependencies = true;
+  Bytes release_threshold;
+  WatermarkedBytes reserved;
+  WatermarkedBytes used;
+  uint64_t readers = 0;  // the devices that may use its memory, a bit for each
+  PoolSpans spans;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_POOLS_POOL_STATE_H_
