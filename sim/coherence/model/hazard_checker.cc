@@ -295,7 +295,7 @@ void HazardChecker::Check(const Ordering& ordering, LocationId first, uint32_t s
                           const AccessEvent& event, const Strength& strength, bool writes,
                           std::vector<HazardReport>* reports) {
   const Now now{ordering, event, strength, writes, reports};
-  if (kinds_.size() > kMaxKinds) Collapse();
+  if (kinds_.size() > most_kinds_) DropUnusedKinds();
   const uint64_t number = PageOf(first);
   Page* const page = GetPage(number);
   if (!page->ranges.empty()) DropForgotten(page);

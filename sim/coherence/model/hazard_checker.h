@@ -65,6 +65,8 @@ class HazardChecker {
   void CollapseBefore(ThreadId first) { first_kept_ = first; }
   // About how much memory it has.
   uint64_t bytes() const { return bytes_; }
+  // How many different accesses it knows, used ones and others.
+  size_t kinds() const { return kinds_.size(); }
 
   void AppendTo(std::vector<uint64_t>* key) const;
 
@@ -75,6 +77,8 @@ class HazardChecker {
   static constexpr uint32_t kLineCells = 32;
   // So many different accesses are not met; if so, all is forgotten.
   static constexpr size_t kMaxKinds = size_t{1} << 20;
+  // Of no more, nobody looks which ones are still used.
+  static constexpr size_t kFewKinds = size_t{1} << 12;
   // What covers more of a page than this is one entry.
   static constexpr uint32_t kMaxCelled = 64;
 
@@ -228,6 +232,10 @@ class HazardChecker {
   void DropForgotten(Page* page) const;
   void SetTakesReads(Cell* cell) const;
   uint32_t FindKind(const Kind& kind);
+  template <typename Visit>
+  void ForEachEntry(const Visit& visit);
+  void DropUnusedKinds();
+  void ForgetKinds();
   Cell CellOf(Page* page, uint64_t number, size_t index);
   void MakeRoom(uint64_t number);
   // Whether a later access that races with `earlier` races with `now`, too.
@@ -246,6 +254,7 @@ class HazardChecker {
   PageMap<Page> pages_;
   std::vector<Kind> kinds_{1};
   std::map<Kind, uint32_t> ids_;
+  size_t most_kinds_ = kFewKinds;  // until it is looked which of them are used
   std::array<Recent, 64> recent_{};
 };
 

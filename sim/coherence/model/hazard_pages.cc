@@ -1,6 +1,7 @@
 // What the checker keeps, what was seen of it, and what it keeps no more.
 
 #include <algorithm>
+#include <iterator>
 
 #include "sim/coherence/model/hazard_checker.h"
 
@@ -86,20 +87,66 @@ void HazardChecker::Observe(LocationId first, uint32_t size, const std::vector<A
 }
 
 void HazardChecker::Forget(LocationId first, LocationId last) {
-  pages_.Erase(PageOf(first), PageOf(last));
+  pages_.Erase(PageOf(first), PageOf(last), [&](const Page& page) {
+    bytes_ -= std::min<uint64_t>(bytes_, kPageCost + page.bytes());
+  });
+  if (!pages_.empty()) return;
+  ForgetKinds();
   bytes_ = 0;
-  for (const auto& [number, page] : pages_) {
-    bytes_ += kPageCost + page.bytes();
+}
+
+// All entries, also those that are void.
+template <typename Visit>
+void HazardChecker::ForEachEntry(const Visit& visit) {
+  for (auto& [number, page] : pages_) {
+    for (Line& line : page.lines) {
+      visit(&line.first);
+      visit(&line.second);
+    }
+    for (Entry& entry : page.firsts) visit(&entry);
+    for (Rest& rest : page.rests) {
+      visit(&rest.second);
+      if (rest.more == nullptr) continue;
+      for (Entry& entry : rest.more->entries) visit(&entry);
+    }
+    for (RangeEntry& range : page.ranges) visit(&range.entry);
   }
+}
+
+// Addresses have new ids each time that they are mapped, so kinds come and go with them.
+void HazardChecker::DropUnusedKinds() {
+  std::vector<uint32_t> ids(kinds_.size());  // first whether it is used, then the new one
+  ForEachEntry([&](const Entry* entry) { ids[entry->kind] = 1; });
+  ids[0] = 0;
+  uint32_t next = 1;
+  for (size_t id = 1; id < ids.size(); ++id) {
+    if (ids[id] == 0) continue;
+    kinds_[next] = kinds_[id];
+    ids[id] = next++;
+  }
+  ForEachEntry([&](Entry* entry) { entry->kind = ids[entry->kind] & kNoKind; });
+  for (auto known = ids_.begin(); known != ids_.end();) {
+    known->second = ids[known->second];
+    known = known->second == 0 ? ids_.erase(known) : std::next(known);
+  }
+  kinds_.resize(next);
+  recent_.fill({});
+  most_kinds_ = std::max<size_t>(kFewKinds, size_t{2} * next);
+  if (most_kinds_ > kMaxKinds) Collapse();
+}
+
+void HazardChecker::ForgetKinds() {
+  kinds_.resize(1);
+  ids_.clear();
+  recent_.fill({});
+  most_kinds_ = kFewKinds;
 }
 
 void HazardChecker::Collapse() {
   pages_.Clear();
   bytes_ = 0;
   first_kept_ = 0;
-  kinds_.resize(1);
-  ids_.clear();
-  recent_.fill({});
+  ForgetKinds();
 }
 
 void HazardChecker::AppendTo(std::vector<uint64_t>* key) const {

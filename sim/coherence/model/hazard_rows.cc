@@ -223,7 +223,7 @@ bool HazardChecker::AreRangesBefore(const Ordering& ordering, const Page& page,
 uint32_t HazardChecker::CheckQuickly(Ordering* ordering, const Row& row) {
   constexpr uint32_t kLineBytes = kLineCells * kCellBytes;
   if ((row.first | row.size) % kCellBytes != 0 || row.size > kMaxCelled ||
-      kinds_.size() > kMaxKinds) {
+      kinds_.size() > most_kinds_) {
     return 0;
   }
   Page* const page = GetPage(PageOf(row.first));

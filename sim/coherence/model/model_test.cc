@@ -138,6 +138,35 @@ TEST_F(MonitorTest, CollapseKeepsTheNewestValue) {
   EXPECT_THAT(Loadable(3, kX), ElementsAre(2));
 }
 
+// An address that is mapped again has another id.
+TEST_F(MonitorTest, AccessesThroughAddressesThatAreNoMoreTakeNoMemory) {
+  for (AddressId address = 2; address < 100'000; ++address) Store(0, address, 1);
+  EXPECT_LT(checker_.kinds(), 10'000u);
+  Store(0, kX, 1);
+  Store(1, kX, 2);
+  EXPECT_THAT(reports_, testing::Not(IsEmpty()));  // what is still used is still known
+}
+
+TEST_F(MonitorTest, AccessesOfMemoryThatIsForgottenTakeNoMemory) {
+  for (AddressId address = 2; address < 1'000; ++address) Store(0, address, 1);
+  checker_.Forget(0, kPageBytes - 1);
+  EXPECT_EQ(checker_.kinds(), 1u);
+  EXPECT_EQ(checker_.bytes(), 0u);
+}
+
+TEST_F(MonitorTest, ValuesThatAreForgottenTakeNoMemory) {
+  constexpr Strength kRelease = {Semantics::kRelease, Scope::kSys};
+  for (LocationId location = 0; location < 4096; location += 4) {
+    const AccessEvent event = ordering_.Next(0, kX);
+    view_.Store(&ordering_, location, kRelease, 1, event);
+  }
+  view_.Split(0);
+  EXPECT_GT(view_.bytes(), 1024 * 512u);
+  view_.Forget(4);
+  view_.Forget(0, kPageBytes - 1);
+  EXPECT_EQ(view_.bytes(), 0u);
+}
+
 TEST_F(MonitorTest, ForgetsTheOldestOfManyWrites) {
   for (uint64_t i = 1; i <= 1000; ++i) Store(0, kX, i);
   EXPECT_THAT(Loadable(0, kX), ElementsAre(1000));

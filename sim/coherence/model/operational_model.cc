@@ -9,11 +9,31 @@ namespace twinmmu::coherence {
 namespace {
 
 uint64_t Bit(int index) { return uint64_t{1} << index; }
-constexpr uint64_t kLocationCost = 96;  // bytes, about
+constexpr uint64_t kLocationCost = 96;  // bytes, about, as the next two
+constexpr uint64_t kPageCost = 256;
+constexpr uint64_t kReleaseCost = 512;  // with clocks that others may share
 
 bool HasBit(uint64_t bits, int index) { return (bits >> index & 1) != 0; }
 
 }  // namespace
+
+uint64_t OperationalModel::CostOf(const Location& location) {
+  uint64_t cost = kLocationCost;
+  for (const Write& write : location.writes) {
+    cost += sizeof(Write) + (write.releases.size() + write.inherited.size()) * kReleaseCost;
+  }
+  return cost;
+}
+
+uint64_t OperationalModel::CostOf(const Page& page) {
+  uint64_t cost = kPageCost;
+  for (const auto& [place, location] : page.locations) cost += CostOf(location);
+  return cost;
+}
+
+void OperationalModel::Spend(uint64_t before, uint64_t after) {
+  bytes_ = bytes_ + after - std::min(bytes_ + after, before);
+}
 
 const OperationalModel::Location& OperationalModel::Untouched() {
   static const Location* const kUntouched = new Location;
@@ -28,13 +48,21 @@ const OperationalModel::Location& OperationalModel::Find(LocationId id) const {
 }
 
 OperationalModel::Location& OperationalModel::Get(LocationId id) {
-  Page* const page = pages_.Get(PageOf(id));
+  Page* const page = GetPage(PageOf(id));
   const auto [found, added] = page->locations.try_emplace(static_cast<uint32_t>(id % kPageBytes));
   if (added) bytes_ += kLocationCost;
   return found->second;
 }
 
 void OperationalModel::SetInitial(LocationId id, uint64_t value) { Get(id).initial = value; }
+
+OperationalModel::Page* OperationalModel::GetPage(uint64_t number) {
+  Page* const found = pages_.Find(number);
+  if (found != nullptr) return found;
+  Page* const made = pages_.Get(number);
+  bytes_ += kPageCost;
+  return made;
+}
 
 bool OperationalModel::Has(LocationId id) const { return &Find(id) != &Untouched(); }
 
@@ -44,7 +72,7 @@ bool OperationalModel::IsSplit(LocationId word) const {
 }
 
 void OperationalModel::Split(LocationId word) {
-  Page* const page = pages_.Get(PageOf(word));
+  Page* const page = GetPage(PageOf(word));
   const auto place = static_cast<uint32_t>(word % kPageBytes);
   if (!page->split.insert(place).second) return;
   const auto found = page->locations.find(place);
@@ -61,14 +89,23 @@ void OperationalModel::Split(LocationId word) {
     Location part = whole;
     part.initial = byte_of(whole.initial, i);
     for (Write& write : part.writes) write.value = byte_of(write.value, i);
+    bytes_ += CostOf(part);
     page->locations[place + i] = std::move(part);
-    bytes_ += kLocationCost + whole.writes.size() * sizeof(Write);
   }
+  Spend(CostOf(whole), 0);
 }
 
 void OperationalModel::Forget(LocationId id) {
   Page* const page = pages_.Find(PageOf(id));
-  if (page != nullptr) page->locations.erase(static_cast<uint32_t>(id % kPageBytes));
+  if (page == nullptr) return;
+  const auto found = page->locations.find(static_cast<uint32_t>(id % kPageBytes));
+  if (found == page->locations.end()) return;
+  Spend(CostOf(found->second), 0);
+  page->locations.erase(found);
+}
+
+void OperationalModel::Forget(LocationId first, LocationId last) {
+  pages_.Erase(PageOf(first), PageOf(last), [&](const Page& page) { Spend(CostOf(page), 0); });
 }
 
 void OperationalModel::ForgetAll() {
@@ -262,28 +299,23 @@ bool OperationalModel::Insert(const Ordering& ordering, LocationId id, Write wri
     if (HasBit(before, i)) before |= befores[i];
   }
   if ((before & after) != 0) return false;
+  const uint64_t cost = CostOf(location);
   write.before = before;
   befores[index] = before;
   for (int i = 0; after != 0 && i < index; ++i) {
     if (HasBit(after, i) || (befores[i] & after) != 0) befores[i] |= before | Bit(index);
   }
   writes.push_back(std::move(write));
-  bytes_ += sizeof(Write);
   if (!IsConsistent(ordering, location, befores)) {
     writes.pop_back();
-    bytes_ -= std::min<uint64_t>(bytes_, sizeof(Write));
     return false;
   }
   for (size_t i = 0; i < writes.size(); ++i) writes[i].before = befores[i];
-  if (writes.size() > max_writes_) {
-    ForgetOldest(ordering, &location);
-    bytes_ -= std::min<uint64_t>(bytes_, sizeof(Write));
-  }
+  if (writes.size() > max_writes_) ForgetOldest(ordering, &location);
+  Spend(cost, CostOf(location));
   uint64_t oldest = 0;
   while (bytes_ > limit_ && pages_.Oldest(PageOf(id), &oldest)) {
-    for (const auto& [place, gone] : pages_.Find(oldest)->locations) {
-      bytes_ -= std::min<uint64_t>(bytes_, kLocationCost + gone.writes.size() * sizeof(Write));
-    }
+    Spend(CostOf(*pages_.Find(oldest)), 0);
     pages_.Erase(oldest);
     forgot_ = true;
   }
@@ -331,8 +363,8 @@ void OperationalModel::Collapse() {
     for (auto& [place, location] : page.locations) {
       location.initial = FinalValues(number * kPageBytes + place).back();
       location.writes.clear();
-      bytes_ += kLocationCost;
     }
+    bytes_ += CostOf(page);
   }
 }
 

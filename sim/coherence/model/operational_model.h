@@ -46,8 +46,10 @@ class OperationalModel {
   void Split(LocationId word);
   // Forgets a location; all from `first` to `last`, which are whole pages; all.
   void Forget(LocationId location);
-  void Forget(LocationId first, LocationId last) { pages_.Erase(PageOf(first), PageOf(last)); }
+  void Forget(LocationId first, LocationId last);
   void ForgetAll();
+  // About how much memory it has.
+  uint64_t bytes() const { return bytes_; }
   // Whether a limit made it forget since this was asked last.
   bool Forgot() {
     const bool forgot = forgot_;
@@ -129,9 +131,14 @@ class OperationalModel {
   };
   using Befores = std::array<uint64_t, kMaxWrites + 1>;  // Write::before of all
 
+  static uint64_t CostOf(const Location& location);
+  static uint64_t CostOf(const Page& page);
+  void Spend(uint64_t before, uint64_t after);
+
   static const Location& Untouched();
   const Location& Find(LocationId location) const;
   Location& Get(LocationId location);
+  Page* GetPage(uint64_t number);
   // The writes that come before an access of the thread through the address.
   static uint64_t Known(const Location& location, const Ordering& ordering, ThreadId thread,
                         AddressId address);

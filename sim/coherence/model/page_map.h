@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -55,15 +56,23 @@ class PageMap {
     ForgetLast();
     pages_.erase(number);
   }
-  // From `first` to `last`.
-  void Erase(uint64_t first, uint64_t last) {
+  // From `first` to `last`; calls gone(page) for each before.
+  template <typename Gone>
+  void Erase(uint64_t first, uint64_t last, const Gone& gone) {
+    ForgetLast();
     if (last - first < pages_.size()) {
-      for (uint64_t number = first; number <= last; ++number) Erase(number);
+      for (uint64_t number = first; number <= last; ++number) {
+        const auto page = pages_.find(number);
+        if (page == pages_.end()) continue;
+        gone(page->second);
+        pages_.erase(page);
+      }
       return;
     }
-    ForgetLast();
     for (auto page = pages_.begin(); page != pages_.end();) {
-      page = first <= page->first && page->first <= last ? pages_.erase(page) : std::next(page);
+      const bool erases = first <= page->first && page->first <= last;
+      if (erases) gone(page->second);
+      page = erases ? pages_.erase(page) : std::next(page);
     }
   }
   // The page that was made first, but never `except`. False: there is none.

@@ -1,5 +1,7 @@
 #include "sim/coherence/monitor/alias_monitor.h"
 
+#include <malloc.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -17,19 +19,29 @@ namespace {
 
 // Whether operator new of this program fails.
 bool no_memory = false;
+// What it has given, and has not back.
+size_t live_bytes = 0;
+
+void Free(void* memory) {
+  live_bytes -= memory == nullptr ? 0 : malloc_usable_size(memory);
+  std::free(memory);
+}
 
 }  // namespace
 
 void* operator new(size_t size) {
   void* const memory = no_memory ? nullptr : std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
+  live_bytes += malloc_usable_size(memory);
   return memory;
 }
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  return no_memory ? nullptr : std::malloc(size);
+  void* const memory = no_memory ? nullptr : std::malloc(size);
+  live_bytes += memory == nullptr ? 0 : malloc_usable_size(memory);
+  return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { Free(memory); }
+void operator delete(void* memory, size_t) noexcept { Free(memory); }
 
 namespace twinmmu::coherence {
 namespace {
@@ -638,6 +650,35 @@ TEST(AliasMonitorTest, DisarmForgetsTheMemory) {
   EXPECT_THAT(scene.hazards, IsEmpty());
   EXPECT_EQ(scene.Load(thread, kY, kPage), 0u);
   EXPECT_THAT(scene.hazards, SizeIs(1));
+}
+
+// Aliases come and go, one pair after the other, and each time have new ids.
+size_t BytesAfterCycles(Policy policy, bool waits, AddressId cycles) {
+  Scene scene(policy);
+  scene.monitor().Disarm(scene.at(0), 7 * kPage);
+  for (AddressId cycle = 0; cycle < cycles; ++cycle) {
+    scene.monitor().Arm(scene.at(0), kPage);
+    scene.site = 0;
+    const ThreadId thread = scene.monitor().Start(1, 0, /*sm=*/0, scene.clocks);
+    scene.Store(thread, 2 * cycle, 0, cycle);
+    scene.AliasFence(thread);
+    scene.Load(thread, 2 * cycle + 1, 0);
+    scene.Store(thread, 2 * cycle + 1, 64, cycle, kRelease);
+    scene.End(thread);
+    if (waits) scene.monitor().HostWaited(scene.clocks);
+    scene.monitor().Disarm(scene.at(0), kPage);
+  }
+  return live_bytes;
+}
+
+TEST(AliasMonitorTest, AliasesThatAreNoMoreTakeNoMemory) {
+  for (const Policy policy : {Policy::kCoherent, Policy::kStale, Policy::kL1, Policy::kRandom}) {
+    for (const bool waits : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(policy)) + (waits ? ", waits" : ""));
+      const size_t few = BytesAfterCycles(policy, waits, 1'000);
+      EXPECT_LT(BytesAfterCycles(policy, waits, 100'000), few + (64 << 10));
+    }
+  }
 }
 
 TEST(AliasMonitorTest, IsActiveWhileAnythingIsArmed) {
