@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/testing/test_machine.h"
@@ -66,6 +67,39 @@ TEST_F(SmallKernelMemoryTest, AKernelBeyondTheLimitFailsAndNamesTheSetting) {
   const absl::Status ran = Run();
   EXPECT_THAT(ran, HasDriverCode(DriverCode::kLaunchFailed));
   EXPECT_THAT(std::string(ran.message()), HasSubstr("32 MiB, the host_memory_limit"));
+}
+
+// With a comment of `size` bytes.
+std::string ModuleOf(Bytes size) {
+  return ".version 7.5\n.target sm_70\n.address_size 64\n/*" + std::string(size.value(), '-') +
+         "*/";
+}
+
+TEST_F(KernelMemoryTest, AModuleBeyondTheLimitIsRefusedAndNamesTheSetting) {
+  const auto loaded = executor().LoadModule(kDevice0, ModuleOf(MiB(2)));
+  EXPECT_THAT(loaded.status(), HasDriverCode(DriverCode::kOutOfMemory));
+  EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("96 MiB, the host_memory_limit"));
+}
+
+// What is loaded is counted until it is unloaded, and leaves less for others.
+TEST_F(KernelMemoryTest, LoadedModulesCount) {
+  std::vector<Module> modules;
+  while (modules.size() < 100) {
+    const auto loaded = executor().LoadModule(kDevice0, ModuleOf(KiB(512)));
+    if (!loaded.ok()) break;
+    modules.push_back(*loaded);
+  }
+  EXPECT_EQ(modules.size(), 4u);  // 16 MiB each, and 32 while they are loaded
+  EXPECT_THAT(Run(), HasDriverCode(DriverCode::kLaunchFailed));
+}
+
+TEST_F(KernelMemoryTest, UnloadedModulesDoNot) {
+  for (int i = 0; i < 20; ++i) {
+    const auto loaded = executor().LoadModule(kDevice0, ModuleOf(KiB(512)));
+    ASSERT_THAT(loaded, IsOk());
+    ASSERT_THAT(executor().UnloadModule(*loaded), IsOk());
+  }
+  EXPECT_THAT(Run(), IsOk());
 }
 
 int64_t ResidentBytes() {

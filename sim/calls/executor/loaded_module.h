@@ -11,6 +11,7 @@
 
 #include "api/address.h"
 #include "api/executor.h"
+#include "sim/base/host_memory.h"
 
 namespace twinmmu {
 
@@ -26,10 +27,11 @@ using ManagedVariables = std::shared_ptr<const std::vector<AddressRange>>;
 struct LoadedModule {
   DeviceOrdinal device;
   std::shared_ptr<const ptx::Program> program;
-  int target = 0;                           // 90 for sm_90
-  AddressRange image;                       // where its variables lie; empty: it has none
-  ManagedVariables managed;                 // where those lie; null: it has none
-  std::map<std::string, uint64_t> kernels;  // those that were asked for, by name
+  std::shared_ptr<const HostMemory::Share> taken;  // for the program
+  int target = 0;                                  // 90 for sm_90
+  AddressRange image;                              // where its variables lie; empty: it has none
+  ManagedVariables managed;                        // where those lie; null: it has none
+  std::map<std::string, uint64_t> kernels;         // those that were asked for, by name
 };
 
 // Where one of its variables lies.

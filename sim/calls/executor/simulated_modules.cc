@@ -45,8 +45,14 @@ bool BeginsAsPtx(absl::string_view text) {
   }
 }
 
+// How much memory a byte of PTX takes, about: at most while it is loaded, and then. Of what
+// compilers write it is a third of that.
+constexpr uint64_t kLoadingCost = 64;
+constexpr uint64_t kLoadedCost = 32;
+
 // Of what Parse or MakeProgram does not take.
 DriverCode CodeOf(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return DriverCode::kOutOfMemory;
   if (absl::IsOutOfRange(status)) return DriverCode::kUnsupportedPtxVersion;
   return absl::IsUnimplemented(status) ? DriverCode::kNotSupported : DriverCode::kInvalidPtx;
 }
@@ -136,6 +142,15 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
   if (!BeginsAsPtx(text)) {
     return Fail(DriverCode::kInvalidImage, kLoadCall, "the text does not begin with .version");
   }
+  const auto taken = std::make_shared<HostMemory::Share>(&mmu_.host_memory);
+  const Bytes needed(kLoadingCost * text.size());
+  if (needed > mmu_.host_memory.limit() - mmu_.host_memory.taken()) {
+    return Fail(DriverCode::kOutOfMemory, kLoadCall, "the module needs about ", ToString(needed),
+                " of the host's memory, and ", ToString(mmu_.host_memory.taken()), " of ",
+                ToString(mmu_.host_memory.limit()),
+                ", the host_memory_limit of the profile, are taken");
+  }
+  taken->Resize(needed.value());
   absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
   if (!parsed.ok()) {
     return Fail(CodeOf(parsed.status()), kLoadCall, parsed.status().message());
@@ -159,7 +174,8 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
   const int target = parsed->target;
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
       ptx::MakeProgram(*std::move(parsed));
-  if (program.ok()) return LoadedModule{device, *std::move(program), target, {}, {}, {}};
+  taken->Resize(kLoadedCost * text.size());
+  if (program.ok()) return LoadedModule{device, *std::move(program), taken, target, {}, {}, {}};
   return Fail(CodeOf(program.status()), kLoadCall, program.status().message());
 }
 

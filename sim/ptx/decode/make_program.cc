@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr uint64_t kMaxLocal = 512 << 10;
 constexpr uint64_t kMaxPassed = 64 << 10;
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxRegisters = 255;
+// Of shared variables in the layouts of all kernels: their number can be the square of the text's.
+constexpr size_t kMaxPlaces = size_t{4} << 20;
 
 uint64_t AlignmentOf(const Variable& variable) {
   const uint64_t natural = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
@@ -220,41 +223,57 @@ class ProgramBuilder {
     return "";
   }
 
-  // `reached`: what matters of it and of what it calls.
-  absl::Status AddKernel(int index, const std::vector<int>& reached) {
-    const Function& function = module().functions[static_cast<size_t>(index)];
-    const FunctionCode& code = code_->functions[static_cast<size_t>(index)];
-    KernelCode kernel;
-    kernel.function = index;
+  // Of the shared variables that these functions name.
+  absl::StatusOr<std::shared_ptr<const SharedLayout>> LayoutOf(const Function& kernel,
+                                                               const std::vector<int>& functions) {
     std::set<int> used;
-    for (const int other : reached) {
+    for (const int other : functions) {
       const std::vector<int>& shared = code_->functions[static_cast<size_t>(other)].shared;
       used.insert(shared.begin(), shared.end());
     }
+    std::shared_ptr<const SharedLayout>& known = layouts_[{used.begin(), used.end()}];
+    if (known != nullptr) return known;
+    places_ += used.size();
+    if (places_ > kMaxPlaces) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("line ", kernel.position.line, ": the kernels up to '", kernel.name,
+                       "' may reach more than ", kMaxPlaces, " shared variables together"));
+    }
+    auto layout = std::make_shared<SharedLayout>();
     uint64_t size = 0;
     uint64_t alignment = 16;
     for (const int number : used) {
       const SharedVariable& variable = code_->shared[static_cast<size_t>(number)];
       if (variable.dynamic) {
         alignment = std::max(alignment, variable.alignment);
-        kernel.shared.push_back({number, 0});
+        layout->places.push_back({number, 0});
         continue;
       }
       size = RoundUp(Bytes(size), Bytes(variable.alignment)).value();
-      kernel.shared.push_back({number, static_cast<uint32_t>(size)});
+      layout->places.push_back({number, static_cast<uint32_t>(size)});
       size += variable.size;
     }
     if (size > kMaxStaticShared) {
       return absl::InvalidArgumentError(
-          absl::StrCat("line ", function.position.line, ": kernel '", function.name, "' has ", size,
+          absl::StrCat("line ", kernel.position.line, ": kernel '", kernel.name, "' has ", size,
                        " bytes of shared variables, more than ", kMaxStaticShared));
     }
-    kernel.static_shared = static_cast<uint32_t>(size);
-    kernel.dynamic_shared = static_cast<uint32_t>(RoundUp(Bytes(size), Bytes(alignment)).value());
-    for (KernelCode::Place& place : kernel.shared) {
+    layout->static_bytes = static_cast<uint32_t>(size);
+    layout->dynamic_begin = static_cast<uint32_t>(RoundUp(Bytes(size), Bytes(alignment)).value());
+    for (SharedLayout::Place& place : layout->places) {
       const bool dynamic = code_->shared[static_cast<size_t>(place.variable)].dynamic;
-      if (dynamic) place.offset = kernel.dynamic_shared;
+      if (dynamic) place.offset = layout->dynamic_begin;
     }
+    known = std::move(layout);
+    return known;
+  }
+
+  // `reached`: what matters of it and of what it calls.
+  absl::Status AddKernel(int index, const std::vector<int>& reached) {
+    const Function& function = module().functions[static_cast<size_t>(index)];
+    const FunctionCode& code = code_->functions[static_cast<size_t>(index)];
+    absl::StatusOr<std::shared_ptr<const SharedLayout>> shared = LayoutOf(function, reached);
+    if (!shared.ok()) return shared.status();
     KernelInfo info;
     info.name = function.name;
     info.refusal = RefusalOf(index, reached);
@@ -262,12 +281,12 @@ class ProgramBuilder {
       info.parameters.push_back({parameter.at, parameter.size});
     }
     info.parameter_bytes = code.parameter_bytes;
-    info.shared_bytes = kernel.static_shared;
+    info.shared_bytes = (*shared)->static_bytes;
     info.local_bytes = code.local_bytes;
     info.registers = RegistersOf(function);
     info.max_threads = MaxThreadsOf(function);
     info.required_threads = function.required_threads;
-    code_->kernels.push_back(std::move(kernel));
+    code_->kernels.push_back({index, *std::move(shared)});
     program_->kernels_.push_back(std::move(info));
     return absl::OkStatus();
   }
@@ -290,7 +309,9 @@ class ProgramBuilder {
   std::shared_ptr<Program> program_;
   std::unique_ptr<Code> code_;
   Placement placement_;
-  absl::btree_set<absl::string_view> names_;  // of variables
+  std::map<std::vector<int>, std::shared_ptr<const SharedLayout>> layouts_;  // by variables
+  size_t places_ = 0;                                                        // in all of these
+  absl::btree_set<absl::string_view> names_;                                 // of variables
   absl::btree_map<absl::string_view, size_t> function_names_;
 };
 

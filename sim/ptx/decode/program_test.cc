@@ -4,10 +4,12 @@
 
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "absl/status/status.h"
 #include "sim/ptx/decode/make_program.h"
+#include "sim/ptx/program/code.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
@@ -106,6 +108,47 @@ TEST_F(ProgramTest, LoadsManyCallsByAddress) {
   const auto program = Load(Module(text));
   ASSERT_NE(program, nullptr);
   EXPECT_EQ(program->FindKernel("k3999")->shared_bytes, 20u);
+}
+
+size_t Layouts(const Program& program) {
+  std::set<const SharedLayout*> layouts;
+  for (const KernelCode& kernel : program.code().kernels) layouts.insert(kernel.shared.get());
+  return layouts.size();
+}
+
+// One list of them for all kernels, and not one for each.
+TEST_F(ProgramTest, KernelsThatReachTheSameSharedVariablesHaveOneLayout) {
+  std::string text, uses;
+  for (int i = 0; i < 1000; ++i) {
+    absl::StrAppend(&text, ".shared .b8 s", i, ";\n");
+    absl::StrAppend(&uses, "st.shared.u8 [s", i, "], 1;\n");
+  }
+  absl::StrAppend(&text, ".func f()\n{\n", uses, "ret;\n}\n");
+  for (int i = 0; i < 1000; ++i) {
+    absl::StrAppend(&text, ".visible .entry k", i, "()\n{\ncall f; ret;\n}\n");
+  }
+  const auto program = Load(Module(text + ".visible .entry other()\n{\nret;\n}\n"));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->FindKernel("k999")->shared_bytes, 1000u);
+  EXPECT_EQ(Layouts(*program), 2u);
+}
+
+// Each kernel with a variable of its own: what they hold together is bounded.
+TEST_F(ProgramTest, LayoutsThatGrowWithTheSquareOfTheTextAreRefused) {
+  constexpr int kMany = 3000;
+  std::string text, uses;
+  for (int i = 0; i < kMany; ++i) {
+    absl::StrAppend(&text, ".shared .b8 s", i, ";\n");
+    absl::StrAppend(&uses, "st.shared.u8 [s", i, "], 1;\n");
+  }
+  absl::StrAppend(&text, ".func f()\n{\n", uses, "ret;\n}\n");
+  for (int i = 0; i < kMany; ++i) {
+    absl::StrAppend(&text, ".visible .entry k", i, "()\n{\n.shared .b8 own; st.shared.u8 [own], ",
+                    "1; call f; ret;\n}\n");
+  }
+  const absl::Status refused = MakeStatus(Module(text));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("may reach more than 4194304"));
 }
 
 // All that a module needs is told, not only the first.

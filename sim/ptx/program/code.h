@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -188,19 +189,23 @@ struct SharedVariable {
   bool dynamic = false;  // begins behind all that have a size
 };
 
-// Where the shared variables of a kernel lie.
-struct KernelCode {
+// Where the shared variables of kernels lie.
+struct SharedLayout {
   struct Place {
     int variable = 0;  // an index of Code::shared
     uint32_t offset = 0;
   };
-  int function = 0;
-  std::vector<Place> shared;  // of those that it may reach, in order
-  uint32_t static_shared = 0;
-  uint32_t dynamic_shared = 0;  // where it begins
+  std::vector<Place> places;  // of those that they may reach, in order
+  uint32_t static_bytes = 0;
+  uint32_t dynamic_begin = 0;  // of what has no size
 
-  // Of one that it may reach.
+  // Of one that they may reach.
   uint32_t OffsetOf(int variable) const;
+};
+
+struct KernelCode {
+  int function = 0;
+  std::shared_ptr<const SharedLayout> shared;  // kernels that may reach the same have the same
 };
 
 struct Code {

@@ -12,11 +12,11 @@ namespace twinmmu::ptx {
 Program::Program() = default;
 Program::~Program() = default;
 
-uint32_t KernelCode::OffsetOf(int variable) const {
+uint32_t SharedLayout::OffsetOf(int variable) const {
   const auto found =
-      std::lower_bound(shared.begin(), shared.end(), variable,
+      std::lower_bound(places.begin(), places.end(), variable,
                        [](const Place& place, int wanted) { return place.variable < wanted; });
-  return found != shared.end() && found->variable == variable ? found->offset : 0;
+  return found != places.end() && found->variable == variable ? found->offset : 0;
 }
 
 CodePlace PlaceOf(const Code& code, size_t function, size_t instruction) {

@@ -41,7 +41,7 @@ struct GridContext {
   }
   const FunctionCode& function() const { return code->functions[kernel->function]; }
   uint32_t shared_bytes() const {
-    return kernel->dynamic_shared + launch->config.dynamic_shared_bytes;
+    return kernel->shared->dynamic_begin + launch->config.dynamic_shared_bytes;
   }
 };
 

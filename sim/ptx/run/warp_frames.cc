@@ -115,7 +115,7 @@ void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
   }
   if (fixed.base == FixedSlot::kLocal) value += frame->local_base;
   if (fixed.base == FixedSlot::kShared) {
-    value += block_.grid().reserved_shared + block_.grid().kernel->OffsetOf(fixed.index);
+    value += block_.grid().reserved_shared + block_.grid().kernel->shared->OffsetOf(fixed.index);
   }
   switch (fixed.width) {
     case 0: {
