@@ -1,6 +1,7 @@
 #include "sim/coherence/monitor/site_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
@@ -19,6 +20,7 @@ SiteTable::Site SiteTable::Add(const std::shared_ptr<const SiteSource>& source, 
     if (known != kUnknown && !ranges_[known].source.expired()) return known;
     known = kUnknown;
     if (count > std::numeric_limits<Site>::max() - next_) return kUnknown;
+    if (ranges_.size() >= most_) ForgetGone();
     ranges_[next_] = Range{count, part, source, name};
     known = next_;
     next_ += count;
@@ -29,6 +31,26 @@ SiteTable::Site SiteTable::Add(const std::shared_ptr<const SiteSource>& source, 
   } catch (const std::bad_alloc&) {
     return kUnknown;
   }
+}
+
+void SiteTable::ForgetGone() {
+  size_t gone = 0;
+  for (const auto& [first, range] : ranges_) gone += range.source.expired() ? 1 : 0;
+  for (auto range = ranges_.begin(); range != ranges_.end() && gone > kGone;) {
+    const bool erases = range->second.source.expired();
+    gone -= erases ? 1 : 0;
+    range = erases ? ranges_.erase(range) : std::next(range);
+  }
+  for (auto known = known_.begin(); known != known_.end();) {
+    const bool erases = known->second != kUnknown && ranges_.count(known->second) == 0;
+    known = erases ? known_.erase(known) : std::next(known);
+  }
+  most_ = std::max(kFew, 2 * ranges_.size());
+}
+
+size_t SiteTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return std::max(ranges_.size(), known_.size());
 }
 
 std::string SiteTable::InWords(Site site) const {

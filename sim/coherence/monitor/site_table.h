@@ -39,6 +39,8 @@ class SiteTable {
            const std::string& name);
   // Of any id. May throw std::bad_alloc.
   std::string InWords(Site site) const;
+  // How many parts it knows. Of sources that are gone, only the last ones are among them.
+  size_t size() const;
 
  private:
   struct Range {
@@ -48,12 +50,19 @@ class SiteTable {
     std::string name;
   };
 
+  void ForgetGone();
+
+  // Of parts: of no more it is not looked which ones are gone, and so many that are, are kept.
+  static constexpr size_t kFew = 4096;
+  static constexpr size_t kGone = 1024;
+
   mutable std::mutex mutex_;  // guards the rest
   Site next_ = kUnknown + 1;
   std::map<Site, Range> ranges_;  // by their first ids
   std::map<std::pair<const SiteSource*, uint32_t>, Site> known_;
   std::array<std::shared_ptr<const SiteSource>, kKept> kept_;
   size_t next_kept_ = 0;
+  size_t most_ = kFew;  // parts, until it is looked
 };
 
 }  // namespace twinmmu
