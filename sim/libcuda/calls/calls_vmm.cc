@@ -1,6 +1,9 @@
 // Virtual memory management.
 
+#include <unistd.h>
+
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "sim/libcuda/calls/convert.h"
@@ -27,9 +30,15 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
 
 // The program is to close it.
 void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
+  bool again = false;
+  try {
+    again = driver.exported.Add(descriptor);
+  } catch (const std::bad_alloc&) {
+    close(descriptor);
+    throw;
+  }
   std::memcpy(result, &descriptor, sizeof(int));
   const auto number = static_cast<uint64_t>(descriptor);
-  const bool again = driver.exported.Add(descriptor);
   if (again) driver.report.RemoveObject(ObjectKind::kDescriptor, number);
   driver.report.AddObject(ObjectKind::kDescriptor, number);
 }

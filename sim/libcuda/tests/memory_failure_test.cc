@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -15,7 +14,7 @@
 #include "sim/libcuda/calls/exports.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/process.h"
-#include "sim/profile/profile.h"
+#include "sim/libcuda/tests/memory_failure_steps.h"
 #include "sim/testing/failing_host.h"
 
 namespace twinmmu::libcuda {
@@ -77,10 +76,7 @@ struct World {
   CUkernel kernel = nullptr;
 };
 
-struct Step {
-  const char* name;
-  std::function<CUresult(World&)> run;
-};
+using Steps = std::vector<Step<World>>;
 
 CUresult LoadLibrary(World& w) {
   return cuLibraryLoadData(&w.library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -94,7 +90,7 @@ CUresult CreateArray(World& w) {
   return cuArray3DCreate_v2(&w.array, &descriptor);
 }
 
-std::vector<Step> Building() {
+Steps Building() {
   return {
       {"retain", [](World& w) { return cuDevicePrimaryCtxRetain(&w.primary, 0); }},
       {"push", [](World& w) { return cuCtxPushCurrent_v2(w.primary); }},
@@ -122,7 +118,7 @@ std::vector<Step> Building() {
   };
 }
 
-std::vector<Step> Ending() {
+Steps Ending() {
   return {
       {"create context", [](World& w) { return cuCtxCreate_v2(&w.created, 0, 1); }},
       {"library on another device",
@@ -141,14 +137,14 @@ std::vector<Step> Ending() {
   };
 }
 
-std::vector<Step> Script() {
-  std::vector<Step> script = Building();
-  for (Step& step : Ending()) script.push_back(std::move(step));
+Steps Script() {
+  Steps script = Building();
+  for (Step<World>& step : Ending()) script.push_back(std::move(step));
   return script;
 }
 
 // All that a program can see.
-std::string StateOf(World& w) {
+std::string VisibleState(World& w) {
   std::ostringstream out;
   CUcontext current = nullptr;
   out << cuCtxGetCurrent(&current) << " current " << current << "\n";
@@ -182,61 +178,10 @@ std::string StateOf(World& w) {
   return out.str();
 }
 
-// Runs a step where a failure may hit it; if it does, the step runs a second time. `uses`: how many
-// allocations the step makes if none fails.
-void RunStep(World& w, const Step& step, uint64_t uses) {
-  SCOPED_TRACE(step.name);
-  const bool is_hit = failing_host::Countdown() < uses;
-  const std::string before = is_hit ? StateOf(w) : "";
-  CUresult result = CUDA_SUCCESS;
-  {
-    const failing_host::Scope scope;
-    result = step.run(w);
-  }
-  if (is_hit && result == kOutOfMemory) {
-    EXPECT_EQ(StateOf(w), before);
-    result = step.run(w);
-  }
-  EXPECT_EQ(result, CUDA_SUCCESS);
-}
-
-void Restart() {
-  Process::Get().Restart(Profile::ReferenceH200(2));
-  ASSERT_NE(Process::Get().driver(), nullptr);
-}
-
-std::vector<uint64_t> CountUses(const std::vector<Step>& script) {
-  Restart();
-  World world;
-  std::vector<uint64_t> uses;
-  failing_host::FailAt(Fails::kMemory, ~uint64_t{0}, false);
-  for (const Step& step : script) {
-    const uint64_t left = failing_host::Countdown();
-    RunStep(world, step, 0);
-    uses.push_back(left - failing_host::Countdown());
-  }
-  return uses;
-}
-
 class MemoryFailureTest : public testing::TestWithParam<bool> {};
 
 TEST_P(MemoryFailureTest, NothingIsLost) {
-  const std::vector<Step> script = Script();
-  CountUses(script);  // what the first call of its kind makes for all to come
-  const std::vector<uint64_t> uses = CountUses(script);
-  uint64_t total = 0;
-  for (const uint64_t each : uses) total += each;
-  ASSERT_GE(total, 100u);
-  for (uint64_t n = 0; n < total && !HasFailure(); ++n) {
-    SCOPED_TRACE(n);
-    Restart();
-    World world;
-    failing_host::FailAt(Fails::kMemory, n, GetParam());
-    for (size_t i = 0; i < script.size() && !HasFailure(); ++i) {
-      RunStep(world, script[i], uses[i]);
-    }
-  }
-  RecordProperty("failures", std::to_string(total));
+  ExpectNothingIsLost(Script(), &VisibleState, GetParam(), /*least=*/100);
 }
 
 uint64_t FreeMemory() {
@@ -245,7 +190,7 @@ uint64_t FreeMemory() {
 
 // A program that gives up after the first failure, and takes back what it has made.
 TEST_P(MemoryFailureTest, WhatFailedLeavesNothingBehind) {
-  const std::vector<Step> script = Building();
+  const Steps script = Building();
   bool failed = true;
   for (uint64_t n = 0; failed && !HasFailure(); ++n) {
     SCOPED_TRACE(n);
@@ -280,7 +225,8 @@ TEST_P(MemoryFailureTest, ALaunchFailsAndCorruptsNothing) {
     SCOPED_TRACE(n);
     Restart();
     World world;
-    for (const Step& step : Building()) ASSERT_EQ(step.run(world), CUDA_SUCCESS) << step.name;
+    for (const Step<World>& step : Building())
+      ASSERT_EQ(step.run(world), CUDA_SUCCESS) << step.name;
     void* parameters[] = {&world.memory};
     const auto launch = [&] {
       const CUresult launched =
