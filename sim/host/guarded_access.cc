@@ -1,5 +1,8 @@
 #include "sim/host/guarded_access.h"
 
+#include <sys/mman.h>
+
+#include <cerrno>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -31,6 +34,8 @@ struct Attempt {
 };
 [[gnu::tls_model("initial-exec")]] thread_local Attempt* volatile attempt = nullptr;
 
+[[gnu::tls_model("initial-exec")]] thread_local PagesThatMayGo* volatile may_go = nullptr;
+
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 struct sigaction earlier[2];  // what was there before, of each
 
@@ -59,7 +64,12 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   const bool ours = current != nullptr && info->si_code > 0 &&
                     (current->written.contains(address) || current->read.contains(address));
-  if (!ours) return Forward(signal, info, context);
+  if (!ours) {
+    PagesThatMayGo* const pages = may_go;
+    const bool missing = signal == SIGSEGV && info->si_code == SEGV_MAPERR;
+    if (missing && pages != nullptr && pages->Replace(info->si_addr)) return;
+    return Forward(signal, info, context);
+  }
   current->fault = info->si_addr;
   Unblock(signal);
   siglongjmp(current->before, 1);
@@ -127,7 +137,7 @@ const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t wi
 const void* FindInaccessible(const AddressRange& range, Access access) {
   Attempt now;
   now.read = {range.base.value(), range.size.value()};
-  return Try(now, [&] {
+  const void* const missing = Try(now, [&] {
     const uint64_t end = now.read.base + now.read.size;
     for (uint64_t at = now.read.base; at < end; at = at / kPage * kPage + kPage) {
       auto* const byte = reinterpret_cast<char*>(at);
@@ -138,6 +148,39 @@ const void* FindInaccessible(const AddressRange& range, Access access) {
       }
     }
   });
+  PagesThatMayGo* const pages = may_go;
+  if (missing == nullptr && pages != nullptr) pages->Add(range);
+  return missing;
+}
+
+PagesThatMayGo::PagesThatMayGo() { may_go = this; }
+
+PagesThatMayGo::~PagesThatMayGo() {
+  may_go = nullptr;
+  for (size_t i = 0; i < count_; ++i) munmap(reinterpret_cast<void*>(replaced_[i]), kPage);
+}
+
+void PagesThatMayGo::Add(const AddressRange& found) {
+  const uint64_t end = found.base.value() + found.size.value();
+  for (uint64_t page = found.base.value() / kPage; page * kPage < end; ++page) {
+    found_[page % found_.size()] = page;
+  }
+}
+
+// In a signal handler. False: it is none of these pages, or the host refuses.
+bool PagesThatMayGo::Replace(const void* address) {
+  const uint64_t page = reinterpret_cast<uint64_t>(address) / kPage;
+  if (found_[page % found_.size()] != page || count_ == replaced_.size()) return false;
+  const int before = errno;
+  void* const there = reinterpret_cast<void*>(page * kPage);
+  const void* const made = mmap(there, kPage, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  const bool is_there = made == there || errno == EEXIST;  // or again there, of the program
+  errno = before;
+  if (made != there) return is_there;
+  replaced_[count_++] = page * kPage;
+  if (gone_ == nullptr) gone_ = address;
+  return true;
 }
 
 }  // namespace twinmmu

@@ -4,6 +4,8 @@
 #ifndef TWINMMU_SIM_HOST_GUARDED_ACCESS_H_
 #define TWINMMU_SIM_HOST_GUARDED_ACCESS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "api/address.h"
@@ -22,6 +24,30 @@ const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words
 const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t width, bool by_words);
 // Touches every page of a range, and changes nothing.
 const void* FindInaccessible(const AddressRange& range, Access access);
+
+// While it lives, this thread accesses pages without a guard that FindInaccessible has found there,
+// and the program may unmap them at any time: then zeros take their place, until this object ends.
+// A page that was made read-only ends the process all the same. For one thread.
+class PagesThatMayGo {
+ public:
+  PagesThatMayGo();
+  ~PagesThatMayGo();
+  PagesThatMayGo(const PagesThatMayGo&) = delete;
+  PagesThatMayGo& operator=(const PagesThatMayGo&) = delete;
+
+  // The first address that was accessed when its page had gone; null: there was none.
+  const void* gone() const { return gone_; }
+
+  // For FindInaccessible, and the handler.
+  void Add(const AddressRange& found);
+  bool Replace(const void* address);
+
+ private:
+  std::array<uint64_t, 64> found_{};     // pages, each in its place; of the last ones only
+  std::array<uint64_t, 16> replaced_{};  // pages
+  size_t count_ = 0;
+  const void* gone_ = nullptr;
+};
 
 }  // namespace twinmmu
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -49,6 +50,24 @@ constexpr char kStore[] = R"(
 }
 )";
 
+// For ever.
+constexpr char kLoop[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry store(.param .u64 at)
+{
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [at];
+  mov.u32 %r1, 7;
+LOOP:
+  st.global.u32 [%rd1], %r1;
+  add.u32 %r1, %r1, 1;
+  bra LOOP;
+}
+)";
+
 CUdeviceptr AddressOf(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
 // Each test has a machine of its own, for a fault ends all contexts for good.
@@ -75,10 +94,10 @@ class MissingHostMemoryTest : public testing::Test {
   void MakeReadOnly() { ASSERT_EQ(mprotect(page_, kPage, PROT_READ), 0); }
 
   // What the kernel comes to that stores to `address`.
-  static CUresult Store(const void* address) {
+  static CUresult Store(const void* address, const char* kernel = kStore) {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    EXPECT_EQ(cuModuleLoadData(&module, kStore), CUDA_SUCCESS);
+    EXPECT_EQ(cuModuleLoadData(&module, kernel), CUDA_SUCCESS);
     EXPECT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
     CUdeviceptr at = AddressOf(address);
     void* parameters[] = {&at};
@@ -159,6 +178,20 @@ TEST_F(MissingHostMemoryTest, AKernelThatStoresWhereMemoryWasUnmappedFaults) {
   Unmap();
   EXPECT_EQ(Store(page_), kIllegalAddress);
   ExpectNamed(page_);
+}
+
+TEST_F(MissingHostMemoryTest, AKernelFaultsWhoseMemoryIsUnmappedWhileItRuns) {
+  ASSERT_EQ(cuMemHostRegister_v2(page_, kPage, 0), CUDA_SUCCESS);
+  const auto* const word = reinterpret_cast<const uint32_t*>(page_);
+  std::thread unmaps([&] {
+    while (__atomic_load_n(word, __ATOMIC_RELAXED) < 1000) std::this_thread::yield();
+    munmap(page_, kPage);
+  });
+  EXPECT_EQ(Store(page_, kLoop), kIllegalAddress);
+  unmaps.join();
+  ExpectNamed(page_);
+  unsigned char resident = 0;
+  EXPECT_NE(mincore(page_, kPage, &resident), 0);  // nothing is left in its place
 }
 
 TEST_F(MissingHostMemoryTest, AKernelThatStoresToReadOnlyMemoryFaults) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sim/host/guarded_access.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/mmu/used_mappings.h"
 #include "sim/profile/device_limits.h"
@@ -124,6 +125,7 @@ class Grid::Impl {
 
   void Work() {
     try {
+      PagesThatMayGo pages;
       TranslationCache cache(mmu_, launch_.device, &used_);
       uint64_t index = 0;
       BlockPointer block;
@@ -131,10 +133,22 @@ class Grid::Impl {
         if (block == nullptr) block = std::make_unique<Block>(context_);
         if (index != kParked) block->Start(index);
         RunFor(&cache, std::move(block));
+        if (pages.gone() != nullptr) return NoteGone(pages.gone());
       }
     } catch (const std::bad_alloc&) {
       NoteNoMemory();
     }
+  }
+
+  // Memory of the host that was there when a block began to use it.
+  void NoteGone(const void* address) {
+    const std::lock_guard lock(mutex_);
+    if (fault_.kind != GridFault::kNone) return;
+    fault_.kind = GridFault::kIllegalAddress;
+    fault_.address = DeviceAddress(reinterpret_cast<uint64_t>(address));
+    fault_.size = Bytes(1);
+    fault_.access = Access::kReadWrite;
+    fault_.kernel.swap(name_);
   }
 
   void NoteNoMemory() {
