@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <streambuf>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,9 +71,42 @@ int Run(const MainArguments& main) {
 }
 
 // A reader that went away, or a file that may not grow, is an exit code like any output that cannot
-// be written: no signal, which would leave no time to clean up. Nobody waits for the rest.
-void OnClosedPipe(int) { std::exit(kOutputLost); }
-void OnFullFile(int) {}  // the write fails, too
+// be written: no signal, which would leave no time to clean up. The write fails, too.
+volatile std::sig_atomic_t pipe_closed = 0;
+void OnClosedPipe(int) { pipe_closed = 1; }
+void OnFullFile(int) {}
+
+// Ends the process once nobody reads what is written to a stream: nobody waits for the rest.
+class EndingBuffer : public std::streambuf {
+ public:
+  explicit EndingBuffer(std::streambuf* target) : target_(*target) {}
+
+ protected:
+  int_type overflow(int_type c) override {
+    return traits_type::eq_int_type(c, traits_type::eof())
+               ? traits_type::not_eof(c)
+               : Checked(target_.sputc(traits_type::to_char_type(c)), traits_type::eof());
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    const std::streamsize written = target_.sputn(text, size);
+    if (written < size) End();
+    return written;
+  }
+  int sync() override { return Checked(target_.pubsync(), -1); }
+
+ private:
+  static int Checked(int result, int failure) {
+    if (result == failure) End();
+    return result;
+  }
+  // Not once more while it ends.
+  static void End() {
+    if (pipe_closed != 0 && !std::exchange(ending_, true)) std::exit(kOutputLost);
+  }
+
+  static inline bool ending_ = false;
+  std::streambuf& target_;
+};
 
 void HandleLostOutput() {
   for (const auto& [signal, handler] :
@@ -84,6 +118,11 @@ void HandleLostOutput() {
     action.sa_handler = handler;
     sigaction(signal, &action, nullptr);
   }
+  // Until the very end: the streams are flushed when nothing else is left.
+  static auto& out = *new EndingBuffer(std::cout.rdbuf());
+  static auto& error = *new EndingBuffer(std::cerr.rdbuf());
+  std::cout.rdbuf(&out);
+  std::cerr.rdbuf(&error);
 }
 
 }  // namespace
