@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -45,9 +46,18 @@ bool IsAt(int folder, const std::string& path) {
          held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
+// With no more than one descriptor at a time: the process may have no others.
 void RemoveAll(const std::string& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
+  std::vector<std::string> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; entry != end && !error;
+       entry.increment(error)) {
+    entries.push_back(entry->path().string());
+  }
+  for (const std::string& entry : entries) {
+    if (unlink(entry.c_str()) != 0 && (errno == EISDIR || errno == EPERM)) RemoveAll(entry);
+  }
+  rmdir(path.c_str());
 }
 
 }  // namespace
@@ -71,9 +81,9 @@ absl::StatusOr<std::unique_ptr<OwnedFolder>> OwnedFolder::Make(absl::string_view
 }
 
 OwnedFolder::~OwnedFolder() {
+  close(lock_);  // first, so that there is a descriptor to remove it by
   // A child made by fork has the same object.
   if (getpid() == owner_) RemoveAll(path_);
-  close(lock_);
 }
 
 void RemoveAbandonedFolders(const std::string& place) {

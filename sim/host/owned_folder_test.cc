@@ -2,6 +2,7 @@
 
 #include "sim/host/owned_folder.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
@@ -73,6 +75,23 @@ TEST_F(OwnedFolderTest, GoesWithItsOwner) {
 }
 
 // What a killed process left is removed by whoever comes next.
+TEST_F(OwnedFolderTest, GoesWhereTheProcessHasNoDescriptorLeft) {
+  auto folder = OwnedFolder::Make(place_);
+  ASSERT_THAT(folder, IsOk());
+  fs::create_directories((*folder)->path() + "/reports/more");
+  std::ofstream((*folder)->path() + "/reports/more/file") << "content";
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit less = {64, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &less);
+  std::vector<int> open;
+  while (open.empty() || open.back() >= 0) open.push_back(dup(0));
+  folder->reset();
+  for (const int descriptor : open) close(descriptor);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(Count(), 0);
+}
+
 TEST_F(OwnedFolderTest, IsRemovedAfterItsOwnerWasKilled) {
   Kill(StartOwner());
   EXPECT_EQ(Count(), 1);

@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tools/run/host_error.h"
 
 namespace twinmmu {
 namespace {
@@ -63,7 +63,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 }
 
 absl::Status CannotRun(const std::string& program, int error) {
-  const std::string message = absl::StrCat("cannot run ", program, ": ", std::strerror(error));
+  const std::string message = absl::StrCat("cannot run ", program, ": ", HostErrorInWords(error));
   return error == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
 }
 

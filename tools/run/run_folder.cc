@@ -6,12 +6,12 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tools/run/driver_library.h"
+#include "tools/run/host_error.h"
 #include "tools/run/report_files.h"
 
 namespace twinmmu {
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<OwnedFolder>> MakeLibraryFolder(const std::string
   absl::StatusOr<std::unique_ptr<OwnedFolder>> folder = OwnedFolder::Make(place);
   if (folder.ok() && !WriteLibraries((*folder)->path())) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("cannot write the libraries to ", place, ": ", std::strerror(errno)));
+        absl::StrCat("cannot write the libraries to ", place, ": ", HostErrorInWords(errno)));
   }
   return folder;
 }
@@ -107,8 +107,8 @@ absl::StatusOr<std::unique_ptr<RunFolders>> RunFolders::Make() {
       *(folders->shared_memory_ ? folders->shared_memory_ : folders->library_);
   folders->reports_ = base.path() + "/reports";
   if (mkdir(folders->reports_.c_str(), S_IRWXU) == 0) return folders;
-  return absl::ResourceExhaustedError(absl::StrCat("cannot make the folder for reports ",
-                                                   folders->reports_, ": ", std::strerror(errno)));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "cannot make the folder for reports ", folders->reports_, ": ", HostErrorInWords(errno)));
 }
 
 std::vector<ProcessReport> RunFolders::Read() const { return ReadReports(reports_); }

@@ -26,6 +26,7 @@
 #include "sim/libcuda/symbols.h"
 #include "tools/commands/failure.h"
 #include "tools/run/child_program.h"
+#include "tools/run/host_error.h"
 #include "tools/run/run_folder.h"
 #include "tools/run/symbolize.h"
 #include "tools/terminal/terminal.h"
@@ -137,7 +138,8 @@ std::string NeverCalled(const std::string& program, const Outcome& outcome) {
       "  it changes LD_LIBRARY_PATH, or runs with another user's privileges, which removes "
       "it;\n"
       "  it runs elsewhere: in a container, or on another machine;\n"
-      "  it first looks for a GPU in another way, and found none.\n");
+      "  it first looks for a GPU in another way, and found none;\n"
+      "  the host had no room for its report: the disk is full, or ulimit -v or -f is low.\n");
 }
 
 std::string InWords(const std::string& program, const Outcome& outcome, size_t limit) {
@@ -207,7 +209,7 @@ int ExitCode(const RunOptions& options, const Outcome& outcome) {
 }
 
 int CannotWrite(const std::string& path) {
-  return UsageError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  return UsageError(absl::StrCat("cannot write ", path, ": ", HostErrorInWords(errno)));
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ clean "after a closed pipe"
 mkdir "$folder/a:b"
 TMPDIR=$folder/a:b expect 0 "ended with exit code 0" -- "$subject" fine
 words=$( (ulimit -f 0; "$twinmmu" run -- "$subject" fine) 2>&1)
-[[ $? == 2 && $words == *"File too large. Set TMPDIR to"* ]] || complain "a full place: $words"
+[[ $? == 2 && $words == *"File too large (ulimit -f). Set TMPDIR to"* ]] || complain "a full place: $words"
 
 # --- Files
 
