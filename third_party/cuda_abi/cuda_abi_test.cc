@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "gtest/gtest.h"
+#include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::cuda_abi {
 namespace {
@@ -48,6 +49,13 @@ static_assert(offsetof(CUlaunchConfig, hStream) == 32);
 static_assert(offsetof(CUlaunchConfig, attrs) == 40);
 static_assert(offsetof(CUlaunchConfig, numAttrs) == 48);
 static_assert(sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40 && sizeof(CUDA_MEMCPY3D) == 200);
+static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS_v1) == 56 && sizeof(CUDA_KERNEL_NODE_PARAMS) == 72);
+static_assert(sizeof(CUDA_MEMSET_NODE_PARAMS) == 40 && sizeof(CUDA_MEMSET_NODE_PARAMS_v2) == 48);
+static_assert(sizeof(CUDA_MEMCPY_NODE_PARAMS) == 216 && sizeof(CUDA_HOST_NODE_PARAMS) == 16);
+static_assert(sizeof(CUgraphNodeParams) == 256 && offsetof(CUgraphNodeParams, kernel) == 16);
+static_assert(sizeof(CUgraphEdgeData) == 8 && offsetof(CUgraphEdgeData, type) == 2);
+static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32);
+static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D_PEER) == 200);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, reserved) == 34);
 static_assert(sizeof(CUmemcpyAttributes) == 24 && sizeof(CUDA_MEMCPY3D_BATCH_OP) == 112);

@@ -1,0 +1,201 @@
+// The driver's types for graphs and stream capture, beside those of cuda_abi.h: written down from
+// the documentation of CUDA 13.0.
+
+#ifndef TWINMMU_THIRD_PARTY_CUDA_ABI_GRAPH_ABI_H_
+#define TWINMMU_THIRD_PARTY_CUDA_ABI_GRAPH_ABI_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::cuda_abi {
+
+using CUgraph = struct CUgraph_st*;
+using CUgraphNode = struct CUgraphNode_st*;
+using CUgraphExec = struct CUgraphExec_st*;
+using CUuserObject = struct CUuserObject_st*;
+using CUkernel = struct CUkern_st*;
+using CUhostFn = void (*)(void* userData);
+
+inline constexpr CUresult CUDA_ERROR_LOSSY_QUERY = 402;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_MERGE = 902;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906;
+inline constexpr CUresult CUDA_ERROR_CAPTURED_EVENT = 907;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908;
+inline constexpr CUresult CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910;
+
+// --- Nodes
+
+using CUgraphNodeType = int;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_KERNEL = 0;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_MEMCPY = 1;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_MEMSET = 2;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_HOST = 3;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_GRAPH = 4;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EMPTY = 5;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_CONDITIONAL = 13;
+
+struct CUDA_KERNEL_NODE_PARAMS_v1 {
+  CUfunction func;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+// Also what the generic functions take.
+struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction func;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  CUkernel kern;
+  CUcontext ctx;
+};
+
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned int value;
+  unsigned int elementSize;
+  size_t width;
+  size_t height;
+};
+struct CUDA_MEMSET_NODE_PARAMS_v2 {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned int value;
+  unsigned int elementSize;
+  size_t width;
+  size_t height;
+  CUcontext ctx;
+};
+
+struct CUDA_MEMCPY_NODE_PARAMS {
+  int flags;
+  int reserved;
+  CUcontext copyCtx;
+  CUDA_MEMCPY3D copyParams;
+};
+
+struct CUDA_HOST_NODE_PARAMS {
+  CUhostFn fn;
+  void* userData;
+};
+
+using CUgraphChildGraphNodeOwnership = int;
+inline constexpr CUgraphChildGraphNodeOwnership CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0;
+struct CUDA_CHILD_GRAPH_NODE_PARAMS {
+  CUgraph graph;
+  CUgraphChildGraphNodeOwnership ownership;
+};
+
+struct CUDA_EVENT_WAIT_NODE_PARAMS {
+  CUevent event;
+};
+struct CUDA_EVENT_RECORD_NODE_PARAMS {
+  CUevent event;
+};
+
+struct CUgraphNodeParams {
+  CUgraphNodeType type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUDA_MEMCPY_NODE_PARAMS memcpy;
+    CUDA_MEMSET_NODE_PARAMS_v2 memset;
+    CUDA_HOST_NODE_PARAMS host;
+    CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+    CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
+    CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
+  };
+  long long reserved2;
+};
+
+// --- Edges
+
+using CUgraphDependencyType = unsigned char;
+inline constexpr CUgraphDependencyType CU_GRAPH_DEPENDENCY_TYPE_DEFAULT = 0;
+inline constexpr CUgraphDependencyType CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1;
+inline constexpr unsigned char CU_GRAPH_KERNEL_NODE_PORT_DEFAULT = 0;
+inline constexpr unsigned char CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = 1;
+inline constexpr unsigned char CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER = 2;
+
+struct CUgraphEdgeData {
+  unsigned char from_port;
+  unsigned char to_port;
+  CUgraphDependencyType type;
+  unsigned char reserved[5];
+};
+
+// --- Instantiation and update
+
+inline constexpr uint64_t CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 1;
+inline constexpr uint64_t CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 2;
+inline constexpr uint64_t CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 4;
+inline constexpr uint64_t CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8;
+
+using CUgraphInstantiateResult = int;
+inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_SUCCESS = 0;
+inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_ERROR = 1;
+inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2;
+
+struct CUDA_GRAPH_INSTANTIATE_PARAMS {
+  uint64_t flags;
+  CUstream hUploadStream;
+  CUgraphNode hErrNode_out;
+  CUgraphInstantiateResult result_out;
+};
+
+using CUgraphExecUpdateResult = int;
+inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_SUCCESS = 0;
+inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR = 1;
+inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2;
+inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3;
+inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5;
+
+struct CUgraphExecUpdateResultInfo {
+  CUgraphExecUpdateResult result;
+  CUgraphNode errorNode;
+  CUgraphNode errorFromNode;
+};
+
+// --- User objects
+
+inline constexpr unsigned int CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1;
+inline constexpr unsigned int CU_GRAPH_USER_OBJECT_MOVE = 1;
+
+// --- Capture
+
+inline constexpr CUstreamCaptureMode CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
+
+using CUstreamCaptureStatus = int;
+inline constexpr CUstreamCaptureStatus CU_STREAM_CAPTURE_STATUS_NONE = 0;
+inline constexpr CUstreamCaptureStatus CU_STREAM_CAPTURE_STATUS_ACTIVE = 1;
+inline constexpr CUstreamCaptureStatus CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2;
+
+inline constexpr unsigned int CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0;
+inline constexpr unsigned int CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1;
+
+}  // namespace twinmmu::cuda_abi
+
+#endif  // TWINMMU_THIRD_PARTY_CUDA_ABI_GRAPH_ABI_H_
