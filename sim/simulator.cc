@@ -7,6 +7,7 @@
 
 #include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
+#include "sim/calls/executor/graph_memory.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/calls/executor/memory_operations.h"
 #include "sim/calls/executor/simulated_executor.h"
@@ -37,7 +38,8 @@ struct Simulator::Parts {
         memory_operations(&state, &executor.streams()),
         pools(&state, &executor.streams()),
         sparse_arrays(&state, &executor.streams(), &executor.copies()),
-        boxes(&state, &executor.copies(), &sparse_arrays) {}
+        boxes(&state, &executor.copies(), &sparse_arrays),
+        graph_memory(&state) {}
 
   const SimulatorOptions options;
   SimulatorState state;
@@ -51,6 +53,7 @@ struct Simulator::Parts {
   PoolCalls pools;
   SimulatedSparseArrays sparse_arrays;
   BoxCopies boxes;
+  GraphMemory graph_memory;
 };
 
 namespace {
@@ -113,6 +116,7 @@ bool Simulator::IsMulticastObject(AllocationHandle handle) const {
 LinearCalls& Simulator::linear() { return parts_->linear; }
 ManagedCalls& Simulator::managed() { return parts_->managed; }
 BoxCopies& Simulator::boxes() { return parts_->boxes; }
+GraphMemory& Simulator::graph_memory() { return parts_->graph_memory; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 MemoryOperations& Simulator::memory_operations() { return parts_->memory_operations; }
 PoolCalls& Simulator::pools() { return parts_->pools; }

@@ -27,6 +27,7 @@ class LinearCalls;       // sim/calls/linear/linear_calls.h
 class MemoryOperations;  // sim/calls/executor/memory_operations.h
 class ManagedCalls;      // sim/calls/linear/managed_calls.h
 class PoolCalls;         // sim/calls/pools/pool_calls.h
+class GraphMemory;       // sim/calls/executor/graph_memory.h
 
 // What a simulator remembers and reports; not part of the machine.
 struct SimulatorOptions {
@@ -69,6 +70,7 @@ class Simulator : public Driver {
   LinearCalls& linear();
   ManagedCalls& managed();
   BoxCopies& boxes();
+  GraphMemory& graph_memory();
   KernelCalls& kernels();
   MemoryOperations& memory_operations();
   PoolCalls& pools();

@@ -70,6 +70,7 @@ namespace twinmmu {
   CALL(kAllocateFromPool, "cuMemAllocFromPoolAsync") \
   CALL(kFreeAsync, "cuMemFreeAsync")                 \
   CALL(kCreatePool, "cuMemPoolCreate")               \
+  CALL(kLaunchGraph, "cuGraphLaunch")                \
   CALL(kOther, "a call")
 
 // DriverCall, and those: a program that uses the C interface makes both.

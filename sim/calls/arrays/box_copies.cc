@@ -124,40 +124,61 @@ absl::Status BoxCopies::Copy(const SimulatedCopies::Asked& asked, absl::Span<con
   });
 }
 
+absl::StatusOr<CopyOperation> BoxCopies::Describe(const char* call, const BoxCopy& box) {
+  return guard_.Guard(call, [&] { return OperationOf(call, box); });
+}
+
+absl::StatusOr<CopyOperation> BoxCopies::FillOf(const char* call, DeviceOrdinal device,
+                                                DeviceAddress destination, uint64_t pitch,
+                                                const FillPattern& pattern, uint64_t width,
+                                                uint64_t height) {
+  const uint64_t element = pattern.width.value();
+  CopyOperation operation;
+  operation.kind = CopyOperation::kFill;
+  operation.pattern = pattern;
+  if (!MultiplyAdd(width, element, 0, &operation.shape.width)) {
+    return Impossible(state_, call, width, " elements of ", pattern.width,
+                      " end beyond all addresses");
+  }
+  operation.shape.height = height;
+  if (width == 0 || height == 0) return operation;
+  if (!destination.IsAligned(pattern.width)) {
+    return Impossible(state_, call, "address ", destination, " is not a multiple of ",
+                      pattern.width);
+  }
+  if (height > 1 && (pitch < operation.shape.width || pitch % element != 0)) {
+    return Impossible(state_, call, "pitch ", pitch, " is smaller than a row of ",
+                      operation.shape.width, " bytes, or not a multiple of ", pattern.width);
+  }
+  BoxEnd end;
+  end.base = destination;
+  end.pitch = pitch;
+  operation.written.kind = CopySide::kMemory;
+  operation.written.device = device;
+  if (!PlaceRows(end, operation.shape, &operation.written)) {
+    return Impossible(state_, call, "its rows end beyond all addresses");
+  }
+  return operation;
+}
+
+absl::StatusOr<CopyOperation> BoxCopies::DescribeFill(const char* call, DeviceOrdinal device,
+                                                      DeviceAddress destination, uint64_t pitch,
+                                                      const FillPattern& pattern, uint64_t width,
+                                                      uint64_t height) {
+  return guard_.Guard(
+      call, [&] { return FillOf(call, device, destination, pitch, pattern, width, height); });
+}
+
 absl::Status BoxCopies::Fill(const SimulatedCopies::Asked& asked, DeviceAddress destination,
                              uint64_t pitch, const FillPattern& pattern, uint64_t width,
                              uint64_t height) {
-  const char* const call = asked.call;
-  return guard_.Guard(call, [&] {
-    const absl::Status usable = state_.CheckContext(call, asked.stream.device());
+  return guard_.Guard(asked.call, [&] {
+    const DeviceOrdinal device = asked.stream.device();
+    const absl::Status usable = state_.CheckContext(asked.call, device);
     if (!usable.ok()) return usable;
-    const uint64_t element = pattern.width.value();
-    CopyOperation operation;
-    operation.kind = CopyOperation::kFill;
-    operation.pattern = pattern;
-    if (!MultiplyAdd(width, element, 0, &operation.shape.width)) {
-      return Impossible(state_, call, width, " elements of ", pattern.width,
-                        " end beyond all addresses");
-    }
-    operation.shape.height = height;
-    if (width == 0 || height == 0) return copies_.Do(asked, operation);
-    if (!destination.IsAligned(pattern.width)) {
-      return Impossible(state_, call, "address ", destination, " is not a multiple of ",
-                        pattern.width);
-    }
-    if (height > 1 && (pitch < operation.shape.width || pitch % element != 0)) {
-      return Impossible(state_, call, "pitch ", pitch, " is smaller than a row of ",
-                        operation.shape.width, " bytes, or not a multiple of ", pattern.width);
-    }
-    BoxEnd end;
-    end.base = destination;
-    end.pitch = pitch;
-    operation.written.kind = CopySide::kMemory;
-    operation.written.device = asked.stream.device();
-    if (!PlaceRows(end, operation.shape, &operation.written)) {
-      return Impossible(state_, call, "its rows end beyond all addresses");
-    }
-    return copies_.Do(asked, operation);
+    absl::StatusOr<CopyOperation> operation =
+        FillOf(asked.call, device, destination, pitch, pattern, width, height);
+    return operation.ok() ? copies_.Do(asked, *std::move(operation)) : operation.status();
   });
 }
 

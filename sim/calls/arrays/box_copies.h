@@ -62,10 +62,20 @@ class BoxCopies {
   absl::Status Fill(const SimulatedCopies::Asked& asked, DeviceAddress destination, uint64_t pitch,
                     const FillPattern& pattern, uint64_t width, uint64_t height);
 
+  // The operations that these would be, of whatever memory.
+  absl::StatusOr<CopyOperation> Describe(const char* call, const BoxCopy& box);
+  absl::StatusOr<CopyOperation> DescribeFill(const char* call, DeviceOrdinal device,
+                                             DeviceAddress destination, uint64_t pitch,
+                                             const FillPattern& pattern, uint64_t width,
+                                             uint64_t height);
+
   // INVALID_VALUE for what is wrong in a way that only the caller can see.
   absl::Status Refuse(const char* call, const char* reason);
 
  private:
+  absl::StatusOr<CopyOperation> FillOf(const char* call, DeviceOrdinal device,
+                                       DeviceAddress destination, uint64_t pitch,
+                                       const FillPattern& pattern, uint64_t width, uint64_t height);
   absl::StatusOr<CopyOperation> OperationOf(const char* call, const BoxCopy& box);
   // `side`: what it is called.
   absl::StatusOr<CopySide> SideOf(const char* call, const char* side, const BoxEnd& end,

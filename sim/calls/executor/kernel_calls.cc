@@ -87,6 +87,10 @@ absl::Status KernelCalls::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
                       [&] { return modules_.AllowDynamicShared(kernel, bytes); });
 }
 
+absl::Status KernelCalls::CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config) {
+  return guard_.Guard("cuLaunchKernel", [&] { return modules_.CheckLaunch(kernel, config); });
+}
+
 absl::Status KernelCalls::LaunchCooperative(Stream stream, Kernel kernel,
                                             const LaunchConfig& config,
                                             absl::Span<const void* const> arguments) {

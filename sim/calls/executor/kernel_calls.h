@@ -48,6 +48,8 @@ class KernelCalls {
   // InvalidArgument (INVALID_VALUE): no block of its device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
 
+  // Whether Executor::Launch would take a launch of this shape.
+  absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
   // Executor::Launch of a grid that can synchronise as a whole: its blocks must fit onto the device
   // at once.
   absl::Status LaunchCooperative(Stream stream, Kernel kernel, const LaunchConfig& config,

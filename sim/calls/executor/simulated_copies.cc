@@ -241,7 +241,12 @@ void SimulatedCopies::Run(const QueuedCopy& queued) const {
   Fault fault;
   if (!CanPerform(queued.asked.call, queued.operation, &fault) ||
       !Perform(queued.asked, queued.operation, queued.call_id, &clocks, &fault)) {
-    state_.sticky_error.Raise(fault);
+    // As an H100 was seen to do.
+    if (queued.asked.part == Part::kWork && queued.operation.kind == CopyOperation::kFill) {
+      state_.sticky_error.Raise(queued.asked.call, DriverCode::kLaunchFailed, fault.Reason());
+    } else {
+      state_.sticky_error.Raise(fault);
+    }
     return ReportFault(state_, queued.call_id, fault);
   }
   state_.order.End(queued.order, clocks);
@@ -254,6 +259,15 @@ absl::Status SimulatedCopies::Do(const Asked& asked, CopyOperation operation) {
   return Submit(asked, queue, std::move(operation));
 }
 
+absl::Status SimulatedCopies::Check(const Asked& asked, const CopyOperation& operation) const {
+  Fault fault;
+  const CopyShape& shape = operation.shape;
+  const bool can = CanSubmit(asked.call, operation, &fault) &&
+                   IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
+                   IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
+  return can ? absl::OkStatus() : RefuseFault(state_, fault);
+}
+
 absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
                                      CopyOperation operation) {
   bool waits = asked.returns == Returns::kWhenDone;
@@ -261,13 +275,12 @@ absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams:
     const std::shared_lock lock(mmu_.mutex);
     operation.written.kind = KindOf(operation.written, operation.shape);
     operation.read.kind = KindOf(operation.read, operation.shape);
-    Fault fault;
-    const CopyShape& shape = operation.shape;
-    const bool can = CanSubmit(asked.call, operation, &fault) &&
-                     IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
-                     IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
-    if (!can) return RefuseFault(state_, fault);
-    if (state_.IsBypassed()) {
+    if (asked.part != Part::kWork) {
+      const absl::Status can = Check(asked, operation);
+      if (!can.ok() || asked.part == Part::kCheck) return can;
+    }
+    if (asked.part == Part::kAll && state_.IsBypassed()) {
+      Fault fault;
       const bool done = Perform(asked, operation, 0, nullptr, &fault);
       return done ? absl::OkStatus() : RefuseFault(state_, fault);
     }

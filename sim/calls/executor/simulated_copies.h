@@ -41,10 +41,14 @@ class SimulatedCopies {
     kWhenItMay,  // when it is queued, unless its memory wants to be done with when a call returns
     kWhenDone,
   };
+  // Of a graph, an operation is checked when the graph is made, and done in each launch: what is
+  // not there by then is a fault.
+  enum class Part { kAll, kCheck, kWork };
   struct Asked {
     const char* call = "";  // the driver's name of the one that was asked for
     Stream stream;
     Returns returns = Returns::kWhenQueued;
+    Part part = Part::kAll;
   };
   // An operation of any form. One without bytes is done, wherever its memory is; one that cannot be
   // done leaves everything as it was.
@@ -75,6 +79,8 @@ class SimulatedCopies {
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
                       CopyOperation operation);
+  // Whether it could be done now. With mmu_.mutex held.
+  absl::Status Check(const Asked& asked, const CopyOperation& operation) const;
   StreamScheduler::Point Enqueue(const Asked& asked, const SimulatedStreams::Queue& queue,
                                  const CopyOperation& operation);
   absl::Status CheckFillBorders(const char* call, DeviceOrdinal device,

@@ -279,6 +279,16 @@ absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const Laun
   return Launch(stream, kernel, config, arguments, /*cooperative=*/false);
 }
 
+absl::Status SimulatedModules::CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config) {
+  const DeviceOrdinal device = kernel.module.device();
+  absl::Status valid = CheckCovered(device, *kernel.info);
+  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.grid, kGrid);
+  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.block, kBlock);
+  if (valid.ok()) valid = CheckBlock(mmu_.profile, device, *kernel.info, config.block);
+  if (valid.ok()) valid = CheckShared(kernel, config.dynamic_shared_bytes);
+  return valid;
+}
+
 absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                                       absl::Span<const void* const> arguments, bool cooperative) {
   SimulatedStreams::Queue queue;
@@ -291,11 +301,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
                 ToString(kernel.device()), ", the stream of ", ToString(stream.device()));
   }
   const DeviceOrdinal device = kernel.device();
-  valid = CheckCovered(device, *known->info);
-  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.grid, kGrid);
-  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.block, kBlock);
-  if (valid.ok()) valid = CheckBlock(mmu_.profile, device, *known->info, config.block);
-  if (valid.ok()) valid = CheckShared(*known, config.dynamic_shared_bytes);
+  valid = CheckLaunch(*known, config);
   if (!valid.ok()) return valid;
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();

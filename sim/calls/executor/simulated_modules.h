@@ -39,6 +39,8 @@ class SimulatedModules {
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
   // InvalidArgument (INVALID_VALUE): no block of this device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
+  // Whether a launch of this shape is possible.
+  absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
   // `cooperative`: with memory by which its blocks can synchronise. OUT_OF_MEMORY: there is none.
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments, bool cooperative);
