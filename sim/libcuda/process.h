@@ -13,6 +13,8 @@
 #include "sim/libcuda/arrays.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/exported_descriptors.h"
+#include "sim/libcuda/graphs/captures.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/report/report.h"
@@ -38,6 +40,8 @@ struct DriverState {
   Streams streams;
   Modules modules;
   Arrays arrays;
+  Graphs graphs;
+  Captures captures;
   ExportedDescriptors exported;
 };
 

@@ -26,6 +26,10 @@ inline Array ArrayOf(DriverState& driver, const Context& context, cuda_abi::CUar
   return Array(record.has_value() ? record->context->device : context.device, ToNumber(array));
 }
 
+// A copy between memory of two contexts. Of its reserved fields nothing is asked.
+BoxCopy BoxCopyOf(DriverState& driver, const Context& to, const Context& from,
+                  const cuda_abi::CUDA_MEMCPY3D& copy);
+
 }  // namespace twinmmu::libcuda
 
 #endif  // TWINMMU_SIM_LIBCUDA_CALLS_BOXES_H_

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -46,6 +47,8 @@ const char* WhatIsWrong(CUmemcpySrcAccessOrder order, unsigned int flags) {
 template <typename MakeBox>
 CUresult CopyBatch(const CallSite& site, DriverState& driver, Context& context, CUstream stream,
                    size_t count, size_t* fail_index, const MakeBox& make_box) {
+  const Captured refused = RefuseCaptured(driver, context, stream, /*invalidates=*/false);
+  if (refused.has_value()) return *refused;
   BoxCopies& boxes = driver.simulator->boxes();
   std::vector<BoxCopy> batch(count);
   for (size_t i = 0; i < count; ++i) {

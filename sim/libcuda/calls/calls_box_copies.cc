@@ -1,8 +1,10 @@
 // Copies in two and three dimensions, and of arrays. Every form becomes a CUDA_MEMCPY3D.
 
 #include <cstring>
+#include <type_traits>
 
 #include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -98,6 +100,10 @@ CUDA_MEMCPY3D As3D(const CUDA_MEMCPY2D& copy) {
   return box;
 }
 
+// No node does these.
+template <typename Description>
+constexpr bool kBetweenPeers = std::is_same_v<Description, CUDA_MEMCPY3D_PEER>;
+
 // `stream`: a CUstream, or none.
 template <typename Description, typename... OnStream>
 CUresult CopyBox(const CallSite& site, const Description* description, OnStream... stream) {
@@ -113,10 +119,11 @@ CUresult CopyBox(const CallSite& site, const Description* description, OnStream.
     if (copy.reserved0 != nullptr || copy.reserved1 != nullptr) {
       return ToResult(boxes.Refuse(site.name(), "a reserved field is not null"));
     }
-    BoxCopy box;
-    box.to = BoxOf(driver, *to, DestinationOf(copy));
-    box.from = BoxOf(driver, *from, SourceOf(copy));
-    box.shape = {copy.WidthInBytes, copy.Height, copy.Depth};
+    if (!kBetweenPeers<Description>) {
+      const Captured captured = CaptureCopy(site, driver, context, copy, stream...);
+      if (captured.has_value()) return *captured;
+    }
+    const BoxCopy box = BoxCopyOf(driver, *to, *from, copy);
     return ToResult(boxes.Copy(AskedOf(site, driver, context, stream...), {&box, 1}));
   });
 }
@@ -169,6 +176,15 @@ class RowCopy {
 };
 
 }  // namespace
+
+BoxCopy BoxCopyOf(DriverState& driver, const Context& to, const Context& from,
+                  const CUDA_MEMCPY3D& copy) {
+  BoxCopy box;
+  box.to = BoxOf(driver, to, DestinationOf(copy));
+  box.from = BoxOf(driver, from, SourceOf(copy));
+  box.shape = {copy.WidthInBytes, copy.Height, copy.Depth};
+  return box;
+}
 
 // --- In two and three dimensions -----------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -49,6 +50,7 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
   });
   driver.modules.functions.RemoveOf(context, [](uint64_t) {});
   driver.streams.streams.RemoveOf(context, [&](uint64_t stream) {
+    ForgetCaptured(driver, ToPointer<CUstream>(stream));
     driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kStream, stream);
   });
@@ -62,6 +64,7 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.report.RemoveObject(ObjectKind::kMipmappedArray, mipmap);
   });
   driver.streams.events.RemoveOf(context, [&](uint64_t event) {
+    ForgetCaptured(driver, ToPointer<CUevent>(event));
     driver.executor.DestroyEvent(Event(context.device, event)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kEvent, event);
   });
@@ -278,7 +281,9 @@ extern "C" CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) 
 
 extern "C" CUresult cuCtxSynchronize() {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.SynchronizeDevice(context.device);
+    const Captured refused = RefuseWaitFor(driver, context);
+    if (refused.has_value()) return *refused;
+    return ToResult(driver.executor.SynchronizeDevice(context.device));
   });
 }
 
@@ -288,6 +293,8 @@ extern "C" CUresult cuCtxSynchronize_v2(CUcontext handle) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return ToResult(known);
+    const Captured refused = RefuseWaitFor(driver, *context);
+    if (refused.has_value()) return *refused;
     return ToResult(driver.executor.SynchronizeDevice(context->device));
   });
 }

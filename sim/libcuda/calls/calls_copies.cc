@@ -1,6 +1,7 @@
 // Copies and fills.
 
 #include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -42,8 +43,11 @@ template <typename... OnStream>
 CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
               OnStream... stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    return driver.executor.Fill(WorkOf(driver, context, stream...), DeviceAddress(to),
-                                {value, Bytes(width)}, count);
+    const CUDA_MEMSET_NODE_PARAMS fill = {to, 0, value, static_cast<unsigned>(width), count, 1};
+    const Captured captured = CaptureFill(site, driver, context, fill, stream...);
+    if (captured.has_value()) return *captured;
+    return ToResult(driver.executor.Fill(WorkOf(driver, context, stream...), DeviceAddress(to),
+                                         {value, Bytes(width)}, count));
   });
 }
 
@@ -51,9 +55,13 @@ template <typename... OnStream>
 CUresult FillRows(const CallSite& site, CUdeviceptr to, size_t pitch, uint32_t value,
                   size_t element, size_t width, size_t height, OnStream... stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    return driver.simulator->boxes().Fill(AskedOf(site, driver, context, stream...),
-                                          DeviceAddress(to), pitch, {value, Bytes(element)}, width,
-                                          height);
+    const auto size = static_cast<unsigned>(element);
+    const CUDA_MEMSET_NODE_PARAMS fill = {to, pitch, value, size, width, height};
+    const Captured captured = CaptureFill(site, driver, context, fill, stream...);
+    if (captured.has_value()) return *captured;
+    return ToResult(driver.simulator->boxes().Fill(AskedOf(site, driver, context, stream...),
+                                                   DeviceAddress(to), pitch,
+                                                   {value, Bytes(element)}, width, height));
   });
 }
 
@@ -91,9 +99,14 @@ TWINMMU_ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
 
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.CopyHostToDevice(WorkOf(driver, context, stream),
-                                            DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const CUDA_MEMCPY3D row =
+        RowOf(CU_MEMORYTYPE_DEVICE, dstDevice, CU_MEMORYTYPE_HOST, ToNumber(srcHost), byteCount);
+    const Captured captured = CaptureCopy(site, driver, context, row, stream);
+    if (captured.has_value()) return *captured;
+    return ToResult(driver.executor.CopyHostToDevice(
+        WorkOf(driver, context, stream), DeviceAddress(dstDevice), srcHost, Bytes(byteCount)));
   });
 }
 TWINMMU_ALIAS(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2);
@@ -101,9 +114,14 @@ TWINMMU_ALIAS(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.CopyDeviceToHost(WorkOf(driver, context, stream), dstHost,
-                                            DeviceAddress(srcDevice), Bytes(byteCount));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const CUDA_MEMCPY3D row =
+        RowOf(CU_MEMORYTYPE_HOST, ToNumber(dstHost), CU_MEMORYTYPE_DEVICE, srcDevice, byteCount);
+    const Captured captured = CaptureCopy(site, driver, context, row, stream);
+    if (captured.has_value()) return *captured;
+    return ToResult(driver.executor.CopyDeviceToHost(WorkOf(driver, context, stream), dstHost,
+                                                     DeviceAddress(srcDevice), Bytes(byteCount)));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
@@ -111,10 +129,15 @@ TWINMMU_ALIAS(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
 
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.CopyDeviceToDevice(WorkOf(driver, context, stream),
-                                              DeviceAddress(dstDevice), DeviceAddress(srcDevice),
-                                              Bytes(byteCount));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const CUDA_MEMCPY3D row =
+        RowOf(CU_MEMORYTYPE_DEVICE, dstDevice, CU_MEMORYTYPE_DEVICE, srcDevice, byteCount);
+    const Captured captured = CaptureCopy(site, driver, context, row, stream);
+    if (captured.has_value()) return *captured;
+    return ToResult(driver.executor.CopyDeviceToDevice(WorkOf(driver, context, stream),
+                                                       DeviceAddress(dstDevice),
+                                                       DeviceAddress(srcDevice), Bytes(byteCount)));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
@@ -130,9 +153,14 @@ TWINMMU_ALIAS(cuMemcpy_ptds, cuMemcpy);
 
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.simulator->linear().Copy(WorkOf(driver, context, stream), DeviceAddress(dst),
-                                           DeviceAddress(src), Bytes(byteCount));
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const CUDA_MEMCPY3D row =
+        RowOf(CU_MEMORYTYPE_UNIFIED, dst, CU_MEMORYTYPE_UNIFIED, src, byteCount);
+    const Captured captured = CaptureCopy(site, driver, context, row, stream);
+    if (captured.has_value()) return *captured;
+    return ToResult(driver.simulator->linear().Copy(
+        WorkOf(driver, context, stream), DeviceAddress(dst), DeviceAddress(src), Bytes(byteCount)));
   });
 }
 TWINMMU_ALIAS(cuMemcpyAsync_ptsz, cuMemcpyAsync);

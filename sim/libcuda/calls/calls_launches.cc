@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
 
@@ -18,8 +20,18 @@ constexpr uint64_t kEnd = 0;            // CU_LAUNCH_PARAM_END
 constexpr uint64_t kBufferPointer = 1;  // CU_LAUNCH_PARAM_BUFFER_POINTER
 constexpr uint64_t kBufferSize = 2;     // CU_LAUNCH_PARAM_BUFFER_SIZE
 
-// Pointers to the arguments. `whole`: room for a buffer that is shorter than the parameters; the
-// driver takes it, and no program should.
+// Whether all blocks can be on the device at once. Sizes that no launch may have are left to
+// Executor::Launch.
+bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config) {
+  const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
+  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  if (threads == 0 || threads > kernel.info->max_threads) return true;
+  return blocks <=
+         BlocksOnDevice(driver, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
+}
+
+}  // namespace
+
 DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extra,
                          std::vector<char>* whole, std::vector<const void*>* arguments) {
   if (kernel.parameters.empty()) return DriverCode::kSuccess;
@@ -52,19 +64,32 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
   return DriverCode::kSuccess;
 }
 
-// Whether all blocks can be on the device at once. Sizes that no launch may have are left to
-// Executor::Launch.
-bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config) {
-  const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
-  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  if (threads == 0 || threads > kernel.info->max_threads) return true;
-  return blocks <=
-         BlocksOnDevice(driver, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
+CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const LoadedKernel& loaded,
+                  const LaunchConfig& config, bool cooperative,
+                  const std::vector<const void*>& arguments) {
+  if (!cooperative) return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
+  if (!FitsAtOnce(driver, loaded, config)) return ToResult(DriverCode::kCooperativeLaunchTooLarge);
+  return ToResult(driver.simulator->kernels().LaunchCooperative(stream, kernel, config, arguments));
+}
+
+namespace {
+
+CUDA_KERNEL_NODE_PARAMS ParamsOf(CUfunction function, const LaunchConfig& config, void** parameters,
+                                 void** extra) {
+  return {function,       config.grid.x,  config.grid.y,  config.grid.z,
+          config.block.x, config.block.y, config.block.z, config.dynamic_shared_bytes,
+          parameters,     extra,          nullptr,        nullptr};
 }
 
 CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
                 CUstream stream, bool cooperative, void** parameters, void** extra) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    if (driver.captures.MayMatter()) {
+      CapturedLaunch launch{ParamsOf(function, config, parameters, extra), cooperative,
+                            config.programmatic_stream_serialization};
+      const Captured captured = CaptureLaunch(site, driver, context, launch, stream);
+      if (captured.has_value()) return *captured;
+    }
     const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
     if (!kernel.ok()) return ToResult(kernel.status());
     const absl::StatusOr<LoadedKernel> found =
@@ -74,13 +99,8 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
     std::vector<const void*> arguments;
     const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
     if (there != DriverCode::kSuccess) return ToResult(there);
-    const Stream queue = WorkOf(driver, context, stream);
-    if (!cooperative) return ToResult(driver.executor.Launch(queue, *kernel, config, arguments));
-    if (!FitsAtOnce(driver, *found, config)) {
-      return ToResult(DriverCode::kCooperativeLaunchTooLarge);
-    }
-    return ToResult(
-        driver.simulator->kernels().LaunchCooperative(queue, *kernel, config, arguments));
+    return LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, cooperative,
+                    arguments);
   });
 }
 

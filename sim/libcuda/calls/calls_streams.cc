@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -18,10 +19,6 @@ constexpr uint64_t kLastDefaultStream = 2;  // 0, 1 and 2 name default streams
 // The identities of the default streams of a device and of a thread; others have greater ones.
 constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
-
-// How the thread's calls that a capture forbids are met. There is no capture yet: the mode is only
-// remembered.
-thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
   return EnterInContext(site, {stream}, [&](DriverState& driver, Context& context) {
@@ -86,6 +83,8 @@ DriverCode CheckEventFlags(unsigned int flags) {
 
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const Captured captured = CaptureRecord(site, driver, context, event, stream, false);
+    if (captured.has_value()) return *captured;
     StreamRecord to;
     if (FindStream(driver, context, stream, &to) == DriverCode::kSuccess) {
       const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
@@ -152,6 +151,7 @@ extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const absl::Status destroyed = driver.executor.DestroyStream(StreamOf(driver, context, stream));
     if (destroyed.ok()) {
+      ForgetCaptured(driver, stream);
       driver.streams.streams.Remove(ToNumber(stream));
       driver.report.RemoveObject(ObjectKind::kStream, ToNumber(stream));
     }
@@ -192,16 +192,14 @@ extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void*
 }
 TWINMMU_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);
 
-// Nothing is ever captured.
-extern "C" CUresult cuStreamIsCapturing(CUstream stream, int* status) {
-  return AskStream(TWINMMU_HERE, stream, status, [&](const StreamRecord&) { *status = 0; });
-}
-TWINMMU_ALIAS(cuStreamIsCapturing_ptsz, cuStreamIsCapturing);
-
 extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    if (flags == CU_EVENT_WAIT_EXTERNAL) return ToResult(DriverCode::kIllegalState);
-    if (flags != CU_EVENT_WAIT_DEFAULT) return ToResult(DriverCode::kInvalidValue);
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const bool external = flags == CU_EVENT_WAIT_EXTERNAL;
+    if (!external && flags != CU_EVENT_WAIT_DEFAULT) return ToResult(DriverCode::kInvalidValue);
+    const Captured captured = CaptureWait(site, driver, context, stream, event, external);
+    if (captured.has_value()) return *captured;
+    if (external) return ToResult(DriverCode::kIllegalState);
     return ToResult(driver.executor.WaitEvent(StreamOf(driver, context, stream),
                                               EventOf(driver, context, event)));
   });
@@ -210,6 +208,8 @@ TWINMMU_ALIAS(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
 
 extern "C" CUresult cuStreamQuery(CUstream stream) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const Captured refused = RefuseWaitFor(driver, context, stream);
+    if (refused.has_value()) return *refused;
     return NotReady(driver.executor.QueryStream(StreamOf(driver, context, stream)));
   });
 }
@@ -217,25 +217,33 @@ TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
 
 extern "C" CUresult cuStreamSynchronize(CUstream stream) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
+    const Captured refused = RefuseWaitFor(driver, context, stream);
+    if (refused.has_value()) return *refused;
+    return ToResult(driver.executor.SynchronizeStream(StreamOf(driver, context, stream)));
   });
 }
 TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 
 // A host function runs when all work before it is done: here before the call returns, which is one
-// of the moments at which a driver may run it.
-template <typename Run>
+// of the moments at which a driver may run it. Or else capture(driver, context) is its answer.
+template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
-                   const Run& run) {
+                   const Capture& capture, const Run& run) {
   return EnterInContext(site, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
+    const Captured captured = capture(driver, context);
+    if (captured.has_value()) return *captured;
     const absl::Status done = driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
     return done.ok() ? ToResult(CallBack(site, run)) : ToResult(done);
   });
 }
 
 extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* argument) {
-  return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(function), 0,
+  const CallSite site = TWINMMU_HERE;
+  const auto capture = [&](DriverState& driver, Context& context) {
+    return CaptureHost(site, driver, context, {function, argument}, stream);
+  };
+  return RunOnHost(site, stream, reinterpret_cast<const void*>(function), 0, capture,
                    [&] { function(argument); });
 }
 TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
@@ -243,18 +251,13 @@ TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
 extern "C" CUresult cuStreamAddCallback(CUstream stream,
                                         void (*callback)(CUstream, CUresult, void*), void* argument,
                                         unsigned int flags) {
-  return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(callback), flags,
+  const auto refuse = [&](DriverState& driver, Context& context) {
+    return RefuseCaptured(driver, context, stream);
+  };
+  return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(callback), flags, refuse,
                    [&] { callback(stream, CUDA_SUCCESS, argument); });
 }
 TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
-
-// Any number is taken for a mode, as an H200 does.
-extern "C" CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return Enter(TWINMMU_HERE, {mode}, [&](DriverState&) {
-    std::swap(*mode, capture_mode);
-    return DriverCode::kSuccess;
-  });
-}
 
 // --- Events --------------------------------------------------------------------------------------
 
@@ -276,6 +279,7 @@ extern "C" CUresult cuEventDestroy_v2(CUevent event) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const absl::Status destroyed = driver.executor.DestroyEvent(EventOf(driver, context, event));
     if (destroyed.ok()) {
+      ForgetCaptured(driver, event);
       driver.streams.events.Remove(ToNumber(event));
       driver.report.RemoveObject(ObjectKind::kEvent, ToNumber(event));
     }
@@ -292,22 +296,30 @@ TWINMMU_ALIAS(cuEventRecord_ptsz, cuEventRecord);
 extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
-  return EnterInContext(site, [&](DriverState& driver, Context&) {
-    if (!driver.streams.events.Find(ToNumber(event)).has_value()) return DriverCode::kInvalidHandle;
-    return flags == CU_EVENT_WAIT_EXTERNAL ? DriverCode::kIllegalState : DriverCode::kInvalidValue;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    if (!driver.streams.events.Find(ToNumber(event)).has_value()) {
+      return ToResult(DriverCode::kInvalidHandle);
+    }
+    if (flags != CU_EVENT_WAIT_EXTERNAL) return ToResult(DriverCode::kInvalidValue);
+    return CaptureRecord(site, driver, context, event, stream, true)
+        .value_or(ToResult(DriverCode::kIllegalState));
   });
 }
 TWINMMU_ALIAS(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
 
 extern "C" CUresult cuEventQuery(CUevent event) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const Captured refused = RefuseWaitFor(driver, event);
+    if (refused.has_value()) return *refused;
     return NotReady(driver.executor.QueryEvent(EventOf(driver, context, event)));
   });
 }
 
 extern "C" CUresult cuEventSynchronize(CUevent event) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.SynchronizeEvent(EventOf(driver, context, event));
+    const Captured refused = RefuseWaitFor(driver, event);
+    if (refused.has_value()) return *refused;
+    return ToResult(driver.executor.SynchronizeEvent(EventOf(driver, context, event)));
   });
 }
 
@@ -315,6 +327,10 @@ extern "C" CUresult cuEventSynchronize(CUevent event) {
 extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    for (const CUevent event : {start, end}) {
+      const Captured refused = RefuseTimeOf(driver, event);
+      if (refused.has_value()) return *refused;
+    }
     const std::optional<EventRecord> from = driver.streams.events.Find(ToNumber(start));
     const std::optional<EventRecord> to = driver.streams.events.Find(ToNumber(end));
     for (const std::optional<EventRecord>& record : {from, to}) {

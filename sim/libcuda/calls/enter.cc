@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "sim/libcuda/calls/capturing.h"
+
 namespace twinmmu::libcuda {
 namespace {
 
@@ -36,6 +38,7 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
   if (ABSL_PREDICT_FALSE(kSymbols[site.symbol].version > process.driver_version())) {
     return Misused(site, DiagnosticKind::kUnsupportedByProfile, DriverCode::kNotSupported);
   }
+  if (ABSL_PREDICT_FALSE((*driver)->captures.MayMatter())) return AdmitCaptured(site, **driver);
   return DriverCode::kSuccess;
 }
 

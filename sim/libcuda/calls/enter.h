@@ -74,7 +74,8 @@ inline DriverCode CheckNeeded(const CallSite& site, Needed needed) {
   return DriverCode::kSuccess;
 }
 
-// Why a call cannot be made now, if so: before cuInit, after fork, not in this driver.
+// Why a call cannot be made now, if so: before cuInit, after fork, not in this driver, not while
+// streams are captured.
 DriverCode Admit(const CallSite& site, DriverState** driver);
 // The calling thread's current context; why there is none that can be used, if so.
 DriverCode CurrentContext(const CallSite& site, Context** context);
@@ -89,14 +90,25 @@ Stream StreamOf(DriverState& driver, const Context& context, cuda_abi::CUstream 
 // To be called before work is given to `stream`. The default stream of a device and the streams
 // that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
 void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream);
+// While streams are captured: throws CaptureRefusal for work that is given to one, or that such
+// streams would wait for, which makes the capture invalid.
+[[gnu::cold]] void RefuseUncaptured(DriverState& driver, const Context& context,
+                                    cuda_abi::CUstream stream);
+inline void CheckUncaptured(DriverState& driver, const Context& context,
+                            cuda_abi::CUstream stream) {
+  if (ABSL_PREDICT_FALSE(driver.captures.MayMatter())) RefuseUncaptured(driver, context, stream);
+}
+
 // The same, for work that is given to the stream a handle names: that stream.
 inline Stream WorkOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream) {
+  CheckUncaptured(driver, context, stream);
   const Stream named = StreamOf(driver, context, stream);
   if (!driver.simulator->IsBypassingStreams()) KeepDefaultOrder(driver, context, named);
   return named;
 }
 // And for work without a stream: the device.
 inline DeviceOrdinal WorkOf(DriverState& driver, const Context& context) {
+  CheckUncaptured(driver, context, nullptr);
   if (!driver.simulator->IsBypassingStreams())
     KeepDefaultOrder(driver, context, Stream(context.device));
   return context.device;

@@ -28,6 +28,8 @@ DriverCode CodeOfThrown() {
     return DriverCode::kOutOfMemory;
   } catch (const std::system_error&) {
     return DriverCode::kOperatingSystem;
+  } catch (const CaptureRefusal& refusal) {
+    return refusal.code;
   } catch (...) {
     return DriverCode::kUnknown;
   }

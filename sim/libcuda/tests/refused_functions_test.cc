@@ -13,7 +13,8 @@
 #include "sim/libcuda/report/report_reader.h"
 
 // As a program calls them: their parameters are never looked at.
-extern "C" int cuGraphCreate(void** graph, unsigned int flags);
+extern "C" int cuGraphAddBatchMemOpNode(void** node, void* graph, const void* dependencies,
+                                        size_t count, const void* params);
 extern "C" int cuCheckpointProcessLock(int pid, void* args);
 
 namespace twinmmu::libcuda {
@@ -37,16 +38,16 @@ std::vector<std::string> Refused() {
 
 // One after the other: the first call is made before cuInit.
 TEST(RefusedFunctionsTest, AreRefusedAndNamedOnceEach) {
-  void* graph = nullptr;
-  EXPECT_EQ(cuGraphCreate(&graph, 0), kNotInitialized);
+  void* node = nullptr;
+  EXPECT_EQ(cuGraphAddBatchMemOpNode(&node, nullptr, nullptr, 0, nullptr), kNotInitialized);
   EXPECT_THAT(Refused(), ElementsAre());
   ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(cuGraphCreate(&graph, 0), kNotSupported);
+    EXPECT_EQ(cuGraphAddBatchMemOpNode(&node, nullptr, nullptr, 0, nullptr), kNotSupported);
     EXPECT_EQ(cuCheckpointProcessLock(1, nullptr), kNotSupported);
   }
-  EXPECT_EQ(graph, nullptr);
-  EXPECT_THAT(Refused(), ElementsAre("cuGraphCreate", "cuCheckpointProcessLock"));
+  EXPECT_EQ(node, nullptr);
+  EXPECT_THAT(Refused(), ElementsAre("cuGraphAddBatchMemOpNode", "cuCheckpointProcessLock"));
 }
 
 }  // namespace

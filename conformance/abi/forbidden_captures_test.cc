@@ -1,0 +1,222 @@
+// What captures forbid, and what makes them invalid. Measured on an H100 with driver 580.159.
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "conformance/abi/graph_fixture.h"
+
+namespace twinmmu::abi {
+namespace {
+
+constexpr CUstreamCaptureMode kModes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
+                                          CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                                          CU_STREAM_CAPTURE_MODE_RELAXED};
+
+class ForbiddenCapturesTest : public GraphTest {
+ protected:
+  using Call = std::function<CUresult(CUstream)>;
+
+  // Makes the call while a new stream is captured.
+  void During(CUstreamCaptureMode mode, unsigned int flags, const Call& call, CUresult code,
+              bool invalidates, bool in_other_thread = false) {
+    const std::string where = "mode " + std::to_string(mode);
+    CUstream stream = MakeStream(flags);
+    EXPECT_EQ(cuStreamBeginCapture(stream, mode), CUDA_SUCCESS);
+    CUresult result = CUDA_SUCCESS;
+    const auto make_call = [&] { result = call(stream); };
+    if (in_other_thread) {
+      std::thread([&] {
+        cuCtxSetCurrent(context_);
+        make_call();
+      }).join();
+    } else {
+      make_call();
+    }
+    EXPECT_EQ(result, code) << where;
+    EXPECT_EQ(StatusOf(stream),
+              invalidates ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        << where;
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(stream, &graph),
+              invalidates ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS)
+        << where;
+    EXPECT_EQ(graph == nullptr, invalidates) << where;
+    if (graph != nullptr) {
+      EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(StatusOf(stream), CU_STREAM_CAPTURE_STATUS_NONE) << where;
+  }
+  // In every mode the same.
+  void ExpectRefused(const Call& call, CUresult code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                     bool invalidates = true) {
+    for (const CUstreamCaptureMode mode : kModes) {
+      During(mode, CU_STREAM_NON_BLOCKING, call, code, invalidates);
+    }
+  }
+  // Where the thread that captures, or in global mode any thread, may not call what is unsafe.
+  void ExpectUnsafe(const Call& call) {
+    constexpr CUresult kRefused = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    constexpr unsigned int kFlags = CU_STREAM_NON_BLOCKING;
+    During(CU_STREAM_CAPTURE_MODE_GLOBAL, kFlags, call, kRefused, true);
+    During(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, kFlags, call, kRefused, true);
+    During(CU_STREAM_CAPTURE_MODE_RELAXED, kFlags, call, CUDA_SUCCESS, false);
+    During(CU_STREAM_CAPTURE_MODE_GLOBAL, kFlags, call, kRefused, true, true);
+    During(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, kFlags, call, CUDA_SUCCESS, false, true);
+  }
+  void ExpectAllowed(const Call& call) { ExpectRefused(call, CUDA_SUCCESS, false); }
+  // Where the legacy stream would wait for the captured one.
+  void ExpectImplicit(const Call& call) {
+    for (const CUstreamCaptureMode mode : kModes) {
+      During(mode, CU_STREAM_NON_BLOCKING, call, CUDA_SUCCESS, false);
+      During(mode, CU_STREAM_DEFAULT, call, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, true);
+    }
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+};
+
+TEST_F(ForbiddenCapturesTest, TheStreamIsNotWaitedFor) {
+  ExpectRefused([](CUstream stream) { return cuStreamSynchronize(stream); });
+  ExpectRefused([](CUstream stream) { return cuStreamQuery(stream); });
+  ExpectRefused([](CUstream) { return cuCtxSynchronize(); });
+}
+
+TEST_F(ForbiddenCapturesTest, OtherStreamsAreUnsafeToWaitFor) {
+  ExpectUnsafe([&](CUstream) { return cuStreamSynchronize(stream_); });
+  ExpectUnsafe([&](CUstream) { return cuStreamQuery(stream_); });
+}
+
+TEST_F(ForbiddenCapturesTest, EventsAreUnsafeToWaitFor) {
+  const CUevent event = MakeEvent();
+  EXPECT_EQ(cuEventRecord(event, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  ExpectUnsafe([&](CUstream) { return cuEventQuery(event); });
+  ExpectUnsafe([&](CUstream) { return cuEventSynchronize(event); });
+}
+
+TEST_F(ForbiddenCapturesTest, ACapturedEventIsNotWaitedFor) {
+  const CUevent event = MakeEvent();
+  ExpectRefused(
+      [&](CUstream stream) {
+        EXPECT_EQ(cuEventRecord(event, stream), CUDA_SUCCESS);
+        return cuEventQuery(event);
+      },
+      CUDA_ERROR_CAPTURED_EVENT);
+  ExpectRefused(
+      [&](CUstream stream) {
+        EXPECT_EQ(cuEventRecord(event, stream), CUDA_SUCCESS);
+        return cuEventSynchronize(event);
+      },
+      CUDA_ERROR_CAPTURED_EVENT);
+}
+
+TEST_F(ForbiddenCapturesTest, MemoryIsUnsafeToAllocate) {
+  CUdeviceptr memory = 0;
+  const auto allocate = [&](CUstream) {
+    const CUresult made = cuMemAlloc(&memory, 256);
+    return made;
+  };
+  ExpectUnsafe(allocate);
+  ExpectUnsafe([](CUstream) { return cuMemFree(0); });
+}
+
+TEST_F(ForbiddenCapturesTest, VirtualMemoryIsNot) {
+  ExpectAllowed([](CUstream) {
+    const Mapping mapping;
+    return CUDA_SUCCESS;
+  });
+}
+
+TEST_F(ForbiddenCapturesTest, EventsAndStreamsMayBeMade) {
+  ExpectAllowed([](CUstream) {
+    CUevent event = nullptr;
+    const CUresult made = cuEventCreate(&event, 0);
+    return made == CUDA_SUCCESS ? cuEventDestroy(event) : made;
+  });
+  ExpectAllowed([](CUstream) {
+    CUstream stream = nullptr;
+    const CUresult made = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    return made == CUDA_SUCCESS ? cuStreamDestroy(stream) : made;
+  });
+}
+
+TEST_F(ForbiddenCapturesTest, ModulesAreUnsafeToUnload) {
+  During(
+      CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING,
+      [&](CUstream) { return cuModuleUnload(module_); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+      true);
+}
+
+TEST_F(ForbiddenCapturesTest, TheLegacyStreamMayNotWaitForACapturedOne) {
+  ExpectImplicit([&](CUstream) { return Launch(nullptr); });
+  ExpectImplicit([&](CUstream) { return cuMemsetD32(memory_, 1, 1); });
+  ExpectImplicit([&](CUstream) { return cuMemcpyDtoD(memory_ + 64, memory_, 4); });
+  ExpectImplicit([&](CUstream) { return cuMemcpyDtoDAsync(memory_ + 64, memory_, 4, nullptr); });
+}
+
+TEST_F(ForbiddenCapturesTest, TheLegacyStreamNeverJoins) {
+  const CUevent event = MakeEvent();
+  ExpectRefused(
+      [&](CUstream stream) {
+        EXPECT_EQ(cuEventRecord(event, stream), CUDA_SUCCESS);
+        return cuStreamWaitEvent(nullptr, event, 0);
+      },
+      CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
+TEST_F(ForbiddenCapturesTest, OtherStreamsGoOn) {
+  ExpectAllowed([&](CUstream) { return Launch(stream_); });
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(Number(), 3u);
+}
+
+TEST_F(ForbiddenCapturesTest, ALaunchThatIsNotPossibleMakesTheCaptureInvalid) {
+  ExpectRefused(
+      [&](CUstream stream) {
+        CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(add_, memory_, 1);
+        return cuLaunchKernel(add_, 0, 1, 1, 1, 1, 1, 0, stream, kernel.kernelParams, nullptr);
+      },
+      CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ForbiddenCapturesTest, ACopyThatIsNotPossibleDoesNot) {
+  ExpectRefused(
+      [&](CUstream stream) {
+        return cuMemcpyDtoDAsync(memory_, CUdeviceptr{0x123450000}, 64, stream);
+      },
+      CUDA_ERROR_INVALID_VALUE, false);
+}
+
+TEST_F(ForbiddenCapturesTest, AFillOfNoMemoryIsCaptured) {
+  ExpectAllowed(
+      [](CUstream stream) { return cuMemsetD32Async(CUdeviceptr{0x123450000}, 1, 16, stream); });
+}
+
+TEST_F(ForbiddenCapturesTest, SomeCallsAreNotCaptured) {
+  ExpectRefused([](CUstream stream) {
+    return cuStreamAddCallback(
+        stream, [](CUstream, CUresult, void*) {}, nullptr, 0);
+  });
+  ExpectRefused([&](CUstream stream) {
+    return cuMemcpyPeerAsync(memory_ + 64, context_, memory_, context_, 4, stream);
+  });
+}
+
+TEST_F(ForbiddenCapturesTest, AGraphIsNotLaunchedIntoACapture) {
+  AddKernel(add_, 1);
+  const CUgraphExec executable = Instantiate();
+  ExpectRefused([&](CUstream stream) { return cuGraphLaunch(executable, stream); });
+  ExpectAllowed([&](CUstream) { return cuGraphLaunch(executable, stream_); });
+}
+
+TEST_F(ForbiddenCapturesTest, GraphsAreUnsafeToInstantiate) {
+  AddEmpty();
+  ExpectUnsafe([&](CUstream) {
+    CUgraphExec executable = nullptr;
+    const CUresult made = cuGraphInstantiateWithFlags(&executable, graph_, 0);
+    return made == CUDA_SUCCESS ? cuGraphExecDestroy(executable) : made;
+  });
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

@@ -1,0 +1,199 @@
+// What nodes are given, and what is told of them. Measured on an H100 with driver 580.159.
+
+#include "conformance/abi/graph_fixture.h"
+
+namespace twinmmu::abi {
+namespace {
+
+using GraphParamsTest = GraphTest;
+
+union AttributeValue {
+  alignas(8) char pad[64];
+  int cooperative;
+  int priority;
+  unsigned char domains[2];
+};
+constexpr int kCooperative = 2;
+constexpr int kPriority = 8;
+constexpr int kDomainMap = 9;
+
+const Function<CUresult(CUgraphNode, int, AttributeValue*)> get_attribute(
+    "cuGraphKernelNodeGetAttribute");
+const Function<CUresult(CUgraphNode, int, const AttributeValue*)> set_attribute(
+    "cuGraphKernelNodeSetAttribute");
+
+TEST_F(GraphParamsTest, AKernelNodeKeepsItsArguments) {
+  const CUgraphNode node = AddKernel(add_, 3);
+  KernelOf(add_, 0, 9);  // other arguments, where the first ones were
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  EXPECT_EQ(cuGraphKernelNodeGetParams(node, &kernel), CUDA_SUCCESS);
+  ASSERT_NE(kernel.kernelParams, nullptr);
+  EXPECT_EQ(*static_cast<CUdeviceptr*>(kernel.kernelParams[0]), memory_);
+  EXPECT_EQ(*static_cast<unsigned int*>(kernel.kernelParams[1]), 3u);
+  EXPECT_EQ(kernel.func, add_);
+  EXPECT_EQ(kernel.kern, nullptr);
+  EXPECT_EQ(kernel.ctx, context_);
+  EXPECT_EQ(kernel.extra, nullptr);
+}
+
+TEST_F(GraphParamsTest, ArgumentsInABufferAreToldAsABuffer) {
+  struct {
+    CUdeviceptr to;
+    unsigned int value;
+  } buffer = {memory_, 5};
+  size_t size = 12;
+  void* extra[] = {reinterpret_cast<void*>(1), &buffer, reinterpret_cast<void*>(2), &size, nullptr};
+  CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(add_, memory_, 0);
+  kernel.kernelParams = nullptr;
+  kernel.extra = extra;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &kernel), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphKernelNodeGetParams(node, &kernel), CUDA_SUCCESS);
+  EXPECT_EQ(kernel.kernelParams, nullptr);
+  EXPECT_NE(kernel.extra, nullptr);
+  Run(Instantiate());
+  EXPECT_EQ(Number(), 5u);
+}
+
+TEST_F(GraphParamsTest, AKernelNodeHasAFunction) {
+  CUgraphNode node = nullptr;
+  const CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(nullptr, memory_, 1);
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &kernel), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GraphParamsTest, ArgumentsMayNotBeMissing) {
+  CUgraphNode node = nullptr;
+  CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(add_, memory_, 1);
+  kernel.kernelParams = nullptr;
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &kernel), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GraphParamsTest, TheShapeOfALaunchIsCheckedWithTheNode) {
+  const auto refused = [&](auto change) {
+    CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(add_, memory_, 1);
+    change(kernel);
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &kernel), CUDA_ERROR_INVALID_VALUE);
+  };
+  refused([](auto& kernel) { kernel.gridDimX = 0; });
+  refused([](auto& kernel) { kernel.blockDimX = 0; });
+  refused([](auto& kernel) { kernel.blockDimX = 1025; });
+  refused([](auto& kernel) { kernel.gridDimY = 70000; });
+  refused([](auto& kernel) { kernel.sharedMemBytes = 1 << 20; });
+  EXPECT_TRUE(NodesOf(graph_).empty());
+}
+
+TEST_F(GraphParamsTest, AFillIsToldAsItWasGiven) {
+  CUDA_MEMSET_NODE_PARAMS fill = FillOf(memory_, 0x1234, 4);
+  fill.elementSize = 1;
+  const CUgraphNode node = AddFill(fill);
+  CUDA_MEMSET_NODE_PARAMS told = {};
+  EXPECT_EQ(cuGraphMemsetNodeGetParams(node, &told), CUDA_SUCCESS);
+  EXPECT_EQ(told.value, 0x1234u);
+  EXPECT_EQ(told.dst, memory_);
+  EXPECT_EQ(told.width, 4u);
+  EXPECT_EQ(told.height, 1u);
+}
+
+TEST_F(GraphParamsTest, FillsThatAreNotPossibleAreNoNodes) {
+  const auto refused = [&](auto change) {
+    CUDA_MEMSET_NODE_PARAMS fill = FillOf(memory_, 1, 4);
+    change(fill);
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphAddMemsetNode(&node, graph_, nullptr, 0, &fill, context_),
+              CUDA_ERROR_INVALID_VALUE);
+  };
+  refused([](auto& fill) { fill.elementSize = 0; });
+  refused([](auto& fill) { fill.elementSize = 3; });
+  refused([](auto& fill) { fill.elementSize = 8; });
+  refused([](auto& fill) { fill.width = 0; });
+  refused([](auto& fill) { fill.height = 0; });
+  refused([](auto& fill) { fill.dst += 1; });
+  refused([](auto& fill) { fill.dst = 0; });
+  refused([](auto& fill) { fill.width = size_t{1} << 34; });
+  refused([](auto& fill) {
+    fill.height = 2;
+    fill.pitch = 8;
+  });
+}
+
+TEST_F(GraphParamsTest, ACopyIsToldAsItWasGiven) {
+  const CUDA_MEMCPY3D copy = CopyOf(memory_, memory_ + 64, 16);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddMemcpyNode(&node, graph_, nullptr, 0, &copy, context_), CUDA_SUCCESS);
+  CUDA_MEMCPY3D told = {};
+  EXPECT_EQ(cuGraphMemcpyNodeGetParams(node, &told), CUDA_SUCCESS);
+  EXPECT_EQ(told.dstDevice, memory_);
+  EXPECT_EQ(told.srcDevice, memory_ + 64);
+  EXPECT_EQ(told.WidthInBytes, 16u);
+  EXPECT_EQ(told.srcPitch, 0u);
+}
+
+TEST_F(GraphParamsTest, CopiesThatAreNotPossibleAreNoNodes) {
+  const auto refused = [&](auto change) {
+    CUDA_MEMCPY3D copy = CopyOf(memory_, memory_ + 64, 16);
+    change(copy);
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphAddMemcpyNode(&node, graph_, nullptr, 0, &copy, context_),
+              CUDA_ERROR_INVALID_VALUE);
+  };
+  refused([](auto& copy) { copy.WidthInBytes = 0; });
+  refused([](auto& copy) { copy.Height = 0; });
+  refused([](auto& copy) { copy.dstDevice = 0; });
+  refused([](auto& copy) { copy.WidthInBytes = size_t{1} << 34; });
+  refused([](auto& copy) { copy.srcMemoryType = static_cast<CUmemorytype>(9); });
+}
+
+TEST_F(GraphParamsTest, ParametersAreOfOneType) {
+  const CUgraphNode empty = AddEmpty();
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  CUDA_MEMSET_NODE_PARAMS fill = {};
+  CUDA_MEMCPY3D copy = {};
+  EXPECT_EQ(cuGraphKernelNodeGetParams(empty, &kernel), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphMemsetNodeGetParams(empty, &fill), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphMemcpyNodeGetParams(AddKernel(add_, 1), &copy), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GraphParamsTest, AHostNodeHasAFunction) {
+  const CUDA_HOST_NODE_PARAMS call = {nullptr, nullptr};
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddHostNode(&node, graph_, nullptr, 0, &call), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GraphParamsTest, EventNodesHaveAnEvent) {
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddEventRecordNode(&node, graph_, nullptr, 0, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphAddEventWaitNode(&node, graph_, nullptr, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphAddEventRecordNode(&node, graph_, nullptr, 0, MakeEvent()), CUDA_SUCCESS);
+}
+
+TEST_F(GraphParamsTest, OnlyKnownAttributesAreKept) {
+  const CUgraphNode node = AddKernel(add_, 1);
+  AttributeValue value = {};
+  for (const int unknown : {0, 3, 6, 7, 11, 12, 15, 17, 18}) {
+    EXPECT_EQ(get_attribute(node, unknown, &value), CUDA_ERROR_INVALID_VALUE) << unknown;
+    EXPECT_EQ(set_attribute(node, unknown, &value), CUDA_ERROR_INVALID_VALUE) << unknown;
+  }
+  EXPECT_EQ(get_attribute(node, kDomainMap, &value), CUDA_SUCCESS);
+  EXPECT_EQ(value.domains[1], 1);
+  value = {};
+  value.cooperative = 1;
+  EXPECT_EQ(set_attribute(node, kCooperative, &value), CUDA_SUCCESS);
+  value = {};
+  EXPECT_EQ(get_attribute(node, kCooperative, &value), CUDA_SUCCESS);
+  EXPECT_EQ(value.cooperative, 1);
+}
+
+TEST_F(GraphParamsTest, APriorityStaysInItsRange) {
+  const CUgraphNode node = AddKernel(add_, 1);
+  AttributeValue value = {};
+  value.priority = -20;
+  EXPECT_EQ(set_attribute(node, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(get_attribute(node, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(value.priority, -5);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

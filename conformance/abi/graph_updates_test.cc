@@ -1,0 +1,122 @@
+// Updates of executable graphs by whole graphs. Measured on an H100 with driver 580.159.
+
+#include "conformance/abi/graph_fixture.h"
+
+namespace twinmmu::abi {
+namespace {
+
+enum Result {
+  kSuccess = 0,
+  kTopologyChanged = 2,
+  kTypeChanged = 3,
+  kParametersChanged = 5,
+};
+
+// An executable graph: a kernel, a fill, a host function, one behind the other. And another graph.
+class GraphUpdatesTest : public GraphTest {
+ protected:
+  void SetUp() override {
+    GraphTest::SetUp();
+    if (IsSkipped()) return;
+    kernel_ = AddKernel(add_, 1);
+    AddHost(graph_, {AddFill(FillOf(memory_ + 64, 1), {kernel_})});
+    executable_ = Instantiate();
+    other_ = MakeGraph();
+  }
+  void ExpectRefused(Result result, CUgraphNode node) {
+    UpdateInfo info = {99, node, node};
+    EXPECT_EQ(update(executable_, other_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    EXPECT_EQ(info.result, result);
+    EXPECT_EQ(info.error_node, node);
+    EXPECT_EQ(info.error_from_node, nullptr);
+    Run(executable_);
+    EXPECT_EQ(Number(), 1u);  // as before
+  }
+
+  CUgraphNode kernel_ = nullptr;
+  CUgraphExec executable_ = nullptr;
+  CUgraph other_ = nullptr;
+};
+
+TEST_F(GraphUpdatesTest, AGraphOfTheSameShapeTakesItsPlace) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 50);
+  AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7), {kernel})});
+  UpdateInfo info = {99, kernel, kernel};
+  EXPECT_EQ(update(executable_, other_, &info), CUDA_SUCCESS);
+  EXPECT_EQ(info.result, kSuccess);
+  EXPECT_EQ(info.error_node, nullptr);
+  Run(executable_);
+  EXPECT_EQ(Number(), 50u);
+  EXPECT_EQ(Number(64), 7u);
+}
+
+TEST_F(GraphUpdatesTest, NodesKeepTheirNames) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 50);
+  AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7), {kernel})});
+  EXPECT_EQ(update(executable_, other_, nullptr), CUDA_SUCCESS);
+  const CUDA_KERNEL_NODE_PARAMS params = KernelOf(add_, memory_, 2);
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams(executable_, kernel, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams(executable_, kernel_, &params), CUDA_SUCCESS);
+}
+
+TEST_F(GraphUpdatesTest, AnotherFunctionMayTakeItsPlace) {
+  const CUgraphNode kernel = AddKernel(other_, set_, 50);
+  AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7), {kernel})});
+  EXPECT_EQ(update(executable_, other_, nullptr), CUDA_SUCCESS);
+}
+
+TEST_F(GraphUpdatesTest, TheOrderInWhichNodesWereMadeDoesNotMatter) {
+  const CUgraphNode fill = AddFill(other_, FillOf(memory_ + 64, 7));
+  const CUgraphNode kernel = AddKernel(other_, add_, 50);
+  AddHost(other_, {fill});
+  EXPECT_EQ(add_dependencies(other_, &kernel, &fill, nullptr, 1), CUDA_SUCCESS);
+  EXPECT_EQ(update(executable_, other_, nullptr), CUDA_SUCCESS);
+}
+
+TEST_F(GraphUpdatesTest, FewerOrMoreNodesAreAnotherTopology) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 1);
+  const CUgraphNode fill = AddFill(other_, FillOf(memory_ + 64, 7), {kernel});
+  ExpectRefused(kTopologyChanged, nullptr);
+  EXPECT_EQ(cuMemsetD32(memory_, 0, 1), CUDA_SUCCESS);
+  AddHost(other_, {AddHost(other_, {fill})});
+  ExpectRefused(kTopologyChanged, nullptr);
+}
+
+TEST_F(GraphUpdatesTest, AnotherLeafIsAnotherTopology) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 1);
+  const CUgraphNode fill = AddFill(other_, FillOf(memory_ + 64, 7), {kernel});
+  AddHost(other_, {kernel});
+  ExpectRefused(kTopologyChanged, fill);
+}
+
+TEST_F(GraphUpdatesTest, AMissingEdgeIsAnotherTopology) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 1);
+  AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7))});
+  ExpectRefused(kTopologyChanged, kernel);
+}
+
+TEST_F(GraphUpdatesTest, ANodeStaysOfItsType) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 1);
+  const CUgraphNode host = AddHost(other_, {kernel});
+  AddHost(other_, {host});
+  ExpectRefused(kTypeChanged, host);
+}
+
+TEST_F(GraphUpdatesTest, AFillStaysInOneDimension) {
+  CUDA_MEMSET_NODE_PARAMS fill = FillOf(memory_ + 64, 7);
+  fill.height = 2;
+  fill.pitch = 64;
+  const CUgraphNode node = AddFill(other_, fill, {AddKernel(other_, add_, 1)});
+  AddHost(other_, {node});
+  ExpectRefused(kParametersChanged, node);
+}
+
+TEST_F(GraphUpdatesTest, NullIsRefused) {
+  UpdateInfo info = {};
+  EXPECT_EQ(update(nullptr, graph_, &info), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(update(executable_, nullptr, &info), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(update(executable_, graph_, nullptr), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

@@ -1,0 +1,28 @@
+// What the calls that launch kernels have in common.
+
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_LAUNCHES_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_LAUNCHES_H_
+
+#include <vector>
+
+#include "api/driver_error.h"
+#include "api/executor.h"
+#include "sim/calls/executor/loaded_module.h"
+#include "sim/libcuda/calls/enter.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::libcuda {
+
+// Pointers to the arguments. `whole`: room for a buffer that is shorter than the parameters; the
+// driver takes it, and no program should.
+DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extra,
+                         std::vector<char>* whole, std::vector<const void*>* arguments);
+
+// Gives a kernel to a stream.
+cuda_abi::CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel,
+                            const LoadedKernel& loaded, const LaunchConfig& config,
+                            bool cooperative, const std::vector<const void*>& arguments);
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_LAUNCHES_H_

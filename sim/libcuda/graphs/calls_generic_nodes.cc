@@ -1,0 +1,148 @@
+// Nodes of any type, as one structure describes them.
+
+#include <cstring>
+#include <utility>
+
+#include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/new_nodes.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// How many bytes of the union a type has.
+size_t SizeOf(CUgraphNodeType type) {
+  switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      return sizeof(CUDA_KERNEL_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      return sizeof(CUDA_MEMCPY_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+      return sizeof(CUDA_MEMSET_NODE_PARAMS_v2);
+    case CU_GRAPH_NODE_TYPE_HOST:
+      return sizeof(CUDA_HOST_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      return sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      return sizeof(CUevent);
+    default:
+      return 0;
+  }
+}
+
+// What must be zero is.
+bool IsClean(const CUgraphNodeParams& params) {
+  for (const int reserved : params.reserved0) {
+    if (reserved != 0) return false;
+  }
+  const auto* const bytes = reinterpret_cast<const char*>(params.reserved1);
+  for (size_t i = SizeOf(params.type); i < sizeof(params.reserved1); ++i) {
+    if (bytes[i] != 0) return false;
+  }
+  return params.reserved2 == 0;
+}
+
+// Memory allocations, external semaphores, conditions and operations on memory: not here yet.
+bool IsRefused(CUgraphNodeType type) {
+  return type > CU_GRAPH_NODE_TYPE_EVENT_RECORD && type <= CU_GRAPH_NODE_TYPE_CONDITIONAL;
+}
+
+CUresult Refuse(const CallSite& site) {
+  return ToResult(Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
+}
+
+// `parent`: of a new node; null for one that has its child graph already.
+CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodeParams& params,
+                  CUgraph parent, GraphWork* work) {
+  if (IsRefused(params.type)) return Refuse(site);
+  if (!IsClean(params)) return kInvalidValue;
+  switch (params.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      return MakeKernel(site, driver, params.kernel, &work->emplace<KernelWork>());
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      if (params.memcpy.flags != 0 || params.memcpy.reserved != 0) return kInvalidValue;
+      return MakeCopy(site, driver, params.memcpy.copyParams, params.memcpy.copyCtx,
+                      &work->emplace<CopyWork>());
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+      CUDA_MEMSET_NODE_PARAMS fill;
+      std::memcpy(&fill, &params.memset, sizeof(fill));
+      return MakeFill(site, driver, fill, params.memset.ctx, &work->emplace<FillWork>());
+    }
+    case CU_GRAPH_NODE_TYPE_HOST:
+      return MakeHost(params.host, &work->emplace<HostWork>());
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      if (params.graph.ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) return Refuse(site);
+      return MakeChild(driver, params.graph.graph, parent, &work->emplace<ChildWork>());
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+      work->emplace<EmptyWork>();
+      return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+      *work = WaitWork{params.eventWait.event};
+      return CheckEvent(driver, params.eventWait.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      *work = RecordWork{params.eventRecord.event};
+      return CheckEvent(driver, params.eventRecord.event);
+    default:
+      return kInvalidValue;
+  }
+}
+
+CUresult AddGeneric(const CallSite& site, const NewNode& node, const CUgraphNodeParams* params) {
+  return AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
+    return MakeWork(site, driver, *params, node.graph, work);
+  });
+}
+
+// The work of a node that stays of its type, and has no child graph.
+CUresult MakeOther(const CallSite& site, DriverState& driver, const CUgraphNodeParams& params,
+                   const GraphWork& before, GraphWork* work) {
+  if (params.type != TypeOf(before)) return kInvalidValue;
+  if (params.type == CU_GRAPH_NODE_TYPE_GRAPH) return Refuse(site);
+  const CUresult possible = MakeWork(site, driver, params, nullptr, work);
+  if (auto* const kernel = std::get_if<KernelWork>(work)) {
+    kernel->attributes = std::get<KernelWork>(before).attributes;
+  }
+  return possible;
+}
+
+}  // namespace
+
+extern "C" CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
+                                   const CUgraphNode* dependencies, size_t count,
+                                   CUgraphNodeParams* params) {
+  return AddGeneric(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, params);
+}
+
+extern "C" CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
+                                      const CUgraphNode* dependencies, const CUgraphEdgeData* data,
+                                      size_t count, CUgraphNodeParams* params) {
+  return AddGeneric(TWINMMU_HERE, {node, graph, dependencies, data, count}, params);
+}
+
+extern "C" CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterNode(site, node, {params},
+                   [&](DriverState& driver, Graphs&, Graph&, GraphNode& found) {
+                     GraphWork work = EmptyWork();
+                     const CUresult made = MakeOther(site, driver, *params, found.work, &work);
+                     if (made != CUDA_SUCCESS) return made;
+                     found.memory = MemoryOf(site, driver, work);
+                     found.work = std::move(work);
+                     return CUDA_SUCCESS;
+                   });
+}
+
+extern "C" CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                             CUgraphNodeParams* params) {
+  const CallSite site = TWINMMU_HERE;
+  return ChangeExec(site, exec, node, params, [&](DriverState& driver, GraphNode* found) {
+    GraphWork work = EmptyWork();
+    const CUresult made = MakeOther(site, driver, *params, found->work, &work);
+    if (made != CUDA_SUCCESS) return made;
+    found->memory = MemoryOf(site, driver, work);
+    found->work = std::move(work);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,89 @@
+// Attributes of kernel nodes. All but one say how fast something is to be done, and mean nothing
+// here.
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/libcuda/graphs/graph_nodes.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr CUlaunchAttributeID kPortableClusterSize = 13;
+
+// Those that a kernel node has, as an H100 with driver 580.159 knows them.
+bool IsKnown(CUlaunchAttributeID id) {
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case kPortableClusterSize:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+CUlaunchAttributeValue DefaultOf(CUlaunchAttributeID id) {
+  CUlaunchAttributeValue value = {};
+  // Domain 0 by default, 1 for remote memory.
+  if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.pad[1] = 1;
+  return value;
+}
+
+// The driver keeps a priority within its range.
+CUlaunchAttributeValue Kept(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+  if (id != CU_LAUNCH_ATTRIBUTE_PRIORITY) return value;
+  int priority = 0;
+  std::memcpy(&priority, &value, sizeof(priority));
+  priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  CUlaunchAttributeValue kept = {};
+  std::memcpy(static_cast<void*>(&kept), &priority, sizeof(priority));
+  return kept;
+}
+
+}  // namespace
+
+extern "C" CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID id,
+                                                  CUlaunchAttributeValue* value) {
+  return EnterWork<KernelWork>(
+      TWINMMU_HERE, node, {value}, [&](DriverState&, const KernelWork& work) {
+        if (!IsKnown(id)) return kInvalidValue;
+        const auto set = work.attributes.find(id);
+        *value = set == work.attributes.end() ? DefaultOf(id) : set->second;
+        return CUDA_SUCCESS;
+      });
+}
+
+extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id,
+                                                  const CUlaunchAttributeValue* value) {
+  return EnterWork<KernelWork>(TWINMMU_HERE, node, {value}, [&](DriverState&, KernelWork& work) {
+    if (id == CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING) return CUDA_SUCCESS;
+    if (!IsKnown(id)) return kInvalidValue;
+    const bool is_cluster =
+        id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+        (value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1);
+    if (is_cluster) return kNotSupported;
+    work.attributes[id] = Kept(id, *value);
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+  return EnterWork<KernelWork>(
+      TWINMMU_HERE, to, {}, [&](DriverState& driver, KernelWork& work) -> CUresult {
+        const std::shared_ptr<Graph> graph = driver.graphs.FindGraphOf(from);
+        if (graph == nullptr) return NoSuchGraph();
+        const auto* const source = std::get_if<KernelWork>(&graph->Find(IdOf(from))->work);
+        if (source == nullptr) return kInvalidValue;
+        work.attributes = source->attributes;
+        return CUDA_SUCCESS;
+      });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,218 @@
+// Executable graphs: made, launched, destroyed.
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/graphs/graph_launch.h"
+#include "sim/libcuda/graphs/graph_nodes.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// What the driver tells of the flags that it was given.
+constexpr uint64_t kToldFlags =
+    CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+constexpr CUgraphInstantiateResult kOperationNotSupported = 3;
+
+// Of one executable graph: the other nodes would have the same to say.
+constexpr size_t kMostNodesTold = 4;
+
+struct Instantiated {
+  CUgraphInstantiateResult result = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+  GraphId error_node = 0;
+};
+
+bool AreValidFlags(uint64_t flags, bool may_upload) {
+  uint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                   CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                   CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  if (may_upload) known |= CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+  constexpr uint64_t kNotBoth =
+      CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+  return (flags & ~known) == 0 && (flags & kNotBoth) != kNotBoth;
+}
+
+// A node that cannot be launched by a device; 0: there is none.
+GraphId FindHostWork(const Graph& graph) {
+  for (const auto& [id, node] : graph.nodes()) {
+    const CUgraphNodeType type = TypeOf(node.work);
+    if (type >= CU_GRAPH_NODE_TYPE_HOST && type != CU_GRAPH_NODE_TYPE_GRAPH &&
+        type != CU_GRAPH_NODE_TYPE_EMPTY) {
+      return id;
+    }
+  }
+  return 0;
+}
+
+// Whether all can be done now: no cycle, and the memory of copies and fills is there.
+CUresult Check(const CallSite& site, DriverState& driver, const Graph& graph, Instantiated* done) {
+  const std::vector<GraphId> order = graph.Order();
+  if (order.size() != graph.nodes().size()) {
+    done->result = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+    for (const auto& [id, node] : graph.nodes()) {
+      if (std::find(order.begin(), order.end(), id) == order.end()) done->error_node = id;
+    }
+    return kInvalidValue;
+  }
+  for (const auto& [id, node] : graph.nodes()) {
+    CUresult possible = CUDA_SUCCESS;
+    if (const auto* const copy = std::get_if<CopyWork>(&node.work)) {
+      possible = CheckCopy(site, driver, *copy);
+    } else if (const auto* const fill = std::get_if<FillWork>(&node.work)) {
+      possible = CheckFill(site, driver, *fill);
+    } else if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
+      possible = Check(site, driver, *child->graph, done);
+    }
+    if (possible == CUDA_SUCCESS) continue;
+    if (done->result == CUDA_GRAPH_INSTANTIATE_SUCCESS) {
+      *done = {CUDA_GRAPH_INSTANTIATE_ERROR, id};
+    }
+    return possible;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uint64_t flags,
+                     bool may_upload, Instantiated* done) {
+  return EnterGraph(site, graph, {exec}, [&](DriverState& driver, Graphs& graphs, Graph& found) {
+    if (graphs.IsChild(graph)) return kNotSupported;
+    if (!AreValidFlags(flags, may_upload)) {
+      done->result = CUDA_GRAPH_INSTANTIATE_ERROR;
+      return kInvalidValue;
+    }
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+      done->error_node = FindHostWork(found);
+      if (done->error_node != 0) {
+        done->result = kOperationNotSupported;
+        return kInvalidValue;
+      }
+    }
+    const CUresult possible = Check(site, driver, found, done);
+    if (possible != CUDA_SUCCESS) return possible;
+    const GraphId id = graphs.Add(
+        GraphExec{flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}});
+    graphs.ShareHeld(found.id(), id);
+    *exec = HandleOf<CUgraphExec>(id);
+    return CUDA_SUCCESS;
+  });
+}
+
+// The form of CUDA 10 to 11.
+CUresult InstantiateWithLog(const CallSite& site, CUgraphExec* exec, CUgraph graph,
+                            CUgraphNode* error_node, char* log, size_t size) {
+  Instantiated done;
+  const CUresult result = Instantiate(site, exec, graph, 0, false, &done);
+  if (error_node != nullptr) *error_node = HandleOf<CUgraphNode>(done.error_node);
+  if (log != nullptr && size != 0) *log = '\0';
+  return result;
+}
+
+// What is stale in a graph, unless nothing was taken away since that was last asked, or it was told
+// before. With the graphs locked.
+void WarnOfStaleMemory(const CallSite& site, DriverState& driver, const Graph& graph,
+                       GraphExec* exec) {
+  const GraphMemory& machine = driver.simulator->graph_memory();
+  for (const auto& [id, node] : graph.nodes()) {
+    if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
+      WarnOfStaleMemory(site, driver, *child->graph, exec);
+    }
+    if (exec->told.size() >= kMostNodesTold) return;
+    if (node.memory.empty() || !node.enabled || exec->told.count(id) != 0) continue;
+    const DeviceOrdinal device = DeviceOf(driver, node.work).value_or(DeviceOrdinal(0));
+    if (machine.IsFresh(node.memory)) continue;
+    machine.Warn(device, NameOf(site, driver, node.work), node.memory);
+    exec->told.insert(id);
+  }
+}
+
+// The graph as it is to be launched; null: there is none.
+std::shared_ptr<const Graph> FindForLaunch(const CallSite& site, DriverState& driver,
+                                           CUgraphExec exec) {
+  const std::lock_guard lock(driver.graphs.mutex);
+  GraphExec* const found = driver.graphs.Find(exec);
+  if (found == nullptr) return nullptr;
+  const uint64_t generation = driver.simulator->graph_memory().generation();
+  if (std::exchange(found->generation, generation) != generation) {
+    WarnOfStaleMemory(site, driver, *found->graph, found);
+  }
+  return found->graph;
+}
+
+}  // namespace
+
+extern "C" CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node,
+                                       char* log, size_t size) {
+  return InstantiateWithLog(TWINMMU_HERE, exec, graph, error_node, log, size);
+}
+
+extern "C" CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node,
+                                          char* log, size_t size) {
+  return InstantiateWithLog(TWINMMU_HERE, exec, graph, error_node, log, size);
+}
+
+extern "C" CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                                unsigned long long flags) {
+  Instantiated done;
+  return Instantiate(TWINMMU_HERE, exec, graph, flags, false, &done);
+}
+
+extern "C" CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                                 CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+  const CallSite site = TWINMMU_HERE;
+  if (params == nullptr) {
+    return EnterGraphs(site, {}, [&](DriverState&, Graphs&) { return NullPointer(site); });
+  }
+  Instantiated done;
+  const CUresult result = Instantiate(site, exec, graph, params->flags, true, &done);
+  params->result_out = result == CUDA_SUCCESS || done.result != CUDA_GRAPH_INSTANTIATE_SUCCESS
+                           ? done.result
+                           : CUDA_GRAPH_INSTANTIATE_ERROR;
+  params->hErrNode_out = HandleOf<CUgraphNode>(done.error_node);
+  return result;
+}
+TWINMMU_ALIAS(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams);
+
+extern "C" CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t* flags) {
+  return EnterGraphs(TWINMMU_HERE, {flags}, [&](DriverState&, Graphs& graphs) {
+    const GraphExec* const found = graphs.Find(exec);
+    if (found == nullptr) return NoSuchGraph();
+    *flags = found->flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+extern "C" CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    CheckUncaptured(driver, context, stream);
+    const std::shared_ptr<const Graph> graph = FindForLaunch(site, driver, exec);
+    if (graph == nullptr) return NoSuchGraph();
+    return LaunchGraph(site, driver, *graph, WorkOf(driver, context, stream));
+  });
+}
+TWINMMU_ALIAS(cuGraphLaunch_ptsz, cuGraphLaunch);
+
+// Here a graph has nothing that could be brought to the device before it is launched.
+extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    CheckUncaptured(driver, context, stream);
+    const std::lock_guard lock(driver.graphs.mutex);
+    return driver.graphs.Find(exec) == nullptr ? NoSuchGraph() : CUDA_SUCCESS;
+  });
+}
+TWINMMU_ALIAS(cuGraphUpload_ptsz, cuGraphUpload);
+
+// Launches go on.
+extern "C" CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  return EnterGraphs(TWINMMU_HERE, {}, [&](DriverState&, Graphs& graphs) {
+    if (graphs.Find(exec) == nullptr) return NoSuchGraph();
+    graphs.Remove(exec);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,129 @@
+// Nodes of each type, added to a graph.
+
+#include <utility>
+#include <vector>
+
+#include "sim/libcuda/graphs/graph_edges.h"
+#include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/new_nodes.h"
+
+namespace twinmmu::libcuda {
+
+CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
+                 absl::FunctionRef<CUresult(DriverState&, GraphWork*)> make) {
+  return EnterGraph(site, node.graph, {node.node, params},
+                    [&](DriverState& driver, Graphs& graphs, Graph& graph) {
+                      GraphWork work = EmptyWork();
+                      const CUresult made = make(driver, &work);
+                      if (made != CUDA_SUCCESS) return made;
+                      std::vector<GraphLink> dependencies;
+                      const CUresult found = FindDependencies(graph, work, node.dependencies,
+                                                              node.data, node.count, &dependencies);
+                      if (found != CUDA_SUCCESS) return found;
+                      std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
+                      const GraphId id = graphs.AddNode(graph, std::move(work));
+                      graph.Find(id)->memory = std::move(memory);
+                      for (const GraphLink& link : dependencies)
+                        graph.AddEdge({link.node, id, link.data});
+                      *node.node = HandleOf<CUgraphNode>(id);
+                      return CUDA_SUCCESS;
+                    });
+}
+
+CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
+  const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
+  if (given == nullptr) return kInvalidValue;
+  if (graph == parent) return kNotSupported;
+  made->graph = driver.graphs.Clone(*given);
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult AddKernel(const CallSite& site, const NewNode& node, const void* params,
+                   const CUDA_KERNEL_NODE_PARAMS& given) {
+  return AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
+    return MakeKernel(site, driver, given, &work->emplace<KernelWork>());
+  });
+}
+
+}  // namespace
+
+extern "C" CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph,
+                                         const CUgraphNode* dependencies, size_t count,
+                                         const CUDA_KERNEL_NODE_PARAMS_v1* params) {
+  return AddKernel(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, params,
+                   params == nullptr ? CUDA_KERNEL_NODE_PARAMS{} : LaterForm(*params));
+}
+
+extern "C" CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph,
+                                            const CUgraphNode* dependencies, size_t count,
+                                            const CUDA_KERNEL_NODE_PARAMS* params) {
+  return AddKernel(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, params,
+                   params == nullptr ? CUDA_KERNEL_NODE_PARAMS{} : *params);
+}
+
+extern "C" CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
+                                         const CUgraphNode* dependencies, size_t count,
+                                         const CUDA_MEMCPY3D* copy, CUcontext context) {
+  const CallSite site = TWINMMU_HERE;
+  return AddNode(site, {node, graph, dependencies, nullptr, count}, copy,
+                 [&](DriverState& driver, GraphWork* work) {
+                   return MakeCopy(site, driver, *copy, context, &work->emplace<CopyWork>());
+                 });
+}
+
+extern "C" CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
+                                         const CUgraphNode* dependencies, size_t count,
+                                         const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
+  const CallSite site = TWINMMU_HERE;
+  return AddNode(site, {node, graph, dependencies, nullptr, count}, fill,
+                 [&](DriverState& driver, GraphWork* work) {
+                   return MakeFill(site, driver, *fill, context, &work->emplace<FillWork>());
+                 });
+}
+
+extern "C" CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
+                                       const CUgraphNode* dependencies, size_t count,
+                                       const CUDA_HOST_NODE_PARAMS* call) {
+  return AddNode(
+      TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, call,
+      [&](DriverState&, GraphWork* work) { return MakeHost(*call, &work->emplace<HostWork>()); });
+}
+
+extern "C" CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
+                                             const CUgraphNode* dependencies, size_t count,
+                                             CUgraph child) {
+  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
+                 [&](DriverState& driver, GraphWork* work) {
+                   return MakeChild(driver, child, graph, &work->emplace<ChildWork>());
+                 });
+}
+
+extern "C" CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph,
+                                        const CUgraphNode* dependencies, size_t count) {
+  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
+                 [](DriverState&, GraphWork*) { return CUDA_SUCCESS; });
+}
+
+extern "C" CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
+                                              const CUgraphNode* dependencies, size_t count,
+                                              CUevent event) {
+  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
+                 [&](DriverState& driver, GraphWork* work) {
+                   *work = RecordWork{event};
+                   return CheckEvent(driver, event);
+                 });
+}
+
+extern "C" CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
+                                            const CUgraphNode* dependencies, size_t count,
+                                            CUevent event) {
+  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
+                 [&](DriverState& driver, GraphWork* work) {
+                   *work = WaitWork{event};
+                   return CheckEvent(driver, event);
+                 });
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,137 @@
+// Graphs: made, cloned, destroyed; their edges.
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/libcuda/graphs/graph_edges.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// Whether a capture adds to it.
+bool IsCaptured(DriverState& driver, const Graph& graph) {
+  return driver.captures.Any(
+      [&](const CapturedStream& stream) { return stream.capture->graph.get() == &graph; });
+}
+
+}  // namespace
+
+extern "C" CUresult cuGraphCreate(CUgraph* graph, unsigned int flags) {
+  return EnterGraphs(TWINMMU_HERE, {graph}, [&](DriverState&, Graphs& graphs) {
+    if (flags != 0) return kInvalidValue;
+    *graph = HandleOf<CUgraph>(graphs.Make()->id());
+    return CUDA_SUCCESS;
+  });
+}
+
+// A child graph goes with its node.
+extern "C" CUresult cuGraphDestroy(CUgraph graph) {
+  return EnterGraph(TWINMMU_HERE, graph, {},
+                    [&](DriverState& driver, Graphs& graphs, Graph& found) {
+                      if (graphs.IsChild(graph)) return kInvalidValue;
+                      if (IsCaptured(driver, found)) return ToResult(DriverCode::kIllegalState);
+                      graphs.Remove(graphs.Find(graph));
+                      return CUDA_SUCCESS;
+                    });
+}
+
+extern "C" CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
+  return EnterGraph(TWINMMU_HERE, original, {clone},
+                    [&](DriverState&, Graphs& graphs, Graph& found) {
+                      const std::shared_ptr<Graph> made = graphs.Clone(found);
+                      graphs.Add(made);
+                      graphs.ShareHeld(found.id(), made->id());
+                      *clone = HandleOf<CUgraph>(made->id());
+                      return CUDA_SUCCESS;
+                    });
+}
+
+extern "C" CUresult cuGraphNodeFindInClone(CUgraphNode* node, CUgraphNode original, CUgraph clone) {
+  return EnterGraph(TWINMMU_HERE, clone, {node}, [&](DriverState&, Graphs& graphs, Graph& found) {
+    const std::shared_ptr<Graph> of = graphs.FindGraphOf(original);
+    if (of == nullptr || found.original() != of->id()) return kInvalidValue;
+    for (const auto& [id, copy] : found.nodes()) {
+      if (copy.original != IdOf(original)) continue;
+      *node = HandleOf<CUgraphNode>(id);
+      return CUDA_SUCCESS;
+    }
+    return kInvalidValue;
+  });
+}
+
+extern "C" CUresult cuGraphDestroyNode(CUgraphNode node) {
+  return EnterNode(TWINMMU_HERE, node, {},
+                   [&](DriverState& driver, Graphs& graphs, Graph& graph, GraphNode&) {
+                     if (IsCaptured(driver, graph)) return ToResult(DriverCode::kIllegalState);
+                     graphs.RemoveNode(graph, IdOf(node));
+                     return CUDA_SUCCESS;
+                   });
+}
+
+// --- Edges ---------------------------------------------------------------------------------------
+
+namespace {
+
+// All of them, or none.
+CUresult AddEdges(const CallSite& site, CUgraph graph, const CUgraphNode* from,
+                  const CUgraphNode* to, const CUgraphEdgeData* data, size_t count) {
+  return EnterGraph(site, graph, {}, [&](DriverState&, Graphs&, Graph& found) {
+    if (count == 0) return CUDA_SUCCESS;
+    if (from == nullptr || to == nullptr) return kInvalidValue;
+    std::vector<GraphEdge> edges;
+    for (size_t i = 0; i < count; ++i) {
+      const GraphEdge edge{IdOf(from[i]), IdOf(to[i]),
+                           data == nullptr ? CUgraphEdgeData{} : data[i]};
+      const bool again = std::any_of(edges.begin(), edges.end(), [&](const GraphEdge& other) {
+        return other.from == edge.from && other.to == edge.to;
+      });
+      if (again || !CanAdd(found, edge)) return kInvalidValue;
+      edges.push_back(edge);
+    }
+    for (const GraphEdge& edge : edges) found.AddEdge(edge);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Whatever their data.
+CUresult RemoveEdges(const CallSite& site, CUgraph graph, const CUgraphNode* from,
+                     const CUgraphNode* to, size_t count) {
+  return EnterGraph(site, graph, {}, [&](DriverState&, Graphs&, Graph& found) {
+    if (count == 0) return CUDA_SUCCESS;
+    if (from == nullptr || to == nullptr) return kInvalidValue;
+    for (size_t i = 0; i < count; ++i) {
+      if (found.FindEdge(IdOf(from[i]), IdOf(to[i])) == nullptr) return kInvalidValue;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (found.FindEdge(IdOf(from[i]), IdOf(to[i])) == nullptr) continue;  // named twice
+      found.RemoveEdge(IdOf(from[i]), IdOf(to[i]));
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+extern "C" CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from,
+                                           const CUgraphNode* to, size_t count) {
+  return AddEdges(TWINMMU_HERE, graph, from, to, nullptr, count);
+}
+
+extern "C" CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                              const CUgraphNode* to, const CUgraphEdgeData* data,
+                                              size_t count) {
+  return AddEdges(TWINMMU_HERE, graph, from, to, data, count);
+}
+
+extern "C" CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from,
+                                              const CUgraphNode* to, size_t count) {
+  return RemoveEdges(TWINMMU_HERE, graph, from, to, count);
+}
+
+extern "C" CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                                 const CUgraphNode* to, const CUgraphEdgeData*,
+                                                 size_t count) {
+  return RemoveEdges(TWINMMU_HERE, graph, from, to, count);
+}
+
+}  // namespace twinmmu::libcuda

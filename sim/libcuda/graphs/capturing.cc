@@ -1,0 +1,250 @@
+// Codes, and what makes a capture invalid: as an H100 with driver 580.159 was seen to do.
+
+#include "sim/libcuda/calls/capturing.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "sim/libcuda/graphs/capture_rules.h"
+#include "sim/libcuda/graphs/graph_nodes.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+using Lock = std::lock_guard<std::mutex>;
+
+// A node behind all that the stream was given.
+void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, GraphWork work,
+            bool programmatic) {
+  Graph& graph = *stream.capture->graph;
+  std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
+  const GraphId node = driver.graphs.AddNode(graph, std::move(work));
+  graph.Find(node)->memory = std::move(memory);
+  for (GraphLink link : stream.dependencies) {
+    const GraphNode* const before = graph.Find(link.node);
+    if (before == nullptr) continue;  // the program destroyed it
+    const bool of_kernels = std::holds_alternative<KernelWork>(before->work);
+    if (programmatic && of_kernels) {
+      link.data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+      link.data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    }
+    graph.AddEdge({link.node, node, link.data});
+  }
+  stream.dependencies = {{node, {}}};
+}
+
+// make(&work) says what the node does; it stays nothing where there is nothing to do.
+Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context, CUstream given,
+                     bool programmatic,
+                     absl::FunctionRef<CUresult(std::optional<GraphWork>*)> make) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs.mutex);
+  CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
+  if (stream == nullptr) return RefuseLegacy(driver, context, given);
+  if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  std::optional<GraphWork> work;
+  const CUresult possible = make(&work);
+  if (possible == CUDA_SUCCESS && work.has_value()) {
+    Append(site, driver, *stream, *std::move(work), programmatic);
+  }
+  return possible;
+}
+
+}  // namespace
+
+Captured CaptureCopy(const CallSite& site, DriverState& driver, Context& context,
+                     const CUDA_MEMCPY3D& copy, CUstream stream) {
+  const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
+    if (copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0) return CUDA_SUCCESS;
+    CopyWork made{copy, &context};
+    const CUresult possible = CheckCopy(site, driver, made);
+    if (possible == CUDA_SUCCESS) *work = made;
+    return possible;
+  };
+  return CaptureWork(site, driver, context, stream, false, make);
+}
+
+// Nobody looks whether the memory is there.
+Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context,
+                     const CUDA_MEMSET_NODE_PARAMS& fill, CUstream stream) {
+  const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
+    if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
+    const FillWork made{fill, &context};
+    const CUresult possible = CheckFillShape(site, driver, made);
+    if (possible == CUDA_SUCCESS) *work = made;
+    return possible;
+  };
+  return CaptureWork(site, driver, context, stream, false, make);
+}
+
+Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& context,
+                       const CapturedLaunch& launch, CUstream stream) {
+  const auto make = [&](std::optional<GraphWork>* work) {
+    CUDA_KERNEL_NODE_PARAMS given = launch.kernel;
+    if (driver.modules.kernels.Find(ToNumber(given.func)).has_value()) {
+      given.kern = ToPointer<cuda_abi::CUkernel>(ToNumber(std::exchange(given.func, nullptr)));
+    }
+    KernelWork made;
+    const CUresult possible = MakeKernel(site, driver, given, &made);
+    if (launch.cooperative) made.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
+    // An impossible shape makes the capture invalid; what is missing does not.
+    if (possible != CUDA_SUCCESS && made.arguments != nullptr) {
+      driver.captures.Find(NameOf(context, stream))->capture->valid = false;
+    }
+    if (possible == CUDA_SUCCESS) *work = std::move(made);
+    return possible;
+  };
+  return CaptureWork(site, driver, context, stream, launch.programmatic, make);
+}
+
+Captured CaptureHost(const CallSite& site, DriverState& driver, Context& context,
+                     const CUDA_HOST_NODE_PARAMS& call, CUstream stream) {
+  const auto make = [&](std::optional<GraphWork>* work) {
+    *work = HostWork{call};
+    return CUDA_SUCCESS;
+  };
+  return CaptureWork(site, driver, context, stream, false, make);
+}
+
+Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& context, CUevent event,
+                       CUstream given, bool external) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  if (external) {
+    return CaptureWork(site, driver, context, given, false, [&](std::optional<GraphWork>* work) {
+      const CUresult known = CheckEvent(driver, event);
+      if (known == CUDA_SUCCESS) *work = RecordWork{event};
+      return known;
+    });
+  }
+  const Lock lock(driver.graphs.mutex);
+  CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
+  if (stream == nullptr) {
+    const Captured refused = RefuseLegacy(driver, context, given);
+    if (!refused.has_value()) driver.captures.Forget(event);
+    return refused;
+  }
+  if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (CheckEvent(driver, event) != CUDA_SUCCESS) return ToResult(DriverCode::kInvalidHandle);
+  driver.captures.Record(event, {stream->capture, stream->dependencies});
+  return CUDA_SUCCESS;
+}
+
+Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context, CUstream given,
+                     CUevent event, bool external) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  if (external) {
+    return CaptureWork(site, driver, context, given, false, [&](std::optional<GraphWork>* work) {
+      const CUresult known = CheckEvent(driver, event);
+      if (known == CUDA_SUCCESS) *work = WaitWork{event};
+      return known;
+    });
+  }
+  const Lock lock(driver.graphs.mutex);
+  Captures& captures = driver.captures;
+  CapturedStream* const stream = captures.Find(NameOf(context, given));
+  const CapturedEvent* const captured = captures.Find(event);
+  if (stream != nullptr && !stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (captured == nullptr) {
+    if (stream == nullptr) return RefuseLegacy(driver, context, given);
+    if (CheckEvent(driver, event) != CUDA_SUCCESS) {
+      stream->capture->valid = false;
+      return ToResult(DriverCode::kInvalidHandle);
+    }
+    // An event that was never recorded is nothing to wait for.
+    if (!driver.streams.events.Find(ToNumber(event))->recorded.has_value()) return CUDA_SUCCESS;
+    stream->capture->valid = false;
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  if (captured->capture->ended) {
+    if (stream != nullptr) stream->capture->valid = false;
+    return kInvalidValue;
+  }
+  if (IsLegacy(given)) {
+    captured->capture->valid = false;
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  }
+  if (!captured->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (stream != nullptr && stream->capture != captured->capture) {
+    stream->capture->valid = false;
+    captured->capture->valid = false;
+    return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  }
+  captures.Join(
+      NameOf(context, given),
+      CapturedStream{
+          captured->capture, &context, IsBlocking(driver, given), captured->dependencies, {}, {}});
+  return CUDA_SUCCESS;
+}
+
+Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs.mutex);
+  CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
+  if (stream != nullptr) {
+    const bool was_valid = std::exchange(stream->capture->valid, false);
+    return was_valid ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                     : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
+  const Captured legacy = RefuseLegacy(driver, context, given);
+  return legacy.has_value() ? legacy : RefuseUnsafe(driver);
+}
+
+Captured RefuseWaitFor(DriverState& driver, CUevent event) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs.mutex);
+  const CapturedEvent* const captured = driver.captures.Find(event);
+  if (captured == nullptr) return RefuseUnsafe(driver);
+  if (captured->capture->ended) return kInvalidValue;
+  captured->capture->valid = false;
+  return CUDA_ERROR_CAPTURED_EVENT;
+}
+
+Captured RefuseWaitFor(DriverState& driver, const Context& context) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs.mutex);
+  const bool any = driver.captures.Invalidate(
+      [&](const CapturedStream& stream) { return stream.context == &context; });
+  if (any) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return std::nullopt;
+}
+
+Captured RefuseTimeOf(DriverState& driver, CUevent event) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs.mutex);
+  const CapturedEvent* const captured = driver.captures.Find(event);
+  if (captured == nullptr) return std::nullopt;
+  return captured->capture->ended ? kInvalidValue : CUDA_ERROR_CAPTURED_EVENT;
+}
+
+void RefuseUncaptured(DriverState& driver, const Context& context, CUstream stream) {
+  const Captured refused = RefuseCaptured(driver, context, stream);
+  if (refused.has_value()) throw CaptureRefusal{static_cast<DriverCode>(*refused)};
+}
+
+Captured RefuseCaptured(DriverState& driver, const Context& context, CUstream given,
+                        bool invalidates) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs.mutex);
+  CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
+  if (stream == nullptr) return RefuseLegacy(driver, context, given);
+  if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (invalidates) stream->capture->valid = false;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+void ForgetCaptured(DriverState& driver, CUstream stream) {
+  if (!driver.captures.MayMatter()) return;
+  const Lock lock(driver.graphs.mutex);
+  const std::shared_ptr<Capture> ended = driver.captures.Forget(StreamName{ToNumber(stream)});
+  if (ended != nullptr && !ended->to_graph) driver.graphs.Remove(ended->graph);
+}
+
+void ForgetCaptured(DriverState& driver, CUevent event) {
+  if (!driver.captures.MayMatter()) return;
+  const Lock lock(driver.graphs.mutex);
+  driver.captures.Forget(event);
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,59 @@
+// Changes of executable graphs.
+
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_
+
+#include <memory>
+#include <utility>
+
+#include "sim/libcuda/graphs/graph_nodes.h"
+
+namespace twinmmu::libcuda {
+
+// Whether the operation of an executable node can be changed so: from the same kind of memory to
+// the same kind, and in as many dimensions.
+bool CanBecome(const CopyWork& from, const CopyWork& to);
+bool CanBecome(const FillWork& from, const FillWork& to);
+
+// Gives each node of an executable graph the work of the node of `graph` that stands where it does.
+// False: they differ in more than that, and `info` says where.
+bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultInfo* info);
+
+// The node of that id in a graph or in a child graph of it; null: there is none.
+GraphNode* FindInside(Graph& graph, GraphId node);
+
+// change(driver, &node) for a node of an executable graph. Launches that run keep what they had.
+template <typename Change>
+CUresult ChangeExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
+                    const Change& change) {
+  return EnterGraphs(site, {params}, [&](DriverState& driver, Graphs& graphs) -> CUresult {
+    GraphExec* const found = graphs.Find(exec);
+    if (found == nullptr) return NoSuchGraph();
+    const std::shared_ptr<Graph> copy = found->graph->Copy([](GraphId same) { return same; });
+    GraphNode* const changed = FindInside(*copy, IdOf(node));
+    if (changed == nullptr) return kInvalidValue;
+    const CUresult done = change(driver, changed);
+    if (done != CUDA_SUCCESS) return done;
+    found->graph = copy;
+    found->generation = 0;
+    found->told.erase(IdOf(node));
+    return CUDA_SUCCESS;
+  });
+}
+
+// The same with change(driver, &work) for a node that has this work.
+template <typename Work, typename Change>
+CUresult ChangeInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
+                      const Change& change) {
+  return ChangeExec(site, exec, node, params, [&](DriverState& driver, GraphNode* found) {
+    Work* const work = std::get_if<Work>(&found->work);
+    if (work == nullptr) return kInvalidValue;
+    const CUresult done = change(driver, work);
+    if (done == CUDA_SUCCESS) found->memory = MemoryOf(site, driver, found->work);
+    return done;
+  });
+}
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_

@@ -1,0 +1,91 @@
+// Graph: nodes and the edges between them. It knows nothing of what nodes do.
+
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/calls/executor/graph_memory.h"
+#include "sim/libcuda/graphs/graph_work.h"
+#include "third_party/cuda_abi/graph_abi.h"
+
+namespace twinmmu::libcuda {
+
+// Names a graph, a node, an executable graph or a user object; never used again.
+using GraphId = uint64_t;
+
+// One end of an edge, as the node at the other end keeps it.
+struct GraphLink {
+  GraphId node = 0;
+  cuda_abi::CUgraphEdgeData data = {};
+};
+
+struct GraphEdge {
+  GraphId from = 0;
+  GraphId to = 0;
+  cuda_abi::CUgraphEdgeData data = {};
+};
+
+struct GraphNode {
+  GraphWork work;
+  std::vector<RememberedMemory> memory;  // that it uses, as it was when the node was made
+  std::vector<GraphLink> dependencies;   // in the order in which they were added
+  std::vector<GraphLink> dependents;     // the same
+  GraphId original = 0;                  // of a node of a clone: the node that it is of
+  bool enabled = true;                   // in an executable graph
+  uint64_t root_since = 0;               // which rises with each root that there is
+};
+
+bool IsSameData(const cuda_abi::CUgraphEdgeData& a, const cuda_abi::CUgraphEdgeData& b);
+
+class Graph {
+ public:
+  using Nodes = std::map<GraphId, GraphNode>;  // in the order in which they were made
+
+  explicit Graph(GraphId id, GraphId original = 0) : id_(id), original_(original) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  GraphId id() const { return id_; }
+  GraphId original() const { return original_; }  // of a clone
+  const Nodes& nodes() const { return nodes_; }
+  const GraphNode* Find(GraphId node) const;
+  GraphNode* Find(GraphId node);
+
+  // The ids of nodes and edges that these take are of this graph, and those that Add takes new.
+  GraphNode& Add(GraphId node, GraphWork work);
+  void Remove(GraphId node);
+
+  const GraphLink* FindEdge(GraphId from, GraphId to) const;
+  void AddEdge(const GraphEdge& edge);
+  void RemoveEdge(GraphId from, GraphId to);
+  std::vector<GraphEdge> Edges() const;
+  // Both the latest first.
+  std::vector<GraphId> Roots() const;
+  std::vector<GraphId> Leaves() const;
+
+  // Each node behind those that it depends on, else in the order in which they were made. With a
+  // cycle, the nodes that are in none, nor behind one.
+  std::vector<GraphId> Order() const;
+
+  // The same nodes, edges and child graphs, under the ids that rename() gives to those of graphs
+  // and nodes.
+  std::shared_ptr<Graph> Copy(const std::function<GraphId(GraphId)>& rename) const;
+
+  // Calls visit(graph) for this one and the graphs of all child nodes.
+  void ForEachGraph(const std::function<void(Graph&)>& visit);
+
+ private:
+  const GraphId id_;
+  const GraphId original_;
+  uint64_t last_root_ = 0;
+  Nodes nodes_;
+};
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_H_

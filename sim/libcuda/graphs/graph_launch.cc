@@ -1,0 +1,201 @@
+#include "sim/libcuda/graphs/graph_launch.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/modules.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// One launch. What one node after the other can do goes to one stream, a lane; a node that waits
+// for nobody at the end of a lane gets a lane of its own.
+class GraphLaunch {
+ public:
+  GraphLaunch(const CallSite& site, DriverState& driver, const Graph& graph, Stream stream)
+      : site_(site), driver_(driver), graph_(graph), lanes_{{stream, 0}} {}
+  ~GraphLaunch() {
+    for (const Event event : events_) driver_.executor.DestroyEvent(event).IgnoreError();
+    for (size_t i = 1; i < lanes_.size(); ++i) {
+      driver_.executor.DestroyStream(lanes_[i].stream).IgnoreError();
+    }
+  }
+  GraphLaunch(const GraphLaunch&) = delete;
+  GraphLaunch& operator=(const GraphLaunch&) = delete;
+
+  CUresult Run() {
+    const bool is_chain = IsChain();
+    if (!is_chain) {
+      const absl::StatusOr<Event> start = RecordOn(lanes_[0].stream);
+      if (!start.ok()) return ToResult(start.status());
+      start_ = *start;
+    }
+    for (const GraphId id : graph_.Order()) {
+      const GraphNode& node = *graph_.Find(id);
+      size_t lane = 0;
+      absl::Status ready = is_chain ? absl::OkStatus() : FindLane(node, &lane);
+      if (!ready.ok()) return ToResult(ready);
+      const CUresult given = node.enabled ? Give(node, lanes_[lane].stream) : CUDA_SUCCESS;
+      if (given != CUDA_SUCCESS) return given;
+      lanes_[lane].last = id;
+      if (is_chain) continue;
+      const absl::StatusOr<Event> done = RecordOn(lanes_[lane].stream);
+      if (!done.ok()) return ToResult(done.status());
+      done_.insert_or_assign(id, *done);
+    }
+    return ToResult(Join());
+  }
+
+ private:
+  struct Lane {
+    Stream stream;
+    GraphId last;  // the node that it was given last; 0: none yet
+  };
+
+  // Whether all nodes are on one device, each behind the one before.
+  bool IsChain() const {
+    size_t roots = 0;
+    for (const auto& [id, node] : graph_.nodes()) {
+      if (node.dependencies.empty()) ++roots;
+      const std::optional<DeviceOrdinal> device = DeviceOf(driver_, node.work);
+      const bool elsewhere = device.has_value() && *device != lanes_[0].stream.device();
+      if (node.dependencies.size() > 1 || node.dependents.size() > 1 || elsewhere) return false;
+    }
+    return roots <= 1;
+  }
+
+  absl::StatusOr<Event> RecordOn(Stream stream) {
+    const absl::StatusOr<Event> event = driver_.executor.CreateEvent(stream.device());
+    if (!event.ok()) return event;
+    events_.push_back(*event);
+    const absl::Status recorded = driver_.executor.RecordEvent(*event, stream);
+    if (!recorded.ok()) return recorded;
+    return event;
+  }
+
+  // The lane of a node, which then waits for all that the node depends on.
+  absl::Status FindLane(const GraphNode& node, size_t* lane) {
+    const DeviceOrdinal device = DeviceOf(driver_, node.work).value_or(lanes_[0].stream.device());
+    bool found = false;
+    for (size_t i = 0; i < lanes_.size() && !found; ++i) {
+      if (lanes_[i].stream.device() != device) continue;
+      for (const GraphLink& link : node.dependencies) found |= link.node == lanes_[i].last;
+      if (lanes_[i].last == 0) found = true;  // the first lane
+      if (found) *lane = i;
+    }
+    if (!found) {
+      const absl::StatusOr<Stream> made = driver_.executor.CreateStream(device);
+      if (!made.ok()) return made.status();
+      *lane = lanes_.size();
+      lanes_.push_back({*made, 0});
+      const absl::Status begun = driver_.executor.WaitEvent(*made, *start_);
+      if (!begun.ok()) return begun;
+    }
+    for (const GraphLink& link : node.dependencies) {
+      if (link.node == lanes_[*lane].last) continue;
+      const absl::Status waits =
+          driver_.executor.WaitEvent(lanes_[*lane].stream, done_.at(link.node));
+      if (!waits.ok()) return waits;
+    }
+    return absl::OkStatus();
+  }
+
+  // The stream of the launch goes on when all lanes are done.
+  absl::Status Join() {
+    for (size_t i = 1; i < lanes_.size(); ++i) {
+      const absl::StatusOr<Event> end = RecordOn(lanes_[i].stream);
+      if (!end.ok()) return end.status();
+      const absl::Status joined = driver_.executor.WaitEvent(lanes_[0].stream, *end);
+      if (!joined.ok()) return joined;
+    }
+    return absl::OkStatus();
+  }
+
+  CUresult Give(const GraphNode& node, Stream stream) {
+    return std::visit([&](const auto& work) { return ToResult(GiveWork(work, stream)); },
+                      node.work);
+  }
+
+  CUresult GiveWork(const KernelWork& work, Stream stream) {
+    const absl::StatusOr<Kernel> kernel = KernelOf(driver_, *work.context, work.function);
+    if (!kernel.ok()) return ToResult(kernel.status());
+    const absl::StatusOr<LoadedKernel> loaded =
+        driver_.simulator->kernels().Find(site_.name(), *kernel);
+    if (!loaded.ok()) return ToResult(loaded.status());
+    const auto cooperative = work.attributes.find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+    return LaunchOn(driver_, stream, *kernel, *loaded, work.config,
+                    cooperative != work.attributes.end() && cooperative->second.cooperative != 0,
+                    {work.arguments->pointers.begin(), work.arguments->pointers.end()});
+  }
+
+  absl::Status GiveWork(const CopyWork& work, Stream stream) {
+    const Context& to = work.to != nullptr ? *work.to : *work.context;
+    const Context& from = work.from != nullptr ? *work.from : *work.context;
+    const BoxCopy box = BoxCopyOf(driver_, to, from, work.copy);
+    return driver_.simulator->boxes().Copy(AskedOn(stream), {&box, 1});
+  }
+
+  absl::Status GiveWork(const FillWork& work, Stream stream) {
+    const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
+    return driver_.simulator->boxes().Fill(AskedOn(stream), DeviceAddress(fill.dst), fill.pitch,
+                                           {fill.value, Bytes(fill.elementSize)}, fill.width,
+                                           fill.height);
+  }
+
+  // As cuLaunchHostFunc does.
+  CUresult GiveWork(const HostWork& work, Stream stream) {
+    const absl::Status done = driver_.executor.SynchronizeStream(stream);
+    if (!done.ok()) return ToResult(done);
+    return ToResult(CallBack(site_, [&] { work.call.fn(work.call.userData); }));
+  }
+
+  CUresult GiveWork(const ChildWork& work, Stream stream) {
+    return LaunchGraph(site_, driver_, *work.graph, stream);
+  }
+
+  CUresult GiveWork(const EmptyWork&, Stream) { return CUDA_SUCCESS; }
+
+  absl::Status GiveWork(const WaitWork& work, Stream stream) {
+    return driver_.executor.WaitEvent(stream, EventOf(work.event, stream));
+  }
+
+  absl::Status GiveWork(const RecordWork& work, Stream stream) {
+    const absl::Status recorded = driver_.executor.RecordEvent(EventOf(work.event, stream), stream);
+    if (!recorded.ok()) return recorded;
+    driver_.streams.events.Edit(ToNumber(work.event), [](EventRecord& record) {
+      record.recorded = std::chrono::steady_clock::now();
+    });
+    return absl::OkStatus();
+  }
+
+  Event EventOf(CUevent event, Stream stream) const {
+    const std::optional<EventRecord> record = driver_.streams.events.Find(ToNumber(event));
+    return Event(record.has_value() ? record->context->device : stream.device(), ToNumber(event));
+  }
+  SimulatedCopies::Asked AskedOn(Stream stream) const {
+    return {site_.name(), stream, SimulatedCopies::Returns::kWhenQueued,
+            SimulatedCopies::Part::kWork};
+  }
+
+  const CallSite& site_;
+  DriverState& driver_;
+  const Graph& graph_;
+  std::optional<Event> start_;     // of the launch, unless it is a chain
+  std::map<GraphId, Event> done_;  // by node, the same
+  std::vector<Lane> lanes_;        // the first one is the stream of the launch
+  std::vector<Event> events_;
+};
+
+}  // namespace
+
+CUresult LaunchGraph(const CallSite& site, DriverState& driver, const Graph& graph, Stream stream) {
+  return GraphLaunch(site, driver, graph, stream).Run();
+}
+
+}  // namespace twinmmu::libcuda

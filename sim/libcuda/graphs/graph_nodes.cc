@@ -1,0 +1,213 @@
+#include "sim/libcuda/graphs/graph_nodes.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/modules.h"
+#include "sim/ptx/program/program.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+SimulatedCopies::Asked CheckOf(const CallSite& site, const Context& context) {
+  return {site.name(), Stream(context.device), SimulatedCopies::Returns::kWhenQueued,
+          SimulatedCopies::Part::kCheck};
+}
+
+const Context& ToOf(const CopyWork& work) { return work.to != nullptr ? *work.to : *work.context; }
+const Context& FromOf(const CopyWork& work) {
+  return work.from != nullptr ? *work.from : *work.context;
+}
+
+// CU_LAUNCH_PARAM_...
+constexpr uint64_t kBufferPointer = 1;
+constexpr uint64_t kBufferSize = 2;
+
+std::shared_ptr<KernelArguments> Keep(const ptx::KernelInfo& kernel,
+                                      const std::vector<const void*>& arguments, bool as_buffer) {
+  auto kept = std::make_shared<KernelArguments>();
+  kept->bytes.resize(kernel.parameter_bytes);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    char* const to = kept->bytes.data() + kernel.parameters[i].offset;
+    std::memcpy(to, arguments[i], kernel.parameters[i].size);
+    kept->pointers.push_back(to);
+  }
+  if (as_buffer) {
+    kept->size = kept->bytes.size();
+    kept->extra = {ToPointer<void*>(kBufferSize), &kept->size, ToPointer<void*>(kBufferPointer),
+                   kept->bytes.data(), nullptr};
+  }
+  return kept;
+}
+
+absl::StatusOr<LoadedKernel> LoadedKernelOf(const CallSite& site, DriverState& driver,
+                                            const KernelWork& work) {
+  const absl::StatusOr<Kernel> kernel = KernelOf(driver, *work.context, work.function);
+  if (!kernel.ok()) return kernel.status();
+  return driver.simulator->kernels().Find(site.name(), *kernel);
+}
+
+// The function, and the context in which it runs.
+CUresult FindFunction(const CallSite& site, DriverState& driver,
+                      const CUDA_KERNEL_NODE_PARAMS& given, KernelWork* made) {
+  const bool is_kernel = driver.modules.kernels.Find(ToNumber(given.func)).has_value();
+  if (is_kernel || (given.func == nullptr && given.kern == nullptr)) {
+    return ToResult(DriverCode::kInvalidHandle);
+  }
+  if (given.func != nullptr) {
+    made->function = given.func;
+    const auto record = driver.modules.functions.Find(ToNumber(given.func));
+    if (record.has_value()) made->context = record->context;
+    return record.has_value() ? CUDA_SUCCESS
+                              : ToResult(FindAlive(site, driver, nullptr, &made->context));
+  }
+  const DriverCode known = FindAlive(site, driver, given.ctx, &made->context);
+  if (known != DriverCode::kSuccess) return ToResult(known);
+  made->kernel = given.kern;
+  return Give(KernelOf(driver, *made->context, ToPointer<CUfunction>(ToNumber(given.kern))),
+              &made->function);
+}
+
+absl::StatusOr<CopyOperation> DescriptionOf(const CallSite& site, DriverState& driver,
+                                            const FillWork& work) {
+  const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
+  return driver.simulator->boxes().DescribeFill(
+      site.name(), work.context->device, DeviceAddress(fill.dst), fill.pitch,
+      {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height);
+}
+
+}  // namespace
+
+CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
+                    KernelWork* made) {
+  const CUresult known = FindFunction(site, driver, given, made);
+  if (known != CUDA_SUCCESS) return known;
+  made->config = {{given.gridDimX, given.gridDimY, given.gridDimZ},
+                  {given.blockDimX, given.blockDimY, given.blockDimZ},
+                  given.sharedMemBytes};
+  const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, *made);
+  if (!loaded.ok()) return ToResult(loaded.status());
+  std::vector<char> whole;
+  std::vector<const void*> arguments;
+  const DriverCode there =
+      FindArguments(*loaded->info, given.kernelParams, given.extra, &whole, &arguments);
+  if (there != DriverCode::kSuccess) return ToResult(there);
+  made->arguments = Keep(*loaded->info, arguments, given.kernelParams == nullptr);
+  return ToResult(driver.simulator->kernels().CheckLaunch(*loaded, made->config));
+}
+
+CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work) {
+  const BoxCopy box = BoxCopyOf(driver, ToOf(work), FromOf(work), work.copy);
+  return ToResult(driver.simulator->boxes().Copy(CheckOf(site, *work.context), {&box, 1}));
+}
+
+CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
+                  CUcontext context, CopyWork* made) {
+  const DriverCode known = FindAlive(site, driver, context, &made->context);
+  if (known != DriverCode::kSuccess) return ToResult(known);
+  made->copy = given;
+  if (given.WidthInBytes == 0 || given.Height == 0 || given.Depth == 0) return kInvalidValue;
+  return CheckCopy(site, driver, *made);
+}
+
+CUresult CheckFillShape(const CallSite& site, DriverState& driver, const FillWork& work) {
+  return ToResult(DescriptionOf(site, driver, work).status());
+}
+
+CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& work) {
+  const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
+  const bool has_size = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
+  if (!has_size || fill.width == 0 || fill.height == 0) return kInvalidValue;
+  return ToResult(driver.simulator->boxes().Fill(
+      CheckOf(site, *work.context), DeviceAddress(fill.dst), fill.pitch,
+      {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height));
+}
+
+CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
+                  CUcontext context, FillWork* made) {
+  const DriverCode known = FindAlive(site, driver, context, &made->context);
+  if (known != DriverCode::kSuccess) return ToResult(known);
+  made->fill = given;
+  return CheckFill(site, driver, *made);
+}
+
+CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made) {
+  if (given.fn == nullptr) return kInvalidValue;
+  made->call = given;
+  return CUDA_SUCCESS;
+}
+
+CUresult CheckEvent(DriverState& driver, CUevent event) {
+  if (event == nullptr) return kInvalidValue;
+  return driver.streams.events.Find(ToNumber(event)).has_value()
+             ? CUDA_SUCCESS
+             : ToResult(DriverCode::kInvalidHandle);
+}
+
+CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work) {
+  const LaunchConfig& config = work.config;
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  params.func = work.function;
+  params.gridDimX = config.grid.x;
+  params.gridDimY = config.grid.y;
+  params.gridDimZ = config.grid.z;
+  params.blockDimX = config.block.x;
+  params.blockDimY = config.block.y;
+  params.blockDimZ = config.block.z;
+  params.sharedMemBytes = config.dynamic_shared_bytes;
+  KernelArguments& arguments = *work.arguments;
+  if (!arguments.extra.empty()) {
+    params.extra = arguments.extra.data();
+  } else if (!arguments.pointers.empty()) {
+    params.kernelParams = arguments.pointers.data();
+  }
+  params.kern = work.kernel;
+  params.ctx = work.context->handle();
+  return params;
+}
+
+std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver,
+                                       const GraphWork& work) {
+  std::vector<RememberedMemory> memory;
+  const GraphMemory& machine = driver.simulator->graph_memory();
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) {
+    machine.RememberPointers(kernel->arguments->bytes, &memory);
+  }
+  if (const auto* const copy = std::get_if<CopyWork>(&work)) {
+    const absl::StatusOr<CopyOperation> operation = driver.simulator->boxes().Describe(
+        site.name(), BoxCopyOf(driver, ToOf(*copy), FromOf(*copy), copy->copy));
+    if (operation.ok()) machine.Remember(*operation, &memory);
+  }
+  if (const auto* const filled = std::get_if<FillWork>(&work)) {
+    const absl::StatusOr<CopyOperation> operation = DescriptionOf(site, driver, *filled);
+    if (operation.ok()) machine.Remember(*operation, &memory);
+  }
+  return memory;
+}
+
+std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context->device;
+  if (const auto* const copy = std::get_if<CopyWork>(&work)) return copy->context->device;
+  if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->context->device;
+  if (const auto* const record = std::get_if<RecordWork>(&work)) {
+    const auto event = driver.streams.events.Find(ToNumber(record->event));
+    if (event.has_value()) return event->context->device;
+  }
+  return std::nullopt;
+}
+
+std::string NameOf(const CallSite& site, DriverState& driver, const GraphWork& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) {
+    const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, *kernel);
+    return absl::StrCat("the kernel node ",
+                        loaded.ok() ? loaded->info->name : "of a dead function");
+  }
+  return std::holds_alternative<CopyWork>(work) ? "the memcpy node" : "the memset node";
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,43 @@
+// The work of nodes, out of what the program describes, and back.
+
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_NODES_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_NODES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/libcuda/graphs/graph_calls.h"
+
+namespace twinmmu::libcuda {
+
+// Each checks what the driver does when a node is made or changed. Nothing of it is done.
+CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
+                    KernelWork* made);
+CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
+                  CUcontext context, CopyWork* made);
+CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
+                  CUcontext context, FillWork* made);
+CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made);
+CUresult CheckEvent(DriverState& driver, CUevent event);
+
+CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work);
+
+// Check it as the functions above do; the second one asks nothing of the memory.
+CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work);
+CUresult CheckFillShape(const CallSite& site, DriverState& driver, const FillWork& work);
+CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& work);
+
+// What it uses of memory, as that is now.
+std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver,
+                                       const GraphWork& work);
+
+// The device on which it runs; none for the host's, which run anywhere.
+std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work);
+
+// "the kernel node add", "the memset node".
+std::string NameOf(const CallSite& site, DriverState& driver, const GraphWork& work);
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_NODES_H_

@@ -1,0 +1,107 @@
+// Graphs: the graphs, executable graphs and user objects of the process, by the handles that the
+// program has.
+
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPHS_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPHS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/libcuda/graphs/graph.h"
+#include "third_party/cuda_abi/graph_abi.h"
+
+namespace twinmmu::libcuda {
+
+struct GraphExec {
+  uint64_t flags = 0;
+  // With the ids of the graph that it was made of. Launches share it: never changed, but replaced.
+  std::shared_ptr<const Graph> graph;
+  uint64_t generation = 0;  // of the memory, when that was last checked
+  std::set<GraphId> told;   // nodes whose memory was reported
+};
+
+struct UserObject {
+  void* pointer = nullptr;
+  cuda_abi::CUhostFn destroy = nullptr;
+  uint64_t references = 0;  // of the program and of graphs
+};
+
+// A user object that nobody refers to any more: to be called when no lock is held.
+struct Destruction {
+  void* pointer = nullptr;
+  cuda_abi::CUhostFn destroy = nullptr;
+};
+
+// Handles are numbers, so that a dead one is told from a live one. Everything here is for who holds
+// `mutex`; that is taken before the locks of the simulator.
+class Graphs {
+ public:
+  std::mutex mutex;
+
+  GraphId NextId() { return ++last_id_; }
+
+  // A graph of its own, without nodes.
+  std::shared_ptr<Graph> Make();
+  // Takes a graph in, with all that is in it.
+  void Add(const std::shared_ptr<Graph>& graph, bool child = false);
+  // Forgets a graph and all that is in it, and gives up the user objects that it holds.
+  void Remove(const std::shared_ptr<Graph>& graph);
+  // The same for a new node, and one that goes.
+  GraphId AddNode(Graph& graph, GraphWork work);
+  void RemoveNode(Graph& graph, GraphId node);
+  // Another child graph for the node.
+  void ReplaceChild(Graph& graph, GraphId node, std::shared_ptr<Graph> child);
+
+  // Null: there is none of that name.
+  std::shared_ptr<Graph> Find(cuda_abi::CUgraph graph) const;
+  bool IsChild(cuda_abi::CUgraph graph) const;
+  std::shared_ptr<Graph> FindGraphOf(cuda_abi::CUgraphNode node) const;
+  GraphExec* Find(cuda_abi::CUgraphExec exec);
+
+  GraphId Add(GraphExec exec);
+  void Remove(cuda_abi::CUgraphExec exec);
+
+  // A copy of its own, whose graphs and nodes have new names.
+  std::shared_ptr<Graph> Clone(const Graph& graph);
+
+  GraphId Add(const UserObject& object);
+  UserObject* Find(cuda_abi::CUuserObject object);
+  void Release(GraphId object, uint64_t count);
+  // How many references to user objects a graph or an executable graph holds, by object.
+  std::map<GraphId, uint64_t>& HeldBy(GraphId holder) { return held_[holder]; }
+  // `to` holds what `from` does, beside that.
+  void ShareHeld(GraphId from, GraphId to);
+  // Those that are due.
+  std::vector<Destruction> TakeDestructions() { return std::move(destructions_); }
+
+ private:
+  struct Known {
+    std::shared_ptr<Graph> graph;
+    bool child = false;
+  };
+  void GiveUp(GraphId holder);
+
+  GraphId last_id_ = uint64_t{3} << 60;
+  std::map<GraphId, Known> graphs_;
+  std::map<GraphId, std::shared_ptr<Graph>> nodes_;
+  std::map<GraphId, GraphExec> execs_;
+  std::map<GraphId, UserObject> objects_;
+  std::map<GraphId, std::map<GraphId, uint64_t>> held_;
+  std::vector<Destruction> destructions_;
+};
+
+// Handles as numbers, and back.
+template <typename Handle>
+Handle HandleOf(GraphId id) {
+  return reinterpret_cast<Handle>(static_cast<uintptr_t>(id));
+}
+inline GraphId IdOf(const void* handle) { return reinterpret_cast<uintptr_t>(handle); }
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPHS_H_
