@@ -99,12 +99,16 @@ class GridTest : public testing::Test {
       const KernelInfo::Parameter& parameter = launch.kernel->parameters[i];
       std::memcpy(launch.parameters.data() + parameter.offset, &arguments[i], parameter.size);
     }
+    const std::array<uint32_t, 3>& cluster = launch.kernel->cluster;
+    if (cluster[0] != 0) launch.cluster = Dim3{cluster[0], cluster[1], cluster[2]};
+    launch.explicit_cluster = cluster[0] != 0;
     launch.image = memory() + kGranule / 2;
     std::vector<char> image(program->image_bytes());
     program->WriteImages({launch.image, image.data()}, {});
     for (size_t i = 0; i < image.size(); ++i) Write<char>(kGranule.value() / 2 + i, image[i]);
-    return std::make_unique<Grid>(GridEnvironment{&mmu_, &state_.sites, &state_.aliases}, launch,
-                                  threads);
+    GridEnvironment environment{&mmu_, &state_.sites, &state_.aliases};
+    environment.on_async_hazard = [this](const AsyncHazard& hazard) { hazards_.push_back(hazard); };
+    return std::make_unique<Grid>(environment, launch, threads);
   }
   // Runs kernel `k` to its end.
   Grid::State Run(const std::string& functions, const Dim3& grid, const Dim3& block) {
@@ -134,6 +138,7 @@ class GridTest : public testing::Test {
   AddressRange range_;
   std::unique_ptr<Grid> grid_;
   GridFault fault_;
+  std::vector<AsyncHazard> hazards_;
 };
 
 }  // namespace twinmmu::ptx

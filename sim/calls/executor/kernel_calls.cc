@@ -91,12 +91,21 @@ absl::Status KernelCalls::CheckLaunch(const LoadedKernel& kernel, const LaunchCo
   return guard_.Guard("cuLaunchKernel", [&] { return modules_.CheckLaunch(kernel, config); });
 }
 
-absl::Status KernelCalls::LaunchCooperative(Stream stream, Kernel kernel,
-                                            const LaunchConfig& config,
-                                            absl::Span<const void* const> arguments) {
-  return guard_.Guard("cuLaunchCooperativeKernel", [&] {
-    return modules_.Launch(stream, kernel, config, arguments, /*cooperative=*/true);
-  });
+absl::Status KernelCalls::AllowLargeClusters(Kernel kernel, bool allowed) {
+  return guard_.Guard("cuFuncSetAttribute",
+                      [&] { return modules_.AllowLargeClusters(kernel, allowed); });
+}
+
+absl::StatusOr<Dim3> KernelCalls::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
+                                            const LaunchForm& form) const {
+  return guard_.Guard("cuLaunchKernelEx", [&] { return modules_.ClusterOf(kernel, grid, form); });
+}
+
+absl::Status KernelCalls::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                                 absl::Span<const void* const> arguments, const LaunchForm& form) {
+  const char* const call = form.cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernelEx";
+  return guard_.Guard(call,
+                      [&] { return modules_.Launch(stream, kernel, config, arguments, form); });
 }
 
 }  // namespace twinmmu

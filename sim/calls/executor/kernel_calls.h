@@ -50,10 +50,18 @@ class KernelCalls {
 
   // Whether Executor::Launch would take a launch of this shape.
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
-  // Executor::Launch of a grid that can synchronise as a whole: its blocks must fit onto the device
+  // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
+  absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
+
+  // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE): the
+  // launch would be refused.
+  absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
+                                 const LaunchForm& form) const;
+
+  // Executor::Launch in a form of its own. The blocks of a cooperative one must fit onto the device
   // at once.
-  absl::Status LaunchCooperative(Stream stream, Kernel kernel, const LaunchConfig& config,
-                                 absl::Span<const void* const> arguments);
+  absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
+                      absl::Span<const void* const> arguments, const LaunchForm& form);
 
  private:
   const Mmu& mmu_;

@@ -68,6 +68,7 @@ DriverCode CodeOf(ptx::GridFault::Kind kind) {
     case Kind::kBudget:
       return DriverCode::kLaunchTimeout;
     case Kind::kNone:
+    case Kind::kUndefined:
     case Kind::kTrap:
     case Kind::kStackOverflow:
     case Kind::kOutOfMemory:
@@ -96,6 +97,8 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device, Byte
                           ToString(fault.size));
     case Kind::kIllegalInstruction:
       return "the instruction has no meaning here";
+    case Kind::kUndefined:
+      return "PTX does not define what it does";
     case Kind::kTrap:
       return "it is a trap";
     case Kind::kAssert:
@@ -125,6 +128,21 @@ std::string InWords(const ptx::GridFault& fault, DeviceOrdinal device, Bytes lim
   return words;
 }
 
+// "kernel k, PTX line 9, cp.async.bulk, thread (0, 0, 0) of block (1, 0, 0), reads 0x480 in shared
+// memory, which kernel k, PTX line 7, st.shared.u32 has written, with no fence.proxy.async in
+// between"
+std::string InWords(const ptx::AsyncHazard& hazard) {
+  std::string words = absl::StrCat(
+      hazard.second, ", thread ", InWords(hazard.thread), " of block ", InWords(hazard.block), ", ",
+      hazard.second_writes ? "writes " : "reads ", ToString(hazard.address),
+      hazard.shared ? " in shared memory" : "", ", which ", hazard.first);
+  if (hazard.waits_missing) {
+    return absl::StrCat(words, hazard.first_writes ? " writes" : " reads",
+                        ": nothing has waited for that copy");
+  }
+  return absl::StrCat(words, " has written, with no fence.proxy.async in between");
+}
+
 }  // namespace
 
 KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
@@ -140,8 +158,9 @@ KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       shared_(kInPassing),
       last_turn_(std::chrono::steady_clock::now()),
-      grid_({&state->mmu, &state->sites, &state->aliases}, launch,
-            HostThreads(state->mmu, launch.config)) {}
+      grid_({&state->mmu, &state->sites, &state->aliases,
+             [this](const ptx::AsyncHazard& hazard) { Report(hazard); }},
+            launch, HostThreads(state->mmu, launch.config)) {}
 
 uint64_t KernelRun::AmountOf(Turn turn) const {
   switch (turn) {
@@ -267,6 +286,20 @@ void KernelRun::Fault(const ptx::GridFault& fault) {
     Raise(code, misuse, InWords(fault, device_, mmu_.host_memory.limit()));
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
+  }
+}
+
+void KernelRun::Report(const ptx::AsyncHazard& hazard) {
+  Misuse misuse{DiagnosticKind::kMissingAsyncFence, std::nullopt, std::nullopt, device_};
+  AddressRange range;
+  if (!hazard.shared) {
+    misuse.address = hazard.address;
+    range = AddressRange{hazard.address, Bytes(1), Bytes(0)};
+  }
+  try {
+    CallRecord(state_, Call::kLaunch, range, 0, call_id_)
+        .Report(Severity::kError, misuse, InWords(hazard));
+  } catch (const std::bad_alloc&) {  // then it is not told
   }
 }
 

@@ -50,6 +50,7 @@ class KernelRun {
   bool IsOverBudget(bool waited);
   void Fault(const ptx::GridFault& fault);
   void OverBudget();
+  void Report(const ptx::AsyncHazard& hazard);
   void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
 
   SimulatorState& state_;

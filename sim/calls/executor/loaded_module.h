@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ struct LoadedKernel {
   ManagedVariables managed;
   int target = 0;
   uint32_t most_dynamic_shared_bytes = 0;  // that a launch may ask for
+  bool non_portable_cluster = false;       // a launch may ask for more blocks than every device has
+};
+
+// How a kernel is launched, beyond LaunchConfig.
+struct LaunchForm {
+  bool cooperative = false;     // with memory by which its blocks can synchronise
+  std::optional<Dim3> cluster;  // in blocks; if not said, what the kernel says, or single blocks
 };
 
 }  // namespace twinmmu

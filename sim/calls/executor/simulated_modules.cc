@@ -108,6 +108,12 @@ absl::Status CheckBlock(const Profile& profile, DeviceOrdinal device, const ptx:
   return absl::OkStatus();
 }
 
+// What a driver for H100 and H200 gives.
+constexpr auto kInvalidClusterSize = static_cast<DriverCode>(912);
+constexpr DeviceLimit kHasClusters{120, 1};
+constexpr uint64_t kPortableCluster = 8;
+constexpr uint64_t kLargestCluster = 16;
+
 absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
   if (dynamic <= kernel.most_dynamic_shared_bytes) return absl::OkStatus();
   return InvalidValue(kLaunchCall, dynamic, " bytes of dynamic shared memory are more than the ",
@@ -276,7 +282,7 @@ absl::Status SimulatedModules::CheckCovered(DeviceOrdinal device, const ptx::Ker
 
 absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const LaunchConfig& config,
                                         absl::Span<const void* const> arguments) {
-  return Launch(stream, kernel, config, arguments, /*cooperative=*/false);
+  return Launch(stream, kernel, config, arguments, LaunchForm());
 }
 
 absl::Status SimulatedModules::CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config) {
@@ -290,7 +296,8 @@ absl::Status SimulatedModules::CheckLaunch(const LoadedKernel& kernel, const Lau
 }
 
 absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
-                                      absl::Span<const void* const> arguments, bool cooperative) {
+                                      absl::Span<const void* const> arguments,
+                                      const LaunchForm& form) {
   SimulatedStreams::Queue queue;
   absl::Status valid = streams_.CheckStream(kLaunchCall, stream, &queue);
   if (!valid.ok()) return valid;
@@ -303,13 +310,23 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   const DeviceOrdinal device = kernel.device();
   valid = CheckLaunch(*known, config);
   if (!valid.ok()) return valid;
+  const absl::StatusOr<Dim3> cluster = ClusterOf(*known, config.grid, form);
+  if (!cluster.ok()) return cluster.status();
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
-  ptx::Launch launch{known->program,     known->info,  device,         config,
-                     *std::move(packed), known->image, known->managed, {}};
+  ptx::Launch launch;
+  launch.program = known->program;
+  launch.kernel = known->info;
+  launch.device = device;
+  launch.config = config;
+  launch.parameters = *std::move(packed);
+  launch.image = known->image;
+  launch.managed = known->managed;
+  launch.cluster = *cluster;
+  launch.explicit_cluster = form.cluster.has_value() || known->info->cluster[0] != 0;
   const uint64_t call_id = RecordCall(state_, kLaunchCall);
   launch.call_id = call_id;
-  if (cooperative) {
+  if (form.cooperative) {
     const absl::StatusOr<DeviceAddress> workspace = PlaceWorkspace(device, call_id);
     if (!workspace.ok()) return workspace.status();
     launch.workspace = *workspace;
@@ -348,6 +365,48 @@ absl::Status SimulatedModules::AllowDynamicShared(Kernel kernel, uint32_t bytes)
   const std::lock_guard lock(mutex_);
   LoadedKernel* const state = kernels_.Find(kernel.value());
   if (state != nullptr) state->most_dynamic_shared_bytes = bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
+                                                 const LaunchForm& form) const {
+  const ptx::KernelInfo& info = *kernel.info;
+  const bool required = info.cluster[0] != 0;
+  const auto fail = [&](const auto&... words) {
+    return Fail(kInvalidClusterSize, kLaunchCall, "kernel ", info.name, ": ", words...);
+  };
+  if (!form.cluster.has_value() && info.explicit_cluster && !required) {
+    return fail("it must be launched with the dimensions of a cluster");
+  }
+  Dim3 cluster = form.cluster.value_or(Dim3());
+  if (required) {
+    const Dim3 own{info.cluster[0], std::max(info.cluster[1], 1u), std::max(info.cluster[2], 1u)};
+    if (form.cluster.has_value() &&
+        (cluster.x != own.x || cluster.y != own.y || cluster.z != own.z)) {
+      return fail("the cluster is not the one that it requires");
+    }
+    cluster = own;
+  }
+  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) return fail("a cluster without blocks");
+  uint64_t most = kernel.non_portable_cluster ? kLargestCluster : kPortableCluster;
+  if (info.max_cluster_blocks != 0) most = std::min<uint64_t>(most, info.max_cluster_blocks);
+  if (LimitOf(mmu_.profile, kernel.module.device(), kHasClusters) == 0) most = 1;
+  const bool fits = cluster.x <= most && cluster.y <= most && cluster.z <= most;
+  if (!fits || uint64_t{cluster.x} * cluster.y * cluster.z > most) {
+    return fail("the cluster has more than ", most, " blocks");
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    return fail("the grid does not consist of whole clusters");
+  }
+  return cluster;
+}
+
+absl::Status SimulatedModules::AllowLargeClusters(Kernel kernel, bool allowed) {
+  const absl::StatusOr<LoadedKernel> known = FindKernel("cuFuncSetAttribute", kernel);
+  if (!known.ok()) return known.status();
+  const std::lock_guard lock(mutex_);
+  LoadedKernel* const state = kernels_.Find(kernel.value());
+  if (state != nullptr) state->non_portable_cluster = allowed;
   return absl::OkStatus();
 }
 

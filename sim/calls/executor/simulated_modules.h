@@ -41,9 +41,15 @@ class SimulatedModules {
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
   // Whether a launch of this shape is possible.
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
-  // `cooperative`: with memory by which its blocks can synchronise. OUT_OF_MEMORY: there is none.
+  // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
+  absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
+  // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch.
+  absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
+                                 const LaunchForm& form) const;
+  // OUT_OF_MEMORY: there is none for a cooperative launch. INVALID_CLUSTER_SIZE: the grid does not
+  // consist of such clusters, or the kernel or the device has no such ones.
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
-                      absl::Span<const void* const> arguments, bool cooperative);
+                      absl::Span<const void* const> arguments, const LaunchForm& form);
 
  private:
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:

@@ -26,6 +26,8 @@ enum FunctionAttribute : int {
   kMaxDynamicSharedSizeBytes = 8,
   kPreferredSharedMemoryCarveout = 9,
   kClusterSizeMustBeSet = 10,
+  kRequiredClusterWidth = 11,
+  kRequiredClusterHeight = 12,
   kRequiredClusterDepth = 13,
   kNonPortableClusterSizeAllowed = 14,
   kClusterSchedulingPolicyPreference = 15,
@@ -87,11 +89,22 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
     case kPreferredSharedMemoryCarveout:
       *value = kNoCarveout;
       return true;
+    case kClusterSizeMustBeSet:
+      *value = info.explicit_cluster && info.cluster[0] == 0;
+      return true;
+    case kRequiredClusterWidth:
+    case kRequiredClusterHeight:
+    case kRequiredClusterDepth:
+      *value =
+          static_cast<int>(info.cluster[static_cast<size_t>(attribute - kRequiredClusterWidth)]);
+      return true;
+    case kNonPortableClusterSizeAllowed:
+      *value = kernel.non_portable_cluster;
+      return true;
     default:
       *value = 0;
       return attribute == kConstSizeBytes || attribute == kCacheModeCa ||
-             (attribute >= kClusterSizeMustBeSet &&
-              attribute <= kClusterSchedulingPolicyPreference);
+             attribute == kClusterSchedulingPolicyPreference;
   }
 }
 
@@ -107,6 +120,17 @@ bool CanBeSet(int attribute, int value) {
     default:
       return false;
   }
+}
+
+// The dimensions of a cluster that a launch would have; those that do not matter are left out.
+LaunchForm FormOf(const CUlaunchConfig& config) {
+  LaunchForm form;
+  for (unsigned int i = 0; config.attrs != nullptr && i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = config.attrs[i].value.clusterDim;
+    form.cluster = Dim3{cluster.x, cluster.y, cluster.z};
+  }
+  return form;
 }
 
 // A kernel, and what is known of it.
@@ -228,6 +252,9 @@ extern "C" CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction fun
 extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState& driver, const Found& kernel) {
     if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
+    if (attribute == kNonPortableClusterSizeAllowed) {
+      return ToResult(driver.simulator->kernels().AllowLargeClusters(kernel.handle, value != 0));
+    }
     if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
     return ToResult(driver.simulator->kernels().AllowDynamicShared(kernel.handle,
                                                                    static_cast<uint32_t>(value)));
@@ -351,6 +378,42 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
     return EnterAlways(TWINMMU_HERE, [] { return DriverCode::kInvalidValue; });
   }
   return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
+}
+
+// As an H100 says, whatever the kernel needs.
+extern "C" CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function,
+                                                       const CUlaunchConfig* config) {
+  return EnterKernel(
+      TWINMMU_HERE, function, {size, config}, [&](DriverState& driver, const Found& kernel) {
+        const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
+            kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, FormOf(*config));
+        if (!cluster.ok()) return ToResult(cluster.status());
+        *size = kernel.non_portable_cluster ? 16 : 8;
+        return CUDA_SUCCESS;
+      });
+}
+
+// Any blocks make a cluster here; on a device only those of one group of multiprocessors, so that
+// an H100 has somewhat fewer of the larger ones.
+extern "C" CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction function,
+                                                 const CUlaunchConfig* config) {
+  return EnterKernel(
+      TWINMMU_HERE, function, {count, config}, [&](DriverState& driver, const Found& kernel) {
+        const LaunchForm form = FormOf(*config);
+        const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
+            kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
+        if (!cluster.ok()) return ToResult(cluster.status());
+        const uint64_t threads =
+            uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+        const bool fits = threads != 0 && threads <= kernel.info->max_threads;
+        const bool said = form.cluster.has_value() || kernel.info->cluster[0] != 0;
+        const uint64_t blocks =
+            fits && said
+                ? BlocksOnDevice(driver, kernel, static_cast<int>(threads), config->sharedMemBytes)
+                : 0;
+        *count = static_cast<int>(blocks / (uint64_t{cluster->x} * cluster->y * cluster->z));
+        return CUDA_SUCCESS;
+      });
 }
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,

@@ -65,11 +65,15 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
 }
 
 CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const LoadedKernel& loaded,
-                  const LaunchConfig& config, bool cooperative,
+                  const LaunchConfig& config, const LaunchForm& form,
                   const std::vector<const void*>& arguments) {
-  if (!cooperative) return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
-  if (!FitsAtOnce(driver, loaded, config)) return ToResult(DriverCode::kCooperativeLaunchTooLarge);
-  return ToResult(driver.simulator->kernels().LaunchCooperative(stream, kernel, config, arguments));
+  if (!form.cooperative && !form.cluster.has_value()) {
+    return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
+  }
+  if (form.cooperative && !FitsAtOnce(driver, loaded, config)) {
+    return ToResult(DriverCode::kCooperativeLaunchTooLarge);
+  }
+  return ToResult(driver.simulator->kernels().Launch(stream, kernel, config, arguments, form));
 }
 
 namespace {
@@ -82,10 +86,10 @@ CUDA_KERNEL_NODE_PARAMS ParamsOf(CUfunction function, const LaunchConfig& config
 }
 
 CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
-                CUstream stream, bool cooperative, void** parameters, void** extra) {
+                CUstream stream, const LaunchForm& form, void** parameters, void** extra) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     if (driver.captures.MayMatter()) {
-      CapturedLaunch launch{ParamsOf(function, config, parameters, extra), cooperative,
+      CapturedLaunch launch{ParamsOf(function, config, parameters, extra), form,
                             config.programmatic_stream_serialization};
       const Captured captured = CaptureLaunch(site, driver, context, launch, stream);
       if (captured.has_value()) return *captured;
@@ -99,7 +103,7 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
     std::vector<const void*> arguments;
     const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
     if (there != DriverCode::kSuccess) return ToResult(there);
-    return LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, cooperative,
+    return LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form,
                     arguments);
   });
 }
@@ -113,6 +117,7 @@ DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int cou
       case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
@@ -122,11 +127,6 @@ DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int cou
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
         continue;
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
-        const auto& cluster = attributes[i].value.clusterDim;
-        if (cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1) continue;
-        return DriverCode::kNotSupported;
-      }
       default:
         return DriverCode::kNotSupported;
     }
@@ -159,7 +159,7 @@ extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared_bytes, CUstream stream,
                                    void** parameters, void** extra) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return Launch(TWINMMU_HERE, function, config, stream, false, parameters, extra);
+  return Launch(TWINMMU_HERE, function, config, stream, LaunchForm(), parameters, extra);
 }
 TWINMMU_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
 
@@ -169,7 +169,7 @@ extern "C" CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int 
                                               unsigned int block_z, unsigned int shared_bytes,
                                               CUstream stream, void** parameters) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return Launch(TWINMMU_HERE, function, config, stream, true, parameters, nullptr);
+  return Launch(TWINMMU_HERE, function, config, stream, LaunchForm{true, {}}, parameters, nullptr);
 }
 TWINMMU_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
 
@@ -186,16 +186,18 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
   LaunchConfig launch{{config->gridDimX, config->gridDimY, config->gridDimZ},
                       {config->blockDimX, config->blockDimY, config->blockDimZ},
                       config->sharedMemBytes};
-  bool cooperative = false;
+  LaunchForm form;
   for (unsigned int i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttributeValue& value = config->attrs[i].value;
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
-      cooperative |= value.cooperative != 0;
+      form.cooperative |= value.cooperative != 0;
     } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
       launch.programmatic_stream_serialization = value.programmaticStreamSerializationAllowed != 0;
+    } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      form.cluster = Dim3{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
     }
   }
-  return Launch(site, function, launch, config->hStream, cooperative, parameters, extra);
+  return Launch(site, function, launch, config->hStream, form, parameters, extra);
 }
 TWINMMU_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 

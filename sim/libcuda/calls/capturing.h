@@ -21,7 +21,7 @@ Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context
                      const cuda_abi::CUDA_MEMSET_NODE_PARAMS& fill, cuda_abi::CUstream stream);
 struct CapturedLaunch {
   cuda_abi::CUDA_KERNEL_NODE_PARAMS kernel = {};
-  bool cooperative = false;
+  LaunchForm form;
   bool programmatic = false;
 };
 Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& context,

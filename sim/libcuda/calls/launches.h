@@ -21,7 +21,7 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
 // Gives a kernel to a stream.
 cuda_abi::CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel,
                             const LoadedKernel& loaded, const LaunchConfig& config,
-                            bool cooperative, const std::vector<const void*>& arguments);
+                            const LaunchForm& form, const std::vector<const void*>& arguments);
 
 }  // namespace twinmmu::libcuda
 

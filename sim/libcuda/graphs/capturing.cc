@@ -88,7 +88,12 @@ Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& conte
     }
     KernelWork made;
     const CUresult possible = MakeKernel(site, driver, given, &made);
-    if (launch.cooperative) made.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
+    if (launch.form.cooperative) made.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
+    if (launch.form.cluster.has_value()) {
+      const Dim3& cluster = *launch.form.cluster;
+      made.attributes[CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION].clusterDim = {cluster.x, cluster.y,
+                                                                           cluster.z};
+    }
     // An impossible shape makes the capture invalid; what is missing does not.
     if (possible != CUDA_SUCCESS && made.arguments != nullptr) {
       driver.captures.Find(NameOf(context, stream))->capture->valid = false;

@@ -14,6 +14,18 @@
 namespace twinmmu::libcuda {
 namespace {
 
+LaunchForm FormOf(const KernelWork& work) {
+  LaunchForm form;
+  for (const auto& [id, value] : work.attributes) {
+    if (id == cuda_abi::CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+      form.cooperative = value.cooperative != 0;
+    } else if (id == cuda_abi::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && value.clusterDim.x != 0) {
+      form.cluster = Dim3{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+    }
+  }
+  return form;
+}
+
 // One launch. What one node after the other can do goes to one stream, a lane; a node that waits
 // for nobody at the end of a lane gets a lane of its own.
 class GraphLaunch {
@@ -128,9 +140,7 @@ class GraphLaunch {
     const absl::StatusOr<LoadedKernel> loaded =
         driver_.simulator->kernels().Find(site_.name(), *kernel);
     if (!loaded.ok()) return ToResult(loaded.status());
-    const auto cooperative = work.attributes.find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-    return LaunchOn(driver_, stream, *kernel, *loaded, work.config,
-                    cooperative != work.attributes.end() && cooperative->second.cooperative != 0,
+    return LaunchOn(driver_, stream, *kernel, *loaded, work.config, FormOf(work),
                     {work.arguments->pointers.begin(), work.arguments->pointers.end()});
   }
 

@@ -55,8 +55,8 @@ class Decoder {
   using Method = void (Decoder::*)();
   static Method FindMethod(absl::string_view opcode);
 
-  // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_flow.cc,
-  // decode_lanes.cc ---
+  // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_async.cc,
+  // decode_flow.cc, decode_lanes.cc ---
   void DecodeOne();
   void Computation();
   void Mov();
@@ -70,6 +70,22 @@ class Decoder {
   void Atomic(bool gives_old);
   void Multimem();
   void Fence();
+  void Mbarrier();
+  void MbarrierInit(bool init);
+  void MbarrierArrive(bool drops);
+  void MbarrierBytes(bool expects);
+  void MbarrierWait(bool tries);
+  void CopyInstruction();
+  void CopyGroups(bool bulk, bool waits);
+  void CopyAsync();
+  void ArriveAfterCopies();
+  void BulkCopy(bool reduces);
+  void BulkPrefetch();
+  void StoreAsync(bool reduces);
+  void ClusterBarrier();
+  void MapAddress(bool gives_rank);
+  void Mapa();
+  void GetRank();
   void GridControl();
   void Ignored();
   void Discard();
@@ -102,6 +118,11 @@ class Decoder {
   void TakeCacheHints();
   coherence::Scope TakeScope(coherence::Scope unsaid);
   void TakeOrder(Order unsaid, coherence::Scope unsaid_scope, MemoryAccess* access);
+  Space TakeSharedSpace();
+  void MbarrierOrder(Order unsaid, Step* step);
+  void BulkReduction(bool to_shared, Step* step);
+  // Else says that it is not there yet.
+  bool IsThere(int version, int target);
   // No modifier, but `count` of the type that was taken.
   void TakeSize(Type type, int count, MemoryAccess* access);
   // Of multimem, whose type was taken.
@@ -131,6 +152,10 @@ class Decoder {
   uint32_t CarrySlot();
   // Of [a]: the slot, and what goes into step->memory.
   uint32_t Address(const Operand& operand, Space space, Step* step);
+  uint32_t WholeAddress(const Operand& operand, Space space);
+  uint32_t SmallConstant(const Operand& operand);
+  // What cp.async reads of `size` bytes.
+  void CopySourceAt(size_t index, uint32_t size, Step* step);
   bool Fits(Type of_register, Type wanted);
   uint32_t Inverted(uint32_t predicate);
   std::vector<Passed> PassedOf(const Operand& list);

@@ -131,10 +131,17 @@ void Decoder::Cvta() {
 }
 
 void Decoder::IsSpace() {
+  const bool of_block = TakeOneOf({"shared", "shared::cta"}) >= 0;
   const Space space = TakeSpace();
   ExpectOperands(2, 2);
   const uint32_t to = Destination(At(0), Type::kPred);
   const uint32_t address = Source(At(1), Type::kB64);
+  if (of_block) {
+    const uint32_t begin = Fixed(FixedSlot::kSpecial, static_cast<int>(Special::kOwnShared), 0, 8);
+    const uint32_t size = Fixed(FixedSlot::kZero, 0, uint64_t{1} << kSharedOfBlockBits, 8);
+    EmitCompute(FindInRange(), {to, address, begin, size});
+    return;
+  }
   if (space == Space::kGlobal || space == Space::kConst) {
     const uint32_t begin = Fixed(FixedSlot::kImage, 0, 0, 8);
     const uint32_t size = Fixed(FixedSlot::kZero, 0, placement_.const_bytes, 8);

@@ -14,7 +14,7 @@ constexpr size_t kMask = 5;
 // bar.warp.sync mask.
 void Decoder::Bar() {
   if (Take("warp")) return WarpBarrier();
-  if (Take("cluster")) return FailUnimplemented("clusters are not supported");
+  if (Take("cluster")) return ClusterBarrier();
   Take("cta");
   Take("aligned");
   const int form = TakeOneOf({"sync", "arrive", "red"});

@@ -124,7 +124,10 @@ void Decoder::TakeSize(Type type, int count, MemoryAccess* access) {
 }
 
 void Decoder::Load() { LoadOrStore(/*stores=*/false); }
-void Decoder::Store() { LoadOrStore(/*stores=*/true); }
+void Decoder::Store() {
+  if (Take("async")) return StoreAsync(/*reduces=*/false);
+  LoadOrStore(/*stores=*/true);
+}
 
 void Decoder::LoadOrStore(bool stores) {
   const Type type = TakeType();
@@ -174,7 +177,10 @@ void Decoder::LoadOrStore(bool stores) {
 }
 
 void Decoder::Atom() { Atomic(/*gives_old=*/true); }
-void Decoder::Red() { Atomic(/*gives_old=*/false); }
+void Decoder::Red() {
+  if (Take("async")) return StoreAsync(/*reduces=*/true);
+  Atomic(/*gives_old=*/false);
+}
 
 void Decoder::Atomic(bool gives_old) {
   const Type type = TakeType();
@@ -208,13 +214,28 @@ void Decoder::Atomic(bool gives_old) {
 }
 
 void Decoder::Fence() {
-  ExpectOperands(0, 0);
   Step step;
   step.perform = PerformFence;
   FenceKind kind = FenceKind::kMemory;
   const bool proxy = Take("proxy");
-  const int which = TakeOneOf({"alias", "async", "async.global", "async.shared::cta", "generic"});
-  if (proxy) kind = which == 0 ? FenceKind::kAlias : FenceKind::kOtherProxy;
+  if (proxy && TakeOneOf({"tensormap::generic", "tensormap"}) >= 0) {
+    modifiers_.clear();
+    return FailUnimplemented("tensor maps are not supported");
+  }
+  ExpectOperands(0, 0);
+  // The fence of mbarrier.init, and those by which a bulk copy in one direction is ordered, say
+  // nothing that is not done anyway.
+  if (Take("mbarrier_init") || Take("async::generic")) {
+    while (TakeOneOf({"acquire", "release", "cluster", "cta", "sync_restrict::shared::cluster",
+                      "sync_restrict::shared::cta"}) >= 0) {
+    }
+    Emit(PerformNothing);
+    return;
+  }
+  const int which = TakeOneOf({"alias", "async", "generic"});
+  if (proxy) {
+    kind = which == 0 ? FenceKind::kAlias : which == 1 ? FenceKind::kAsync : FenceKind::kOtherProxy;
+  }
   constexpr Order kOrders[] = {Order::kSequential, Order::kAcquireRelease, Order::kAcquire,
                                Order::kRelease};
   const int said = TakeOneOf({"sc", "acq_rel", "acquire", "release"});
@@ -224,6 +245,7 @@ void Decoder::Fence() {
   const bool whole_system = kind == FenceKind::kAlias && Take("sys");
   step.memory.strength = {SemanticsOf(step.memory.order), TakeScope(Scope::kSys)};
   TakeOneOf({"global", "shared::cta", "shared::cluster"});
+  TakeOneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   if (kind == FenceKind::kAlias && (module_.version < 75 || module_.target < 70)) {
     return FailInvalid("it is there from PTX 7.5 and sm_70 on");
   }

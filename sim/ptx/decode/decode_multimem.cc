@@ -90,6 +90,7 @@ void Decoder::Multimem() {
   const int form = TakeOneOf({"ld_reduce", "st", "red"});
   const bool loads = form == 0;
   const bool changes = form == 2;
+  if (Take("cp")) return FailUnimplemented("bulk copies to multicast addresses are not supported");
   if (form < 0) return FailInvalid("ld_reduce, st or red is missing");
   if (!modifiers_.empty() && (absl::StartsWith(modifiers_.back(), "e4m3") ||
                               absl::StartsWith(modifiers_.back(), "e5m2"))) {

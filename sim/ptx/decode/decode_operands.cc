@@ -52,18 +52,21 @@ const Special* SpecialNamed(absl::string_view name) {
       {"%globaltimer", Special::kTimer64},
       {"%globaltimer_lo", Special::kTimer},
       {"%globaltimer_hi", Special::kTimerHigh},
-      // A block without a cluster is one of its own.
-      {"%is_explicit_cluster", Special::kZero},
-      {"%clusterid.x", Special::kCtaidX},
-      {"%clusterid.y", Special::kCtaidY},
-      {"%clusterid.z", Special::kCtaidZ},
-      {"%nclusterid.x", Special::kNctaidX},
-      {"%nclusterid.y", Special::kNctaidY},
-      {"%nclusterid.z", Special::kNctaidZ},
-      {"%cluster_ctaid.x", Special::kZero},
-      {"%cluster_ctaid.y", Special::kZero},
-      {"%cluster_ctaid.z", Special::kZero},
-      {"%cluster_ctarank", Special::kZero},
+      {"%is_explicit_cluster", Special::kExplicitCluster},
+      {"%clusterid.x", Special::kClusterX},
+      {"%clusterid.y", Special::kClusterY},
+      {"%clusterid.z", Special::kClusterZ},
+      {"%nclusterid.x", Special::kClustersX},
+      {"%nclusterid.y", Special::kClustersY},
+      {"%nclusterid.z", Special::kClustersZ},
+      {"%cluster_ctaid.x", Special::kInClusterX},
+      {"%cluster_ctaid.y", Special::kInClusterY},
+      {"%cluster_ctaid.z", Special::kInClusterZ},
+      {"%cluster_nctaid.x", Special::kOfClusterX},
+      {"%cluster_nctaid.y", Special::kOfClusterY},
+      {"%cluster_nctaid.z", Special::kOfClusterZ},
+      {"%cluster_ctarank", Special::kClusterRank},
+      {"%cluster_nctarank", Special::kClusterBlocks},
       {"%current_graph_exec", Special::kZero},
   });
   static const Special kZero = Special::kZero;
@@ -192,6 +195,9 @@ uint32_t Decoder::SpecialSlot(const Operand& operand, int width) {
   }
   if (width == 0) {
     if (*special == Special::kZero) return Fixed(FixedSlot::kZero, 0, 0, 0);
+    if (*special == Special::kExplicitCluster) {
+      return Fixed(FixedSlot::kSpecial, static_cast<int>(*special), 0, 0);
+    }
     FailInvalid("'", operand.name, "' is not a predicate");
     return 0;
   }

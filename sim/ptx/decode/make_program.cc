@@ -286,7 +286,13 @@ class ProgramBuilder {
     info.registers = RegistersOf(function);
     info.max_threads = MaxThreadsOf(function);
     info.required_threads = function.required_threads;
-    code_->kernels.push_back({index, *std::move(shared)});
+    info.cluster = function.cluster;
+    info.max_cluster_blocks = function.max_cluster_blocks;
+    info.explicit_cluster = function.explicit_cluster;
+    const bool bulk_copies = std::any_of(reached.begin(), reached.end(), [&](int other) {
+      return code_->functions[static_cast<size_t>(other)].bulk_copies;
+    });
+    code_->kernels.push_back({index, *std::move(shared), bulk_copies});
     program_->kernels_.push_back(std::move(info));
     return absl::OkStatus();
   }

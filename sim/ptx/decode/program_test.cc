@@ -60,15 +60,15 @@ TEST_F(ProgramTest, RefusesLongVectors) {
   }
 }
 
-// Clusters are not covered; a kernel that asks for them does not keep others from running.
-TEST_F(ProgramTest, RefusesOnlyTheKernelWithClusters) {
+// What is not covered of clusters does not keep other kernels from running.
+TEST_F(ProgramTest, RefusesOnlyTheKernelWithoutACover) {
   const auto program =
       Load(Module(".visible .entry a() .reqnctapercluster 2, 1, 1 { ret; }\n"
-                  ".visible .entry b() .explicitcluster { ret; }\n.visible .entry c() { ret; }\n"));
+                  ".visible .entry b() .blocksareclusters { ret; }\n"
+                  ".visible .entry c() { ret; }\n"));
   ASSERT_NE(program, nullptr);
-  EXPECT_EQ(program->FindKernel("a")->refusal,
-            "line 4: .reqnctapercluster: clusters of blocks are not supported");
-  EXPECT_THAT(program->FindKernel("b")->refusal, HasSubstr(".explicitcluster"));
+  EXPECT_EQ(program->FindKernel("a")->refusal, "");
+  EXPECT_THAT(program->FindKernel("b")->refusal, HasSubstr(".blocksareclusters"));
   EXPECT_EQ(program->FindKernel("c")->refusal, "");
 }
 

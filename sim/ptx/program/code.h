@@ -34,6 +34,9 @@ inline constexpr uint64_t kLocalWindow = uint64_t{0x42} << 56;
 inline constexpr uint64_t kParamWindow = uint64_t{0x43} << 56;  // of a kernel
 inline constexpr uint64_t kFunctionWindow = uint64_t{0x44} << 56;
 inline constexpr uint64_t kWindowSize = uint64_t{1} << 32;
+// Of an address in shared memory: its place in that of a block; above them is the rank of the block
+// in its cluster.
+inline constexpr int kSharedOfBlockBits = 24;
 
 constexpr uint64_t AddressOfFunction(int index) {
   return kFunctionWindow + 16 * (static_cast<uint64_t>(index) + 1);
@@ -131,6 +134,22 @@ enum class Special : uint8_t {
   kReservedShared,
   kWorkspaceHigh,
   kWorkspaceLow,
+  kClusterX,
+  kClusterY,
+  kClusterZ,
+  kClustersX,
+  kClustersY,
+  kClustersZ,
+  kInClusterX,
+  kInClusterY,
+  kInClusterZ,
+  kOfClusterX,
+  kOfClusterY,
+  kOfClusterZ,
+  kClusterRank,
+  kClusterBlocks,
+  kExplicitCluster,
+  kOwnShared,  // where the shared memory of the block begins, as a generic address
   kZero,
   // Those that change while a warp runs: read by a step of their own.
   kClock,
@@ -178,6 +197,7 @@ struct FunctionCode {
   std::vector<int> shared;                          // of Code::shared, that it names
   std::vector<int> callees;                         // it names
   bool calls_by_address = false;
+  bool bulk_copies = false;       // it has some
   bool address_taken = false;     // by an instruction or a variable of the module
   std::vector<Refusal> refusals;  // of it: then no kernel runs that may reach it
   uint32_t first_site = 0;        // of the program: the id of the first instruction
@@ -206,6 +226,7 @@ struct SharedLayout {
 struct KernelCode {
   int function = 0;
   std::shared_ptr<const SharedLayout> shared;  // kernels that may reach the same have the same
+  bool bulk_copies = false;                    // it may reach some
 };
 
 struct Code {

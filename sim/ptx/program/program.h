@@ -46,6 +46,9 @@ struct KernelInfo {
   uint32_t registers = 0;     // of one thread, as declared (32-bit registers)
   uint32_t max_threads = 1024;
   std::array<uint32_t, 3> required_threads = {0, 0, 0};
+  std::array<uint32_t, 3> cluster = {0, 0, 0};  // that it must have, in blocks; 0: not said
+  uint32_t max_cluster_blocks = 0;              // 0: not said
+  bool explicit_cluster = false;                // it must be launched with clusters
 };
 
 // A variable of the module that lies in memory.

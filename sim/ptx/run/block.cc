@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sim/ptx/run/async/cluster.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -13,7 +14,8 @@ constexpr uint64_t kTurn = 512;
 
 }  // namespace
 
-Block::Block(const GridContext& grid) : grid_(grid), taken_(&grid.environment.mmu->host_memory) {
+Block::Block(const GridContext& grid, Cluster* cluster, uint32_t rank)
+    : grid_(grid), cluster_(*cluster), rank_(rank), taken_(&grid.environment.mmu->host_memory) {
   const uint64_t shared = grid.reserved_shared + grid.shared_bytes();
   taken_.Resize(shared);
   shared_.resize(shared);
@@ -24,18 +26,23 @@ Block::Block(const GridContext& grid) : grid_(grid), taken_(&grid.environment.mm
   }
 }
 
-void Block::Start(uint64_t index) {
+void Block::Start(const Dim3& index) {
   const Dim3& size = grid_.launch->config.grid;
-  flat_index_ = index;
-  index_.x = static_cast<uint32_t>(index % size.x);
-  index_.y = static_cast<uint32_t>(index / size.x % size.y);
-  index_.z = static_cast<uint32_t>(index / size.x / size.y);
+  flat_index_ = index.x + size.x * (index.y + uint64_t{size.y} * index.z);
+  index_ = index;
   next_ = 0;
   live_threads_ = grid_.threads();
   lets_next_start_ = false;
-  counted_work = 0;
   std::fill(shared_.begin(), shared_.end(), 0);
   barriers_.fill(Barrier());
+  mbarriers_.Clear();
+  copies_.reset();
+  proxy_writes_.reset();
+  const Profile& profile = grid_.environment.mmu->profile;
+  if (grid_.kernel->bulk_copies &&
+      (profile.alias_check || profile.alias_policy != coherence::Policy::kCoherent)) {
+    proxy_writes_ = std::make_unique<ProxyWrites>();
+  }
   fault_ = GridFault();
   for (const std::unique_ptr<Warp>& warp : warps_) warp->Start();
   std::fill(states_.begin(), states_.end(), Warp::State::kRunnable);
@@ -69,6 +76,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
   polls_ = 0;
   changes_ = 0;
   instructions_ = 0;
+  if (copies_ != nullptr && !copies_->NextSlice()) return State::kFaulted;
   size_t polling = 0;  // warps in a row that gave way: if all do, it is the turn of others
   for (size_t idle = 0; steps != 0 && idle < warps_.size() && polling <= warps_.size();) {
     const size_t i = next_;
@@ -94,13 +102,15 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     if (std::exchange(stops_, false)) steps = 0;
     if (states_[i] == Warp::State::kFaulted) return State::kFaulted;
   }
-  if (live_threads_ == 0) return State::kDone;
+  if (live_threads_ == 0) {
+    return copies_ == nullptr || copies_->FinishAll() ? State::kDone : State::kFaulted;
+  }
   const bool stuck = std::none_of(states_.begin(), states_.end(), [](Warp::State state) {
     return state == Warp::State::kRunnable;
   });
   if (!stuck) return State::kRunning;
-  NoteDeadlock();
-  return State::kFaulted;
+  if (copies_ == nullptr || copies_->empty()) return State::kStuck;
+  return copies_->FinishAll() ? State::kRunning : State::kFaulted;
 }
 
 // Of the first warp that waits.
@@ -167,6 +177,7 @@ void Block::PassIfComplete(int number) {
     if (states_[i] == Warp::State::kBlocked) states_[i] = Warp::State::kRunnable;
   }
   barrier = Barrier();
+  Synchronize();
   if (threads_ != nullptr) threads_->Close(number);
 }
 
@@ -177,6 +188,42 @@ void Block::Leave(int barrier, int warp, Lanes lanes) {
 void Block::Ended(Lanes lanes) {
   live_threads_ -= static_cast<uint32_t>(__builtin_popcount(lanes));
   for (int i = 0; i < kBarriers; ++i) PassIfComplete(i);
+  cluster_.Ended();
+}
+
+// --- The cluster ---------------------------------------------------------------------------------
+
+Block* Block::OwnerOf(uint64_t address) {
+  const uint64_t rank = address >> kSharedOfBlockBits;
+  return rank == rank_ ? this : cluster_.BlockOf(rank);
+}
+
+char* Block::SharedAt(uint64_t address, uint64_t size) {
+  Block* const owner = OwnerOf(address);
+  if (owner == nullptr || (owner != this && owner->ended())) return nullptr;
+  const uint64_t offset = address - owner->shared_base();
+  const uint64_t room = owner->shared_.size();
+  return size <= room && offset <= room - size ? owner->shared_.data() + offset : nullptr;
+}
+
+AsyncCopies& Block::copies() {
+  if (copies_ == nullptr) copies_ = std::make_unique<AsyncCopies>(this);
+  return *copies_;
+}
+
+bool Block::DriveCopies(uint32_t mbarrier) {
+  for (uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    Block& other = *cluster_.BlockOf(rank);
+    if (other.copies_ != nullptr && !other.copies_->Drive(mbarrier)) return false;
+  }
+  return true;
+}
+
+void Block::PassClusterBarrier() {
+  for (size_t i = 0; i < warps_.size(); ++i) {
+    warps_[i]->PassClusterBarrier();
+    if (states_[i] == Warp::State::kBlocked) states_[i] = Warp::State::kRunnable;
+  }
 }
 
 }  // namespace twinmmu::ptx

@@ -13,6 +13,9 @@
 #include "sim/mmu/mmu.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/ptx/program/code.h"
+#include "sim/ptx/run/async/async_copies.h"
+#include "sim/ptx/run/async/mbarriers.h"
+#include "sim/ptx/run/async/proxy_writes.h"
 #include "sim/ptx/run/block_threads.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/ptx/run/warp.h"
@@ -20,6 +23,8 @@
 namespace twinmmu::ptx {
 
 inline constexpr int kMaxWarps = 32;
+
+class Cluster;
 
 // What all blocks of a grid see of it.
 struct GridContext {
@@ -30,7 +35,9 @@ struct GridContext {
   uint64_t number = 0;  // of the grid
   uint32_t sms = 0;
   uint32_t reserved_shared = 0;  // that the system takes, in front of what the kernel has
-  coherence::Clocks before;      // what was complete before the grid started
+  Dim3 cluster;                  // in blocks
+  bool explicit_cluster = false;
+  coherence::Clocks before;                  // what was complete before the grid started
   std::atomic<uint64_t>* holding = nullptr;  // blocks that do not let the next grid start
   bool holds_waits = false;                  // the grid ahead goes on: griddepcontrol.wait waits
   coherence::Clocks ahead;                   // what that has waited for, once it has
@@ -57,17 +64,24 @@ struct Arrival {
 // For one thread at a time.
 class Block {
  public:
-  enum class State { kRunning, kDone, kFaulted };
+  enum class State {
+    kRunning,
+    kStuck,  // until another block of its cluster does something
+    kDone,
+    kFaulted,
+  };
 
-  // `grid` must outlive this object. May throw std::bad_alloc.
-  explicit Block(const GridContext& grid);
+  // Block `rank` of `cluster`. Both must outlive this object. May throw std::bad_alloc.
+  Block(const GridContext& grid, Cluster* cluster, uint32_t rank);
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // Begins block `index` of the grid, in order of x, y, z.
-  void Start(uint64_t index);
+  // Begins the block at `index` of the grid.
+  void Start(const Dim3& index);
   // Runs about `steps` instructions of warps. mmu.mutex is held, shared.
   State Run(TranslationCache* cache, uint64_t steps);
+  // Notes as a fault that nothing can go on.
+  void NoteDeadlock();
 
   const GridFault& fault() const { return fault_; }
   // Of the threads that it had for the alias monitor: they end, and what they did goes into
@@ -79,8 +93,6 @@ class Block {
   uint64_t instructions() const { return instructions_; }
   // Since Start: what the block has cost the host, as KernelRun counts it.
   uint64_t work() const;
-  // For the grid: what of it counts.
-  uint64_t counted_work = 0;
   // Of a block that is not done: where its threads are, and which of them wait for which.
   std::string WhoWaits() const;
 
@@ -90,6 +102,35 @@ class Block {
   const Dim3& index() const { return index_; }
   uint64_t flat_index() const { return flat_index_; }
   std::vector<char>& shared() { return shared_; }
+  Cluster& cluster() { return cluster_; }
+  uint32_t rank() const { return rank_; }
+  // Where its shared memory begins among that of its cluster.
+  uint64_t shared_base() const { return uint64_t{rank_} << kSharedOfBlockBits; }
+  // The memory at an address of the shared memory of its cluster, and the block whose it is. Null:
+  // there is none, or not any more.
+  char* SharedAt(uint64_t address, uint64_t size);
+  Block* OwnerOf(uint64_t address);
+  // Of an address in the shared memory of another block, that has none: why.
+  std::string WhyNoSharedMemory(uint64_t address);
+  Mbarriers& mbarriers() { return mbarriers_; }
+  AsyncCopies& copies();
+  // Null where nothing is to be found out: the kernel has no bulk copies, or the profile says so.
+  ProxyWrites* proxy_writes() { return proxy_writes_.get(); }
+  // Threads have synchronised, as far as proxies are concerned.
+  void Synchronize() {
+    if (proxy_writes_ != nullptr) proxy_writes_->Synchronize();
+  }
+  // Two accesses without a fence of proxies, or a wait, in between; `hazard` has all but who.
+  void ReportHazard(const ExecutedStep& first, const ExecutedStep& second, AsyncHazard hazard);
+  // What is to come at an mbarrier of its own comes. False: something faulted.
+  bool DriveCopies(uint32_t mbarrier);
+  // The cache of the grid's thread that runs it.
+  void set_cache(TranslationCache* cache) { cache_ = cache; }
+  bool ended() const { return live_threads_ == 0; }
+  uint32_t live_threads() const { return live_threads_; }
+  const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
+  // Those of its threads that wait for the barrier of the cluster go on.
+  void PassClusterBarrier();
   GridFault& fault() { return fault_; }
   Dim3 ThreadAt(int warp, int lane) const;
   uint32_t sm() const { return static_cast<uint32_t>(flat_index_ % grid_.sms); }
@@ -127,9 +168,10 @@ class Block {
   // How many threads of those that a barrier is for have come.
   uint32_t ArrivedAt(const Barrier& barrier) const;
   void PassIfComplete(int barrier);
-  void NoteDeadlock();
 
   const GridContext& grid_;
+  Cluster& cluster_;
+  const uint32_t rank_;
   TranslationCache* cache_ = nullptr;
   Dim3 index_;
   uint64_t flat_index_ = 0;
@@ -142,6 +184,9 @@ class Block {
   HostMemory::Share taken_;  // for `shared_`
   std::vector<char> shared_;
   std::array<Barrier, kBarriers> barriers_;
+  Mbarriers mbarriers_;
+  std::unique_ptr<AsyncCopies> copies_;  // null until there are some
+  std::unique_ptr<ProxyWrites> proxy_writes_;
   std::unique_ptr<BlockThreads> threads_;  // null until they are needed
   GridFault fault_;
   uint64_t polls_ = 0;

@@ -21,14 +21,12 @@ void BlockThreads::End(coherence::Clocks* clocks) {
   ended_ = true;
 }
 
-void BlockThreads::Arrive(int barrier, int warp, Lanes lanes) {
-  if (known())
-    Session(&monitor_).Arrive(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
+void BlockThreads::Arrive(coherence::AliasMonitor::Meeting* meeting, int warp, Lanes lanes) {
+  if (known()) Session(&monitor_).Arrive(FirstOf(warp), lanes, meeting);
 }
 
-void BlockThreads::Leave(int barrier, int warp, Lanes lanes) {
-  if (known())
-    Session(&monitor_).Leave(FirstOf(warp), lanes, &meetings_[static_cast<size_t>(barrier)]);
+void BlockThreads::Leave(coherence::AliasMonitor::Meeting* meeting, int warp, Lanes lanes) {
+  if (known()) Session(&monitor_).Leave(FirstOf(warp), lanes, meeting);
 }
 
 void BlockThreads::Boundary(int warp, Lanes lanes, const coherence::Clocks& clocks) {

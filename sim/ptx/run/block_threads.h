@@ -38,8 +38,15 @@ class BlockThreads {
 
   // At a barrier of the block: lanes come, those that waited go on, all have gone on. These do
   // nothing where the threads are not known.
-  void Arrive(int barrier, int warp, Lanes lanes);
-  void Leave(int barrier, int warp, Lanes lanes);
+  void Arrive(int barrier, int warp, Lanes lanes) {
+    Arrive(&meetings_[static_cast<size_t>(barrier)], warp, lanes);
+  }
+  void Leave(int barrier, int warp, Lanes lanes) {
+    Leave(&meetings_[static_cast<size_t>(barrier)], warp, lanes);
+  }
+  // The same at a barrier that has `meeting`.
+  void Arrive(coherence::AliasMonitor::Meeting* meeting, int warp, Lanes lanes);
+  void Leave(coherence::AliasMonitor::Meeting* meeting, int warp, Lanes lanes);
   void Close(int barrier) { meetings_[static_cast<size_t>(barrier)] = {}; }
   // Lanes have waited for what is in `clocks`.
   void Boundary(int warp, Lanes lanes, const coherence::Clocks& clocks);

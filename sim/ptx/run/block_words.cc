@@ -1,12 +1,15 @@
 // What is said of a block that does not end: where its threads are, and what they wait for.
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/block.h"
+#include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
 
 namespace twinmmu::ptx {
@@ -19,18 +22,41 @@ constexpr size_t kMostPlaces = 4;
 
 std::string InHex(Lanes lanes) { return absl::StrCat("0x", absl::Hex(lanes, absl::kZeroPad8)); }
 
+// Of lanes that are behind a wait for an mbarrier which was in vain: for what.
+std::string Warp::MbarrierInWords(const Group& group) const {
+  if (group.wait != Group::kNothing || group.pc == 0) return "";
+  const Step& step = group.frame->function->steps[group.pc - 1];
+  if (step.perform != PerformMbarrierWait) return "";
+  const int lane = __builtin_ctz(group.lanes);
+  const char* const registers = group.frame->data();
+  Lanes done = 0;
+  std::memcpy(&done, registers + step.operands[0], sizeof(done));
+  if ((done >> lane & 1) != 0) return "";
+  uint64_t address = 0;
+  std::memcpy(&address, registers + step.operands[1] + 8 * lane, sizeof(address));
+  address &= kWindowSize - 1;
+  Block* const owner = block_.OwnerOf(address);
+  return owner == nullptr ? "" : owner->mbarriers().InWords(static_cast<uint32_t>(address));
+}
+
 void Warp::AddPlaces(std::vector<ThreadsAt>* places) const {
   for (int i = 0; i < group_count_; ++i) {
     const Group& group = groups_[i];
-    const CodePlace place = PlaceOf(group);
-    std::string words = group.wait == Group::kNothing ? "at" : "waiting at";
+    const std::string mbarrier = MbarrierInWords(group);
+    const CodePlace place = PlaceOf(group, mbarrier.empty() ? 0 : 1);
+    const bool waits = group.wait != Group::kNothing || !mbarrier.empty();
+    std::string words = waits ? "waiting at" : "at";
     if (place.position.line == 0) {
       absl::StrAppend(&words, " the end of ", group.frame->function->name);
     } else {
       absl::StrAppend(&words, " PTX line ", place.position.line, ", ", place.instruction);
     }
-    if (group.wait == Group::kBarrier) {
+    if (!mbarrier.empty()) {
+      absl::StrAppend(&words, ", for ", mbarrier);
+    } else if (group.wait == Group::kBarrier) {
       absl::StrAppend(&words, ", for ", block_.BarrierInWords(group.barrier));
+    } else if (group.wait == Group::kCluster) {
+      absl::StrAppend(&words, ", for ", block_.cluster().BarrierInWords());
     } else if (group.wait != Group::kNothing) {
       absl::StrAppend(&words, ", for lanes ", InHex(group.mask & live_ & ~group.lanes), " of mask ",
                       InHex(group.mask));
@@ -71,6 +97,35 @@ std::string Block::BarrierInWords(int number) const {
   const uint32_t expected = barrier.expected != 0 ? barrier.expected : live_threads_;
   return absl::StrCat("barrier ", number, ", which has ", ArrivedAt(barrier), " of ", expected,
                       " threads");
+}
+
+std::string Block::WhyNoSharedMemory(uint64_t address) {
+  const uint64_t rank = address >> kSharedOfBlockBits;
+  const std::string where = absl::StrCat("shared memory of the block of rank ", rank);
+  Block* const owner = cluster_.BlockOf(rank);
+  if (owner == nullptr) {
+    return absl::StrCat(where, " of a cluster that has ", cluster_.size(),
+                        cluster_.size() == 1 ? " block" : " blocks");
+  }
+  if (owner->ended()) return absl::StrCat(where, " of the cluster, which has exited");
+  return absl::StrCat(where, " of the cluster, beyond its end");
+}
+
+void Block::ReportHazard(const ExecutedStep& first, const ExecutedStep& second,
+                         AsyncHazard hazard) {
+  const ReportAsyncHazard& report = grid_.environment.on_async_hazard;
+  if (report == nullptr || !grid_.environment.mmu->profile.alias_check) return;
+  const auto words = [&](const ExecutedStep& step) {
+    const Code& code = *grid_.code;
+    const auto function = static_cast<size_t>(step.function - code.functions.data());
+    return ptx::InWords(grid_.function().name,
+                        PlaceOf(code, function, static_cast<size_t>(step.instruction)));
+  };
+  hazard.first = words(first);
+  hazard.second = words(second);
+  hazard.thread = ThreadAt(second.warp, second.lane);
+  hazard.block = index_;
+  report(hazard);
 }
 
 }  // namespace twinmmu::ptx

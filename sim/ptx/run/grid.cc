@@ -5,17 +5,19 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <set>
 #include <shared_mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "sim/host/guarded_access.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/mmu/used_mappings.h"
 #include "sim/profile/device_limits.h"
 #include "sim/ptx/program/code.h"
+#include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/block.h"
 
 namespace twinmmu::ptx {
@@ -52,9 +54,21 @@ class Grid::Impl {
         &program.code().kernels[static_cast<size_t>(launch_.kernel - program.kernels().data())];
     context_.number = ++grids;
     const Dim3& size = launch_.config.grid;
-    total_ = uint64_t{size.x} * size.y * size.z;
-    holding_ = total_;
+    const uint64_t total = uint64_t{size.x} * size.y * size.z;
+    context_.cluster = launch_.cluster;
+    context_.explicit_cluster = launch_.explicit_cluster;
+    const uint64_t together =
+        uint64_t{context_.cluster.x} * context_.cluster.y * context_.cluster.z;
+    total_ = total / together;
+    holding_ = total;
     context_.holding = &holding_;
+    if (context_.environment.on_async_hazard != nullptr) {
+      context_.environment.on_async_hazard =
+          [this, report = environment.on_async_hazard](const AsyncHazard& hazard) {
+            const std::lock_guard lock(hazards_mutex_);
+            if (hazards_.emplace(hazard.first, hazard.second).second) report(hazard);
+          };
+    }
     const auto limit = [&](const DeviceLimit& of) {
       return LimitOf(mmu_.profile, launch_.device, of);
     };
@@ -64,7 +78,7 @@ class Grid::Impl {
     const uint64_t by_shared = limit(kSharedPerMultiprocessor) /
                                std::max(context_.shared_bytes() + context_.reserved_shared, 1u);
     const uint64_t blocks = std::min({by_threads, by_shared, limit(kBlocksPerMultiprocessor)});
-    most_resident_ = context_.sms * std::max<uint64_t>(blocks, 1);
+    most_resident_ = std::max<uint64_t>(context_.sms * std::max<uint64_t>(blocks, 1) / together, 1);
   }
 
   void StartAfter(const coherence::Clocks& before) {
@@ -114,14 +128,12 @@ class Grid::Impl {
   uint64_t unfinished_work() const { return unfinished_work_; }
   std::string WhoWaits() const {
     if (parked_.empty()) return "";
-    const Block& block = *parked_.front();
-    const Dim3& index = block.index();
-    return absl::StrCat("block (", index.x, ", ", index.y, ", ", index.z, ") has ",
-                        block.WhoWaits());
+    return parked_.front()->WhoWaits();
   }
 
  private:
-  using BlockPointer = std::unique_ptr<Block>;
+  // Blocks that run together: all that is said of blocks here is of these.
+  using BlockPointer = std::unique_ptr<Cluster>;
 
   void Work() {
     try {
@@ -130,7 +142,7 @@ class Grid::Impl {
       uint64_t index = 0;
       BlockPointer block;
       while (TakeBlock(&block, &index)) {
-        if (block == nullptr) block = std::make_unique<Block>(context_);
+        if (block == nullptr) block = std::make_unique<Cluster>(context_);
         if (index != kParked) block->Start(index);
         RunFor(&cache, std::move(block));
         if (pages.gone() != nullptr) return NoteGone(pages.gone());
@@ -232,6 +244,9 @@ class Grid::Impl {
   std::atomic<uint64_t> holding_{0};  // blocks that do not let the next kernel start
   std::atomic<bool> let_next_start_{false};
   UsedMappings used_;
+
+  std::mutex hazards_mutex_;
+  std::set<std::pair<std::string, std::string>> hazards_;  // that were reported, by instructions
 
   std::mutex mutex_;  // guards the rest
   uint64_t next_ = 0;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,8 +29,10 @@ struct Launch {
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
   DeviceAddress image;           // where the program's variables lie, but for
   std::shared_ptr<const std::vector<AddressRange>> managed;  // those that are managed, by number
-  DeviceAddress workspace;  // of a cooperative launch: for the synchronisation of its grid
-  uint64_t call_id = 0;     // in the history of the machine
+  DeviceAddress workspace;        // of a cooperative launch: for the synchronisation of its grid
+  Dim3 cluster;                   // in blocks; each dimension divides that of the grid
+  bool explicit_cluster = false;  // the launch or the kernel says so
+  uint64_t call_id = 0;           // in the history of the machine
 };
 
 // Why a grid ended before its end.
@@ -41,6 +44,7 @@ struct GridFault {
     kMulticastAddress,    // an access of a multicast address that is not multimem
     kNoMulticastAddress,  // multimem of an address that is no multicast one
     kIllegalInstruction,  // a construct that has no meaning when it is reached
+    kUndefined,           // what PTX gives no meaning, and a device cannot do
     kTrap,
     kAssert,
     kStackOverflow,  // calls nested too deeply
@@ -59,11 +63,28 @@ struct GridFault {
   std::string words;  // what else there is to say
 };
 
+// A thread and a bulk copy access the same bytes, and nothing orders the one with the other.
+struct AsyncHazard {
+  std::string first;   // "kernel k, PTX line 12, st.shared.u32"
+  std::string second;  // the same
+  bool first_writes = false;
+  bool second_writes = false;
+  bool waits_missing = false;  // nobody has waited for the copy; else a fence is missing
+  DeviceAddress address;       // where they meet
+  bool shared = false;         // in shared memory
+  Dim3 thread;                 // of the second
+  Dim3 block;
+};
+using ReportAsyncHazard = std::function<void(const AsyncHazard&)>;
+
 // What a grid runs on, which must outlive it.
 struct GridEnvironment {
   Mmu* mmu = nullptr;
   SiteTable* sites = nullptr;                  // that its instructions get places in
   coherence::AliasMonitor* aliases = nullptr;  // that observes its accesses
+  // Called once for each pair of instructions, with mmu->mutex held, shared, by any thread; may be
+  // null.
+  ReportAsyncHazard on_async_hazard = nullptr;
 };
 
 // Blocks run one after another, as many at once as the device holds if some of them wait for
@@ -104,8 +125,8 @@ class Grid {
   // warp, and one more for each of its lanes that accesses memory or does something with others.
   // Turns in which a block only polls do not count.
   uint64_t unfinished_work() const;
-  // Of one of these blocks: where its threads are, and which of them wait for which. Not while Run
-  // is.
+  // Of one of these blocks, or of its cluster: where its threads are, and which of them wait for
+  // which. Not while Run is.
   std::string WhoWaits() const;
 
   // Once it is kFaulted.

@@ -160,6 +160,39 @@ void BM_ManyBlocks(benchmark::State& state) {
 }
 BENCHMARK(BM_ManyBlocks)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+// Copies of 32 KiB to shared memory and back: in bulk, by one thread; and of 16 bytes, by 256.
+void BM_CopyInBulk(benchmark::State& state) {
+  constexpr int kRounds = 200;
+  Workload workload;
+  const std::string body = absl::StrCat(
+      ".shared .align 128 .b8 s[32768]; .shared .align 8 .b64 m; mov.u32 %r6, 0;\n"
+      "mov.u32 %r8, s; mov.u32 %r9, m; mbarrier.init.shared.b64 [%r9], 1; fence.proxy.async;\n"
+      "L: mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 32768; and.b32 %r7, %r6, 1;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd1], 32768, "
+      "[%r9];\nW: mbarrier.try_wait.parity.shared.b64 %p1, [%r9], %r7;\n@!%p1 bra W;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd1+32768], [%r8], 32768;\n"
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n"
+      "add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, ",
+      kRounds, "; @%p2 bra L;");
+  for (auto _ : state) workload.Run(body, 1, 1, 1);
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * kRounds * 2 * 32768);
+}
+BENCHMARK(BM_CopyInBulk)->Unit(benchmark::kMillisecond);
+
+void BM_CopyAsync(benchmark::State& state) {
+  constexpr int kRounds = 200;
+  Workload workload;
+  const std::string body = absl::StrCat(
+      ".shared .align 128 .b8 s[4096]; mov.u32 %r6, 0; mov.u32 %r8, s;\n"
+      "mad.lo.u32 %r8, %r1, 16, %r8; mul.wide.u32 %rd4, %r1, 16; add.u64 %rd4, %rd1, %rd4;\n"
+      "L: cp.async.cg.shared.global [%r8], [%rd4], 16; cp.async.commit_group;\n"
+      "cp.async.wait_group 0; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, ",
+      kRounds, "; @%p2 bra L;");
+  for (auto _ : state) workload.Run(body, 1, 256, 1);
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * kRounds * 4096);
+}
+BENCHMARK(BM_CopyAsync)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace twinmmu::ptx
 

@@ -52,11 +52,59 @@ enum class FenceKind : uint8_t {
   kAlias,         // fence.proxy.alias
   kAliasAcquire,  // its halves, fence.proxy.alias.acquire.sys
   kAliasRelease,
+  kAsync,       // fence.proxy.async
   kOtherProxy,  // none that has accesses here
 };
 Flow PerformFence(Warp& warp, const Step& step, Lanes lanes);
 // A prefetch of memory: it must be there.
 Flow PerformCheck(Warp& warp, const Step& step, Lanes lanes);
+
+// --- Asynchronous copies and mbarriers. Addresses have 64 bits. ---
+
+// operands: the state or kNoSlot, the address, the count or kNoSlot, the bytes or kNoSlot; detail:
+// MbarrierKind, and what of it holds; memory.space: shared or generic; memory.order: release or
+// relaxed.
+enum class MbarrierKind : uint8_t { kInit, kInvalidate, kArrive, kExpect, kComplete };
+inline constexpr uint8_t kDrops = 0x40;
+inline constexpr uint8_t kNoComplete = 0x80;
+Flow PerformMbarrier(Warp& warp, const Step& step, Lanes lanes);
+// operands: the predicate, the address, the state or parity; detail: whether that is a parity.
+Flow PerformMbarrierWait(Warp& warp, const Step& step, Lanes lanes);
+// operands: the count, the state.
+Flow PerformPendingCount(Warp& warp, const Step& step, Lanes lanes);
+// cp.async of memory.bytes. operands: to, from, and by detail: nothing, the bytes that are read, or
+// a predicate to read none.
+enum class CopySource : uint8_t { kWhole, kSized, kIgnored };
+Flow PerformCopyAsync(Warp& warp, const Step& step, Lanes lanes);
+// operands: -, the address; detail: whether the pending count is to grow first.
+Flow PerformArriveAfterCopies(Warp& warp, const Step& step, Lanes lanes);
+// operands: to, from, the bytes, the mbarrier or kNoSlot, the mask of blocks or kNoSlot; detail:
+// the spaces.
+inline constexpr uint8_t kFromShared = 1;
+inline constexpr uint8_t kToShared = 2;
+Flow PerformBulkCopy(Warp& warp, const Step& step, Lanes lanes);
+// The same. Null: PTX has no such form.
+Perform FindBulkReduction(absl::string_view operation, Type type);
+// operands: the address, the bytes.
+Flow PerformBulkPrefetch(Warp& warp, const Step& step, Lanes lanes);
+// Of groups of copies. detail: of what; target: how many may be pending.
+inline constexpr uint8_t kOfBulkCopies = 1;
+inline constexpr uint8_t kOnlyRead = 2;
+Flow PerformCommitCopies(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformWaitForCopies(Warp& warp, const Step& step, Lanes lanes);
+// st.async, red.async. operands: the address, the mbarrier, the elements; memory: what they are.
+Flow PerformStoreAsync(Warp& warp, const Step& step, Lanes lanes);
+Perform FindReductionAsync(absl::string_view operation, Type type);
+
+// --- Clusters ---
+
+// detail: whether it arrives, else it waits.
+Flow PerformClusterBarrier(Warp& warp, const Step& step, Lanes lanes);
+// operands: to, the address, the rank; memory.bytes: of an address; memory.space: shared or
+// generic.
+Flow PerformMapAddress(Warp& warp, const Step& step, Lanes lanes);
+// operands: the rank, the address; memory as above.
+Flow PerformRankOf(Warp& warp, const Step& step, Lanes lanes);
 
 // --- The flow of control ---
 

@@ -29,6 +29,7 @@ void ObserveFence(Warp& warp, const Step& step, Lanes lanes) {
       return session.AliasAcquireFence(first, lanes);
     case FenceKind::kAliasRelease:
       return session.AliasReleaseFence(first, lanes);
+    case FenceKind::kAsync:
     case FenceKind::kOtherProxy:
       break;
   }
@@ -116,6 +117,7 @@ Flow Load(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   if (step.memory.order != Order::kWeak) warp.NotePoll(memory[__builtin_ctz(lanes)]);
+  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, memory, false);
   if (found == Found::kObserved) {
     ReadObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;
@@ -131,6 +133,7 @@ Flow Store(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   ++warp.changes;
+  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, memory, true);
   if (found == Found::kObserved) {
     WriteObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;
@@ -189,6 +192,12 @@ Perform FindStore(Type type, int width) {
 Flow PerformFence(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  ProxyWrites* const proxy = warp.block().proxy_writes();
+  if (proxy != nullptr && step.detail == static_cast<uint8_t>(FenceKind::kAsync)) {
+    proxy->Fence(warp.number(), lanes);
+  } else {
+    warp.block().Synchronize();
+  }
   if (warp.block().aliases().active()) ObserveFence(warp, step, lanes);
   return Flow::kNext;
 }

@@ -174,10 +174,12 @@ Flow ChangeAll(Warp& warp, const Step& step, Lanes lanes) {
 // For FindForm: an instruction that loads all elements U, and one that changes them all. Neither
 // has the minima and maxima of f16 and bf16; multimem.ld_reduce adds them.
 struct Loads {
+  using Function = Perform;
   template <typename U, typename Operation>
   static constexpr Perform kPerform = LoadReduced<Fold<U, Operation>>;
 };
 struct Changes {
+  using Function = Perform;
   template <typename U, typename Operation>
   static constexpr Perform kPerform = ChangeAll<U, Operation>;
 };

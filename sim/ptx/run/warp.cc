@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/steps.h"
 
@@ -107,6 +108,7 @@ void Warp::PassWarpBarriers() {
 }
 
 void Warp::NoteWarpBarrier(Lanes met, Lanes go_on) {
+  block_.Synchronize();
   if (block_.aliases().active()) block_.threads().Meet(number_, met, go_on);
 }
 
@@ -138,7 +140,7 @@ bool Warp::Choose() {
   limit_ = std::numeric_limits<uint32_t>::max();
   for (int i = 1; i < group_count_;) {
     Group& group = groups_[i];
-    const bool waits = group.wait == Group::kBarrier || group.wait == Group::kWarpBarrier;
+    const bool waits = group.wait != Group::kNothing && group.wait != Group::kGathering;
     if (!waits && group.frame == chosen.frame && group.pc == chosen.pc) {
       chosen.lanes |= group.lanes;
       ready -= group.wait == Group::kNothing;
@@ -235,11 +237,11 @@ Warp::State Warp::Run(uint64_t* steps) {
   return group_count_ == 0 ? State::kDone : State::kRunnable;
 }
 
-CodePlace Warp::PlaceOf(const Group& group) const {
+CodePlace Warp::PlaceOf(const Group& group, uint32_t before) const {
   const Code& code = *block_.grid().code;
   const FunctionCode& function = *group.frame->function;
   return ptx::PlaceOf(code, static_cast<size_t>(&function - code.functions.data()),
-                      static_cast<size_t>(function.steps[group.pc].instruction));
+                      static_cast<size_t>(function.steps[group.pc - before].instruction));
 }
 
 // A step says kFault if it could not.
@@ -264,6 +266,16 @@ void Warp::PassBarrier(int barrier) {
     ++group.pc;
     TakeVotes(step, votes.count, votes.all, group.lanes, group.frame->data());
     block_.Leave(barrier, number_, group.lanes);
+  }
+}
+
+void Warp::PassClusterBarrier() {
+  for (int i = 0; i < group_count_; ++i) {
+    Group& group = groups_[i];
+    if (group.wait != Group::kCluster) continue;
+    group.wait = Group::kNothing;
+    ++group.pc;
+    block_.cluster().Leave(block_, number_, group.lanes);
   }
 }
 

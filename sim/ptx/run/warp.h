@@ -78,6 +78,7 @@ struct Group {
     kBarrier,      // of the block: `barrier`
     kWarpBarrier,  // the lanes of `mask`, at any bar.warp.sync of that mask
     kGathering,    // the lanes of `mask`, at this step
+    kCluster,      // the barrier of the cluster
   };
   Frame* frame = nullptr;
   uint32_t pc = 0;
@@ -146,9 +147,13 @@ class Warp {
   void NoteWarpBarrier(Lanes met, Lanes go_on);
   // Those of the block that the barrier held go on.
   void PassBarrier(int barrier);
+  // The same of the barrier of its cluster.
+  void PassClusterBarrier();
 
   // The host memory of an access by each of `lanes`. A fault is noted.
   Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
+  // Behind it, in a kernel with bulk copies: what these have to do with the access.
+  void MeetCopies(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes);
   // After it said kObserved.
   const ObservedLanes& observed() const { return observed_; }
   // The same of an access of multicast addresses: the replicas, in the order of their devices,
@@ -163,6 +168,10 @@ class Warp {
 
   // Ends the grid: says so of the lowest of `lanes`. Gives kFault.
   Flow Fault(GridFault::Kind kind, Lanes lanes, const std::string& words = "");
+  // The same of an access of `lane`.
+  void FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address);
+  // The same where there is no memory that it may access: why.
+  void NoteNoMemory(const MemoryAccess& access, uint64_t address, int lane);
   // Where its lanes are, and what they wait for: those in the same place count together.
   void AddPlaces(std::vector<ThreadsAt>* places) const;
 
@@ -183,7 +192,9 @@ class Warp {
  private:
   bool Choose();
   Flow Execute(uint64_t* steps);
-  CodePlace PlaceOf(const Group& group) const;
+  // `before`: of the step so many before that which it is at.
+  CodePlace PlaceOf(const Group& group, uint32_t before = 0) const;
+  std::string MbarrierInWords(const Group& group) const;
   bool Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lanes lanes,
              Frame** entered);
   void Leave(Frame* frame, Lanes lanes);
@@ -191,11 +202,11 @@ class Warp {
   void Broadcast(Frame* frame, const FixedSlot& fixed);
   uint64_t SpecialOf(Special special) const;
   uint64_t SpecialOf(Special special, int lane) const;
+  uint64_t SpecialOfCluster(Special special) const;
   bool GrowLocal(uint64_t bytes);
   char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
   Found Observe(const TranslationCache::Span& span, Lanes lanes);
   Found ObserveSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
-  void FaultAt(GridFault::Kind kind, int lane, const MemoryAccess& access, uint64_t address);
   bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
 
   Block& block_;

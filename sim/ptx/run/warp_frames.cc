@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/warp.h"
 
@@ -101,6 +102,11 @@ void Warp::FillFixed(Frame* frame) {
 
 void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
   char* const slot = frame->data() + fixed.slot;
+  if (fixed.base == FixedSlot::kSpecial && fixed.width == 0) {
+    const Lanes lanes = SpecialOf(static_cast<Special>(fixed.index)) != 0 ? kAllLanes : 0;
+    std::memcpy(slot, &lanes, sizeof(lanes));
+    return;
+  }
   if (fixed.base == FixedSlot::kSpecial) {
     for (int lane = 0; lane < kLanes; ++lane) {
       const uint64_t value = SpecialOf(static_cast<Special>(fixed.index), lane);
@@ -115,7 +121,8 @@ void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
   }
   if (fixed.base == FixedSlot::kLocal) value += frame->local_base;
   if (fixed.base == FixedSlot::kShared) {
-    value += block_.grid().reserved_shared + block_.grid().kernel->shared->OffsetOf(fixed.index);
+    value += block_.shared_base() + block_.grid().reserved_shared +
+             block_.grid().kernel->shared->OffsetOf(fixed.index);
   }
   switch (fixed.width) {
     case 0: {
@@ -178,6 +185,49 @@ uint64_t Warp::SpecialOf(Special special) const {
       return grid.launch->workspace.value() >> 32;
     case Special::kWorkspaceLow:
       return grid.launch->workspace.value() & 0xffffffff;
+    default:
+      return SpecialOfCluster(special);
+  }
+}
+
+uint64_t Warp::SpecialOfCluster(Special special) const {
+  const GridContext& grid = block_.grid();
+  const Dim3& blocks = grid.launch->config.grid;
+  const Dim3& index = block_.cluster().index();
+  const Dim3 place = block_.cluster().PlaceOf(block_.rank());
+  switch (special) {
+    case Special::kClusterX:
+      return index.x;
+    case Special::kClusterY:
+      return index.y;
+    case Special::kClusterZ:
+      return index.z;
+    case Special::kClustersX:
+      return blocks.x / grid.cluster.x;
+    case Special::kClustersY:
+      return blocks.y / grid.cluster.y;
+    case Special::kClustersZ:
+      return blocks.z / grid.cluster.z;
+    case Special::kInClusterX:
+      return place.x;
+    case Special::kInClusterY:
+      return place.y;
+    case Special::kInClusterZ:
+      return place.z;
+    case Special::kOfClusterX:
+      return grid.cluster.x;
+    case Special::kOfClusterY:
+      return grid.cluster.y;
+    case Special::kOfClusterZ:
+      return grid.cluster.z;
+    case Special::kClusterRank:
+      return block_.rank();
+    case Special::kClusterBlocks:
+      return block_.cluster().size();
+    case Special::kExplicitCluster:
+      return grid.explicit_cluster ? 1 : 0;
+    case Special::kOwnShared:
+      return kSharedWindow + block_.shared_base();
     default:
       return 0;
   }

@@ -37,7 +37,9 @@ char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access,
   if (generic) space = SpaceOf(&address);
   if (space == Space::kShared) {
     std::vector<char>& shared = block_.shared();
-    return Fits(address, size, shared.size()) ? shared.data() + address : nullptr;
+    const uint64_t offset = address - block_.shared_base();
+    return Fits(offset, size, shared.size()) ? shared.data() + offset
+                                             : block_.SharedAt(address, size);
   }
   if (space == Space::kLocal) {
     const uint64_t room = uint64_t{frame().local_base} + frame().function->local_bytes;
@@ -110,15 +112,25 @@ Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lan
     if ((lanes >> lane & 1) == 0) continue;
     char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &observed);
     if (host == nullptr) {
-      const bool multicast =
-          block_.grid().environment.mmu->IsMulticast(DeviceAddress(addresses[lane]));
-      FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
-              addresses[lane]);
+      NoteNoMemory(access, addresses[lane], lane);
       return Found::kFault;
     }
     (*memory)[lane] = host;
   }
   return observed ? ObserveSome(access, addresses, lanes) : Found::kMemory;
+}
+
+void Warp::NoteNoMemory(const MemoryAccess& access, uint64_t address, int lane) {
+  uint64_t inside = address;
+  const Space space = access.space == Space::kGeneric ? SpaceOf(&inside) : access.space;
+  if (space == Space::kShared && (inside >> kSharedOfBlockBits) != block_.rank()) {
+    FaultAt(GridFault::kUndefined, lane, access, address);
+    block_.fault().words = block_.WhyNoSharedMemory(inside);
+    return;
+  }
+  const bool multicast = block_.grid().environment.mmu->IsMulticast(DeviceAddress(address));
+  FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
+          address);
 }
 
 // All lanes go to one span.
@@ -152,6 +164,30 @@ Found Warp::ObserveSome(const MemoryAccess& access, const uint64_t* addresses, L
     if (span->armed || strong) observed_.lanes |= bit;
   });
   return observed_.lanes != 0 ? Found::kObserved : Found::kMemory;
+}
+
+void Warp::MeetCopies(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes) {
+  const Space space = step.memory.space;
+  if (space == Space::kLocal || space == Space::kParam || space == Space::kConst) return;
+  ProxyWrites& proxy = *block_.proxy_writes();
+  // What it may synchronise with comes after its own write.
+  if (step.memory.order != Order::kWeak) proxy.Synchronize();
+  ExecutedStep executed{frame().function, step.instruction, number_, __builtin_ctz(lanes)};
+  if (proxy.any_copies()) {
+    const ProxyWrites::Copy* const copy =
+        proxy.FindCopy(lanes, memory, step.memory.size(), writes, &executed.lane);
+    if (copy != nullptr) {
+      AsyncHazard hazard;
+      hazard.first_writes = copy->writes;
+      hazard.second_writes = writes;
+      hazard.waits_missing = true;
+      const char* const at = memory[static_cast<size_t>(executed.lane)];
+      hazard.address = DeviceAddress(copy->address + static_cast<uint64_t>(at - copy->memory));
+      hazard.shared = copy->shared;
+      block_.ReportHazard(copy->step, executed, hazard);
+    }
+  }
+  if (writes) proxy.NoteWrites(executed, lanes, memory, step.memory.size());
 }
 
 bool Warp::Read(uint64_t address, void* to, uint32_t size, int lane) {

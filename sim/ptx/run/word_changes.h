@@ -104,7 +104,7 @@ Changed<U> Change(U* word, U b, U c, const Next& next) {
 }
 
 template <typename Form, typename U>
-Perform FindBitwise(absl::string_view operation) {
+typename Form::Function FindBitwise(absl::string_view operation) {
   if (operation == "and") return Form::template kPerform<U, And<U>>;
   if (operation == "or") return Form::template kPerform<U, Or<U>>;
   if (operation == "xor") return Form::template kPerform<U, Xor<U>>;
@@ -112,17 +112,17 @@ Perform FindBitwise(absl::string_view operation) {
 }
 
 template <typename Form, typename U, typename As>
-Perform FindInteger(absl::string_view operation) {
+typename Form::Function FindInteger(absl::string_view operation) {
   if (operation == "add") return Form::template kPerform<U, Add<U>>;
   if (operation == "min") return Form::template kPerform<U, Minimum<U, As>>;
   if (operation == "max") return Form::template kPerform<U, Maximum<U, As>>;
   return nullptr;
 }
 
-// How instructions of one form do an operation on values of a type: Form::kPerform<U, Operation>.
-// Null: none of them does it. With all that more than one form has.
+// How instructions of one form do an operation on values of a type: Form::kPerform<U, Operation>, a
+// Form::Function. Null: none of them does it. With all that more than one form has.
 template <typename Form>
-Perform FindForm(absl::string_view operation, Type type) {
+typename Form::Function FindForm(absl::string_view operation, Type type) {
   const bool add = operation == "add";
   switch (type) {
     case Type::kB32:

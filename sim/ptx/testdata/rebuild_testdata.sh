@@ -23,6 +23,7 @@ compile() {
 }
 
 compile reduce reduce_sm_90 -arch=sm_90 -O3
+compile async async_sm_90 -arch=sm_90 -std=c++17
 compile atomics atomics_sm_75_lines -arch=sm_75 -lineinfo
 compile atomics atomics_sm_90 -arch=sm_90 -O3
 compile calls calls_sm_90_separate -arch=sm_90 -rdc=true

@@ -89,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                     File{"kernels/alias_pair.ptx", 2, 0, 163},
                     File{"kernels/fill_verify.ptx", 3, 0, 702},
                     File{"kernels/orders.ptx", 1, 0, 35},
+                    File{"sim/ptx/testdata/async_sm_90.ptx", 8, 0, 956},
                     File{"sim/ptx/testdata/atomics_sm_75_lines.ptx", 2, 10, 143},
                     File{"sim/ptx/testdata/atomics_sm_90.ptx", 2, 10, 143},
                     File{"sim/ptx/testdata/calls_sm_90_separate.ptx", 12, 8, 376},

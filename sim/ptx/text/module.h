@@ -102,7 +102,7 @@ struct Instruction {
 // What is PTX but is not covered here.
 struct Unsupported {
   Position position;
-  std::string words;  // ".explicitcluster: clusters of blocks are not supported"
+  std::string words;  // ".blocksareclusters: the grid cannot be one of clusters"
 };
 
 struct Function {
@@ -122,6 +122,10 @@ struct Function {
   std::array<uint32_t, 3> max_threads = {0, 0, 0};
   std::array<uint32_t, 3> required_threads = {0, 0, 0};
   uint32_t minimum_blocks = 0;
+  // .reqnctapercluster: 0 where not said; .maxclusterrank; .explicitcluster.
+  std::array<uint32_t, 3> cluster = {0, 0, 0};
+  uint32_t max_cluster_blocks = 0;
+  bool explicit_cluster = false;
   std::vector<Unsupported> unsupported;  // its directives that are not covered
 };
 

@@ -53,16 +53,19 @@ void Parser::PerformanceDirectives(Function* function) {
       function->required_threads = Limits();
     } else if (name.text == "minnctapersm") {
       function->minimum_blocks = Limit();
-    } else if (name.text == "maxnctapersm" || name.text == "maxnreg" ||
-               name.text == "maxclusterrank") {
+    } else if (name.text == "maxnctapersm" || name.text == "maxnreg") {
       Limit();
+    } else if (name.text == "maxclusterrank") {
+      function->max_cluster_blocks = Limit();
+    } else if (name.text == "reqnctapercluster") {
+      function->cluster = Limits();
+    } else if (name.text == "explicitcluster") {
+      function->explicit_cluster = true;
     } else if (name.text == "pragma") {
       Pragma();
-    } else if (name.text == "explicitcluster" || name.text == "reqnctapercluster" ||
-               name.text == "blocksareclusters") {
-      if (name.text == "reqnctapercluster") Limits();
+    } else if (name.text == "blocksareclusters") {
       function->unsupported.push_back(
-          {name.position, absl::StrCat(".", name.text, ": clusters of blocks are not supported")});
+          {name.position, ".blocksareclusters: a grid that counts clusters is not supported"});
     } else if (name.text != "noreturn") {
       cursor_.Fail(name.position,
                    absl::StrCat("found ", Describe(name),

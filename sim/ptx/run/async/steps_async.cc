@@ -1,0 +1,298 @@
+// Asynchronous copies, stores and reductions.
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/ptx/run/async/async_copies.h"
+#include "sim/ptx/run/async/shared_words.h"
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/observed_step.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+#include "sim/ptx/run/word_changes.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+// Of the addresses and the size of a bulk copy.
+constexpr uint32_t kBulkAlignment = 16;
+
+template <typename U, typename Operation>
+void ReduceElements(char* to, const char* from, uint64_t size) {
+  for (uint64_t at = 0; at < size; at += sizeof(U)) {
+    U value;
+    std::memcpy(&value, from + at, sizeof(U));
+    Change(reinterpret_cast<U*>(to + at), value, U{0},
+           [](U old, U b, U c) { return Operation::Next(old, b, c); });
+  }
+}
+
+// --- cp.async ------------------------------------------------------------------------------------
+
+// How many bytes `lane` reads.
+uint32_t ReadBytes(Warp& warp, const Step& step, int lane) {
+  const uint32_t size = step.memory.size();
+  switch (static_cast<CopySource>(step.detail)) {
+    case CopySource::kWhole:
+      return size;
+    case CopySource::kSized:
+      return warp.Slot<uint32_t>(step.operands[2])[lane];
+    case CopySource::kIgnored:
+      return (*warp.Slot<Lanes>(step.operands[2]) >> lane & 1) != 0 ? 0 : size;
+  }
+  return size;
+}
+
+Flow CopyOne(Warp& warp, const Step& step, int lane) {
+  AsyncOperation operation = OperationOf(warp, step, lane);
+  MemoryAccess access = step.memory;
+  operation.to = warp.Slot<uint64_t>(step.operands[0])[lane];
+  operation.from = warp.Slot<uint64_t>(step.operands[1])[lane];
+  operation.size = step.memory.size();
+  operation.read = ReadBytes(warp, step, lane);
+  if (operation.read > operation.size) {
+    return warp.Fault(GridFault::kUndefined, Lanes{1} << lane,
+                      absl::StrCat("of ", operation.size, " bytes it reads ", operation.read));
+  }
+  for (const uint64_t address : {operation.to, operation.from}) {
+    if (address % operation.size == 0) continue;
+    warp.FaultAt(GridFault::kMisalignedAddress, lane, access, address);
+    return Flow::kFault;
+  }
+  return warp.block().copies().Add(std::move(operation)) ? Flow::kNext : Flow::kFault;
+}
+
+// All lanes at once, each as a load and a store. False: a fault.
+bool CopyNow(Warp& warp, const Step& step, Lanes lanes) {
+  const uint32_t size = step.memory.size();
+  LaneMemory from;
+  LaneMemory to;
+  MemoryAccess target = step.memory;
+  target.space = Space::kShared;
+  target.access = Access::kReadWrite;
+  if (warp.Resolve(target, step.operands[0], lanes, &to) == Found::kFault) return false;
+  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, to, /*writes=*/true);
+  const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &from);
+  if (found == Found::kFault) return false;
+  if (found == Found::kObserved) {
+    ObservedStep observed(&warp, step);
+    alignas(kMaxAccess) char older[kMaxAccess];
+    ForEachLane(lanes, [&](int lane) {
+      std::memcpy(to[lane], observed.Load(lane, from[lane], older), size);
+    });
+    return true;
+  }
+  if (size == 16) {
+    ForEachLane(lanes, [&](int lane) { std::memcpy(to[lane], from[lane], 16); });
+  } else {
+    ForEachLane(lanes, [&](int lane) { std::memcpy(to[lane], from[lane], size); });
+  }
+  return true;
+}
+
+// --- cp.async.bulk -------------------------------------------------------------------------------
+
+struct BulkAddresses {
+  uint64_t address;
+  bool shared;
+  bool target;
+};
+
+bool CheckBulk(Warp& warp, int lane, const AsyncOperation& operation) {
+  for (const BulkAddresses& each : {BulkAddresses{operation.to, operation.to_shared, true},
+                                    BulkAddresses{operation.from, operation.from_shared, false}}) {
+    if (each.address % kBulkAlignment == 0) continue;
+    MemoryAccess access;
+    access.bytes = kBulkAlignment;
+    access.access = each.target ? Access::kReadWrite : Access::kRead;
+    warp.FaultAt(GridFault::kMisalignedAddress, lane, access, each.address);
+    warp.block().fault().words =
+        absl::StrCat("of a bulk copy, it is where ", each.target ? "it writes" : "it reads",
+                     each.shared ? " in shared memory" : "");
+    return false;
+  }
+  if (operation.size % kBulkAlignment == 0) return true;
+  warp.Fault(
+      GridFault::kUndefined, Lanes{1} << lane,
+      absl::StrCat("a bulk copy of ", operation.size, " bytes, no multiple of ", kBulkAlignment));
+  return false;
+}
+
+// For each block that `mask` names the same, at the same place in its shared memory.
+bool AddForBlocks(Warp& warp, const AsyncOperation& operation, uint32_t mask) {
+  constexpr uint64_t kInBlock = (uint64_t{1} << kSharedOfBlockBits) - 1;
+  for (; mask != 0; mask &= mask - 1) {
+    const uint64_t base = static_cast<uint64_t>(__builtin_ctz(mask)) << kSharedOfBlockBits;
+    AsyncOperation copy = operation;
+    copy.to = base | (operation.to & kInBlock);
+    copy.barrier = base | (operation.barrier & kInBlock);
+    if (!warp.block().copies().Add(std::move(copy))) return false;
+  }
+  return true;
+}
+
+Flow CopyBulk(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
+  warp.changes += lanes != 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    AsyncOperation operation = OperationOf(warp, step, lane);
+    operation.kind = AsyncOperation::kBulk;
+    operation.from_shared = (step.detail & kFromShared) != 0;
+    operation.to_shared = (step.detail & kToShared) != 0;
+    operation.to = warp.Slot<uint64_t>(step.operands[0])[lane];
+    operation.from = warp.Slot<uint64_t>(step.operands[1])[lane];
+    operation.size = warp.Slot<uint32_t>(step.operands[2])[lane];
+    operation.read = operation.size;
+    operation.reduce = reduce;
+    operation.has_barrier = step.operands[3] != kNoSlot;
+    if (operation.has_barrier) {
+      operation.barrier = warp.Slot<uint64_t>(step.operands[3])[lane];
+    }
+    if (!CheckBulk(warp, lane, operation)) return Flow::kFault;
+    warp.work += operation.size / kBulkAlignment;
+    const bool added =
+        step.operands[4] == kNoSlot
+            ? warp.block().copies().Add(std::move(operation))
+            : AddForBlocks(warp, operation, warp.Slot<uint16_t>(step.operands[4])[lane]);
+    if (!added) return Flow::kFault;
+  }
+  return Flow::kNext;
+}
+
+template <typename U, typename Operation>
+Flow ReduceBulk(Warp& warp, const Step& step, Lanes lanes) {
+  return CopyBulk(warp, step, lanes, ReduceElements<U, Operation>);
+}
+
+// For FindForm.
+struct BulkReductions {
+  using Function = Perform;
+  template <typename U, typename Operation>
+  static constexpr Perform kPerform = ReduceBulk<U, Operation>;
+};
+
+// --- st.async ------------------------------------------------------------------------------------
+
+Flow StoreAll(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
+  warp.changes += lanes != 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    AsyncOperation operation = OperationOf(warp, step, lane);
+    operation.kind = AsyncOperation::kStore;
+    operation.to = warp.Slot<uint64_t>(step.operands[0])[lane];
+    operation.barrier = warp.Slot<uint64_t>(step.operands[1])[lane];
+    if (step.memory.space == Space::kGeneric) {
+      operation.to -= kSharedWindow;
+      operation.barrier -= kSharedWindow;
+    }
+    operation.size = step.memory.size();
+    operation.read = operation.size;
+    operation.reduce = reduce;
+    operation.has_barrier = true;
+    if (operation.to % operation.size != 0) {
+      warp.FaultAt(GridFault::kMisalignedAddress, lane, step.memory, operation.to);
+      return Flow::kFault;
+    }
+    for (size_t i = 0; i < step.memory.count; ++i) {
+      const char* const slot = warp.Slot<char>(step.operands[2 + i]);
+      std::memcpy(operation.value.data() + i * step.memory.bytes,
+                  slot + size_t{step.memory.bytes} * static_cast<size_t>(lane), step.memory.bytes);
+    }
+    if (!warp.block().copies().Add(std::move(operation))) return Flow::kFault;
+  }
+  return Flow::kNext;
+}
+
+template <typename U, typename Operation>
+Flow ReduceOne(Warp& warp, const Step& step, Lanes lanes) {
+  return StoreAll(warp, step, lanes, ReduceElements<U, Operation>);
+}
+
+struct ReductionsAsync {
+  using Function = Perform;
+  template <typename U, typename Operation>
+  static constexpr Perform kPerform = ReduceOne<U, Operation>;
+};
+
+}  // namespace
+
+AsyncOperation OperationOf(Warp& warp, const Step& step, int lane) {
+  AsyncOperation operation;
+  operation.warp = warp.number();
+  operation.lane = lane;
+  operation.function = warp.frame().function;
+  operation.instruction = step.instruction;
+  return operation;
+}
+
+Flow PerformCopyAsync(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  ++warp.changes;
+  bool whole = !warp.block().copies().late();
+  ForEachLane(
+      lanes, [&](int lane) { whole = whole && ReadBytes(warp, step, lane) == step.memory.size(); });
+  if (whole) return CopyNow(warp, step, lanes) ? Flow::kNext : Flow::kFault;
+  Flow flow = Flow::kNext;
+  for (; lanes != 0 && flow == Flow::kNext; lanes &= lanes - 1) {
+    flow = CopyOne(warp, step, __builtin_ctz(lanes));
+  }
+  return flow;
+}
+
+Flow PerformCommitCopies(Warp& warp, const Step& step, Lanes lanes) {
+  const bool bulk = (step.detail & kOfBulkCopies) != 0;
+  warp.block().copies().Commit(warp.number(), lanes, bulk);
+  ProxyWrites* const proxy = warp.block().proxy_writes();
+  if (bulk && proxy != nullptr) proxy->Commit(warp.number(), lanes);
+  return Flow::kNext;
+}
+
+Flow PerformWaitForCopies(Warp& warp, const Step& step, Lanes lanes) {
+  const bool bulk = (step.detail & kOfBulkCopies) != 0;
+  const bool only_read = (step.detail & kOnlyRead) != 0;
+  const bool done = warp.block().copies().Wait(warp.number(), lanes, bulk, step.target, only_read);
+  ProxyWrites* const proxy = warp.block().proxy_writes();
+  if (bulk && proxy != nullptr) proxy->EndGroups(warp.number(), lanes, step.target, only_read);
+  return done ? Flow::kNext : Flow::kFault;
+}
+
+Flow PerformBulkCopy(Warp& warp, const Step& step, Lanes lanes) {
+  return CopyBulk(warp, step, lanes, nullptr);
+}
+
+Perform FindBulkReduction(absl::string_view operation, Type type) {
+  if (type == Type::kU32 && operation == "inc") {
+    return ReduceBulk<uint32_t, Increment<uint32_t>>;
+  }
+  if (type == Type::kU32 && operation == "dec") {
+    return ReduceBulk<uint32_t, Decrement<uint32_t>>;
+  }
+  return FindForm<BulkReductions>(operation, type);
+}
+
+Flow PerformBulkPrefetch(Warp& warp, const Step& step, Lanes lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    AsyncOperation operation = OperationOf(warp, step, lane);
+    operation.to = warp.Slot<uint64_t>(step.operands[0])[lane];
+    operation.from = operation.to;
+    operation.size = warp.Slot<uint32_t>(step.operands[1])[lane];
+    if (!CheckBulk(warp, lane, operation)) return Flow::kFault;
+  }
+  return Flow::kNext;
+}
+
+Flow PerformStoreAsync(Warp& warp, const Step& step, Lanes lanes) {
+  return StoreAll(warp, step, lanes, nullptr);
+}
+
+Perform FindReductionAsync(absl::string_view operation, Type type) {
+  if (type == Type::kU32 && operation == "inc") return ReduceOne<uint32_t, Increment<uint32_t>>;
+  if (type == Type::kU32 && operation == "dec") return ReduceOne<uint32_t, Decrement<uint32_t>>;
+  if (BytesOf(type) == 8 && type != Type::kU64) return nullptr;
+  return IsFloating(type) ? nullptr : FindForm<ReductionsAsync>(operation, type);
+}
+
+}  // namespace twinmmu::ptx
