@@ -1,0 +1,204 @@
+// Clusters of blocks: which ones a driver launches, and what their blocks see. The codes are those
+// of an H100 (driver 580.159).
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "conformance/abi/abi_fixtures.h"
+
+namespace twinmmu::abi {
+namespace {
+
+using Load = Function<CUresult(void**, const void*)>;
+using Unload = Function<CUresult(void*)>;
+using GetFunction = Function<CUresult(void**, void*, const char*)>;
+using GetAttribute = Function<CUresult(int*, int, void*)>;
+using SetAttribute = Function<CUresult(void*, int, int)>;
+
+// CUlaunchAttribute and CUlaunchConfig, as far as they are used here.
+struct ClusterAttribute {
+  int id;
+  int pad;
+  unsigned int dimensions[16];
+};
+struct LaunchDescription {
+  unsigned int grid[3];
+  unsigned int block[3];
+  unsigned int shared_bytes;
+  CUstream stream;
+  ClusterAttribute* attributes;
+  unsigned int attribute_count;
+};
+using LaunchEx = Function<CUresult(const LaunchDescription*, void*, void**, void**)>;
+
+constexpr int kClusterDimension = 4;  // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+constexpr int kMustBeSet = 10;        // CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET
+constexpr int kRequiredWidth = 11;    // CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, ...
+constexpr int kNonPortable = 14;      // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+constexpr auto kInvalidClusterSize = static_cast<CUresult>(912);  // CUDA_ERROR_INVALID_CLUSTER_SIZE
+
+constexpr unsigned kWords = 64;
+
+class ClusterLaunchTest : public ContextTest {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    memory_.emplace(kWords * 4);
+  }
+  void TearDown() override {
+    memory_.reset();
+    if (module_ != nullptr) {
+      EXPECT_EQ(Unload("cuModuleUnload")(module_), CUDA_SUCCESS);
+    }
+    ContextTest::TearDown();
+  }
+  // Each block stores the number of blocks of its cluster, plus `body`'s %r3, in its own word.
+  void LoadKernel(const std::string& directives, const std::string& body = "mov.u32 %r3, 0;") {
+    const std::string text =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 8 .b8 s[64];\n"
+        ".visible .entry k(.param .u64 p) " +
+        directives +
+        " {\n.reg .pred %p<10>; .reg .b32 %r<20>; .reg .b64 %rd<20>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r2, %ctaid.x; mov.u32 %r1, %cluster_nctarank;\n"
+        "mul.wide.u32 %rd2, %r2, 4; add.s64 %rd2, %rd1, %rd2;\n" +
+        body + "\nadd.u32 %r1, %r1, %r3; st.global.u32 [%rd2], %r1;\nret;\n}\n";
+    ASSERT_EQ(Load("cuModuleLoadData")(&module_, text.c_str()), CUDA_SUCCESS) << text;
+    ASSERT_EQ(GetFunction("cuModuleGetFunction")(&kernel_, module_, "k"), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemsetD8(memory_->address(), 0, kWords * 4), CUDA_SUCCESS);
+  }
+  // `cluster` 0: the attribute is not there.
+  CUresult LaunchKernel(unsigned grid, unsigned cluster) {
+    ClusterAttribute attribute = {kClusterDimension, 0, {cluster, 1, 1}};
+    const LaunchDescription launch = {{grid, 1, 1}, {1, 1, 1},  0,
+                                      nullptr,      &attribute, cluster != 0 ? 1u : 0u};
+    CUdeviceptr at = memory_->address();
+    void* arguments[] = {&at};
+    return LaunchEx("cuLaunchKernelEx")(&launch, kernel_, arguments, nullptr);
+  }
+  void ReadBack() {
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemcpyDtoH(words_.data(), memory_->address(), kWords * 4), CUDA_SUCCESS);
+  }
+  int Attribute(int attribute) {
+    int value = -1;
+    EXPECT_EQ(GetAttribute("cuFuncGetAttribute")(&value, attribute, kernel_), CUDA_SUCCESS);
+    return value;
+  }
+
+  std::optional<Buffer> memory_;
+  void* module_ = nullptr;
+  void* kernel_ = nullptr;
+  std::array<unsigned, kWords> words_ = {};
+};
+
+TEST_F(ClusterLaunchTest, UpToEightBlocksMakeACluster) {
+  LoadKernel("");
+  EXPECT_EQ(LaunchKernel(16, 8), CUDA_SUCCESS);
+  ReadBack();
+  EXPECT_EQ(words_[15], 8u);
+  EXPECT_EQ(LaunchKernel(6, 3), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchKernel(18, 9), kInvalidClusterSize);
+  EXPECT_EQ(LaunchKernel(3, 2), kInvalidClusterSize);
+}
+
+TEST_F(ClusterLaunchTest, SixteenBlocksMakeOneWhereThatIsAllowed) {
+  LoadKernel("");
+  EXPECT_EQ(Attribute(kNonPortable), 0);
+  EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel_, kNonPortable, 1), CUDA_SUCCESS);
+  EXPECT_EQ(Attribute(kNonPortable), 1);
+  EXPECT_EQ(LaunchKernel(32, 16), CUDA_SUCCESS);
+  ReadBack();
+  EXPECT_EQ(words_[31], 16u);
+  EXPECT_EQ(LaunchKernel(34, 17), kInvalidClusterSize);
+}
+
+TEST_F(ClusterLaunchTest, AKernelMayRequireItsCluster) {
+  LoadKernel(".reqnctapercluster 2");
+  EXPECT_EQ(Attribute(kMustBeSet), 0);
+  EXPECT_EQ(Attribute(kRequiredWidth), 2);
+  EXPECT_EQ(Attribute(kRequiredWidth + 1), 1);
+  EXPECT_EQ(LaunchKernel(4, 0), CUDA_SUCCESS);
+  ReadBack();
+  EXPECT_EQ(words_[3], 2u);
+  EXPECT_EQ(LaunchKernel(4, 2), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchKernel(4, 4), kInvalidClusterSize);
+  EXPECT_EQ(LaunchKernel(4, 1), kInvalidClusterSize);
+  EXPECT_EQ(LaunchKernel(3, 0), kInvalidClusterSize);
+}
+
+TEST_F(ClusterLaunchTest, AKernelMayRequireThatTheLaunchSaysOne) {
+  LoadKernel(".explicitcluster");
+  EXPECT_EQ(Attribute(kMustBeSet), 1);
+  EXPECT_EQ(LaunchKernel(4, 0), kInvalidClusterSize);
+  EXPECT_EQ(LaunchKernel(4, 2), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchKernel(4, 1), CUDA_SUCCESS);
+}
+
+TEST_F(ClusterLaunchTest, AKernelMayLimitItsCluster) {
+  LoadKernel(".maxclusterrank 2");
+  EXPECT_EQ(LaunchKernel(4, 2), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchKernel(4, 4), kInvalidClusterSize);
+}
+
+TEST_F(ClusterLaunchTest, BlocksReachEachOthersSharedMemory) {
+  LoadKernel("",
+             "mov.u32 %r4, %cluster_ctarank; mov.u32 %r5, s; add.u32 %r6, %r4, 100;\n"
+             "st.shared.u32 [%r5], %r6; xor.b32 %r7, %r4, 1;\n"
+             "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+             "mapa.shared::cluster.u32 %r8, %r5, %r7; ld.shared::cluster.u32 %r3, [%r8];\n"
+             "getctarank.shared::cluster.u32 %r9, %r8; mul.lo.u32 %r9, %r9, 1000;\n"
+             "add.u32 %r3, %r3, %r9;\n"
+             "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;");
+  EXPECT_EQ(LaunchKernel(4, 2), CUDA_SUCCESS);
+  ReadBack();
+  EXPECT_EQ(words_[0], 1103u);
+  EXPECT_EQ(words_[1], 102u);
+  EXPECT_EQ(words_[2], 1103u);
+}
+
+// The address of an own variable holds the rank, too.
+TEST_F(ClusterLaunchTest, SharedAddressesHoldTheRank) {
+  LoadKernel("", "mov.u32 %r3, s; shr.u32 %r3, %r3, 24; mul.lo.u32 %r3, %r3, 10;");
+  EXPECT_EQ(LaunchKernel(4, 4), CUDA_SUCCESS);
+  ReadBack();
+  EXPECT_EQ(words_[0], 4u);
+  EXPECT_EQ(words_[3], 34u);
+}
+
+// The bits of an mbarrier, as its operations give them.
+TEST_F(ClusterLaunchTest, StatesOfMbarriersHoldWhatIsPending) {
+  LoadKernel(
+      "",
+      "mbarrier.init.shared.b64 [s], 3; mbarrier.arrive.shared.b64 %rd3, [s];\n"
+      "mbarrier.arrive.shared.b64 %rd3, [s]; shr.u64 %rd4, %rd3, 43; cvt.u32.u64 %r3, %rd4;\n"
+      "and.b32 %r3, %r3, 0xfffff;");
+  EXPECT_EQ(LaunchKernel(1, 0), CUDA_SUCCESS);
+  ReadBack();
+  EXPECT_EQ(words_[0], 0xffffeu + 1);
+}
+
+TEST_F(ClusterLaunchTest, OccupancyIsOfLaunchesThatAreAllowed) {
+  const Function<CUresult(int*, void*, const LaunchDescription*)> largest(
+      "cuOccupancyMaxPotentialClusterSize");
+  const Function<CUresult(int*, void*, const LaunchDescription*)> active(
+      "cuOccupancyMaxActiveClusters");
+  LoadKernel(".maxclusterrank 4");
+  ClusterAttribute attribute = {kClusterDimension, 0, {2, 1, 1}};
+  LaunchDescription launch = {{48, 1, 1}, {1024, 1, 1}, 0, nullptr, &attribute, 1};
+  int size = 0;
+  int count = 0;
+  EXPECT_EQ(largest(&size, kernel_, &launch), CUDA_SUCCESS);
+  EXPECT_EQ(active(&count, kernel_, &launch), CUDA_SUCCESS);
+  EXPECT_EQ(size, 8);
+  EXPECT_GT(count, 0);
+  attribute.dimensions[0] = 8;
+  EXPECT_EQ(largest(&size, kernel_, &launch), kInvalidClusterSize);
+  EXPECT_EQ(active(&count, kernel_, &launch), kInvalidClusterSize);
+  launch.attribute_count = 0;
+  EXPECT_EQ(active(&count, kernel_, &launch), CUDA_SUCCESS);
+  EXPECT_EQ(count, 0);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi
