@@ -253,6 +253,8 @@ set(twinmmu_sim_sources
   sim/profile/profiles.cc
   sim/ptx/decode/call_graph.cc
   sim/ptx/decode/decode.cc
+  sim/ptx/decode/decode_async.cc
+  sim/ptx/decode/decode_cluster.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
   sim/ptx/decode/decode_lanes.cc
@@ -276,6 +278,13 @@ set(twinmmu_sim_sources
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
   sim/ptx/program/program.cc
+  sim/ptx/run/async/async_copies.cc
+  sim/ptx/run/async/cluster.cc
+  sim/ptx/run/async/mbarriers.cc
+  sim/ptx/run/async/proxy_writes.cc
+  sim/ptx/run/async/steps_async.cc
+  sim/ptx/run/async/steps_cluster.cc
+  sim/ptx/run/async/steps_mbarrier.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
@@ -328,6 +337,7 @@ set(twinmmu_sim_headers
 set(twinmmu_sim_dependencies
   absl::btree
   absl::cleanup
+  absl::container
   absl::function_ref
   absl::span
   absl::status
@@ -370,6 +380,8 @@ set(twinmmu_backend_dependencies
 set_property(SOURCE
   sim/ptx/decode/call_graph.cc
   sim/ptx/decode/decode.cc
+  sim/ptx/decode/decode_async.cc
+  sim/ptx/decode/decode_cluster.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
   sim/ptx/decode/decode_lanes.cc
@@ -401,6 +413,13 @@ set_property(SOURCE
   PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
 
 set_property(SOURCE
+  sim/ptx/run/async/async_copies.cc
+  sim/ptx/run/async/cluster.cc
+  sim/ptx/run/async/mbarriers.cc
+  sim/ptx/run/async/proxy_writes.cc
+  sim/ptx/run/async/steps_async.cc
+  sim/ptx/run/async/steps_cluster.cc
+  sim/ptx/run/async/steps_mbarrier.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc

@@ -56,7 +56,7 @@ class Decoder {
   static Method FindMethod(absl::string_view opcode);
 
   // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_async.cc,
-  // decode_flow.cc, decode_lanes.cc ---
+  // decode_cluster.cc, decode_flow.cc, decode_lanes.cc ---
   void DecodeOne();
   void Computation();
   void Mov();
