@@ -58,6 +58,21 @@ absl::StatusOr<DeviceAddress> SimulatedModules::PlaceWorkspace(DeviceOrdinal dev
   return range->base;
 }
 
+absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> SimulatedModules::HeapOf(DeviceOrdinal device,
+                                                                          uint64_t call_id) {
+  // What CU_LIMIT_MALLOC_HEAP_SIZE is at first.
+  constexpr Bytes kHeap = MiB(8);
+  const std::lock_guard lock(heap_mutex_);
+  std::shared_ptr<ptx::DeviceHeap>& heap = heaps_[device.value()];
+  if (heap != nullptr) return heap;
+  const std::unique_lock mmu_lock(mmu_.mutex);
+  const absl::StatusOr<AddressRange> range =
+      Allocate(kLaunchCall, call_id, device, LinearKind::kModule, kHeap);
+  if (!range.ok()) return range.status();
+  heap = std::make_shared<ptx::DeviceHeap>(*range);
+  return heap;
+}
+
 void SimulatedModules::FreeWorkspace(DeviceAddress workspace) {
   if (workspace == DeviceAddress(0)) return;
   const std::unique_lock lock(mmu_.mutex);

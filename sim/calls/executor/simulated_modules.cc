@@ -326,6 +326,11 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   launch.explicit_cluster = form.cluster.has_value() || known->info->cluster[0] != 0;
   const uint64_t call_id = RecordCall(state_, kLaunchCall);
   launch.call_id = call_id;
+  if (known->info->uses_heap) {
+    absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> heap = HeapOf(device, call_id);
+    if (!heap.ok()) return heap.status();
+    launch.heap = *std::move(heap);
+  }
   if (form.cooperative) {
     const absl::StatusOr<DeviceAddress> workspace = PlaceWorkspace(device, call_id);
     if (!workspace.ok()) return workspace.status();

@@ -4,6 +4,8 @@
 #define TWINMMU_SIM_CALLS_EXECUTOR_SIMULATED_MODULES_H_
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "sim/calls/executor/loaded_module.h"
 #include "sim/memory/linear_allocation.h"
 #include "sim/ptx/program/program.h"
+#include "sim/ptx/run/device_heap.h"
 
 namespace twinmmu {
 
@@ -73,6 +76,8 @@ class SimulatedModules {
   // What the blocks of a cooperative launch synchronise by.
   absl::StatusOr<DeviceAddress> PlaceWorkspace(DeviceOrdinal device, uint64_t call_id);
   void FreeWorkspace(DeviceAddress workspace);
+  // Where kernels of the device take memory by malloc; made for the first of them.
+  absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> HeapOf(DeviceOrdinal device, uint64_t call_id);
   // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
   absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
   template <typename Visit>
@@ -84,6 +89,8 @@ class SimulatedModules {
   mutable std::mutex mutex_;  // guards what follows; a leaf
   HandleTable<LoadedModule> modules_;
   HandleTable<LoadedKernel> kernels_;
+  std::mutex heap_mutex_;                                  // guards heaps_; before mmu.mutex
+  std::map<int, std::shared_ptr<ptx::DeviceHeap>> heaps_;  // by device
 };
 
 }  // namespace twinmmu

@@ -20,7 +20,7 @@ int WidthOf(Type type) {
 }
 
 Type BitsOfWidth(int width) {
-  return width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : Type::kB64;
+  return width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : width == 8 ? Type::kB64 : Type::kB128;
 }
 
 Decoder::Decoder(const Module& module, int function, const Placement& placement,
@@ -72,6 +72,31 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"mapa", &Decoder::Mapa},
       {"getctarank", &Decoder::GetRank},
       {"cp", &Decoder::CopyInstruction},
+      {"mma", &Decoder::Mma},
+      {"ldmatrix", &Decoder::LoadMatrix},
+      {"stmatrix", &Decoder::StoreMatrix},
+      {"movmatrix", &Decoder::MoveMatrix},
+      {"wmma", &Decoder::Wmma},
+      {"wgmma", &Decoder::Warpgroup},
+      {"alloca", &Decoder::TakeStack},
+      {"stacksave", &Decoder::SaveStack},
+      {"stackrestore", &Decoder::RestoreStack},
+      {"setmaxnreg", &Decoder::SetMaxRegisters},
+      {"createpolicy", &Decoder::CreatePolicy},
+      {"vadd2", &Decoder::Video},
+      {"vadd4", &Decoder::Video},
+      {"vsub2", &Decoder::Video},
+      {"vsub4", &Decoder::Video},
+      {"vavrg2", &Decoder::Video},
+      {"vavrg4", &Decoder::Video},
+      {"vabsdiff2", &Decoder::Video},
+      {"vabsdiff4", &Decoder::Video},
+      {"vmin2", &Decoder::Video},
+      {"vmin4", &Decoder::Video},
+      {"vmax2", &Decoder::Video},
+      {"vmax4", &Decoder::Video},
+      {"vset2", &Decoder::Video},
+      {"vset4", &Decoder::Video},
   });
   const auto found = kMethods->find(opcode);
   return found == kMethods->end() ? &Decoder::Computation : found->second;
@@ -162,10 +187,6 @@ Type Decoder::TakeType() {
 uint32_t Decoder::NewSlot(int width) {
   const uint32_t slot = code_.register_bytes;
   const uint32_t bytes = static_cast<uint32_t>(std::max(width, 2)) * kLanes;
-  if (width > 8) {
-    FailUnimplemented("values of 128 bits are not supported");
-    return 0;
-  }
   if (slot + bytes > kMaxRegisterBytes) {
     FailUnimplemented("the function has more registers than are supported");
     return 0;

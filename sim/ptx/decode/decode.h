@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "sim/coherence/model/litmus_program.h"
+#include "sim/ptx/operations/matrix_fragments.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/text/module.h"
@@ -56,7 +57,7 @@ class Decoder {
   static Method FindMethod(absl::string_view opcode);
 
   // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_async.cc,
-  // decode_cluster.cc, decode_flow.cc, decode_lanes.cc ---
+  // decode_cluster.cc, decode_flow.cc, decode_lanes.cc, decode_matrix.cc ---
   void DecodeOne();
   void Computation();
   void Mov();
@@ -106,6 +107,34 @@ class Decoder {
   void Redux();
   void ActiveMask();
   void Elect();
+  void Mma();
+  void LoadMatrix();
+  void StoreMatrix();
+  void LoadOrStoreMatrix(bool stores);
+  void MoveMatrix();
+  // --- decode_wide.cc, decode_stack.cc ---
+  bool IsWide() const;
+  uint32_t WideSlot(const Operand& operand, bool written);
+  void MoveWide();
+  void LoadOrStoreWide(bool stores);
+  void AtomicWide();
+  void AtomicVector(bool gives_old, int count);
+  uint32_t Widened(const Operand& operand, int width);
+  int TakeStackWidth();
+  void TakeStack();
+  void SaveStack();
+  void RestoreStack();
+  void SetMaxRegisters();
+  void CreatePolicy();
+  void Video();
+  // --- decode_wmma.cc, decode_warpgroup.cc ---
+  void Wmma();
+  void WmmaProduct();
+  void WmmaAccess(bool stores);
+  void Warpgroup();
+  void WarpgroupProduct();
+  bool ConstantAt(size_t index, int64_t first, int64_t second);
+  void EmitFragment(const MatrixCode& matrix, const Step& places, bool stores);
 
   // --- Modifiers. Those of an instruction that nobody took are not covered. ---
   bool Take(absl::string_view modifier);
@@ -132,6 +161,15 @@ class Decoder {
   // copied there.
   uint32_t MulticastSlots(const Operand& elements, Type type, int count, bool read);
   void CopyFromMulticastSlots(uint32_t first, const Operand& elements, Type type);
+
+  // Of matrices: "m16n8k16"; the types of elements, which are all that is left.
+  bool TakeShape(MatrixProduct* product);
+  absl::string_view TakeLayout();
+  bool TakeElements(std::initializer_list<Element*> elements);
+  bool CheckTarget(int first);
+  bool CheckProduct(const MatrixProduct& product, bool mixed_sums);
+  std::vector<uint32_t> FragmentAt(const Operand& operand, const Fragment& fragment, bool written);
+  void EmitProduct(MatrixForm form, size_t operands);
 
   // --- Operands ---
   const Operand& At(size_t index);

@@ -69,6 +69,7 @@ void Decoder::Computation() {
 }
 
 void Decoder::Mov() {
+  if (IsWide()) return MoveWide();
   const Type type = TakeType();
   ExpectOperands(2, 2);
   if (!status_.ok()) return;

@@ -16,10 +16,9 @@ struct KnownFunction {
 constexpr KnownFunction kKnown[] = {
     {"vprintf", Builtin::kPrint},
     {"__assertfail", Builtin::kAssert},
+    {"malloc", Builtin::kAllocate},
+    {"free", Builtin::kFree},
 };
-
-// What every driver has, and the interpreter has not.
-bool IsOfDrivers(const std::string& name) { return name == "malloc" || name == "free"; }
 
 }  // namespace
 
@@ -67,6 +66,7 @@ std::vector<Passed> Decoder::PassedOf(const Operand& list) {
     if (part.kind == Operand::kRegister) {
       const Type type = TypeOfRegister(part.index);
       if (type == Type::kPred) FailInvalid("a predicate cannot be passed");
+      if (type == Type::kB128) FailUnimplemented("registers of 128 bits cannot be passed");
       passed.at = RegisterSlot(part.index);
       passed.size = static_cast<uint32_t>(BytesOf(type));
       passed.slot_width = static_cast<uint8_t>(WidthOf(type));
@@ -105,9 +105,6 @@ void Decoder::Call() {
     site.function = callee.index;
     for (const KnownFunction& known : kKnown) {
       if (function.external && function.name == known.name) site.builtin = known.builtin;
-    }
-    if (function.external && IsOfDrivers(function.name)) {
-      return FailUnimplemented("kernels have no memory of their own to take or give back");
     }
     if (site.builtin == Builtin::kNone && function.external) {
       return FailInvalid("there is no function '", function.name, "' here");

@@ -130,6 +130,7 @@ void Decoder::Store() {
 }
 
 void Decoder::LoadOrStore(bool stores) {
+  if (IsWide()) return LoadOrStoreWide(stores);
   const Type type = TakeType();
   Step step;
   TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
@@ -183,6 +184,9 @@ void Decoder::Red() {
 }
 
 void Decoder::Atomic(bool gives_old) {
+  if (IsWide() && gives_old) return AtomicWide();
+  const int vector = TakeOneOf({"v2", "v4", "v8"});
+  if (vector >= 0) return AtomicVector(gives_old, 2 << vector);
   const Type type = TakeType();
   Step step;
   TakeOrder(Order::kRelaxed, Scope::kGpu, &step.memory);

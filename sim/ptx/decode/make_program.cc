@@ -289,9 +289,14 @@ class ProgramBuilder {
     info.cluster = function.cluster;
     info.max_cluster_blocks = function.max_cluster_blocks;
     info.explicit_cluster = function.explicit_cluster;
-    const bool bulk_copies = std::any_of(reached.begin(), reached.end(), [&](int other) {
-      return code_->functions[static_cast<size_t>(other)].bulk_copies;
-    });
+    bool bulk_copies = false;
+    for (const int other : reached) {
+      const FunctionCode& reachable = code_->functions[static_cast<size_t>(other)];
+      bulk_copies |= reachable.bulk_copies;
+      for (const CallSite& call : reachable.calls) {
+        info.uses_heap |= call.builtin == Builtin::kAllocate || call.builtin == Builtin::kFree;
+      }
+    }
     code_->kernels.push_back({index, *std::move(shared), bulk_copies});
     program_->kernels_.push_back(std::move(info));
     return absl::OkStatus();

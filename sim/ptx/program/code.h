@@ -8,6 +8,7 @@
 #define TWINMMU_SIM_PTX_PROGRAM_CODE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "api/allocation.h"
 #include "sim/coherence/model/ordering.h"
+#include "sim/ptx/operations/matrix_fragments.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/text/module.h"
@@ -168,7 +170,7 @@ struct Passed {
   uint8_t slot_width = 0;  // 0: not a slot
 };
 
-enum class Builtin : uint8_t { kNone, kPrint, kAssert };
+enum class Builtin : uint8_t { kNone, kPrint, kAssert, kAllocate, kFree };
 
 struct CallSite {
   int function = -1;  // -1: the address is in operands[0]
@@ -176,6 +178,20 @@ struct CallSite {
   // One for one with FunctionCode::parameters and results of what is called.
   std::vector<Passed> arguments;
   std::vector<Passed> results;
+};
+
+// An instruction on matrices.
+struct MatrixCode {
+  std::shared_ptr<const MatrixForm> form;
+  std::array<std::vector<uint32_t>, 4> slots;  // by MatrixOperand: of each register
+  uint32_t metadata = kNoSlot;                 // of a sparse product
+  int selector = 0;
+  // Of one that loads or stores a fragment:
+  MatrixOperand operand = kMatrixD;
+  int line = 1;          // elements of a line, as the fragment counts
+  bool crosses = false;  // memory has columns where that has rows
+  int stride_bits = 8;   // of what a stride counts
+  size_t together = 1;   // elements of an access
 };
 
 struct FunctionCode {
@@ -193,6 +209,7 @@ struct FunctionCode {
   uint32_t parameter_bytes = 0;
   uint32_t local_bytes = 0;  // of a lane
   std::vector<CallSite> calls;
+  std::vector<MatrixCode> matrices;
   std::vector<std::vector<uint32_t>> target_lists;  // of steps
   std::vector<int> shared;                          // of Code::shared, that it names
   std::vector<int> callees;                         // it names

@@ -43,6 +43,7 @@ struct KernelInfo {
   uint64_t parameter_bytes = 0;
   uint64_t shared_bytes = 0;  // static
   uint64_t local_bytes = 0;   // of one thread
+  bool uses_heap = false;     // it may call malloc or free
   uint32_t registers = 0;     // of one thread, as declared (32-bit registers)
   uint32_t max_threads = 1024;
   std::array<uint32_t, 3> required_threads = {0, 0, 0};

@@ -40,6 +40,10 @@ Perform FindStore(Type type, int width);
 // operands: the old value, the address, the operand, and of cas the value to store. Null: PTX has
 // no such form.
 Perform FindAtomic(absl::string_view operation, Type type);
+// The same of an element of a vector, each of which is changed by itself.
+Perform FindVectorAtomic(absl::string_view operation, Type type);
+// exch and cas of 128 bits, whose slots of 64 bits lie one behind the other.
+Perform FindWideAtomic(absl::string_view operation);
 // Accesses of multicast addresses. operands: the address, then the first slot of the elements,
 // whose slots lie one behind the other. `wide_sums`: those of f16 and bf16 are f32. Null: no such
 // form.
@@ -152,6 +156,35 @@ Perform FindReduction(absl::string_view operation, Type type);
 Flow PerformActiveMask(Warp& warp, const Step& step, Lanes lanes);
 // operands: d or kNoSlot, p.
 Flow PerformElect(Warp& warp, const Step& step, Lanes lanes);
+
+// --- Matrices: all threads of a warp together ---
+
+// target: of FunctionCode::matrices.
+Flow PerformMatrixProduct(Warp& warp, const Step& step, Lanes lanes);
+// The rows of up to four matrices of 8 by 8 elements of 16 bits, each at the address of a lane:
+// where each lane's part of them lies. operands: the addresses, the first of the slots, one behind
+// the other, for each matrix one, or two if they are transposed; detail: how many matrices, and
+// kTransposes; memory: of a row.
+inline constexpr uint8_t kTransposes = 0x80;
+Flow PerformMatrixRows(Warp& warp, const Step& step, Lanes lanes);
+// operands: to, from; a matrix of 8 by 8 elements of 16 bits.
+Flow PerformTranspose(Warp& warp, const Step& step, Lanes lanes);
+// Where the elements of a fragment lie. operands: the address, the first of the slots, the number
+// of elements from line to line; target: of FunctionCode::matrices.
+Flow PerformMatrixPlaces(Warp& warp, const Step& step, Lanes lanes);
+// operands: the descriptors of a, or kNoSlot, and of b, the predicate; target: of
+// FunctionCode::matrices; detail: which of both are transposed.
+inline constexpr uint8_t kTransposesA = 1;
+inline constexpr uint8_t kTransposesB = 2;
+Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes);
+
+// --- The stack: memory that a frame takes as it runs ---
+
+// operands: the address, the size, the alignment; of 64 bits. detail: the bytes of the address.
+Flow PerformTakeStack(Warp& warp, const Step& step, Lanes lanes);
+// operands: where the stack ends.
+Flow PerformSaveStack(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformRestoreStack(Warp& warp, const Step& step, Lanes lanes);
 
 }  // namespace twinmmu::ptx
 

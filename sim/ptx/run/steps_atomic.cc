@@ -1,6 +1,9 @@
 // Atomic operations.
 
 #include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <optional>
 
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/observed_step.h"
@@ -99,7 +102,80 @@ Perform FindAtomicOnly(absl::string_view operation, Type type) {
   }
 }
 
+template <bool kMax>
+Perform FindHalfExtreme(Type type) {
+  using OfF16 = HalfExtreme<kMax, 0x7c00>;
+  using OfBf16 = HalfExtreme<kMax, 0x7f80>;
+  switch (type) {
+    case Type::kF16:
+      return Atomic<uint16_t, OfF16>;
+    case Type::kBf16:
+      return Atomic<uint16_t, OfBf16>;
+    case Type::kF16x2:
+      return Atomic<uint32_t, PairOf<OfF16>>;
+    case Type::kBf16x2:
+      return Atomic<uint32_t, PairOf<OfBf16>>;
+    default:
+      return nullptr;
+  }
+}
+
+// 16 bytes as one. Other accesses of them have 8 bytes at most, which the lock does not concern.
+struct Wide {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+
+template <bool kCompare>
+Flow WideAtomic(Warp& warp, const Step& step, Lanes lanes) {
+  static std::mutex* const mutex = new std::mutex;
+  if (lanes == 0) return Flow::kNext;
+  LaneMemory memory;
+  const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &memory);
+  if (found == Found::kFault) return Flow::kFault;
+  ++warp.polls;
+  std::optional<ObservedStep> observed;
+  if (found == Found::kObserved) observed.emplace(&warp, step);
+  const auto at = [&](uint32_t slot, int lane) {
+    const uint64_t* const values = warp.Slot<uint64_t>(slot);
+    return Wide{values[lane], values[kLanes + lane]};
+  };
+  ForEachLane(lanes, [&](int lane) {
+    const std::lock_guard lock(*mutex);
+    char* const place = memory[static_cast<size_t>(lane)];
+    Wide older;
+    const char* const from =
+        observed ? observed->BeforeAtomic(lane, place, reinterpret_cast<char*>(&older)) : place;
+    Wide old;
+    std::memcpy(&old, from, sizeof(old));
+    const Wide b = at(step.operands[2], lane);
+    const bool writes = !kCompare || (old.low == b.low && old.high == b.high);
+    if (writes) {
+      const Wide next = kCompare ? at(step.operands[3], lane) : b;
+      __atomic_store_n(reinterpret_cast<uint64_t*>(place), next.low, __ATOMIC_SEQ_CST);
+      __atomic_store_n(reinterpret_cast<uint64_t*>(place) + 1, next.high, __ATOMIC_SEQ_CST);
+      ++warp.changes;
+    }
+    if (observed) observed->AfterAtomic(lane, place, writes);
+    uint64_t* const results = warp.Slot<uint64_t>(step.operands[0]);
+    results[lane] = old.low;
+    results[kLanes + lane] = old.high;
+  });
+  return Flow::kNext;
+}
+
 }  // namespace
+
+Perform FindVectorAtomic(absl::string_view operation, Type type) {
+  if (operation == "min") return FindHalfExtreme<false>(type);
+  if (operation == "max") return FindHalfExtreme<true>(type);
+  return operation == "add" && IsFloating(type) ? FindForm<Atomics>(operation, type) : nullptr;
+}
+
+Perform FindWideAtomic(absl::string_view operation) {
+  if (operation == "exch") return WideAtomic<false>;
+  return operation == "cas" ? WideAtomic<true> : nullptr;
+}
 
 Perform FindAtomic(absl::string_view operation, Type type) {
   const Perform own = FindAtomicOnly(operation, type);

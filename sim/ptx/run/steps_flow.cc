@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/run/block.h"
+#include "sim/ptx/run/device_heap.h"
 #include "sim/ptx/run/device_print.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
@@ -42,6 +43,46 @@ Flow PerformIndexedBranch(Warp& warp, const Step& step, Lanes lanes) {
   return Flow::kMoved;
 }
 
+namespace {
+
+// malloc(size)
+Flow AllocateOnHeap(Warp& warp, const CallSite& site, Lanes lanes) {
+  DeviceHeap* const heap = warp.block().grid().launch->heap.get();
+  if (site.arguments.size() != 1 || site.results.size() != 1) return Flow::kNext;
+  ForEachLane(lanes, [&](int lane) {
+    uint64_t size = 0;
+    const Passed& argument = site.arguments[0];
+    std::memcpy(&size, warp.frame().PlaceOf(argument, lane),
+                std::min<size_t>(argument.size, sizeof(size)));
+    const uint64_t address = heap == nullptr ? 0 : heap->Allocate(size).value();
+    const Passed& result = site.results[0];
+    std::memcpy(warp.frame().PlaceOf(result, lane), &address,
+                std::min<size_t>(result.size, sizeof(address)));
+  });
+  return Flow::kNext;
+}
+
+// free(address). A driver says LAUNCH_FAILED where something is freed twice, and nothing where it
+// is no block of the heap.
+Flow FreeOnHeap(Warp& warp, const CallSite& site, Lanes lanes) {
+  DeviceHeap* const heap = warp.block().grid().launch->heap.get();
+  if (site.arguments.size() != 1 || heap == nullptr) return Flow::kNext;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    uint64_t address = 0;
+    const Passed& argument = site.arguments[0];
+    std::memcpy(&address, warp.frame().PlaceOf(argument, lane),
+                std::min<size_t>(argument.size, sizeof(address)));
+    if (heap->Free(DeviceAddress(address)) != DeviceHeap::Freed::kBefore) continue;
+    return warp.Fault(
+        GridFault::kTrap, Lanes{1} << lane,
+        absl::StrCat("free of ", ToString(DeviceAddress(address)), ", which was freed before"));
+  }
+  return Flow::kNext;
+}
+
+}  // namespace
+
 Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   const CallSite& site = warp.frame().function->calls[step.target];
@@ -50,6 +91,8 @@ Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
     return printed ? Flow::kNext : Flow::kFault;
   }
   if (site.builtin == Builtin::kAssert) return FailAssertion(warp, site, lanes);
+  if (site.builtin == Builtin::kAllocate) return AllocateOnHeap(warp, site, lanes);
+  if (site.builtin == Builtin::kFree) return FreeOnHeap(warp, site, lanes);
   warp.KeepOnly(lanes, warp.running().pc + 1);
   if (site.function >= 0) return warp.Call(site, site.function);
   const uint64_t* const addresses = warp.Slot<uint64_t>(step.operands[0]);

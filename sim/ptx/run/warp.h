@@ -59,10 +59,12 @@ struct Frame {
   uint32_t depth = 0;
   Lanes lanes = 0;  // that are in it, or in what it called
   uint32_t local_base = 0;
+  uint32_t stack_bytes = 0;  // of local memory, behind what the function has
   std::vector<Line> registers;
   std::vector<char> passed;  // passed_bytes of each lane
 
   char* data() { return registers.front().bytes; }
+  uint32_t local_end() const { return local_base + function->local_bytes + stack_bytes; }
   char* PassedOf(int lane) { return passed.data() + size_t{function->passed_bytes} * lane; }
   // Where a value of `lane` lies that a call in this frame passes or gets.
   char* PlaceOf(const Passed& value, int lane) {
@@ -161,6 +163,9 @@ class Warp {
   const std::vector<ReplicaLanes>& ResolveMulticast(const MemoryAccess& access,
                                                     uint32_t address_slot, Lanes lanes);
 
+  // Makes local memory of `bytes` for each lane; false: that is too much.
+  bool GrowLocal(uint64_t bytes);
+
   // Copies bytes at a generic address that `lane` may read; false: it may not, which is no fault.
   bool Read(uint64_t address, void* to, uint32_t size, int lane);
   // Writes the value of a special register that changes.
@@ -203,7 +208,6 @@ class Warp {
   uint64_t SpecialOf(Special special) const;
   uint64_t SpecialOf(Special special, int lane) const;
   uint64_t SpecialOfCluster(Special special) const;
-  bool GrowLocal(uint64_t bytes);
   char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
   Found Observe(const TranslationCache::Span& span, Lanes lanes);
   Found ObserveSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);

@@ -48,8 +48,7 @@ bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lan
     *entered = frame;
     return true;
   }
-  const uint32_t local_base =
-      parent == nullptr ? 0 : parent->local_base + parent->function->local_bytes;
+  const uint32_t local_base = parent == nullptr ? 0 : parent->local_end();
   const uint32_t depth = parent == nullptr ? 0 : parent->depth + 1;
   if (depth >= kMaxDepth || !GrowLocal(uint64_t{local_base} + function.local_bytes)) return false;
   const auto known = std::find_if(unused_.rbegin(), unused_.rend(),
@@ -79,6 +78,7 @@ bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lan
   frame->depth = depth;
   frame->lanes = lanes;
   frame->local_base = local_base;
+  frame->stack_bytes = 0;
   std::memset(frame->data(), 0, function.register_bytes);
   std::fill(frame->passed.begin(), frame->passed.end(), 0);
   for (int lane = 0; function.local_bytes != 0 && lane < kLanes; ++lane) {

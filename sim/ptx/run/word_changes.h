@@ -74,6 +74,17 @@ struct BfloatAdd {
     return BfloatOf(FloatOfBfloat(old) + FloatOfBfloat(b));
   }
 };
+// Of halves: a NaN loses; -0 is less than +0.
+template <bool kMax, uint16_t kInfinity>
+struct HalfExtreme {
+  static uint16_t Next(uint16_t old, uint16_t b, uint16_t) {
+    const auto is_nan = [](uint16_t x) { return (x & 0x7fff) > kInfinity; };
+    if (is_nan(old)) return is_nan(b) ? 0x7fff : b;
+    if (is_nan(b)) return old;
+    const auto rank = [](uint16_t x) { return (x & 0x8000) != 0 ? -(x & 0x7fff) - 1 : int{x}; };
+    return (rank(old) < rank(b)) == kMax ? b : old;
+  }
+};
 template <typename One>
 struct PairOf {
   static uint32_t Next(uint32_t old, uint32_t b, uint32_t) {

@@ -1,0 +1,48 @@
+#include "sim/ptx/run/device_heap.h"
+
+#include "gtest/gtest.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+constexpr AddressRange kMemory{DeviceAddress(0x10000), Bytes(4096), Bytes(16)};
+
+TEST(DeviceHeap, GivesAlignedMemoryThatDoesNotOverlap) {
+  DeviceHeap heap(kMemory);
+  uint64_t last = 0;
+  for (const uint64_t size : {1, 100, 0, 16}) {
+    const uint64_t address = heap.Allocate(size).value();
+    EXPECT_EQ(address % 16, 0u);
+    EXPECT_GE(address, kMemory.base.value());
+    EXPECT_GE(address, last);
+    last = address + size;
+  }
+  EXPECT_LE(last, kMemory.base.value() + kMemory.size.value());
+}
+
+TEST(DeviceHeap, GivesNothingWithoutRoom) {
+  DeviceHeap heap(kMemory);
+  EXPECT_EQ(heap.Allocate(4096), DeviceAddress(0));
+  EXPECT_EQ(heap.Allocate(~uint64_t{0}), DeviceAddress(0));
+  EXPECT_NE(heap.Allocate(4096 - 16), DeviceAddress(0));
+  EXPECT_EQ(heap.Allocate(1), DeviceAddress(0));
+}
+
+TEST(DeviceHeap, GivesAgainWhatWasFreed) {
+  DeviceHeap heap(kMemory);
+  const DeviceAddress first = heap.Allocate(4000);
+  EXPECT_EQ(heap.Allocate(4000), DeviceAddress(0));
+  EXPECT_EQ(heap.Free(first), DeviceHeap::Freed::kNow);
+  EXPECT_EQ(heap.Allocate(4000), first);
+}
+
+TEST(DeviceHeap, TellsWhatWasFreedBefore) {
+  DeviceHeap heap(kMemory);
+  const DeviceAddress block = heap.Allocate(64);
+  EXPECT_EQ(heap.Free(block + Bytes(16)), DeviceHeap::Freed::kUnknown);
+  EXPECT_EQ(heap.Free(block), DeviceHeap::Freed::kNow);
+  EXPECT_EQ(heap.Free(block), DeviceHeap::Freed::kBefore);
+}
+
+}  // namespace
+}  // namespace twinmmu::ptx

@@ -1,0 +1,107 @@
+// What today's kernels have besides matrices: values of 128 bits, atomic vectors, a stack, video
+// instructions.
+
+#include "sim/testing/test_grid.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST_F(GridTest, MovesLoadsAndStores128Bits) {
+  Write<uint64_t>(0, 5);
+  Write<uint64_t>(1, 6);
+  RunKernel(
+      ".reg .b128 q<3>; ld.global.b128 q0, [%rd1]; mov.b128 {%rd3, %rd4}, q0;\n"
+      "mov.b128 q1, {%rd4, %rd3}; st.global.b128 [%rd1+16], q1;",
+      1);
+  EXPECT_EQ(Read<uint64_t>(2), 6u);
+  EXPECT_EQ(Read<uint64_t>(3), 5u);
+}
+
+// Each thread adds one to both halves, whatever the others do.
+TEST_F(GridTest, Compares128BitsAsOne) {
+  RunKernel(
+      ".reg .b128 q<3>; ld.global.b128 q0, [%rd1];\n"
+      "L: mov.b128 {%rd3, %rd4}, q0; add.u64 %rd5, %rd3, 1; add.u64 %rd6, %rd4, 2;\n"
+      "mov.b128 q1, {%rd5, %rd6}; atom.global.cas.b128 q2, [%rd1], q0, q1;\n"
+      "mov.b128 {%rd7, %rd8}, q2; mov.b128 q0, q2; setp.ne.u64 %p1, %rd7, %rd3; @%p1 bra L;");
+  EXPECT_EQ(Read<uint64_t>(0), 32u);
+  EXPECT_EQ(Read<uint64_t>(1), 64u);
+}
+
+TEST_F(GridTest, Faults128BitsThatAreMisaligned) {
+  EXPECT_EQ(FaultOf(".reg .b128 q; ld.global.b128 q, [%rd1+8];", 1), GridFault::kMisalignedAddress);
+}
+
+TEST_F(GridTest, ChangesVectorsAtomically) {
+  Write<float>(0, 1);
+  Write<float>(1, 2);
+  RunKernel(
+      "atom.global.add.v2.f32 {%f1, %f2}, [%rd1], {0f3F800000, 0f40000000};\n"
+      "red.global.v2.f32.add [%rd1+8], {%f1, %f2};",
+      32);
+  EXPECT_EQ(Read<float>(0), 33);
+  EXPECT_EQ(Read<float>(1), 66);
+  EXPECT_EQ(Read<float>(2), 32 * 1 + 31 * 32 / 2);
+}
+
+TEST_F(GridTest, TakesExtremesOfHalvesAtomically) {
+  Write<uint32_t>(0, 0x7fff'3c00);  // 1 and no number
+  Write<uint32_t>(1, 0x8000'0000);  // 0 and -0
+  RunKernel(
+      "mov.b32 {%h1, %h2}, 0xc0004000; mov.b32 {%h3, %h4}, 0x00008000;\n"
+      "red.global.max.noftz.v4.f16 [%rd1], {%h1, %h2, %h3, %h4};",
+      1);
+  EXPECT_THAT(ReadAll(2), ElementsAre(0xc0004000u, 0x00000000u));
+}
+
+TEST_F(GridTest, FaultsVectorsThatAreMisaligned) {
+  EXPECT_EQ(FaultOf("red.global.v2.f32.add [%rd1+4], {%f1, %f2};", 1),
+            GridFault::kMisalignedAddress);
+}
+
+// Each thread has memory of its own, as much as it asks for.
+TEST_F(GridTest, TakesMemoryFromTheStack) {
+  RunKernel(
+      "stacksave.u64 %rd9; cvt.u64.u32 %rd3, %r1; add.u64 %rd3, %rd3, 8; alloca.u64 %rd4, %rd3, "
+      "64;\n"
+      "alloca.u64 %rd5, 8; st.local.u32 [%rd4+4], %r1; st.local.u32 [%rd5], 7;\n"
+      "cvta.local.u64 %rd6, %rd4; ld.u32 %r2, [%rd6+4]; and.b64 %rd7, %rd4, 63; cvt.u32.u64 %r3, "
+      "%rd7;\n"
+      "add.u32 %r2, %r2, %r3; st.global.u32 [%rd2], %r2; stackrestore.u64 %rd9;");
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(Read(i), i);
+}
+
+TEST_F(GridTest, FaultsWhatIsBehindTheStack) {
+  EXPECT_EQ(FaultOf("stacksave.u64 %rd9; alloca.u64 %rd4, 64; stackrestore.u64 %rd9;\n"
+                    "st.local.u32 [%rd4], 1;",
+                    1),
+            GridFault::kIllegalAddress);
+  EXPECT_EQ(FaultOf("alloca.u64 %rd4, 0x7fffffffffffffff;", 1), GridFault::kStackOverflow);
+}
+
+// As an H200 does it.
+TEST_F(GridTest, ComputesPartsOfWords) {
+  RunKernel(
+      "mov.u32 %r2, 0x7f80017f; mov.u32 %r3, 0xfb32555e; mov.u32 %r4, 0xb9;\n"
+      "vabsdiff4.u32.u32.u32 %r5, %r2, %r3, %r4; vabsdiff4.u32.u32.u32.add %r6, %r2, %r3, %r4;\n"
+      "vadd4.s32.s32.s32.add %r7, %r2, %r3, %r4; vsub2.u32.u32.u32.add %r8, %r2, %r3, %r4;\n"
+      "st.global.v4.u32 [%rd1], {%r5, %r6, %r7, %r8};",
+      1);
+  EXPECT_THAT(ReadAll(4), ElementsAre(0x7c4e5421u, 0x1f8u, 0x218u, 0xffff3128u));
+}
+
+TEST_F(GridTest, TakesHintsAsHints) {
+  Write<uint32_t>(0, 3);
+  RunKernel(
+      "createpolicy.fractional.L2::evict_last.b64 %rd3, 0f3F000000;\n"
+      "ld.global.L2::cache_hint.u32 %r2, [%rd1], %rd3; st.global.u64 [%rd1+8], %rd3;\n"
+      "setmaxnreg.dec.sync.aligned.u32 24; st.global.u32 [%rd1+4], %r2;",
+      1);
+  EXPECT_EQ(Read(1), 3u);
+  EXPECT_EQ(Read<uint64_t>(1), uint64_t{0x14700000} << 32);
+}
+
+}  // namespace
+}  // namespace twinmmu::ptx

@@ -1,0 +1,126 @@
+// wgmma: products of matrices in shared memory, by four warps together.
+//
+// Each warp computes its 16 rows as soon as it comes to the instruction, so that its registers hold
+// the result at once; fences, groups and waits have nothing left to do.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/run/block.h"
+#include "sim/ptx/run/matrix_registers.h"
+#include "sim/ptx/run/steps.h"
+#include "sim/ptx/run/warp.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+constexpr int kRows = 16;  // of a warp
+constexpr int kAtom = 16;  // bytes that stay together
+
+// A matrix in shared memory, as 64 bits describe it.
+struct Described {
+  explicit Described(uint64_t bits)
+      : start((bits & 0x3fff) << 4),
+        leading((bits >> 16 & 0x3fff) << 4),
+        stride((bits >> 32 & 0x3fff) << 4),
+        base(static_cast<uint32_t>(bits >> 49 & 7)),
+        swizzle(static_cast<int>(bits >> 62)) {}
+
+  // Bytes of the pattern that repeats.
+  uint64_t width() const { return swizzle == 0 ? kAtom : uint64_t{256} >> swizzle; }
+
+  // Of byte `along` of line `line`; lines go along k, or, if it is transposed, across.
+  uint64_t AddressOf(uint64_t line, uint64_t along, bool transposed) const {
+    uint64_t address = start + line % 8 * width() + along % width();
+    if (!transposed) {
+      // With a swizzle, k lies within its width.
+      address += line / 8 * stride + along / width() * (swizzle == 0 ? leading : 0);
+      if (swizzle != 0) address += along / width() * width();
+    } else if (swizzle == 0) {
+      address += line / 8 * leading + along / width() * stride;
+    } else {
+      address += line / 8 * stride + along / width() * leading;
+    }
+    constexpr uint64_t kMasks[] = {0, 7, 3, 1};
+    return address ^ (((address >> 7) - base) & kMasks[swizzle]) << 4;
+  }
+
+  uint64_t start;
+  uint64_t leading;
+  uint64_t stride;
+  uint32_t base;
+  int swizzle;
+};
+
+// Copies `lines` of `k` elements from `first` on; false: *missing is not there.
+bool TakeDescribed(Warp& warp, const Described& matrix, int bits, bool transposed, int first,
+                   int lines, int k, uint64_t* elements, uint64_t* missing) {
+  const std::vector<char>& shared = warp.block().shared();
+  const uint64_t bytes = static_cast<uint64_t>(bits) / 8;
+  for (int i = 0; i < lines; ++i) {
+    for (int j = 0; j < k; ++j) {
+      const uint64_t across = static_cast<uint64_t>(first + i);
+      const uint64_t along = static_cast<uint64_t>(j);
+      const uint64_t address = transposed ? matrix.AddressOf(along, across * bytes, true)
+                                          : matrix.AddressOf(across, along * bytes, false);
+      if (address + bytes > shared.size()) {
+        *missing = address;
+        return false;
+      }
+      uint64_t element = 0;
+      std::memcpy(&element, &shared[address], bytes);
+      elements[i * k + j] = element;
+    }
+  }
+  return true;
+}
+
+Flow FaultAtShared(Warp& warp, Lanes lanes, uint64_t address) {
+  return warp.Fault(
+      GridFault::kIllegalAddress, lanes,
+      absl::StrCat("a descriptor names byte ", address, " of shared memory, of which there are ",
+                   warp.block().shared().size()));
+}
+
+}  // namespace
+
+Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
+  const Flow here = GatherWarp(warp, lanes);
+  if (here != Flow::kNext || lanes == 0) return here;
+  const MatrixCode& matrix = warp.frame().function->matrices[step.target];
+  const MatrixProduct& product = matrix.form->product;
+  const int n = product.n;
+  const int k = product.k;
+  std::vector<uint64_t> a(static_cast<size_t>(kRows * k));
+  std::vector<uint64_t> b(static_cast<size_t>(n * k));
+  std::vector<uint64_t> c(static_cast<size_t>(kRows * n));
+  uint64_t missing = 0;
+  if (step.operands[0] == kNoSlot) {
+    a = TakeMatrix(warp, matrix, kMatrixA, a.size());
+  } else {
+    const Described described(warp.Slot<uint64_t>(step.operands[0])[0]);
+    const int first = warp.number() % 4 * kRows;
+    if (!TakeDescribed(warp, described, BitsOf(product.a), (step.detail & kTransposesA) != 0, first,
+                       kRows, k, a.data(), &missing)) {
+      return FaultAtShared(warp, lanes, missing);
+    }
+  }
+  const Described described(warp.Slot<uint64_t>(step.operands[1])[0]);
+  if (!TakeDescribed(warp, described, BitsOf(product.b), (step.detail & kTransposesB) != 0, 0, n, k,
+                     b.data(), &missing)) {
+    return FaultAtShared(warp, lanes, missing);
+  }
+  // The predicate says whether what was there before is added; it is the same for all lanes.
+  const bool adds = (*warp.Slot<Lanes>(step.operands[2]) & lanes) != 0;
+  if (adds) c = TakeMatrix(warp, matrix, kMatrixC, c.size());
+  std::vector<uint64_t> d(c.size());
+  Multiply(product, a.data(), b.data(), c.data(), d.data());
+  PutMatrix(warp, matrix, d.data());
+  return Flow::kNext;
+}
+
+}  // namespace twinmmu::ptx
