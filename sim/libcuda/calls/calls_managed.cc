@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/calls/linear/managed_calls.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -45,6 +46,8 @@ Location LocationOf(const CUmemLocation& location) {
 
 CUresult Prefetch(const CallSite& site, DriverState& driver, Context& context, CUstream stream,
                   const ManagedCalls::Target& target) {
+  const Captured refused = RefuseCaptured(driver, context, stream);
+  if (refused.has_value()) return *refused;
   return ToResult(driver.simulator->managed().Prefetch(site.name(), WorkOf(driver, context, stream),
                                                        absl::MakeConstSpan(&target, 1)));
 }
@@ -103,8 +106,10 @@ CUresult EnterBatch(const CallSite& site, CUstream stream, NullStream null_strea
                       (stream == nullptr && null_stream == NullStream::kLegacy);
   if (legacy) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    return valid ? ToResult(body(driver, WorkOf(driver, context, stream)))
-                 : ToResult(DriverCode::kInvalidValue);
+    if (!valid) return ToResult(DriverCode::kInvalidValue);
+    const Captured refused = RefuseCaptured(driver, context, stream);
+    if (refused.has_value()) return *refused;
+    return ToResult(body(driver, WorkOf(driver, context, stream)));
   });
 }
 
@@ -311,8 +316,10 @@ extern "C" CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, int
 extern "C" CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t size,
                                            unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.simulator->managed().Attach(WorkOf(driver, context, stream), DeviceAddress(ptr),
-                                              Bytes(size), flags);
+    const Captured refused = RefuseCaptured(driver, context, stream);
+    if (refused.has_value()) return *refused;
+    return ToResult(driver.simulator->managed().Attach(WorkOf(driver, context, stream),
+                                                       DeviceAddress(ptr), Bytes(size), flags));
   });
 }
 TWINMMU_ALIAS(cuStreamAttachMemAsync_ptsz, cuStreamAttachMemAsync);

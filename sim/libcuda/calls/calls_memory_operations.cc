@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "sim/calls/executor/memory_operations.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -132,6 +133,9 @@ CUresult Do(const CallSite& site, Version version, CUstream stream,
   return EnterInContextOf(site, stream, [&](DriverState& driver, Context& context) {
     const Capabilities can = CapabilitiesOf(driver, context, version);
     if (!can.any) return ToResult(DriverCode::kNotSupported);
+    // A driver makes a node of it, which there is none of here.
+    const Captured refused = RefuseCaptured(driver, context, stream, /*invalidates=*/false);
+    if (refused.has_value()) return *refused;
     Batch batch(can);
     for (const CUstreamBatchMemOpParams& each : parameters) {
       const DriverCode valid = batch.Add(each);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/calls/pools/pool_calls.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -43,6 +44,9 @@ CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, con
       const DriverCode current = CurrentContext(site, &context);
       if (current != DriverCode::kSuccess) return ToResult(current);
     }
+    // A driver makes a node of it, which there is none of here.
+    const Captured refused = RefuseCaptured(driver, *context, stream, /*invalidates=*/false);
+    if (refused.has_value()) return *refused;
     return ToResult(body(driver, WorkOf(driver, *context, stream)));
   });
 }

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "sim/calls/executor/loaded_module.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "third_party/cuda_abi/graph_abi.h"
