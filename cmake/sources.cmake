@@ -184,6 +184,7 @@ set(twinmmu_sim_sources
   sim/calls/arrays/sparse_array_work.cc
   sim/calls/executor/copy_calls.cc
   sim/calls/executor/graph_memory.cc
+  sim/calls/executor/host_functions.cc
   sim/calls/executor/kernel_calls.cc
   sim/calls/executor/kernel_run.cc
   sim/calls/executor/memory_operation_run.cc

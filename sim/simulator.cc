@@ -8,6 +8,7 @@
 #include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/executor/graph_memory.h"
+#include "sim/calls/executor/host_functions.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/calls/executor/memory_operations.h"
 #include "sim/calls/executor/simulated_executor.h"
@@ -34,6 +35,7 @@ struct Simulator::Parts {
         multicast(&state),
         linear(&state, &executor.copies()),
         managed(&state, &executor.streams()),
+        host_functions(&state, &executor.streams()),
         kernels(&state.mmu, &executor.modules()),
         memory_operations(&state, &executor.streams()),
         pools(&state, &executor.streams()),
@@ -48,6 +50,7 @@ struct Simulator::Parts {
   MulticastCalls multicast;
   LinearCalls linear;
   ManagedCalls managed;
+  HostFunctions host_functions;
   KernelCalls kernels;
   MemoryOperations memory_operations;
   PoolCalls pools;
@@ -117,6 +120,7 @@ LinearCalls& Simulator::linear() { return parts_->linear; }
 ManagedCalls& Simulator::managed() { return parts_->managed; }
 BoxCopies& Simulator::boxes() { return parts_->boxes; }
 GraphMemory& Simulator::graph_memory() { return parts_->graph_memory; }
+HostFunctions& Simulator::host_functions() { return parts_->host_functions; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 MemoryOperations& Simulator::memory_operations() { return parts_->memory_operations; }
 PoolCalls& Simulator::pools() { return parts_->pools; }

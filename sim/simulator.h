@@ -22,6 +22,7 @@
 namespace twinmmu {
 
 class BoxCopies;         // sim/calls/arrays/box_copies.h
+class HostFunctions;     // sim/calls/executor/host_functions.h
 class KernelCalls;       // sim/calls/executor/kernel_calls.h
 class LinearCalls;       // sim/calls/linear/linear_calls.h
 class MemoryOperations;  // sim/calls/executor/memory_operations.h
@@ -71,6 +72,7 @@ class Simulator : public Driver {
   ManagedCalls& managed();
   BoxCopies& boxes();
   GraphMemory& graph_memory();
+  HostFunctions& host_functions();
   KernelCalls& kernels();
   MemoryOperations& memory_operations();
   PoolCalls& pools();

@@ -149,6 +149,21 @@ TEST_F(MemoryWaitsTest, WhatIsBehindAWaitWaitsAndNothingElse) {
   EXPECT_EQ(Read(Word(1)), 7u);
 }
 
+// The call that asks for it returns, so that the program can write the word.
+TEST_F(MemoryWaitsTest, AFunctionOfTheHostWaits) {
+  std::atomic<int> called{0};
+  const auto function = [](void* count) { ++*static_cast<std::atomic<int>*>(count); };
+  EXPECT_EQ(cuStreamWaitValue32(stream_, OnHost(0), 1, kEqual), CUDA_SUCCESS);
+  EXPECT_EQ(cuLaunchHostFunc(stream_, function, &called), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32(stream_, Word(1), 7, 0), CUDA_SUCCESS);
+  EXPECT_EQ(SettledSoon(stream_), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(called, 0);
+  host_[0] = 1;
+  EXPECT_EQ(Settled(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(Read(Word(1)), 7u);
+}
+
 TEST_F(MemoryWaitsTest, TheDefaultStreamHoldsStreamsThatBlock) {
   CUstream blocking = nullptr;
   ASSERT_EQ(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), CUDA_SUCCESS);
@@ -218,9 +233,12 @@ CUstream Begin() {
   return stream;
 }
 
-TEST_F(MemoryWaitFaultTest, AWaitNeedsToWrite) {
+// Strangely enough.
+TEST_F(MemoryWaitFaultTest, AWaitNeedsToWriteWhenItIsOver) {
   if (RanInNewProcess()) return;
   const CUstream stream = Begin();
+  CUstream other = nullptr;
+  ASSERT_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   const auto* const mapping = new Mapping;
   EXPECT_EQ(cuMemsetD8(mapping->address(), 0, kChunk), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
@@ -228,10 +246,24 @@ TEST_F(MemoryWaitFaultTest, AWaitNeedsToWrite) {
   reading.location = PinnedOn(0).location;
   reading.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
   ASSERT_EQ(cuMemSetAccess(mapping->address(), kChunk, &reading, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32(other, mapping->address(), 1, kEqual), CUDA_SUCCESS);
+  EXPECT_EQ(SettledSoon(other), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(cuStreamWaitValue32(stream, mapping->address(), 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(Settled(stream), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(cuStreamWriteValue32(stream, mapping->address(), 0, 0), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+TEST_F(MemoryWaitFaultTest, AWriteNeedsToWrite) {
+  if (RanInNewProcess()) return;
+  const CUstream stream = Begin();
+  const auto* const mapping = new Mapping;
+  CUmemAccessDesc reading = {};
+  reading.location = PinnedOn(0).location;
+  reading.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  ASSERT_EQ(cuMemSetAccess(mapping->address(), kChunk, &reading, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32(stream, mapping->address(), 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Settled(stream), CUDA_ERROR_LAUNCH_FAILED);
 }
 
 TEST_F(MemoryWaitFaultTest, AWordIsUnmappedUnderAWait) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/calls/executor/host_functions.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -225,7 +226,8 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
 TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 
 // A host function runs when all work before it is done: here before the call returns, which is one
-// of the moments at which a driver may run it. Or else capture(driver, context) is its answer.
+// of the moments at which a driver may run it; unless a stream waits for memory, which the program
+// may write after the call. Or else capture(driver, context) is its answer.
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Capture& capture, const Run& run) {
@@ -233,6 +235,11 @@ CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, 
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
+    HostFunctions& functions = driver.simulator->host_functions();
+    if (functions.AreDelayed()) {
+      return ToResult(functions.Submit(site.name(), WorkOf(driver, context, stream),
+                                       [site, run] { CallBack(site, run); }));
+    }
     const absl::Status done = driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
     return done.ok() ? ToResult(CallBack(site, run)) : ToResult(done);
   });
@@ -244,7 +251,7 @@ extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), v
     return CaptureHost(site, driver, context, {function, argument}, stream);
   };
   return RunOnHost(site, stream, reinterpret_cast<const void*>(function), 0, capture,
-                   [&] { function(argument); });
+                   [=] { function(argument); });
 }
 TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
 
@@ -255,7 +262,7 @@ extern "C" CUresult cuStreamAddCallback(CUstream stream,
     return RefuseCaptured(driver, context, stream);
   };
   return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(callback), flags, refuse,
-                   [&] { callback(stream, CUDA_SUCCESS, argument); });
+                   [=] { callback(stream, CUDA_SUCCESS, argument); });
 }
 TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
 

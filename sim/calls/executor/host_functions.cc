@@ -1,0 +1,47 @@
+#include "sim/calls/executor/host_functions.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "sim/diagnostics/call_record.h"
+#include "sim/state/simulator_state.h"
+
+namespace twinmmu {
+namespace {
+
+// Other calls may come with locks held that the function wants.
+bool MayCallBack(Turn turn) {
+  return turn == Turn::kWaitedFor || turn == Turn::kShared || turn == Turn::kUnasked;
+}
+
+}  // namespace
+
+bool HostFunctions::AreDelayed() const { return state_.scheduler.HasWaits(); }
+
+absl::Status HostFunctions::Submit(const char* call, Stream stream,
+                                   std::function<void()> function) {
+  return guard_.Guard(call, [&]() -> absl::Status {
+    SimulatedStreams::Queue queue;
+    const absl::Status known = streams_.CheckStream(call, stream, &queue);
+    if (!known.ok()) return known;
+    StreamScheduler::Work work;
+    work.stream = stream;
+    work.call = call;
+    work.call_id = RecordCall(state_, call);
+    work.kernel = true;
+    work.needs_streams = [] { return false; };
+    work.run = [&state = state_, order = state_.order.Submit(queue->order),
+                function = std::move(function)](Turn turn) {
+      if (state.sticky_error.HasFault()) return Progress::kDone;
+      if (!MayCallBack(turn)) return Progress::kWaiting;
+      const coherence::Clocks clocks = state.order.Begin(order);
+      function();
+      state.order.End(order, clocks);
+      return Progress::kDone;
+    };
+    state_.scheduler.Submit(queue->work, std::move(work));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,39 @@
+// HostFunctions: functions of the program that a stream calls when their turn comes.
+
+#ifndef TWINMMU_SIM_CALLS_EXECUTOR_HOST_FUNCTIONS_H_
+#define TWINMMU_SIM_CALLS_EXECUTOR_HOST_FUNCTIONS_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "api/executor.h"
+#include "sim/base/call_guard.h"
+#include "sim/calls/executor/simulated_streams.h"
+
+namespace twinmmu {
+
+struct SimulatorState;
+
+// For streams that wait for words of memory: what is behind a wait cannot be called before the call
+// returns that asks for it, as the program may end the wait only then.
+class HostFunctions {
+ public:
+  // Both must outlive this object.
+  HostFunctions(SimulatorState* state, SimulatedStreams* streams)
+      : state_(*state), streams_(*streams) {}
+
+  // Whether some stream waits for a word of memory, or for a function.
+  bool AreDelayed() const;
+  // Calls `function`, which may not throw, in its turn: from a thread that nobody else uses, or
+  // from a call that waits for the stream. Not after a fault.
+  absl::Status Submit(const char* call, Stream stream, std::function<void()> function);
+
+ private:
+  SimulatorState& state_;
+  SimulatedStreams& streams_;
+  const CallGuard guard_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_EXECUTOR_HOST_FUNCTIONS_H_
