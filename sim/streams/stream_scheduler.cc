@@ -65,16 +65,18 @@ StreamScheduler::Point StreamScheduler::Push(const Queue& queue, std::list<Item>
     ++kernels_;
   }
   if (item.front().work.needs_streams) ++waits_;
+  if (item.front().work.takes_room) ++queue->taking_room;
   queue->items.splice(queue->items.end(), item);
   ++pending_;
   return Point(queue, number);
 }
 
 StreamScheduler::Point StreamScheduler::Submit(const Queue& queue, Work work) {
+  const bool takes_room = work.takes_room;
   std::list<Item> item;
   item.push_back(Item{std::move(work), Point(), 0});
   Lock lock(mutex_);
-  while (queue->items.size() >= kMostQueued) {
+  while (takes_room && queue->taking_room >= kMostQueued) {
     WaitFor(Point(queue, queue->items.front().number), lock);
   }
   const Point point = Push(queue, std::move(item));
@@ -86,6 +88,7 @@ StreamScheduler::Point StreamScheduler::Submit(const Queue& queue, Work work) {
 void StreamScheduler::Wait(const Queue& queue, const Point& point) {
   std::list<Item> item;
   item.push_back(Item{Work(), point, 0});
+  item.front().work.takes_room = false;
   Lock lock(mutex_);
   if (!IsDone(point)) Push(queue, std::move(item));
   RunAtCall(lock);
@@ -235,6 +238,7 @@ Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
       --waits_;
       wait_ended_ = true;
     }
+    if (done.front().work.takes_room) --queue->taking_room;
     if (queue->items.empty()) busy_.erase(std::find(busy_.begin(), busy_.end(), queue));
     if (busy_.empty()) wait_ended_ = false;
   }

@@ -115,6 +115,7 @@ class StreamScheduler {
     // Of a wait, for a word of memory or for a thread that may call back: whether only work of
     // queues can end it. Takes no lock.
     std::function<bool()> needs_streams = nullptr;
+    bool takes_room = true;  // if not, a full queue takes it all the same
     // Of a kernel: whether it has used a mapping, by its id. Takes no lock of an Mmu.
     std::function<bool(uint32_t mapping)> has_used = nullptr;
     // Of a kernel: whether a kernel behind it may start early. Takes no lock.
@@ -188,7 +189,8 @@ class StreamScheduler {
   struct QueueState {
     DeviceOrdinal device;
     std::list<Item> items;    // the first one stays until it is done
-    int kernels = 0;          // among them
+    size_t taking_room = 0;   // among them
+    int kernels = 0;          // the same
     bool running = false;     // some thread runs the first one
     bool begun = false;       // the first one has had a turn
     bool next_begun = false;  // the one behind it has

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/testing/diagnostic_matchers.h"
+#include "sim/calls/executor/memory_operations.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
@@ -218,6 +219,37 @@ TEST_F(AliasesTest, AnEventOrdersStreams) {
   Load(b_, y_.base);
   EXPECT_EQ(Found(), 1u);
   EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
+}
+
+// So does a word that one stream writes and the other one waits for; unless the write is made
+// without a barrier.
+TEST_F(AliasesTest, AWordThatIsWaitedForOrdersStreams) {
+  MemoryOperation write;
+  write.kind = MemoryOperation::kWrite;
+  write.address = flag_;
+  write.width = Bytes(4);
+  write.value = 1;
+  MemoryOperation wait = write;
+  wait.kind = MemoryOperation::kWait;
+  const auto submit = [&](Stream stream, const MemoryOperation& operation) {
+    return simulator_->memory_operations().Submit("cuStreamBatchMemOp", stream, {operation});
+  };
+  ASSERT_THAT(submit(b_, wait), IsOk());
+  Load(b_, y_.base);
+  Store(a_, x_.base, 1);
+  ASSERT_THAT(submit(a_, write), IsOk());
+  EXPECT_EQ(Found(), 1u);
+  EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
+
+  write.releases = false;
+  write.value = wait.value = 2;
+  ASSERT_THAT(submit(b_, wait), IsOk());
+  Load(b_, y_.base);
+  Store(a_, x_.base, 2);
+  ASSERT_THAT(submit(a_, write), IsOk());
+  EXPECT_EQ(Found(), 1u);
+  EXPECT_THAT(simulator_->diagnostics(),
+              ElementsAre(IsDiagnostic(DiagnosticKind::kUnorderedAliases)));
 }
 
 // An event that was recorded before the store orders nothing.

@@ -40,7 +40,9 @@ absl::Status MemoryOperations::Submit(const char* call, Stream stream,
       const absl::Status possible = Check(call, stream, operation);
       if (!possible.ok()) return possible;
     }
-    for (const MemoryOperation& operation : operations) Enqueue(call, stream, queue, operation);
+    for (const MemoryOperation& operation : operations) {
+      Enqueue(call, stream, queue, operation, &operation == &operations.front());
+    }
     return absl::OkStatus();
   });
 }
@@ -69,7 +71,7 @@ absl::Status MemoryOperations::Check(const char* call, Stream stream,
 
 void MemoryOperations::Enqueue(const char* call, Stream stream,
                                const SimulatedStreams::Queue& queue,
-                               const MemoryOperation& operation) {
+                               const MemoryOperation& operation, bool first) {
   const uint64_t call_id = RecordCall(state_, call, operation.range());
   const auto run = std::make_shared<MemoryOperationRun>(
       &state_, call, stream, operation, call_id, state_.order.Submit(queue->order), call_sites_);
@@ -81,6 +83,7 @@ void MemoryOperations::Enqueue(const char* call, Stream stream,
   const bool waits = operation.kind == MemoryOperation::kWait;
   work.ranges[waits ? 1 : 0] = operation.range();
   work.kernel = waits;
+  work.takes_room = first;
   if (waits) work.needs_streams = [run] { return run->NeedsStreams(); };
   state_.scheduler.Submit(queue->work, std::move(work));
 }
