@@ -18,6 +18,12 @@ namespace {
 // A turn that came later than this came late, which is not what the word took.
 constexpr std::chrono::microseconds kLongestTurn(100'000);
 
+// An H100 refuses all other memory: managed memory, and that of pools.
+bool HasWords(LinearKind kind) {
+  return kind == LinearKind::kDevice || kind == LinearKind::kModule ||
+         kind == LinearKind::kPinned || kind == LinearKind::kRegistered;
+}
+
 // Whether neither the CPU nor another process can write the word, which is there.
 bool IsOnlyForStreams(const Mmu& mmu, DeviceAddress address) {
   const MappingRecord* const mapping = mmu.MappingAt(address);
@@ -50,7 +56,7 @@ const char* InWords(MemoryOperation::Condition condition) {
 bool CanUseWord(const Mmu& mmu, DeviceOrdinal device, const AddressRange& range, Access access) {
   if (mmu.CanAccess(device, range, access)) return true;
   const LinearAllocation* const linear = mmu.linear.Find(range.base);
-  return linear != nullptr && mmu.linear.CanReach(device, *linear);
+  return linear != nullptr && HasWords(linear->kind) && mmu.linear.CanReach(device, *linear);
 }
 
 MemoryOperationRun::MemoryOperationRun(SimulatorState* state, const char* call, Stream stream,
