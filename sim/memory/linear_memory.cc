@@ -190,7 +190,7 @@ void LinearMemory::Free(DeviceAddress base) {
   const auto found = allocations_.find(base.value());
   const LinearAllocation allocation = found->second;
   allocations_.erase(found);
-  hints_.erase(base.value());
+  if (allocation.managed()) hints_.Forget(allocation.range);
   ++generation_;
   if (allocation.kind == LinearKind::kRegistered) return;
   const auto block = blocks_.find(allocation.block.base.value());

@@ -59,10 +59,8 @@ class LinearMemory {
     }
   }
   void SetSyncMemops(DeviceAddress base, bool value);
-  // Of managed memory that is there. Throws std::bad_alloc.
-  HintsByPage& HintsOf(const LinearAllocation& managed) {
-    return hints_[managed.range.base.value()];
-  }
+  // Of the pages of managed memory.
+  HintsByPage& hints() { return hints_; }
 
   // Addresses for the memory of a pool, of at least `least` bytes, with no memory yet; all else is
   // as in `wanted`. ResourceExhausted: there are none, or the host that simulates it refused.
@@ -180,7 +178,7 @@ class LinearMemory {
   AddressSpace space_;                                    // of devices
   std::set<std::tuple<uint64_t, int, int>> peer_access_;  // owner, device, peer
   Allocations allocations_;                               // by base
-  std::map<uint64_t, HintsByPage> hints_;                 // by base
+  HintsByPage hints_;
   Blocks blocks_;
   std::map<uint64_t, Arena> arenas_;         // by base
   std::vector<std::vector<Block*>> shared_;  // by place

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 namespace twinmmu {
 namespace {
@@ -68,6 +69,14 @@ void HintsByPage::Edit(const AddressRange& range, absl::FunctionRef<void(Managed
     }
     if (piece->second.hints == ManagedHints()) pieces_.erase(piece);
     piece = behind;
+  }
+}
+
+void HintsByPage::Forget(const AddressRange& range) {
+  try {
+    Edit(range, [](ManagedHints& hints) { hints = ManagedHints(); });
+  } catch (const std::bad_alloc&) {
+    pieces_.clear();
   }
 }
 

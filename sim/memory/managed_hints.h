@@ -23,12 +23,15 @@ struct ManagedHints {
   bool operator==(const ManagedHints& other) const;
 };
 
-// Of one allocation, page by page: a range means all pages that have a byte of it. Not thread-safe.
+// Page by page: a range means all pages that have a byte of it. Not thread-safe.
 class HintsByPage {
  public:
   // Does change(hints) for all pages of `range`. Throws std::bad_alloc, and then has changed
   // nothing.
   void Edit(const AddressRange& range, absl::FunctionRef<void(ManagedHints&)> change);
+  // The pages of `range` have no hints any more. Where there is no memory to keep those of their
+  // neighbours, all are forgotten: nothing else follows from hints.
+  void Forget(const AddressRange& range);
   // What all pages of `range` have in common; it has one.
   ManagedHints InCommon(const AddressRange& range) const;
 

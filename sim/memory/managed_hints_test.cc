@@ -45,10 +45,10 @@ TEST(HintsByPageTest, AGapHasNothingInCommon) {
   EXPECT_TRUE(hints.InCommon(Pages(0, 3)).read_mostly);
 }
 
-TEST(HintsByPageTest, HintsInTheMiddleGoAgain) {
+TEST(HintsByPageTest, HintsInTheMiddleAreForgotten) {
   HintsByPage hints;
   hints.Edit(Pages(0, 10), SetReadMostly);
-  hints.Edit(Pages(4, 2), [](ManagedHints& page) { page = ManagedHints(); });
+  hints.Forget(Pages(4, 2));
   EXPECT_TRUE(hints.InCommon(Pages(0, 4)).read_mostly);
   EXPECT_FALSE(hints.InCommon(Pages(3, 2)).read_mostly);
   EXPECT_TRUE(hints.InCommon(Pages(6, 4)).read_mostly);

@@ -220,6 +220,29 @@ TEST_F(ManagedAdviceTest, AdviceIsForPages) {
   EXPECT_EQ(Preferred(address_, 3 * kPage), kNotPreferred) << "not all of it";
 }
 
+// Of small pieces, which share a page.
+TEST_F(ManagedAdviceTest, HintsAreForWhateverLiesInAPage) {
+  const Managed first(100);
+  const Managed second(8000);
+  ASSERT_EQ(second.address() / kPage, first.address() / kPage) << "not in one page";
+  EXPECT_EQ(cuMemAdvise(first.address(), 100, CU_MEM_ADVISE_SET_READ_MOSTLY, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPrefetchAsync(first.address(), 100, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(RangeAttribute(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, second.address(), 100), 1);
+  EXPECT_EQ(LastPrefetch(second.address(), 100)[0], 0);
+  EXPECT_EQ(RangeAttribute(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, second.address(), 8000), 0)
+      << "it ends in another page";
+}
+
+TEST_F(ManagedAdviceTest, HintsOfAPageGoWithWhateverIsFreedThere) {
+  CUdeviceptr first = 0;
+  ASSERT_EQ(cuMemAllocManaged(&first, 100, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  const Managed second(100);
+  ASSERT_EQ(second.address() / kPage, first / kPage) << "not in one page";
+  EXPECT_EQ(cuMemAdvise(second.address(), 100, CU_MEM_ADVISE_SET_READ_MOSTLY, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(first), CUDA_SUCCESS);
+  EXPECT_EQ(RangeAttribute(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, second.address(), 100), 0);
+}
+
 TEST_F(ManagedAdviceTest, AdviceTakesALocation) {
   if (DriverVersion() < 12020) GTEST_SKIP() << "the driver is older than this function";
   EXPECT_EQ(advise_for(address_, kSize, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, kDevice0),

@@ -94,8 +94,8 @@ absl::Status ManagedCalls::Prefetch(const char* call, Stream stream,
     absl::Status done = streams_.SubmitTask(call, stream, [] {});
     for (const Target& target : targets) {
       if (!done.ok()) break;
-      done = WithManaged(call, target.range, [&](const LinearAllocation& memory) {
-        state_.mmu.linear.HintsOf(memory).Edit(
+      done = WithManaged(call, target.range, [&](const LinearAllocation&) {
+        state_.mmu.linear.hints().Edit(
             target.range, [&](ManagedHints& hints) { hints.prefetched = target.location; });
       });
     }
@@ -131,10 +131,10 @@ absl::Status ManagedCalls::Advise(const AddressRange& range, Advice advice,
     if (!known || (by_location && !CanPrefetchTo(location)) || (accesses && of_nodes)) {
       return InvalidValue(kCall, "this cannot be advised for ", ToString(location));
     }
-    return WithManaged(kCall, range, [&](const LinearAllocation& memory) {
+    return WithManaged(kCall, range, [&](const LinearAllocation&) {
       if (of_nodes) return;  // accepted, and without effect
-      state_.mmu.linear.HintsOf(memory).Edit(
-          range, [&](ManagedHints& hints) { Apply(advice, location, &hints); });
+      state_.mmu.linear.hints().Edit(range,
+                                     [&](ManagedHints& hints) { Apply(advice, location, &hints); });
     });
   });
 }
@@ -148,7 +148,7 @@ absl::StatusOr<ManagedHints> ManagedCalls::HintsOf(const AddressRange& range) co
     const std::unique_lock lock(state_.mmu.mutex);
     const LinearAllocation* const found = state_.mmu.linear.FindAll(range);
     if (found != nullptr && found->managed()) {
-      return state_.mmu.linear.HintsOf(*found).InCommon(range);
+      return state_.mmu.linear.hints().InCommon(range);
     }
     return InvalidValue(kCall, "range ", ToString(range), " is not managed memory");
   });

@@ -32,9 +32,10 @@ enum class Advice : uint32_t {
   kUnsetAccessedBy = 6,
 };
 
-// A range is all in one allocation, or one managed variable; hints are of all pages of the host
-// that have a byte of it. Else, and where it is empty, InvalidArgument (INVALID_VALUE), with a
-// diagnostic where the memory was freed, or ends before the range.
+// A range is all in one allocation, or one managed variable. Hints are of all pages of the host
+// that have a byte of it, whatever else lies there, until something in them is freed. Else, and
+// where it is empty, InvalidArgument (INVALID_VALUE), with a diagnostic where the memory was freed,
+// or ends before the range.
 //
 // Errors, state after an error, thread safety: as in api/vmm.h.
 class ManagedCalls {
