@@ -1,5 +1,5 @@
 // Settings of core dumps of devices, which are never made: kept, and read back. Codes, sizes and
-// what is set at first are those of an H200 with driver 580.159; not measured: whether a context
+// what is set at first are those of an H100 with driver 580.159; not measured: whether a context
 // begins with what is set for all.
 
 #include <algorithm>

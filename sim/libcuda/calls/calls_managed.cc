@@ -1,10 +1,11 @@
-// What a program says of its managed memory. Codes are those of an H200 with driver 580.159.
+// What a program says of its managed memory. Codes are those of an H100 with driver 580.159.
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "sim/calls/linear/managed_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
