@@ -1,8 +1,14 @@
 #include "sim/libcuda/calls/enter.h"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/driver_log.h"
+#include "sim/libcuda/calls/error_texts.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -10,7 +16,33 @@ namespace {
 // Libraries ask a driver that may not be used yet, to find out: what only asks is no misuse.
 bool OnlyAsks(const CallSite& site) { return std::strstr(site.name(), "Get") != nullptr; }
 
+// "cuMemAlloc: size is 0": the last error of the thread, cut to this. No string, which would have
+// to be destroyed with the thread.
+thread_local char last_words[400];
+
 }  // namespace
+
+CUresult FailureOf(const absl::Status& status) {
+  const absl::string_view words = status.message();
+  const size_t size = std::min(words.size(), sizeof(last_words) - 1);
+  std::memcpy(last_words, words.data(), size);
+  last_words[size] = '\0';
+  return ToResult(GetDriverCode(status));
+}
+
+void LogFailure(const CallSite& site, CUresult result) {
+  try {
+    // Words of another call are not about this one.
+    const absl::string_view words = last_words;
+    const std::string prefix = absl::StrCat(site.name(), ": ");
+    const bool about_it = words.substr(0, prefix.size()) == prefix;
+    if (about_it) DriverLog::Get().Say(words.substr(prefix.size()));
+    last_words[0] = '\0';
+    DriverLog::Get().Say(absl::StrCat("Returning ", static_cast<int>(result), " (",
+                                      ErrorName(result), ") from ", kSymbols[site.symbol].symbol));
+  } catch (const std::bad_alloc&) {
+  }
+}
 
 DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code) {
   Diagnostic diagnostic;

@@ -57,9 +57,13 @@ inline const void* CallerOf(const void* direct) {
 
 inline CUresult ToResult(CUresult result) { return result; }
 inline CUresult ToResult(DriverCode code) { return static_cast<CUresult>(code); }
+// The words of an error are kept for the driver's log.
+[[gnu::cold]] CUresult FailureOf(const absl::Status& status);
 inline CUresult ToResult(const absl::Status& status) {
-  return status.ok() ? cuda_abi::CUDA_SUCCESS : ToResult(GetDriverCode(status));
+  return ABSL_PREDICT_TRUE(status.ok()) ? cuda_abi::CUDA_SUCCESS : FailureOf(status);
 }
+// Says in the driver's log that a call failed, and why, as far as that is known.
+[[gnu::cold]] void LogFailure(const CallSite& site, CUresult result);
 
 // Says what is wrong with a call that the simulator never sees, and gives the code back.
 DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code);
@@ -130,6 +134,8 @@ CUresult EnterAlways(const CallSite& site, const Body& body) {
         ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
     if (result == cuda_abi::CUDA_SUCCESS || result == cuda_abi::CUDA_ERROR_NOT_READY) {
       call.Succeed();
+    } else {
+      LogFailure(site, result);
     }
     return result;
   });

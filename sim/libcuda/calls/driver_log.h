@@ -1,0 +1,54 @@
+// DriverLog: what the driver has to say of calls that fail, in words, for programs that ask.
+
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace twinmmu::libcuda {
+
+// The last lines are kept, and all are given to the program's call-backs as they come. Thread-safe.
+class DriverLog {
+ public:
+  using Callback = void (*)(void* data, int level, char* message, size_t size);
+
+  // Never destroyed: programs make calls when static objects are already gone.
+  static DriverLog& Get();
+
+  // A handle that is not 0.
+  uint64_t Register(Callback callback, void* data);
+  bool Unregister(uint64_t handle);
+
+  // An error. Call-backs that make calls which fail are not called for those. Without memory for it
+  // nothing is said.
+  void Say(absl::string_view message);
+
+  // How many lines there were.
+  uint32_t end() const;
+  // The lines from `first` on, with when they came and from whom; of those that are no more than
+  // `room` bytes together the last. `cut`: some are missing.
+  std::string Lines(uint32_t first, size_t room, bool* cut) const;
+
+ private:
+  struct Listener {
+    Callback callback;
+    void* data;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Listener> listeners_;
+  uint64_t last_handle_ = 0;
+  std::deque<std::string> lines_;
+  uint32_t end_ = 0;  // behind the last of lines_
+};
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
