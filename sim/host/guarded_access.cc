@@ -10,31 +10,33 @@
 #include "sim/base/word_copies.h"
 
 namespace twinmmu {
-namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kEndOfUser = uint64_t{1} << 47;  // the CPU does not tell which address beyond
-
-struct Piece {
+struct GuardedPiece {
   uint64_t base = 0;
   uint64_t size = 0;
 
   bool contains(uint64_t address) const { return address - base < size; }
 };
-Piece PieceAt(const char* memory, uint64_t size) {
-  return {reinterpret_cast<uint64_t>(memory), size};
-}
 
 // What a thread accesses now.
-struct Attempt {
-  Piece written;
-  Piece read;
+struct GuardedAttempt {
+  GuardedPiece written;
+  GuardedPiece read;
   const void* fault = nullptr;
   sigjmp_buf before;
 };
-[[gnu::tls_model("initial-exec")]] thread_local Attempt* volatile attempt = nullptr;
 
-[[gnu::tls_model("initial-exec")]] thread_local PagesThatMayGo* volatile may_go = nullptr;
+// Not of internal linkage: some linkers do not find such a variable in a shared library.
+[[gnu::tls_model("initial-exec")]] thread_local GuardedAttempt* volatile guarded_attempt = nullptr;
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kEndOfUser = uint64_t{1} << 47;  // the CPU does not tell which address beyond
+
+GuardedPiece PieceAt(const char* memory, uint64_t size) {
+  return {reinterpret_cast<uint64_t>(memory), size};
+}
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 struct sigaction earlier[2];  // what was there before, of each
@@ -60,12 +62,12 @@ void Forward(int signal, siginfo_t* info, void* context) {
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
-  Attempt* const current = attempt;
+  GuardedAttempt* const current = guarded_attempt;
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   const bool ours = current != nullptr && info->si_code > 0 &&
                     (current->written.contains(address) || current->read.contains(address));
   if (!ours) {
-    PagesThatMayGo* const pages = may_go;
+    PagesThatMayGo* const pages = PagesThatMayGo::Current();
     const bool missing = signal == SIGSEGV && info->si_code == SEGV_MAPERR;
     if (missing && pages != nullptr && pages->Replace(info->si_addr)) return;
     return Forward(signal, info, context);
@@ -92,18 +94,18 @@ void InstallOnce() {
 
 // `access` must have nothing to undo: it may end anywhere.
 template <typename Access>
-[[gnu::noinline]] const void* Try(Attempt& now, const Access& access) {
+[[gnu::noinline]] const void* Try(GuardedAttempt& now, const Access& access) {
   InstallOnce();
-  for (const Piece& piece : {now.written, now.read}) {
+  for (const GuardedPiece& piece : {now.written, now.read}) {
     if (piece.size > kEndOfUser || piece.base > kEndOfUser - piece.size) {
       return reinterpret_cast<const void*>(piece.base);
     }
   }
   if (sigsetjmp(now.before, 0) == 0) {
-    attempt = &now;
+    guarded_attempt = &now;
     access();
   }
-  attempt = nullptr;
+  guarded_attempt = nullptr;
   return now.fault;
 }
 
@@ -118,7 +120,7 @@ void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
 }  // namespace
 
 const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words) {
-  Attempt now;
+  GuardedAttempt now;
   now.written = PieceAt(to, size);
   now.read = PieceAt(from, size);
   return Try(now, [&] {
@@ -128,14 +130,14 @@ const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words
 
 const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t width,
                         bool by_words) {
-  Attempt now;
+  GuardedAttempt now;
   now.written = PieceAt(memory, size);
   const auto fill = by_words ? FillByWords : Repeat;
   return Try(now, [&] { fill(memory, size, value, width); });
 }
 
 const void* FindInaccessible(const AddressRange& range, Access access) {
-  Attempt now;
+  GuardedAttempt now;
   now.read = {range.base.value(), range.size.value()};
   const void* const missing = Try(now, [&] {
     const uint64_t end = now.read.base + now.read.size;
@@ -148,15 +150,17 @@ const void* FindInaccessible(const AddressRange& range, Access access) {
       }
     }
   });
-  PagesThatMayGo* const pages = may_go;
+  PagesThatMayGo* const pages = PagesThatMayGo::Current();
   if (missing == nullptr && pages != nullptr) pages->Add(range);
   return missing;
 }
 
-PagesThatMayGo::PagesThatMayGo() { may_go = this; }
+thread_local PagesThatMayGo* volatile PagesThatMayGo::current_ = nullptr;
+
+PagesThatMayGo::PagesThatMayGo() { current_ = this; }
 
 PagesThatMayGo::~PagesThatMayGo() {
-  may_go = nullptr;
+  current_ = nullptr;
   for (size_t i = 0; i < count_; ++i) munmap(reinterpret_cast<void*>(replaced_[i]), kPage);
 }
 

@@ -38,11 +38,14 @@ class PagesThatMayGo {
   // The first address that was accessed when its page had gone; null: there was none.
   const void* gone() const { return gone_; }
 
-  // For FindInaccessible, and the handler.
+  // For FindInaccessible, and the handler: that of this thread, or null.
+  static PagesThatMayGo* Current() { return current_; }
   void Add(const AddressRange& found);
   bool Replace(const void* address);
 
  private:
+  [[gnu::tls_model("initial-exec")]] static thread_local PagesThatMayGo* volatile current_;
+
   std::array<uint64_t, 64> found_{};     // pages, each in its place; of the last ones only
   std::array<uint64_t, 16> replaced_{};  // pages
   size_t count_ = 0;
