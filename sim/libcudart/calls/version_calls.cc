@@ -219,4 +219,80 @@ extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t gra
 }
 #endif
 
+// --- Captures, and edges of graphs: since CUDA 13 with what goes with an edge.
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+#define TWINMMU_EDGES(name) name##_v2
+#define TWINMMU_DATA(type) type data,
+#define TWINMMU_PASS_DATA data,
+#define TWINMMU_INFO_PARAMETERS                                                  \
+  (cudaStream_t stream, int* status, unsigned long long* id, cudaGraph_t* graph, \
+   const cudaGraphNode_t** before, const void** data, size_t* count)
+#define TWINMMU_INFO(suffix) \
+  driver.cuStreamGetCaptureInfo_v3##suffix(stream, status, id, graph, before, data, count)
+#define TWINMMU_UPDATE(suffix) \
+  driver.cuStreamUpdateCaptureDependencies_v2##suffix(stream, before, data, count, flags)
+#else
+#define TWINMMU_EDGES(name) name
+#define TWINMMU_DATA(type)
+#define TWINMMU_PASS_DATA
+#define TWINMMU_INFO_PARAMETERS (cudaStream_t stream, int* status, unsigned long long* id)
+#define TWINMMU_INFO(suffix) driver.cuStreamGetCaptureInfo##suffix(stream, status, id)
+#define TWINMMU_UPDATE(suffix) \
+  driver.cuStreamUpdateCaptureDependencies##suffix(stream, before, count, flags)
+#endif
+
+extern "C" cudaError_t cudaStreamGetCaptureInfo TWINMMU_INFO_PARAMETERS {
+  return InContext([&] { return TWINMMU_INFO(); });
+}
+extern "C" cudaError_t cudaStreamGetCaptureInfo_ptsz TWINMMU_INFO_PARAMETERS {
+  return InContext([&] { return TWINMMU_INFO(_ptsz); });
+}
+extern "C" cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                           const cudaGraphNode_t* before,
+                                                           TWINMMU_DATA(const void*) size_t count,
+                                                           unsigned int flags) {
+  return InContext([&] { return TWINMMU_UPDATE(); });
+}
+extern "C" cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream,
+                                                                const cudaGraphNode_t* before,
+                                                                TWINMMU_DATA(const void*)
+                                                                    size_t count,
+                                                                unsigned int flags) {
+  return InContext([&] { return TWINMMU_UPDATE(_ptsz); });
+}
+extern "C" cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                const cudaGraphNode_t* to,
+                                                TWINMMU_DATA(const void*) size_t count) {
+  return InContext([&] {
+    return driver.TWINMMU_EDGES(cuGraphAddDependencies)(graph, from, to, TWINMMU_PASS_DATA count);
+  });
+}
+extern "C" cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                   const cudaGraphNode_t* to,
+                                                   TWINMMU_DATA(const void*) size_t count) {
+  return InContext([&] {
+    return driver.TWINMMU_EDGES(cuGraphRemoveDependencies)(graph, from, to,
+                                                           TWINMMU_PASS_DATA count);
+  });
+}
+extern "C" cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from,
+                                         cudaGraphNode_t* to, TWINMMU_DATA(void*) size_t* count) {
+  return InContext([&] {
+    return driver.TWINMMU_EDGES(cuGraphGetEdges)(graph, from, to, TWINMMU_PASS_DATA count);
+  });
+}
+extern "C" cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                                    TWINMMU_DATA(void*) size_t* count) {
+  return InContext([&] {
+    return driver.TWINMMU_EDGES(cuGraphNodeGetDependencies)(node, nodes, TWINMMU_PASS_DATA count);
+  });
+}
+extern "C" cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                                      TWINMMU_DATA(void*) size_t* count) {
+  return InContext([&] {
+    return driver.TWINMMU_EDGES(cuGraphNodeGetDependentNodes)(node, nodes, TWINMMU_PASS_DATA count);
+  });
+}
+
 }  // namespace twinmmu::cudart
