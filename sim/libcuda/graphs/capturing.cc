@@ -153,12 +153,13 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
   if (stream != nullptr && !stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (captured == nullptr) {
     if (stream == nullptr) return RefuseLegacy(driver, context, given);
-    if (CheckEvent(driver, event) != CUDA_SUCCESS) {
+    const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+    if (!record.has_value()) {
       stream->capture->valid = false;
       return ToResult(DriverCode::kInvalidHandle);
     }
     // An event that was never recorded is nothing to wait for.
-    if (!driver.streams.events.Find(ToNumber(event))->recorded.has_value()) return CUDA_SUCCESS;
+    if (!record->recorded.has_value()) return CUDA_SUCCESS;
     stream->capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }

@@ -44,13 +44,6 @@ void Graphs::RemoveNode(Graph& graph, GraphId node) {
   nodes_.erase(node);
 }
 
-void Graphs::ReplaceChild(Graph& graph, GraphId node, std::shared_ptr<Graph> child) {
-  auto& work = std::get<ChildWork>(graph.Find(node)->work);
-  Remove(work.graph);
-  work.graph = std::move(child);
-  Add(work.graph, true);
-}
-
 std::shared_ptr<Graph> Graphs::Find(cuda_abi::CUgraph graph) const {
   const auto found = graphs_.find(IdOf(graph));
   return found == graphs_.end() ? nullptr : found->second.graph;

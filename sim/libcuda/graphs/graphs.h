@@ -54,8 +54,6 @@ class Graphs {
   // The same for a new node, and one that goes.
   GraphId AddNode(Graph& graph, GraphWork work);
   void RemoveNode(Graph& graph, GraphId node);
-  // Another child graph for the node.
-  void ReplaceChild(Graph& graph, GraphId node, std::shared_ptr<Graph> child);
 
   // Null: there is none of that name.
   std::shared_ptr<Graph> Find(cuda_abi::CUgraph graph) const;

@@ -1,0 +1,263 @@
+// Random calls for graphs and captures, with handles that are alive, dead, of another kind or
+// invented: codes, but no crash and no hang. The simulated driver is linked in: no other one can be
+// meant.
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/process.h"
+#include "sim/profile/profile.h"
+#include "third_party/cuda_abi/graph_abi.h"
+
+namespace cu = twinmmu::cuda_abi;
+
+extern "C" {
+int cuMemAlloc_v2(unsigned long long* address, size_t size);
+int cuStreamBeginCapture_v2(cu::CUstream stream, int mode);
+int cuStreamBeginCaptureToGraph(cu::CUstream stream, cu::CUgraph graph,
+                                const cu::CUgraphNode* dependencies,
+                                const cu::CUgraphEdgeData* data, size_t count, int mode);
+int cuStreamEndCapture(cu::CUstream stream, cu::CUgraph* graph);
+int cuStreamGetCaptureInfo_v2(cu::CUstream stream, int* status, uint64_t* id, cu::CUgraph* graph,
+                              const cu::CUgraphNode** dependencies, size_t* count);
+int cuStreamUpdateCaptureDependencies(cu::CUstream stream, const cu::CUgraphNode* dependencies,
+                                      size_t count, unsigned int flags);
+int cuThreadExchangeStreamCaptureMode(int* mode);
+int cuGraphCreate(cu::CUgraph* graph, unsigned int flags);
+int cuGraphDestroy(cu::CUgraph graph);
+int cuGraphClone(cu::CUgraph* clone, cu::CUgraph graph);
+int cuGraphNodeFindInClone(cu::CUgraphNode* node, cu::CUgraphNode original, cu::CUgraph clone);
+int cuGraphAddMemsetNode(cu::CUgraphNode* node, cu::CUgraph graph,
+                         const cu::CUgraphNode* dependencies, size_t count,
+                         const cu::CUDA_MEMSET_NODE_PARAMS* fill, cu::CUcontext context);
+int cuGraphMemsetNodeSetParams(cu::CUgraphNode node, const cu::CUDA_MEMSET_NODE_PARAMS* fill);
+int cuGraphAddChildGraphNode(cu::CUgraphNode* node, cu::CUgraph graph,
+                             const cu::CUgraphNode* dependencies, size_t count, cu::CUgraph child);
+int cuGraphChildGraphNodeGetGraph(cu::CUgraphNode node, cu::CUgraph* graph);
+int cuGraphAddEventRecordNode(cu::CUgraphNode* node, cu::CUgraph graph,
+                              const cu::CUgraphNode* dependencies, size_t count, cu::CUevent event);
+int cuGraphAddNode(cu::CUgraphNode* node, cu::CUgraph graph, const cu::CUgraphNode* dependencies,
+                   size_t count, cu::CUgraphNodeParams* params);
+int cuGraphAddDependencies(cu::CUgraph graph, const cu::CUgraphNode* from,
+                           const cu::CUgraphNode* to, size_t count);
+int cuGraphRemoveDependencies(cu::CUgraph graph, const cu::CUgraphNode* from,
+                              const cu::CUgraphNode* to, size_t count);
+int cuGraphGetEdges(cu::CUgraph graph, cu::CUgraphNode* from, cu::CUgraphNode* to, size_t* count);
+int cuGraphDestroyNode(cu::CUgraphNode node);
+int cuGraphInstantiateWithFlags(cu::CUgraphExec* exec, cu::CUgraph graph, unsigned long long flags);
+int cuGraphExecUpdate_v2(cu::CUgraphExec exec, cu::CUgraph graph,
+                         cu::CUgraphExecUpdateResultInfo* info);
+int cuGraphExecChildGraphNodeSetParams(cu::CUgraphExec exec, cu::CUgraphNode node,
+                                       cu::CUgraph graph);
+int cuGraphNodeSetEnabled(cu::CUgraphExec exec, cu::CUgraphNode node, unsigned int enabled);
+int cuGraphLaunch(cu::CUgraphExec exec, cu::CUstream stream);
+int cuGraphExecDestroy(cu::CUgraphExec exec);
+}
+
+namespace twinmmu::libcuda {
+namespace {
+
+// Handles of one kind that there were, few enough that they meet.
+template <typename Handle>
+class Handles {
+ public:
+  void Add(Handle handle) {
+    if (handle == nullptr) return;
+    if (all_.size() < kMost) return all_.push_back(handle);
+    all_[next_++ % kMost] = handle;
+  }
+  // Sometimes null, and sometimes one that nobody gave out.
+  Handle Pick(std::mt19937_64& random) const {
+    const uint64_t number = random() % 32;
+    if (number == 0) return nullptr;
+    if (number == 1 || all_.empty()) return reinterpret_cast<Handle>(random() % 4096 * 8);
+    return all_[random() % all_.size()];
+  }
+
+ private:
+  static constexpr size_t kMost = 12;
+  std::vector<Handle> all_;
+  size_t next_ = 0;
+};
+
+class RandomGraphs {
+ public:
+  explicit RandomGraphs(uint64_t seed) : random_(seed) {
+    EXPECT_EQ(cuMemAlloc_v2(&memory_, 4096), CUDA_SUCCESS);
+    for (int i = 0; i < 3; ++i) {
+      CUstream stream = nullptr;
+      CUevent event = nullptr;
+      EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+      EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+      streams_.Add(stream);
+      events_.Add(event);
+    }
+  }
+
+  void Step() {
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec exec = nullptr;
+    const CUgraphNode before[] = {Node(), Node()};
+    const size_t count = random_() % 3;
+    const CUDA_MEMSET_NODE_PARAMS fill = {memory_ + random_() % 8 * 1024, 0, 1, 4, 1, 1};
+    switch (random_() % 27) {
+      case 0:
+        cuGraphCreate(&graph, 0);
+        break;
+      case 1:
+        cuGraphDestroy(Graph());
+        break;
+      case 2:
+        cuGraphClone(&graph, Graph());
+        break;
+      case 3:
+        cuGraphNodeFindInClone(&node, Node(), Graph());
+        break;
+      case 4:
+      case 5:
+        cuGraphAddMemsetNode(&node, Graph(), before, count, &fill, nullptr);
+        break;
+      case 6:
+        cuGraphMemsetNodeSetParams(Node(), &fill);
+        break;
+      case 7:
+        if (random_() % 8 == 0) cuGraphAddChildGraphNode(&node, Graph(), before, count, Graph());
+        break;
+      case 8:
+        cuGraphChildGraphNodeGetGraph(Node(), &graph);
+        break;
+      case 9:
+        cuGraphAddEventRecordNode(&node, Graph(), before, count, Event());
+        break;
+      case 10: {
+        CUgraphNodeParams params = {};
+        params.type = static_cast<int>(random_() % 16);
+        params.reserved1[random_() % 29] = static_cast<long long>(random_() % 2);
+        cuGraphAddNode(&node, Graph(), before, count, &params);
+        break;
+      }
+      case 11:
+      case 12:
+        cuGraphAddDependencies(Graph(), &before[0], &before[1], 1);
+        break;
+      case 13:
+        cuGraphRemoveDependencies(Graph(), &before[0], &before[1], 1);
+        break;
+      case 14: {
+        CUgraphNode from[4];
+        CUgraphNode to[4];
+        size_t room = 4;
+        cuGraphGetEdges(Graph(), from, to, &room);
+        break;
+      }
+      case 15:
+        cuGraphDestroyNode(Node());
+        break;
+      case 16:
+        cuGraphInstantiateWithFlags(&exec, Graph(), random_() % 10);
+        break;
+      case 17: {
+        CUgraphExecUpdateResultInfo info;
+        cuGraphExecUpdate_v2(Exec(), Graph(), &info);
+        break;
+      }
+      case 18:
+        cuGraphExecChildGraphNodeSetParams(Exec(), Node(), Graph());
+        break;
+      case 19:
+        cuGraphNodeSetEnabled(Exec(), Node(), random_() % 2);
+        break;
+      case 20:
+        cuGraphLaunch(Exec(), Stream());
+        break;
+      case 21:
+        cuGraphExecDestroy(Exec());
+        break;
+      default:
+        StepOfCapture(&graph);
+    }
+    graphs_.Add(graph);
+    nodes_.Add(node);
+    execs_.Add(exec);
+  }
+
+ private:
+  void StepOfCapture(CUgraph* graph) {
+    int status = 0;
+    uint64_t id = 0;
+    size_t count = 0;
+    const CUgraphNode* dependencies = nullptr;
+    const CUgraphNode node = Node();
+    switch (random_() % 10) {
+      case 0:
+        cuStreamBeginCapture_v2(Stream(), static_cast<int>(random_() % 4));
+        break;
+      case 1:
+        cuStreamBeginCaptureToGraph(Stream(), Graph(), &node, nullptr, random_() % 2, 2);
+        break;
+      case 2:
+        cuStreamEndCapture(Stream(), graph);
+        break;
+      case 3:
+        cuStreamGetCaptureInfo_v2(Stream(), &status, &id, graph, &dependencies, &count);
+        if (count > 0) nodes_.Add(dependencies[0]);
+        break;
+      case 4:
+        cuStreamUpdateCaptureDependencies(Stream(), &node, random_() % 2, random_() % 3);
+        break;
+      case 5:
+        cuEventRecord(Event(), Stream());
+        break;
+      case 6:
+        cuStreamWaitEvent(Stream(), Event(), random_() % 2);
+        break;
+      case 7:
+        cuStreamSynchronize(Stream());
+        break;
+      case 8:
+        status = static_cast<int>(random_() % 3);
+        cuThreadExchangeStreamCaptureMode(&status);
+        break;
+      default:
+        cuMemsetD32Async(memory_, 1, random_() % 8, Stream());
+    }
+  }
+
+  CUgraph Graph() { return graphs_.Pick(random_); }
+  CUgraphNode Node() { return nodes_.Pick(random_); }
+  CUgraphExec Exec() { return execs_.Pick(random_); }
+  CUstream Stream() { return streams_.Pick(random_); }
+  CUevent Event() { return events_.Pick(random_); }
+
+  std::mt19937_64 random_;
+  CUdeviceptr memory_ = 0;
+  Handles<CUgraph> graphs_;
+  Handles<CUgraphNode> nodes_;
+  Handles<CUgraphExec> execs_;
+  Handles<CUstream> streams_;
+  Handles<CUevent> events_;
+};
+
+TEST(RandomGraphsTest, NoCallCrashes) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    Process::Get().Restart(Profile::ReferenceH200());
+    CUcontext context = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxPushCurrent_v2(context), CUDA_SUCCESS);
+    RandomGraphs graphs(seed);
+    for (int i = 0; i < 4000; ++i) graphs.Step();
+    EXPECT_EQ(cuCtxPopCurrent_v2(&context), CUDA_SUCCESS);
+  }
+}
+
+}  // namespace
+}  // namespace twinmmu::libcuda
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
