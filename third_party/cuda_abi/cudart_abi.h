@@ -30,6 +30,7 @@ typedef struct CUuserObject_st* cudaUserObject_t;
 
 /* What the runtime passes on to the driver as it is. */
 struct cudaHostNodeParams;
+struct cudaMemsetParams;
 struct cudaMemPoolProps;
 struct cudaMemPoolPtrExportData;
 struct cudaMemAccessDesc;
@@ -43,6 +44,16 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 typedef struct twinmmu_dim3 {
   unsigned int x, y, z;
 } twinmmu_dim3;
+
+/* A kernel of a graph; the driver has the same, with a function of its own. */
+struct cudaKernelNodeParams {
+  void* func;
+  twinmmu_dim3 gridDim;
+  twinmmu_dim3 blockDim;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
 
 typedef int cudaMemcpyKind;
 enum {

@@ -104,6 +104,30 @@ TEST_F(RuntimeGraphs, ACaptureIsToldAndChanged) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
+TEST_F(RuntimeGraphs, AKernelNodeHasAFunctionOfTheHost) {
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
+  cudaKernelNodeParams kernel = {};
+  kernel.func = &Add;
+  kernel.gridDim = {1, 1, 1};
+  kernel.blockDim = {32, 1, 1};
+  kernel.kernelParams = arguments;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, nullptr), cudaErrorInvalidValue);
+  ASSERT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(Result(), 4);
+  kernel.func = &count;
+  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &kernel), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
 TEST_F(RuntimeGraphs, ACaptureForbidsToWait) {
   ASSERT_EQ(cudaStreamBeginCapture(stream_, kGlobal), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);

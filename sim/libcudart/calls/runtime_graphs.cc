@@ -1,0 +1,73 @@
+// Nodes of graphs, as far as the driver needs to be told more than the program says. The structures
+// are the driver's, but for the function of a kernel.
+
+#include "sim/libcudart/registered_code.h"
+#include "sim/libcudart/runtime.h"
+
+namespace twinmmu::cudart {
+namespace {
+
+// Calls use(parameters) with the function of the driver in the place of the host's.
+template <typename Use>
+TWINMMU_INLINE cudaError_t WithFunction(const cudaKernelNodeParams* parameters, const Use& use) {
+  return InContext([&]() -> cudaError_t {
+    if (parameters == nullptr) return cudaErrorInvalidValue;
+    cudaFunction_t function = nullptr;
+    const cudaError_t found = FindFunction(parameters->func, &function);
+    if (found != cudaSuccess) return found;
+    cudaKernelNodeParams changed = *parameters;
+    changed.func = function;
+    return use(&changed);
+  });
+}
+
+// Calls use(context) with the current context.
+template <typename Use>
+TWINMMU_INLINE cudaError_t WithContext(const Use& use) {
+  return InContext([&] {
+    CUcontext context = nullptr;
+    const cudaError_t found = driver.cuCtxGetCurrent(&context);
+    return found == cudaSuccess ? use(context) : found;
+  });
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                              const cudaGraphNode_t* before, size_t count,
+                                              const cudaKernelNodeParams* parameters) {
+  return WithFunction(parameters, [&](const cudaKernelNodeParams* kernel) {
+    return driver.cuGraphAddKernelNode(node, graph, before, count, kernel);
+  });
+}
+
+extern "C" cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                                    const cudaKernelNodeParams* parameters) {
+  return WithFunction(parameters, [&](const cudaKernelNodeParams* kernel) {
+    return driver.cuGraphKernelNodeSetParams(node, kernel);
+  });
+}
+
+extern "C" cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                        const cudaKernelNodeParams* parameters) {
+  return WithFunction(parameters, [&](const cudaKernelNodeParams* kernel) {
+    return driver.cuGraphExecKernelNodeSetParams(exec, node, kernel);
+  });
+}
+
+extern "C" cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                              const cudaGraphNode_t* before, size_t count,
+                                              const cudaMemsetParams* parameters) {
+  return WithContext([&](CUcontext context) {
+    return driver.cuGraphAddMemsetNode(node, graph, before, count, parameters, context);
+  });
+}
+
+extern "C" cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                        const cudaMemsetParams* parameters) {
+  return WithContext([&](CUcontext context) {
+    return driver.cuGraphExecMemsetNodeSetParams(exec, node, parameters, context);
+  });
+}
+
+}  // namespace twinmmu::cudart
