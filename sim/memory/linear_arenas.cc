@@ -90,6 +90,8 @@ void LinearMemory::AddRun(const Arena& arena, const AddressRange& range) {
 }
 
 absl::Status LinearMemory::Commit(const AddressRange& part) {
+  const LinearAllocation* const there = Find(part.base);
+  if (there != nullptr && there->of_pool()) return absl::OkStatus();
   const Arena& arena = ArenaOf(part.base);
   const size_t place = PlaceOf(arena.wanted);
   const absl::Status room = CheckRoom(part.size, place);

@@ -67,8 +67,9 @@ class LinearMemory {
   absl::StatusOr<AddressRange> AddArena(Bytes least, const LinearAllocation& wanted);
   // Of one where nothing is committed.
   void RemoveArena(DeviceAddress base);
-  // A part of an arena, of whole blocks, gets memory; or loses it. What lies side by side is one
-  // allocation. ResourceExhausted: there is no room.
+  // A part of an arena, of whole blocks, gets memory, unless it has; or loses it, unless that
+  // throws std::bad_alloc. What lies side by side is one allocation. ResourceExhausted: there is no
+  // room.
   absl::Status Commit(const AddressRange& part);
   void Decommit(const AddressRange& part);
   // Which devices may use what is committed of an arena, now and later.

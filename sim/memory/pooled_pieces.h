@@ -55,13 +55,18 @@ class PooledPieces {
     for (const auto& [base, piece] : pieces_) visit(piece);
   }
 
-  // In the place of those that were freed there. Where it throws std::bad_alloc nothing has
-  // changed.
-  void Add(const PooledPiece& piece) {
+  // For Add, which cannot fail with it; the range can still be set.
+  using Prepared = std::map<uint64_t, PooledPiece>::node_type;
+  static Prepared Prepare(const PooledPiece& piece) {
     std::map<uint64_t, PooledPiece> made;
-    auto node = made.extract(made.emplace(piece.range.base.value(), piece).first);
+    return made.extract(made.emplace(0, piece).first);
+  }
+  // In the place of those that were freed there.
+  void Add(Prepared prepared) {
+    const PooledPiece& piece = prepared.mapped();
     Remove({piece.range.base, piece.room, Bytes(0)});
-    pieces_.insert(std::move(node));
+    prepared.key() = piece.range.base.value();
+    pieces_.insert(std::move(prepared));
   }
   // The piece that begins there was freed.
   void SetFreed(DeviceAddress base, uint64_t call) {

@@ -1,6 +1,7 @@
 #include "sim/state/pooled_order.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace twinmmu {
@@ -17,9 +18,14 @@ PooledOrder::Piece* PooledOrder::FindMeant(uint64_t piece, uint64_t call_id) {
   return meant != gone_.rend() && meant->range.contains(range) ? &*meant : nullptr;
 }
 
-void PooledOrder::Allocated(uint64_t piece, const AddressRange& range, const PooledWork& work) {
+void PooledOrder::Allocated(uint64_t piece, const PooledWork& work) {
   const std::lock_guard lock(mutex_);
-  pieces_[piece] = Piece{range, work, std::nullopt, {}, false};
+  pieces_[piece] = Piece{{}, work, std::nullopt, {}, false};
+}
+
+void PooledOrder::Place(uint64_t piece, const AddressRange& range) {
+  const std::lock_guard lock(mutex_);
+  pieces_.find(piece)->second.range = range;
 }
 
 std::optional<OrderFinding> PooledOrder::Used(uint64_t piece, const PooledWork& work) {
@@ -72,7 +78,10 @@ void PooledOrder::Forget(uint64_t piece, bool work_is_queued) {
   if (!work_is_queued) {
     gone_.clear();
   } else {
-    gone_.push_back(std::move(found->second));
+    try {
+      gone_.push_back(std::move(found->second));
+    } catch (const std::bad_alloc&) {  // then it is forgotten
+    }
     if (gone_.size() > kRemembered) gone_.pop_front();
   }
   pieces_.erase(found);

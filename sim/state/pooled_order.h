@@ -38,7 +38,9 @@ struct OrderFinding {
 // with a piece is found once. Thread-safe.
 class PooledOrder {
  public:
-  void Allocated(uint64_t piece, const AddressRange& range, const PooledWork& work);
+  void Allocated(uint64_t piece, const PooledWork& work);
+  // It is there.
+  void Place(uint64_t piece, const AddressRange& range);
   // Work that was submitted before or after the free uses the piece.
   std::optional<OrderFinding> Used(uint64_t piece, const PooledWork& work);
   // The free of a piece was submitted.

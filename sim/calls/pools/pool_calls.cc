@@ -111,6 +111,7 @@ absl::StatusOr<uint64_t> PoolCalls::DefaultOf(const char* call, const PoolPlace&
   }
   const absl::Status valid = CheckProperties(call, properties);
   if (!valid.ok()) return valid;
+  pools_.Prepare();
   uint64_t& handle = defaults_[properties.place];
   handle = Insert(properties, 0);
   pools_.Find(handle)->is_default = true;

@@ -89,17 +89,17 @@ class PoolCalls {
   // Forgets a destroyed pool of which nothing is left.
   void DropIfUnused(uint64_t handle);
   // Room for a piece that the stream may use, once it has waited for `waits`.
-  absl::StatusOr<DeviceAddress> TakeRoom(const char* call, PoolState* pool, Bytes room,
+  absl::StatusOr<DeviceAddress> FindRoom(const char* call, PoolState* pool, Bytes room,
                                          const SimulatedStreams::Queue& queue,
                                          std::vector<StreamOrderedFreePtr>* waits);
-  void AddPiece(PoolState* pool, const PooledPiece& piece, const PooledWork& work);
+  void AddPiece(PoolState* pool, PooledPieces::Prepared prepared);
   // The piece that begins there and is not freed; or null, and why.
   const PooledPiece* FindFreeable(CallRecord* call, DeviceAddress address,
                                   absl::Status* refused) const;
   void CheckFree(CallRecord* call, const PooledPiece& piece, const PooledWork& work);
   // The piece is freed; then others may have its room, as `free` says.
   void EndPiece(const PooledPiece& piece, uint64_t call_id);
-  void GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free);
+  void GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free, PoolSpans::Prepared prepared);
 
   // These lock it.
   void Synchronized();

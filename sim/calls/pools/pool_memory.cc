@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/base/errors.h"
 #include "sim/calls/pools/pool_calls.h"
 #include "sim/diagnostics/call_record.h"
@@ -39,7 +40,12 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
     wanted.readers = pool->readers;
     const absl::StatusOr<AddressRange> arena = linear.AddArena(size, wanted);
     if (!arena.ok()) return Fail(DriverCode::kOutOfMemory, call, arena.status().message());
-    pool->spans.AddArena(*arena);
+    try {
+      pool->spans.AddArena(*arena);
+    } catch (const std::bad_alloc&) {
+      linear.RemoveArena(arena->base);
+      throw;
+    }
     absent = pool->spans.FindGrowth(size, may_use);
   }
   Bytes more;
@@ -48,32 +54,33 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
   if (most != Bytes(0) && (more > most || pool->spans.committed() > most - more)) {
     return Fail(DriverCode::kOutOfMemory, call, "the pool has no room for ", ToString(size));
   }
+  for (const AddressRange& part : absent) pool->spans.PrepareCommit(part);
   for (const AddressRange& part : absent) {
     absl::Status committed = linear.Commit(part);
     if (!committed.ok()) {
       ReleaseOthers(pool);
       committed = linear.Commit(part);
     }
-    if (!committed.ok()) {
-      Release(pool, pool->release_threshold);
-      return Fail(DriverCode::kOutOfMemory, call, committed.message());
-    }
+    if (!committed.ok()) return Fail(DriverCode::kOutOfMemory, call, committed.message());
     pool->spans.Commit(part);
   }
-  pool->reserved.Set(pool->spans.committed());
   return absl::OkStatus();
 }
 
+// Where the program has no memory for it, more stays for the next time.
 void PoolCalls::Release(PoolState* pool, Bytes keep) {
-  while (keep < pool->spans.committed() && pool->spans.committed() - keep >= PoolSpans::kChunk) {
-    const std::optional<AddressRange> chunk = pool->spans.TakeFreeChunk();
-    if (!chunk.has_value()) break;
-    const bool queued = !state_.scheduler.IsIdle();
-    state_.mmu.pooled.ForEachIn(*chunk, [&](const PooledPiece& piece) {
-      state_.pooled_order.Forget(piece.buffer_id, queued);
-    });
-    state_.mmu.pooled.Remove(*chunk);
-    state_.mmu.linear.Decommit(*chunk);
+  try {
+    while (keep < pool->spans.committed() && pool->spans.committed() - keep >= PoolSpans::kChunk) {
+      const std::optional<AddressRange> chunk = pool->spans.TakeFreeChunk();
+      if (!chunk.has_value()) break;
+      const bool queued = !state_.scheduler.IsIdle();
+      state_.mmu.pooled.ForEachIn(*chunk, [&](const PooledPiece& piece) {
+        state_.pooled_order.Forget(piece.buffer_id, queued);
+      });
+      state_.mmu.pooled.Remove(*chunk);
+      state_.mmu.linear.Decommit(*chunk);
+    }
+  } catch (const std::bad_alloc&) {
   }
   pool->reserved.Set(pool->spans.committed());
 }
@@ -118,25 +125,23 @@ void PoolCalls::ReleaseUnused() {
 void PoolCalls::Synchronized() {
   const StreamClocks::Clock host = state_.clocks.host();
   const std::unique_lock lock(state_.mmu.mutex);
-  std::vector<uint64_t> destroyed;
   pools_.ForEach([&](uint64_t handle, const PoolState&) {
     PoolState* const pool = pools_.Find(handle);
     pool->spans.Settle(
         [&](const StreamOrderedFree& free) { return StreamClocks::Has(host, free.place); });
     if (pool->destroyed) {
-      destroyed.push_back(handle);
+      DropIfUnused(handle);
     } else {
       Release(pool, pool->release_threshold);
     }
   });
-  for (const uint64_t handle : destroyed) DropIfUnused(handle);
 }
 
 // --- Allocations
 
 // Memory that others have freed comes before new memory, and that before waiting for another
 // stream.
-absl::StatusOr<DeviceAddress> PoolCalls::TakeRoom(const char* call, PoolState* pool, Bytes room,
+absl::StatusOr<DeviceAddress> PoolCalls::FindRoom(const char* call, PoolState* pool, Bytes room,
                                                   const SimulatedStreams::Queue& queue,
                                                   std::vector<StreamOrderedFreePtr>* waits) {
   const StreamClocks::Clock before = state_.clocks.Record(queue->clock);
@@ -145,15 +150,14 @@ absl::StatusOr<DeviceAddress> PoolCalls::TakeRoom(const char* call, PoolState* p
            (pool->follow_events && StreamClocks::Has(before, free.place)) ||
            (pool->opportunistic && IsOver(free));
   };
-  std::vector<StreamOrderedFreePtr> frees;
-  std::optional<DeviceAddress> found = pool->spans.Take(room, may_use, &frees);
+  std::optional<DeviceAddress> found = pool->spans.Find(room, may_use);
   if (found.has_value()) return *found;
   const absl::Status grown = Grow(call, pool, room, may_use);
   if (grown.ok()) {
-    found = pool->spans.Take(room, may_use, &frees);
+    found = pool->spans.Find(room, may_use);
   } else if (pool->internal_dependencies) {
-    found = pool->spans.Take(
-        room, [](const StreamOrderedFree&) { return true; }, waits);
+    found = pool->spans.Find(room, [](const StreamOrderedFree&) { return true; });
+    if (found.has_value()) *waits = pool->spans.FreesIn(At(*found, room));
   }
   if (found.has_value()) return *found;
   return Fail(DriverCode::kOutOfMemory, call, "the pool has no room for ", ToString(room));
@@ -177,28 +181,43 @@ absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call,
     piece.on_device = pool->properties.place.location.type == LocationType::kDevice;
     piece.handle_types = pool->properties.handle_types;
     piece.made_by = record.id();
-    const absl::StatusOr<DeviceAddress> base = TakeRoom(call, pool, piece.room, queue, &waits);
-    if (!base.ok()) return base.status();
-    piece.range = At(*base, size);
     piece.buffer_id = state_.mmu.NextBuffer();
-    AddPiece(pool, piece, streams_.Order(queue, piece.made_by));
+    // What can fail comes before the pool gets memory.
+    PoolSpans::Prepared rest = PoolSpans::Prepare();
+    PooledPieces::Prepared known = PooledPieces::Prepare(piece);
+    state_.pooled_order.Allocated(piece.buffer_id, streams_.Order(queue, piece.made_by));
+    absl::Cleanup undo = [&] { state_.pooled_order.Forget(piece.buffer_id, false); };
+    const absl::StatusOr<DeviceAddress> base = FindRoom(call, pool, piece.room, queue, &waits);
+    if (!base.ok()) return base.status();
+    std::move(undo).Cancel();
+    piece.range = At(*base, size);
+    known.mapped().range = piece.range;
+    pool->spans.Take(At(*base, piece.room), std::move(rest));
+    AddPiece(pool, std::move(known));
     record.Done(piece.range, 0);
   }
-  for (const StreamOrderedFreePtr& free : waits) streams_.Wait(queue, free->point);
+  for (const StreamOrderedFreePtr& free : waits) {
+    try {
+      streams_.Wait(queue, free->point);
+    } catch (const std::bad_alloc&) {
+      streams_.Finish(free->point);  // then it waits for nothing
+    }
+  }
   return piece.range.base;
 }
 
 // Takes the place of those that were freed there.
-void PoolCalls::AddPiece(PoolState* pool, const PooledPiece& piece, const PooledWork& work) {
+void PoolCalls::AddPiece(PoolState* pool, PooledPieces::Prepared prepared) {
+  const PooledPiece piece = prepared.mapped();
   const bool queued = !state_.scheduler.IsIdle();
-  std::vector<uint64_t> gone;
-  state_.mmu.pooled.ForEachIn(At(piece.range.base, piece.room),
-                              [&](const PooledPiece& freed) { gone.push_back(freed.buffer_id); });
-  state_.pooled_order.Allocated(piece.buffer_id, piece.range, work);
-  state_.mmu.pooled.Add(piece);
-  for (const uint64_t freed : gone) state_.pooled_order.Forget(freed, queued);
+  state_.mmu.pooled.ForEachIn(At(piece.range.base, piece.room), [&](const PooledPiece& freed) {
+    state_.pooled_order.Forget(freed.buffer_id, queued);
+  });
+  state_.pooled_order.Place(piece.buffer_id, piece.range);
+  state_.mmu.pooled.Add(std::move(prepared));
   state_.mmu.buffers_made = static_cast<uint32_t>(piece.buffer_id);
   state_.mmu.linear.ChangePieces();
+  pool->reserved.Set(pool->spans.committed());
   pool->used.Set(pool->used.now + piece.range.size);
 }
 
@@ -261,6 +280,7 @@ absl::Status PoolCalls::Free(Stream stream, DeviceAddress address) {
     const auto free = std::make_shared<StreamOrderedFree>();
     free->line = queue->clock;
     PooledPiece piece;
+    PoolSpans::Prepared prepared = PoolSpans::Prepare();
     {
       CallRecord record(state_, Call::kFreeAsync, At(address, Bytes(1)));
       const std::unique_lock lock(state_.mmu.mutex);
@@ -284,7 +304,7 @@ absl::Status PoolCalls::Free(Stream stream, DeviceAddress address) {
       end();
     }
     const std::unique_lock lock(state_.mmu.mutex);
-    GiveBack(piece, free);
+    GiveBack(piece, free, std::move(prepared));
     return status;
   });
 }
@@ -295,6 +315,7 @@ absl::Status PoolCalls::FreeNow(DeviceAddress address) {
   return guard_.Guard(kCall, [&]() -> absl::Status {
     absl::Status status = state_.sticky_error.Check(kCall);
     if (!status.ok()) return status;
+    PoolSpans::Prepared prepared = PoolSpans::Prepare();
     CallRecord record(state_, Call::kFreeMemory, At(address, Bytes(1)));
     const std::unique_lock lock(state_.mmu.mutex);
     const PooledPiece* const found = FindFreeable(&record, address, &status);
@@ -306,7 +327,7 @@ absl::Status PoolCalls::FreeNow(DeviceAddress address) {
     CheckFree(&record, piece, work);
     EndPiece(piece, record.id());
     record.Done(piece.range, 0);
-    GiveBack(piece, nullptr);
+    GiveBack(piece, nullptr, std::move(prepared));
     PoolState* const pool = pools_.Find(piece.pool);
     if (pool != nullptr) Release(pool, pool->release_threshold);
     return absl::OkStatus();
@@ -318,9 +339,10 @@ void PoolCalls::EndPiece(const PooledPiece& piece, uint64_t call_id) {
   state_.mmu.linear.ChangePieces();
 }
 
-void PoolCalls::GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free) {
+void PoolCalls::GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free,
+                         PoolSpans::Prepared prepared) {
   PoolState* const pool = pools_.Find(piece.pool);
-  pool->spans.Give(At(piece.range.base, piece.room), std::move(free));
+  pool->spans.Give(At(piece.range.base, piece.room), std::move(free), std::move(prepared));
   if (pool->destroyed) DropIfUnused(piece.pool);
 }
 

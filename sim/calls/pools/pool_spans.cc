@@ -42,29 +42,36 @@ PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use,
   return best;
 }
 
-std::optional<DeviceAddress> PoolSpans::Take(Bytes size, MayUse may_use,
-                                             std::vector<StreamOrderedFreePtr>* frees) {
+std::optional<DeviceAddress> PoolSpans::Find(Bytes size, MayUse may_use) const {
   const auto best = FindRun(size, may_use, /*with_absent=*/false);
   if (best == parts_.end()) return std::nullopt;
-  const DeviceAddress base(best->first);
-  // What can fail comes first.
+  return DeviceAddress(best->first);
+}
+
+std::vector<StreamOrderedFreePtr> PoolSpans::FreesIn(const AddressRange& range) const {
+  std::vector<StreamOrderedFreePtr> frees;
+  for (auto part = parts_.find(range.base.value());
+       part != parts_.end() && DeviceAddress(part->first) < range.end(); ++part) {
+    if (part->second.free != nullptr) frees.push_back(part->second.free);
+  }
+  return frees;
+}
+
+PoolSpans::Prepared PoolSpans::Prepare() {
+  Parts parts;
+  return parts.extract(parts.emplace(0, Part()).first);
+}
+
+void PoolSpans::Take(const AddressRange& range, Prepared prepared) {
+  const auto first = parts_.find(range.base.value());
   Bytes covered;
-  auto end = best;
-  std::vector<StreamOrderedFreePtr> found;
-  for (; covered < size; ++end) {
-    covered = covered + end->second.size;
-    if (end->second.free != nullptr) found.push_back(end->second.free);
-  }
-  frees->reserve(frees->size() + found.size());
-  if (covered > size) {
-    end = parts_
-              .emplace((base + size).value(),
-                       Part{covered - size, std::prev(end)->second.free, false})
-              .first;
-  }
-  parts_.erase(parts_.find(base.value()), end);
-  frees->insert(frees->end(), found.begin(), found.end());
-  return base;
+  auto end = first;
+  for (; covered < range.size; ++end) covered = covered + end->second.size;
+  prepared.mapped() = Part{covered - range.size, std::prev(end)->second.free, false};
+  parts_.erase(first, end);
+  if (covered == range.size) return;
+  prepared.key() = range.end().value();
+  parts_.insert(std::move(prepared));
 }
 
 std::vector<AddressRange> PoolSpans::FindGrowth(Bytes size, MayUse may_use) const {
@@ -123,8 +130,10 @@ void PoolSpans::Join(Parts::iterator part) {
   parts_.erase(part);
 }
 
-void PoolSpans::Give(const AddressRange& range, StreamOrderedFreePtr free) {
-  Join(parts_.emplace(range.base.value(), Part{range.size, std::move(free), false}).first);
+void PoolSpans::Give(const AddressRange& range, StreamOrderedFreePtr free, Prepared prepared) {
+  prepared.key() = range.base.value();
+  prepared.mapped() = Part{range.size, std::move(free), false};
+  Join(parts_.insert(std::move(prepared)).position);
 }
 
 void PoolSpans::Settle(MayUse is_over) {

@@ -30,6 +30,13 @@ using StreamOrderedFreePtr = std::shared_ptr<const StreamOrderedFree>;
 // or for whom its free allows it, or absent: without memory. Where a call throws std::bad_alloc
 // nothing has changed. Not thread-safe.
 class PoolSpans {
+ private:
+  struct Part {
+    Bytes size;
+    StreamOrderedFreePtr free;  // null: for everybody, or absent
+    bool absent = false;
+  };
+
  public:
   // Source: an H100 with driver 580.159.
   static constexpr Bytes kChunk = MiB(32);
@@ -38,17 +45,24 @@ class PoolSpans {
 
   // All of it is absent.
   void AddArena(const AddressRange& arena);
-  // Takes `size` bytes, in the smallest run of free parts that has room; of several the first. Of
-  // parts that are not free for everybody those for which may_use(free); they are added to
-  // `frees`. nullopt: there is no such run.
-  std::optional<DeviceAddress> Take(Bytes size, MayUse may_use,
-                                    std::vector<StreamOrderedFreePtr>* frees);
+  // Room for `size` bytes: the smallest run of free parts that has it; of several the first. Of
+  // parts that are not free for everybody those for which may_use(free). nullopt: there is none.
+  std::optional<DeviceAddress> Find(Bytes size, MayUse may_use) const;
+  // The frees on which room that Find has found depends.
+  std::vector<StreamOrderedFreePtr> FreesIn(const AddressRange& range) const;
+  // For Take and Give, which cannot fail with it.
+  using Prepared = std::map<uint64_t, Part>::node_type;
+  static Prepared Prepare();
+  // Takes room that Find has found.
+  void Take(const AddressRange& range, Prepared prepared);
+  // Makes free what was taken; for everybody if `free` is null.
+  void Give(const AddressRange& range, StreamOrderedFreePtr free, Prepared prepared);
   // What must get memory so that there is one; nothing: the arenas have no room.
   std::vector<AddressRange> FindGrowth(Bytes size, MayUse may_use) const;
-  // A part that was absent, of whole chunks, is free for everybody.
+  // A part that is absent, of whole chunks, is to be committed; and is free for everybody, which
+  // cannot fail then.
+  void PrepareCommit(const AddressRange& part) { Split(part); }
   void Commit(const AddressRange& part);
-  // Makes free what was taken; for everybody if `free` is null.
-  void Give(const AddressRange& range, StreamOrderedFreePtr free);
   // Those parts are free for everybody now for whose free is_over(free).
   void Settle(MayUse is_over);
   // A chunk that is free for everybody, the last one: it is absent now.
@@ -58,11 +72,6 @@ class PoolSpans {
   const std::vector<AddressRange>& arenas() const { return arenas_; }
 
  private:
-  struct Part {
-    Bytes size;
-    StreamOrderedFreePtr free;  // null: for everybody, or absent
-    bool absent = false;
-  };
   using Parts = std::map<uint64_t, Part>;  // by base; none goes over the end of an arena
 
   // The end of the run of parts that may be used, and its length.

@@ -27,8 +27,16 @@ class PoolSpansTest : public testing::Test {
 
   // Where it is, as an offset, or ~0.
   uint64_t Take(Bytes size, PoolSpans::MayUse may_use = Nobody) {
-    const auto taken = spans_.Take(size, may_use, &frees_);
-    return taken.has_value() ? (*taken - kBase).value() : ~uint64_t{0};
+    const auto found = spans_.Find(size, may_use);
+    if (!found.has_value()) return ~uint64_t{0};
+    const AddressRange range{*found, size, Bytes(0)};
+    frees_ = spans_.FreesIn(range);
+    spans_.Take(range, PoolSpans::Prepare());
+    return (*found - kBase).value();
+  }
+
+  void Give(const AddressRange& range, StreamOrderedFreePtr free) {
+    spans_.Give(range, std::move(free), PoolSpans::Prepare());
   }
 
   PoolSpans spans_;
@@ -47,14 +55,14 @@ TEST_F(PoolSpansTest, TheSmallestRoomIsTaken) {
   EXPECT_EQ(Take(MiB(1)), MiB(4).value());
   EXPECT_EQ(Take(MiB(2)), MiB(5).value());
   EXPECT_EQ(Take(MiB(1)), MiB(7).value());
-  spans_.Give(At(Bytes(0), MiB(4)), nullptr);
-  spans_.Give(At(MiB(5), MiB(2)), nullptr);
+  Give(At(Bytes(0), MiB(4)), nullptr);
+  Give(At(MiB(5), MiB(2)), nullptr);
   EXPECT_EQ(Take(MiB(2)), MiB(5).value());
 }
 
 TEST_F(PoolSpansTest, WhatIsFreedIsForWhomTheFreeAllowsIt) {
   EXPECT_EQ(Take(MiB(64)), 0u);
-  spans_.Give(At(Bytes(0), MiB(64)), free_);
+  Give(At(Bytes(0), MiB(64)), free_);
   EXPECT_EQ(Take(MiB(8)), ~uint64_t{0});
   EXPECT_EQ(Take(MiB(8), Everybody), 0u);
   EXPECT_THAT(frees_, ElementsAre(free_));
@@ -63,15 +71,15 @@ TEST_F(PoolSpansTest, WhatIsFreedIsForWhomTheFreeAllowsIt) {
 TEST_F(PoolSpansTest, RoomOfSeveralFreesIsOne) {
   EXPECT_EQ(Take(MiB(32)), 0u);
   EXPECT_EQ(Take(MiB(32)), MiB(32).value());
-  spans_.Give(At(Bytes(0), MiB(32)), free_);
-  spans_.Give(At(MiB(32), MiB(32)), nullptr);
+  Give(At(Bytes(0), MiB(32)), free_);
+  Give(At(MiB(32), MiB(32)), nullptr);
   EXPECT_EQ(Take(MiB(64)), ~uint64_t{0});
   EXPECT_EQ(Take(MiB(64), Everybody), 0u);
 }
 
 TEST_F(PoolSpansTest, SettledRoomIsForEverybody) {
   EXPECT_EQ(Take(MiB(64)), 0u);
-  spans_.Give(At(Bytes(0), MiB(64)), free_);
+  Give(At(Bytes(0), MiB(64)), free_);
   spans_.Settle(Nobody);
   EXPECT_EQ(Take(MiB(64)), ~uint64_t{0});
   spans_.Settle(Everybody);
@@ -94,7 +102,7 @@ TEST_F(PoolSpansTest, OnlyWholeFreeChunksGo) {
 
 TEST_F(PoolSpansTest, ChunksThatAreNotFreeForEverybodyStay) {
   EXPECT_EQ(Take(MiB(64)), 0u);
-  spans_.Give(At(Bytes(0), MiB(64)), free_);
+  Give(At(Bytes(0), MiB(64)), free_);
   EXPECT_EQ(spans_.TakeFreeChunk(), std::nullopt);
 }
 

@@ -1,5 +1,7 @@
 // Memory that has its address from the start, of devices and of the host.
 
+#include <optional>
+
 #include "sim/calls/pools/pool_calls.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -22,8 +24,12 @@ CUresult EnterFree(const CallSite& site, ObjectKind kind, uint64_t address, cons
       const DriverCode current = CurrentContext(site, &context);
       if (current != DriverCode::kSuccess) return ToResult(current);
     }
+    const std::optional<PooledPiece> piece = driver.simulator->pools().Find(DeviceAddress(address));
+    const bool of_host = piece.has_value() && !piece->on_device;
     const absl::Status freed = free(*driver.simulator);
-    if (freed.ok() && address != 0) driver.report.RemoveObject(kind, address);
+    if (freed.ok() && address != 0) {
+      driver.report.RemoveObject(of_host ? ObjectKind::kHostMemory : kind, address);
+    }
     return ToResult(freed);
   });
 }
