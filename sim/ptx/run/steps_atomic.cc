@@ -51,7 +51,7 @@ Flow Atomic(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   ++warp.polls;
-  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, memory, true);
+  if (warp.meets_copies()) warp.MeetCopies(step, lanes, memory, true);
   if (found == Found::kObserved) {
     ChangeObserved<U>(warp, step, lanes, memory, Operation::Next, kCompares<Operation>);
     return Flow::kNext;

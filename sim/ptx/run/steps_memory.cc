@@ -117,7 +117,7 @@ Flow Load(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   if (step.memory.order != Order::kWeak) warp.NotePoll(memory[__builtin_ctz(lanes)]);
-  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, memory, false);
+  if (warp.meets_copies()) warp.MeetCopies(step, lanes, memory, false);
   if (found == Found::kObserved) {
     ReadObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;
@@ -133,7 +133,7 @@ Flow Store(Warp& warp, const Step& step, Lanes lanes) {
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   ++warp.changes;
-  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, memory, true);
+  if (warp.meets_copies()) warp.MeetCopies(step, lanes, memory, true);
   if (found == Found::kObserved) {
     WriteObserved<M, R>(warp, step, lanes, memory);
     return Flow::kNext;

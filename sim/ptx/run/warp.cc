@@ -34,6 +34,7 @@ void Warp::Start() {
   group_count_ = 1;
   turns_ = 0;
   rotate_ = false;
+  meets_copies_ = block_.proxy_writes() != nullptr;
   patience_ = kPatience;
   for (Frame* frame : used_) unused_.push_back(frame);
   used_.clear();

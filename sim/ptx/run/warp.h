@@ -154,8 +154,10 @@ class Warp {
 
   // The host memory of an access by each of `lanes`. A fault is noted.
   Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
-  // Behind it, in a kernel with bulk copies: what these have to do with the access.
-  void MeetCopies(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes);
+  // Behind it, where its block has ProxyWrites: what bulk copies have to do with the access.
+  bool meets_copies() const { return meets_copies_; }
+  [[gnu::cold]] void MeetCopies(const Step& step, Lanes lanes, const LaneMemory& memory,
+                                bool writes);
   // After it said kObserved.
   const ObservedLanes& observed() const { return observed_; }
   // The same of an access of multicast addresses: the replicas, in the order of their devices,
@@ -223,6 +225,7 @@ class Warp {
   uint32_t limit_ = 0;      // the running group stops where another one is
   bool contended_ = false;  // another group could run
   bool rotate_ = false;     // the next one is that which ran longest ago
+  bool meets_copies_ = false;
   int patience_ = 0;
   uint64_t polls_before_ = 0;
   const char* polled_ = nullptr;  // the last poll was there

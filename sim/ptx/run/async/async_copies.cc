@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/base/word_copies.h"
 #include "sim/ptx/run/block.h"
 
 namespace twinmmu::ptx {
@@ -212,7 +211,7 @@ bool AsyncCopies::ReadBulk(AsyncOperation* operation) {
     part = At(*operation, /*of_target=*/false, done);
     if (part.memory == nullptr) return FaultAt(*operation, /*of_target=*/false, done);
     char* const read = operation->bytes.data() + done;
-    CopyByWords(read, part.memory, part.size);
+    std::memcpy(read, part.memory, part.size);
     const ProxyWrites* const proxy = block_.proxy_writes();
     if (proxy != nullptr) proxy->PutOlder(part.memory, part.size, read);
   }
@@ -229,7 +228,8 @@ void AsyncCopies::Write(const AsyncOperation& operation, const Part& to, const P
     } else if (operation.reduce != nullptr) {
       operation.reduce(to.memory, from.memory, size);
     } else {
-      CopyByWords(to.memory, from.memory, size);
+      // Who looks at the bytes at the same time on another thread may see any of them first.
+      std::memmove(to.memory, from.memory, size);
     }
   };
   if ((!to.armed && !from.armed) || !block_.aliases().active() || !block_.threads().known()) {

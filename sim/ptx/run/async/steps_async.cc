@@ -73,7 +73,7 @@ bool CopyNow(Warp& warp, const Step& step, Lanes lanes) {
   target.space = Space::kShared;
   target.access = Access::kReadWrite;
   if (warp.Resolve(target, step.operands[0], lanes, &to) == Found::kFault) return false;
-  if (warp.block().proxy_writes() != nullptr) warp.MeetCopies(step, lanes, to, /*writes=*/true);
+  if (warp.meets_copies()) warp.MeetCopies(step, lanes, to, /*writes=*/true);
   const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &from);
   if (found == Found::kFault) return false;
   if (found == Found::kObserved) {
