@@ -267,4 +267,34 @@ extern "C" cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
   });
 }
 
+namespace {
+
+template <typename Function>
+TWINMMU_INLINE cudaError_t CountClusters(const void* function, const cudaLaunchConfig_t* config,
+                                         const Function& count) {
+  if (config == nullptr) return Record(cudaErrorInvalidValue);
+  return WithFunction(function, [&](cudaFunction_t found) {
+    const DriverLaunchConfig same = {
+        config->gridDim, config->blockDim, static_cast<unsigned int>(config->dynamicSmemBytes),
+        config->stream,  config->attrs,    config->numAttrs};
+    return count(found, &same);
+  });
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                            const cudaLaunchConfig_t* config) {
+  return CountClusters(function, config, [&](auto... same) {
+    return driver.cuOccupancyMaxPotentialClusterSize(size, same...);
+  });
+}
+
+extern "C" cudaError_t cudaOccupancyMaxActiveClusters(int* count, const void* function,
+                                                      const cudaLaunchConfig_t* config) {
+  return CountClusters(function, config, [&](auto... same) {
+    return driver.cuOccupancyMaxActiveClusters(count, same...);
+  });
+}
+
 }  // namespace twinmmu::cudart

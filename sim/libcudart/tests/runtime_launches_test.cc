@@ -85,6 +85,19 @@ TEST_F(RuntimeLaunches, TakeAHandle) {
   __cudaUnregisterFatBinary(module);
 }
 
+TEST_F(RuntimeLaunches, SayHowManyClustersFit) {
+  void** const module = RegisterVectorKernels();
+  cudaLaunchConfig_t config = {{2, 1, 1}, {64, 1, 1}, 0, nullptr, nullptr, 0};
+  int size = -1;
+  int count = -1;
+  EXPECT_EQ(cudaOccupancyMaxPotentialClusterSize(&size, &Add, &config), cudaSuccess);
+  EXPECT_EQ(size, 8);
+  EXPECT_EQ(cudaOccupancyMaxActiveClusters(&count, &Add, &config), cudaSuccess);
+  EXPECT_EQ(count, 0) << "the launch has no clusters";
+  EXPECT_EQ(cudaOccupancyMaxActiveClusters(&count, &Add, nullptr), cudaErrorInvalidValue);
+  __cudaUnregisterFatBinary(module);
+}
+
 // Two streams of their own: each thread's default stream, and the same by its handle.
 TEST_F(RuntimeLaunches, GoToTheDefaultStreamOfTheThread) {
   void** const module = RegisterVectorKernels();
