@@ -204,8 +204,8 @@ json '"hazard": ' litmus "$litmus"
 
 # Device code: all kernels run, or one needs what is not covered.
 expect 0 "kernels run" ptx kernels/access.ptx
-printf '.version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n wgmma.fence.sync.aligned;\n ret;\n}\n' > "$TEST_TMPDIR/lacking.ptx"
-expect 1 "needs    \`wgmma.fence.sync.aligned\`: it is not supported (k, line 5)" ptx "$TEST_TMPDIR/lacking.ptx"
+printf '.version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n tcgen05.wait::ld.sync.aligned;\n ret;\n}\n' > "$TEST_TMPDIR/lacking.ptx"
+expect 1 "needs    \`tcgen05.wait::ld.sync.aligned\`: it is not supported (k, line 5)" ptx "$TEST_TMPDIR/lacking.ptx"
 expect 2 "ptx needs files" ptx
 expect 2 "cannot read /nonexistent" ptx /nonexistent
 json '"runs":' ptx kernels/access.ptx

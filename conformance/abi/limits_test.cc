@@ -41,6 +41,8 @@ TEST_F(LimitsTest, SetOnesAreKept) {
 TEST_F(LimitsTest, HeapHasASmallestSize) {
   EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 1), CUDA_SUCCESS);
   EXPECT_EQ(LimitOf(CU_LIMIT_MALLOC_HEAP_SIZE), 4u << 20);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 5000000), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_MALLOC_HEAP_SIZE), 5046272u);  // 77 times 64 KiB
 }
 
 TEST_F(LimitsTest, StackMayBeEmptyAndNotHuge) {

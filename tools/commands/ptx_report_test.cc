@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr char kText[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".func helper() {\n  wgmma.fence.sync.aligned;\n  wgmma.fence.sync.aligned;\n  ret;\n}\n"
+    ".func helper() {\n  tcgen05.wait::ld.sync.aligned;\n  tcgen05.wait::ld.sync.aligned;\n  ret;\n}\n"
     ".entry fine() { ret; }\n"
     ".entry calls() { call helper, (); ret; }\n";
 
@@ -26,9 +26,9 @@ TEST(PtxReportTest, NamesKernelsAndNeeds) {
       out.str(),
       "a.ptx: PTX 8.0 for sm_90, 1 of 2 kernels run\n"
       "  runs     fine\n"
-      "  refused  calls: line 5: `wgmma.fence.sync.aligned`: it is not supported, in function "
+      "  refused  calls: line 5: `tcgen05.wait::ld.sync.aligned`: it is not supported, in function "
       "'helper'\n"
-      "  needs    `wgmma.fence.sync.aligned`: it is not supported (helper, lines 5, 6)\n");
+      "  needs    `tcgen05.wait::ld.sync.aligned`: it is not supported (helper, lines 5, 6)\n");
 }
 
 // The record says the same.

@@ -381,12 +381,40 @@ TEST_P(KernelsTest, RefuseWrongText) {
               HasDriverCode(DriverCode::kInvalidPtx));
 }
 
+// What one kernel takes by malloc another one finds, until it is freed; once.
+TEST_P(KernelsTest, ShareTheHeapOfTheDevice) {
+  const auto module = executor().LoadModule(
+      kDevice0, Ptx(".extern .func (.param .b64 r) malloc(.param .b64 s);\n"
+                    ".extern .func free(.param .b64 s);\n"
+                    ".entry take(.param .u64 at) {\n.reg .b64 %a, %p;\nld.param.u64 %a, [at];\n"
+                    "{ .param .b64 s; .param .b64 r; st.param.b64 [s], 64;\n"
+                    "call.uni (r), malloc, (s); ld.param.b64 %p, [r]; }\n"
+                    "st.u32 [%p+60], 7; st.global.u64 [%a], %p; ret;\n}\n"
+                    ".entry give(.param .u64 at) {\n.reg .b64 %a, %p; .reg .b32 %r;\n"
+                    "ld.param.u64 %a, [at]; ld.global.u64 %p, [%a]; ld.u32 %r, [%p+60];\n"
+                    "st.global.u32 [%a+8], %r;\n"
+                    "{ .param .b64 s; st.param.b64 [s], %p; call.uni free, (s); }\nret;\n}\n"));
+  ASSERT_THAT(module, IsOk());
+  const DeviceAddress words = Allocate();
+  const auto launch = [&](const char* name) {
+    EXPECT_THAT(
+        executor().Launch(Stream(kDevice0), *executor().GetKernel(*module, name), {}, {&words}),
+        IsOk());
+    return executor().SynchronizeDevice(kDevice0);
+  };
+  EXPECT_THAT(launch("take"), IsOk());
+  EXPECT_THAT(launch("give"), IsOk());
+  EXPECT_EQ(WordAt(words + Bytes(8)), 7u);
+  EXPECT_THAT(launch("give"), HasDriverCode(DriverCode::kLaunchFailed));
+  EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kDeviceHeapMisuse), 1u);
+}
+
 // A kernel with an instruction that is not covered is refused when it is launched, which is told;
 // the others of its module run.
 TEST_P(KernelsTest, AreRefusedForWhatIsNotCovered) {
   const auto module = executor().LoadModule(
       kDevice0,
-      Ptx(".entry lacking() {\n  wgmma.fence.sync.aligned;\n}\n.entry fine() {\n  ret;\n}\n"));
+      Ptx(".entry lacking() {\n  tcgen05.wait::ld.sync.aligned;\n}\n.entry fine() {\n  ret;\n}\n"));
   ASSERT_THAT(module, IsOk());
   const auto launch = [&](const char* name) {
     return executor().Launch(Stream(kDevice0), *executor().GetKernel(*module, name), {}, {});
@@ -394,7 +422,7 @@ TEST_P(KernelsTest, AreRefusedForWhatIsNotCovered) {
   const absl::Status refused = launch("lacking");
   EXPECT_THAT(refused, HasDriverCode(DriverCode::kNotSupported));
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("kernel lacking: PTX line 5: `wgmma.fence.sync.aligned`"));
+              HasSubstr("kernel lacking: PTX line 5: `tcgen05.wait::ld.sync.aligned`"));
   EXPECT_THAT(launch("fine"), IsOk());
   EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
   EXPECT_THAT(simulator_->diagnostics(),

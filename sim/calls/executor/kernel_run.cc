@@ -71,6 +71,7 @@ DriverCode CodeOf(ptx::GridFault::Kind kind) {
     case Kind::kUndefined:
     case Kind::kTrap:
     case Kind::kStackOverflow:
+    case Kind::kHeapMisuse:
     case Kind::kOutOfMemory:
       break;
   }
@@ -105,6 +106,8 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device, Byte
       return "an assertion does not hold";
     case Kind::kStackOverflow:
       return "calls are nested too deeply";
+    case Kind::kHeapMisuse:
+      return "the heap of the device is misused";
     case Kind::kDeadlock:
       return "every thread waits for another one";
     case Kind::kOutOfMemory:
@@ -283,6 +286,7 @@ void KernelRun::Fault(const ptx::GridFault& fault) {
       misuse.why = misuse.kind;
       misuse.kind = DiagnosticKind::kFaultOfKernel;
     }
+    if (fault.kind == ptx::GridFault::kHeapMisuse) misuse.kind = DiagnosticKind::kDeviceHeapMisuse;
     Raise(code, misuse, InWords(fault, device_, mmu_.host_memory.limit()));
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory

@@ -17,7 +17,14 @@ constexpr size_t kLimits[] = {1024, 8650752, 8388608, kUnsupported, 2048, 64,
                               0,    0,       0,       kUnsupported};
 
 constexpr size_t kMaxStackSize = 512 << 10;
-constexpr size_t kMallocHeapStep = 4 << 20;
+constexpr size_t kSmallestHeap = 4 << 20;
+constexpr size_t kHeapStep = 64 << 10;
+
+// As an H200 rounds it, up.
+size_t HeapOf(size_t value) {
+  const size_t rest = value % kHeapStep;
+  return rest == 0 || value > ~size_t{0} - kHeapStep ? value : value + kHeapStep - rest;
+}
 
 DriverCode CheckLimit(CUlimit limit) {
   if (limit < 0 || limit >= static_cast<CUlimit>(std::size(kLimits))) {
@@ -60,7 +67,7 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     const bool is_heap = limit == CU_LIMIT_MALLOC_HEAP_SIZE;
     const std::lock_guard lock(context.mutex);
     LimitsOf(context)[static_cast<size_t>(limit)] =
-        is_heap ? std::max(value, kMallocHeapStep) : value;
+        is_heap ? std::max(HeapOf(value), kSmallestHeap) : value;
     return DriverCode::kSuccess;
   });
 }

@@ -75,7 +75,7 @@ void Decoder::RestoreStack() {
 
 // setmaxnreg.inc.sync.aligned.u32 n
 void Decoder::SetMaxRegisters() {
-  if (module_.target != 90 && module_.target < 100)
+  if (module_.target < 90 || !module_.of_one_target)
     return FailInvalid("it is there from sm_90a on");
   if (TakeOneOf({"inc", "dec"}) < 0 || !Take("sync") || !Take("aligned") || !Take("u32")) {
     return FailInvalid("the forms are .inc and .dec of .sync.aligned.u32");

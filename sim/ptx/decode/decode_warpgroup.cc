@@ -24,7 +24,8 @@ bool HasWidth(const MatrixProduct& product) {
 }  // namespace
 
 void Decoder::Warpgroup() {
-  if (module_.target != 90) return FailInvalid("it is there for sm_90a only");
+  if (module_.target != 90 || !module_.of_one_target)
+    return FailInvalid("it is there for sm_90a only");
   const int form = TakeOneOf({"mma_async", "fence", "commit_group", "wait_group"});
   if (form < 0) return FailInvalid("mma_async, fence, commit_group or wait_group is missing");
   if (form == 0 && Take("sp")) return FailUnimplemented("sparse products are not supported");

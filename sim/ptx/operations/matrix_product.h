@@ -49,6 +49,10 @@ struct MatrixProduct {
 void Multiply(const MatrixProduct& product, const uint64_t* a, const uint64_t* b, const uint64_t* c,
               uint64_t* d);
 
+// The same of floats of at most 32 bits.
+void MultiplyFloats(const MatrixProduct& product, const uint64_t* a, const uint64_t* b,
+                    const uint64_t* c, uint64_t* d);
+
 }  // namespace twinmmu::ptx
 
 #endif  // TWINMMU_SIM_PTX_OPERATIONS_MATRIX_PRODUCT_H_

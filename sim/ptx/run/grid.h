@@ -51,6 +51,7 @@ struct GridFault {
     kTrap,
     kAssert,
     kStackOverflow,  // calls nested too deeply
+    kHeapMisuse,     // free of what was freed before
     kDeadlock,       // every thread waits for another
     kBudget,         // it ran for longer than the profile allows
     kOutOfMemory,    // of the host that simulates it

@@ -124,7 +124,7 @@ Flow PerformExit(Warp& warp, const Step&, Lanes lanes) {
 }
 
 Flow PerformTrap(Warp& warp, const Step&, Lanes lanes) {
-  return lanes == 0 ? Flow::kNext : warp.Fault(GridFault::kTrap, lanes);
+  return lanes == 0 ? Flow::kNext : warp.Fault(GridFault::kHeapMisuse, lanes);
 }
 
 Flow PerformSleep(Warp& warp, const Step&, Lanes lanes) {

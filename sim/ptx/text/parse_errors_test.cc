@@ -64,9 +64,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "line 1, column 27: found the end of the text, expected a target, such as sm_90"},
            Wrong{".version 8.0 .target compute_90",
                  "line 1, column 22: found 'compute_90', expected a target, such as sm_90"},
-           Wrong{".version 8.7 .target sm_100a",
-                 "line 1, column 22: the target of this PTX is sm_100a, which is not known; the "
-                 "newest one that is known is sm_90a"},
+           Wrong{".version 8.7 .target sm_130a",
+                 "line 1, column 22: the target of this PTX is sm_130a, which is not known; the "
+                 "newest one that is known is sm_121a"},
+           Wrong{".version 8.7 .target sm_90f",
+                 "line 1, column 22: the target of this PTX is sm_90f, which is not known; the "
+                 "newest one that is known is sm_121a"},
+           Wrong{".version 8.5 .target sm_100f",
+                 "line 1, column 22: there is sm_100f from PTX 8.6 on, and this is older"},
            Wrong{".version 7.7 .target sm_90",
                  "line 1, column 22: there is sm_90 from PTX 7.8 on, and this is older"},
            Wrong{".version 8.0 .target sm_90 .address_size 32",

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "sim/ptx/text/isa.h"
 
 namespace twinmmu::ptx {
@@ -71,17 +72,18 @@ void Parser::Target() {
       continue;
     }
     absl::string_view digits = name.text;
-    if (!digits.empty() && digits.back() == 'a') digits.remove_suffix(1);
+    const bool of_family = absl::ConsumeSuffix(&digits, "f");
+    const bool of_one = absl::ConsumeSuffix(&digits, "a") || of_family;
     int target = 0;
     if (digits.substr(0, 3) != "sm_" || !absl::SimpleAtoi(digits.substr(3), &target)) {
       return cursor_.Fail(name.position, absl::StrCat("found ", Describe(name),
                                                       ", expected a target, such as sm_90"));
     }
-    const int version = FirstVersionOf(target);
+    const int version = of_family && target < 100 ? 0 : FirstVersionOf(target);
     if (version == 0) {
       return cursor_.Fail(name.position, absl::StrCat("the target of this PTX is ", name.text,
                                                       ", which is not known; the newest one that "
-                                                      "is known is sm_90a"));
+                                                      "is known is sm_121a"));
     }
     if (module_.version < version) {
       return cursor_.Fail(name.position,
@@ -89,6 +91,7 @@ void Parser::Target() {
                                        version % 10, " on, and this is older"));
     }
     module_.target = target;
+    module_.of_one_target = of_one;
   } while (cursor_.Accept(","));
   if (module_.target == 0) cursor_.FailExpected("a target, such as sm_90");
 }

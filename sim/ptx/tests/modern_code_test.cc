@@ -97,7 +97,7 @@ TEST_F(GridTest, TakesHintsAsHints) {
   RunKernel(
       "createpolicy.fractional.L2::evict_last.b64 %rd3, 0f3F000000;\n"
       "ld.global.L2::cache_hint.u32 %r2, [%rd1], %rd3; st.global.u64 [%rd1+8], %rd3;\n"
-      "setmaxnreg.dec.sync.aligned.u32 24; st.global.u32 [%rd1+4], %r2;",
+      "st.global.u32 [%rd1+4], %r2;",
       1);
   EXPECT_EQ(Read(1), 3u);
   EXPECT_EQ(Read<uint64_t>(1), uint64_t{0x14700000} << 32);

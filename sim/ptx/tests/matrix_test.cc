@@ -166,6 +166,17 @@ TEST_F(MatrixTest, MultipliesMatricesInSharedMemory) {
   }
 }
 
+// What sm_90a has and sm_90 has not.
+TEST_F(MatrixTest, KnowsWhatOneTargetHas) {
+  EXPECT_EQ(ErrorOf("wgmma.fence.sync.aligned; setmaxnreg.dec.sync.aligned.u32 24;"), "");
+  EXPECT_THAT(ErrorOf("setmaxnreg.dec.sync.aligned.u32 20;"), HasSubstr("multiple of 8"));
+  for (const char* body : {"wgmma.fence.sync.aligned;", "setmaxnreg.dec.sync.aligned.u32 24;"}) {
+    const auto parsed = Parse(Module(Kernel(body)));
+    ASSERT_THAT(parsed, IsOk());
+    EXPECT_THAT(std::string(MakeProgram(*parsed).status().message()), HasSubstr("sm_90a")) << body;
+  }
+}
+
 TEST_F(MatrixTest, RefusesFormsThatAreNone) {
   constexpr char kOperands[] = " {%f1,%f2,%f3,%f4}, {%r2,%r3}, {%r4}, {%f1,%f2,%f3,%f4};";
   EXPECT_THAT(
