@@ -1,9 +1,17 @@
 #include "sim/ptx/decode/call_graph.h"
 
+#include <algorithm>
+
 namespace twinmmu::ptx {
 namespace {
 
 constexpr size_t kNone = ~size_t{0};
+
+bool UsesHeap(const FunctionCode& function) {
+  return std::any_of(function.calls.begin(), function.calls.end(), [](const CallSite& call) {
+    return call.builtin == Builtin::kAllocate || call.builtin == Builtin::kFree;
+  });
+}
 
 }  // namespace
 
@@ -16,7 +24,7 @@ CallGraph::CallGraph(const std::vector<FunctionCode>& functions)
   std::vector<std::vector<size_t>> callers(functions.size() + 1);
   for (size_t i = 0; i < functions.size(); ++i) {
     const FunctionCode& function = functions[i];
-    matters_[i] = !function.shared.empty() || !function.refusals.empty();
+    matters_[i] = !function.shared.empty() || !function.refusals.empty() || UsesHeap(function);
     if (matters_[i]) found.push_back(i);
     for (const int callee : function.callees) callers[static_cast<size_t>(callee)].push_back(i);
     if (function.calls_by_address) callers[by_address_].push_back(i);

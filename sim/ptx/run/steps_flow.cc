@@ -75,7 +75,7 @@ Flow FreeOnHeap(Warp& warp, const CallSite& site, Lanes lanes) {
                 std::min<size_t>(argument.size, sizeof(address)));
     if (heap->Free(DeviceAddress(address)) != DeviceHeap::Freed::kBefore) continue;
     return warp.Fault(
-        GridFault::kTrap, Lanes{1} << lane,
+        GridFault::kHeapMisuse, Lanes{1} << lane,
         absl::StrCat("free of ", ToString(DeviceAddress(address)), ", which was freed before"));
   }
   return Flow::kNext;
@@ -124,7 +124,7 @@ Flow PerformExit(Warp& warp, const Step&, Lanes lanes) {
 }
 
 Flow PerformTrap(Warp& warp, const Step&, Lanes lanes) {
-  return lanes == 0 ? Flow::kNext : warp.Fault(GridFault::kHeapMisuse, lanes);
+  return lanes == 0 ? Flow::kNext : warp.Fault(GridFault::kTrap, lanes);
 }
 
 Flow PerformSleep(Warp& warp, const Step&, Lanes lanes) {
