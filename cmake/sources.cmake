@@ -259,10 +259,17 @@ set(twinmmu_sim_sources
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
   sim/ptx/decode/decode_lanes.cc
+  sim/ptx/decode/decode_matrix.cc
   sim/ptx/decode/decode_memory.cc
   sim/ptx/decode/decode_multimem.cc
   sim/ptx/decode/decode_operands.cc
+  sim/ptx/decode/decode_stack.cc
+  sim/ptx/decode/decode_video.cc
+  sim/ptx/decode/decode_warpgroup.cc
+  sim/ptx/decode/decode_wide.cc
+  sim/ptx/decode/decode_wmma.cc
   sim/ptx/decode/make_program.cc
+  sim/ptx/decode/matrix_shapes.cc
   sim/ptx/operations/approximate_operations.cc
   sim/ptx/operations/bit_operations.cc
   sim/ptx/operations/carry_operations.cc
@@ -275,9 +282,13 @@ set(twinmmu_sim_sources
   sim/ptx/operations/integer_conversions.cc
   sim/ptx/operations/integer_operations.cc
   sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/matrix_floats.cc
+  sim/ptx/operations/matrix_fragments.cc
+  sim/ptx/operations/matrix_product.cc
   sim/ptx/operations/operation.cc
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
+  sim/ptx/operations/video_operations.cc
   sim/ptx/program/program.cc
   sim/ptx/run/async/async_copies.cc
   sim/ptx/run/async/cluster.cc
@@ -289,6 +300,7 @@ set(twinmmu_sim_sources
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
+  sim/ptx/run/device_heap.cc
   sim/ptx/run/device_print.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
@@ -296,8 +308,11 @@ set(twinmmu_sim_sources
   sim/ptx/run/steps_atomic.cc
   sim/ptx/run/steps_flow.cc
   sim/ptx/run/steps_lanes.cc
+  sim/ptx/run/steps_matrix.cc
   sim/ptx/run/steps_memory.cc
   sim/ptx/run/steps_multimem.cc
+  sim/ptx/run/steps_stack.cc
+  sim/ptx/run/steps_warpgroup.cc
   sim/ptx/run/warp.cc
   sim/ptx/run/warp_frames.cc
   sim/ptx/run/warp_memory.cc
@@ -386,10 +401,17 @@ set_property(SOURCE
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
   sim/ptx/decode/decode_lanes.cc
+  sim/ptx/decode/decode_matrix.cc
   sim/ptx/decode/decode_memory.cc
   sim/ptx/decode/decode_multimem.cc
   sim/ptx/decode/decode_operands.cc
+  sim/ptx/decode/decode_stack.cc
+  sim/ptx/decode/decode_video.cc
+  sim/ptx/decode/decode_warpgroup.cc
+  sim/ptx/decode/decode_wide.cc
+  sim/ptx/decode/decode_wmma.cc
   sim/ptx/decode/make_program.cc
+  sim/ptx/decode/matrix_shapes.cc
   PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
 
 set_property(SOURCE
@@ -404,9 +426,13 @@ set_property(SOURCE
   sim/ptx/operations/integer_conversions.cc
   sim/ptx/operations/integer_operations.cc
   sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/matrix_floats.cc
+  sim/ptx/operations/matrix_fragments.cc
+  sim/ptx/operations/matrix_product.cc
   sim/ptx/operations/operation.cc
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
+  sim/ptx/operations/video_operations.cc
   PROPERTY COMPILE_OPTIONS -fno-math-errno -fno-strict-aliasing -fno-trapping-math)
 
 set_property(SOURCE
@@ -424,6 +450,7 @@ set_property(SOURCE
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
+  sim/ptx/run/device_heap.cc
   sim/ptx/run/device_print.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
@@ -431,8 +458,11 @@ set_property(SOURCE
   sim/ptx/run/steps_atomic.cc
   sim/ptx/run/steps_flow.cc
   sim/ptx/run/steps_lanes.cc
+  sim/ptx/run/steps_matrix.cc
   sim/ptx/run/steps_memory.cc
   sim/ptx/run/steps_multimem.cc
+  sim/ptx/run/steps_stack.cc
+  sim/ptx/run/steps_warpgroup.cc
   sim/ptx/run/warp.cc
   sim/ptx/run/warp_frames.cc
   sim/ptx/run/warp_memory.cc
