@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/calls/error_texts.h"
 #include "sim/libcuda/calls/exports.h"
+#include "sim/libcuda/error_texts.h"
 
 namespace twinmmu::libcuda {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/driver_log.h"
-#include "sim/libcuda/calls/error_texts.h"
+#include "sim/libcuda/error_texts.h"
 
 namespace twinmmu::libcuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "conformance/abi/box_memory.h"
+#include "conformance/abi/copies/box_memory.h"
 
 namespace twinmmu::abi {
 

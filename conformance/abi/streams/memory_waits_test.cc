@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "conformance/abi/memory_words.h"
+#include "conformance/abi/streams/memory_words.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/libcuda/calls/error_texts.h"
+#include "sim/libcuda/error_texts.h"
 
 #include <algorithm>
 #include <cctype>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "conformance/abi/box_memory.h"
+#include "conformance/abi/copies/box_memory.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "conformance/abi/graph_fixture.h"
+#include "conformance/abi/graphs/graph_fixture.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,7 +1,7 @@
 // GraphTest: a graph, a stream, and memory for nodes to work on.
 
-#ifndef TWINMMU_CONFORMANCE_ABI_GRAPH_FIXTURE_H_
-#define TWINMMU_CONFORMANCE_ABI_GRAPH_FIXTURE_H_
+#ifndef TWINMMU_CONFORMANCE_ABI_GRAPHS_GRAPH_FIXTURE_H_
+#define TWINMMU_CONFORMANCE_ABI_GRAPHS_GRAPH_FIXTURE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -120,4 +120,4 @@ class GraphTest : public ContextTest {
 
 }  // namespace twinmmu::abi
 
-#endif  // TWINMMU_CONFORMANCE_ABI_GRAPH_FIXTURE_H_
+#endif  // TWINMMU_CONFORMANCE_ABI_GRAPHS_GRAPH_FIXTURE_H_

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "conformance/abi/box_memory.h"
+#include "conformance/abi/copies/box_memory.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,7 +1,7 @@
 // What tests of streams that wait for words of memory have in common.
 
-#ifndef TWINMMU_CONFORMANCE_ABI_MEMORY_WORDS_H_
-#define TWINMMU_CONFORMANCE_ABI_MEMORY_WORDS_H_
+#ifndef TWINMMU_CONFORMANCE_ABI_STREAMS_MEMORY_WORDS_H_
+#define TWINMMU_CONFORMANCE_ABI_STREAMS_MEMORY_WORDS_H_
 
 #include <atomic>
 #include <chrono>
@@ -107,4 +107,4 @@ inline CUstreamBatchMemOpParams Fence(CUstreamBatchMemOpType type, unsigned int 
 
 }  // namespace twinmmu::abi
 
-#endif  // TWINMMU_CONFORMANCE_ABI_MEMORY_WORDS_H_
+#endif  // TWINMMU_CONFORMANCE_ABI_STREAMS_MEMORY_WORDS_H_

@@ -1,7 +1,7 @@
 // Memory for tests of copies and fills that have rows.
 
-#ifndef TWINMMU_CONFORMANCE_ABI_BOX_MEMORY_H_
-#define TWINMMU_CONFORMANCE_ABI_BOX_MEMORY_H_
+#ifndef TWINMMU_CONFORMANCE_ABI_COPIES_BOX_MEMORY_H_
+#define TWINMMU_CONFORMANCE_ABI_COPIES_BOX_MEMORY_H_
 
 #include <cstddef>
 #include <vector>
@@ -34,4 +34,4 @@ class Mappings {
 
 }  // namespace twinmmu::abi
 
-#endif  // TWINMMU_CONFORMANCE_ABI_BOX_MEMORY_H_
+#endif  // TWINMMU_CONFORMANCE_ABI_COPIES_BOX_MEMORY_H_

@@ -1,7 +1,7 @@
 // Captures into graphs that the program has, and what a program changes while it captures. Measured
 // on an H100 with driver 580.159.
 
-#include "conformance/abi/graph_fixture.h"
+#include "conformance/abi/graphs/graph_fixture.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "conformance/abi/graph_fixture.h"
+#include "conformance/abi/graphs/graph_fixture.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,7 +1,7 @@
 // The driver's codes as text.
 
-#ifndef TWINMMU_SIM_LIBCUDA_CALLS_ERROR_TEXTS_H_
-#define TWINMMU_SIM_LIBCUDA_CALLS_ERROR_TEXTS_H_
+#ifndef TWINMMU_SIM_LIBCUDA_ERROR_TEXTS_H_
+#define TWINMMU_SIM_LIBCUDA_ERROR_TEXTS_H_
 
 #include "third_party/cuda_abi/cuda_abi.h"
 
@@ -14,4 +14,4 @@ const char* ErrorText(cuda_abi::CUresult code);
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_CALLS_ERROR_TEXTS_H_
+#endif  // TWINMMU_SIM_LIBCUDA_ERROR_TEXTS_H_

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "conformance/abi/graph_fixture.h"
+#include "conformance/abi/graphs/graph_fixture.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,4 +1,4 @@
-#include "conformance/abi/graph_fixture.h"
+#include "conformance/abi/graphs/graph_fixture.h"
 
 #include <algorithm>
 

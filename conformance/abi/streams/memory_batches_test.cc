@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "conformance/abi/memory_words.h"
+#include "conformance/abi/streams/memory_words.h"
 
 namespace twinmmu::abi {
 namespace {

@@ -1,6 +1,6 @@
 // Operations of streams on words of memory: conditions of waits, and what is refused.
 
-#include "conformance/abi/memory_words.h"
+#include "conformance/abi/streams/memory_words.h"
 
 #include <cstdint>
 #include <utility>

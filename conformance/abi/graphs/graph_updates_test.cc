@@ -1,6 +1,6 @@
 // Updates of executable graphs by whole graphs. Measured on an H100 with driver 580.159.
 
-#include "conformance/abi/graph_fixture.h"
+#include "conformance/abi/graphs/graph_fixture.h"
 
 namespace twinmmu::abi {
 namespace {
