@@ -98,95 +98,114 @@ class RandomGraphs {
   }
 
   void Step() {
-    CUgraph graph = nullptr;
-    CUgraphNode node = nullptr;
-    CUgraphExec exec = nullptr;
-    const CUgraphNode before[] = {Node(), Node()};
-    const size_t count = random_() % 3;
-    const CUDA_MEMSET_NODE_PARAMS fill = {memory_ + random_() % 8 * 1024, 0, 1, 4, 1, 1};
-    switch (random_() % 27) {
+    graph_ = nullptr;
+    node_ = nullptr;
+    exec_ = nullptr;
+    switch (random_() % 4) {
       case 0:
-        cuGraphCreate(&graph, 0);
+        StepOfGraphs();
+        break;
+      case 1:
+        StepOfNodes();
+        break;
+      case 2:
+        StepOfExecs();
+        break;
+      default:
+        StepOfCaptures();
+    }
+    graphs_.Add(graph_);
+    nodes_.Add(node_);
+    execs_.Add(exec_);
+  }
+
+ private:
+  void StepOfGraphs() {
+    const CUgraphNode from = Node();
+    const CUgraphNode to = Node();
+    switch (random_() % 8) {
+      case 0:
+        cuGraphCreate(&graph_, 0);
         break;
       case 1:
         cuGraphDestroy(Graph());
         break;
       case 2:
-        cuGraphClone(&graph, Graph());
+        cuGraphClone(&graph_, Graph());
         break;
       case 3:
-        cuGraphNodeFindInClone(&node, Node(), Graph());
+        cuGraphNodeFindInClone(&node_, Node(), Graph());
         break;
       case 4:
-      case 5:
-        cuGraphAddMemsetNode(&node, Graph(), before, count, &fill, nullptr);
+        cuGraphRemoveDependencies(Graph(), &from, &to, 1);
         break;
-      case 6:
+      case 5: {
+        CUgraphNode all_from[4];
+        CUgraphNode all_to[4];
+        size_t room = 4;
+        cuGraphGetEdges(Graph(), all_from, all_to, &room);
+        break;
+      }
+      default:
+        cuGraphAddDependencies(Graph(), &from, &to, 1);
+    }
+  }
+
+  void StepOfNodes() {
+    const CUgraphNode before[] = {Node(), Node()};
+    const size_t count = random_() % 3;
+    const CUDA_MEMSET_NODE_PARAMS fill = {memory_ + random_() % 8 * 1024, 0, 1, 4, 1, 1};
+    CUgraphNodeParams params = {};
+    switch (random_() % 8) {
+      case 0:
         cuGraphMemsetNodeSetParams(Node(), &fill);
         break;
-      case 7:
-        if (random_() % 8 == 0) cuGraphAddChildGraphNode(&node, Graph(), before, count, Graph());
+      case 1:  // seldom: graphs of graphs grow fast
+        if (random_() % 8 == 0) cuGraphAddChildGraphNode(&node_, Graph(), before, count, Graph());
         break;
-      case 8:
-        cuGraphChildGraphNodeGetGraph(Node(), &graph);
+      case 2:
+        cuGraphChildGraphNodeGetGraph(Node(), &graph_);
         break;
-      case 9:
-        cuGraphAddEventRecordNode(&node, Graph(), before, count, Event());
+      case 3:
+        cuGraphAddEventRecordNode(&node_, Graph(), before, count, Event());
         break;
-      case 10: {
-        CUgraphNodeParams params = {};
+      case 4:
         params.type = static_cast<int>(random_() % 16);
         params.reserved1[random_() % 29] = static_cast<long long>(random_() % 2);
-        cuGraphAddNode(&node, Graph(), before, count, &params);
+        cuGraphAddNode(&node_, Graph(), before, count, &params);
         break;
-      }
-      case 11:
-      case 12:
-        cuGraphAddDependencies(Graph(), &before[0], &before[1], 1);
-        break;
-      case 13:
-        cuGraphRemoveDependencies(Graph(), &before[0], &before[1], 1);
-        break;
-      case 14: {
-        CUgraphNode from[4];
-        CUgraphNode to[4];
-        size_t room = 4;
-        cuGraphGetEdges(Graph(), from, to, &room);
-        break;
-      }
-      case 15:
+      case 5:
         cuGraphDestroyNode(Node());
         break;
-      case 16:
-        cuGraphInstantiateWithFlags(&exec, Graph(), random_() % 10);
+      default:
+        cuGraphAddMemsetNode(&node_, Graph(), before, count, &fill, nullptr);
+    }
+  }
+
+  void StepOfExecs() {
+    CUgraphExecUpdateResultInfo info;
+    switch (random_() % 6) {
+      case 0:
+        cuGraphInstantiateWithFlags(&exec_, Graph(), random_() % 10);
         break;
-      case 17: {
-        CUgraphExecUpdateResultInfo info;
+      case 1:
         cuGraphExecUpdate_v2(Exec(), Graph(), &info);
         break;
-      }
-      case 18:
+      case 2:
         cuGraphExecChildGraphNodeSetParams(Exec(), Node(), Graph());
         break;
-      case 19:
+      case 3:
         cuGraphNodeSetEnabled(Exec(), Node(), random_() % 2);
         break;
-      case 20:
-        cuGraphLaunch(Exec(), Stream());
-        break;
-      case 21:
+      case 4:
         cuGraphExecDestroy(Exec());
         break;
       default:
-        StepOfCapture(&graph);
+        cuGraphLaunch(Exec(), Stream());
     }
-    graphs_.Add(graph);
-    nodes_.Add(node);
-    execs_.Add(exec);
   }
 
- private:
-  void StepOfCapture(CUgraph* graph) {
+  void StepOfCaptures() {
     int status = 0;
     uint64_t id = 0;
     size_t count = 0;
@@ -200,10 +219,10 @@ class RandomGraphs {
         cuStreamBeginCaptureToGraph(Stream(), Graph(), &node, nullptr, random_() % 2, 2);
         break;
       case 2:
-        cuStreamEndCapture(Stream(), graph);
+        cuStreamEndCapture(Stream(), &graph_);
         break;
       case 3:
-        cuStreamGetCaptureInfo_v2(Stream(), &status, &id, graph, &dependencies, &count);
+        cuStreamGetCaptureInfo_v2(Stream(), &status, &id, &graph_, &dependencies, &count);
         if (count > 0) nodes_.Add(dependencies[0]);
         break;
       case 4:
@@ -235,6 +254,10 @@ class RandomGraphs {
 
   std::mt19937_64 random_;
   CUdeviceptr memory_ = 0;
+  // What a step made.
+  CUgraph graph_ = nullptr;
+  CUgraphNode node_ = nullptr;
+  CUgraphExec exec_ = nullptr;
   Handles<CUgraph> graphs_;
   Handles<CUgraphNode> nodes_;
   Handles<CUgraphExec> execs_;
