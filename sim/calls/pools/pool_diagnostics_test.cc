@@ -1,5 +1,6 @@
 // What the simulator says of stream-ordered memory that is used or freed out of order.
 
+#include <optional>
 #include <string>
 
 #include "sim/calls/pools/pool_calls.h"
