@@ -18,6 +18,7 @@ Block::Block(const GridContext& grid, Cluster* cluster, uint32_t rank)
     : grid_(grid), cluster_(*cluster), rank_(rank), taken_(&grid.environment.mmu->host_memory) {
   const uint64_t shared = grid.reserved_shared + grid.shared_bytes();
   taken_.Resize(shared);
+  shared_.reserve(shared + sizeof(uint64_t));  // ProxyWrites looks at whole words
   shared_.resize(shared);
   const uint32_t warps = (grid.threads() + kLanes - 1) / kLanes;
   states_.resize(warps);

@@ -72,7 +72,7 @@ class ProxyWrites {
  private:
   static constexpr uint64_t kWord = 4;
   // Beyond these, what was noted first is forgotten: nothing is found there.
-  static constexpr size_t kMostWords = 1 << 18;
+  static constexpr size_t kMostWords = 1 << 16;
   static constexpr size_t kMostCopies = 64;
 
   struct Write {
