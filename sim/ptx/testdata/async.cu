@@ -2,10 +2,10 @@
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
+
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cuda/ptx>
-#include <cuda_pipeline.h>
 
 namespace cg = cooperative_groups;
 
@@ -61,8 +61,8 @@ extern "C" __global__ void thread_pipeline(const int4* from, int4* to) {
   __shared__ int4 tile[kTile];
   auto pipeline = cuda::make_pipeline();
   pipeline.producer_acquire();
-  cuda::memcpy_async(&tile[threadIdx.x], &from[threadIdx.x],
-                     cuda::aligned_size_t<16>(sizeof(int4)), pipeline);
+  cuda::memcpy_async(&tile[threadIdx.x], &from[threadIdx.x], cuda::aligned_size_t<16>(sizeof(int4)),
+                     pipeline);
   pipeline.producer_commit();
   pipeline.consumer_wait();
   to[threadIdx.x] = tile[threadIdx.x];
@@ -161,8 +161,8 @@ extern "C" __global__ void bulk_pipeline(const int* from, int* to, int tiles) {
       const int at = i % kStages;
       while (!ptx::mbarrier_try_wait_parity(&empty[at], (i / kStages + 1) & 1)) {
       }
-      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
-                                     &full[at], sizeof(stage[at]));
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[at],
+                                     sizeof(stage[at]));
       ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, stage[at], from + i * kTile,
                          sizeof(stage[at]), &full[at]);
     }
