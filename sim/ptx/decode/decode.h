@@ -125,6 +125,7 @@ class Decoder {
   void SaveStack();
   void RestoreStack();
   void SetMaxRegisters();
+  int TakePriority();
   void CreatePolicy();
   void Video();
   // --- decode_wmma.cc, decode_warpgroup.cc ---

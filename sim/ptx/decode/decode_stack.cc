@@ -89,6 +89,18 @@ void Decoder::SetMaxRegisters() {
   Emit(PerformNothing);
 }
 
+// The next one, as policies count them; or -1.
+int Decoder::TakePriority() {
+  constexpr absl::string_view kPriorities[] = {"L2::evict_unchanged", "L2::evict_first",
+                                               "L2::evict_last", "L2::evict_normal"};
+  for (const absl::string_view modifier : modifiers_) {
+    for (int i = 0; i < 4; ++i) {
+      if (modifier == kPriorities[i]) return Take(modifier) ? i : -1;
+    }
+  }
+  return -1;
+}
+
 // createpolicy: a word that says how caches shall be used. Those of .fractional have the bits that
 // an H200 gives them; those of .range are 0, a policy like any other.
 void Decoder::CreatePolicy() {
@@ -105,9 +117,8 @@ void Decoder::CreatePolicy() {
     EmitCompute(FindCopy(8), {to, from});
     return;
   }
-  const int primary =
-      TakeOneOf({"L2::evict_unchanged", "L2::evict_first", "L2::evict_last", "L2::evict_normal"});
-  TakeOneOf({"L2::evict_unchanged", "L2::evict_first"});
+  const int primary = TakePriority();
+  TakePriority();  // of the rest
   if (primary < 0) return FailInvalid("the priority is missing");
   ExpectOperands(form == 0 ? 1 : 4, form == 0 ? 2 : 4);
   if (!status_.ok()) return;

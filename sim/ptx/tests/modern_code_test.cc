@@ -95,12 +95,13 @@ TEST_F(GridTest, ComputesPartsOfWords) {
 TEST_F(GridTest, TakesHintsAsHints) {
   Write<uint32_t>(0, 3);
   RunKernel(
-      "createpolicy.fractional.L2::evict_last.b64 %rd3, 0f3F000000;\n"
+      "createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 %rd3, 0f3F000000;\n"
+      "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %rd4, [%rd1], 64, 128;\n"
       "ld.global.L2::cache_hint.u32 %r2, [%rd1], %rd3; st.global.u64 [%rd1+8], %rd3;\n"
       "st.global.u32 [%rd1+4], %r2;",
       1);
   EXPECT_EQ(Read(1), 3u);
-  EXPECT_EQ(Read<uint64_t>(1), uint64_t{0x14700000} << 32);
+  EXPECT_EQ(Read<uint64_t>(1), uint64_t{0x12700000} << 32);
 }
 
 }  // namespace
