@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 
 constexpr char kText[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".func helper() {\n  tcgen05.wait::ld.sync.aligned;\n  tcgen05.wait::ld.sync.aligned;\n  ret;\n}\n"
+    ".func helper() {\n  tcgen05.wait::ld.sync.aligned;\n  tcgen05.wait::ld.sync.aligned;\n  "
+    "ret;\n}\n"
     ".entry fine() { ret; }\n"
     ".entry calls() { call helper, (); ret; }\n";
 
