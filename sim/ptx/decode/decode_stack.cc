@@ -102,7 +102,7 @@ int Decoder::TakePriority() {
 }
 
 // createpolicy: a word that says how caches shall be used. Those of .fractional have the bits that
-// an H200 gives them; those of .range are 0, a policy like any other.
+// an H100 gives them; those of .range are 0, a policy like any other.
 void Decoder::CreatePolicy() {
   if (module_.target < 80) return FailInvalid("it is there from sm_80 on");
   const int form = TakeOneOf({"fractional", "range", "cvt"});

@@ -159,7 +159,7 @@ void Repeat(int count, Fragment* fragment) {
 
 }  // namespace
 
-// PTX does not say where the elements are; this is what an H200 does.
+// PTX does not say where the elements are; this is what an H100 does.
 MatrixForm FormOfWmma(const MatrixProduct& product) {
   MatrixForm form = FormOfMma(product, false, false, false);
   form.product.of_wmma = true;

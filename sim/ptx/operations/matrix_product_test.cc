@@ -1,4 +1,4 @@
-// Products of matrices against what an H200 gave, bit for bit.
+// Products of matrices against what an H100 gave, bit for bit.
 
 #include "sim/ptx/operations/matrix_product.h"
 
@@ -24,7 +24,7 @@ struct Recorded {
 };
 constexpr Recorded kRecorded[] = {
 #define TWINMMU_MATRIX_RESULT(text, hash) {text, hash},
-#include "sim/ptx/operations/h200_matrix_results.inc"
+#include "sim/ptx/operations/h100_matrix_results.inc"
 #undef TWINMMU_MATRIX_RESULT
 };
 
@@ -257,7 +257,7 @@ uint64_t HashOfResults(const std::string& text) {
 }
 
 // Layouts, sums, infinities and all: of each shape, type and rounding.
-TEST(MatrixProduct, GivesWhatAnH200Gives) {
+TEST(MatrixProduct, GivesWhatAnH100Gives) {
   for (const Recorded& recorded : kRecorded) {
     EXPECT_EQ(HashOfResults(recorded.text), recorded.hash) << recorded.text;
   }

@@ -6,7 +6,7 @@
 namespace twinmmu::ptx {
 namespace {
 
-// A block has so many bytes in front of it that belong to nobody, as an H200 has: what is written
+// A block has so many bytes in front of it that belong to nobody, as an H100 has: what is written
 // there is lost.
 constexpr uint64_t kHeader = 16;
 constexpr uint64_t kAlignment = 16;
