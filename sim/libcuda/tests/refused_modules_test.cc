@@ -21,17 +21,11 @@ constexpr CUresult kInvalidPtx = 218;
 constexpr CUresult kNotSupported = 801;
 
 constexpr char kNonsense[] = ".version 7.5\n.target sm_70\n.address_size 64\nnonsense\n";
-constexpr char kAllocates[] = R"(.version 7.5
+constexpr char kUsesTensorMemory[] = R"(.version 8.6
 .target sm_70
 .address_size 64
-.extern .func (.param .b64 result) malloc (.param .b64 size);
 .visible .entry k() {
-  .reg .b64 %rd<2>;
-  mov.u64 %rd1, 8;
-  { .param .b64 p; .param .b64 r;
-    st.param.b64 [p], %rd1;
-    call.uni (r), malloc, (p);
-  }
+  tcgen05.wait::ld.sync.aligned;
   ret;
 }
 )";
@@ -81,16 +75,16 @@ TEST_F(RefusedModulesTest, TheReasonIsInTheReportIfThereIsNoLog) {
 }
 
 // A module is loaded whatever its kernels need; the launch says what is not covered.
-TEST_F(RefusedModulesTest, KernelsThatAllocateAreNotCovered) {
+TEST_F(RefusedModulesTest, KernelsThatUseTensorMemoryAreNotCovered) {
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  ASSERT_EQ(cuModuleLoadDataEx(&module, kAllocates, 0, nullptr, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleLoadDataEx(&module, kUsesTensorMemory, 0, nullptr, nullptr), CUDA_SUCCESS);
   ASSERT_EQ(cuModuleGetFunction(&function, module, "k"), CUDA_SUCCESS);
   EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
             kNotSupported);
   const std::vector<std::string> reasons = Reasons(DiagnosticKind::kKernelNotCovered);
   ASSERT_EQ(reasons.size(), 1u);
-  EXPECT_THAT(reasons[0], HasSubstr("memory of their own"));
+  EXPECT_THAT(reasons[0], HasSubstr("tcgen05.wait::ld.sync.aligned"));
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
 }
 
