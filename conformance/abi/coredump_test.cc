@@ -1,5 +1,6 @@
 // Settings of core dumps of devices. No test makes one.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,21 +24,22 @@ class CoredumpTest : public ContextTest {
     if (HasFatalFailure()) return;
     if (DriverVersion() < 12010) GTEST_SKIP() << "the driver is older than these functions";
   }
-  // 0: there is none.
+  static constexpr size_t kNone = 77;
+  // kNone: there is no such setting.
   static size_t SizeOf(const Attribute& function, int setting) {
-    size_t size = 77;
+    size_t size = kNone;
     const CUresult found = function(setting, nullptr, &size);
-    EXPECT_EQ(found, size == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS) << setting;
+    EXPECT_EQ(found, size == kNone ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS) << setting;
     return size;
   }
 };
 
 TEST_F(CoredumpTest, SettingsHaveTheirSizes) {
-  const size_t sizes[] = {0, 1, 1, 1, 1, 1024, 1024, 4, 0};
+  const size_t sizes[] = {kNone, 1, 1, 1, 1, 1024, 1024, 4, kNone};
   for (int setting = 0; setting < 9; ++setting) {
     const bool only_for_all = setting == kUserTrigger || setting == kPipe;
     EXPECT_EQ(SizeOf(get_for_all, setting), sizes[setting]) << setting;
-    EXPECT_EQ(SizeOf(get, setting), only_for_all ? 0 : sizes[setting]) << setting;
+    EXPECT_EQ(SizeOf(get, setting), only_for_all ? kNone : sizes[setting]) << setting;
   }
 }
 
@@ -52,7 +54,7 @@ TEST_F(CoredumpTest, NumbersAreReadInTheirSizeOnly) {
   EXPECT_EQ(get(0, value, &none), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(CoredumpTest, TextsAreCutToWhatFits) {
+TEST_F(CoredumpTest, TextsAreReadWhereTheyFit) {
   char path[] = "/tmp/core_of_a_device";
   size_t size = sizeof(path);
   ASSERT_EQ(set(kFile, path, &size), CUDA_SUCCESS);
@@ -61,9 +63,14 @@ TEST_F(CoredumpTest, TextsAreCutToWhatFits) {
   EXPECT_EQ(get(kFile, read.data(), &size), CUDA_SUCCESS);
   EXPECT_EQ(size, read.size());
   EXPECT_STREQ(read.data(), path);
-  size = 1;
+  // The end of the text need not fit.
+  std::fill(read.begin(), read.end(), 'x');
+  size = sizeof(path) - 1;
   EXPECT_EQ(get(kFile, read.data(), &size), CUDA_SUCCESS);
-  EXPECT_EQ(size, 1u);
+  EXPECT_EQ(std::string(read.data(), sizeof(path)), "/tmp/core_of_a_devicex");
+  size = sizeof(path) - 2;
+  EXPECT_EQ(get(kFile, read.data(), &size), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(size, sizeof(path) - 2);
 }
 
 TEST_F(CoredumpTest, WhatIsSetIsReadBack) {

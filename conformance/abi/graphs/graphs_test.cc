@@ -115,13 +115,35 @@ TEST_F(GraphsTest, ANodeDoesNotDependOnItself) {
   EXPECT_EQ(add_dependencies(graph_, &node, &node, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(GraphsTest, EdgesAreAddedAllOrNone) {
-  const Nodes nodes = {AddEmpty(), AddEmpty(), AddEmpty()};
+TEST_F(GraphsTest, EdgesBeforeOneThatIsThereAlreadyAreAdded) {
+  const Nodes nodes = {AddEmpty(), AddEmpty(), AddEmpty(), AddEmpty()};
   EXPECT_EQ(add_dependencies(graph_, &nodes[0], &nodes[1], nullptr, 1), CUDA_SUCCESS);
-  const Nodes from = {nodes[1], nodes[0]};
-  const Nodes to = {nodes[2], nodes[1]};
-  EXPECT_EQ(add_dependencies(graph_, from.data(), to.data(), nullptr, 2), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(EdgesOf(graph_, nodes), (Edges{{0, 1}}));
+  const Nodes from = {nodes[1], nodes[0], nodes[2]};
+  const Nodes to = {nodes[2], nodes[1], nodes[3]};
+  EXPECT_EQ(add_dependencies(graph_, from.data(), to.data(), nullptr, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(EdgesOf(graph_, nodes), (Edges{{0, 1}, {1, 2}}));
+}
+
+TEST_F(GraphsTest, NoEdgeIsAddedBesideOneWithAWrongEnd) {
+  const Nodes nodes = {AddEmpty(), AddEmpty()};
+  for (const CUgraphNode wrong : {CUgraphNode(nullptr), nodes[1], AddEmpty(MakeGraph())}) {
+    const Nodes from = {nodes[0], nodes[1]};
+    const Nodes to = {nodes[1], wrong};
+    EXPECT_EQ(add_dependencies(graph_, from.data(), to.data(), nullptr, 2),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_TRUE(EdgesOf(graph_, nodes).empty());
+  }
+}
+
+TEST_F(GraphsTest, EdgesBeforeOneThatIsNotThereAreRemoved) {
+  const CUgraphNode a = AddEmpty();
+  const CUgraphNode b = AddEmpty({a});
+  const Nodes nodes = {a, b, AddEmpty({b})};
+  const Nodes from = {a, a, b};
+  const Nodes to = {b, nodes[2], nodes[2]};
+  EXPECT_EQ(remove_dependencies(graph_, from.data(), to.data(), nullptr, 3),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(EdgesOf(graph_, nodes), (Edges{{1, 2}}));
 }
 
 TEST_F(GraphsTest, ACycleShowsAtInstantiation) {

@@ -97,8 +97,34 @@ TEST_F(LocationPoolTest, TheCpuUsesMemoryOfTheHost) {
   auto* const bytes = reinterpret_cast<volatile unsigned char*>(address);
   bytes[63] = 9;
   unsigned char copied = 0;
-  EXPECT_EQ(cuMemcpyDtoH(&copied, address + 63, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpy(reinterpret_cast<CUdeviceptr>(&copied), address + 63, 1), CUDA_SUCCESS);
   EXPECT_EQ(copied, 9);
+  EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
+}
+
+// Whatever access the device has.
+TEST_F(LocationPoolTest, CopiesTakeMemoryOfTheHostAsAPointerOnly) {
+  PoolProps props;
+  props.location = {static_cast<CUmemLocationType>(2), 0};
+  const CUmemoryPool host = MakePool(props);
+  CUdeviceptr address = 0;
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(allocate_from(&address, 64, host, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAlloc(&memory, 64), CUDA_SUCCESS);
+  CUmemAccessDesc device = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  auto* const pointer = reinterpret_cast<void*>(address);
+  char byte = 0;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(cuMemcpyDtoH(&byte, address, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuMemcpyHtoD(address, &byte, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuMemcpyDtoD(memory, address, 4), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuMemcpyHtoD(memory, pointer, 4), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemcpyDtoH(pointer, memory, 4), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemsetD8(address, 1, 4), i == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    EXPECT_EQ(set_access(host, &device, 1), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
   EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
 }
 

@@ -301,7 +301,7 @@ TEST_F(PoolTest, TrimmingLeavesAtLeastWhatIsAskedFor) {
   const struct {
     size_t keep;
     size_t left;
-  } kSteps[] = {{~size_t{0}, 64 * kMiB},
+  } kSteps[] = {{~size_t{0} - kChunkOfPool, 64 * kMiB},
                 {48 * kMiB, 64 * kMiB},
                 {33 * kMiB, 64 * kMiB},
                 {1, 32 * kMiB},
@@ -309,6 +309,17 @@ TEST_F(PoolTest, TrimmingLeavesAtLeastWhatIsAskedFor) {
   for (const auto& step : kSteps) {
     EXPECT_EQ(trim_pool(pool_, step.keep), CUDA_SUCCESS);
     EXPECT_EQ(Get(pool_, kReserved), step.left) << step.keep;
+  }
+}
+
+// Strangely enough: as if they had been rounded up to chunks, and over the end of numbers.
+TEST_F(PoolTest, TrimmingToTheLargestNumbersLeavesNothing) {
+  KeepAll(pool_);
+  for (const size_t keep : {~size_t{0}, ~size_t{0} - (kChunkOfPool - 2)}) {
+    EXPECT_EQ(free_async(Allocate(64 * kMiB, stream_), stream_), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+    EXPECT_EQ(trim_pool(pool_, keep), CUDA_SUCCESS);
+    EXPECT_EQ(Get(pool_, kReserved), 0u) << keep;
   }
 }
 

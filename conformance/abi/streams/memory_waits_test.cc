@@ -218,6 +218,19 @@ TEST_F(MemoryWaitsTest, AStreamTakesNoMoreThan1020OperationsBehindAWait) {
   EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
 }
 
+// On an H100; once, beside seven other processes there, the wait was a fault.
+TEST_F(MemoryWaitsTest, AWaitNeedsToReadOnly) {
+  const Mapping mapping;
+  EXPECT_EQ(cuMemsetD8(mapping.address(), 0, kChunk), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  CUmemAccessDesc reading = {};
+  reading.location = PinnedOn(0).location;
+  reading.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  ASSERT_EQ(cuMemSetAccess(mapping.address(), kChunk, &reading, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32(stream_, mapping.address(), 0, kEqual), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+}
+
 // --- Faults --------------------------------------------------------------------------------------
 
 // A fault ends the context.
@@ -231,27 +244,6 @@ CUstream Begin() {
   EXPECT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   return stream;
-}
-
-// Strangely enough.
-TEST_F(MemoryWaitFaultTest, AWaitNeedsToWriteWhenItIsOver) {
-  if (RanInNewProcess()) return;
-  const CUstream stream = Begin();
-  CUstream other = nullptr;
-  ASSERT_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  const auto* const mapping = new Mapping;
-  EXPECT_EQ(cuMemsetD8(mapping->address(), 0, kChunk), CUDA_SUCCESS);
-  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
-  CUmemAccessDesc reading = {};
-  reading.location = PinnedOn(0).location;
-  reading.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-  ASSERT_EQ(cuMemSetAccess(mapping->address(), kChunk, &reading, 1), CUDA_SUCCESS);
-  EXPECT_EQ(cuStreamWaitValue32(other, mapping->address(), 1, kEqual), CUDA_SUCCESS);
-  EXPECT_EQ(SettledSoon(other), CUDA_ERROR_NOT_READY);
-  EXPECT_EQ(cuStreamWaitValue32(stream, mapping->address(), 0, 0), CUDA_SUCCESS);
-  EXPECT_EQ(Settled(stream), CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_EQ(cuStreamWriteValue32(stream, mapping->address(), 0, 0), CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
 }
 
 TEST_F(MemoryWaitFaultTest, AWriteNeedsToWrite) {

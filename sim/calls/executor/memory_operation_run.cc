@@ -99,17 +99,17 @@ bool MemoryOperationRun::Perform(Fault* fault) {
   const DeviceOrdinal device = stream_.device();
   const bool waits = operation_.kind == MemoryOperation::kWait;
   const std::shared_lock lock(mmu_.mutex);
-  bool can = CanUseWord(mmu_, device, range, waits ? Access::kRead : Access::kReadWrite);
+  const Access access = waits ? Access::kRead : Access::kReadWrite;
+  const bool can = CanUseWord(mmu_, device, range, access);
   const void* missing = nullptr;
   bool done = false;
   if (can) {
     ObservedWork::Part word{nullptr, range.base};
     mmu_.ForEachPiece(range, [&](char* memory, uint64_t) { word.memory = memory; });
     done = waits ? Look(word, &missing) : Write(word, &missing);
-    can = !done || !waits || CanUseWord(mmu_, device, range, Access::kReadWrite);
   }
-  if (!can) *fault = Fault{call_, range, Access::kReadWrite, Location::Device(device)};
-  if (missing != nullptr) *fault = Fault{call_, range, Access::kReadWrite, Location::Host()};
+  if (!can) *fault = Fault{call_, range, access, Location::Device(device)};
+  if (missing != nullptr) *fault = Fault{call_, range, access, Location::Host()};
   return done;
 }
 

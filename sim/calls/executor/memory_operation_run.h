@@ -33,8 +33,7 @@ class MemoryOperationRun {
                      const MemoryOperation& operation, uint64_t call_id,
                      OperationOrder::Operation order, std::shared_ptr<const SiteSource> call_sites);
 
-  // Throws nothing. A word that has gone is a fault; so is one that cannot be written, even for a
-  // wait, when it is over.
+  // Throws nothing. A word that has gone is a fault.
   Progress Run(Turn turn);
   // As StreamScheduler::Work has it.
   bool NeedsStreams() const { return needs_streams_; }

@@ -238,8 +238,7 @@ TEST_P(MemoryOperationsTest, WordsNeedAccess) {
   EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kUseAfterAccessTaken), 2u);
 }
 
-// As an H100 has it: even a wait is a fault there, when it is over.
-TEST_P(MemoryOperationsTest, AWordThatCannotBeWrittenIsAFault) {
+TEST_P(MemoryOperationsTest, AWordThatCannotBeWrittenIsAFaultOfAWriteOnly) {
   const AddressRange range = Ready(1);
   EXPECT_THAT(executor().Fill(kDevice0, range.base, {0, Bytes(4)}, 2), IsOk());
   EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
@@ -247,6 +246,8 @@ TEST_P(MemoryOperationsTest, AWordThatCannotBeWrittenIsAFault) {
   EXPECT_THAT(Submit(b_, {WaitFor(range.base, 1)}), IsOk());
   EXPECT_THAT(executor().QueryStream(b_), IsOkAndHolds(false));
   EXPECT_THAT(Submit(a_, {WaitFor(range.base, 0)}), IsOk());
+  EXPECT_THAT(executor().SynchronizeStream(a_), IsOk());
+  EXPECT_THAT(Submit(a_, {WriteOf(range.base, 1)}), IsOk());
   EXPECT_THAT(executor().SynchronizeStream(a_), HasDriverCode(DriverCode::kLaunchFailed));
   EXPECT_THAT(simulator_->diagnostics(),
               ElementsAre(IsDiagnostic(DiagnosticKind::kFaultOfQueuedWork)));

@@ -60,6 +60,7 @@ CopySide::Kind SimulatedCopies::KindOf(const CopySide& side, const CopyShape& sh
   if (side.kind == CopySide::kHost) {
     return of_devices ? CopySide::kHostMemory : CopySide::kHostPointer;
   }
+  if (linear != nullptr && linear->kind == LinearKind::kHostPool) return CopySide::kHostMemory;
   // Addresses that are mere numbers may be pointers too: memory first.
   return of_devices || !mmu_.At(side.first.base).hole() ? CopySide::kMemory
                                                         : CopySide::kHostPointer;
@@ -78,6 +79,9 @@ bool SimulatedCopies::CanUse(const CopyOperation& operation, const CopySide& sid
       fill ? mmu_.CanAccess(side.device, range, access) : mmu_.CanCopy(side.device, range, access);
   if (can) return true;
   const LinearAllocation* const linear = mmu_.linear.FindAll(range);
+  // A driver takes memory of a pool of the host for a pointer of the host, and for nothing else.
+  const bool of_host_pool = linear != nullptr && linear->kind == LinearKind::kHostPool;
+  if (of_host_pool && side.kind == CopySide::kMemory && !fill) return false;
   if (linear != nullptr && (!fill || mmu_.linear.CanReach(side.device, *linear))) return true;
   return side.kind == CopySide::kHostMemory && mmu_.CpuCanAccess(range, access);
 }

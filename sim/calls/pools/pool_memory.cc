@@ -111,7 +111,9 @@ absl::Status PoolCalls::TrimTo(uint64_t handle, Bytes keep) {
     const std::unique_lock lock(state_.mmu.mutex);
     PoolState* const pool = FindPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
-    Release(pool, keep);
+    // In chunks, of which a driver finds none in the last numbers there are.
+    const bool none = keep.value() > ~uint64_t{0} - (PoolSpans::kChunk.value() - 1);
+    Release(pool, none ? Bytes(0) : keep);
     return absl::OkStatus();
   });
 }

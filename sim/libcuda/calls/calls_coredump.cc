@@ -74,13 +74,18 @@ class CoredumpSettings {
   std::map<std::pair<int, uint64_t>, std::string> values_;  // by setting and context
 };
 
+// A driver clears all 1,024 bytes for a text that is empty, however few there are: not so here.
 DriverCode Read(uint64_t context, int number, void* value, size_t* size) {
   const Setting* const setting = FindSetting(number, context);
-  if (value == nullptr) *size = setting != nullptr ? setting->size : 0;
   if (setting == nullptr) return DriverCode::kInvalidValue;
-  if (value == nullptr) return DriverCode::kSuccess;
-  if (!setting->is_text() && *size != setting->size) return DriverCode::kInvalidValue;
+  if (value == nullptr) {
+    *size = setting->size;
+    return DriverCode::kSuccess;
+  }
   const std::string found = CoredumpSettings::Get().Find(number, context);
+  const bool fits =
+      setting->is_text() ? *size >= std::strlen(found.c_str()) : *size == setting->size;
+  if (!fits) return DriverCode::kInvalidValue;
   std::memcpy(value, found.data(), std::min(*size, found.size()));
   return DriverCode::kSuccess;
 }

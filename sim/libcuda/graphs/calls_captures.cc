@@ -176,7 +176,7 @@ extern "C" CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
 }
 TWINMMU_ALIAS(cuStreamBeginCaptureToGraph_ptsz, cuStreamBeginCaptureToGraph);
 
-// However it ends, unless by the wrong stream or thread, all is as before it began.
+// However it ends, unless by the wrong stream, all is as before it began.
 extern "C" CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return EnterStream(
       TWINMMU_HERE, stream, {},
@@ -184,10 +184,7 @@ extern "C" CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
         const CapturedStream* const captured = driver.captures.Find(name);
         if (captured == nullptr) return ToResult(DriverCode::kIllegalState);
         const CUresult ended = WhyNotEnded(driver, *captured, name);
-        if (ended == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED ||
-            ended == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
-          return ended;
-        }
+        if (ended == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) return ended;
         const std::shared_ptr<Capture> capture = captured->capture;
         driver.captures.End(capture);
         const bool wanted = ended == CUDA_SUCCESS && graph != nullptr;

@@ -72,38 +72,43 @@ extern "C" CUresult cuGraphDestroyNode(CUgraphNode node) {
 
 namespace {
 
-// All of them, or none.
+// Whether each pair is of two nodes of the graph.
+bool AreEnds(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const GraphNode* const first = graph.Find(IdOf(from[i]));
+    const GraphNode* const second = graph.Find(IdOf(to[i]));
+    if (first == nullptr || second == nullptr || first == second) return false;
+  }
+  return true;
+}
+
+// Those before the first that cannot be added stay, unless one has an end that no edge can have:
+// that is looked at first, for all.
 CUresult AddEdges(const CallSite& site, CUgraph graph, const CUgraphNode* from,
                   const CUgraphNode* to, const CUgraphEdgeData* data, size_t count) {
   return EnterGraph(site, graph, {}, [&](DriverState&, Graphs&, Graph& found) {
     if (count == 0) return CUDA_SUCCESS;
     if (from == nullptr || to == nullptr) return kInvalidValue;
-    std::vector<GraphEdge> edges;
+    if (!AreEnds(found, from, to, count)) return kInvalidValue;
     for (size_t i = 0; i < count; ++i) {
       const GraphEdge edge{IdOf(from[i]), IdOf(to[i]),
                            data == nullptr ? CUgraphEdgeData{} : data[i]};
-      const bool again = std::any_of(edges.begin(), edges.end(), [&](const GraphEdge& other) {
-        return other.from == edge.from && other.to == edge.to;
-      });
-      if (again || !CanAdd(found, edge)) return kInvalidValue;
-      edges.push_back(edge);
+      if (!CanAdd(found, edge)) return kInvalidValue;
+      found.AddEdge(edge);
     }
-    for (const GraphEdge& edge : edges) found.AddEdge(edge);
     return CUDA_SUCCESS;
   });
 }
 
-// Whatever their data.
+// Whatever their data; as AddEdges, those before the first that is not there are gone.
 CUresult RemoveEdges(const CallSite& site, CUgraph graph, const CUgraphNode* from,
                      const CUgraphNode* to, size_t count) {
   return EnterGraph(site, graph, {}, [&](DriverState&, Graphs&, Graph& found) {
     if (count == 0) return CUDA_SUCCESS;
     if (from == nullptr || to == nullptr) return kInvalidValue;
+    if (!AreEnds(found, from, to, count)) return kInvalidValue;
     for (size_t i = 0; i < count; ++i) {
       if (found.FindEdge(IdOf(from[i]), IdOf(to[i])) == nullptr) return kInvalidValue;
-    }
-    for (size_t i = 0; i < count; ++i) {
-      if (found.FindEdge(IdOf(from[i]), IdOf(to[i])) == nullptr) continue;  // named twice
       found.RemoveEdge(IdOf(from[i]), IdOf(to[i]));
     }
     return CUDA_SUCCESS;
