@@ -249,7 +249,7 @@ CUstream Begin() {
 TEST_F(MemoryWaitFaultTest, AWriteNeedsToWrite) {
   if (RanInNewProcess()) return;
   const CUstream stream = Begin();
-  const auto* const mapping = new Mapping;
+  static const auto* const mapping = new Mapping;  // never destroyed: its context is dead
   CUmemAccessDesc reading = {};
   reading.location = PinnedOn(0).location;
   reading.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
@@ -261,7 +261,7 @@ TEST_F(MemoryWaitFaultTest, AWriteNeedsToWrite) {
 TEST_F(MemoryWaitFaultTest, AWordIsUnmappedUnderAWait) {
   if (RanInNewProcess()) return;
   const CUstream stream = Begin();
-  const auto* const mapping = new Mapping;
+  static const auto* const mapping = new Mapping;  // never destroyed: its context is dead
   EXPECT_EQ(cuMemsetD8(mapping->address(), 0, kChunk), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamWaitValue32(stream, mapping->address(), 1, kEqual), CUDA_SUCCESS);

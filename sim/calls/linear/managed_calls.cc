@@ -28,8 +28,12 @@ absl::Status RefuseRange(SimulatorState& state, const char* call, const AddressR
   return InvalidValue(call, "range ", ToString(range), " is not managed memory");
 }
 
+// A bit of a set of devices; of advice that has no place, the location may be anything.
+uint64_t BitOf(const Location& location) {
+  return location.type == LocationType::kDevice ? uint64_t{1} << location.id : 0;
+}
+
 void Apply(Advice advice, const Location& location, ManagedHints* hints) {
-  const uint64_t device = location.type == LocationType::kDevice ? uint64_t{1} << location.id : 0;
   switch (advice) {
     case Advice::kSetReadMostly:
     case Advice::kUnsetReadMostly:
@@ -42,11 +46,11 @@ void Apply(Advice advice, const Location& location, ManagedHints* hints) {
       hints->preferred.reset();
       return;
     case Advice::kSetAccessedBy:
-      hints->accessed_by |= device;
+      hints->accessed_by |= BitOf(location);
       hints->accessed_by_host |= location.type == LocationType::kHost;
       return;
     case Advice::kUnsetAccessedBy:
-      hints->accessed_by &= ~device;
+      hints->accessed_by &= ~BitOf(location);
       hints->accessed_by_host &= location.type != LocationType::kHost;
       return;
   }
