@@ -183,6 +183,7 @@ SumFunction FindSum(int count) {
 
 Sum WithBefore(const Summation& summation, int64_t products, int most, const Float& c) {
   if (most < kNothing / 2) return {};
+  if (c.significand == 0) return {products, most};  // of which the exponent says nothing
   const int up = summation.fraction_bits - 23;
   const int64_t before = int64_t{c.significand} * (int64_t{1} << std::max(up, 0));
   return {products + ShiftedRight(before, most - c.exponent + std::max(-up, 0)), most};
