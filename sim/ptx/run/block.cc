@@ -98,8 +98,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     polls_ += warp.polls - polls_before;
     changes_ += warp.changes - changes_before;
     instructions_ += warp.instructions - instructions_before;
-    const bool polls = warp.polls != polls_before && warp.changes == changes_before;
-    polling = polls && left != 0 ? polling + 1 : 0;
+    polling = warp.gave_way() ? polling + 1 : 0;
     if (std::exchange(stops_, false)) steps = 0;
     if (states_[i] == Warp::State::kFaulted) return State::kFaulted;
   }

@@ -15,8 +15,10 @@ namespace {
 // What a group may do while another could run: so many backward branches, each of which counts for
 // many if the group has looked meanwhile at what others may write.
 constexpr int kPatience = 1 << 16;
-// How often a loop only polls before its warp gives way.
-constexpr int kIdleLoops = 4;
+// How often a loop only polls before its warp gives way: twice as often each time, as it may count
+// how long it waits.
+constexpr int kFewIdleLoops = 4;
+constexpr int kMostIdleLoops = 1 << 12;
 constexpr int kPollingCosts = 1 << 11;
 // Steps for another group then.
 constexpr uint64_t kTurn = 512;
@@ -163,9 +165,11 @@ bool Warp::OnlyPolls() {
   repeats_before_ = repeats_;
   changes_before_ = changes;
   idle_loops_ = idle ? idle_loops_ + 1 : 0;
-  if (idle_loops_ < kIdleLoops) return false;
+  if (!idle) idle_limit_ = kFewIdleLoops;
+  if (idle_loops_ < idle_limit_) return false;
   idle_loops_ = 0;
-  gives_way_ = true;
+  idle_limit_ = std::min(2 * idle_limit_, kMostIdleLoops);
+  gave_way_ = true;
   return true;
 }
 
@@ -225,11 +229,12 @@ Flow Warp::Execute(uint64_t* steps) {
 }
 
 Warp::State Warp::Run(uint64_t* steps) {
+  gave_way_ = false;
   while (*steps != 0) {
     if (!Choose()) return group_count_ == 0 ? State::kDone : State::kBlocked;
     const Flow flow = Execute(steps);
     if (flow == Flow::kFault) return State::kFaulted;
-    if (std::exchange(gives_way_, false)) break;
+    if (gave_way_) break;
     if (flow == Flow::kYield) {
       rotate_ = contended_;
       break;

@@ -182,6 +182,9 @@ class Warp {
   // Where its lanes are, and what they wait for: those in the same place count together.
   void AddPlaces(std::vector<ThreadsAt>* places) const;
 
+  // Whether its last turn ended because it did nothing but read the same place.
+  bool gave_way() const { return gave_way_; }
+
   // It reads, at `memory`, what others may write.
   void NotePoll(const char* memory) {
     ++polls;
@@ -233,7 +236,8 @@ class Warp {
   uint64_t repeats_before_ = 0;
   uint64_t changes_before_ = 0;
   int idle_loops_ = 0;
-  bool gives_way_ = false;  // its turn is over
+  int idle_limit_ = 1;     // of them, in a turn
+  bool gave_way_ = false;  // and so its turn was over
   uint64_t turns_ = 0;
   std::vector<std::unique_ptr<Frame>> frames_;  // all, in use or not
   std::vector<Frame*> unused_;
