@@ -113,6 +113,18 @@ TEST_F(ClusterLaunchTest, SixteenBlocksMakeOneWhereThatIsAllowed) {
   EXPECT_EQ(LaunchKernel(34, 17), kInvalidClusterSize);
 }
 
+TEST_F(ClusterLaunchTest, ThereAreThreePoliciesOfScheduling) {
+  LoadKernel("");
+  constexpr int kPolicy = 15;  // CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+  for (const int policy : {0, 1, 2}) {
+    EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel_, kPolicy, policy), CUDA_SUCCESS);
+  }
+  for (const int policy : {-1, 7}) {
+    EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel_, kPolicy, policy),
+              CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
 TEST_F(ClusterLaunchTest, AKernelMayRequireItsCluster) {
   LoadKernel(".reqnctapercluster 2");
   EXPECT_EQ(Attribute(kMustBeSet), 0);

@@ -34,6 +34,7 @@ enum FunctionAttribute : int {
 };
 
 constexpr int kNoCarveout = -1;
+constexpr int kLoadBalancing = 2;  // the last of the policies by which clusters are scheduled
 constexpr unsigned int kDisableCachingOverride = 1;  // the last of the flags of occupancy
 
 // CUdevice_attribute.
@@ -115,8 +116,9 @@ bool CanBeSet(int attribute, int value) {
     case kPreferredSharedMemoryCarveout:
       return value >= kNoCarveout && value <= 100;
     case kNonPortableClusterSizeAllowed:
-    case kClusterSchedulingPolicyPreference:
       return true;
+    case kClusterSchedulingPolicyPreference:
+      return value >= 0 && value <= kLoadBalancing;
     default:
       return false;
   }

@@ -145,6 +145,8 @@ class Decoder {
   absl::string_view TakeName(std::initializer_list<absl::string_view> names);
   Type TakeType();
   Space TakeSpace();
+  // And whether it is of no other block.
+  void TakeSpace(MemoryAccess* access);
   void TakeCacheHints();
   coherence::Scope TakeScope(coherence::Scope unsaid);
   void TakeOrder(Order unsaid, coherence::Scope unsaid_scope, MemoryAccess* access);

@@ -1,5 +1,7 @@
 // Instructions that access memory.
 
+#include <algorithm>
+
 #include "absl/types/span.h"
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/run/moves.h"
@@ -37,6 +39,14 @@ Space Decoder::TakeSpace() {
   if (Take("const")) return Space::kConst;
   if (TakeOneOf({"param", "param::entry", "param::func"}) >= 0) return Space::kParam;
   return Space::kGeneric;
+}
+
+void Decoder::TakeSpace(MemoryAccess* access) {
+  const auto is_named = [&](absl::string_view name) {
+    return std::find(modifiers_.begin(), modifiers_.end(), name) != modifiers_.end();
+  };
+  access->own_block = is_named("shared") || is_named("shared::cta");
+  access->space = TakeSpace();
 }
 
 // What says how caches are used, and changes no result.
@@ -138,7 +148,8 @@ void Decoder::LoadOrStore(bool stores) {
   if (!stores && Take("cv") && step.memory.order == Order::kWeak) {
     step.memory.order = Order::kRelaxed;
   }
-  const Space space = TakeSpace();
+  TakeSpace(&step.memory);
+  const Space space = step.memory.space;
   TakeCacheHints();
   const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
   ExpectOperands(2, 3);
@@ -190,7 +201,8 @@ void Decoder::Atomic(bool gives_old) {
   const Type type = TakeType();
   Step step;
   TakeOrder(Order::kRelaxed, Scope::kGpu, &step.memory);
-  const Space space = TakeSpace();
+  TakeSpace(&step.memory);
+  const Space space = step.memory.space;
   TakeCacheHints();
   Take("noftz");
   const absl::string_view name =

@@ -66,7 +66,8 @@ void Decoder::LoadOrStoreWide(bool stores) {
   modifiers_.pop_back();
   Step step;
   TakeOrder(Order::kWeak, coherence::Scope::kSys, &step.memory);
-  const Space space = TakeSpace();
+  TakeSpace(&step.memory);
+  const Space space = step.memory.space;
   TakeCacheHints();
   ExpectOperands(2, 3);
   if (!status_.ok()) return;
@@ -85,7 +86,8 @@ void Decoder::AtomicWide() {
   modifiers_.pop_back();
   Step step;
   TakeOrder(Order::kRelaxed, coherence::Scope::kGpu, &step.memory);
-  const Space space = TakeSpace();
+  TakeSpace(&step.memory);
+  const Space space = step.memory.space;
   TakeCacheHints();
   const absl::string_view name = TakeName({"exch", "cas"});
   const size_t least = name == "cas" ? 4 : 3;

@@ -65,9 +65,10 @@ inline constexpr uint32_t kMaxAccess = 16;
 // Where an access goes: the value of operands[address] plus `offset`, in `space`.
 struct MemoryAccess {
   Space space = Space::kGeneric;
-  bool wide = true;   // the address has 64 bits
-  uint8_t bytes = 0;  // of an element
-  uint8_t count = 1;  // elements, one behind the other
+  bool own_block = false;  // .shared::cta: shared memory of no other block of the cluster
+  bool wide = true;        // the address has 64 bits
+  uint8_t bytes = 0;       // of an element
+  uint8_t count = 1;       // elements, one behind the other
   Order order = Order::kWeak;
   coherence::Strength strength;  // to threads of the device, as PTX has it
   Access access = Access::kRead;

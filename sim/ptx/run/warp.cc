@@ -15,8 +15,8 @@ namespace {
 // What a group may do while another could run: so many backward branches, each of which counts for
 // many if the group has looked meanwhile at what others may write.
 constexpr int kPatience = 1 << 16;
-// How often a loop only polls before its warp gives way: twice as often each time, as it may count
-// how long it waits.
+// How often a loop only polls before its warp gives way: once more each time, as it may count how
+// long it waits.
 constexpr int kFewIdleLoops = 4;
 constexpr int kMostIdleLoops = 1 << 12;
 constexpr int kPollingCosts = 1 << 11;
@@ -168,7 +168,7 @@ bool Warp::OnlyPolls() {
   if (!idle) idle_limit_ = kFewIdleLoops;
   if (idle_loops_ < idle_limit_) return false;
   idle_loops_ = 0;
-  idle_limit_ = std::min(2 * idle_limit_, kMostIdleLoops);
+  idle_limit_ = std::min(idle_limit_ + 1, kMostIdleLoops);
   gave_way_ = true;
   return true;
 }

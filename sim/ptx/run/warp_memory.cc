@@ -110,7 +110,11 @@ Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lan
   bool observed = access.strength.IsStrong();
   for (int lane = first; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    char* const host = InSpace(access.space, addresses[lane], size, access.access, lane, &observed);
+    const bool elsewhere =
+        access.own_block && (addresses[lane] >> kSharedOfBlockBits) != block_.rank();
+    char* const host =
+        elsewhere ? nullptr
+                  : InSpace(access.space, addresses[lane], size, access.access, lane, &observed);
     if (host == nullptr) {
       NoteNoMemory(access, addresses[lane], lane);
       return Found::kFault;
@@ -124,8 +128,11 @@ void Warp::NoteNoMemory(const MemoryAccess& access, uint64_t address, int lane) 
   uint64_t inside = address;
   const Space space = access.space == Space::kGeneric ? SpaceOf(&inside) : access.space;
   if (space == Space::kShared && (inside >> kSharedOfBlockBits) != block_.rank()) {
-    FaultAt(GridFault::kUndefined, lane, access, address);
-    block_.fault().words = block_.WhyNoSharedMemory(inside);
+    const bool there = access.own_block && block_.SharedAt(inside, access.size()) != nullptr;
+    FaultAt(there ? GridFault::kIllegalInstruction : GridFault::kUndefined, lane, access, address);
+    block_.fault().words =
+        there ? "it is in the shared memory of another block, which takes .shared::cluster"
+              : block_.WhyNoSharedMemory(inside);
     return;
   }
   const bool multicast = block_.grid().environment.mmu->IsMulticast(DeviceAddress(address));

@@ -160,6 +160,25 @@ TEST_F(ClusterTest, FaultsInTheMemoryOfABlockThatIsNotThere) {
   EXPECT_EQ(fault_.words, "shared memory of the block of rank 5 of a cluster that has 2 blocks");
 }
 
+// .shared alone means that of the own block.
+TEST_F(ClusterTest, FaultsInTheMemoryOfAnotherBlockThatIsNotNamed) {
+  for (const char* const access : {"ld.shared.u32 %r6, [%r10];", "st.shared::cta.u32 [%r10], 1;",
+                                   "atom.shared.add.u32 %r6, [%r10], 1;"}) {
+    EXPECT_EQ(FaultOfBlocks(absl::StrCat(kSync, access, kSync)), GridFault::kIllegalInstruction);
+    EXPECT_EQ(fault_.words,
+              "it is in the shared memory of another block, which takes .shared::cluster");
+  }
+}
+
+TEST_F(ClusterTest, FaultsForAMaskOfABlockThatIsNotThere) {
+  EXPECT_EQ(FaultOfBlocks("mov.u32 %r5, m; mbarrier.init.shared.b64 [%r5], 1;\n"
+                          ".reg .b16 %h1; mov.u16 %h1, 5;\n"
+                          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes."
+                          "multicast::cluster [%r9], [%rd1], 16, [%r5], %h1;"),
+            GridFault::kUndefined);
+  EXPECT_EQ(fault_.words, "the mask names the block of rank 2 of a cluster that has 2 blocks");
+}
+
 // A barrier that cannot be passed says who waits.
 TEST_F(ClusterTest, FindsADeadlockAtTheBarrier) {
   EXPECT_EQ(FaultOfBlocks("setp.eq.u32 %p1, %r2, 0; @%p1 bra A;\nbar.sync 1, 64; bra E;\n"

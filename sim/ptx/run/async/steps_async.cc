@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/run/async/async_copies.h"
+#include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/async/shared_words.h"
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/observed_step.h"
@@ -121,10 +122,17 @@ bool CheckBulk(Warp& warp, int lane, const AsyncOperation& operation) {
 }
 
 // For each block that `mask` names the same, at the same place in its shared memory.
-bool AddForBlocks(Warp& warp, const AsyncOperation& operation, uint32_t mask) {
+bool AddForBlocks(Warp& warp, const AsyncOperation& operation, int lane, uint32_t mask) {
   constexpr uint64_t kInBlock = (uint64_t{1} << kSharedOfBlockBits) - 1;
   for (; mask != 0; mask &= mask - 1) {
-    const uint64_t base = static_cast<uint64_t>(__builtin_ctz(mask)) << kSharedOfBlockBits;
+    const uint32_t rank = static_cast<uint32_t>(__builtin_ctz(mask));
+    if (rank >= warp.block().cluster().size()) {
+      warp.Fault(GridFault::kUndefined, Lanes{1} << lane,
+                 absl::StrCat("the mask names the block of rank ", rank, " of a cluster that has ",
+                              warp.block().cluster().size(), " blocks"));
+      return false;
+    }
+    const uint64_t base = uint64_t{rank} << kSharedOfBlockBits;
     AsyncOperation copy = operation;
     copy.to = base | (operation.to & kInBlock);
     copy.barrier = base | (operation.barrier & kInBlock);
@@ -155,7 +163,7 @@ Flow CopyBulk(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
     const bool added =
         step.operands[4] == kNoSlot
             ? warp.block().copies().Add(std::move(operation))
-            : AddForBlocks(warp, operation, warp.Slot<uint16_t>(step.operands[4])[lane]);
+            : AddForBlocks(warp, operation, lane, warp.Slot<uint16_t>(step.operands[4])[lane]);
     if (!added) return Flow::kFault;
   }
   return Flow::kNext;
