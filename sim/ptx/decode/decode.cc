@@ -48,7 +48,7 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"fence", &Decoder::Fence},
       {"prefetch", &Decoder::Ignored},
       {"prefetchu", &Decoder::Ignored},
-      {"applypriority", &Decoder::Ignored},
+      {"applypriority", &Decoder::ApplyPriority},
       {"pmevent", &Decoder::Ignored},
       {"griddepcontrol", &Decoder::GridControl},
       {"discard", &Decoder::Discard},

@@ -90,6 +90,7 @@ class Decoder {
   void GridControl();
   void Ignored();
   void Discard();
+  void ApplyPriority();
   void Bra();
   void BranchIndexed();
   void Call();

@@ -285,6 +285,19 @@ void Decoder::Ignored() {
   Emit(PerformNothing);
 }
 
+// It changes how 128 bytes are cached, and they must be there.
+void Decoder::ApplyPriority() {
+  const Space space = TakeSpace();
+  TakeCacheHints();
+  ExpectOperands(2, 2);
+  Step step;
+  step.memory.bytes = 128;
+  step.memory.access = Access::kRead;
+  step.perform = PerformCheck;
+  step.operands[0] = Address(At(0), space, &step);
+  Emit(step);
+}
+
 // Its 128 bytes must be there to be written.
 void Decoder::Discard() {
   const Space space = TakeSpace();

@@ -131,6 +131,15 @@ TEST_F(GridTest, NeedsTheAccessToWrite) {
   EXPECT_EQ(FaultOf("red.global.add.u32 [%rd1+2097152], 1;"), GridFault::kIllegalAddress);
 }
 
+// A prefetch may go anywhere, as on an H100; what changes how memory is cached may not.
+TEST_F(GridTest, NeedsTheMemoryToChangeHowItIsCached) {
+  RunKernel("prefetch.global.L2 [%rd1+8388608];");
+  RunKernel("applypriority.global.L2::evict_normal [%rd1], 128;");
+  EXPECT_EQ(FaultOf("applypriority.global.L2::evict_normal [%rd1+8388608], 128;"),
+            GridFault::kIllegalAddress);
+  EXPECT_EQ(FaultOf("discard.global.L2 [%rd1+8388608], 128;"), GridFault::kIllegalAddress);
+}
+
 // An address that is not a multiple of the size is that before anything else.
 TEST_F(GridTest, FindsMisalignedAddresses) {
   EXPECT_EQ(FaultOf("ld.global.u32 %r2, [%rd1+2];"), GridFault::kMisalignedAddress);
