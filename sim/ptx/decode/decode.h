@@ -91,6 +91,7 @@ class Decoder {
   void Ignored();
   void Discard();
   void ApplyPriority();
+  void CheckLine(Access access);
   void Bra();
   void BranchIndexed();
   void Call();

@@ -286,26 +286,21 @@ void Decoder::Ignored() {
 }
 
 // It changes how 128 bytes are cached, and they must be there.
-void Decoder::ApplyPriority() {
+void Decoder::ApplyPriority() { CheckLine(Access::kRead); }
+
+// Its 128 bytes must be there to be written.
+void Decoder::Discard() {
+  Take("L2");
+  CheckLine(Access::kReadWrite);
+}
+
+void Decoder::CheckLine(Access access) {
   const Space space = TakeSpace();
   TakeCacheHints();
   ExpectOperands(2, 2);
   Step step;
   step.memory.bytes = 128;
-  step.memory.access = Access::kRead;
-  step.perform = PerformCheck;
-  step.operands[0] = Address(At(0), space, &step);
-  Emit(step);
-}
-
-// Its 128 bytes must be there to be written.
-void Decoder::Discard() {
-  const Space space = TakeSpace();
-  Take("L2");
-  ExpectOperands(2, 2);
-  Step step;
-  step.memory.bytes = 128;
-  step.memory.access = Access::kReadWrite;
+  step.memory.access = access;
   step.perform = PerformCheck;
   step.operands[0] = Address(At(0), space, &step);
   Emit(step);
