@@ -353,7 +353,6 @@ set(twinmmu_sim_headers
 set(twinmmu_sim_dependencies
   absl::btree
   absl::cleanup
-  absl::container
   absl::function_ref
   absl::span
   absl::status

@@ -156,6 +156,10 @@ bool Decoder::Take(absl::string_view modifier) {
   return true;
 }
 
+bool Decoder::Has(absl::string_view modifier) const {
+  return std::find(modifiers_.begin(), modifiers_.end(), modifier) != modifiers_.end();
+}
+
 int Decoder::TakeOneOf(std::initializer_list<absl::string_view> names) {
   int index = 0;
   for (const absl::string_view name : names) {

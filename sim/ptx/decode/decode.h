@@ -141,6 +141,7 @@ class Decoder {
 
   // --- Modifiers. Those of an instruction that nobody took are not covered. ---
   bool Take(absl::string_view modifier);
+  bool Has(absl::string_view modifier) const;
   // The first of `names` that is there, or -1.
   int TakeOneOf(std::initializer_list<absl::string_view> names);
   // The same as its name, or "".

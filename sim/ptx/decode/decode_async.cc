@@ -1,6 +1,7 @@
 // Asynchronous copies, and the mbarriers and groups by which they complete.
 
-#include "absl/algorithm/container.h"
+#include <algorithm>
+
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/run/moves.h"
 #include "sim/ptx/run/steps.h"
@@ -187,7 +188,8 @@ void Decoder::CopyInstruction() {
 }
 
 void Decoder::CopyGroups(bool bulk, bool waits) {
-  const bool all = absl::c_linear_search(instruction_->modifiers, "wait_all");
+  const auto& named = instruction_->modifiers;
+  const bool all = std::find(named.begin(), named.end(), "wait_all") != named.end();
   ExpectOperands(waits && !all ? 1 : 0, waits && !all ? 1 : 0);
   Step step;
   step.detail = bulk ? kOfBulkCopies : 0;
@@ -204,7 +206,7 @@ void Decoder::CopyGroups(bool bulk, bool waits) {
 void Decoder::CopyAsync() {
   const bool of_all_levels = Take("ca");
   const bool of_level_2 = Take("cg");
-  const bool has_policy = absl::c_linear_search(modifiers_, "L2::cache_hint");
+  const bool has_policy = Has("L2::cache_hint");
   TakeCacheHints();
   if (TakeOneOf({"shared", "shared::cta"}) < 0 || !Take("global")) {
     return FailInvalid("it copies from global to shared memory");

@@ -1,7 +1,5 @@
 // Instructions that access memory.
 
-#include <algorithm>
-
 #include "absl/types/span.h"
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/run/moves.h"
@@ -42,10 +40,7 @@ Space Decoder::TakeSpace() {
 }
 
 void Decoder::TakeSpace(MemoryAccess* access) {
-  const auto is_named = [&](absl::string_view name) {
-    return std::find(modifiers_.begin(), modifiers_.end(), name) != modifiers_.end();
-  };
-  access->own_block = is_named("shared") || is_named("shared::cta");
+  access->own_block = Has("shared") || Has("shared::cta");
   access->space = TakeSpace();
 }
 
