@@ -21,6 +21,9 @@ size_t ThreadsOfProcess() {
 
 }  // namespace
 
+thread_local int StreamScheduler::OneOperation::depth_ = 0;
+thread_local bool StreamScheduler::OneOperation::begun_ = false;
+
 // Queues that wait for each other's work keep each other alive until they let go of it.
 StreamScheduler::~StreamScheduler() {
   if (ForkCount() != forks_) {
@@ -72,14 +75,34 @@ StreamScheduler::Point StreamScheduler::Push(const Queue& queue, std::list<Item>
 }
 
 StreamScheduler::Point StreamScheduler::Submit(const Queue& queue, Work work) {
-  const bool takes_room = work.takes_room;
+  if (OneOperation::depth_ != 0 && std::exchange(OneOperation::begun_, true)) {
+    work.takes_room = false;
+  }
   std::list<Item> item;
   item.push_back(Item{std::move(work), Point(), 0});
+  return SubmitAll(queue, std::move(item));
+}
+
+StreamScheduler::Point StreamScheduler::Submit(const Queue& queue, std::vector<Work> works) {
+  std::list<Item> items;
+  for (Work& work : works) {
+    if (!items.empty()) work.takes_room = false;
+    items.push_back(Item{std::move(work), Point(), 0});
+  }
+  return SubmitAll(queue, std::move(items));
+}
+
+StreamScheduler::Point StreamScheduler::SubmitAll(const Queue& queue, std::list<Item> items) {
   Lock lock(mutex_);
-  while (takes_room && queue->taking_room >= kMostQueued) {
+  while (items.front().work.takes_room && queue->taking_room >= kMostQueued) {
     WaitFor(Point(queue, queue->items.front().number), lock);
   }
-  const Point point = Push(queue, std::move(item));
+  Point point;
+  while (!items.empty()) {
+    std::list<Item> first;
+    first.splice(first.end(), items, items.begin());
+    point = Push(queue, std::move(first));
+  }
   RunAtCall(lock);
   if (kernels_ != 0) StartThread();
   return point;
@@ -217,19 +240,31 @@ Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
   Item& item = queue->items.front();
   lock.unlock();
   Progress progress = Progress::kWaiting;
-  if (!only_early) progress = item.work.run ? item.work.run(turn) : Progress::kDone;
-  std::list<Item> done;
+  try {
+    if (!only_early) progress = item.work.run ? item.work.run(turn) : Progress::kDone;
+  } catch (...) {  // the thread ends
+    lock.lock();
+    EndTurn(queue, Progress::kDone);
+    throw;
+  }
   lock.lock();
   if (progress != Progress::kDone && !early && !seeded && CanRunEarly(*queue)) {
     of_next = RunEarly(queue.get(), turn, lock);  // at once
   }
+  EndTurn(queue, progress);
+  return progress == Progress::kWaiting ? of_next : progress;
+}
+
+void StreamScheduler::EndTurn(const Queue& queue, Progress progress) {
   queue->running = false;
   queue->begun = progress != Progress::kDone;
   if (progress == Progress::kDone) {
     // An eager machine lets it go on at the call.
     queue->begun = std::exchange(queue->next_begun, false) && policy_ != StreamPolicy::kEager;
+    std::list<Item> done;
     done.splice(done.end(), queue->items, queue->items.begin());
     --pending_;
+    ++ended_;
     if (done.front().work.kernel) {
       --queue->kernels;
       --kernels_;
@@ -243,7 +278,6 @@ Progress StreamScheduler::RunFirst(const Queue& chosen, Turn turn, Lock& lock) {
     if (busy_.empty()) wait_ended_ = false;
   }
   progress_.notify_all();
-  return progress == Progress::kWaiting ? of_next : progress;
 }
 
 Progress StreamScheduler::RunEarly(QueueState* queue, Turn turn, Lock& lock) {
@@ -306,11 +340,12 @@ void StreamScheduler::RunAtRandom(Lock& lock) {
   }
 }
 
-bool StreamScheduler::RunOthers(const Queue& queue, Turn turn, Lock& lock) {
+bool StreamScheduler::RunOthers(const Queue& queue, const Queue& needed, Turn turn, Lock& lock) {
   bool got_on = false;
   ForEachOnce([&](const Queue& other) {
     if (other == queue || !CanRun(*other)) return;
-    got_on |= RunFirst(other, turn, lock) != Progress::kWaiting;
+    const bool unasked = other->items.front().work.needs_streams != nullptr && other != needed;
+    got_on |= RunFirst(other, unasked ? Turn::kUnasked : turn, lock) != Progress::kWaiting;
   });
   return got_on;
 }
@@ -340,6 +375,7 @@ void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
   Rest rest;
   while (!IsDone(point)) {
     ++calls_;
+    const uint64_t ended = ended_;
     const Queue queue = Choose(point);
     if (queue == nullptr) {
       progress_.wait(lock);
@@ -350,8 +386,9 @@ void StreamScheduler::WaitFor(const Point& point, Lock& lock) {
     const Turn turn = alone ? Turn::kWaitedFor : Turn::kShared;
     const Progress progress = RunFirst(queue, needed ? turn : Turn::kInPassing, lock);
     if (progress == Progress::kDone) continue;
-    const bool others = RunOthers(queue, Turn::kShared, lock);
-    if (progress != Progress::kWaiting || others) {
+    const bool others =
+        RunOthers(queue, IsDone(point) ? nullptr : FindRunnable(point), Turn::kShared, lock);
+    if (progress != Progress::kWaiting || others || ended != ended_ || IsDone(point)) {
       rest = Rest();
     } else if (IsInVain()) {
       RunFirst(FindRunnable(point), Turn::kInVain, lock);

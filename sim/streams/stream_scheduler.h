@@ -106,7 +106,9 @@ class StreamScheduler {
   };
 
   struct Work {
-    std::function<Progress(Turn)> run;  // may neither throw nor call the scheduler
+    // May neither throw nor call the scheduler. The thread may end in it, where it calls a function
+    // of the program: then it is done.
+    std::function<Progress(Turn)> run;
     Stream stream;
     const char* call = "";
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
@@ -148,9 +150,28 @@ class StreamScheduler {
   bool HasWaits() const { return waits_ != 0; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
+  // While one lives, what its thread submits is one operation for a driver: only the first takes
+  // room. They may be nested.
+  class OneOperation {
+   public:
+    OneOperation() { ++depth_; }
+    ~OneOperation() {
+      if (--depth_ == 0) begun_ = false;
+    }
+    OneOperation(const OneOperation&) = delete;
+    OneOperation& operator=(const OneOperation&) = delete;
+
+   private:
+    friend class StreamScheduler;
+    static thread_local int depth_;
+    static thread_local bool begun_;
+  };
+
   // Work for the end of the queue; the result is the queue's work up to it. Where the queue is
   // full, as a driver's can be, it waits until the first of it is done.
   Point Submit(const Queue& queue, Work work);
+  // The same for several, not none, that are one operation.
+  Point Submit(const Queue& queue, std::vector<Work> works);
   // What is later given to `queue` waits for `point`.
   void Wait(const Queue& queue, const Point& point);
   // The queue's work up to now.
@@ -204,6 +225,7 @@ class StreamScheduler {
   // Whether the second item may have a turn while the first is not done.
   static bool CanRunEarly(const QueueState& queue);
   Point Push(const Queue& queue, std::list<Item> item);
+  Point SubmitAll(const Queue& queue, std::list<Item> items);
   // A queue whose first item is to run next so that `point` gets done; null: other threads run
   // what can run.
   Queue Choose(const Point& point);
@@ -212,6 +234,8 @@ class StreamScheduler {
   // A turn for the first item, and for the second where that can run early. Release the lock
   // meanwhile.
   Progress RunFirst(const Queue& queue, Turn turn, Lock& lock);
+  // The first item of `queue` had its turn.
+  void EndTurn(const Queue& queue, Progress progress);
   static Progress RunEarly(QueueState* queue, Turn turn, Lock& lock);
   // visit(queue) for each queue that has work, once, though it may release the lock.
   template <typename Visit>
@@ -222,10 +246,11 @@ class StreamScheduler {
   void RunInPassing(Lock& lock);
   void RunAtRandom(Lock& lock);
   // A turn for each queue but `queue`, whose kernel is not done; whether any got anywhere.
-  bool RunOthers(const Queue& queue, Turn turn, Lock& lock);
+  // Waits other than that of `needed` are not waited for.
+  bool RunOthers(const Queue& queue, const Queue& needed, Turn turn, Lock& lock);
   // The same for each wait that is the first of its queue.
   bool RunWaits(Lock& lock);
-  // Nobody got anywhere: whether that is how it will stay.
+  // Nobody got anywhere, and no item ended meanwhile: whether that is how it will stay.
   bool IsInVain() const;
   void WaitFor(const Point& point, Lock& lock);
   void StartThread();
@@ -239,6 +264,7 @@ class StreamScheduler {
   std::atomic<size_t> pending_ = 0;
   std::atomic<size_t> kernels_ = 0;  // that are queued; waits, too
   std::atomic<size_t> waits_ = 0;    // among them
+  uint64_t ended_ = 0;               // items that were done
   bool wait_ended_ = false;          // since the queues were empty: the CPU may look for the rest
   mutable std::mutex mutex_;         // guards what follows, and the state of all queues
   std::condition_variable progress_;

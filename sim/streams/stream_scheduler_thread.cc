@@ -72,7 +72,7 @@ void StreamScheduler::RunThread() {
       }
     }
     while (!stopped_ && pending_ != 0 && calls_ == seen) {
-      const bool got_on = RunOthers(nullptr, Turn::kUnasked, lock);
+      const bool got_on = RunOthers(nullptr, nullptr, Turn::kUnasked, lock);
       seen = calls_;
       // Where nothing got anywhere it is the CPU's turn, or that of a call that runs something.
       if (got_on) {

@@ -246,6 +246,33 @@ CUstream Begin() {
   return stream;
 }
 
+TEST_F(MemoryWaitFaultTest, ACallbackBehindAWaitIsToldOfAFault) {
+  if (RanInNewProcess()) return;
+  const CUstream stream = Begin();
+  static const auto* const mapping = new Mapping;  // never destroyed: its context is dead
+  CUdeviceptr word = 0;
+  EXPECT_EQ(cuMemAlloc(&word, 64), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8(word, 0, 64), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32(stream, word, 1, 0), CUDA_SUCCESS);
+  static std::atomic<int> told{-1};
+  EXPECT_EQ(cuStreamAddCallback(
+                stream, [](CUstream, CUresult code, void*) { told = code; }, nullptr, 0),
+            CUDA_SUCCESS);
+  CUmemAccessDesc reading = {};
+  reading.location = PinnedOn(0).location;
+  reading.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  ASSERT_EQ(cuMemSetAccess(mapping->address(), kChunk, &reading, 1), CUDA_SUCCESS);
+  CUstream other = nullptr;
+  EXPECT_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32(other, mapping->address(), 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  for (int i = 0; i < 500 && told == -1; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+    cuStreamQuery(stream);
+  }
+  EXPECT_EQ(told, CUDA_ERROR_LAUNCH_FAILED);
+}
+
 TEST_F(MemoryWaitFaultTest, AWriteNeedsToWrite) {
   if (RanInNewProcess()) return;
   const CUstream stream = Begin();

@@ -19,7 +19,7 @@ bool MayCallBack(Turn turn) {
 bool HostFunctions::AreDelayed() const { return state_.scheduler.HasWaits(); }
 
 absl::Status HostFunctions::Submit(const char* call, Stream stream,
-                                   std::function<void()> function) {
+                                   std::function<void(DriverCode)> function, bool always) {
   return guard_.Guard(call, [&]() -> absl::Status {
     SimulatedStreams::Queue queue;
     const absl::Status known = streams_.CheckStream(call, stream, &queue);
@@ -30,12 +30,13 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
     work.call_id = RecordCall(state_, call);
     work.kernel = true;
     work.needs_streams = [] { return false; };
-    work.run = [&state = state_, order = state_.order.Submit(queue->order),
+    work.run = [&state = state_, order = state_.order.Submit(queue->order), call, always,
                 function = std::move(function)](Turn turn) {
-      if (state.sticky_error.HasFault()) return Progress::kDone;
+      const bool faulted = state.sticky_error.HasFault();
+      if (faulted && !always) return Progress::kDone;
       if (!MayCallBack(turn)) return Progress::kWaiting;
       const coherence::Clocks clocks = state.order.Begin(order);
-      function();
+      function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);
       state.order.End(order, clocks);
       return Progress::kDone;
     };

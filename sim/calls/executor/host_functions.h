@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
+#include "api/driver_error.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/simulated_streams.h"
@@ -25,8 +26,9 @@ class HostFunctions {
   // Whether some stream waits for a word of memory, or for a function.
   bool AreDelayed() const;
   // Calls `function`, which may not throw, in its turn: from a thread that nobody else uses, or
-  // from a call that waits for the stream. Not after a fault.
-  absl::Status Submit(const char* call, Stream stream, std::function<void()> function);
+  // from a call that waits for the stream. After a fault only if `always`, and with its code.
+  absl::Status Submit(const char* call, Stream stream, std::function<void(DriverCode)> function,
+                      bool always = false);
 
  private:
   SimulatorState& state_;

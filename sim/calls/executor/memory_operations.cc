@@ -3,6 +3,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "sim/base/errors.h"
 #include "sim/calls/executor/memory_operation_run.h"
@@ -40,9 +41,11 @@ absl::Status MemoryOperations::Submit(const char* call, Stream stream,
       const absl::Status possible = Check(call, stream, operation);
       if (!possible.ok()) return possible;
     }
+    std::vector<StreamScheduler::Work> works;
     for (const MemoryOperation& operation : operations) {
-      Enqueue(call, stream, queue, operation, &operation == &operations.front());
+      works.push_back(WorkOf(call, stream, queue, operation));
     }
+    if (!works.empty()) state_.scheduler.Submit(queue->work, std::move(works));
     return absl::OkStatus();
   });
 }
@@ -69,9 +72,9 @@ absl::Status MemoryOperations::Check(const char* call, Stream stream,
   return absl::OkStatus();
 }
 
-void MemoryOperations::Enqueue(const char* call, Stream stream,
-                               const SimulatedStreams::Queue& queue,
-                               const MemoryOperation& operation, bool first) {
+StreamScheduler::Work MemoryOperations::WorkOf(const char* call, Stream stream,
+                                               const SimulatedStreams::Queue& queue,
+                                               const MemoryOperation& operation) {
   const uint64_t call_id = RecordCall(state_, call, operation.range());
   const auto run = std::make_shared<MemoryOperationRun>(
       &state_, call, stream, operation, call_id, state_.order.Submit(queue->order), call_sites_);
@@ -83,9 +86,8 @@ void MemoryOperations::Enqueue(const char* call, Stream stream,
   const bool waits = operation.kind == MemoryOperation::kWait;
   work.ranges[waits ? 1 : 0] = operation.range();
   work.kernel = waits;
-  work.takes_room = first;
   if (waits) work.needs_streams = [run] { return run->NeedsStreams(); };
-  state_.scheduler.Submit(queue->work, std::move(work));
+  return work;
 }
 
 }  // namespace twinmmu

@@ -56,9 +56,9 @@ class MemoryOperations {
 
  private:
   absl::Status Check(const char* call, Stream stream, const MemoryOperation& operation);
-  // `first`: of those that are submitted. The others take no room.
-  void Enqueue(const char* call, Stream stream, const SimulatedStreams::Queue& queue,
-               const MemoryOperation& operation, bool first);
+  StreamScheduler::Work WorkOf(const char* call, Stream stream,
+                               const SimulatedStreams::Queue& queue,
+                               const MemoryOperation& operation);
 
   SimulatorState& state_;
   SimulatedStreams& streams_;

@@ -227,21 +227,23 @@ TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 
 // A host function runs when all work before it is done: here before the call returns, which is one
 // of the moments at which a driver may run it; unless a stream waits for memory, which the program
-// may write after the call. Or else capture(driver, context) is its answer.
+// may write after the call. Or else capture(driver, context) is its answer. `always`: after a fault
+// too, as a callback, which is told.
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
-                   const Capture& capture, const Run& run) {
+                   const Capture& capture, bool always, const Run& run) {
   return EnterInContext(site, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
     HostFunctions& functions = driver.simulator->host_functions();
     if (functions.AreDelayed()) {
-      return ToResult(functions.Submit(site.name(), WorkOf(driver, context, stream),
-                                       [site, run] { CallBack(site, run); }));
+      return ToResult(functions.Submit(
+          site.name(), WorkOf(driver, context, stream),
+          [site, run](DriverCode code) { CallBack(site, [&] { run(ToResult(code)); }); }, always));
     }
     const absl::Status done = driver.executor.SynchronizeStream(StreamOf(driver, context, stream));
-    return done.ok() ? ToResult(CallBack(site, run)) : ToResult(done);
+    return done.ok() ? ToResult(CallBack(site, [&] { run(CUDA_SUCCESS); })) : ToResult(done);
   });
 }
 
@@ -250,8 +252,8 @@ extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), v
   const auto capture = [&](DriverState& driver, Context& context) {
     return CaptureHost(site, driver, context, {function, argument}, stream);
   };
-  return RunOnHost(site, stream, reinterpret_cast<const void*>(function), 0, capture,
-                   [=] { function(argument); });
+  return RunOnHost(site, stream, reinterpret_cast<const void*>(function), 0, capture, false,
+                   [=](CUresult) { function(argument); });
 }
 TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
 
@@ -262,7 +264,7 @@ extern "C" CUresult cuStreamAddCallback(CUstream stream,
     return RefuseCaptured(driver, context, stream);
   };
   return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(callback), flags, refuse,
-                   [=] { callback(stream, CUDA_SUCCESS, argument); });
+                   true, [=](CUresult code) { callback(stream, code, argument); });
 }
 TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
 

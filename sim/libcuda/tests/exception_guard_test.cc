@@ -26,6 +26,13 @@ extern "C" CUresult cuCtxSetCurrent(CUcontext);
 extern "C" CUresult cuLaunchHostFunc(CUstream, void (*)(void*), void*);
 extern "C" CUresult cuStreamAddCallback(CUstream, void (*)(CUstream, CUresult, void*), void*,
                                         unsigned int);
+extern "C" CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
+extern "C" CUresult cuMemFree_v2(CUdeviceptr);
+extern "C" CUresult cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
+extern "C" CUresult cuStreamCreate(CUstream*, unsigned int);
+extern "C" CUresult cuStreamSynchronize(CUstream);
+extern "C" CUresult cuStreamWaitValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned int);
+extern "C" CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned int);
 extern "C" CUresult cuModuleLoad(CUmodule*, const char*);
 extern "C" CUresult cuLibraryLoadFromFile(CUlibrary*, const char*, CUjit_option*, void**,
                                           unsigned int, int*, void**, unsigned int);
@@ -172,6 +179,33 @@ TEST_F(ExceptionGuardTest, AThreadMayEndInAHostFunction) {
     });
     EXPECT_FALSE(ended.returned);
   }
+}
+
+// The stream goes on, with what comes behind the function.
+TEST_F(ExceptionGuardTest, AThreadMayEndInAHostFunctionBehindAWait) {
+  CUdeviceptr word = 0;
+  CUstream stream = nullptr;
+  ASSERT_EQ(cuMemAlloc_v2(&word, 64), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD8_v2(word, 0, 64), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(stream, word, 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuLaunchHostFunc(
+                stream, [](void*) { pthread_exit(nullptr); }, nullptr),
+            CUDA_SUCCESS);
+  static bool called = false;
+  EXPECT_EQ(cuLaunchHostFunc(
+                stream, [](void*) { called = true; }, nullptr),
+            CUDA_SUCCESS);
+  CUstream other = nullptr;
+  ASSERT_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  RunInThread([&] {
+    EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamWriteValue32_v2(other, word, 1, 0), CUDA_SUCCESS);
+    cuStreamSynchronize(stream);  // either this thread calls the function, or that of the library
+  });
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_TRUE(called);
+  EXPECT_EQ(cuMemFree_v2(word), CUDA_SUCCESS);
 }
 
 TEST_F(ExceptionGuardTest, ACallMadeByAHostFunctionLeavesItCancellable) {
