@@ -104,6 +104,34 @@ TEST_F(CaptureGraphsTest, AGraphThatGrowsIsNotDestroyed) {
   EXPECT_EQ(cuGraphDestroy(ended), CUDA_SUCCESS);
 }
 
+TEST_F(CaptureGraphsTest, AGraphWhoseChildGrowsIsNotDestroyed) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
+  const CUgraph parent = MakeGraph();
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, parent, nullptr, 0, graph_), CUDA_SUCCESS);
+  CUgraph child = nullptr;
+  EXPECT_EQ(cuGraphChildGraphNodeGetGraph(node, &child), CUDA_SUCCESS);
+  EXPECT_EQ(begin_to_graph(stream_, child, nullptr, nullptr, 0, kGlobal), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(parent), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(cuGraphDestroyNode(node), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(Launch(stream_), CUDA_SUCCESS);
+  CUgraph ended = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(stream_, &ended), CUDA_SUCCESS);
+  EXPECT_EQ(ended, child);
+}
+
+TEST_F(CaptureGraphsTest, ACaptureOfTheStreamOfAThreadGoesWithItsContext) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "not measured";
+  CUcontext context = nullptr;
+  EXPECT_EQ(cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamBeginCapture(reinterpret_cast<CUstream>(2), kGlobal), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(cuMemAlloc(&memory, 64), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
 TEST_F(CaptureGraphsTest, DataOfDependenciesIsNotLost) {
   const EdgeData programmatic = {1, 0, 1, {}};
   EXPECT_EQ(cuStreamBeginCapture(stream_, kGlobal), CUDA_SUCCESS);

@@ -51,6 +51,49 @@ TEST_F(GraphLaunchesTest, AGraphIsLaunchedAgainAndAgain) {
   EXPECT_EQ(host_calls_, 3);
 }
 
+// What is behind a wait for the word at the end of the memory, until End.
+class GraphLaunchesBehindAWaitTest : public GraphTest {
+ protected:
+  void Wait(CUstream stream) {
+    EXPECT_EQ(cuStreamWaitValue32(stream, memory_ + kSize - 8, 1, 0), CUDA_SUCCESS);
+  }
+  void End() {
+    EXPECT_EQ(cuStreamWriteValue32(MakeStream(), memory_ + kSize - 8, 1, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+};
+
+TEST_F(GraphLaunchesBehindAWaitTest, ALaunchComesAfterTheOneBeforeInAnyStream) {
+  AddKernel(add_, 1);
+  const CUgraphExec executable = Instantiate();
+  const CUstream second = MakeStream();
+  Wait(stream_);
+  EXPECT_EQ(cuGraphLaunch(executable, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphLaunch(executable, second), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(second), CUDA_ERROR_NOT_READY);
+  End();
+  EXPECT_EQ(Number(), 2u);
+}
+
+TEST_F(GraphLaunchesBehindAWaitTest, AHostNodeWaitsAndTheLaunchDoesNot) {
+  AddHost(graph_);
+  Wait(stream_);
+  EXPECT_EQ(cuGraphLaunch(Instantiate(), stream_), CUDA_SUCCESS);
+  EXPECT_EQ(host_calls_, 0);
+  End();
+  EXPECT_EQ(host_calls_, 1);
+}
+
+TEST_F(GraphLaunchesBehindAWaitTest, ALaunchOfManyNodesIsOneOperation) {
+  CUgraphNode last = AddKernel(add_, 1);
+  for (int i = 1; i < 1500; ++i) last = AddKernel(add_, 1, {last});
+  Wait(stream_);
+  EXPECT_EQ(cuGraphLaunch(Instantiate(), stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
+  End();
+  EXPECT_EQ(Number(), 1500u);
+}
+
 TEST_F(GraphLaunchesTest, AnEmptyGraphDoesNothing) { Run(Instantiate()); }
 
 TEST_F(GraphLaunchesTest, AnExecutableGraphOutlivesItsGraph) {

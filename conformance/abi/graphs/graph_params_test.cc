@@ -55,6 +55,15 @@ TEST_F(GraphParamsTest, ArgumentsInABufferAreToldAsABuffer) {
   EXPECT_EQ(Number(), 5u);
 }
 
+TEST_F(GraphParamsTest, ArgumentsAreNotNull) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
+  CUDA_KERNEL_NODE_PARAMS params = KernelOf(add_, memory_, 1);
+  void* arguments[] = {nullptr, nullptr};
+  params.kernelParams = arguments;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(GraphParamsTest, AKernelNodeHasAFunction) {
   CUgraphNode node = nullptr;
   const CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(nullptr, memory_, 1);

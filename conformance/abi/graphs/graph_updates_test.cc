@@ -89,6 +89,21 @@ TEST_F(GraphUpdatesTest, AnotherLeafIsAnotherTopology) {
   ExpectRefused(kTopologyChanged, fill);
 }
 
+TEST_F(GraphUpdatesTest, ALeafThatIsMissingIsAnotherTopology) {
+  const auto fill = [&](CUgraph graph, const Nodes& after = {}) {
+    return AddFill(graph, FillOf(memory_, 1), after);
+  };
+  CUgraph two_leaves = MakeGraph();
+  fill(two_leaves);
+  const CUgraphNode first = fill(two_leaves);
+  fill(two_leaves, {fill(two_leaves, {first}), fill(two_leaves, {first})});
+  const CUgraphExec executable = Instantiate(two_leaves);
+  CUgraph one_leaf = MakeGraph();
+  fill(one_leaf, {fill(one_leaf, {fill(one_leaf)}), fill(one_leaf, {fill(one_leaf)})});
+  UpdateInfo info = {};
+  EXPECT_EQ(update(executable, one_leaf, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+}
+
 TEST_F(GraphUpdatesTest, AMissingEdgeIsAnotherTopology) {
   const CUgraphNode kernel = AddKernel(other_, add_, 1);
   AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7))});

@@ -62,6 +62,52 @@ TEST_F(UserObjectsTest, GraphsAndExecutableGraphsKeepAnObject) {
   EXPECT_EQ(destroyed, 1);
 }
 
+TEST_F(UserObjectsTest, AnObjectThatAGraphGaveUpIsNobodys) {
+  destroyed = 0;
+  UserObject object = nullptr;
+  EXPECT_EQ(create(&object, nullptr, Destroy, 1, kNoSync), CUDA_SUCCESS);
+  EXPECT_EQ(retain_in_graph(graph_, object, 1, kMove), CUDA_SUCCESS);
+  EXPECT_EQ(release_in_graph(graph_, object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_F(UserObjectsTest, AnUpdatedExecutableGraphKeepsTheObjectsOfItsNewGraph) {
+  destroyed = 0;
+  AddEmpty();
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_SUCCESS);
+  CUgraph other = nullptr;
+  EXPECT_EQ(cuGraphCreate(&other, 0), CUDA_SUCCESS);
+  AddEmpty(other);
+  UserObject object = nullptr;
+  EXPECT_EQ(create(&object, nullptr, Destroy, 1, kNoSync), CUDA_SUCCESS);
+  EXPECT_EQ(retain_in_graph(other, object, 1, kMove), CUDA_SUCCESS);
+  EXPECT_EQ(update(executable, other, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(other), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_F(UserObjectsTest, AChildGraphKeepsTheObjectsOfItsOriginal) {
+  destroyed = 0;
+  CUgraph child = nullptr;
+  EXPECT_EQ(cuGraphCreate(&child, 0), CUDA_SUCCESS);
+  UserObject object = nullptr;
+  EXPECT_EQ(create(&object, nullptr, Destroy, 1, kNoSync), CUDA_SUCCESS);
+  EXPECT_EQ(retain_in_graph(child, object, 1, kMove), CUDA_SUCCESS);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, graph_, nullptr, 0, child), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(child), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_EQ(cuGraphDestroyNode(node), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+}
+
 TEST_F(UserObjectsTest, MoreReferencesThanThereAreAreNotGivenUp) {
   destroyed = 0;
   UserObject object = nullptr;

@@ -38,10 +38,12 @@ bool GraphMemory::FindFirst(const AddressRange& range, RememberedMemory* found) 
   } else {
     const LinearAllocation* const linear = mmu.linear.Find(range.base);
     if (linear == nullptr || !linear->on_device()) return false;
-    whole = linear->range;
-    found->memory = linear->buffer_id;
+    const PooledPiece* const piece = linear->of_pool() ? mmu.pooled.Find(range.base) : nullptr;
+    if (linear->of_pool() && (piece == nullptr || piece->freed_by != 0)) return false;
+    whole = piece != nullptr ? piece->range : linear->range;
+    found->memory = piece != nullptr ? piece->buffer_id : linear->buffer_id;
     found->offset = (range.base - whole.base).value();
-    found->made_by = linear->made_by;
+    found->made_by = piece != nullptr ? piece->made_by : linear->made_by;
   }
   const Bytes size = std::min(range.size, whole.end() - range.base);
   found->range = AddressRange{range.base, size, Bytes(0)};

@@ -49,8 +49,8 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.executor.UnloadModule(Module(context.device, module)).IgnoreError();
   });
   driver.modules.functions.RemoveOf(context, [](uint64_t) {});
+  ForgetCaptured(driver, context);
   driver.streams.streams.RemoveOf(context, [&](uint64_t stream) {
-    ForgetCaptured(driver, ToPointer<CUstream>(stream));
     driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kStream, stream);
   });

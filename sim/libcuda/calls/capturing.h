@@ -61,6 +61,8 @@ Captured RefuseCaptured(DriverState& driver, const Context& context, cuda_abi::C
 // They are destroyed.
 void ForgetCaptured(DriverState& driver, cuda_abi::CUstream stream);
 void ForgetCaptured(DriverState& driver, cuda_abi::CUevent event);
+// And with a context all that is captured of its streams, those of threads too.
+void ForgetCaptured(DriverState& driver, const Context& context);
 
 // A copy of one row.
 inline cuda_abi::CUDA_MEMCPY3D RowOf(cuda_abi::CUmemorytype to_type, cuda_abi::CUdeviceptr to,

@@ -28,9 +28,15 @@ bool IsStream(DriverState& driver, CUstream stream) {
 template <typename Body>
 CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body) {
   return EnterInContext(site, needed, [&](DriverState& driver, Context& context) -> CUresult {
-    const std::lock_guard lock(driver.graphs.mutex);
-    if (!IsStream(driver, stream)) return ToResult(DriverCode::kInvalidHandle);
-    return ToResult(body(driver, driver.graphs, context, NameOf(context, stream)));
+    CUresult result = CUDA_SUCCESS;
+    std::vector<Destruction> due;
+    {
+      const std::lock_guard lock(driver.graphs.mutex);
+      if (!IsStream(driver, stream)) return ToResult(DriverCode::kInvalidHandle);
+      result = ToResult(body(driver, driver.graphs, context, NameOf(context, stream)));
+      due = driver.graphs.TakeDestructions();
+    }
+    return Destroy(site, due, result);
   });
 }
 

@@ -70,14 +70,17 @@ extern "C" CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode n
 
 extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                        CUgraph graph) {
-  return ChangeInExec<ChildWork>(
-      TWINMMU_HERE, exec, node, node, [&](DriverState& driver, ChildWork* work) {
-        const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
-        if (given == nullptr) return NoSuchGraph();
-        CUgraphExecUpdateResultInfo info;
-        return UpdateGraph(*given, work->graph.get(), &info) ? CUDA_SUCCESS
-                                                             : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-      });
+  return ChangeInExec<ChildWork>(TWINMMU_HERE, exec, node, node,
+                                 [&](DriverState& driver, ChildWork* work) {
+                                   const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
+                                   if (given == nullptr) return NoSuchGraph();
+                                   CUgraphExecUpdateResultInfo info;
+                                   if (!UpdateGraph(*given, work->graph.get(), &info)) {
+                                     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+                                   }
+                                   driver.graphs.ShareHeld(*given, IdOf(exec));
+                                   return CUDA_SUCCESS;
+                                 });
 }
 
 extern "C" CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
@@ -143,6 +146,7 @@ CUresult Update(const CallSite& site, CUgraphExec exec, CUgraph graph,
     changed->graph = copy;
     changed->generation = 0;
     changed->told.clear();
+    graphs.ReplaceHeld(found, IdOf(exec));
     return CUDA_SUCCESS;
   });
 }

@@ -9,6 +9,7 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/streams/stream_scheduler.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -93,9 +94,9 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     }
     const CUresult possible = Check(site, driver, found, done);
     if (possible != CUDA_SUCCESS) return possible;
-    const GraphId id = graphs.Add(
-        GraphExec{flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}});
-    graphs.ShareHeld(found.id(), id);
+    const GraphId id = graphs.Add(GraphExec{
+        flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
+    graphs.ShareHeld(found, id);
     *exec = HandleOf<CUgraphExec>(id);
     return CUDA_SUCCESS;
   });
@@ -129,17 +130,54 @@ void WarnOfStaleMemory(const CallSite& site, DriverState& driver, const Graph& g
   }
 }
 
-// The graph as it is to be launched; null: there is none.
-std::shared_ptr<const Graph> FindForLaunch(const CallSite& site, DriverState& driver,
-                                           CUgraphExec exec) {
+// The graph as it is to be launched, and what its launches share; of no graph: there is none.
+GraphExec FindForLaunch(const CallSite& site, DriverState& driver, CUgraphExec exec,
+                        DeviceOrdinal device) {
   const std::lock_guard lock(driver.graphs.mutex);
   GraphExec* const found = driver.graphs.Find(exec);
-  if (found == nullptr) return nullptr;
+  if (found == nullptr) return {};
   const uint64_t generation = driver.simulator->graph_memory().generation();
   if (std::exchange(found->generation, generation) != generation) {
     WarnOfStaleMemory(site, driver, *found->graph, found);
   }
-  return found->graph;
+  if (!found->launched.has_value()) {
+    const absl::StatusOr<Event> made = driver.executor.CreateEvent(device);
+    if (made.ok()) found->launched = *made;
+  }
+  GraphExec launch;
+  launch.graph = found->graph;
+  launch.launched = found->launched;
+  launch.lanes = std::exchange(found->lanes, {});
+  return launch;
+}
+
+void DestroyLanes(DriverState& driver, const std::vector<Stream>& lanes) {
+  for (const Stream lane : lanes) driver.executor.DestroyStream(lane).IgnoreError();
+}
+
+// For the next launch; what the executable graph no longer needs goes when its work is done.
+void GiveBackLanes(DriverState& driver, CUgraphExec exec, std::vector<Stream> lanes) {
+  if (lanes.empty()) return;
+  const std::lock_guard lock(driver.graphs.mutex);
+  GraphExec* const found = driver.graphs.Find(exec);
+  if (found == nullptr || !found->lanes.empty()) return DestroyLanes(driver, lanes);
+  found->lanes = std::move(lanes);
+}
+
+CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Stream stream) {
+  GraphExec launch = FindForLaunch(site, driver, exec, stream.device());
+  if (launch.graph == nullptr) return NoSuchGraph();
+  if (launch.launched.has_value()) {
+    const absl::Status behind = driver.executor.WaitEvent(stream, *launch.launched);
+    if (!behind.ok()) return ToResult(behind);
+  }
+  const StreamScheduler::OneOperation one;
+  const CUresult given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
+  GiveBackLanes(driver, exec, std::move(launch.lanes));
+  if (launch.launched.has_value()) {
+    driver.executor.RecordEvent(*launch.launched, stream).IgnoreError();
+  }
+  return given;
 }
 
 }  // namespace
@@ -189,9 +227,7 @@ extern "C" CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     CheckUncaptured(driver, context, stream);
-    const std::shared_ptr<const Graph> graph = FindForLaunch(site, driver, exec);
-    if (graph == nullptr) return NoSuchGraph();
-    return LaunchGraph(site, driver, *graph, WorkOf(driver, context, stream));
+    return Launch(site, driver, exec, WorkOf(driver, context, stream));
   });
 }
 TWINMMU_ALIAS(cuGraphLaunch_ptsz, cuGraphLaunch);
@@ -208,8 +244,11 @@ TWINMMU_ALIAS(cuGraphUpload_ptsz, cuGraphUpload);
 
 // Launches go on.
 extern "C" CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return EnterGraphs(TWINMMU_HERE, {}, [&](DriverState&, Graphs& graphs) {
-    if (graphs.Find(exec) == nullptr) return NoSuchGraph();
+  return EnterGraphs(TWINMMU_HERE, {}, [&](DriverState& driver, Graphs& graphs) {
+    const GraphExec* const found = graphs.Find(exec);
+    if (found == nullptr) return NoSuchGraph();
+    DestroyLanes(driver, found->lanes);
+    if (found->launched.has_value()) driver.executor.DestroyEvent(*found->launched).IgnoreError();
     graphs.Remove(exec);
     return CUDA_SUCCESS;
   });

@@ -35,6 +35,7 @@ CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork
   if (given == nullptr) return kInvalidValue;
   if (graph == parent) return kNotSupported;
   made->graph = driver.graphs.Clone(*given);
+  driver.graphs.ShareHeld(*given, made->graph->id());
   return CUDA_SUCCESS;
 }
 

@@ -8,10 +8,14 @@
 namespace twinmmu::libcuda {
 namespace {
 
-// Whether a capture adds to it.
-bool IsCaptured(DriverState& driver, const Graph& graph) {
-  return driver.captures.Any(
-      [&](const CapturedStream& stream) { return stream.capture->graph.get() == &graph; });
+// Whether a capture adds to it, or to a graph inside it.
+bool IsCaptured(DriverState& driver, Graph& graph) {
+  bool captured = false;
+  graph.ForEachGraph([&](Graph& inner) {
+    captured |= driver.captures.Any(
+        [&](const CapturedStream& stream) { return stream.capture->graph.get() == &inner; });
+  });
+  return captured;
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ extern "C" CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
                     [&](DriverState&, Graphs& graphs, Graph& found) {
                       const std::shared_ptr<Graph> made = graphs.Clone(found);
                       graphs.Add(made);
-                      graphs.ShareHeld(found.id(), made->id());
+                      graphs.ShareHeld(found, made->id());
                       *clone = HandleOf<CUgraph>(made->id());
                       return CUDA_SUCCESS;
                     });
@@ -61,8 +65,12 @@ extern "C" CUresult cuGraphNodeFindInClone(CUgraphNode* node, CUgraphNode origin
 
 extern "C" CUresult cuGraphDestroyNode(CUgraphNode node) {
   return EnterNode(TWINMMU_HERE, node, {},
-                   [&](DriverState& driver, Graphs& graphs, Graph& graph, GraphNode&) {
-                     if (IsCaptured(driver, graph)) return ToResult(DriverCode::kIllegalState);
+                   [&](DriverState& driver, Graphs& graphs, Graph& graph, GraphNode& found) {
+                     const auto* const child = std::get_if<ChildWork>(&found.work);
+                     const bool inside = child != nullptr && IsCaptured(driver, *child->graph);
+                     if (inside || IsCaptured(driver, graph)) {
+                       return ToResult(DriverCode::kIllegalState);
+                     }
                      graphs.RemoveNode(graph, IdOf(node));
                      return CUDA_SUCCESS;
                    });

@@ -54,9 +54,11 @@ extern "C" CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
                                              unsigned int count) {
   return EnterGraph(TWINMMU_HERE, graph, {}, [&](DriverState&, Graphs& graphs, Graph& found) {
     if (graphs.Find(object) == nullptr || count == 0) return kInvalidValue;
-    uint64_t& held = graphs.HeldBy(found.id())[IdOf(object)];
-    if (count > held) return CUDA_SUCCESS;
-    held -= count;
+    std::map<GraphId, uint64_t>& held = graphs.HeldBy(found.id());
+    const auto known = held.find(IdOf(object));
+    if (known == held.end() || count > known->second) return CUDA_SUCCESS;
+    known->second -= count;
+    if (known->second == 0) held.erase(known);
     graphs.Release(IdOf(object), count);
     return CUDA_SUCCESS;
   });

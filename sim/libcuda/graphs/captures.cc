@@ -75,6 +75,14 @@ std::shared_ptr<Capture> Captures::Forget(const StreamName& stream) {
   return nullptr;
 }
 
+std::set<std::shared_ptr<Capture>> Captures::Of(const Context& context) const {
+  std::set<std::shared_ptr<Capture>> captures;
+  for (const auto& [name, stream] : streams_) {
+    if (stream.context == &context) captures.insert(stream.capture);
+  }
+  return captures;
+}
+
 void Captures::End(const std::shared_ptr<Capture>& capture) {
   capture->ended = true;
   for (auto at = streams_.begin(); at != streams_.end();) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -77,6 +78,8 @@ class Captures {
   // The stream is destroyed. Its nodes stay in the capture, unless that began with it: then it is
   // the one that ended.
   std::shared_ptr<Capture> Forget(const StreamName& stream);
+  // Those that have streams of a context.
+  std::set<std::shared_ptr<Capture>> Of(const Context& context) const;
   // All its streams are as before. Its events stand for nothing.
   void End(const std::shared_ptr<Capture>& capture);
 

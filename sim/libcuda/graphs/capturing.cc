@@ -247,6 +247,15 @@ void ForgetCaptured(DriverState& driver, CUstream stream) {
   if (ended != nullptr && !ended->to_graph) driver.graphs.Remove(ended->graph);
 }
 
+void ForgetCaptured(DriverState& driver, const Context& context) {
+  if (!driver.captures.MayMatter()) return;
+  const Lock lock(driver.graphs.mutex);
+  for (const std::shared_ptr<Capture>& capture : driver.captures.Of(context)) {
+    driver.captures.End(capture);
+    if (!capture->to_graph) driver.graphs.Remove(capture->graph);
+  }
+}
+
 void ForgetCaptured(DriverState& driver, CUevent event) {
   if (!driver.captures.MayMatter()) return;
   const Lock lock(driver.graphs.mutex);

@@ -25,6 +25,7 @@ class Pairing {
       if (i >= wanted.size()) return Differs(leaves[i], 0);
       if (!Pair(leaves[i], wanted[i], 0)) return false;
     }
+    if (wanted.size() > leaves.size()) return false;
     while (!open_.empty()) {
       const GraphId node = open_.back();
       open_.pop_back();

@@ -22,6 +22,16 @@ inline constexpr CUresult kNotSupported = 801;
 // process.
 inline CUresult NoSuchGraph() { return kInvalidValue; }
 
+// Calls them, with no lock held; the result of the call that found them due, unless one threw.
+inline CUresult Destroy(const CallSite& site, const std::vector<Destruction>& due,
+                        CUresult result) {
+  for (const Destruction& destruction : due) {
+    const DriverCode code = CallBack(site, [&] { destruction.destroy(destruction.pointer); });
+    if (code != DriverCode::kSuccess) result = ToResult(code);
+  }
+  return result;
+}
+
 // Enter with body(driver, graphs), which has the graphs to itself.
 template <typename Body>
 CUresult EnterGraphs(const CallSite& site, Needed needed, const Body& body) {
@@ -33,11 +43,7 @@ CUresult EnterGraphs(const CallSite& site, Needed needed, const Body& body) {
       result = ToResult(body(driver, driver.graphs));
       due = driver.graphs.TakeDestructions();
     }
-    for (const Destruction& destruction : due) {
-      const DriverCode code = CallBack(site, [&] { destruction.destroy(destruction.pointer); });
-      if (code != DriverCode::kSuccess) result = ToResult(code);
-    }
-    return result;
+    return Destroy(site, due, result);
   });
 }
 

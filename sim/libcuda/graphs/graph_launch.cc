@@ -1,10 +1,12 @@
 #include "sim/libcuda/graphs/graph_launch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "sim/calls/executor/host_functions.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/launches.h"
@@ -30,13 +32,13 @@ LaunchForm FormOf(const KernelWork& work) {
 // for nobody at the end of a lane gets a lane of its own.
 class GraphLaunch {
  public:
-  GraphLaunch(const CallSite& site, DriverState& driver, const Graph& graph, Stream stream)
-      : site_(site), driver_(driver), graph_(graph), lanes_{{stream, 0}} {}
+  // `spare`: streams that it may take, and gives back.
+  GraphLaunch(const CallSite& site, DriverState& driver, const Graph& graph, Stream stream,
+              std::vector<Stream>* spare)
+      : site_(site), driver_(driver), graph_(graph), spare_(*spare), lanes_{{stream, 0}} {}
   ~GraphLaunch() {
     for (const Event event : events_) driver_.executor.DestroyEvent(event).IgnoreError();
-    for (size_t i = 1; i < lanes_.size(); ++i) {
-      driver_.executor.DestroyStream(lanes_[i].stream).IgnoreError();
-    }
+    for (size_t i = 1; i < lanes_.size(); ++i) spare_.push_back(lanes_[i].stream);
   }
   GraphLaunch(const GraphLaunch&) = delete;
   GraphLaunch& operator=(const GraphLaunch&) = delete;
@@ -91,6 +93,15 @@ class GraphLaunch {
     return event;
   }
 
+  absl::StatusOr<Stream> TakeLane(DeviceOrdinal device) {
+    const auto found = std::find_if(spare_.begin(), spare_.end(),
+                                    [&](Stream lane) { return lane.device() == device; });
+    if (found == spare_.end()) return driver_.executor.CreateStream(device);
+    const Stream lane = *found;
+    spare_.erase(found);
+    return lane;
+  }
+
   // The lane of a node, which then waits for all that the node depends on.
   absl::Status FindLane(const GraphNode& node, size_t* lane) {
     const DeviceOrdinal device = DeviceOf(driver_, node.work).value_or(lanes_[0].stream.device());
@@ -102,9 +113,10 @@ class GraphLaunch {
       if (found) *lane = i;
     }
     if (!found) {
-      const absl::StatusOr<Stream> made = driver_.executor.CreateStream(device);
+      const absl::StatusOr<Stream> made = TakeLane(device);
       if (!made.ok()) return made.status();
       *lane = lanes_.size();
+      spare_.reserve(spare_.size() + lanes_.size());  // so that all can be given back
       lanes_.push_back({*made, 0});
       const absl::Status begun = driver_.executor.WaitEvent(*made, *start_);
       if (!begun.ok()) return begun;
@@ -160,13 +172,20 @@ class GraphLaunch {
 
   // As cuLaunchHostFunc does.
   CUresult GiveWork(const HostWork& work, Stream stream) {
+    HostFunctions& functions = driver_.simulator->host_functions();
+    if (functions.AreDelayed()) {
+      const auto call = [site = site_, call = work.call](DriverCode) {
+        CallBack(site, [&] { call.fn(call.userData); });
+      };
+      return ToResult(functions.Submit(site_.name(), stream, call));
+    }
     const absl::Status done = driver_.executor.SynchronizeStream(stream);
     if (!done.ok()) return ToResult(done);
     return ToResult(CallBack(site_, [&] { work.call.fn(work.call.userData); }));
   }
 
   CUresult GiveWork(const ChildWork& work, Stream stream) {
-    return LaunchGraph(site_, driver_, *work.graph, stream);
+    return LaunchGraph(site_, driver_, *work.graph, stream, &spare_);
   }
 
   CUresult GiveWork(const EmptyWork&, Stream) { return CUDA_SUCCESS; }
@@ -196,6 +215,7 @@ class GraphLaunch {
   const CallSite& site_;
   DriverState& driver_;
   const Graph& graph_;
+  std::vector<Stream>& spare_;
   std::optional<Event> start_;     // of the launch, unless it is a chain
   std::map<GraphId, Event> done_;  // by node, the same
   std::vector<Lane> lanes_;        // the first one is the stream of the launch
@@ -204,8 +224,9 @@ class GraphLaunch {
 
 }  // namespace
 
-CUresult LaunchGraph(const CallSite& site, DriverState& driver, const Graph& graph, Stream stream) {
-  return GraphLaunch(site, driver, graph, stream).Run();
+CUresult LaunchGraph(const CallSite& site, DriverState& driver, const Graph& graph, Stream stream,
+                     std::vector<Stream>* lanes) {
+  return GraphLaunch(site, driver, graph, stream, lanes).Run();
 }
 
 }  // namespace twinmmu::libcuda

@@ -97,6 +97,9 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
   const DriverCode there =
       FindArguments(*loaded->info, given.kernelParams, given.extra, &whole, &arguments);
   if (there != DriverCode::kSuccess) return ToResult(there);
+  const bool missing = std::any_of(arguments.begin(), arguments.end(),
+                                   [](const void* argument) { return argument == nullptr; });
+  if (missing) return ToResult(NullPointer(site));
   made->arguments = Keep(*loaded->info, arguments, given.kernelParams == nullptr);
   return ToResult(driver.simulator->kernels().CheckLaunch(*loaded, made->config));
 }

@@ -99,14 +99,26 @@ void Graphs::Release(GraphId object, uint64_t count) {
   objects_.erase(found);
 }
 
-void Graphs::ShareHeld(GraphId from, GraphId to) {
-  const auto found = held_.find(from);
+void Graphs::ShareHeld(const Graph& from, GraphId to) {
+  for (const auto& [id, node] : from.nodes()) {
+    if (const auto* const child = std::get_if<ChildWork>(&node.work)) ShareHeld(*child->graph, to);
+  }
+  const auto found = held_.find(from.id());
   if (found == held_.end()) return;
   const std::map<GraphId, uint64_t> shared = found->second;
   for (const auto& [object, count] : shared) {
+    const auto known = objects_.find(object);
+    if (known == objects_.end()) continue;  // the program gave up what it had moved
     held_[to][object] += count;
-    objects_[object].references += count;
+    known->second.references += count;
   }
+}
+
+void Graphs::ReplaceHeld(const Graph& from, GraphId to) {
+  const auto before = held_.extract(to);
+  ShareHeld(from, to);
+  if (before.empty()) return;
+  for (const auto& [object, count] : before.mapped()) Release(object, count);
 }
 
 void Graphs::GiveUp(GraphId holder) {

@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "api/executor.h"
 #include "sim/libcuda/graphs/graph.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -23,6 +25,9 @@ struct GraphExec {
   std::shared_ptr<const Graph> graph;
   uint64_t generation = 0;  // of the memory, when that was last checked
   std::set<GraphId> told;   // nodes whose memory was reported
+  // Each launch comes after the one before.
+  std::optional<Event> launched;
+  std::vector<Stream> lanes;  // that a launch may use
 };
 
 struct UserObject {
@@ -72,8 +77,10 @@ class Graphs {
   void Release(GraphId object, uint64_t count);
   // How many references to user objects a graph or an executable graph holds, by object.
   std::map<GraphId, uint64_t>& HeldBy(GraphId holder) { return held_[holder]; }
-  // `to` holds what `from` does, beside that.
-  void ShareHeld(GraphId from, GraphId to);
+  // `to` holds what `from` does, and the graphs inside it, beside that.
+  void ShareHeld(const Graph& from, GraphId to);
+  // It holds that, and nothing else.
+  void ReplaceHeld(const Graph& from, GraphId to);
   // Those that are due.
   std::vector<Destruction> TakeDestructions() { return std::move(destructions_); }
 
