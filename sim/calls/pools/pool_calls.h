@@ -86,6 +86,7 @@ class PoolCalls {
   // of them.
   void Release(PoolState* pool, Bytes keep);
   void ReleaseOthers(const PoolState* pool);
+  void RemoveAbsentArenas();
   // Forgets a destroyed pool of which nothing is left.
   void DropIfUnused(uint64_t handle);
   // Room for a piece that the stream may use, once it has waited for `waits`.

@@ -38,7 +38,11 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
     wanted.kind = on_device ? LinearKind::kPool : LinearKind::kHostPool;
     wanted.device = DeviceOrdinal(on_device ? location.id : 0);
     wanted.readers = pool->readers;
-    const absl::StatusOr<AddressRange> arena = linear.AddArena(size, wanted);
+    absl::StatusOr<AddressRange> arena = linear.AddArena(size, wanted);
+    if (!arena.ok()) {
+      RemoveAbsentArenas();
+      arena = linear.AddArena(size, wanted);
+    }
     if (!arena.ok()) return Fail(DriverCode::kOutOfMemory, call, arena.status().message());
     try {
       pool->spans.AddArena(*arena);
@@ -91,6 +95,16 @@ void PoolCalls::ReleaseOthers(const PoolState* pool) {
     PoolState* const other = pools_.Find(handle);
     other->spans.Settle(IsOver);
     Release(other, Bytes(0));
+  });
+}
+
+// Their addresses are for others.
+void PoolCalls::RemoveAbsentArenas() {
+  pools_.ForEach([&](uint64_t handle, const PoolState&) {
+    PoolSpans& spans = pools_.Find(handle)->spans;
+    while (const std::optional<AddressRange> arena = spans.TakeAbsentArena()) {
+      state_.mmu.linear.RemoveArena(arena->base);
+    }
   });
 }
 

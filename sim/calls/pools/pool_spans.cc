@@ -12,6 +12,18 @@ void PoolSpans::AddArena(const AddressRange& arena) {
   arenas_.push_back(arena);
 }
 
+std::optional<AddressRange> PoolSpans::TakeAbsentArena() {
+  for (auto arena = arenas_.begin(); arena != arenas_.end(); ++arena) {
+    const auto part = parts_.find(arena->base.value());
+    if (!part->second.absent || part->second.size != arena->size) continue;
+    const AddressRange taken = *arena;
+    parts_.erase(part);
+    arenas_.erase(arena);
+    return taken;
+  }
+  return std::nullopt;
+}
+
 PoolSpans::Parts::const_iterator PoolSpans::RunFrom(Parts::const_iterator first, MayUse may_use,
                                                     bool with_absent, Bytes* length) const {
   auto next = first;

@@ -45,6 +45,8 @@ class PoolSpans {
 
   // All of it is absent.
   void AddArena(const AddressRange& arena);
+  // One that has no memory, which is then none of these any more.
+  std::optional<AddressRange> TakeAbsentArena();
   // Room for `size` bytes: the smallest run of free parts that has it; of several the first. Of
   // parts that are not free for everybody those for which may_use(free). nullopt: there is none.
   std::optional<DeviceAddress> Find(Bytes size, MayUse may_use) const;
