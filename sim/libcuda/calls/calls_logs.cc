@@ -47,9 +47,9 @@ extern "C" CUresult cuLogsDumpToFile(unsigned int* iterator, const char* path,
   return EnterAlways(site, [&] {
     if (path == nullptr) return NullPointer(site);
     bool cut = false;
-    const unsigned int end = DriverLog::Get().end();
+    unsigned int end = 0;
     std::ofstream file(path);
-    file << DriverLog::Get().Lines(iterator != nullptr ? *iterator : 0, SIZE_MAX, &cut);
+    file << DriverLog::Get().Lines(iterator != nullptr ? *iterator : 0, SIZE_MAX, &cut, &end);
     if (!file.flush()) return DriverCode::kInvalidValue;
     if (iterator != nullptr) *iterator = end;
     return DriverCode::kSuccess;
@@ -62,10 +62,10 @@ extern "C" CUresult cuLogsDumpToMemory(unsigned int* iterator, char* buffer, siz
   return EnterAlways(site, [&] {
     if (buffer == nullptr || size == nullptr) return NullPointer(site);
     bool cut = false;
-    const unsigned int end = DriverLog::Get().end();
+    unsigned int end = 0;
     const size_t room = *size != 0 ? *size - 1 : 0;
     const std::string lines =
-        DriverLog::Get().Lines(iterator != nullptr ? *iterator : 0, room, &cut);
+        DriverLog::Get().Lines(iterator != nullptr ? *iterator : 0, room, &cut, &end);
     *size = 0;
     if (cut && lines.empty()) return DriverCode::kInvalidValue;
     if (room != 0) std::memcpy(buffer, lines.c_str(), lines.size() + 1);

@@ -4,6 +4,7 @@
 #include <sys/time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <new>
@@ -35,9 +36,20 @@ std::string LineOf(absl::string_view message) {
 
 }  // namespace
 
+std::atomic<DriverLog*> DriverLog::log_{nullptr};
+
 DriverLog& DriverLog::Get() {
-  static DriverLog* const log = new DriverLog;
-  return *log;
+  static const int followed = [] {
+    log_ = new DriverLog;
+    return pthread_atfork(nullptr, nullptr, AfterFork);
+  }();
+  static_cast<void>(followed);
+  return *log_.load(std::memory_order_acquire);
+}
+
+void DriverLog::AfterFork() {
+  log_ = new DriverLog;
+  in_callback = false;
 }
 
 uint64_t DriverLog::Register(Callback callback, void* data) {
@@ -78,8 +90,9 @@ uint32_t DriverLog::end() const {
   return end_;
 }
 
-std::string DriverLog::Lines(uint32_t first, size_t room, bool* cut) const {
+std::string DriverLog::Lines(uint32_t first, size_t room, bool* cut, uint32_t* end) const {
   const std::lock_guard lock(mutex_);
+  *end = end_;
   const size_t asked = std::min<size_t>(end_ - std::min(first, end_), lines_.size());
   size_t size = 0;
   size_t count = 0;

@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -33,15 +34,20 @@ class DriverLog {
   // How many lines there were.
   uint32_t end() const;
   // The lines from `first` on, with when they came and from whom; of those that are no more than
-  // `room` bytes together the last. `cut`: some are missing.
-  std::string Lines(uint32_t first, size_t room, bool* cut) const;
+  // `room` bytes together the last. `cut`: some are missing. `end`: as end().
+  std::string Lines(uint32_t first, size_t room, bool* cut, uint32_t* end) const;
 
  private:
+  // In a child made by fork, where others may hold the lock for good: a log of its own, with
+  // nothing in it and nobody who listens.
+  static void AfterFork();
+
   struct Listener {
     Callback callback;
     void* data;
   };
 
+  static std::atomic<DriverLog*> log_;
   mutable std::mutex mutex_;
   std::map<uint64_t, Listener> listeners_;
   uint64_t last_handle_ = 0;

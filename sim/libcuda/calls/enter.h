@@ -130,8 +130,14 @@ CUresult EnterAlways(const CallSite& site, const Body& body) {
     Process& process = Process::Get();
     ReportedCall call(process.report(), kCallOf[site.symbol], site.caller);
     const std::optional<DriverCode> injected = process.injector().Fails(kCallOf[site.symbol]);
-    const CUresult result =
-        ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
+    CUresult result = cuda_abi::CUDA_SUCCESS;
+    try {
+      result = ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
+    } catch (const abi::__forced_unwind&) {
+      throw;
+    } catch (...) {
+      result = ToResult(CodeOfThrown());
+    }
     if (result == cuda_abi::CUDA_SUCCESS || result == cuda_abi::CUDA_ERROR_NOT_READY) {
       call.Succeed();
     } else {
