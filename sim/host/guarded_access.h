@@ -47,7 +47,7 @@ class PagesThatMayGo {
   [[gnu::tls_model("initial-exec")]] static thread_local PagesThatMayGo* volatile current_;
 
   std::array<uint64_t, 64> found_{};     // pages, each in its place; of the last ones only
-  std::array<uint64_t, 16> replaced_{};  // pages
+  std::array<uint64_t, 64> replaced_{};  // pages
   size_t count_ = 0;
   const void* gone_ = nullptr;
 };

@@ -213,6 +213,7 @@ class Grid::Impl {
       }
       before = work;
       if (state == Block::State::kDone) block->LetNextStart();
+      if (PagesThatMayGo::Current()->gone() != nullptr) break;
       // The kernel behind this one is to start at once.
       if (LetsNextStart() && !let_next_start_.exchange(true)) left_ = 0;
     }
