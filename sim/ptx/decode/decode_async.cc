@@ -29,6 +29,10 @@ uint32_t Decoder::WholeAddress(const Operand& operand, Space space) {
     EmitCompute(FindResize(8, 4, false), {wide, slot});
     slot = wide;
   }
+  // A variable that is named is an address in its space.
+  if (space == Space::kGeneric && step.memory.space == Space::kShared) {
+    step.memory.offset += kSharedWindow;
+  }
   if (step.memory.offset == 0) return slot;
   const uint32_t sum = NewSlot(8);
   EmitCompute(FindAddressAdd(), {sum, slot, Fixed(FixedSlot::kZero, 0, step.memory.offset, 8)});

@@ -71,7 +71,9 @@ void Decoder::LoadOrStoreWide(bool stores) {
   TakeCacheHints();
   ExpectOperands(2, 3);
   if (!status_.ok()) return;
-  step.perform = stores ? FindStore(Type::kB64, 8) : FindLoad(Type::kB64, 8);
+  step.perform = step.memory.strength.IsStrong() ? FindWideAccess(stores)
+                 : stores                        ? FindStore(Type::kB64, 8)
+                                                 : FindLoad(Type::kB64, 8);
   TakeSize(Type::kB64, 2, &step.memory);
   if (stores) step.memory.access = Access::kReadWrite;
   step.operands[0] = Address(At(stores ? 0 : 1), space, &step);

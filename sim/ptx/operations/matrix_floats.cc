@@ -280,13 +280,13 @@ std::vector<uint64_t> PairsApart(const uint64_t* bits, int lines, int length) {
 
 void MultiplyInOrder(const MatrixProduct& product, const uint64_t* a, const uint64_t* b,
                      const uint64_t* c, uint64_t* d) {
-  const Floats left(product.a, a, product.m, product.k);
+  Floats left(product.a, a, product.m, product.k);
   const Floats right(product.b, b, product.n, product.k);
   const Summation summation = SummationOf(product);
   const int product_bits = LayoutOf(product.a).fraction_bits + LayoutOf(product.b).fraction_bits;
   const int sign = product.negates_a != product.negates_b ? -1 : 1;
-  std::vector<int32_t> signed_left = left.significands;
-  for (int32_t& significand : signed_left) significand *= sign;
+  for (int32_t& significand : left.significands) significand *= sign;
+  for (Float& value : left.values) value.significand *= sign;
   const int terms = std::min(summation.terms, product.k);
   const SumFunction sum_of_terms = FindSum(terms);
   const int up = summation.fraction_bits - product_bits;
@@ -294,9 +294,9 @@ void MultiplyInOrder(const MatrixProduct& product, const uint64_t* a, const uint
     if (summation.adds_last) before = Float();
     for (size_t first = 0;; first += static_cast<size_t>(terms)) {
       int most = before.significand != 0 ? before.exponent : kNothing;
-      const int64_t products = sum_of_terms(&signed_left[row + first], &left.exponents[row + first],
-                                            &right.significands[column + first],
-                                            &right.exponents[column + first], up, &most);
+      const int64_t products = sum_of_terms(
+          &left.significands[row + first], &left.exponents[row + first],
+          &right.significands[column + first], &right.exponents[column + first], up, &most);
       const uint64_t bits =
           Rounded(product, summation, WithBefore(summation, products, most, before));
       if (first + static_cast<size_t>(terms) == static_cast<size_t>(product.k)) return bits;

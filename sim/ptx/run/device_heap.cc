@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace twinmmu::ptx {
 namespace {
@@ -13,24 +14,37 @@ constexpr uint64_t kAlignment = 16;
 
 }  // namespace
 
+DeviceHeap::DeviceHeap(const AddressRange& memory)
+    : memory_(memory), largest_gap_(memory.size.value()) {
+  gaps_[memory.base.value()] = memory.base.value() + memory.size.value();
+}
+
 DeviceAddress DeviceHeap::Allocate(uint64_t size) {
-  const uint64_t room = memory_.size.value();
-  if (size > room) return DeviceAddress(0);
-  const uint64_t bytes = (std::max<uint64_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  if (size > memory_.size.value()) return DeviceAddress(0);
+  const uint64_t bytes =
+      kHeader + (std::max<uint64_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
   const std::lock_guard lock(mutex_);
+  if (bytes > largest_gap_) return DeviceAddress(0);
   // The first gap that is large enough.
-  uint64_t begin = memory_.base.value() + kHeader;
-  for (const auto& [used, end] : blocks_) {
-    if (used - kHeader >= begin && used - kHeader - begin >= bytes) break;
-    begin = end + kHeader;
+  uint64_t largest = 0;
+  auto gap = gaps_.begin();
+  for (; gap != gaps_.end() && gap->second - gap->first < bytes; ++gap) {
+    largest = std::max(largest, gap->second - gap->first);
   }
-  const uint64_t end = memory_.base.value() + room;
-  if (begin > end || end - begin < bytes) return DeviceAddress(0);
-  blocks_[begin] = begin + bytes;
+  if (gap == gaps_.end()) {
+    largest_gap_ = largest;
+    return DeviceAddress(0);
+  }
+  const uint64_t begin = gap->first + kHeader;
+  const uint64_t end = gap->first + bytes;
+  blocks_[begin] = end;
+  auto rest = gaps_.extract(gap);
+  rest.key() = end;
+  if (end != rest.mapped()) gaps_.insert(std::move(rest));
   // Nothing that was freed in this place can be told any more.
   auto old = freed_.lower_bound(begin);
   if (old != freed_.begin() && std::prev(old)->second > begin) --old;
-  while (old != freed_.end() && old->first < begin + bytes) old = freed_.erase(old);
+  while (old != freed_.end() && old->first < end) old = freed_.erase(old);
   return DeviceAddress(begin);
 }
 
@@ -41,6 +55,19 @@ DeviceHeap::Freed DeviceHeap::Free(DeviceAddress address) {
     return freed_.count(address.value()) != 0 ? Freed::kBefore : Freed::kUnknown;
   }
   freed_[block->first] = block->second;
+  auto gap = gaps_.emplace(block->first - kHeader, block->second).first;
+  const auto next = std::next(gap);
+  if (next != gaps_.end() && next->first == gap->second) {
+    gap->second = next->second;
+    gaps_.erase(next);
+  }
+  if (gap != gaps_.begin() && std::prev(gap)->second == gap->first) {
+    const auto before = std::prev(gap);
+    before->second = gap->second;
+    gaps_.erase(gap);
+    gap = before;
+  }
+  largest_gap_ = std::max(largest_gap_, gap->second - gap->first);
   blocks_.erase(block);
   return Freed::kNow;
 }

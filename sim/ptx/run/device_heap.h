@@ -14,7 +14,7 @@ namespace twinmmu::ptx {
 // Of a device, for all its kernels, as long as the device is there. Thread-safe.
 class DeviceHeap {
  public:
-  explicit DeviceHeap(const AddressRange& memory) : memory_(memory) {}
+  explicit DeviceHeap(const AddressRange& memory);
 
   // Memory for `size` bytes, aligned to 16; 0: there is no room. Also of 0 bytes.
   DeviceAddress Allocate(uint64_t size);
@@ -30,6 +30,8 @@ class DeviceHeap {
   const AddressRange memory_;
   std::mutex mutex_;
   std::map<uint64_t, uint64_t> blocks_;  // in use: where one begins, and ends
+  std::map<uint64_t, uint64_t> gaps_;    // between them, with what lies in front of each
+  uint64_t largest_gap_ = 0;             // none is larger
   std::map<uint64_t, uint64_t> freed_;   // where one began and ended that is not in use again
 };
 

@@ -44,6 +44,8 @@ Perform FindAtomic(absl::string_view operation, Type type);
 Perform FindVectorAtomic(absl::string_view operation, Type type);
 // exch and cas of 128 bits, whose slots of 64 bits lie one behind the other.
 Perform FindWideAtomic(absl::string_view operation);
+// Strong ld.b128 and st.b128, which atomic operations do not see halves of.
+Perform FindWideAccess(bool stores);
 // Accesses of multicast addresses. operands: the address, then the first slot of the elements,
 // whose slots lie one behind the other. `wide_sums`: those of f16 and bf16 are f32. Null: no such
 // form.

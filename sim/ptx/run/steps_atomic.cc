@@ -120,20 +120,32 @@ Perform FindHalfExtreme(Type type) {
   }
 }
 
-// 16 bytes as one. Other accesses of them have 8 bytes at most, which the lock does not concern.
+// 16 bytes as one, for all that is strong and has 16 bytes: the lock is for these.
 struct Wide {
   uint64_t low = 0;
   uint64_t high = 0;
 };
 
+std::mutex& WideMutex() {
+  static std::mutex* const mutex = new std::mutex;
+  return *mutex;
+}
+
+template <bool kStores>
+Flow WideAccess(Warp& warp, const Step& step, Lanes lanes) {
+  static const Perform access = kStores ? FindStore(Type::kB64, 8) : FindLoad(Type::kB64, 8);
+  const std::lock_guard lock(WideMutex());
+  return access(warp, step, lanes);
+}
+
 template <bool kCompare>
 Flow WideAtomic(Warp& warp, const Step& step, Lanes lanes) {
-  static std::mutex* const mutex = new std::mutex;
   if (lanes == 0) return Flow::kNext;
   LaneMemory memory;
   const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
   ++warp.polls;
+  if (warp.meets_copies()) warp.MeetCopies(step, lanes, memory, true);
   std::optional<ObservedStep> observed;
   if (found == Found::kObserved) observed.emplace(&warp, step);
   const auto at = [&](uint32_t slot, int lane) {
@@ -141,13 +153,14 @@ Flow WideAtomic(Warp& warp, const Step& step, Lanes lanes) {
     return Wide{values[lane], values[kLanes + lane]};
   };
   ForEachLane(lanes, [&](int lane) {
-    const std::lock_guard lock(*mutex);
+    const std::lock_guard lock(WideMutex());
     char* const place = memory[static_cast<size_t>(lane)];
     Wide older;
     const char* const from =
         observed ? observed->BeforeAtomic(lane, place, reinterpret_cast<char*>(&older)) : place;
-    Wide old;
-    std::memcpy(&old, from, sizeof(old));
+    const auto* const words = reinterpret_cast<const uint64_t*>(from);
+    const Wide old{__atomic_load_n(words, __ATOMIC_SEQ_CST),
+                   __atomic_load_n(words + 1, __ATOMIC_SEQ_CST)};
     const Wide b = at(step.operands[2], lane);
     const bool writes = !kCompare || (old.low == b.low && old.high == b.high);
     if (writes) {
@@ -171,6 +184,8 @@ Perform FindVectorAtomic(absl::string_view operation, Type type) {
   if (operation == "max") return FindHalfExtreme<true>(type);
   return operation == "add" && IsFloating(type) ? FindForm<Atomics>(operation, type) : nullptr;
 }
+
+Perform FindWideAccess(bool stores) { return stores ? WideAccess<true> : WideAccess<false>; }
 
 Perform FindWideAtomic(absl::string_view operation) {
   if (operation == "exch") return WideAtomic<false>;

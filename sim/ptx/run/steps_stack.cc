@@ -9,52 +9,51 @@
 
 namespace twinmmu::ptx {
 
-// The lanes of a frame have one stack: what one of them takes, none of the others gets.
+// Each lane has a stack of its own.
 Flow PerformTakeStack(Warp& warp, const Step& step, Lanes lanes) {
-  if (lanes == 0) return Flow::kNext;
   Frame& frame = warp.frame();
   const uint64_t* const sizes = warp.Slot<uint64_t>(step.operands[1]);
-  const uint64_t alignment = warp.Slot<uint64_t>(step.operands[2])[__builtin_ctz(lanes)];
-  uint64_t size = 0;
-  ForEachLane(lanes, [&](int lane) { size = std::max(size, sizes[lane]); });
-  const uint64_t begin = (uint64_t{frame.local_end()} + alignment - 1) / alignment * alignment;
-  // Compared before it is added, as sizes may be of any kind.
-  if (size > kWindowSize || !warp.GrowLocal(begin + size)) {
-    return warp.Fault(GridFault::kStackOverflow, lanes,
-                      absl::StrCat("no room for ", size, " bytes of alloca"));
-  }
-  frame.stack_bytes += static_cast<uint32_t>(begin + size - frame.local_end());
-  if (step.detail == 8) {
-    uint64_t* const to = warp.Slot<uint64_t>(step.operands[0]);
-    ForEachLane(lanes, [&](int lane) { to[lane] = begin; });
-  } else {
-    uint32_t* const to = warp.Slot<uint32_t>(step.operands[0]);
-    ForEachLane(lanes, [&](int lane) { to[lane] = static_cast<uint32_t>(begin); });
+  const uint64_t* const alignments = warp.Slot<uint64_t>(step.operands[2]);
+  for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = __builtin_ctz(rest);
+    const uint64_t alignment = alignments[lane];
+    const uint64_t begin = (frame.stack_ends[lane] + alignment - 1) / alignment * alignment;
+    // Compared before it is added, as sizes may be of any kind.
+    if (sizes[lane] > kWindowSize || !warp.GrowLocal(begin + sizes[lane])) {
+      return warp.Fault(GridFault::kStackOverflow, Lanes{1} << lane,
+                        absl::StrCat("no room for ", sizes[lane], " bytes of alloca"));
+    }
+    frame.stack_ends[lane] = static_cast<uint32_t>(begin + sizes[lane]);
+    frame.local_end = std::max(frame.local_end, frame.stack_ends[lane]);
+    if (step.detail == 8) {
+      warp.Slot<uint64_t>(step.operands[0])[lane] = begin;
+    } else {
+      warp.Slot<uint32_t>(step.operands[0])[lane] = static_cast<uint32_t>(begin);
+    }
   }
   return Flow::kNext;
 }
 
 Flow PerformSaveStack(Warp& warp, const Step& step, Lanes lanes) {
   uint64_t* const to = warp.Slot<uint64_t>(step.operands[0]);
-  const uint64_t end = warp.frame().local_end();
-  ForEachLane(lanes, [&](int lane) { to[lane] = end; });
+  const Frame& frame = warp.frame();
+  ForEachLane(lanes, [&](int lane) { to[lane] = frame.stack_ends[lane]; });
   return Flow::kNext;
 }
 
-// If some lanes of the frame are elsewhere, they may still use what lies behind: it stays until the
-// function returns.
 Flow PerformRestoreStack(Warp& warp, const Step& step, Lanes lanes) {
   Frame& frame = warp.frame();
-  if (lanes == 0 || lanes != frame.lanes) return Flow::kNext;
   const uint64_t* const ends = warp.Slot<uint64_t>(step.operands[0]);
-  uint64_t end = 0;
-  ForEachLane(lanes, [&](int lane) { end = std::max(end, ends[lane]); });
   const uint64_t least = uint64_t{frame.local_base} + frame.function->local_bytes;
-  if (end < least || end > frame.local_end()) {
-    return warp.Fault(GridFault::kIllegalInstruction, lanes,
-                      absl::StrCat("the stack never ended at ", end));
+  for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = __builtin_ctz(rest);
+    if (ends[lane] < least || ends[lane] > frame.stack_ends[lane]) {
+      return warp.Fault(GridFault::kIllegalInstruction, Lanes{1} << lane,
+                        absl::StrCat("the stack never ended at ", ends[lane]));
+    }
+    frame.stack_ends[lane] = static_cast<uint32_t>(ends[lane]);
   }
-  frame.stack_bytes = static_cast<uint32_t>(end - least);
+  frame.local_end = *std::max_element(frame.stack_ends.begin(), frame.stack_ends.end());
   return Flow::kNext;
 }
 

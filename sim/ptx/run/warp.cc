@@ -151,7 +151,7 @@ bool Warp::Choose() {
       continue;
     }
     const bool ahead = !waits && group.frame == chosen.frame && group.pc > chosen.pc;
-    if (ahead && !rotate_) limit_ = std::min(limit_, group.pc);
+    if (ahead && (!rotate_ || group.wait == Group::kGathering)) limit_ = std::min(limit_, group.pc);
     ++i;
   }
   contended_ = ready > 1;
@@ -211,6 +211,7 @@ Flow Warp::Execute(uint64_t* steps) {
       const uint32_t from = pc;
       pc = lanes != 0 ? step.target : pc + 1;
       if (LosesPatience(from, pc)) break;
+      if (pc <= from && group_count_ > 1) break;  // others may be there, of which the limit is not
     } else {
       group.pc = pc;
       clock = started + done;

@@ -59,12 +59,12 @@ struct Frame {
   uint32_t depth = 0;
   Lanes lanes = 0;  // that are in it, or in what it called
   uint32_t local_base = 0;
-  uint32_t stack_bytes = 0;  // of local memory, behind what the function has
+  uint32_t local_end = 0;                        // of local memory, of whichever lane
+  std::array<uint32_t, kLanes> stack_ends = {};  // the same of each
   std::vector<Line> registers;
   std::vector<char> passed;  // passed_bytes of each lane
 
   char* data() { return registers.front().bytes; }
-  uint32_t local_end() const { return local_base + function->local_bytes + stack_bytes; }
   char* PassedOf(int lane) { return passed.data() + size_t{function->passed_bytes} * lane; }
   // Where a value of `lane` lies that a call in this frame passes or gets.
   char* PlaceOf(const Passed& value, int lane) {

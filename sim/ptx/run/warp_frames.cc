@@ -17,6 +17,13 @@ constexpr uint32_t kMaxDepth = 4096;
 constexpr uint64_t kMaxFrameBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxLocalBytes = uint64_t{512} << 10;
 
+// Local memory of a lane, and of a frame, begins at a multiple of what a variable may be aligned
+// to.
+uint64_t AlignLocal(uint64_t bytes) {
+  constexpr uint64_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 template <typename T>
 void Repeat(char* slot, T value) {
   for (int lane = 0; lane < kLanes; ++lane) std::memcpy(slot + lane * sizeof(T), &value, sizeof(T));
@@ -27,7 +34,7 @@ void Repeat(char* slot, T value) {
 bool Warp::GrowLocal(uint64_t bytes) {
   if (bytes > kMaxLocalBytes) return false;
   if (bytes <= local_stride_) return true;
-  const uint64_t stride = std::min(std::max(bytes, 2 * local_stride_), kMaxLocalBytes);
+  const uint64_t stride = std::min(AlignLocal(std::max(bytes, 2 * local_stride_)), kMaxLocalBytes);
   taken_.Resize(frame_bytes_ + stride * kLanes);
   std::vector<char> grown(stride * kLanes);
   for (uint64_t lane = 0; lane < kLanes; ++lane) {
@@ -42,15 +49,16 @@ bool Warp::GrowLocal(uint64_t bytes) {
 // False: there is no room for another call.
 bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lanes lanes,
                  Frame** entered) {
+  const uint64_t local_base = parent == nullptr ? 0 : AlignLocal(parent->local_end);
   for (Frame* frame : used_) {
     if (frame->parent != parent || frame->call != call || frame->function != &function) continue;
+    if (frame->local_base < local_base) continue;  // over what lanes have taken since
     frame->lanes |= lanes;
     *entered = frame;
     return true;
   }
-  const uint32_t local_base = parent == nullptr ? 0 : parent->local_end();
   const uint32_t depth = parent == nullptr ? 0 : parent->depth + 1;
-  if (depth >= kMaxDepth || !GrowLocal(uint64_t{local_base} + function.local_bytes)) return false;
+  if (depth >= kMaxDepth || !GrowLocal(local_base + function.local_bytes)) return false;
   const auto known = std::find_if(unused_.rbegin(), unused_.rend(),
                                   [&](const Frame* frame) { return frame->function == &function; });
   Frame* frame = nullptr;
@@ -77,8 +85,9 @@ bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lan
   frame->call = call;
   frame->depth = depth;
   frame->lanes = lanes;
-  frame->local_base = local_base;
-  frame->stack_bytes = 0;
+  frame->local_base = static_cast<uint32_t>(local_base);
+  frame->local_end = frame->local_base + function.local_bytes;
+  frame->stack_ends.fill(frame->local_end);
   std::memset(frame->data(), 0, function.register_bytes);
   std::fill(frame->passed.begin(), frame->passed.end(), 0);
   for (int lane = 0; function.local_bytes != 0 && lane < kLanes; ++lane) {

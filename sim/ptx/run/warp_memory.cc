@@ -42,7 +42,7 @@ char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access,
                                              : block_.SharedAt(address, size);
   }
   if (space == Space::kLocal) {
-    const uint64_t room = frame().local_end();
+    const uint64_t room = frame().local_end;
     return Fits(address, size, room) ? local_.data() + local_stride_ * lane + address : nullptr;
   }
   if (space == Space::kParam) {

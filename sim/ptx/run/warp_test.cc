@@ -29,6 +29,18 @@ TEST_F(GridTest, MeetsAfterALoop) {
   EXPECT_EQ(Read(63), 32u);
 }
 
+// What all lanes do together they do where a loop begins, though some come there first.
+TEST_F(GridTest, ExchangesWhereSomeLanesGoBackFirst) {
+  RunKernel(
+      "mov.u32 %r2, 0; mov.u32 %r5, 0;\n"
+      "HEAD: shfl.sync.bfly.b32 %r3, %r1, 1, 31, 0xffffffff; add.u32 %r5, %r5, %r3;\n"
+      "add.u32 %r2, %r2, 1; setp.ge.u32 %p2, %r2, 3; @%p2 bra DONE;\n"
+      "and.b32 %r4, %r1, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra HEAD;\n"
+      "add.u32 %r5, %r5, 0; bra HEAD;\n"
+      "DONE: st.global.u32 [%rd2], %r5;");
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(Read(i), 3 * (i ^ 1));
+}
+
 // A lane that holds a lock lets the others of its warp wait for it.
 TEST_F(GridTest, LetsALaneFinishThatOthersSpinFor) {
   RunKernel(

@@ -73,6 +73,35 @@ TEST_F(GridTest, TakesMemoryFromTheStack) {
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(Read(i), i);
 }
 
+// Each lane has its own stack, whatever the others do.
+TEST_F(GridTest, GivesTheStackBackInALoopThatLanesLeave) {
+  RunKernel(
+      "mov.u32 %r2, 0;\n"
+      "L: stacksave.u64 %rd9; alloca.u64 %rd4, 16384; st.local.u32 [%rd4], %r1;\n"
+      "ld.local.u32 %r3, [%rd4]; stackrestore.u64 %rd9; add.u32 %r2, %r2, 1;\n"
+      "mul.lo.u32 %r4, %r1, 8; setp.le.u32 %p1, %r2, %r4; @%p1 bra L;\n"
+      "st.global.u32 [%rd2], %r2;");
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(Read(i), 8 * i + 1);
+}
+
+// What a function has in local memory is aligned, whatever its caller took before.
+TEST_F(GridTest, AlignsLocalMemoryBehindTheStack) {
+  const std::string function =
+      ".func (.param .b32 out) f(.param .b32 in)\n{\n.local .align 16 .b8 d[16];\n"
+      ".reg .b32 %r<9>;\n.reg .b64 %rd<3>;\nmov.u64 %rd1, d; ld.param.u32 %r5, [in];\n"
+      "st.local.v4.u32 [%rd1], {%r5, %r5, %r5, %r5};\n"
+      "ld.local.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];\nadd.u32 %r5, %r1, %r4;\n"
+      "st.param.b32 [out], %r5;\nret;\n}\n";
+  EXPECT_EQ(Run(function + Kernel("alloca.u64 %rd4, 8; st.local.u64 [%rd4], 0;\n"
+                                  "{ .param .b32 p; .param .b32 o; st.param.b32 [p], %r1;\n"
+                                  "call (o), f, (p); ld.param.b32 %r2, [o]; }\n"
+                                  "st.global.u32 [%rd2], %r2;"),
+                Dim3{1, 1, 1}, Dim3{32, 1, 1}),
+            Grid::State::kDone)
+      << fault_.words;
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(Read(i), 2 * i);
+}
+
 TEST_F(GridTest, FaultsWhatIsBehindTheStack) {
   EXPECT_EQ(FaultOf("stacksave.u64 %rd9; alloca.u64 %rd4, 64; stackrestore.u64 %rd9;\n"
                     "st.local.u32 [%rd4], 1;",

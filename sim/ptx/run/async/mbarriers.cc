@@ -93,6 +93,9 @@ const char* Mbarriers::Arrive(Object* object, char* memory, const Arrival& arriv
   MbarrierState state = MbarrierState::Of(object->bits);
   if (arrival.count == 0) return "the count of an arrival is from 1 to 2^20 - 1";
   if (arrival.count > state.pending) return "there are more arrivals than the phase has pending";
+  if (arrival.drops && arrival.count > state.expected) {
+    return "there are more threads that drop out than the mbarrier expects";
+  }
   if (arrival.bytes > static_cast<uint32_t>(kMost - state.bytes)) {
     return "the transaction count of the mbarrier is beyond 2^20 - 1";
   }
