@@ -18,7 +18,8 @@ AddressRange At(const void* memory, uint64_t size) {
   return AddressRange{DeviceAddress(reinterpret_cast<uint64_t>(memory)), Bytes(size), Bytes(0)};
 }
 
-// Three pages, of which the last one is not there and the one before can only be read.
+// Three pages, of which the last one cannot be used and the one before can only be read. What was
+// unmapped could be there again, for another thread.
 class GuardedAccessTest : public testing::Test {
  protected:
   GuardedAccessTest() {
@@ -28,15 +29,20 @@ class GuardedAccessTest : public testing::Test {
     memory_ = static_cast<char*>(mapped);
     std::memset(memory_, 'x', 2 * kPage);
     EXPECT_EQ(mprotect(memory_ + kPage, kPage, PROT_READ), 0);
-    EXPECT_EQ(munmap(memory_ + 2 * kPage, kPage), 0);
+    EXPECT_EQ(mprotect(memory_ + 2 * kPage, kPage, PROT_NONE), 0);
   }
-  ~GuardedAccessTest() override { munmap(memory_, 2 * kPage); }
+  ~GuardedAccessTest() override { munmap(memory_, 3 * kPage); }
 
   char* memory_ = nullptr;
   char own_[3 * kPage] = {};
 };
 
-TEST_F(GuardedAccessTest, ACopyNamesTheAddressThatIsNotThere) {
+TEST_F(GuardedAccessTest, ACopyNamesAnAddressThatIsNotThere) {
+  EXPECT_EQ(munmap(memory_ + 2 * kPage, kPage), 0);
+  EXPECT_EQ(GuardedCopy(own_, memory_ + 2 * kPage, 8, false), memory_ + 2 * kPage);
+}
+
+TEST_F(GuardedAccessTest, ACopyNamesTheAddressThatCannotBeUsed) {
   for (const bool by_words : {false, true}) {
     EXPECT_EQ(GuardedCopy(own_, memory_, 2 * kPage, by_words), nullptr);
     EXPECT_EQ(own_[2 * kPage - 1], 'x');
