@@ -15,7 +15,8 @@ void PoolSpans::AddArena(const AddressRange& arena) {
 std::optional<AddressRange> PoolSpans::TakeAbsentArena() {
   for (auto arena = arenas_.begin(); arena != arenas_.end(); ++arena) {
     const auto part = parts_.find(arena->base.value());
-    if (!part->second.absent || part->second.size != arena->size) continue;
+    const bool absent = part != parts_.end() && part->second.absent;
+    if (!absent || part->second.size != arena->size) continue;
     const AddressRange taken = *arena;
     parts_.erase(part);
     arenas_.erase(arena);

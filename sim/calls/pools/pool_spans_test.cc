@@ -114,5 +114,21 @@ TEST_F(PoolSpansTest, AChunkThatWentComesBack) {
   EXPECT_EQ(Take(MiB(32)), MiB(1).value());
 }
 
+TEST_F(PoolSpansTest, AnArenaWithoutMemoryGoes) {
+  EXPECT_EQ(spans_.TakeFreeChunk(), At(kChunk, kChunk));
+  EXPECT_EQ(spans_.TakeAbsentArena(), std::nullopt);
+  EXPECT_EQ(spans_.TakeFreeChunk(), At(Bytes(0), kChunk));
+  EXPECT_EQ(spans_.TakeAbsentArena(), At(Bytes(0), 4 * kChunk));
+  EXPECT_THAT(spans_.arenas(), IsEmpty());
+}
+
+TEST_F(PoolSpansTest, AnArenaStaysWhoseBeginOrAllIsTaken) {
+  EXPECT_EQ(Take(MiB(1)), 0u);
+  EXPECT_EQ(spans_.TakeAbsentArena(), std::nullopt);
+  spans_.Commit(At(2 * kChunk, 2 * kChunk));
+  EXPECT_EQ(Take(MiB(127)), MiB(1).value());
+  EXPECT_EQ(spans_.TakeAbsentArena(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace twinmmu
