@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -311,11 +312,13 @@ class Writer {
 }  // namespace
 
 absl::StatusOr<Profile> ParseProfile(absl::string_view text) {
-  const absl::StatusOr<json> parsed = ParseJson<json>(text);
+  absl::StatusOr<json> parsed = ParseJson<json>(text);
   if (!parsed.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("profile: no JSON: ", parsed.status().message()));
   }
+  // A program's first call may come when memory is short.
+  const absl::Cleanup clear = [&] { ClearJson(&*parsed); };
   const json& value = *parsed;
   std::string base = "reference";
   if (value.is_object() && value.contains("base")) {

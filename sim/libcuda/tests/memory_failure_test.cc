@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -284,14 +285,20 @@ INSTANTIATE_TEST_SUITE_P(All, MemoryFailureTest, testing::Bool());
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   setenv("TWINMMU_REPORT", (testing::TempDir() + "report.jsonl").c_str(), 1);
+  const std::string profile = testing::TempDir() + "profile.json";
+  std::ofstream(profile) << R"({"devices": [{"name": "A"}, {"memory": "4 GiB"}],
+                                "quirks": {}, "peers": [[true, true], [true, true]]})";
+  setenv("TWINMMU_PROFILE", profile.c_str(), 1);
   // The first cuInit of the process: from then on there is a machine.
   bool failed = true;
   for (uint64_t n = 0; failed; ++n) {
-    twinmmu::failing_host::FailAt(twinmmu::failing_host::Fails::kMemory, n, false);
-    const twinmmu::failing_host::Scope scope;
-    const twinmmu::libcuda::CUresult result = twinmmu::libcuda::cuInit(0);
-    failed = scope.failed();
-    if (result != (failed ? 2 : 0) && result != 0) return 1;
+    for (const bool for_good : {true, false}) {
+      twinmmu::failing_host::FailAt(twinmmu::failing_host::Fails::kMemory, n, for_good);
+      const twinmmu::failing_host::Scope scope;
+      const twinmmu::libcuda::CUresult result = twinmmu::libcuda::cuInit(0);
+      failed = scope.failed();
+      if (result != (failed ? 2 : 0) && result != 0) return 1;
+    }
   }
   return RUN_ALL_TESTS();
 }
