@@ -25,6 +25,7 @@ namespace twinmmu {
 class StreamClocks {
  private:
   struct LineState;
+  struct EndedLines;
 
  public:
   using Line = std::shared_ptr<LineState>;  // the order of one stream
@@ -35,7 +36,7 @@ class StreamClocks {
     uint32_t number = 0;
   };
 
-  explicit StreamClocks(int devices) : devices_(static_cast<size_t>(devices)) {}
+  explicit StreamClocks(int devices);
 
   // From now on everything is told.
   void Start() { active_.store(true, std::memory_order_relaxed); }
@@ -62,6 +63,7 @@ class StreamClocks {
   std::atomic<bool> active_{false};
   mutable std::mutex mutex_;  // guards what follows, and lines; a leaf
   uint32_t last_line_ = 0;
+  const std::shared_ptr<EndedLines> ended_;
   Clock host_;
   std::vector<Clock> devices_;  // all that each of them was given
 };

@@ -77,5 +77,24 @@ TEST_F(StreamClocksTest, AWaitForADeviceIsForAllItsStreamsAndNoOthers) {
 
 TEST_F(StreamClocksTest, NothingIsTheFirstOfAll) { EXPECT_TRUE(IsAfter(one_, Place())); }
 
+TEST_F(StreamClocksTest, AStreamTakesTheNumberOfOneThatIsOver) {
+  uint32_t line = 0;
+  for (int i = 0; i < 3; ++i) {
+    const StreamClocks::Line stream = clocks_.MakeLine(kDevice);
+    const Place place = Submit(stream);
+    EXPECT_EQ(place.number, static_cast<uint32_t>(i) + 1);
+    if (line == 0) line = place.line;
+    EXPECT_EQ(place.line, line);
+    clocks_.HostWaited(clocks_.Record(stream));
+  }
+}
+
+TEST_F(StreamClocksTest, NothingOrdersAStreamBehindADestroyedOneThatNobodyWaitedFor) {
+  StreamClocks::Line destroyed = clocks_.MakeLine(kDevice);
+  const Place place = Submit(destroyed);
+  destroyed.reset();
+  EXPECT_FALSE(IsAfter(clocks_.MakeLine(kDevice), place));
+}
+
 }  // namespace
 }  // namespace twinmmu
