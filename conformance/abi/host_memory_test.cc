@@ -105,6 +105,13 @@ TEST_F(HostMemoryTest, OnlyItIsFreed) {
   EXPECT_EQ(cuMemFreeHost(&on_the_stack), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(HostMemoryTest, MemoryOfTheProcessIsNotThatOfADeviceOnTheBus) {
+  alignas(4096) static char page[4096];
+  constexpr unsigned int kIoMemory = 4;
+  EXPECT_EQ(cuMemHostRegister(page, sizeof(page), kIoMemory), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemHostUnregister(page), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
 TEST_F(HostMemoryTest, OtherMemoryHasNoFlagsAndNoDevicePointer) {
   int on_the_stack = 0;
   unsigned int flags = 0;

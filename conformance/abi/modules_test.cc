@@ -140,6 +140,15 @@ TEST_F(ModuleTest, WhatIsMissingIsNotFound) {
   EXPECT_EQ(GetFunction("cuModuleGetFunction")(&none, module_, "none"), CUDA_ERROR_NOT_FOUND);
 }
 
+TEST_F(ModuleTest, ANameThatIsEmptyOrOfAFunctionIsNoVariable) {
+  void* none = nullptr;
+  CUdeviceptr address = 0;
+  EXPECT_EQ(GetFunction("cuModuleGetFunction")(&none, module_, ""), CUDA_ERROR_INVALID_VALUE);
+  const GetGlobal get_global("cuModuleGetGlobal_v2");
+  EXPECT_EQ(get_global(&address, nullptr, module_, ""), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get_global(&address, nullptr, module_, "add"), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(ModuleTest, AnEmptyGridIsRefused) {
   EXPECT_EQ(Launch("cuLaunchKernel")(add_, 0, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
             CUDA_ERROR_INVALID_VALUE);
@@ -314,6 +323,23 @@ TEST_F(ModuleTest, AFunctionTellsAboutItself) {
   EXPECT_EQ(offset, 8u);
   EXPECT_EQ(size, 4u);
   EXPECT_EQ(parameter(add_, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ModuleTest, SharedVariablesOfAFunctionHaveRoomWhoeverNamesThem) {
+  void* module = nullptr;
+  ASSERT_EQ(Load("cuModuleLoadData")(&module,
+                                     ".version 7.5\n.target sm_70\n.address_size 64\n"
+                                     ".visible .entry k() { .shared .b8 unused[64]; ret; }\n"),
+            CUDA_SUCCESS);
+  void* kernel = nullptr;
+  ASSERT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+  const Function<CUresult(int*, int, void*)> get("cuFuncGetAttribute");
+  int value = 0;
+  EXPECT_EQ(get(&value, 1, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(value, 64);
+  EXPECT_EQ(get(&value, 8, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(value, (48 << 10) - 64);
+  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
 }
 
 TEST_F(ModuleTest, NoBlockIsChosenWhereNoneFits) {

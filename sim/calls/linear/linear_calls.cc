@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kDeviceMap = 2;   // CU_MEMHOSTALLOC_DEVICEMAP, always told
 constexpr uint32_t kAllocFlags = 7;  // all that exist
 constexpr uint32_t kRegisterFlags = 15;
+constexpr uint32_t kIoMemory = 4;
 constexpr auto kManagedMemory = static_cast<DeviceAttribute>(83);
 constexpr uint32_t kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL
 constexpr uint32_t kAttachHost = 2;    // CU_MEM_ATTACH_HOST
@@ -201,6 +202,9 @@ absl::Status LinearCalls::RegisterHost(const Context& context, void* memory, Byt
     LinearAllocation wanted = Wanted(LinearKind::kRegistered, context, flags | kDeviceMap);
     wanted.range = AddressRange{AddressOf(memory), size, Bytes(0)};
     if (flags > kRegisterFlags) return InvalidValue(kCall, "there are no flags ", flags);
+    if ((flags & kIoMemory) != 0) {
+      return InvalidValue(kCall, "memory of the process is no memory of a device on the bus");
+    }
     if (!IsOfProcess(wanted.range)) {
       return InvalidValue(kCall, "range ", ToString(wanted.range),
                           " is empty, or not all memory of the process");

@@ -166,6 +166,7 @@ extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
 
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return EnterInContext(TWINMMU_HERE, {function, name}, [&](DriverState& driver, Context& context) {
+    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
     Records<FunctionRecord>::Prepared record(FunctionRecord{&context, ToNumber(module)});
     const absl::StatusOr<Kernel> kernel =
         driver.executor.GetKernel(ModuleOf(driver, context, module), name);
@@ -208,6 +209,10 @@ extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUm
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
     const Module named = ModuleOf(driver, context, module);
+    const auto found = driver.simulator->kernels().Find(site.name(), named);
+    if (!found.ok()) return ToResult(found.status());
+    const bool is_function = found->program->FindKernel(name) != nullptr;
+    if (*name == '\0' || is_function) return ToResult(DriverCode::kInvalidValue);
     return Give(driver.simulator->kernels().FindGlobal(site.name(), named, name), address, size);
   });
 }

@@ -192,6 +192,7 @@ class ProgramBuilder {
         const absl::Status known = Layout("shared memory", kMaxStaticShared).Add(variable).status();
         if (!known.ok()) return known;
         place.shared = AddShared(variable);
+        code.shared.push_back(place.shared);  // a driver gives it room whoever names it
         continue;
       }
       if (variable.space != Space::kLocal && variable.space != Space::kParam) {

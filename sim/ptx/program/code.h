@@ -212,7 +212,7 @@ struct FunctionCode {
   std::vector<CallSite> calls;
   std::vector<MatrixCode> matrices;
   std::vector<std::vector<uint32_t>> target_lists;  // of steps
-  std::vector<int> shared;                          // of Code::shared, that it names
+  std::vector<int> shared;                          // of Code::shared, that it has or names
   std::vector<int> callees;                         // it names
   bool calls_by_address = false;
   bool bulk_copies = false;       // it has some
