@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "api/allocators/growable_buffer.h"
 #include "api/testing/matchers.h"
 #include "conformance/allocators/error_matchers.h"

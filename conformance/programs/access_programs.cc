@@ -1,5 +1,6 @@
 // cuMemSetAccess and cuMemGetAccess.
 
+#include "absl/strings/str_cat.h"
 #include "conformance/programs/deviation_program.h"
 
 namespace twinmmu::conformance {

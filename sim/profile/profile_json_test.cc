@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -14,7 +14,13 @@ if [[ ${TWINMMU_OWN_MOUNTS-} != yes ]]; then
 fi
 
 unset LD_LIBRARY_PATH
-root=${TEST_TMPDIR:-/tmp}
+# Nobody has this number: limits of processes count those of a user.
+as_user=()
+setpriv --reuid=54321 --regid=54321 --clear-groups true 2>/dev/null &&
+  as_user=(setpriv --reuid=54321 --regid=54321 --clear-groups)
+for root in "${TEST_TMPDIR:-/tmp}" /tmp /var/tmp; do
+  "${as_user[@]}" test -x "$root" && break
+done
 memory=  # what is there may be others'
 if [[ -z ${NO_MOUNTS-} ]]; then
   memory=/dev/shm
@@ -35,10 +41,6 @@ twinmmu=$folder/twinmmu
 subject=$folder/subject
 export TMPDIR=$folder/tmp
 mkdir -m 1777 "$TMPDIR"
-# Nobody has this number: limits of processes count those of a user.
-as_user=()
-setpriv --reuid=54321 --regid=54321 --clear-groups true 2>/dev/null &&
-  as_user=(setpriv --reuid=54321 --regid=54321 --clear-groups)
 failed=0
 
 complain() {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "conformance/fixtures/multicast_fixture.h"
 #include "conformance/fixtures/multicast_process_fixture.h"
 #include "conformance/framework/registry.h"

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sim/base/errors.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/call_record.h"

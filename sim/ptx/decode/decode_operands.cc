@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/operations/lane_types.h"
 #include "sim/ptx/run/moves.h"

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/program/code.h"
 #include "sim/testing/test_grid.h"

@@ -1,6 +1,7 @@
 // Kernels on memory that has two addresses: what the alias monitor observes, and what it makes
 // of it.
 
+#include "absl/strings/str_cat.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/testing/test_grid.h"

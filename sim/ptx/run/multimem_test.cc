@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "sim/calls/multicast/multicast_calls.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/testing/test_grid.h"

@@ -1,5 +1,6 @@
 // Warps: how lanes part and meet, what they exchange, and calls.
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {

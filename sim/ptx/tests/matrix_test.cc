@@ -1,6 +1,7 @@
 // Instructions on matrices, as kernels use them. What products are is tested with
 // matrix_product.h.
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {

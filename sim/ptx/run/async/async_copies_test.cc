@@ -1,5 +1,6 @@
 // cp.async, cp.async.bulk: what they copy, when they are done, and where they fault.
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {

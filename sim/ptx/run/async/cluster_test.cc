@@ -1,5 +1,6 @@
 // Clusters: where blocks are, their barrier, and each other's shared memory.
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {

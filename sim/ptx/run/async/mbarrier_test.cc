@@ -1,5 +1,6 @@
 // mbarriers: phases, arrivals, bytes of transactions, and what is wrong use.
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {

@@ -1,5 +1,6 @@
 // The async proxy: what bulk copies read without a fence, and what is found out of it.
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
