@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kDeviceMap = 2;   // CU_MEMHOSTALLOC_DEVICEMAP, always told
 constexpr uint32_t kAllocFlags = 7;  // all that exist
 constexpr uint32_t kRegisterFlags = 15;
+constexpr auto kHostRegister = static_cast<DeviceAttribute>(99);  // HOST_REGISTER_SUPPORTED
 constexpr auto kManagedMemory = static_cast<DeviceAttribute>(83);
 constexpr uint32_t kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL
 constexpr uint32_t kAttachHost = 2;    // CU_MEM_ATTACH_HOST
@@ -201,6 +202,10 @@ absl::Status LinearCalls::RegisterHost(const Context& context, void* memory, Byt
     LinearAllocation wanted = Wanted(LinearKind::kRegistered, context, flags | kDeviceMap);
     wanted.range = AddressRange{AddressOf(memory), size, Bytes(0)};
     if (flags > kRegisterFlags) return InvalidValue(kCall, "there are no flags ", flags);
+    if (!state_.mmu.profile.Supports(kHostRegister, context.device.value())) {
+      return Fail(DriverCode::kNotSupported, kCall, ToString(context.device),
+                  " does not have HOST_REGISTER_SUPPORTED");
+    }
     if (!IsOfProcess(wanted.range)) {
       return InvalidValue(kCall, "range ", ToString(wanted.range),
                           " is empty, or not all memory of the process");
