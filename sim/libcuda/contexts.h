@@ -26,10 +26,11 @@ struct Context {
   std::atomic<bool> alive{false};
   std::atomic<unsigned int> flags{0};
   std::atomic<int> cache_config{0};
-  std::atomic<uint64_t> id{0};  // not 0 once it has lived
-  uint64_t retained = 0;        // primary; guarded by Contexts
-  std::mutex mutex;             // guards what follows
-  std::vector<size_t> limits;   // by CUlimit
+  std::atomic<bool> uses_heap{false};  // a kernel that may call malloc was launched
+  std::atomic<uint64_t> id{0};         // not 0 once it has lived
+  uint64_t retained = 0;               // primary; guarded by Contexts
+  std::mutex mutex;                    // guards what follows
+  std::vector<size_t> limits;          // by CUlimit
 
   cuda_abi::CUcontext handle() { return reinterpret_cast<cuda_abi::CUcontext>(this); }
 };

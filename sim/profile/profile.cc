@@ -202,6 +202,7 @@ absl::Status ValidateChoice(const char* path, const char* noun, Choice choice) {
 
 absl::Status ValidateChoices(const Profile& profile) {
   absl::Status status = ValidateChoice("stream_policy", "policy", profile.stream_policy);
+  status.Update(ValidateChoice("contraction", "choice", profile.contraction));
   status.Update(ValidateChoice("alias_policy", "policy", profile.alias_policy));
   status.Update(ValidateChoice("alias_boundary", "boundary", profile.alias_boundary));
   status.Update(ValidateChoice("alias_multicast", "mode", profile.alias_multicast));
@@ -232,6 +233,13 @@ absl::Span<const Named<StreamPolicy>> AllNamed() {
   static constexpr Named<StreamPolicy> kAll[] = {{StreamPolicy::kEager, "eager"},
                                                  {StreamPolicy::kDeferred, "deferred"},
                                                  {StreamPolicy::kSeeded, "seeded"}};
+  return kAll;
+}
+
+template <>
+absl::Span<const Named<Contraction>> AllNamed() {
+  static constexpr Named<Contraction> kAll[] = {{Contraction::kDriver, "driver"},
+                                                {Contraction::kNever, "never"}};
   return kAll;
 }
 

@@ -73,6 +73,10 @@ enum class StreamPolicy {
   kSeeded,    // at each call, a random part of what could run
 };
 
+// Whether a product and a sum without .rn are rounded once, as one fma, where the driver's compiler
+// makes it one, or never.
+enum class Contraction { kDriver, kNever };
+
 // The values of a profile's choices, with their names.
 template <typename Choice>
 struct Named {
@@ -84,6 +88,8 @@ absl::Span<const Named<Choice>> AllNamed();
 
 template <>
 absl::Span<const Named<StreamPolicy>> AllNamed();
+template <>
+absl::Span<const Named<Contraction>> AllNamed();
 // What a kernel or a copy reads where memory has several addresses and no alias fence, or nothing
 // at all, orders the read after a write: "coherent", "stale", "random", "l1".
 template <>
@@ -122,6 +128,12 @@ struct Profile {
   // calls: Create is then NOT_PERMITTED. Assumed, not measured: reports of it (NCCL 1838, 2106) do
   // not name the code.
   bool host_memory_permitted = true;
+  // Memory for GPUDirect RDMA can be advertised, created and mapped, but not granted: SetAccess is
+  // then UNKNOWN. Reported of WSL (PyTorch 192330), not measured.
+  bool rdma_memory_granted = true;
+  // Whether the devices whose memory another process exports are visible to this one. If not, an
+  // import is INVALID_DEVICE. Reported of containers (NCCL 1647), not measured.
+  bool exporters_visible = true;
   // Where processes find each other's fabric handles: a directory, and this machine's channel in
   // it, DIRECTORY/channelN. Without one, handles are valid only in the machine that made them.
   // Users who cannot read and write the channel are not permitted.
@@ -130,6 +142,7 @@ struct Profile {
   bool map_takes_offsets = false;  // today's documentation: the offset must be 0
   StreamPolicy stream_policy = StreamPolicy::kEager;
   uint64_t stream_seed = 0;  // for kSeeded: the same seed and calls give the same order
+  Contraction contraction = Contraction::kDriver;
   // How many instructions the blocks of a kernel that have not ended may have executed together.
   // One of a warp counts once, and once more for each lane that accesses memory or does something
   // with others; a microsecond in which all threads wait counts as 125, a sleep as 100. A kernel

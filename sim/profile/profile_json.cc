@@ -71,9 +71,12 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("fabric_channel", profile.fabric_channel);
   visit("compression_granted", profile.compression_granted);
   visit("host_memory_permitted", profile.host_memory_permitted);
+  visit("rdma_memory_granted", profile.rdma_memory_granted);
+  visit("exporters_visible", profile.exporters_visible);
   visit("map_takes_offsets", profile.map_takes_offsets);
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);
+  visit("contraction", profile.contraction);
   visit("kernel_instruction_budget", profile.kernel_instruction_budget);
   visit("wait_budget_ms", profile.wait_budget_ms);
   visit("host_memory_limit", profile.host_memory_limit);

@@ -103,6 +103,12 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
   EXPECT_FALSE(ParseProfile(ToJson(other))->compression_granted);
   other.host_memory_permitted = false;
   EXPECT_FALSE(ParseProfile(ToJson(other))->host_memory_permitted);
+  other.rdma_memory_granted = false;
+  EXPECT_FALSE(ParseProfile(ToJson(other))->rdma_memory_granted);
+  other.exporters_visible = false;
+  EXPECT_FALSE(ParseProfile(ToJson(other))->exporters_visible);
+  other.contraction = Contraction::kNever;
+  EXPECT_EQ(ParseProfile(ToJson(other))->contraction, Contraction::kNever);
   other.devices[1].attributes.clear();
   EXPECT_TRUE(ParseProfile(ToJson(other))->devices[1].attributes.empty());
 }
@@ -145,6 +151,7 @@ TEST(ProfileJsonTest, RefusesWithPathAndReason) {
            std::pair(R"({"alias_policy": "fresh"})", "alias_policy: expected \"coherent\", \"st"),
            std::pair(R"({"alias_multicast": 1})", "alias_multicast: expected \"guide\" or \"str"),
            std::pair(R"({"alias_boundary": true})", "alias_boundary: expected \"guide\" or \"ptx"),
+           std::pair(R"({"contraction": true})", "contraction: expected \"driver\" or \"never\""),
            std::pair(R"({"stream_seed": -1})", "stream_seed: expected a whole number from 0"),
            std::pair(R"({"host_nodes": [{"node": "0"}]})", "host_nodes[0].node: expected"),
            std::pair(R"({"fabric_domain": "here"})", "fabric_domain: \"here\" is not empty, nor"),

@@ -71,6 +71,9 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad.stream_policy = static_cast<StreamPolicy>(3);
   EXPECT_THAT(Complaint(bad), HasSubstr("stream_policy: there is no policy 3"));
   bad = good;
+  bad.contraction = static_cast<Contraction>(2);
+  EXPECT_THAT(Complaint(bad), HasSubstr("contraction: there is no choice 2"));
+  bad = good;
   bad.alias_policy = static_cast<coherence::Policy>(4);
   EXPECT_THAT(Complaint(bad), HasSubstr("alias_policy: there is no policy 4"));
   bad = good;

@@ -1,7 +1,9 @@
 // The machines that have a name.
 
+#include <initializer_list>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -100,6 +102,91 @@ Profile HostMemoryNotPermitted() {
   return profile;
 }
 
+// A machine with these as attributes of each device.
+Profile With(Profile profile, std::initializer_list<std::pair<int, int>> attributes) {
+  for (DeviceProfile& device : profile.devices) {
+    for (const auto& [attribute, value] : attributes) {
+      device.attributes[static_cast<DeviceAttribute>(attribute)] = value;
+    }
+  }
+  return profile;
+}
+
+// By CUdevice_attribute.
+constexpr int kMultiprocessors = 16;
+constexpr int kCapabilityMajor = 75;
+constexpr int kManagedMemory = 83;
+constexpr int kConcurrentManagedAccess = 89;
+constexpr int kHostRegister = 99;
+constexpr int kRdmaWithVmm = 110;
+constexpr int kRdma = 116;
+constexpr int kIpcEvents = 125;
+constexpr int kFabricHandles = 128;
+constexpr int kMulticast = 132;
+
+// Not measured. What is not published of a B200 is as of an H200.
+Profile ReferenceB200() {
+  Profile profile = With(Reference(), {{kCapabilityMajor, 10}, {kMultiprocessors, 148}});
+  for (DeviceProfile& device : profile.devices) {
+    device.name = "NVIDIA B200";
+    device.memory = MiB(183359);
+  }
+  return profile;
+}
+
+// Reported of WSL 2 (PyTorch 192330, llama.cpp 29142): memory for GPUDirect RDMA is advertised and
+// cannot be granted, a reservation of 32 GiB fails, host memory cannot be registered.
+Profile Wsl() {
+  Profile profile = With(
+      OneDevice(),
+      {{kHostRegister, 0}, {kConcurrentManagedAccess, 0}, {kFabricHandles, 0}, {kMulticast, 0}});
+  profile.rdma_memory_granted = false;
+  profile.devices[0].memory = GiB(16);
+  profile.devices[0].memory_in_use = GiB(1);
+  profile.window.size = GiB(24);
+  return profile;
+}
+
+// A process sees one instance, and instances reach none other. Not measured.
+Profile Mig() {
+  Profile profile =
+      With(OneDevice(), {{kMultiprocessors, 16}, {kFabricHandles, 0}, {kMulticast, 0}});
+  profile.devices[0].name = "NVIDIA H200 MIG 1g.18gb";
+  profile.devices[0].memory = MiB(16384);
+  profile.devices[0].memory_in_use = MiB(64);
+  return profile;
+}
+
+// Managed memory, IPC and RDMA are off unless the host's administrator turns them on. Not measured.
+Profile Vgpu() {
+  Profile profile = With(OneDevice(), {{kManagedMemory, 0},
+                                       {kConcurrentManagedAccess, 0},
+                                       {kRdmaWithVmm, 0},
+                                       {kRdma, 0},
+                                       {kIpcEvents, 0},
+                                       {kFabricHandles, 0},
+                                       {kMulticast, 0}});
+  profile.devices[0].name = "NVIDIA H200X-48C";
+  profile.devices[0].memory = GiB(48);
+  profile.devices[0].memory_in_use = GiB(1);
+  return profile;
+}
+
+// The second device is at a node that the machine has, but that holds no memory (NCCL 2106, where
+// a driver ended the process).
+Profile NumaWithoutMemory() {
+  Profile profile = Reference();
+  profile.host_nodes.push_back(HostNodeProfile{1, Bytes(0)});
+  profile.devices[1].attributes[DeviceAttribute::kHostNumaId] = 1;
+  return profile;
+}
+
+Profile ExporterInvisible() {
+  Profile profile = FabricPermitted();
+  profile.exporters_visible = false;
+  return profile;
+}
+
 // The attributes that the driver of a CUDA version knows: those up to a number, and some of the
 // next ones. Source: CUdevice_attribute in the cuda.h of each version.
 struct DriverLevel {
@@ -160,6 +247,15 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"one-device", "one device of the reference", OneDevice},
       {"eight-devices", "eight devices, each a peer of every other", EightDevices},
       {"no-peers", "two devices that cannot reach each other's memory", NoPeers},
+      {"reference-b200", "two B200s, declared and not measured: compute capability 10.0",
+       ReferenceB200},
+      {"wsl", "one device with a small address space; RDMA memory is never granted", Wsl},
+      {"mig", "one instance of a device that is divided, without peers", Mig},
+      {"vgpu", "one virtual device, without managed memory, IPC and RDMA", Vgpu},
+      {"numa-without-memory", "the second device is at a NUMA node that holds no memory",
+       NumaWithoutMemory},
+      {"exporter-invisible", "what other processes export is of devices that this one cannot see",
+       ExporterInvisible},
       {"driver-10.1", "the reference with the last driver without virtual memory management",
        Driver101},
       {"driver-10.2", "with the first driver that has it", Driver102},

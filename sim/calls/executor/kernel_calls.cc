@@ -96,6 +96,13 @@ absl::Status KernelCalls::AllowLargeClusters(Kernel kernel, bool allowed) {
                       [&] { return modules_.AllowLargeClusters(kernel, allowed); });
 }
 
+absl::Status KernelCalls::SetHeapSize(DeviceOrdinal device, Bytes size) {
+  return guard_.Guard("cuCtxSetLimit", [&] {
+    modules_.SetHeapSize(device, size);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<Dim3> KernelCalls::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                             const LaunchForm& form) const {
   return guard_.Guard("cuLaunchKernelEx", [&] { return modules_.ClusterOf(kernel, grid, form); });

@@ -53,6 +53,10 @@ class KernelCalls {
   // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
   absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
 
+  // What malloc of kernels of the device takes from, until the first of them is launched; then it
+  // stays as it is.
+  absl::Status SetHeapSize(DeviceOrdinal device, Bytes size);
+
   // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE): the
   // launch would be refused.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,

@@ -64,13 +64,19 @@ absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> SimulatedModules::HeapOf(Device
   constexpr Bytes kHeap = MiB(8);
   const std::lock_guard lock(heap_mutex_);
   std::shared_ptr<ptx::DeviceHeap>& heap = heaps_[device.value()];
-  if (heap != nullptr) return heap;
+  const Bytes size = heap_sizes_.emplace(device.value(), kHeap).first->second;
+  if (heap != nullptr || size == Bytes(0)) return heap;
   const std::unique_lock mmu_lock(mmu_.mutex);
   const absl::StatusOr<AddressRange> range =
-      Allocate(kLaunchCall, call_id, device, LinearKind::kModule, kHeap);
+      Allocate(kLaunchCall, call_id, device, LinearKind::kModule, size);
   if (!range.ok()) return range.status();
   heap = std::make_shared<ptx::DeviceHeap>(*range);
   return heap;
+}
+
+void SimulatedModules::SetHeapSize(DeviceOrdinal device, Bytes size) {
+  const std::lock_guard lock(heap_mutex_);
+  heap_sizes_[device.value()] = size;
 }
 
 void SimulatedModules::FreeWorkspace(DeviceAddress workspace) {

@@ -176,10 +176,15 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
       return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
                   ", and ", ToString(device), " is sm_", capability);
     }
+    // Not measured.
+    if (parsed->of_one_target && parsed->target / 10 != major->second) {
+      return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
+                  "a or its family alone, and ", ToString(device), " is sm_", capability);
+    }
   }
   const int target = parsed->target;
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
-      ptx::MakeProgram(*std::move(parsed));
+      ptx::MakeProgram(*std::move(parsed), mmu_.profile.contraction == Contraction::kDriver);
   taken->Resize(kLoadedCost * text.size());
   if (program.ok()) return LoadedModule{device, *std::move(program), taken, target, {}, {}, {}};
   return Fail(CodeOf(program.status()), kLoadCall, program.status().message());

@@ -46,6 +46,8 @@ class SimulatedModules {
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
   // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
   absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
+  // Of the heap of the device, until the first kernel that may use it is launched.
+  void SetHeapSize(DeviceOrdinal device, Bytes size);
   // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
@@ -76,7 +78,8 @@ class SimulatedModules {
   // What the blocks of a cooperative launch synchronise by.
   absl::StatusOr<DeviceAddress> PlaceWorkspace(DeviceOrdinal device, uint64_t call_id);
   void FreeWorkspace(DeviceAddress workspace);
-  // Where kernels of the device take memory by malloc; made for the first of them.
+  // Where kernels of the device take memory by malloc; made for the first of them. Null: it has
+  // none, and they get none.
   absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> HeapOf(DeviceOrdinal device, uint64_t call_id);
   // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
   absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
@@ -89,8 +92,9 @@ class SimulatedModules {
   mutable std::mutex mutex_;  // guards what follows; a leaf
   HandleTable<LoadedModule> modules_;
   HandleTable<LoadedKernel> kernels_;
-  std::mutex heap_mutex_;                                  // guards heaps_; before mmu.mutex
+  std::mutex heap_mutex_;                                  // guards these; before mmu.mutex
   std::map<int, std::shared_ptr<ptx::DeviceHeap>> heaps_;  // by device
+  std::map<int, Bytes> heap_sizes_;                        // that were set
 };
 
 }  // namespace twinmmu

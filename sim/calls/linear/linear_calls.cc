@@ -19,6 +19,7 @@ constexpr uint32_t kDeviceMap = 2;   // CU_MEMHOSTALLOC_DEVICEMAP, always told
 constexpr uint32_t kAllocFlags = 7;  // all that exist
 constexpr uint32_t kRegisterFlags = 15;
 constexpr uint32_t kIoMemory = 4;
+constexpr auto kHostRegister = static_cast<DeviceAttribute>(99);  // HOST_REGISTER_SUPPORTED
 constexpr auto kManagedMemory = static_cast<DeviceAttribute>(83);
 constexpr uint32_t kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL
 constexpr uint32_t kAttachHost = 2;    // CU_MEM_ATTACH_HOST
@@ -202,8 +203,9 @@ absl::Status LinearCalls::RegisterHost(const Context& context, void* memory, Byt
     LinearAllocation wanted = Wanted(LinearKind::kRegistered, context, flags | kDeviceMap);
     wanted.range = AddressRange{AddressOf(memory), size, Bytes(0)};
     if (flags > kRegisterFlags) return InvalidValue(kCall, "there are no flags ", flags);
-    if ((flags & kIoMemory) != 0) {
-      return InvalidValue(kCall, "memory of the process is no memory of a device on the bus");
+    if (!state_.mmu.profile.Supports(kHostRegister, context.device.value())) {
+      return Fail(DriverCode::kNotSupported, kCall, ToString(context.device),
+                  " does not have HOST_REGISTER_SUPPORTED");
     }
     if (!IsOfProcess(wanted.range)) {
       return InvalidValue(kCall, "range ", ToString(wanted.range),
@@ -213,6 +215,9 @@ absl::Status LinearCalls::RegisterHost(const Context& context, void* memory, Byt
     const std::unique_lock lock(state_.mmu.mutex);
     const absl::Status known = CheckUnknown(state_, call, wanted.range);
     if (!known.ok()) return known;
+    if ((flags & kIoMemory) != 0) {
+      return InvalidValue(kCall, "memory of the process is no memory of a device on the bus");
+    }
     wanted.made_by = call.id();
     wanted.buffer_id = state_.mmu.NextBuffer();
     state_.mmu.linear.Register(wanted);

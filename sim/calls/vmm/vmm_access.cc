@@ -90,6 +90,9 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
                 " is not a peer of device ", owner, ", which has the memory");
   }
+  if (allocation.properties.gpu_direct_rdma != 0 && !mmu_.profile.rdma_memory_granted) {
+    return Fail(DriverCode::kUnknown, kCall, "memory for GPUDirect RDMA is not granted here");
+  }
   return absl::OkStatus();
 }
 

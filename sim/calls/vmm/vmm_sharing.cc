@@ -74,8 +74,9 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
         return *handle;
       }
       // What the reference driver says of a handle that it does not know.
-      const DriverCode code = absl::IsResourceExhausted(handle.status())
-                                  ? DriverCode::kOutOfMemory
+      const DriverCode code = absl::IsResourceExhausted(handle.status()) ? DriverCode::kOutOfMemory
+                              : absl::IsFailedPrecondition(handle.status())
+                                  ? DriverCode::kInvalidDevice
                                   : DriverCode::kNotSupported;
       return Fail(code, kCall, "the fabric handle names no memory: ", handle.status().message());
     }
@@ -96,6 +97,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
   switch (handle.status().code()) {
     case absl::StatusCode::kResourceExhausted:
       return Fail(DriverCode::kOutOfMemory, kCall, handle.status().message());
+    case absl::StatusCode::kFailedPrecondition:
+      return Fail(DriverCode::kInvalidDevice, kCall, handle.status().message());
     case absl::StatusCode::kNotFound:  // closed: there is no more to say
       return call.RefuseWith(code, misuse, words::ForeignDescriptor(descriptor));
     default:
@@ -151,8 +154,8 @@ absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
 }
 
 // With mmu_.mutex held. `fabric`: what it is to be; null where a descriptor was exported.
-// InvalidArgument: why it is not exported memory. NotFound: it is not open. ResourceExhausted: the
-// host refused.
+// InvalidArgument: why it is not exported memory. NotFound: it is not open. FailedPrecondition: its
+// device is not visible. ResourceExhausted: the host refused.
 absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const FabricName* fabric,
                                                           uint64_t call) {
   const absl::StatusOr<FileIdentity> identity = IdentifyFile(descriptor);
@@ -174,13 +177,18 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const 
   }
   const absl::Status right = CheckLabel(*label);
   if (!right.ok()) return right;
+  const bool of_device =
+      label->team_devices != 0 || label->properties.location.type == LocationType::kDevice;
+  if (of_device && !mmu_.profile.exporters_visible) {
+    return absl::FailedPreconditionError("the device that has the memory is not visible here");
+  }
   if (label->team_devices != 0) {
     return mmu_.memory.ImportTeam(descriptor, *identity, *label, call);
   }
   return mmu_.memory.ImportForeign(descriptor, *identity, *label, call);
 }
 
-// With mmu_.mutex held. ResourceExhausted: the host refused; else why it names no memory.
+// With mmu_.mutex held. As ImportFile; else why it names no memory.
 absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFabric(const FabricHandle& handle,
                                                             uint64_t call) {
   const absl::StatusOr<FabricName> name = ParseFabricHandle(handle);

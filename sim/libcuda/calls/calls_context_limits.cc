@@ -1,9 +1,10 @@
-// Limits, cache configuration, priorities and peers of the current context. They are kept and
-// answered, and change nothing: no kernel runs that they could matter to.
+// Limits, cache configuration, priorities and peers of the current context. All but the size of the
+// heap are kept and answered, and change nothing: no kernel runs that they could matter to.
 
 #include <algorithm>
 #include <iterator>
 
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -20,10 +21,17 @@ constexpr size_t kMaxStackSize = 512 << 10;
 constexpr size_t kSmallestHeap = 4 << 20;
 constexpr size_t kHeapStep = 64 << 10;
 
-// As an H200 rounds it, up.
+// As an H200 rounds it, up, beyond the largest number to 0.
 size_t HeapOf(size_t value) {
-  const size_t rest = value % kHeapStep;
-  return rest == 0 || value > ~size_t{0} - kHeapStep ? value : value + kHeapStep - rest;
+  const size_t rest = std::max(value, kSmallestHeap) % kHeapStep;
+  return std::max(value, kSmallestHeap) + (rest == 0 ? 0 : kHeapStep - rest);
+}
+
+// An H100 of 79 GiB gave 16.5 GiB where more was asked for.
+size_t LargestHeapOf(const DriverState& driver, DeviceOrdinal device) {
+  const Bytes memory =
+      driver.simulator->profile().devices[static_cast<size_t>(device.value())].memory;
+  return memory.value() / kHeapStep * kHeapStep / 5;
 }
 
 DriverCode CheckLimit(CUlimit limit) {
@@ -60,14 +68,19 @@ extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
     if (limit == CU_LIMIT_STACK_SIZE && value > kMaxStackSize) return DriverCode::kInvalidValue;
-    const bool is_heap = limit == CU_LIMIT_MALLOC_HEAP_SIZE;
     const std::lock_guard lock(context.mutex);
-    LimitsOf(context)[static_cast<size_t>(limit)] =
-        is_heap ? std::max(HeapOf(value), kSmallestHeap) : value;
+    if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
+      if (context.uses_heap) return DriverCode::kInvalidValue;
+      value = std::min(HeapOf(value), LargestHeapOf(driver, context.device));
+      const absl::Status set =
+          driver.simulator->kernels().SetHeapSize(context.device, Bytes(value));
+      if (!set.ok()) return GetDriverCode(set);
+    }
+    LimitsOf(context)[static_cast<size_t>(limit)] = value;
     return DriverCode::kSuccess;
   });
 }

@@ -103,8 +103,10 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
     std::vector<const void*> arguments;
     const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
     if (there != DriverCode::kSuccess) return ToResult(there);
-    return LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form,
-                    arguments);
+    const CUresult launched =
+        LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
+    if (launched == CUDA_SUCCESS && found->info->uses_heap) context.uses_heap = true;
+    return launched;
   });
 }
 

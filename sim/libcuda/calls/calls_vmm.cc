@@ -28,6 +28,13 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
   return grants;
 }
 
+// Which is told first, before that there is something for handles of Windows.
+bool IsOfUnknownDevice(const DriverState& driver, const CUmemAllocationProp& prop) {
+  const int device = prop.location.id;
+  return FromAbi(prop.location).type == LocationType::kDevice &&
+         (device < 0 || device >= driver.simulator->profile().device_count());
+}
+
 // The program is to close it.
 void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
   bool again = false;
@@ -69,6 +76,9 @@ extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
                                 const CUmemAllocationProp* prop, unsigned long long flags) {
   return Enter(TWINMMU_HERE, {handle, prop}, [&](DriverState& driver) {
+    if (prop->win32HandleMetaData != nullptr && !IsOfUnknownDevice(driver, *prop)) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
     const absl::StatusOr<AllocationHandle> made =
         driver.vmm.Create(Bytes(size), FromAbi(*prop), flags);
     if (made.ok()) driver.report.AddAllocation(*made, Bytes(size));

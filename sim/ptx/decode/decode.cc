@@ -23,7 +23,7 @@ Type BitsOfWidth(int width) {
   return width == 2 ? Type::kB16 : width == 4 ? Type::kB32 : width == 8 ? Type::kB64 : Type::kB128;
 }
 
-Decoder::Decoder(const Module& module, int function, const Placement& placement,
+Decoder::Decoder(const Module& module, int function, const Placement& placement, bool fuses,
                  std::vector<FunctionCode>* functions)
     : module_(module),
       index_(function),
@@ -31,7 +31,8 @@ Decoder::Decoder(const Module& module, int function, const Placement& placement,
       placement_(placement),
       functions_(*functions),
       code_((*functions)[static_cast<size_t>(function)]),
-      register_slots_(function_.registers.size(), kNoSlot) {}
+      register_slots_(function_.registers.size(), kNoSlot),
+      fusions_(fuses ? FindFusions(function_) : std::vector<Fusion>()) {}
 
 Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
   static const auto* const kMethods = new absl::btree_map<absl::string_view, Method>({
@@ -83,6 +84,15 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"stackrestore", &Decoder::RestoreStack},
       {"setmaxnreg", &Decoder::SetMaxRegisters},
       {"createpolicy", &Decoder::CreatePolicy},
+      {"vadd", &Decoder::Video},
+      {"vsub", &Decoder::Video},
+      {"vabsdiff", &Decoder::Video},
+      {"vmin", &Decoder::Video},
+      {"vmax", &Decoder::Video},
+      {"vshl", &Decoder::Video},
+      {"vshr", &Decoder::Video},
+      {"vmad", &Decoder::Video},
+      {"vset", &Decoder::Video},
       {"vadd2", &Decoder::Video},
       {"vadd4", &Decoder::Video},
       {"vsub2", &Decoder::Video},
@@ -108,7 +118,11 @@ absl::Status Decoder::Decode() {
     instruction_ = &instruction;
     number_ = static_cast<int>(first_steps_.size());
     first_steps_.push_back(static_cast<uint32_t>(code_.steps.size()));
-    DecodeOne();
+    if (fusions_.empty()) {
+      DecodeOne();
+    } else {
+      DecodeFused(fusions_[static_cast<size_t>(number_)]);
+    }
     if (absl::IsUnimplemented(status_)) status_ = absl::OkStatus();
     if (!status_.ok()) return status_;
   }

@@ -15,8 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "sim/coherence/model/litmus_program.h"
+#include "sim/ptx/decode/fusions.h"
 #include "sim/ptx/operations/matrix_fragments.h"
 #include "sim/ptx/operations/operation.h"
+#include "sim/ptx/operations/video_operations.h"
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/text/module.h"
 
@@ -40,13 +42,17 @@ int WidthOf(Type type);
 // The bits of such a value: what registers of any type of that size hold.
 Type BitsOfWidth(int width);
 
+// What Decoder::KeepFactors found: where the factors of a product are.
+using Factors = std::array<uint32_t, 2>;
+
 // For one function. A method that finds something wrong notes it, the first time, and goes on with
 // whatever does no harm.
 class Decoder {
  public:
   // The parameters and variables of the function are placed already.
-  // What takes the address of a function says so in `functions`.
-  Decoder(const Module& module, int function, const Placement& placement,
+  // What takes the address of a function says so in `functions`. `fuses`: products go into sums
+  // unrounded where the driver's compiler lets them.
+  Decoder(const Module& module, int function, const Placement& placement, bool fuses,
           std::vector<FunctionCode>* functions);
 
   // InvalidArgument: as MakeProgram. What is not covered goes to FunctionCode::refusals.
@@ -56,9 +62,12 @@ class Decoder {
   using Method = void (Decoder::*)();
   static Method FindMethod(absl::string_view opcode);
 
-  // --- By opcode. decode.cc, decode_memory.cc, decode_multimem.cc, decode_async.cc,
-  // decode_cluster.cc, decode_flow.cc, decode_lanes.cc, decode_matrix.cc ---
+  // --- By opcode. decode.cc, decode_fused.cc, decode_memory.cc, decode_multimem.cc,
+  // decode_async.cc, decode_cluster.cc, decode_flow.cc, decode_lanes.cc, decode_matrix.cc ---
   void DecodeOne();
+  void DecodeFused(const Fusion& fusion);
+  void KeepFactors(const Fusion& fusion);
+  uint32_t Negated(uint32_t slot, absl::string_view type);
   void Computation();
   void Mov();
   void Cvta();
@@ -129,6 +138,11 @@ class Decoder {
   void SetMaxRegisters();
   int TakePriority();
   void CreatePolicy();
+  // --- decode_video.cc ---
+  uint64_t VideoPart(const Operand& operand);
+  uint64_t VideoLanes(const Operand& operand, int parts, int first);
+  uint64_t VideoMask(const Operand& operand, int parts);
+  VideoForm TakeVideoForm();
   void Video();
   // --- decode_wmma.cc, decode_warpgroup.cc ---
   void Wmma();
@@ -237,6 +251,8 @@ class Decoder {
   uint32_t carry_slot_ = kNoSlot;
   std::vector<uint32_t> first_steps_;  // of each instruction
   std::map<std::tuple<int, int, uint64_t, int>, uint32_t> fixed_slots_;
+  const std::vector<Fusion> fusions_;  // of each instruction; empty: there are none
+  std::map<int, Factors> factors_;     // of products that go into sums, by instruction
 };
 
 }  // namespace twinmmu::ptx

@@ -63,7 +63,8 @@ class Layout {
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(Module parsed) : program_(new Program), code_(new Code) {
+  ProgramBuilder(Module parsed, bool fuses)
+      : fuses_(fuses && !parsed.debug), program_(new Program), code_(new Code) {
     code_->module = std::move(parsed);
     for (const Variable& variable : module().variables) names_.insert(variable.name);
     for (size_t i = 0; i < module().functions.size(); ++i) {
@@ -81,7 +82,8 @@ class ProgramBuilder {
     }
     for (size_t i = 0; i < module().functions.size(); ++i) {
       if (!code_->functions[i].defined) continue;
-      status = Decoder(module(), static_cast<int>(i), placement_, &code_->functions).Decode();
+      status =
+          Decoder(module(), static_cast<int>(i), placement_, fuses_, &code_->functions).Decode();
       if (!status.ok()) return status;
     }
     for (size_t i = 0; i < module().functions.size(); ++i) {
@@ -318,6 +320,7 @@ class ProgramBuilder {
     return static_cast<uint32_t>(threads);
   }
 
+  const bool fuses_;
   std::shared_ptr<Program> program_;
   std::unique_ptr<Code> code_;
   Placement placement_;
@@ -327,8 +330,8 @@ class ProgramBuilder {
   absl::btree_map<absl::string_view, size_t> function_names_;
 };
 
-absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed) {
-  return ProgramBuilder(std::move(parsed)).Build();
+absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed, bool fuses) {
+  return ProgramBuilder(std::move(parsed), fuses).Build();
 }
 
 }  // namespace twinmmu::ptx

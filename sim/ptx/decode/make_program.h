@@ -14,7 +14,8 @@ namespace twinmmu::ptx {
 // `parsed` decoded. InvalidArgument: an instruction that PTX has not, or whose operands do not fit
 // it. ResourceExhausted: it needs too much memory. Kernels that reach an instruction that is not
 // covered have KernelInfo::refusal.
-absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed);
+// `fuses`: products go into sums unrounded where the driver's compiler lets them (fusions.h).
+absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed, bool fuses = true);
 
 }  // namespace twinmmu::ptx
 

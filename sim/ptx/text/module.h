@@ -133,6 +133,7 @@ struct Module {
   int version = 0;                 // 75 for 7.5
   int target = 0;                  // 90 for sm_90, sm_90a
   bool of_one_target = false;      // sm_90a: may use what other targets lack; sm_100f alike
+  bool debug = false;              // what the driver does not optimise
   std::vector<std::string> files;  // by the number of .file; [0] is empty
   std::vector<Variable> variables;
   std::vector<Function> functions;

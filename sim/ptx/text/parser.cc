@@ -69,6 +69,7 @@ void Parser::Target() {
     const Token name = cursor_.ExpectKind(Token::kName, "a target, such as sm_90");
     if (name.text == "debug" || name.text == "texmode_unified" ||
         name.text == "texmode_independent" || name.text == "map_f64_to_f32") {
+      module_.debug |= name.text == "debug";
       continue;
     }
     absl::string_view digits = name.text;

@@ -91,6 +91,7 @@ class Parser {
 
   // parser_operands.cc
   Operand ParseOperand(Instruction* instruction);
+  Operand VideoOperand();
   Operand Simple();
   Operand Bracketed();
   Operand NamedOperand();

@@ -63,6 +63,15 @@ bool IsScalarRegister(absl::string_view name) {
 bool IsBranch(const Instruction& instruction) { return instruction.opcode == "bra"; }
 bool IsCall(const Instruction& instruction) { return instruction.opcode == "call"; }
 
+// Whether its operands may name a part of themselves: vadd.s32.s32.s32 %r1, %r2.b0, %r3.h1
+bool SelectsParts(const Instruction& instruction) {
+  static const auto* const kNames = new absl::btree_set<absl::string_view>(
+      {"vadd",      "vsub",  "vabsdiff", "vmin",  "vmax",  "vshl",   "vshr",   "vmad",
+       "vset",      "vadd2", "vadd4",    "vsub2", "vsub4", "vavrg2", "vavrg4", "vabsdiff2",
+       "vabsdiff4", "vmin2", "vmin4",    "vmax2", "vmax4", "vset2",  "vset4"});
+  return kNames->contains(instruction.opcode);
+}
+
 }  // namespace
 
 // An operand, or a pair d|p.
@@ -78,6 +87,7 @@ Operand Parser::ParseOperand(Instruction* instruction) {
     return label;
   }
   if (IsCall(*instruction) && token.IsPunctuation("(")) return List(Operand::kArguments, ")");
+  if (SelectsParts(*instruction)) return VideoOperand();
   Operand first = Simple();
   if (!cursor_.Accept("|")) return first;
   Operand pair;
@@ -85,6 +95,20 @@ Operand Parser::ParseOperand(Instruction* instruction) {
   pair.parts.push_back(std::move(first));
   pair.parts.push_back(Simple());
   return pair;
+}
+
+// %r1, %r1.b0, -%r1
+Operand Parser::VideoOperand() {
+  const bool negated =
+      cursor_.token().IsPunctuation("-") && cursor_.following().kind == Token::kName;
+  if (negated) cursor_.Next();
+  Operand operand = Simple();
+  if (operand.kind != Operand::kRegister) return operand;
+  operand.negated = negated;
+  if (cursor_.token().kind == Token::kDotted) {
+    absl::StrAppend(&operand.name, ".", cursor_.Next().text);
+  }
+  return operand;
 }
 
 Operand Parser::Simple() {

@@ -1,0 +1,109 @@
+// Machines that nobody measured: each refuses what was reported of its kind, and nothing else.
+
+#include <array>
+#include <string>
+
+#include "api/testing/matchers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/testing/sharing_machine.h"
+
+namespace twinmmu {
+namespace {
+
+using ::testing::HasSubstr;
+
+Profile MachineOf(const char* name) { return *Profile::Named(name); }
+
+TEST(NamedMachinesTest, WslGrantsNoMemoryForRdma) {
+  SharingMachine machine(MachineOf("wsl"));
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  const auto handle = machine.vmm().Create(kGranule, rdma);
+  ASSERT_THAT(handle, IsOk());
+  const AddressRange range = *machine.vmm().AddressReserve(kGranule);
+  EXPECT_THAT(machine.vmm().Map(range, *handle), IsOk());
+  EXPECT_THAT(machine.vmm().SetAccess(range, std::array{For(kDevice0, Access::kReadWrite)}),
+              HasDriverCode(DriverCode::kUnknown));
+  EXPECT_THAT(machine.vmm().SetAccess(range, std::array{For(kDevice0, Access::kNone)}), IsOk());
+}
+
+TEST(NamedMachinesTest, WslHasFewAddresses) {
+  SharingMachine machine(MachineOf("wsl"));
+  EXPECT_THAT(machine.vmm().AddressReserve(GiB(32)), HasDriverCode(DriverCode::kOutOfMemory));
+  EXPECT_THAT(machine.vmm().AddressReserve(GiB(16)), IsOk());
+}
+
+TEST(NamedMachinesTest, WslRegistersNoMemoryOfTheHost) {
+  SharingMachine machine(MachineOf("wsl"));
+  alignas(4096) static char memory[4096];
+  EXPECT_THAT(machine.simulator().linear().RegisterHost({kDevice0, 0}, memory, KiB(4), 0),
+              HasDriverCode(DriverCode::kNotSupported));
+}
+
+TEST(NamedMachinesTest, ANodeWithoutMemoryHasNone) {
+  SharingMachine machine(MachineOf("numa-without-memory"));
+  EXPECT_THAT(machine.vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaId, kDevice1),
+              IsOkAndHolds(1));
+  AllocationProperties there;
+  there.location = Location::HostNuma(1);
+  EXPECT_THAT(machine.vmm().Create(kGranule, there), HasDriverCode(DriverCode::kOutOfMemory));
+  there.location = Location::HostNuma(0);
+  EXPECT_THAT(machine.vmm().Create(kGranule, there), IsOk());
+}
+
+TEST(NamedMachinesTest, ADeviceThatIsNotVisibleIsInvalid) {
+  SharingMachine exporter;
+  SharingMachine importer(MachineOf("exporter-invisible"));
+  const int foreign = exporter.Export(exporter.Create());
+  EXPECT_THAT(importer.Import(foreign), HasDriverCode(DriverCode::kInvalidDevice));
+  close(foreign);
+  importer.Take(importer.Export(importer.Create()));
+}
+
+TEST(NamedMachinesTest, MemoryOfTheHostIsVisibleFromEverywhere) {
+  SharingMachine exporter;
+  SharingMachine importer(MachineOf("exporter-invisible"));
+  AllocationProperties host;
+  host.location = Location::HostNuma(0);
+  host.requested_handle_types = HandleType::kPosixFileDescriptor;
+  importer.Take(exporter.Export(*exporter.vmm().Create(kGranule, host)));
+}
+
+TEST(NamedMachinesTest, AB200RunsPtxOfItsOwn) {
+  SharingMachine machine(MachineOf("reference-b200"));
+  Executor& executor = **machine.simulator().executor();
+  const auto load = [&](const std::string& target, const std::string& body) {
+    return executor.LoadModule(kDevice0, ".version 8.7\n.target " + target +
+                                             "\n.address_size 64\n.visible .entry k() {\n" +
+                                             ".reg .b32 %r; .reg .b64 %d;\n" + body + "\nret; }");
+  };
+  for (const char* target : {"sm_70", "sm_90", "sm_100", "sm_100a"}) {
+    const auto module = load(target, "mov.u32 %r, 5;");
+    ASSERT_THAT(module, IsOk()) << target;
+    EXPECT_THAT(executor.Launch(Stream(kDevice0), *executor.GetKernel(*module, "k"), {}, {}),
+                IsOk());
+  }
+  for (const char* target : {"sm_90a", "sm_120"}) {
+    EXPECT_THAT(load(target, ""), HasDriverCode(DriverCode::kInvalidPtx)) << target;
+  }
+}
+
+TEST(NamedMachinesTest, AB200RefusesKernelsWithTensorMemoryByName) {
+  SharingMachine machine(MachineOf("reference-b200"));
+  Executor& executor = **machine.simulator().executor();
+  const auto module = executor.LoadModule(
+      kDevice0,
+      ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r;\n"
+      "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nret; }\n"
+      ".visible .entry other() { ret; }");
+  ASSERT_THAT(module, IsOk());
+  const absl::Status launched =
+      executor.Launch(Stream(kDevice0), *executor.GetKernel(*module, "k"), {}, {});
+  EXPECT_THAT(std::string(launched.message()), HasSubstr("line 6: `tcgen05"));
+  EXPECT_THAT(executor.Launch(Stream(kDevice0), *executor.GetKernel(*module, "other"), {}, {}),
+              IsOk());
+}
+
+}  // namespace
+}  // namespace twinmmu
