@@ -6,6 +6,8 @@
 namespace twinmmu::abi {
 namespace {
 
+constexpr auto kSharedMemory = static_cast<CUlimit>(7);  // CU_LIMIT_SHMEM_SIZE, of CUDA 12.5
+
 class LimitsTest : public DriverTest {
  protected:
   void SetUp() override {
@@ -43,6 +45,46 @@ TEST_F(LimitsTest, HeapHasASmallestSize) {
   EXPECT_EQ(LimitOf(CU_LIMIT_MALLOC_HEAP_SIZE), 4u << 20);
   EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 5000000), CUDA_SUCCESS);
   EXPECT_EQ(LimitOf(CU_LIMIT_MALLOC_HEAP_SIZE), 5046272u);  // 77 times 64 KiB
+}
+
+TEST_F(LimitsTest, SomeAreRounded) {
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1000), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_STACK_SIZE), 1008u);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_PRINTF_FIFO_SIZE), 512u << 10);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, (512 << 10) + 1), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_PRINTF_FIFO_SIZE), (512u << 10) + 256);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, size_t{1} << 40), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_PRINTF_FIFO_SIZE), size_t{2} << 30);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 1), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT), 32u);
+}
+
+// Of an H100 and an H200, in tenths of what the device can set aside.
+TEST_F(LimitsTest, PersistingCacheIsSetAsideInTenths) {
+  int most = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&most, static_cast<CUdevice_attribute>(108), 0), CUDA_SUCCESS);
+  const size_t part = static_cast<size_t>(most) / 10;
+  EXPECT_EQ(LimitOf(CU_LIMIT_PERSISTING_L2_CACHE_SIZE), 3 * part);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, part + 1), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_PERSISTING_L2_CACHE_SIZE), 2 * part);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 10 * part + 1),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 3 * part), CUDA_SUCCESS);
+}
+
+TEST_F(LimitsTest, AFetchIsNoLargerThan128Bytes) {
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 129), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(LimitOf(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 128u);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64), CUDA_SUCCESS);
+}
+
+TEST_F(LimitsTest, SharedMemoryIsThatOfTheDeviceAndCannotBeSet) {
+  int most = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&most, static_cast<CUdevice_attribute>(97), 0), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(kSharedMemory), static_cast<size_t>(most));
+  EXPECT_EQ(cuCtxSetLimit(kSharedMemory, 1024), CUDA_ERROR_NOT_PERMITTED);
 }
 
 TEST_F(LimitsTest, StackMayBeEmptyAndNotHuge) {

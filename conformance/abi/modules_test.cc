@@ -342,6 +342,18 @@ TEST_F(ModuleTest, SharedVariablesOfAFunctionHaveRoomWhoeverNamesThem) {
   EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
 }
 
+TEST_F(ModuleTest, AFunctionKeepsTheCarveoutOfSharedMemory) {
+  constexpr int kCarveout = 9;
+  const Function<CUresult(int*, int, void*)> get("cuFuncGetAttribute");
+  const Function<CUresult(void*, int, int)> set("cuFuncSetAttribute");
+  int value = 0;
+  EXPECT_EQ(get(&value, kCarveout, add_), CUDA_SUCCESS);
+  EXPECT_EQ(value, -1);
+  EXPECT_EQ(set(add_, kCarveout, 0), CUDA_SUCCESS);
+  EXPECT_EQ(get(&value, kCarveout, add_), CUDA_SUCCESS);
+  EXPECT_EQ(value, 0);
+}
+
 TEST_F(ModuleTest, NoBlockIsChosenWhereNoneFits) {
   const Function<CUresult(int*, int*, void*, size_t (*)(int), size_t, int)> choose(
       "cuOccupancyMaxPotentialBlockSize");

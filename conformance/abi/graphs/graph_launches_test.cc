@@ -261,5 +261,17 @@ TEST_F(GraphLaunchesTest, MemoryMustBeThereAtInstantiation) {
   EXPECT_EQ(cuMemMap(mapping.address(), kChunk, 0, mapping.handle(), 0), CUDA_SUCCESS);
 }
 
+// The driver makes room for its kernels that copy, and keeps it.
+TEST_F(GraphTest, TheContextOfACopySaysThatLocalMemoryStays) {
+  constexpr unsigned int kResizeToMax = 16;
+  CUDA_MEMCPY3D copy = CopyOf(memory_ + 256, memory_, 64);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddMemcpyNode(&node, graph_, nullptr, 0, &copy, context_), CUDA_SUCCESS);
+  Instantiate();
+  unsigned int flags = 0;
+  EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags & kResizeToMax, kResizeToMax);
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

@@ -96,6 +96,10 @@ absl::Status KernelCalls::AllowLargeClusters(Kernel kernel, bool allowed) {
                       [&] { return modules_.AllowLargeClusters(kernel, allowed); });
 }
 
+absl::Status KernelCalls::SetCarveout(Kernel kernel, int per_cent) {
+  return guard_.Guard("cuFuncSetAttribute", [&] { return modules_.SetCarveout(kernel, per_cent); });
+}
+
 absl::Status KernelCalls::SetHeapSize(DeviceOrdinal device, Bytes size) {
   return guard_.Guard("cuCtxSetLimit", [&] {
     modules_.SetHeapSize(device, size);

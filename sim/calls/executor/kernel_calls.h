@@ -52,6 +52,7 @@ class KernelCalls {
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
   // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
   absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
+  absl::Status SetCarveout(Kernel kernel, int per_cent);
 
   // What malloc of kernels of the device takes from, until the first of them is launched; then it
   // stays as it is.

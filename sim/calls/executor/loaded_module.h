@@ -47,6 +47,7 @@ struct LoadedKernel {
   int target = 0;
   uint32_t most_dynamic_shared_bytes = 0;  // that a launch may ask for
   bool non_portable_cluster = false;       // a launch may ask for more blocks than every device has
+  int carveout = -1;                       // of shared memory, in per cent; without effect
 };
 
 // How a kernel is launched, beyond LaunchConfig.

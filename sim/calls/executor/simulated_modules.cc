@@ -411,13 +411,22 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   return cluster;
 }
 
-absl::Status SimulatedModules::AllowLargeClusters(Kernel kernel, bool allowed) {
+template <typename Change>
+absl::Status SimulatedModules::ChangeKernel(Kernel kernel, const Change& change) {
   const absl::StatusOr<LoadedKernel> known = FindKernel("cuFuncSetAttribute", kernel);
   if (!known.ok()) return known.status();
   const std::lock_guard lock(mutex_);
   LoadedKernel* const state = kernels_.Find(kernel.value());
-  if (state != nullptr) state->non_portable_cluster = allowed;
+  if (state != nullptr) change(*state);
   return absl::OkStatus();
+}
+
+absl::Status SimulatedModules::AllowLargeClusters(Kernel kernel, bool allowed) {
+  return ChangeKernel(kernel, [&](LoadedKernel& state) { state.non_portable_cluster = allowed; });
+}
+
+absl::Status SimulatedModules::SetCarveout(Kernel kernel, int per_cent) {
+  return ChangeKernel(kernel, [&](LoadedKernel& state) { state.carveout = per_cent; });
 }
 
 template <typename Visit>

@@ -46,6 +46,7 @@ class SimulatedModules {
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
   // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
   absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
+  absl::Status SetCarveout(Kernel kernel, int per_cent);
   // Of the heap of the device, until the first kernel that may use it is launched.
   void SetHeapSize(DeviceOrdinal device, Bytes size);
   // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch.
@@ -83,6 +84,8 @@ class SimulatedModules {
   absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> HeapOf(DeviceOrdinal device, uint64_t call_id);
   // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
   absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
+  template <typename Change>
+  absl::Status ChangeKernel(Kernel kernel, const Change& change);
   template <typename Visit>
   absl::Status VisitModule(const char* call, Module module, const Visit& visit) const;
 

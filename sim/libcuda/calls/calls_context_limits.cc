@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/enter.h"
@@ -11,20 +12,35 @@
 namespace twinmmu::libcuda {
 namespace {
 
-// What a new context answers, by CUlimit; kUnsupported: the device has no such limit. Source: an
-// H200 with driver 580.159.
+// What a new context answers, by CUlimit; kUnsupported: the device has no such limit, kOfDevice: an
+// attribute of it says. Source: an H100 and an H200 with driver 580.159, as for all here.
 constexpr size_t kUnsupported = ~size_t{0};
-constexpr size_t kLimits[] = {1024, 8650752, 8388608, kUnsupported, 2048, 64,
-                              0,    0,       0,       kUnsupported};
+constexpr size_t kOfDevice = ~size_t{0} - 1;
+constexpr size_t kLimits[] = {1024,      8650752,   8388608, kUnsupported, 2048, 64,
+                              kOfDevice, kOfDevice, 0,       kUnsupported};
 
-constexpr size_t kMaxStackSize = 512 << 10;
+constexpr size_t kStackEnd = 512 << 10;
+constexpr size_t kStackStep = 16;
+constexpr size_t kSmallestBuffer = 512 << 10;
+constexpr size_t kLargestBuffer = size_t{2} << 30;
+constexpr size_t kBufferStep = 256;
 constexpr size_t kSmallestHeap = 4 << 20;
 constexpr size_t kHeapStep = 64 << 10;
+constexpr size_t kFewestLaunches = 32;  // the most depends on the device: not modelled
+constexpr size_t kLargestFetch = 128;
+// The persisting part of the L2 cache is set aside in tenths, of which a new context has three.
+constexpr size_t kCacheParts = 10;
+constexpr size_t kUsualCacheParts = 3;
 
-// As an H200 rounds it, up, beyond the largest number to 0.
-size_t HeapOf(size_t value) {
-  const size_t rest = std::max(value, kSmallestHeap) % kHeapStep;
-  return std::max(value, kSmallestHeap) + (rest == 0 ? 0 : kHeapStep - rest);
+constexpr auto kSharedPerBlockOptin = static_cast<DeviceAttribute>(97);
+constexpr auto kMostPersistingCache = static_cast<DeviceAttribute>(108);
+
+// Up to a multiple; beyond the largest number to 0, as a driver does.
+size_t Rounded(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+size_t AttributeOf(DriverState& driver, const Context& context, DeviceAttribute attribute) {
+  const auto value = driver.vmm.GetDeviceAttribute(attribute, context.device);
+  return static_cast<size_t>(std::max(value.value_or(0), 0));
 }
 
 // An H100 of 79 GiB gave 16.5 GiB where more was asked for.
@@ -41,9 +57,43 @@ DriverCode CheckLimit(CUlimit limit) {
   return kLimits[limit] == kUnsupported ? DriverCode::kUnsupportedLimit : DriverCode::kSuccess;
 }
 
-std::vector<size_t>& LimitsOf(Context& context) {
-  if (context.limits.empty()) context.limits.assign(std::begin(kLimits), std::end(kLimits));
+std::vector<size_t>& LimitsOf(DriverState& driver, Context& context) {
+  if (!context.limits.empty()) return context.limits;
+  std::vector<size_t> limits(std::begin(kLimits), std::end(kLimits));
+  limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] =
+      AttributeOf(driver, context, kMostPersistingCache) / kCacheParts * kUsualCacheParts;
+  limits[CU_LIMIT_SHMEM_SIZE] = AttributeOf(driver, context, kSharedPerBlockOptin);
+  context.limits = std::move(limits);
   return context.limits;
+}
+
+// Makes of it what will be answered; but of a heap.
+DriverCode CheckSet(DriverState& driver, const Context& context, CUlimit limit, size_t* value) {
+  switch (limit) {
+    case CU_LIMIT_STACK_SIZE:
+      if (*value >= kStackEnd) return DriverCode::kInvalidValue;
+      *value = Rounded(*value, kStackStep);
+      return DriverCode::kSuccess;
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+      *value = std::min(Rounded(std::max(*value, kSmallestBuffer), kBufferStep), kLargestBuffer);
+      return DriverCode::kSuccess;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+      *value = std::max(*value, kFewestLaunches);
+      return DriverCode::kSuccess;
+    case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+      return *value > kLargestFetch ? DriverCode::kInvalidValue : DriverCode::kSuccess;
+    case CU_LIMIT_PERSISTING_L2_CACHE_SIZE: {
+      const size_t most = AttributeOf(driver, context, kMostPersistingCache);
+      if (*value > most) return DriverCode::kInvalidValue;
+      if (most >= kCacheParts) *value = Rounded(*value, most / kCacheParts);
+      return DriverCode::kSuccess;
+    }
+    case CU_LIMIT_SHMEM_SIZE:
+    case CU_LIMIT_CIG_ENABLED:
+      return DriverCode::kNotPermitted;
+    default:
+      return DriverCode::kSuccess;
+  }
 }
 
 DriverCode FindPeer(const CallSite& site, DriverState& driver, CUcontext peer, Context** context) {
@@ -58,11 +108,11 @@ DriverCode FindPeer(const CallSite& site, DriverState& driver, CUcontext peer, C
 }  // namespace
 
 extern "C" CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
-  return EnterInContext(TWINMMU_HERE, {value}, [&](DriverState&, Context& context) {
+  return EnterInContext(TWINMMU_HERE, {value}, [&](DriverState& driver, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
     const std::lock_guard lock(context.mutex);
-    *value = LimitsOf(context)[static_cast<size_t>(limit)];
+    *value = LimitsOf(driver, context)[static_cast<size_t>(limit)];
     return DriverCode::kSuccess;
   });
 }
@@ -71,16 +121,18 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
-    if (limit == CU_LIMIT_STACK_SIZE && value > kMaxStackSize) return DriverCode::kInvalidValue;
+    const DriverCode allowed = CheckSet(driver, context, limit, &value);
+    if (allowed != DriverCode::kSuccess) return allowed;
     const std::lock_guard lock(context.mutex);
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
       if (context.uses_heap) return DriverCode::kInvalidValue;
-      value = std::min(HeapOf(value), LargestHeapOf(driver, context.device));
+      value = std::min(Rounded(std::max(value, kSmallestHeap), kHeapStep),
+                       LargestHeapOf(driver, context.device));
       const absl::Status set =
           driver.simulator->kernels().SetHeapSize(context.device, Bytes(value));
       if (!set.ok()) return GetDriverCode(set);
     }
-    LimitsOf(context)[static_cast<size_t>(limit)] = value;
+    LimitsOf(driver, context)[static_cast<size_t>(limit)] = value;
     return DriverCode::kSuccess;
   });
 }

@@ -88,7 +88,7 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
       *value = static_cast<int>(kernel.most_dynamic_shared_bytes);
       return true;
     case kPreferredSharedMemoryCarveout:
-      *value = kNoCarveout;
+      *value = kernel.carveout;
       return true;
     case kClusterSizeMustBeSet:
       *value = info.explicit_cluster && info.cluster[0] == 0;
@@ -256,6 +256,9 @@ extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int v
     if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
     if (attribute == kNonPortableClusterSizeAllowed) {
       return ToResult(driver.simulator->kernels().AllowLargeClusters(kernel.handle, value != 0));
+    }
+    if (attribute == kPreferredSharedMemoryCarveout) {
+      return ToResult(driver.simulator->kernels().SetCarveout(kernel.handle, value));
     }
     if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
     return ToResult(driver.simulator->kernels().AllowDynamicShared(kernel.handle,
