@@ -145,14 +145,32 @@ bool AsyncCopies::FinishAll() {
 
 // --- One operation -------------------------------------------------------------------------------
 
+AsyncCopies::Place AsyncCopies::Locate(const AsyncOperation& operation, bool of_target,
+                                       uint64_t offset) {
+  const uint64_t begin = of_target ? operation.to : operation.from;
+  if (operation.box == nullptr) {
+    return {begin + offset, (of_target ? operation.size : operation.read) - offset};
+  }
+  const TensorRun& run = operation.box->RunAt(offset);
+  const uint64_t inside = offset - run.begin;
+  const bool shared = of_target ? operation.to_shared : operation.from_shared;
+  return {(shared ? begin + run.shared : run.global) + inside, run.size - inside};
+}
+
 // From the byte at `offset` of its target, or of its source, on.
 AsyncCopies::Part AsyncCopies::At(const AsyncOperation& operation, bool of_target,
                                   uint64_t offset) {
-  const uint64_t address = (of_target ? operation.to : operation.from) + offset;
+  const auto [address, size] = Locate(operation, of_target, offset);
   Part part;
-  part.size = (of_target ? operation.size : operation.read) - offset;
+  part.size = size;
   if (of_target ? operation.to_shared : operation.from_shared) {
     part.memory = block_.SharedAt(address, part.size);
+    return part;
+  }
+  if (operation.box != nullptr && !operation.box->RunAt(offset).inside) {
+    // It is only read.
+    part.memory = const_cast<char*>(operation.box->fill.data());
+    part.filled = true;
     return part;
   }
   const Access access = of_target ? Access::kReadWrite : Access::kRead;
@@ -174,7 +192,6 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
   for (const bool of_target : {false, true}) {
     ProxyWrites::Copy copy;
     copy.step = {operation->function, operation->instruction, operation->warp, operation->lane};
-    copy.address = of_target ? operation->to : operation->from;
     copy.shared = of_target ? operation->to_shared : operation->from_shared;
     copy.writes = of_target;
     copy.by_mbarrier = operation->has_barrier;
@@ -183,6 +200,8 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
     for (uint64_t done = 0; done < operation->size; done += part.size) {
       part = At(*operation, of_target, done);
       if (part.memory == nullptr) return FaultAt(*operation, of_target, done);
+      if (part.filled) continue;
+      copy.address = Locate(*operation, of_target, done).address;
       uint64_t offset = 0;
       const ExecutedStep* const write = proxy.FindUnseen(part.memory, part.size, &offset);
       if (write != nullptr) {
@@ -196,8 +215,13 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
       }
       copy.memory = part.memory;
       copy.size = part.size;
-      if (known) proxy.Begin(copy);
-      copy.address += part.size;
+      if (known && !(copy.shared && operation->box != nullptr)) proxy.Begin(copy);
+    }
+    if (known && copy.shared && operation->box != nullptr) {
+      copy.address = of_target ? operation->to : operation->from;
+      copy.size = operation->box->extent;
+      copy.memory = block_.SharedAt(copy.address, copy.size);
+      proxy.Begin(copy);
     }
   }
   // A later fence does not help.
@@ -213,7 +237,7 @@ bool AsyncCopies::ReadBulk(AsyncOperation* operation) {
     char* const read = operation->bytes.data() + done;
     std::memcpy(read, part.memory, part.size);
     const ProxyWrites* const proxy = block_.proxy_writes();
-    if (proxy != nullptr) proxy->PutOlder(part.memory, part.size, read);
+    if (proxy != nullptr && !part.filled) proxy->PutOlder(part.memory, part.size, read);
   }
   operation->was_read = true;
   return true;
@@ -334,8 +358,9 @@ bool AsyncCopies::FaultAt(const AsyncOperation& operation, bool of_target, uint6
   const bool shared = of_target ? operation.to_shared : operation.from_shared;
   Fault(operation, GridFault::kIllegalAddress, shared ? "it is an address of shared memory" : "");
   GridFault& fault = block_.fault();
-  fault.address = DeviceAddress((of_target ? operation.to : operation.from) + offset);
-  fault.size = Bytes((of_target ? operation.size : operation.read) - offset);
+  const Place place = Locate(operation, of_target, offset);
+  fault.address = DeviceAddress(place.address);
+  fault.size = Bytes(place.size);
   fault.access = of_target ? Access::kReadWrite : Access::kRead;
   return false;
 }
