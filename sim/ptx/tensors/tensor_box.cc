@@ -1,34 +1,18 @@
 #include "sim/ptx/tensors/tensor_box.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 
 namespace twinmmu::ptx {
 namespace {
 
-// What a swizzle moves, whole.
+// What a swizzle moves, whole; and what a row of a box begins at, in global memory.
 constexpr uint32_t kPiece = 16;
 
-// Where what is written at an address in shared memory goes instead.
+// Where the byte goes that belongs at an address of shared memory.
 uint64_t Swizzled(TensorSwizzle swizzle, uint64_t address) {
-  const uint64_t row = address >> 7;
-  switch (swizzle) {
-    case TensorSwizzle::kNone:
-      return address;
-    case TensorSwizzle::k32:
-      return address ^ (row & 1) << 4;
-    case TensorSwizzle::k64:
-      return address ^ (row & 3) << 4;
-    case TensorSwizzle::k128:
-      return address ^ (row & 7) << 4;
-    case TensorSwizzle::k128By32:
-      return address ^ (row & 3) << 5;
-    case TensorSwizzle::k128By32Flipped:
-      return address ^ (row & 3) << 5 ^ (row & 1) << 3;
-    case TensorSwizzle::k128By64:
-      return address ^ (row & 1) << 6;
-  }
-  return address;
+  const uint64_t pieces = SpanOf(swizzle) / kPiece;
+  return pieces == 0 ? address : address ^ ((address >> 7) & (pieces - 1)) << 4;
 }
 
 // Takes the rows of a box one after the other.
@@ -37,18 +21,23 @@ class BoxWriter {
   BoxWriter(const TensorMap& map, const TensorPlace& place, bool loads, TensorBox* box)
       : map_(map), place_(place), loads_(loads), box_(*box) {}
 
-  // `count` elements from `first` of the innermost dimension on; `row`: the address of its element
-  // 0, if `inside`.
-  void AddRow(uint64_t row, bool inside, int64_t first, uint32_t count) {
+  // `row`: the address of element 0 of the row, if `inside`.
+  void AddRow(uint64_t row, bool inside) {
     const int64_t size = SizeOf(map_.element);
-    const int64_t end = first + count;
+    const int64_t first = place_.coordinates[0];
+    const int64_t end = first + map_.box[0];
     const int64_t length = inside ? static_cast<int64_t>(map_.dims[0]) : 0;
     const int64_t from = std::clamp<int64_t>(0, first, end);
     const int64_t to = std::clamp<int64_t>(length, from, end);
+    const uint64_t begin = at_;
     Add(0, false, static_cast<uint32_t>((from - first) * size));
     Add(row + static_cast<uint64_t>(from * size), true, static_cast<uint32_t>((to - from) * size));
     Add(0, false, static_cast<uint32_t>((end - to) * size));
+    // With a swizzle, a row takes all that this goes over.
+    if (map_.swizzle != TensorSwizzle::kNone) at_ = begin + SpanOf(map_.swizzle);
   }
+
+  uint32_t longest_outside() const { return longest_outside_; }
 
  private:
   void Add(uint64_t global, bool inside, uint32_t size) {
@@ -57,15 +46,14 @@ class BoxWriter {
       const uint64_t to = Swizzled(map_.swizzle, address);
       uint32_t part = size;
       if (map_.swizzle != TensorSwizzle::kNone) {
-        const uint32_t piece = map_.swizzle == TensorSwizzle::k128By32Flipped ? kPiece / 2 : kPiece;
-        part = std::min(part, piece - static_cast<uint32_t>(address % piece));
+        part = std::min(part, kPiece - static_cast<uint32_t>(address % kPiece));
       }
       if (inside || loads_) {
-        box_.runs.push_back(
-            {global, static_cast<uint32_t>(to - place_.shared), part, inside, box_.size});
+        const auto shared = static_cast<uint32_t>(to - place_.shared);
+        box_.runs.push_back({global, shared, part, inside, box_.size});
         box_.size += part;
-        box_.extent = std::max(box_.extent, to - place_.shared + part);
-        if (!inside) longest_ = std::max(longest_, part);
+        box_.extent = std::max<uint64_t>(box_.extent, shared + part);
+        if (!inside) longest_outside_ = std::max(longest_outside_, part);
       }
       if (inside) global += part;
       at_ += part;
@@ -77,63 +65,53 @@ class BoxWriter {
   const TensorPlace& place_;
   const bool loads_;
   TensorBox& box_;
-  uint32_t at_ = 0;  // from the begin of the box in shared memory
-
- public:
-  uint32_t longest_ = 0;
+  uint64_t at_ = 0;  // in shared memory, from the begin of the box
+  uint32_t longest_outside_ = 0;
 };
 
-// Row by row; the innermost of the other dimensions goes first.
+using Index = std::array<int64_t, TensorMap::kMostRank>;
+
+// The row at what `index` has behind its first dimension.
+void AddRowAt(const TensorMap& map, const Index& index, BoxWriter* writer) {
+  uint64_t row = map.address;
+  bool inside = true;
+  for (size_t i = 1; i < map.rank; ++i) {
+    inside = inside && index[i] >= 0 && static_cast<uint64_t>(index[i]) < map.dims[i];
+    row += static_cast<uint64_t>(index[i]) * map.strides[i - 1];
+  }
+  writer->AddRow(row, inside);
+}
+
 void AddTile(const TensorMap& map, const TensorPlace& place, BoxWriter* writer) {
-  std::array<uint32_t, TensorMap::kMostRank> index = {};
+  std::array<uint32_t, TensorMap::kMostRank> done = {};
   for (;;) {
-    uint64_t row = map.address;
-    bool inside = true;
-    for (uint32_t i = 1; i < map.rank; ++i) {
-      const int64_t at = int64_t{place.coordinates[i]} + int64_t{index[i]};
-      inside = inside && at >= 0 && static_cast<uint64_t>(at) < map.dims[i];
-      row += static_cast<uint64_t>(at) * map.strides[i - 1];
+    Index index = {};
+    for (size_t i = 1; i < map.rank; ++i) {
+      index[i] = int64_t{place.coordinates[i]} + int64_t{done[i]} * map.steps[i];
     }
-    writer->AddRow(row, inside, place.coordinates[0], map.box[0]);
-    uint32_t i = 1;
-    for (; i < map.rank; ++i) {
-      index[i] += map.steps[i];
-      if (index[i] < map.box[i]) break;
-      index[i] = 0;
-    }
+    AddRowAt(map, index, writer);
+    size_t i = 1;
+    for (; i < map.rank && ++done[i] == map.CountOf(i); ++i) done[i] = 0;
     if (i >= map.rank) return;
   }
 }
 
-// Pixel by pixel, the innermost dimension first, from the corner of the bounding box on again when
-// a dimension is through.
+// Pixel by pixel, the innermost dimension first; at the end of one from its corner on.
 void AddColumn(const TensorMap& map, const TensorPlace& place, BoxWriter* writer) {
-  const uint32_t pixel_dims = map.rank - 2;
-  std::array<int64_t, TensorMap::kMostRank> pixel = {};
-  for (uint32_t i = 1; i < map.rank; ++i) pixel[i] = place.coordinates[i];
+  const size_t image = map.rank - 1;
+  Index pixel = {};
+  for (size_t i = 1; i < map.rank; ++i) pixel[i] = place.coordinates[i];
   for (uint32_t count = 0; count < map.pixels; ++count) {
-    uint64_t row = map.address;
-    bool inside = true;
-    for (uint32_t i = 1; i < map.rank; ++i) {
-      const int64_t at = pixel[i] + (i <= pixel_dims ? place.offsets[i - 1] : 0);
-      inside = inside && at >= 0 && static_cast<uint64_t>(at) < map.dims[i];
-      row += static_cast<uint64_t>(at) * map.strides[i - 1];
-    }
-    writer->AddRow(row, inside, place.coordinates[0], map.channels);
-    for (uint32_t i = 1; i < map.rank; ++i) {
+    Index index = pixel;
+    for (size_t i = 1; i < image; ++i) index[i] += place.offsets[i - 1];
+    AddRowAt(map, index, writer);
+    for (size_t i = 1; i < map.rank; ++i) {
       pixel[i] += map.steps[i];
-      if (i > pixel_dims) break;
+      if (i == image) break;
       if (pixel[i] < static_cast<int64_t>(map.dims[i]) + map.upper[i - 1]) break;
       pixel[i] = map.lower[i - 1];
     }
   }
-}
-
-// The elements of a run that is filled.
-std::vector<char> FillOf(const TensorMap& map, uint32_t size) {
-  std::vector<char> fill(size);
-  if (!map.fills_with_nan) return fill;
-  return fill;
 }
 
 }  // namespace
@@ -145,6 +123,24 @@ const TensorRun& TensorBox::RunAt(uint64_t at) const {
   return behind[-1];
 }
 
+const char* WhyNoBox(const TensorMap& map, const TensorPlace& place) {
+  constexpr uint64_t kMostShared = 228 * 1024;
+  uint64_t bytes = std::max<uint64_t>(map.box[0] * SizeOf(map.element), SpanOf(map.swizzle));
+  if (map.im2col) bytes *= map.pixels;
+  for (size_t i = 1; !map.im2col && i < map.rank; ++i) bytes *= map.CountOf(i);
+  if (bytes > kMostShared) return "its box is larger than shared memory";
+  if (int64_t{place.coordinates[0]} * SizeOf(map.element) % kPiece != 0) {
+    return "its first coordinate is no multiple of 16 bytes";
+  }
+  for (size_t i = 1; map.im2col && i + 1 < map.rank; ++i) {
+    const int64_t at = place.coordinates[i];
+    if (at < map.lower[i - 1] || at >= static_cast<int64_t>(map.dims[i]) + map.upper[i - 1]) {
+      return "its first pixel is outside the box of pixels";
+    }
+  }
+  return nullptr;
+}
+
 TensorBox BoxOf(const TensorMap& map, const TensorPlace& place, bool loads) {
   TensorBox box;
   BoxWriter writer(map, place, loads, &box);
@@ -153,7 +149,10 @@ TensorBox BoxOf(const TensorMap& map, const TensorPlace& place, bool loads) {
   } else {
     AddTile(map, place, &writer);
   }
-  box.fill = FillOf(map, writer.longest_);
+  // A NaN, whatever the size of the elements.
+  constexpr char kNan[] = {'\xf7', '\x7f'};
+  box.fill.resize(writer.longest_outside());
+  for (size_t i = 0; map.fills_with_nan && i < box.fill.size(); ++i) box.fill[i] = kNan[i % 2];
   return box;
 }
 

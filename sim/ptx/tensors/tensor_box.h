@@ -24,7 +24,7 @@ struct TensorRun {
 struct TensorPlace {
   std::array<int32_t, TensorMap::kMostRank> coordinates = {};
   std::array<uint16_t, TensorMap::kMostRank - 2> offsets = {};  // im2col
-  uint64_t shared = 0;  // the address in shared memory, by which pieces are moved
+  uint64_t shared = 0;  // the address in shared memory, by which a swizzle goes
 };
 
 struct TensorBox {
@@ -37,6 +37,8 @@ struct TensorBox {
   const TensorRun& RunAt(uint64_t at) const;
 };
 
+// Why a copy cannot be at those coordinates; null: it can.
+const char* WhyNoBox(const TensorMap& map, const TensorPlace& place);
 // For a load: all of the box. Else what of it is inside.
 TensorBox BoxOf(const TensorMap& map, const TensorPlace& place, bool loads);
 

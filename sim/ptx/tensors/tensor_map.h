@@ -1,5 +1,5 @@
 // TensorMap: what the 128 bytes of a tensor map say: a tensor in global memory, and which box of it
-// a copy moves.
+// a copy moves. The bits are those of an H100, whose tensormap.replace and driver show them.
 
 #ifndef TWINMMU_SIM_PTX_TENSORS_TENSOR_MAP_H_
 #define TWINMMU_SIM_PTX_TENSORS_TENSOR_MAP_H_
@@ -10,7 +10,7 @@
 
 namespace twinmmu::ptx {
 
-// In the order of CUtensorMapDataType.
+// In the order of tensormap.replace.
 enum class TensorElement : uint8_t {
   kU8,
   kU16,
@@ -20,21 +20,18 @@ enum class TensorElement : uint8_t {
   kS64,
   kF16,
   kF32,
+  kF32Ftz,
   kF64,
   kBf16,
-  kF32Ftz,
   kTf32,
   kTf32Ftz,
-  kPacked4Of8,   // 16 of 4 bits in 8 bytes
-  kPacked4Of16,  // the same, with 8 bytes between them in shared memory
-  kPacked6,
 };
-// Where the 16-byte pieces of a row go, in the order of CUtensorMapSwizzle: among so many bytes.
-enum class TensorSwizzle : uint8_t { kNone, k32, k64, k128, k128By32, k128By32Flipped, k128By64 };
+// Among how many bytes the 16-byte pieces of a row change places: none, 32, 64, 128.
+enum class TensorSwizzle : uint8_t { kNone, k32, k64, k128 };
 enum class TensorInterleave : uint8_t { kNone, k16, k32 };
 
 struct TensorMap {
-  static constexpr int kMostRank = 5;
+  static constexpr size_t kMostRank = 5;
 
   TensorElement element = TensorElement::kU8;
   TensorSwizzle swizzle = TensorSwizzle::kNone;
@@ -50,23 +47,31 @@ struct TensorMap {
   std::array<uint32_t, kMostRank> steps = {1, 1, 1, 1, 1};  // from one element to the next
   // What a copy moves. Tiles: elements of each dimension.
   std::array<uint32_t, kMostRank> box = {1, 1, 1, 1, 1};
-  // Im2col: pixels are dims[1] and the following, but for the last one, which is images. A column
-  // runs through those from `lower` to the end plus `upper`.
+  // Im2col: box[0] channels of so many pixels. These lie in the dimensions behind the first, but
+  // for the last one, which has images; from `lower` to the end plus `upper`.
+  uint32_t pixels = 1;
   std::array<int32_t, kMostRank - 2> lower = {};
   std::array<int32_t, kMostRank - 2> upper = {};
-  uint32_t channels = 1;
-  uint32_t pixels = 1;
+
+  // Of a copy: elements of dimension `i`.
+  uint32_t CountOf(size_t i) const { return (box[i] + steps[i] - 1) / steps[i]; }
 };
+
+// In bytes.
+uint32_t SizeOf(TensorElement element);
+bool IsFloating(TensorElement element);
+// 32, 64 or 128; 0: none.
+uint32_t SpanOf(TensorSwizzle swizzle);
 
 using TensorMapBits = std::array<uint64_t, 16>;
 TensorMapBits Encode(const TensorMap& map);
 // False: these are none.
 bool Decode(const TensorMapBits& bits, TensorMap* map);
 
-// What tensormap.replace replaces, in the order of the decoder's names.
+// What tensormap.replace replaces.
 enum class TensorField : uint8_t {
   kAddress,
-  kRank,
+  kRank,  // less one
   kBox,
   kDim,
   kStride,
@@ -77,13 +82,6 @@ enum class TensorField : uint8_t {
   kFill,
 };
 void Replace(TensorField field, uint32_t dimension, uint64_t value, TensorMapBits* bits);
-
-// In bytes. Of packed elements: of 16 of them, in global memory.
-uint32_t SizeOf(TensorElement element);
-bool IsFloating(TensorElement element);
-bool IsPacked(TensorElement element);
-// The bytes among which a swizzle moves pieces; 0: none.
-uint32_t SpanOf(TensorSwizzle swizzle);
 
 }  // namespace twinmmu::ptx
 

@@ -249,7 +249,7 @@ void AsyncCopies::Write(const AsyncOperation& operation, const Part& to, const P
   const auto move = [&] {
     if (from.memory == nullptr) {
       std::memset(to.memory, 0, size);
-    } else if (operation.reduce != nullptr) {
+    } else if (operation.reduce != nullptr && !from.filled) {
       operation.reduce(to.memory, from.memory, size);
     } else {
       // Who looks at the bytes at the same time on another thread may see any of them first.
@@ -299,6 +299,7 @@ bool AsyncCopies::Move(AsyncOperation* operation) {
         from.memory = operation->value.data() + done;
       } else if (operation->was_read) {
         from.memory = operation->bytes.data() + done;
+        from.filled = operation->box != nullptr && !operation->box->RunAt(done).inside;
       } else {
         from = At(*operation, /*of_target=*/false, done);
         if (from.memory == nullptr) return FaultAt(*operation, /*of_target=*/false, done);

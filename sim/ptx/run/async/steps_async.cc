@@ -246,6 +246,15 @@ ReduceRange FindRangeReduction(absl::string_view operation, Type type) {
     return ReduceElements<uint32_t, Increment<uint32_t>>;
   if (type == Type::kU32 && operation == "dec")
     return ReduceElements<uint32_t, Decrement<uint32_t>>;
+  const bool largest = operation == "max";
+  if ((largest || operation == "min") && type == Type::kF16) {
+    return largest ? ReduceElements<uint16_t, HalfExtreme<true, 0x7c00>>
+                   : ReduceElements<uint16_t, HalfExtreme<false, 0x7c00>>;
+  }
+  if ((largest || operation == "min") && type == Type::kBf16) {
+    return largest ? ReduceElements<uint16_t, HalfExtreme<true, 0x7f80>>
+                   : ReduceElements<uint16_t, HalfExtreme<false, 0x7f80>>;
+  }
   return FindForm<RangeReductions>(operation, type);
 }
 
