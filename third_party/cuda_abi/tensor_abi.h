@@ -29,6 +29,7 @@ inline constexpr CUtensorMapFloatOOBfill CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
 inline constexpr CUtensorMapFloatOOBfill CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1;
 
 using CUtensorMapIm2ColWideMode = int;
+inline constexpr CUtensorMapIm2ColWideMode CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1;
 
 }  // namespace twinmmu::cuda_abi
 

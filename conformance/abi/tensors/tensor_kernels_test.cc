@@ -101,9 +101,25 @@ TEST_F(TensorKernelTest, WhatIsInsideIsStored) {
   tiled.box[0] = 8;
   CUtensorMap map = {};
   ASSERT_EQ(tiled.Encode(&map), CUDA_SUCCESS);
-  Run(kStore, map, {12, -1});
-  EXPECT_EQ(First(tensor_, 18), (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1008,
-                                                       1009, 1010, 1011, 16, 17}));
+  Run(kStore, map, {12, 7});
+  ASSERT_FALSE(tensor_.empty());
+  EXPECT_EQ(std::vector<uint32_t>(tensor_.begin() + 122, tensor_.begin() + 130),
+            (std::vector<uint32_t>{122, 123, 1000, 1001, 1002, 1003, 128, 129}));
+}
+
+// Where a tensor ends within 16 bytes, a load does not read what follows, but a store writes it.
+TEST_F(TensorKernelTest, StoresHaveWholePieces) {
+  TiledMap tiled;
+  tiled.address = address();
+  tiled.dims[0] = 6;
+  tiled.box = {8, 1};
+  CUtensorMap map = {};
+  ASSERT_EQ(tiled.Encode(&map), CUDA_SUCCESS);
+  Run(Of(Load(2), 32), map, {0, 0});
+  EXPECT_EQ(First(shared_, 9), (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 0, 0, kUntouched + 8}));
+  Run(kStore, map, {0, 0});
+  EXPECT_EQ(First(tensor_, 9),
+            (std::vector<uint32_t>{1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 8}));
 }
 
 TEST_F(TensorKernelTest, WordsAreReduced) {

@@ -143,6 +143,41 @@ TEST_F(TensorMapTest, ColumnsHaveTheirBits) {
   }
 }
 
+TEST_F(TensorMapTest, ColumnsAreChecked) {
+  struct Column {
+    const char* words;
+    CUresult result;
+    std::function<void(Im2colMap*)> make;
+  };
+  const Column columns[] = {
+      {"the first corner", CUDA_SUCCESS, [](Im2colMap* map) { map->lower[0] = -128; }},
+      {"a corner out of range", CUDA_ERROR_INVALID_VALUE,
+       [](Im2colMap* map) { map->upper[1] = 128; }},
+      {"one pixel", CUDA_SUCCESS,
+       [](Im2colMap* map) {
+         map->lower[0] = 0;
+         map->upper[0] = -5;
+       }},
+      {"no pixel", CUDA_ERROR_INVALID_VALUE,
+       [](Im2colMap* map) {
+         map->lower[0] = 0;
+         map->upper[0] = -6;
+       }},
+      {"256 channels", CUDA_SUCCESS, [](Im2colMap* map) { map->channels = 256; }},
+      {"12 bytes of channels", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->channels = 3; }},
+      {"1024 pixels", CUDA_SUCCESS, [](Im2colMap* map) { map->pixels = 1024; }},
+      {"1025 pixels", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->pixels = 1025; }},
+      {"rank 5", CUDA_SUCCESS, [](Im2colMap* map) { map->rank = 5; }},
+      {"rank 2", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->rank = 2; }},
+  };
+  for (const Column& column : columns) {
+    Im2colMap im2col;
+    column.make(&im2col);
+    CUtensorMap map = {};
+    EXPECT_EQ(im2col.Encode(&map), column.result) << column.words;
+  }
+}
+
 TEST_F(TensorMapTest, AnAddressIsReplaced) {
   CUtensorMap map = {};
   ASSERT_EQ(TiledMap().Encode(&map), CUDA_SUCCESS);
@@ -153,6 +188,10 @@ TEST_F(TensorMapTest, AnAddressIsReplaced) {
   ASSERT_EQ(moved.Encode(&same), CUDA_SUCCESS);
   EXPECT_EQ(map.opaque[0], same.opaque[0]);
   EXPECT_EQ(map.opaque[1], same.opaque[1]);
+  EXPECT_EQ(cuTensorMapReplaceAddress(&map, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(0x7e1234567898)),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(map.opaque[0], same.opaque[0]);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ bool Take(const Described& described, uint32_t least_rank, TensorMap* map) {
 
 // A box that is larger than shared memory is refused.
 bool TakeBox(const uint32_t* box, TensorMap* map) {
-  constexpr uint64_t kMostBytes = 227 * 1024;
+  constexpr uint64_t kMostBytes = 228 * 1024;
   uint64_t bytes = ptx::SizeOf(map->element);
   for (uint32_t i = 0; i < map->rank; ++i) {
     map->box[i] = box[i];
@@ -117,8 +117,7 @@ bool TakeBox(const uint32_t* box, TensorMap* map) {
   return RowFits(*map) && bytes <= kMostBytes;
 }
 
-// The corners of the box of pixels, which is not empty. Of im2col only the bits of a good map have
-// been measured; what is refused is what the documentation says.
+// The corners of the box of pixels, which is not empty.
 bool TakeColumn(const int* lower, const int* upper, uint32_t channels, uint32_t pixels,
                 TensorMap* map) {
   map->im2col = true;
@@ -188,23 +187,39 @@ extern "C" CUresult cuTensorMapEncodeIm2col(
       });
 }
 
-// Devices before compute capability 10.0 have no such maps.
-extern "C" CUresult cuTensorMapEncodeIm2colWide(CUtensorMap*, CUtensorMapDataType, unsigned int,
-                                                void*, const uint64_t*, const uint64_t*, int, int,
-                                                unsigned int, unsigned int, const uint32_t*,
-                                                CUtensorMapInterleave, CUtensorMapIm2ColWideMode,
-                                                CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                                CUtensorMapFloatOOBfill) {
-  return EnterInContext(TWINMMU_HERE,
-                        [&](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+// Only the width has corners. Which mode it is, a map does not say.
+extern "C" CUresult cuTensorMapEncodeIm2colWide(
+    CUtensorMap* tensorMap, CUtensorMapDataType tensorDataType, unsigned int tensorRank,
+    void* globalAddress, const uint64_t* globalDim, const uint64_t* globalStrides,
+    int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, unsigned int channelsPerPixel,
+    unsigned int pixelsPerColumn, const uint32_t* elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) {
+  return EnterInContext(
+      TWINMMU_HERE, {tensorMap, globalDim, globalStrides, elementStrides},
+      [&](DriverState&, Context&) {
+        const Described described = {tensorDataType, tensorRank,     globalAddress, globalDim,
+                                     globalStrides,  elementStrides, interleave,    swizzle,
+                                     l2Promotion,    oobFill};
+        const int lower[] = {pixelBoxLowerCornerWidth, 0, 0};
+        const int upper[] = {pixelBoxUpperCornerWidth, 0, 0};
+        TensorMap map;
+        if (!IsBetween(mode, 0, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128) || !Take(described, 3, &map) ||
+            !TakeColumn(lower, upper, channelsPerPixel, pixelsPerColumn, &map)) {
+          return DriverCode::kInvalidValue;
+        }
+        return Store(map, tensorMap);
+      });
 }
 
+// Whatever the other bits are.
 extern "C" CUresult cuTensorMapReplaceAddress(CUtensorMap* tensorMap, void* globalAddress) {
   return EnterInContext(TWINMMU_HERE, {tensorMap}, [&](DriverState&, Context&) {
     ptx::TensorMapBits bits;
     std::memcpy(bits.data(), tensorMap->opaque, sizeof(bits));
     TensorMap map;
-    if (!ptx::Decode(bits, &map) || !TakeAddress(globalAddress, &map)) {
+    ptx::Decode(bits, &map);
+    if (globalAddress == nullptr || !TakeAddress(globalAddress, &map)) {
       return DriverCode::kInvalidValue;
     }
     ptx::Replace(ptx::TensorField::kAddress, 0, map.address, &bits);

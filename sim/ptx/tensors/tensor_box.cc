@@ -26,7 +26,10 @@ class BoxWriter {
     const int64_t size = SizeOf(map_.element);
     const int64_t first = place_.coordinates[0];
     const int64_t end = first + map_.box[0];
-    const int64_t length = inside ? static_cast<int64_t>(map_.dims[0]) : 0;
+    int64_t length = inside ? static_cast<int64_t>(map_.dims[0]) : 0;
+    // A store writes the last piece as a whole, though the tensor may end in it.
+    const int64_t piece = kPiece / size;
+    if (!loads_) length = (length + piece - 1) / piece * piece;
     const int64_t from = std::clamp<int64_t>(0, first, end);
     const int64_t to = std::clamp<int64_t>(length, from, end);
     const uint64_t begin = at_;
@@ -96,6 +99,9 @@ void AddTile(const TensorMap& map, const TensorPlace& place, BoxWriter* writer) 
   }
 }
 
+// Offsets have as many bits as a corner.
+uint32_t OffsetMask(uint32_t rank) { return rank == 3 ? 0xffff : rank == 4 ? 0xff : 0x1f; }
+
 // Pixel by pixel, the innermost dimension first; at the end of one from its corner on.
 void AddColumn(const TensorMap& map, const TensorPlace& place, BoxWriter* writer) {
   const size_t image = map.rank - 1;
@@ -103,7 +109,7 @@ void AddColumn(const TensorMap& map, const TensorPlace& place, BoxWriter* writer
   for (size_t i = 1; i < map.rank; ++i) pixel[i] = place.coordinates[i];
   for (uint32_t count = 0; count < map.pixels; ++count) {
     Index index = pixel;
-    for (size_t i = 1; i < image; ++i) index[i] += place.offsets[i - 1];
+    for (size_t i = 1; i < image; ++i) index[i] += place.offsets[i - 1] & OffsetMask(map.rank);
     AddRowAt(map, index, writer);
     for (size_t i = 1; i < map.rank; ++i) {
       pixel[i] += map.steps[i];
@@ -123,7 +129,7 @@ const TensorRun& TensorBox::RunAt(uint64_t at) const {
   return behind[-1];
 }
 
-const char* WhyNoBox(const TensorMap& map, const TensorPlace& place) {
+const char* WhyNoBox(const TensorMap& map, const TensorPlace& place, bool loads) {
   constexpr uint64_t kMostShared = 228 * 1024;
   uint64_t bytes = std::max<uint64_t>(map.box[0] * SizeOf(map.element), SpanOf(map.swizzle));
   if (map.im2col) bytes *= map.pixels;
@@ -132,8 +138,12 @@ const char* WhyNoBox(const TensorMap& map, const TensorPlace& place) {
   if (int64_t{place.coordinates[0]} * SizeOf(map.element) % kPiece != 0) {
     return "its first coordinate is no multiple of 16 bytes";
   }
+  for (size_t i = 0; !loads && i < map.rank; ++i) {
+    if (place.coordinates[i] < 0) return "a store begins in front of the tensor";
+  }
   for (size_t i = 1; map.im2col && i + 1 < map.rank; ++i) {
     const int64_t at = place.coordinates[i];
+    if (!loads && map.lower[i - 1] < 0) return "a store has no pixels in front of the tensor";
     if (at < map.lower[i - 1] || at >= static_cast<int64_t>(map.dims[i]) + map.upper[i - 1]) {
       return "its first pixel is outside the box of pixels";
     }

@@ -37,9 +37,9 @@ struct TensorBox {
   const TensorRun& RunAt(uint64_t at) const;
 };
 
-// Why a copy cannot be at those coordinates; null: it can.
-const char* WhyNoBox(const TensorMap& map, const TensorPlace& place);
-// For a load: all of the box. Else what of it is inside.
+// Why a load, or a store, cannot be at those coordinates; null: it can.
+const char* WhyNoBox(const TensorMap& map, const TensorPlace& place, bool loads);
+// For a load: all of the box. Else what of it is inside, in whole pieces of 16 bytes.
 TensorBox BoxOf(const TensorMap& map, const TensorPlace& place, bool loads);
 
 }  // namespace twinmmu::ptx

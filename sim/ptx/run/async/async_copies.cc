@@ -197,10 +197,11 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
     copy.by_mbarrier = operation->has_barrier;
     copy.mbarrier = operation->barrier;
     Part part;
+    bool reported = false;  // once for a box
     for (uint64_t done = 0; done < operation->size; done += part.size) {
       part = At(*operation, of_target, done);
       if (part.memory == nullptr) return FaultAt(*operation, of_target, done);
-      if (part.filled) continue;
+      if (part.filled || (reported && operation->box != nullptr)) continue;
       copy.address = Locate(*operation, of_target, done).address;
       uint64_t offset = 0;
       const ExecutedStep* const write = proxy.FindUnseen(part.memory, part.size, &offset);
@@ -212,12 +213,14 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
         hazard.shared = copy.shared;
         block_.ReportHazard(*write, copy.step, hazard);
         unseen |= !of_target;
+        reported = true;
       }
       copy.memory = part.memory;
       copy.size = part.size;
-      if (known && !(copy.shared && operation->box != nullptr)) proxy.Begin(copy);
+      if (known && operation->box == nullptr) proxy.Begin(copy);
     }
-    if (known && copy.shared && operation->box != nullptr) {
+    // Of a box, what it has of shared memory: its rows are too many.
+    if (known && operation->box != nullptr && copy.shared && operation->size != 0) {
       copy.address = of_target ? operation->to : operation->from;
       copy.size = operation->box->extent;
       copy.memory = block_.SharedAt(copy.address, copy.size);

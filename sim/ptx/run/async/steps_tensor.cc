@@ -154,7 +154,8 @@ bool CopyTensor(Warp& warp, const Step& step, const TensorCode& code, int lane) 
       step.operands[0] == kNoSlot ? 0 : warp.Slot<uint64_t>(step.operands[0])[lane];
   if (!IsAligned(warp, lane, shared, kBoxAlignment, "a box in shared memory")) return false;
   const TensorPlace place = PlaceOf(warp, code, lane, shared);
-  const char* const wrong = WhyNoBox(map, place);
+  const bool reads_only = loads || code.form == TensorCode::kPrefetch;
+  const char* const wrong = WhyNoBox(map, place, reads_only);
   if (wrong != nullptr) return IllegalCopy(warp, lane, wrong);
   if (code.form == TensorCode::kPrefetch) return true;
   auto box = std::make_shared<const TensorBox>(BoxOf(map, place, loads));

@@ -163,11 +163,25 @@ TEST_P(TensorCopiesTest, PadsSwizzledRows) {
 // Of a box, what is inside the tensor.
 TEST_P(TensorCopiesTest, StoresABox) {
   Put(Words());
-  RunKernel(With(absl::StrCat(kNumbers, At(12, -1), kStore2d, kStored)), 1);
-  EXPECT_EQ(Read(11), 11u);
-  EXPECT_EQ(Read(12), 108u);
-  EXPECT_EQ(Read(15), 111u);
-  EXPECT_EQ(Read(16), 16u);
+  RunKernel(With(absl::StrCat(kNumbers, At(12, 7), kStore2d, kStored)), 1);
+  EXPECT_EQ(Read(123), 123u);
+  EXPECT_EQ(Read(124), 100u);
+  EXPECT_EQ(Read(127), 103u);
+  EXPECT_EQ(Read(128), 128u);
+  EXPECT_EQ(FaultOf(With(At(12, -1) + kStore2d), 1), GridFault::kIllegalInstruction);
+  EXPECT_THAT(fault_.words, HasSubstr("in front of the tensor"));
+}
+
+// Where a tensor ends within 16 bytes, a load does not read what follows, but a store writes it.
+TEST_P(TensorCopiesTest, StoresWholePieces) {
+  TensorMap map = Words();
+  map.dims = {6, 8, 1, 1, 1};
+  map.box = {8, 1, 1, 1, 1};
+  Put(map);
+  RunKernel(Loading(At(0, 0) + kLoad2d, 32, 8), 1);
+  EXPECT_THAT(Result(8), ElementsAre(0, 1, 2, 3, 4, 5, 0, 0));
+  RunKernel(With(absl::StrCat(kNumbers, At(0, 0), kStore2d, kStored)), 1);
+  EXPECT_THAT(ReadAll(9), ElementsAre(100, 101, 102, 103, 104, 105, 106, 107, 8));
 }
 
 TEST_P(TensorCopiesTest, StoresSwizzledRows) {
@@ -216,6 +230,31 @@ TEST_P(TensorCopiesTest, LoadsAColumn) {
   EXPECT_THAT(first, ElementsAre(8, 16, 24, 32, 40, 0, 72, 80, 88, 96));
   EXPECT_EQ(FaultOf(With(At(5, -1) + load), 1), GridFault::kIllegalInstruction);
   EXPECT_THAT(fault_.words, HasSubstr("outside the box of pixels"));
+}
+
+// A store has no offsets, and no pixels in front of the image.
+TEST_P(TensorCopiesTest, StoresAColumn) {
+  TensorMap map = Words();
+  map.rank = 3;
+  map.dims = {8, 6, 3, 1, 1};
+  map.strides = {32, 256};
+  map.im2col = true;
+  map.upper = {-4};
+  map.box[0] = 4;
+  map.pixels = 3;
+  Put(map);
+  const std::string store =
+      "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%rd3, {4, 1, 0}], "
+      "[%r9];\n";
+  RunKernel(With(absl::StrCat(kNumbers, store, kStored)), 1);
+  EXPECT_EQ(Read(12), 100u);
+  EXPECT_EQ(Read(15), 103u);
+  EXPECT_EQ(Read(16), 16u);
+  EXPECT_EQ(Read(64 + 4), 104u);
+  EXPECT_EQ(Read(64 + 12), 108u);
+  map.lower = {-1};
+  Put(map);
+  EXPECT_EQ(FaultOf(With(store), 1), GridFault::kIllegalInstruction);
 }
 
 TEST_P(TensorCopiesTest, FaultsWhereTheTensorIsNotMapped) {
@@ -284,6 +323,28 @@ TEST_P(TensorCopiesTest, ReplacesFieldsOfAMap) {
   grid_ = MakeGrid(program, Dim3(), Dim3{32, 1, 1}, {memory().value()});
   EXPECT_EQ(grid_->Run(kEnough), Grid::State::kDone) << grid_->fault().words;
   EXPECT_EQ(Read(0), 256u + 7u);
+}
+
+// A copy may not see what is stored without a fence; that is said once, however many rows there
+// are.
+TEST_P(TensorCopiesTest, FindsAMissingFence) {
+  TensorMap map = Words();
+  map.swizzle = TensorSwizzle::k32;
+  Put(map);
+  RunKernel(With(absl::StrCat("st.shared.u32 [%r9], 7; st.shared.u32 [%r9+32], 8;\n", At(0, 0),
+                              kStore2d, kStored)),
+            1);
+  ASSERT_EQ(hazards_.size(), 1u);
+  EXPECT_TRUE(hazards_[0].shared);
+}
+
+// Before a load is waited for, what it writes is not read.
+TEST_P(TensorCopiesTest, FindsAMissingWait) {
+  Put(Words());
+  RunKernel(With("mbarrier.arrive.expect_tx.shared.b64 _, [%r10], 64;\n" + At(0, 0) + kLoad2d +
+                 "ld.shared.u32 %r4, [%r9+60]; st.global.u32 [%rd1+4096], %r4;"),
+            1);
+  EXPECT_EQ(hazards_.size(), 1u);
 }
 
 // Each block of the cluster gets the box, and its own mbarrier the bytes.
