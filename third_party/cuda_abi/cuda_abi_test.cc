@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "third_party/cuda_abi/graph_abi.h"
+#include "third_party/cuda_abi/tensor_abi.h"
 
 namespace twinmmu::cuda_abi {
 namespace {
@@ -56,6 +57,7 @@ static_assert(sizeof(CUgraphNodeParams) == 256 && offsetof(CUgraphNodeParams, ke
 static_assert(sizeof(CUgraphEdgeData) == 8 && offsetof(CUgraphEdgeData, type) == 2);
 static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32);
 static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);
+static_assert(sizeof(CUtensorMap) == 128);
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D_PEER) == 200);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, reserved) == 34);
 static_assert(sizeof(CUmemcpyAttributes) == 24 && sizeof(CUDA_MEMCPY3D_BATCH_OP) == 112);

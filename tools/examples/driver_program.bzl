@@ -10,7 +10,7 @@ _TOOL = "//tools:twinmmu"
 def _program(name, srcs, defines):
     cc_binary(
         name = name,
-        srcs = srcs + ["check.h"],
+        srcs = srcs + ["//tools/examples:check.h"],
         additional_linker_inputs = [_LIBRARY],
         copts = _C_FLAGS if srcs[0].endswith(".c") else [],
         # By its name alone, so that the machine's own driver is found where there is one.
@@ -33,14 +33,14 @@ def driver_program(src, exit_code, bug, gpus = 1, more = []):
     sh_test(
         name = name + "_test",
         size = "small",
-        srcs = ["program_test.sh"],
+        srcs = ["//tools/examples:program_test.sh"],
         args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s)" % name, "$(rootpath %s.golden)" % name],
         data = [_TOOL, ":" + name, name + ".golden"],
     )
     sh_test(
         name = name + "_gpu_test",
         size = "small",
-        srcs = ["gpu_program_test.sh"],
+        srcs = ["//tools/examples:gpu_program_test.sh"],
         args = ["$(rootpath :%s)" % name, "$(rootpath %s.golden)" % name],
         data = [":" + name, name + ".golden"],
         tags = ["exclusive", "requires-gpu" if gpus == 1 else "requires-2-gpus"],
@@ -48,7 +48,7 @@ def driver_program(src, exit_code, bug, gpus = 1, more = []):
     sh_test(
         name = name + "_wrong_test",
         size = "small",
-        srcs = ["wrong_program_test.sh"],
+        srcs = ["//tools/examples:wrong_program_test.sh"],
         args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug],
         data = [_TOOL, ":" + name + "_wrong"],
     )

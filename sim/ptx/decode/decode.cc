@@ -73,6 +73,7 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"mapa", &Decoder::Mapa},
       {"getctarank", &Decoder::GetRank},
       {"cp", &Decoder::CopyInstruction},
+      {"tensormap", &Decoder::TensorMapInstruction},
       {"mma", &Decoder::Mma},
       {"ldmatrix", &Decoder::LoadMatrix},
       {"stmatrix", &Decoder::StoreMatrix},

@@ -91,6 +91,18 @@ class Decoder {
   void ArriveAfterCopies();
   void BulkCopy(bool reduces);
   void BulkPrefetch();
+  // --- decode_tensor.cc ---
+  void TensorCopy(bool reduces);
+  void TensorPrefetch();
+  void TensorMapInstruction();
+  void ReplaceInTensorMap();
+  void CopyTensorMap();
+  void FenceOfTensorMaps();
+  uint32_t TensorAddress(const Operand& operand, TensorCode* tensor);
+  void TensorOffsets(const Operand& operand, TensorCode* tensor);
+  size_t TakeTensorRank();
+  void TakeTensorMode(absl::string_view im2col, size_t rank, TensorCode* tensor);
+  void EmitTensor(size_t rank, const TensorCode& tensor, Step step);
   void StoreAsync(bool reduces);
   void ClusterBarrier();
   void MapAddress(bool gives_rank);
@@ -149,7 +161,7 @@ class Decoder {
   void WmmaProduct();
   void WmmaAccess(bool stores);
   void Warpgroup();
-  void WarpgroupProduct();
+  void WarpgroupProduct(bool sparse);
   bool ConstantAt(size_t index, int64_t first, int64_t second);
   void EmitFragment(const MatrixCode& matrix, const Step& places, bool stores);
 
@@ -190,6 +202,7 @@ class Decoder {
   bool CheckProduct(const MatrixProduct& product, bool mixed_sums);
   std::vector<uint32_t> FragmentAt(const Operand& operand, const Fragment& fragment, bool written);
   void EmitProduct(MatrixForm form, size_t operands);
+  void TakeMetadata(size_t index, const MatrixForm& form, MatrixCode* matrix);
 
   // --- Operands ---
   const Operand& At(size_t index);

@@ -33,6 +33,9 @@ uint32_t Decoder::WholeAddress(const Operand& operand, Space space) {
   if (space == Space::kGeneric && step.memory.space == Space::kShared) {
     step.memory.offset += kSharedWindow;
   }
+  if (space == Space::kGeneric && step.memory.space == Space::kParam) {
+    step.memory.offset += kParamWindow;
+  }
   if (step.memory.offset == 0) return slot;
   const uint32_t sum = NewSlot(8);
   EmitCompute(FindAddressAdd(), {sum, slot, Fixed(FixedSlot::kZero, 0, step.memory.offset, 8)});
@@ -182,10 +185,10 @@ void Decoder::CopyInstruction() {
   if (!IsThere(70, 80)) return;
   const bool bulk = Take("bulk");
   if (bulk && !IsThere(80, 90)) return;
-  if (Take("tensor")) return FailUnimplemented("tensor maps are not supported");
   if (Take("commit_group")) return CopyGroups(bulk, /*waits=*/false);
   if (Take("wait_group") || Take("wait_all")) return CopyGroups(bulk, /*waits=*/true);
-  if (bulk && Take("prefetch")) return BulkPrefetch();
+  if (bulk && Take("prefetch")) return Take("tensor") ? TensorPrefetch() : BulkPrefetch();
+  if (bulk && Take("tensor")) return TensorCopy(reduces);
   if (bulk) return BulkCopy(reduces);
   if (Take("mbarrier")) return ArriveAfterCopies();
   CopyAsync();

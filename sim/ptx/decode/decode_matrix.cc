@@ -95,6 +95,17 @@ std::vector<uint32_t> Decoder::FragmentAt(const Operand& operand, const Fragment
   return slots;
 }
 
+// And the selector behind them.
+void Decoder::TakeMetadata(size_t index, const MatrixForm& form, MatrixCode* matrix) {
+  matrix->metadata = Source(At(index), Type::kB32);
+  const Operand& selector = At(index + 1);
+  if (selector.kind != Operand::kInteger ||
+      selector.bits >= static_cast<uint64_t>(SelectorsOf(form))) {
+    FailInvalid("the selector is a constant below ", SelectorsOf(form));
+  }
+  matrix->selector = static_cast<int>(selector.bits);
+}
+
 void Decoder::EmitProduct(MatrixForm form, size_t operands) {
   ExpectOperands(operands, operands);
   if (!status_.ok()) return;
@@ -102,15 +113,7 @@ void Decoder::EmitProduct(MatrixForm form, size_t operands) {
   for (size_t i = 0; i < 4; ++i) {
     matrix.slots[i] = FragmentAt(At(i), form.fragments[i], i == kMatrixD);
   }
-  if (form.sparse) {
-    matrix.metadata = Source(At(4), Type::kB32);
-    const Operand& selector = At(5);
-    if (selector.kind != Operand::kInteger ||
-        selector.bits >= static_cast<uint64_t>(SelectorsOf(form))) {
-      FailInvalid("the selector is a constant below ", SelectorsOf(form));
-    }
-    matrix.selector = static_cast<int>(selector.bits);
-  }
+  if (form.sparse) TakeMetadata(4, form, &matrix);
   if (!status_.ok()) return;
   matrix.form = std::make_shared<const MatrixForm>(std::move(form));
   Step& step = Emit(PerformMatrixProduct);

@@ -229,10 +229,7 @@ void Decoder::Fence() {
   step.perform = PerformFence;
   FenceKind kind = FenceKind::kMemory;
   const bool proxy = Take("proxy");
-  if (proxy && TakeOneOf({"tensormap::generic", "tensormap"}) >= 0) {
-    modifiers_.clear();
-    return FailUnimplemented("tensor maps are not supported");
-  }
+  if (proxy && Take("tensormap::generic")) return FenceOfTensorMaps();
   ExpectOperands(0, 0);
   // The fence of mbarrier.init, and those by which a bulk copy in one direction is ordered, say
   // nothing that is not done anyway.

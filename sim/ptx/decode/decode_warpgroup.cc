@@ -28,9 +28,9 @@ void Decoder::Warpgroup() {
     return FailInvalid("it is there for sm_90a only");
   const int form = TakeOneOf({"mma_async", "fence", "commit_group", "wait_group"});
   if (form < 0) return FailInvalid("mma_async, fence, commit_group or wait_group is missing");
-  if (form == 0 && Take("sp")) return FailUnimplemented("sparse products are not supported");
+  const bool sparse = form == 0 && Take("sp");
   if (!Take("sync") || !Take("aligned")) return FailInvalid(".sync.aligned is missing");
-  if (form == 0) return WarpgroupProduct();
+  if (form == 0) return WarpgroupProduct(sparse);
   const size_t operands = form == 3 ? 1 : 0;
   ExpectOperands(operands, operands);
   if (form == 3 && At(0).kind != Operand::kInteger) return FailInvalid("the number is a constant");
@@ -46,8 +46,8 @@ bool Decoder::ConstantAt(size_t index, int64_t first, int64_t second) {
   return value == second;
 }
 
-// d, a, b, p{, scale of a, scale of b{, transposes a}, transposes b}
-void Decoder::WarpgroupProduct() {
+// d, a, b{, metadata, selector}, p{, scale of a, scale of b{, transposes a}, transposes b}
+void Decoder::WarpgroupProduct(bool sparse) {
   MatrixProduct product;
   if (!TakeShape(&product)) return;
   product.of_warpgroup = true;
@@ -59,7 +59,8 @@ void Decoder::WarpgroupProduct() {
   if (!CheckProduct(product, false)) return;
   const Element kind = KindOfElement(product.a);
   const bool small = kind == Element::kE4m3 || kind == Element::kS8;
-  if (product.m != 64 || product.k != DepthOf(product.a) || !HasWidth(product) ||
+  const int depth = DepthOf(product.a) * (sparse ? 2 : 1);
+  if (product.m != 64 || product.k != depth || !HasWidth(product) || (sparse && counts) ||
       (product.a != product.b && !small) || kind == Element::kF64 || kind == Element::kS4 ||
       (product.a == Element::kB1) != counts) {
     return FailInvalid("there is no such shape of these types");
@@ -67,21 +68,22 @@ void Decoder::WarpgroupProduct() {
   const bool halves = kind == Element::kF16 || kind == Element::kBf16;
   const bool floats = !IsInteger(product.a);
   const bool from_registers = At(1).kind == Operand::kVector;
-  const size_t operands = !floats ? 4 : !halves ? 6 : from_registers ? 7 : 8;
+  const size_t predicate = sparse ? 5 : 3;
+  const size_t operands = predicate + (!floats ? 1 : !halves ? 3 : from_registers ? 4 : 5);
   ExpectOperands(operands, operands);
   if (!status_.ok()) return;
   Step step;
   step.perform = PerformWarpgroupProduct;
   if (floats) {
-    product.negates_a = ConstantAt(4, 1, -1);
-    product.negates_b = ConstantAt(5, 1, -1);
+    product.negates_a = ConstantAt(predicate + 1, 1, -1);
+    product.negates_b = ConstantAt(predicate + 2, 1, -1);
   }
-  if (halves && !from_registers && ConstantAt(6, 0, 1)) step.detail |= kTransposesA;
+  if (halves && !from_registers && ConstantAt(predicate + 3, 0, 1)) step.detail |= kTransposesA;
   if (halves && ConstantAt(operands - 1, 0, 1)) step.detail |= kTransposesB;
   product.m = 16;  // of each warp
   if (product.a == Element::kB1) product.k /= 32;
   MatrixCode matrix;
-  const MatrixForm form = FormOfMma(product, false, false, false);
+  const MatrixForm form = FormOfMma(product, sparse, false, false);
   matrix.slots[kMatrixD] = FragmentAt(At(0), form.fragments[kMatrixD], true);
   matrix.slots[kMatrixC] = matrix.slots[kMatrixD];
   step.operands[0] = kNoSlot;
@@ -91,7 +93,8 @@ void Decoder::WarpgroupProduct() {
     step.operands[0] = Source(At(1), Type::kB64);
   }
   step.operands[1] = Source(At(2), Type::kB64);
-  step.operands[2] = Source(At(3), Type::kPred);
+  if (sparse) TakeMetadata(3, form, &matrix);
+  step.operands[2] = Source(At(predicate), Type::kPred);
   if (!status_.ok()) return;
   matrix.form = std::make_shared<const MatrixForm>(form);
   step.target = static_cast<uint32_t>(code_.matrices.size());

@@ -195,6 +195,16 @@ struct MatrixCode {
   size_t together = 1;   // elements of an access
 };
 
+// A copy by a tensor map.
+struct TensorCode {
+  enum Form : uint8_t { kLoad, kStore, kReduce, kPrefetch };
+  Form form = kLoad;
+  bool im2col = false;
+  std::string reduction;              // "add"
+  std::vector<uint32_t> coordinates;  // slots
+  std::vector<uint32_t> offsets;      // the same; of im2col
+};
+
 struct FunctionCode {
   std::string name;
   bool entry = false;
@@ -211,6 +221,7 @@ struct FunctionCode {
   uint32_t local_bytes = 0;  // of a lane
   std::vector<CallSite> calls;
   std::vector<MatrixCode> matrices;
+  std::vector<TensorCode> tensors;
   std::vector<std::vector<uint32_t>> target_lists;  // of steps
   std::vector<int> shared;                          // of Code::shared, that it has or names
   std::vector<int> callees;                         // it names

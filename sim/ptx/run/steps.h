@@ -91,6 +91,13 @@ inline constexpr uint8_t kToShared = 2;
 Flow PerformBulkCopy(Warp& warp, const Step& step, Lanes lanes);
 // The same. Null: PTX has no such form.
 Perform FindBulkReduction(absl::string_view operation, Type type);
+// operands: the address in shared memory, that of the tensor map, the mbarrier or kNoSlot, the mask
+// of blocks or kNoSlot; target: of FunctionCode::tensors.
+Flow PerformTensorCopy(Warp& warp, const Step& step, Lanes lanes);
+// operands: the address of the map, the value; detail: the TensorField; target: the dimension.
+Flow PerformReplaceInTensorMap(Warp& warp, const Step& step, Lanes lanes);
+// operands: to, from.
+Flow PerformCopyTensorMap(Warp& warp, const Step& step, Lanes lanes);
 // operands: the address, the bytes.
 Flow PerformBulkPrefetch(Warp& warp, const Step& step, Lanes lanes);
 // Of groups of copies. detail: of what; target: how many may be pending.

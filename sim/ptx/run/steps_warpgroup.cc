@@ -95,7 +95,8 @@ Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
   const MatrixProduct& product = matrix.form->product;
   const int n = product.n;
   const int k = product.k;
-  std::vector<uint64_t> a(static_cast<size_t>(kRows * k));
+  const int columns = matrix.form->sparse ? k / 2 : k;  // of a
+  std::vector<uint64_t> a(static_cast<size_t>(kRows * columns));
   std::vector<uint64_t> b(static_cast<size_t>(n * k));
   std::vector<uint64_t> c(static_cast<size_t>(kRows * n));
   uint64_t missing = 0;
@@ -105,7 +106,7 @@ Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
     const Described described(warp.Slot<uint64_t>(step.operands[0])[0]);
     const int first = warp.number() % 4 * kRows;
     if (!TakeDescribed(warp, described, BitsOf(product.a), (step.detail & kTransposesA) != 0, first,
-                       kRows, k, a.data(), &missing)) {
+                       kRows, columns, a.data(), &missing)) {
       return FaultAtShared(warp, lanes, missing);
     }
   }
@@ -118,7 +119,12 @@ Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
   const bool adds = (*warp.Slot<Lanes>(step.operands[2]) & lanes) != 0;
   if (adds) c = TakeMatrix(warp, matrix, kMatrixC, c.size());
   std::vector<uint64_t> d(c.size());
-  Multiply(product, a.data(), b.data(), c.data(), d.data());
+  if (matrix.form->sparse) {
+    MultiplySparse(*matrix.form, a.data(), warp.Slot<uint32_t>(matrix.metadata), matrix.selector,
+                   b.data(), c.data(), d.data());
+  } else {
+    Multiply(product, a.data(), b.data(), c.data(), d.data());
+  }
   PutMatrix(warp, matrix, d.data());
   return Flow::kNext;
 }

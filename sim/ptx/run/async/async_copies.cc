@@ -145,14 +145,32 @@ bool AsyncCopies::FinishAll() {
 
 // --- One operation -------------------------------------------------------------------------------
 
+AsyncCopies::Place AsyncCopies::Locate(const AsyncOperation& operation, bool of_target,
+                                       uint64_t offset) {
+  const uint64_t begin = of_target ? operation.to : operation.from;
+  if (operation.box == nullptr) {
+    return {begin + offset, (of_target ? operation.size : operation.read) - offset};
+  }
+  const TensorRun& run = operation.box->RunAt(offset);
+  const uint64_t inside = offset - run.begin;
+  const bool shared = of_target ? operation.to_shared : operation.from_shared;
+  return {(shared ? begin + run.shared : run.global) + inside, run.size - inside};
+}
+
 // From the byte at `offset` of its target, or of its source, on.
 AsyncCopies::Part AsyncCopies::At(const AsyncOperation& operation, bool of_target,
                                   uint64_t offset) {
-  const uint64_t address = (of_target ? operation.to : operation.from) + offset;
+  const auto [address, size] = Locate(operation, of_target, offset);
   Part part;
-  part.size = (of_target ? operation.size : operation.read) - offset;
+  part.size = size;
   if (of_target ? operation.to_shared : operation.from_shared) {
     part.memory = block_.SharedAt(address, part.size);
+    return part;
+  }
+  if (operation.box != nullptr && !operation.box->RunAt(offset).inside) {
+    // It is only read.
+    part.memory = const_cast<char*>(operation.box->fill.data());
+    part.filled = true;
     return part;
   }
   const Access access = of_target ? Access::kReadWrite : Access::kRead;
@@ -174,15 +192,17 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
   for (const bool of_target : {false, true}) {
     ProxyWrites::Copy copy;
     copy.step = {operation->function, operation->instruction, operation->warp, operation->lane};
-    copy.address = of_target ? operation->to : operation->from;
     copy.shared = of_target ? operation->to_shared : operation->from_shared;
     copy.writes = of_target;
     copy.by_mbarrier = operation->has_barrier;
     copy.mbarrier = operation->barrier;
     Part part;
+    bool reported = false;  // once for a box
     for (uint64_t done = 0; done < operation->size; done += part.size) {
       part = At(*operation, of_target, done);
       if (part.memory == nullptr) return FaultAt(*operation, of_target, done);
+      if (part.filled || (reported && operation->box != nullptr)) continue;
+      copy.address = Locate(*operation, of_target, done).address;
       uint64_t offset = 0;
       const ExecutedStep* const write = proxy.FindUnseen(part.memory, part.size, &offset);
       if (write != nullptr) {
@@ -193,11 +213,18 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
         hazard.shared = copy.shared;
         block_.ReportHazard(*write, copy.step, hazard);
         unseen |= !of_target;
+        reported = true;
       }
       copy.memory = part.memory;
       copy.size = part.size;
-      if (known) proxy.Begin(copy);
-      copy.address += part.size;
+      if (known && operation->box == nullptr) proxy.Begin(copy);
+    }
+    // Of a box, what it has of shared memory: its rows are too many.
+    if (known && operation->box != nullptr && copy.shared && operation->size != 0) {
+      copy.address = of_target ? operation->to : operation->from;
+      copy.size = operation->box->extent;
+      copy.memory = block_.SharedAt(copy.address, copy.size);
+      proxy.Begin(copy);
     }
   }
   // A later fence does not help.
@@ -213,7 +240,7 @@ bool AsyncCopies::ReadBulk(AsyncOperation* operation) {
     char* const read = operation->bytes.data() + done;
     std::memcpy(read, part.memory, part.size);
     const ProxyWrites* const proxy = block_.proxy_writes();
-    if (proxy != nullptr) proxy->PutOlder(part.memory, part.size, read);
+    if (proxy != nullptr && !part.filled) proxy->PutOlder(part.memory, part.size, read);
   }
   operation->was_read = true;
   return true;
@@ -225,7 +252,7 @@ void AsyncCopies::Write(const AsyncOperation& operation, const Part& to, const P
   const auto move = [&] {
     if (from.memory == nullptr) {
       std::memset(to.memory, 0, size);
-    } else if (operation.reduce != nullptr) {
+    } else if (operation.reduce != nullptr && !from.filled) {
       operation.reduce(to.memory, from.memory, size);
     } else {
       // Who looks at the bytes at the same time on another thread may see any of them first.
@@ -275,6 +302,7 @@ bool AsyncCopies::Move(AsyncOperation* operation) {
         from.memory = operation->value.data() + done;
       } else if (operation->was_read) {
         from.memory = operation->bytes.data() + done;
+        from.filled = operation->box != nullptr && !operation->box->RunAt(done).inside;
       } else {
         from = At(*operation, /*of_target=*/false, done);
         if (from.memory == nullptr) return FaultAt(*operation, /*of_target=*/false, done);
@@ -334,8 +362,9 @@ bool AsyncCopies::FaultAt(const AsyncOperation& operation, bool of_target, uint6
   const bool shared = of_target ? operation.to_shared : operation.from_shared;
   Fault(operation, GridFault::kIllegalAddress, shared ? "it is an address of shared memory" : "");
   GridFault& fault = block_.fault();
-  fault.address = DeviceAddress((of_target ? operation.to : operation.from) + offset);
-  fault.size = Bytes((of_target ? operation.size : operation.read) - offset);
+  const Place place = Locate(operation, of_target, offset);
+  fault.address = DeviceAddress(place.address);
+  fault.size = Bytes(place.size);
   fault.access = of_target ? Access::kReadWrite : Access::kRead;
   return false;
 }

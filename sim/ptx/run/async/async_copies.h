@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "api/allocation.h"
@@ -13,6 +14,7 @@
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/run/grid.h"
+#include "sim/ptx/tensors/tensor_box.h"
 
 namespace twinmmu::ptx {
 
@@ -25,7 +27,7 @@ struct AsyncOperation {
   enum Kind : uint8_t {
     kCopy,    // of one thread: cp.async
     kArrive,  // cp.async.mbarrier.arrive: an arrival after the thread's earlier copies
-    kBulk,    // by the async proxy: cp.async.bulk, cp.reduce.async.bulk
+    kBulk,    // by the async proxy: cp.async.bulk, cp.reduce.async.bulk, also of tensors
     kStore,   // st.async, red.async: of `value`
   };
   Kind kind = kCopy;
@@ -37,6 +39,7 @@ struct AsyncOperation {
   uint32_t size = 0;
   uint32_t read = 0;  // of them, that are there to be read; the others become zeros
   ReduceRange reduce = nullptr;
+  std::shared_ptr<const TensorBox> box;  // where its bytes lie instead of one behind the other
   std::array<char, 16> value = {};
   bool has_barrier = false;  // gets `size` bytes, or the arrival
   uint64_t barrier = 0;      // its address in shared memory
@@ -96,7 +99,14 @@ class AsyncCopies {
     uint64_t size = 0;
     bool armed = false;  // it has several addresses
     uint32_t address_id = 0;
+    bool filled = false;  // it is of no tensor: what is there instead
   };
+  // Of the byte at `offset` of the target or of the source, and how many follow it.
+  struct Place {
+    uint64_t address = 0;
+    uint64_t size = 0;
+  };
+  static Place Locate(const AsyncOperation& operation, bool of_target, uint64_t offset);
   Part At(const AsyncOperation& operation, bool of_target, uint64_t offset);
   void Write(const AsyncOperation& operation, const Part& to, const Part& from, uint64_t size);
   // What the async proxy does not see of what it is to read or to overwrite; and what it begins.

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "sim/ptx/run/async/async_copies.h"
 #include "sim/ptx/run/warp.h"
+#include "sim/ptx/text/type.h"
 
 namespace twinmmu::ptx {
 
@@ -23,6 +25,13 @@ bool FindSharedWord(Warp& warp, const Step& step, uint64_t address, int lane, Sh
 
 // With who asks, and where.
 AsyncOperation OperationOf(Warp& warp, const Step& step, int lane);
+
+// Adds, for each block that `mask` names, the same at the same place in its shared memory. False: a
+// fault, which is noted.
+bool AddForBlocks(Warp& warp, const AsyncOperation& operation, int lane, uint32_t mask);
+
+// Null: there is none.
+ReduceRange FindRangeReduction(absl::string_view operation, Type type);
 
 }  // namespace twinmmu::ptx
 

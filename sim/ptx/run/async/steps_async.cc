@@ -121,26 +121,6 @@ bool CheckBulk(Warp& warp, int lane, const AsyncOperation& operation) {
   return false;
 }
 
-// For each block that `mask` names the same, at the same place in its shared memory.
-bool AddForBlocks(Warp& warp, const AsyncOperation& operation, int lane, uint32_t mask) {
-  constexpr uint64_t kInBlock = (uint64_t{1} << kSharedOfBlockBits) - 1;
-  for (; mask != 0; mask &= mask - 1) {
-    const uint32_t rank = static_cast<uint32_t>(__builtin_ctz(mask));
-    if (rank >= warp.block().cluster().size()) {
-      warp.Fault(GridFault::kUndefined, Lanes{1} << lane,
-                 absl::StrCat("the mask names the block of rank ", rank, " of a cluster that has ",
-                              warp.block().cluster().size(), " blocks"));
-      return false;
-    }
-    const uint64_t base = uint64_t{rank} << kSharedOfBlockBits;
-    AsyncOperation copy = operation;
-    copy.to = base | (operation.to & kInBlock);
-    copy.barrier = base | (operation.barrier & kInBlock);
-    if (!warp.block().copies().Add(std::move(copy))) return false;
-  }
-  return true;
-}
-
 Flow CopyBulk(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
   warp.changes += lanes != 0;
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -179,6 +159,13 @@ struct BulkReductions {
   using Function = Perform;
   template <typename U, typename Operation>
   static constexpr Perform kPerform = ReduceBulk<U, Operation>;
+};
+
+// The same.
+struct RangeReductions {
+  using Function = ReduceRange;
+  template <typename U, typename Operation>
+  static constexpr ReduceRange kPerform = ReduceElements<U, Operation>;
 };
 
 // --- st.async ------------------------------------------------------------------------------------
@@ -233,6 +220,42 @@ AsyncOperation OperationOf(Warp& warp, const Step& step, int lane) {
   operation.function = warp.frame().function;
   operation.instruction = step.instruction;
   return operation;
+}
+
+bool AddForBlocks(Warp& warp, const AsyncOperation& operation, int lane, uint32_t mask) {
+  constexpr uint64_t kInBlock = (uint64_t{1} << kSharedOfBlockBits) - 1;
+  for (; mask != 0; mask &= mask - 1) {
+    const uint32_t rank = static_cast<uint32_t>(__builtin_ctz(mask));
+    if (rank >= warp.block().cluster().size()) {
+      warp.Fault(GridFault::kUndefined, Lanes{1} << lane,
+                 absl::StrCat("the mask names the block of rank ", rank, " of a cluster that has ",
+                              warp.block().cluster().size(), " blocks"));
+      return false;
+    }
+    const uint64_t base = uint64_t{rank} << kSharedOfBlockBits;
+    AsyncOperation copy = operation;
+    copy.to = base | (operation.to & kInBlock);
+    copy.barrier = base | (operation.barrier & kInBlock);
+    if (!warp.block().copies().Add(std::move(copy))) return false;
+  }
+  return true;
+}
+
+ReduceRange FindRangeReduction(absl::string_view operation, Type type) {
+  if (type == Type::kU32 && operation == "inc")
+    return ReduceElements<uint32_t, Increment<uint32_t>>;
+  if (type == Type::kU32 && operation == "dec")
+    return ReduceElements<uint32_t, Decrement<uint32_t>>;
+  const bool largest = operation == "max";
+  if ((largest || operation == "min") && type == Type::kF16) {
+    return largest ? ReduceElements<uint16_t, HalfExtreme<true, 0x7c00>>
+                   : ReduceElements<uint16_t, HalfExtreme<false, 0x7c00>>;
+  }
+  if ((largest || operation == "min") && type == Type::kBf16) {
+    return largest ? ReduceElements<uint16_t, HalfExtreme<true, 0x7f80>>
+                   : ReduceElements<uint16_t, HalfExtreme<false, 0x7f80>>;
+  }
+  return FindForm<RangeReductions>(operation, type);
 }
 
 Flow PerformCopyAsync(Warp& warp, const Step& step, Lanes lanes) {
