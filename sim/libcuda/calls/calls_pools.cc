@@ -22,6 +22,10 @@ constexpr size_t kMaxGrants = 4096;
 PoolPlace PlaceOf(const CUmemLocation& location, CUmemAllocationType type) {
   return {FromAbi(location), static_cast<AllocationType>(type)};
 }
+// For the report: -1 is none.
+int DeviceOf(const PoolPlace& place) {
+  return place.location.type == LocationType::kDevice ? place.location.id : -1;
+}
 PoolPlace PlaceOf(CUdevice device) { return {Location::Device(DeviceOrdinal(device))}; }
 
 // How many bytes the value of an attribute has.
@@ -130,6 +134,7 @@ extern "C" CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* pr
     properties.most = Bytes(props->maxSize);
     const absl::StatusOr<uint64_t> made = driver.simulator->pools().Create(properties);
     if (!made.ok()) return ToResult(made.status());
+    driver.report.AddObject(ObjectKind::kPool, *made, Bytes(0), DeviceOf(properties.place));
     *pool = ToPointer<CUmemoryPool>(*made);
     return CUDA_SUCCESS;
   });
@@ -137,7 +142,9 @@ extern "C" CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* pr
 
 extern "C" CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
-    return driver.simulator->pools().Destroy(ToNumber(pool));
+    const absl::Status destroyed = driver.simulator->pools().Destroy(ToNumber(pool));
+    if (destroyed.ok()) driver.report.RemoveObject(ObjectKind::kPool, ToNumber(pool));
+    return destroyed;
   });
 }
 
