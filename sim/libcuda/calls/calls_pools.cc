@@ -78,6 +78,10 @@ CUresult GivePiece(DriverState& driver, Stream stream, const absl::StatusOr<Devi
 // Memory of cuMemAlloc is freed, too: when the work of the stream is done.
 absl::Status FreeOnStream(DriverState& driver, Stream stream, DeviceAddress address) {
   if (address == DeviceAddress(0)) return absl::OkStatus();
+  if (driver.external.buffers.Find(address.value()).has_value()) {
+    return MakeDriverStatus({DriverCode::kNotSupported, ErrorOrigin::kSimulator, "cuMemFreeAsync"},
+                            "a buffer of external memory is freed by cuMemFree");
+  }
   PoolCalls& pools = driver.simulator->pools();
   const std::optional<PooledPiece> piece = pools.Find(address);
   if (piece.has_value()) {

@@ -9,6 +9,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/given_descriptor.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -28,7 +29,8 @@ std::vector<AccessGrant> GrantsOf(const CUmemAccessDesc* descriptors, size_t cou
   return grants;
 }
 
-// The program is to close it.
+}  // namespace
+
 void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
   bool again = false;
   try {
@@ -42,8 +44,6 @@ void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
   if (again) driver.report.RemoveObject(ObjectKind::kDescriptor, number);
   driver.report.AddObject(ObjectKind::kDescriptor, number);
 }
-
-}  // namespace
 
 extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags) {
