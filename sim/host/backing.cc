@@ -97,9 +97,9 @@ absl::StatusOr<Backing> Backing::Make(BackingKind kind, Bytes size) {
 }
 
 absl::StatusOr<Backing> Backing::OfFile(int file_descriptor, const FileIdentity& identity,
-                                        Bytes size) {
+                                        Bytes size, Bytes offset) {
   Backing backing;
-  if (!backing.Map(MAP_NORESERVE | MAP_SHARED, file_descriptor, size)) {
+  if (!backing.Map(MAP_NORESERVE | MAP_SHARED, file_descriptor, size, offset)) {
     if (errno != EACCES && errno != EPERM) return HostRefused("mmap");
     return absl::InvalidArgumentError("it does not allow to write");
   }
@@ -123,8 +123,9 @@ absl::StatusOr<Backing> Backing::Open(int file_descriptor, const FileIdentity& i
   return backing;
 }
 
-bool Backing::Map(int flags, int file_descriptor, Bytes size) {
-  void* const data = mmap(nullptr, size.value(), PROT_READ | PROT_WRITE, flags, file_descriptor, 0);
+bool Backing::Map(int flags, int file_descriptor, Bytes size, Bytes offset) {
+  void* const data = mmap(nullptr, size.value(), PROT_READ | PROT_WRITE, flags, file_descriptor,
+                          static_cast<off_t>(offset.value()));
   if (data == MAP_FAILED) return false;
   data_ = static_cast<char*>(data);
   size_ = size.value();

@@ -37,10 +37,11 @@ class Backing {
   Backing() = default;
   // ResourceExhausted: the host gives no address space or no descriptor.
   static absl::StatusOr<Backing> Make(BackingKind kind, Bytes size);
-  // The first `size` bytes of a memory file that somebody else made; no descriptor is kept.
-  // InvalidArgument: the descriptor does not allow to write. ResourceExhausted: as above.
+  // `size` bytes of a memory file that somebody else made, from `offset`, of whole pages; no
+  // descriptor is kept. InvalidArgument: the descriptor does not allow to write.
+  // ResourceExhausted: as above.
   static absl::StatusOr<Backing> OfFile(int file_descriptor, const FileIdentity& identity,
-                                        Bytes size);
+                                        Bytes size, Bytes offset = Bytes(0));
   // The same, with a descriptor of its own as one of Make has.
   static absl::StatusOr<Backing> Open(int file_descriptor, const FileIdentity& identity,
                                       Bytes size);
@@ -69,7 +70,7 @@ class Backing {
 
  private:
   // False and errno: the host refused.
-  bool Map(int flags, int file_descriptor, Bytes size);
+  bool Map(int flags, int file_descriptor, Bytes size, Bytes offset = Bytes(0));
   void Swap(Backing& other) {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

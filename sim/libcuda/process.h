@@ -19,6 +19,7 @@
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/report/report.h"
 #include "sim/libcuda/settings.h"
+#include "sim/libcuda/sharing/external_memories.h"
 #include "sim/libcuda/streams.h"
 #include "sim/simulator.h"
 
@@ -40,6 +41,7 @@ struct DriverState {
   Streams streams;
   Modules modules;
   Arrays arrays;
+  ExternalMemories external;
   Graphs graphs;
   Captures captures;
   ExportedDescriptors exported;

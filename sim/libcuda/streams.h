@@ -8,12 +8,17 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
 
 #include "sim/libcuda/contexts.h"
+
+namespace twinmmu {
+class SharedEvent;
+}
 
 namespace twinmmu::libcuda {
 
@@ -32,6 +37,7 @@ struct EventRecord {
   Context* context = nullptr;
   unsigned int flags = 0;
   std::optional<std::chrono::steady_clock::time_point> recorded;
+  std::shared_ptr<SharedEvent> shared;  // of one that other processes may use
 };
 
 // By id, as the simulator's executor gives them. Only what makes a Prepared needs memory.

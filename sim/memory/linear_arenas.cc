@@ -33,6 +33,10 @@ absl::Status LinearMemory::PlaceArena(Arena* arena, Bytes size) {
     arena->range = AddressRange{DeviceAddress(base.value()), size, Bytes(0)};
     return absl::OkStatus();
   }
+  return ReserveArena(arena, size);
+}
+
+absl::Status LinearMemory::ReserveArena(Arena* arena, Bytes size) {
   // Away from other memory, and from other arenas as long as there is room.
   const Bytes spacing(addresses_.size.value() / kArenas / kAlignment.value() * kAlignment.value());
   const Bytes first = RoundUp(Bytes(addresses_.base.value()), kAlignment);
@@ -66,11 +70,32 @@ absl::StatusOr<AddressRange> LinearMemory::AddArena(Bytes least, const LinearAll
   absl::Status placed = PlaceArena(&arena, std::max(block + kAlignment, usual));
   if (!placed.ok()) placed = PlaceArena(&arena, block + kAlignment);
   if (!placed.ok()) return placed;
-  arena.wanted.block_id = ++last_block_id_;
-  AddressRange range = arena.range;
-  auto made = node.extract(node.begin());
-  made.key() = range.base.value();
-  arenas_.insert(std::move(made));
+  return InsertArena(&node);
+}
+
+absl::StatusOr<AddressRange> LinearMemory::AddArenaOfFile(const ArenaFile& file, Bytes size,
+                                                          const LinearAllocation& wanted) {
+  std::map<uint64_t, Arena> node;
+  Arena& arena = node[0];
+  arena.wanted = wanted;
+  arena.in_file = true;
+  arena.imported = file.imported;
+  absl::StatusOr<Backing> backing =
+      Backing::OfFile(file.descriptor, file.identity, size, file.offset);
+  if (!backing.ok()) return backing.status();
+  arena.backing = *std::move(backing);
+  arena.memory = arena.backing.data();
+  const absl::Status placed = ReserveArena(&arena, size + kAlignment);
+  if (!placed.ok()) return placed;
+  return InsertArena(&node);
+}
+
+AddressRange LinearMemory::InsertArena(std::map<uint64_t, Arena>* made) {
+  auto node = made->extract(made->begin());
+  node.mapped().wanted.block_id = ++last_block_id_;
+  AddressRange range = node.mapped().range;
+  node.key() = range.base.value();
+  arenas_.insert(std::move(node));
   range.size = range.size - kAlignment;  // never used, so that the next one is not its neighbour
   return range;
 }
@@ -94,7 +119,7 @@ absl::Status LinearMemory::Commit(const AddressRange& part) {
   if (there != nullptr && there->of_pool()) return absl::OkStatus();
   const Arena& arena = ArenaOf(part.base);
   const size_t place = PlaceOf(arena.wanted);
-  const absl::Status room = CheckRoom(part.size, place);
+  const absl::Status room = arena.imported ? absl::OkStatus() : CheckRoom(part.size, place);
   if (!room.ok()) return room;
   AddressRange whole = part;
   const LinearAllocation* const before = Find(DeviceAddress(part.base.value() - 1));
@@ -122,8 +147,9 @@ void LinearMemory::Decommit(const AddressRange& part) {
   } else {
     AddRun(arena, AddressRange{whole.base, part.base - whole.base, Bytes(0)});
   }
-  // What is committed again is new.
-  madvise(arena.memory + (part.base - arena.range.base).value(), part.size.value(), MADV_DONTNEED);
+  // What is committed again is new, but for what is another's.
+  madvise(arena.memory + (part.base - arena.range.base).value(), part.size.value(),
+          arena.in_file && !arena.imported ? MADV_REMOVE : MADV_DONTNEED);
   const std::optional<Location> location = LocationOf(PlaceOf(arena.wanted));
   if (location.has_value()) physical_.Vacate(part.size, *location);
   ++generation_;

@@ -65,6 +65,16 @@ class LinearMemory {
   // Addresses for the memory of a pool, of at least `least` bytes, with no memory yet; all else is
   // as in `wanted`. ResourceExhausted: there are none, or the host that simulates it refused.
   absl::StatusOr<AddressRange> AddArena(Bytes least, const LinearAllocation& wanted);
+  // The same over a part of a file that other processes see too; of devices. What is imported is
+  // there all the time, and never fails for lack of room.
+  struct ArenaFile {
+    int descriptor = -1;
+    FileIdentity identity;
+    Bytes offset;
+    bool imported = false;
+  };
+  absl::StatusOr<AddressRange> AddArenaOfFile(const ArenaFile& file, Bytes size,
+                                              const LinearAllocation& wanted);
   // Of one where nothing is committed.
   void RemoveArena(DeviceAddress base);
   // A part of an arena, of whole blocks, gets memory, unless it has; or loses it, unless that
@@ -150,6 +160,8 @@ class LinearMemory {
     Backing backing;
     char* memory = nullptr;
     LinearAllocation wanted;
+    bool in_file = false;
+    bool imported = false;
   };
 
   static bool IsShared(Bytes size) { return size.value() <= kLargestShared; }
@@ -166,6 +178,8 @@ class LinearMemory {
   absl::StatusOr<Block*> AddBlock(Bytes size, const LinearAllocation& wanted);
   void RemoveBlock(Blocks::iterator block);
   absl::Status PlaceArena(Arena* arena, Bytes size);
+  absl::Status ReserveArena(Arena* arena, Bytes size);
+  AddressRange InsertArena(std::map<uint64_t, Arena>* made);
   const Arena& ArenaOf(DeviceAddress address) const {
     return std::prev(arenas_.upper_bound(address.value()))->second;
   }

@@ -1,48 +1,20 @@
 // What PhysicalMemory has of multicast objects whose team is in several simulators.
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "api/sharing/owned_descriptor.h"
+#include "sim/host/foreign_file.h"
 #include "sim/host/memory_label.h"
 #include "sim/memory/physical_memory.h"
 
 namespace twinmmu {
 namespace {
 
-absl::Status NotReached(int error) {
-  if (IsOfTheHost(error)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the host refused a look at it: ", std::strerror(error)));
-  }
-  if (error == EACCES || error == EPERM) {
-    return absl::NotFoundError("the host does not allow it: is it a process of another user?");
-  }
-  return absl::NotFoundError("it is not there");
-}
-
-// A descriptor of the memory file of an entry. What its number leads to by now may be anything: it
-// is opened only once it is known to be that file, and one of a kind with `team`.
+// A descriptor of the memory file of an entry, which must be one of a kind with `team`.
 absl::StatusOr<OwnedDescriptor> OpenMemory(const TeamEntry& entry, const FileIdentity& team) {
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/%d/fd/%d", entry.process, entry.descriptor);
-  const OwnedDescriptor place(open(path, O_PATH | O_CLOEXEC));
-  if (place.get() < 0) return NotReached(errno);
-  const absl::StatusOr<FileIdentity> identity = IdentifyFile(place.get());
-  if (!identity.ok()) return identity.status();
-  if (*identity != entry.memory || identity->first != team.first) return NotReached(ENOENT);
-  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", place.get());
-  OwnedDescriptor file(open(path, O_RDWR | O_CLOEXEC));
-  if (file.get() < 0) return NotReached(errno);
-  return file;
+  if (entry.memory.first != team.first) return absl::NotFoundError("it is not there");
+  return OpenForeignFile(entry.process, entry.descriptor, entry.memory);
 }
 
 bool Fits(const PhysicalPages& pages, const TeamEntry& entry) {

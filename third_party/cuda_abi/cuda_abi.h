@@ -88,6 +88,41 @@ struct CUmemPoolProps {
   unsigned char reserved[54];
 };
 
+// Where a piece of a pool is, for other processes.
+struct CUmemPoolPtrExportData {
+  unsigned char reserved[64];
+};
+
+// An event that other processes use. [CUDA 4.1]
+struct CUipcEventHandle {
+  char reserved[64];
+};
+
+// Memory that was not made by the driver, or is taken for such. [CUDA 10.0]
+struct CUextMemory_st;
+using CUexternalMemory = CUextMemory_st*;
+using CUexternalMemoryHandleType = int;
+struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+  CUexternalMemoryHandleType type;
+  union {
+    int fd;
+    struct {
+      void* handle;
+      const void* name;
+    } win32;
+    const void* nvSciBufObject;
+  } handle;
+  unsigned long long size;
+  unsigned int flags;
+  unsigned int reserved[16];
+};
+struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned int flags;
+  unsigned int reserved[16];
+};
+
 struct CUmemFabricHandle {
   unsigned char data[64];
 };

@@ -59,6 +59,12 @@ static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32);
 static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);
 static_assert(sizeof(CUtensorMap) == 128);
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D_PEER) == 200);
+static_assert(sizeof(CUmemPoolPtrExportData) == 64 && sizeof(CUipcEventHandle) == 64);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104 &&
+              offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, handle) == 8 &&
+              offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, flags) == 32);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC) == 88 &&
+              offsetof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, flags) == 16);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, reserved) == 34);
 static_assert(sizeof(CUmemcpyAttributes) == 24 && sizeof(CUDA_MEMCPY3D_BATCH_OP) == 112);
 static_assert(offsetof(CUmemcpy3DOperand, op) == 8 &&

@@ -139,6 +139,27 @@ typedef struct cudaIpcEventHandle_st {
   char reserved[64];
 } cudaIpcEventHandle_t;
 
+/* Without what CUDA 13 has behind the flags, which must be zeros. */
+typedef struct CUextMemory_st* cudaExternalMemory_t;
+struct cudaExternalMemoryHandleDesc {
+  int type;
+  union {
+    int fd;
+    struct {
+      void* handle;
+      const void* name;
+    } win32;
+    const void* nvSciBufObject;
+  } handle;
+  unsigned long long size;
+  unsigned int flags;
+};
+struct cudaExternalMemoryBufferDesc {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned int flags;
+};
+
 typedef struct cudaLaunchConfig_st {
   twinmmu_dim3 gridDim;
   twinmmu_dim3 blockDim;

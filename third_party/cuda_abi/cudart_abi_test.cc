@@ -18,6 +18,9 @@ static_assert(sizeof(twinmmu_cudaDeviceProp_13) == 1008);
 static_assert(offsetof(twinmmu_cudaDeviceProp_11, reservedSharedMemPerBlock) ==
               offsetof(twinmmu_cudaDeviceProp_12, reservedSharedMemPerBlock));
 static_assert(sizeof(cudaIpcMemHandle_t) == 64);
+static_assert(sizeof(cudaExternalMemoryHandleDesc) == 40 &&
+              offsetof(cudaExternalMemoryHandleDesc, size) == 24);
+static_assert(sizeof(cudaExternalMemoryBufferDesc) == 24);
 static_assert(sizeof(twinmmu_dim3) == 12);
 static_assert(offsetof(cudaLaunchConfig_t, stream) == 32);
 static_assert(offsetof(cudaPointerAttributes, hostPointer) == 16);

@@ -45,4 +45,27 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
   });
 }
 
+absl::Status HostFunctions::Mark(const char* call, Stream stream, std::function<void()> task) {
+  return guard_.Guard(call, [&] { return streams_.SubmitTask(call, stream, std::move(task)); });
+}
+
+absl::Status HostFunctions::Await(const char* call, Stream stream, std::function<bool()> is_over) {
+  return guard_.Guard(call, [&]() -> absl::Status {
+    SimulatedStreams::Queue queue;
+    const absl::Status known = streams_.CheckStream(call, stream, &queue);
+    if (!known.ok()) return known;
+    StreamScheduler::Work work;
+    work.stream = stream;
+    work.call = call;
+    work.call_id = RecordCall(state_, call);
+    work.kernel = true;
+    work.needs_streams = [] { return false; };
+    work.run = [&state = state_, is_over = std::move(is_over)](Turn) {
+      return state.sticky_error.HasFault() || is_over() ? Progress::kDone : Progress::kWaiting;
+    };
+    state_.scheduler.Submit(queue->work, std::move(work));
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace twinmmu

@@ -12,7 +12,7 @@ absl::StatusOr<uint64_t> PoolCalls::GetAttribute(uint64_t handle, PoolAttribute 
   static constexpr char kCall[] = "cuMemPoolGetAttribute";
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<uint64_t> {
     const std::unique_lock lock(state_.mmu.mutex);
-    const PoolState* const pool = FindPool(handle);
+    const PoolState* const pool = FindOwnPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     switch (attribute) {
       case PoolAttribute::kReuseFollowEventDependencies:
@@ -40,7 +40,7 @@ absl::Status PoolCalls::SetAttribute(uint64_t handle, PoolAttribute attribute, u
   static constexpr char kCall[] = "cuMemPoolSetAttribute";
   return guard_.Guard(kCall, [&]() -> absl::Status {
     const std::unique_lock lock(state_.mmu.mutex);
-    PoolState* const pool = FindPool(handle);
+    PoolState* const pool = FindOwnPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     const auto reset = [&](WatermarkedBytes& bytes) {
       if (value != 0) return InvalidValue(kCall, "a high watermark is only set to 0");
@@ -89,6 +89,10 @@ absl::Status PoolCalls::SetAccess(uint64_t handle, absl::Span<const AccessGrant>
     pool->readers = readers;
     for (const AddressRange& arena : pool->spans.arenas()) {
       state_.mmu.linear.SetReaders(arena.base, readers);
+    }
+    if (!pool->imported) return absl::OkStatus();
+    for (const PoolWindow& window : pool->windows) {
+      state_.mmu.linear.SetReaders(window.range.base, readers);
     }
     return absl::OkStatus();
   });

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "api/diagnostic_words.h"
 #include "sim/base/errors.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/state/simulator_state.h"
@@ -42,7 +43,15 @@ PoolState* PoolCalls::FindPool(uint64_t pool) {
   return found != nullptr && !found->destroyed ? found : nullptr;
 }
 
+PoolState* PoolCalls::FindOwnPool(uint64_t pool) {
+  PoolState* const found = FindPool(pool);
+  return found != nullptr && !found->imported ? found : nullptr;
+}
+
 absl::Status PoolCalls::NoSuchPool(const char* call, uint64_t pool) const {
+  const PoolState* const found = pools_.Find(pool);
+  const bool imported = found != nullptr && found->imported && !found->destroyed;
+  if (imported) return InvalidValue(call, "pool ", pool, " is of another process");
   return InvalidValue(call, "pool ", pool, pools_.IsDead(pool) ? " was destroyed" : " is none");
 }
 
@@ -92,6 +101,10 @@ absl::Status PoolCalls::Destroy(uint64_t handle) {
     PoolState* const pool = FindPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     if (pool->is_default) return InvalidValue(kCall, "a default pool is never destroyed");
+    if (pool->imported && HasImports(*pool)) {
+      return InvalidValue(kCall, "memory of the pool is in use");
+    }
+    if (pool->imported && --pool->imports != 0) return absl::OkStatus();
     for (auto at = current_.begin(); at != current_.end();) {
       at = at->second == handle ? current_.erase(at) : std::next(at);
     }
@@ -143,7 +156,7 @@ absl::Status PoolCalls::SetCurrentPool(const char* call, const PoolPlace& asked,
     const std::unique_lock lock(state_.mmu.mutex);
     const absl::StatusOr<uint64_t> usual = DefaultOf(call, place);
     if (!usual.ok()) return usual.status();
-    const PoolState* const pool = FindPool(handle);
+    const PoolState* const pool = FindOwnPool(handle);
     if (pool == nullptr) return NoSuchPool(call, handle);
     const PoolPlace own = Normal(pool->properties.place);
     if (own < place || place < own) {
@@ -165,6 +178,18 @@ std::optional<PooledPiece> PoolCalls::Find(DeviceAddress address) const {
   const PooledPiece* const piece = state_.mmu.pooled.Find(address);
   if (piece == nullptr || piece->freed_by != 0) return std::nullopt;
   return *piece;
+}
+
+std::vector<Diagnostic> PoolCalls::Leaks() const {
+  std::vector<Diagnostic> leaks;
+  const std::shared_lock lock(state_.mmu.mutex);
+  pools_.ForEach([&](uint64_t, const PoolState& pool) {
+    if (pool.is_default || pool.destroyed) return;
+    leaks.push_back(LeakOf(DiagnosticKind::kLeakedPool, pool.made_with, pool.made_by));
+    const Location& location = pool.properties.place.location;
+    if (location.type == LocationType::kDevice) leaks.back().device = DeviceOrdinal(location.id);
+  });
+  return leaks;
 }
 
 }  // namespace twinmmu

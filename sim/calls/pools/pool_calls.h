@@ -19,6 +19,8 @@
 #include "sim/base/handle_table.h"
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/calls/pools/pool_state.h"
+#include "sim/host/pool_file.h"
+#include "sim/memory/linear_allocation.h"
 #include "sim/memory/pooled_pieces.h"
 
 namespace twinmmu {
@@ -66,20 +68,52 @@ class PoolCalls {
   // cuMemFree of a piece, whatever work uses it.
   absl::Status FreeNow(DeviceAddress address);
 
+  // cuMemPoolExportToShareableHandle: a new descriptor of the pool, for other processes.
+  // InvalidArgument: the pool was not made for it.
+  absl::StatusOr<int> Export(uint64_t pool, HandleType type);
+  // cuMemPoolImportFromShareableHandle: the same pool as often as it is imported, which lives until
+  // it is destroyed as often. Nothing is allocated from it, and it has no attributes.
+  // InvalidArgument: the descriptor is that of no pool.
+  absl::StatusOr<uint64_t> Import(int file_descriptor, HandleType type);
+  // cuMemPoolExportPointer and cuMemPoolImportPointer: where a piece is, and the same piece here.
+  // However often it is imported, it has one address, and is freed once.
+  absl::StatusOr<PoolPartData> ExportPiece(DeviceAddress address);
+  struct ImportedPiece {
+    DeviceAddress address;
+    bool is_new = false;
+  };
+  absl::StatusOr<ImportedPiece> ImportPiece(uint64_t pool, const PoolPartData& data);
+
   // Whether `address` is in what pools have of the machine.
   bool Has(DeviceAddress address) const;
   // The piece that contains `address`, if it is not freed.
   std::optional<PooledPiece> Find(DeviceAddress address) const;
+  // The pools that were made and not destroyed.
+  std::vector<Diagnostic> Leaks() const;
 
  private:
   // Of all these: with mmu.mutex held alone, or where they are const, shared.
   PoolState* FindPool(uint64_t pool);
+  // The same, but for pools that were imported.
+  PoolState* FindOwnPool(uint64_t pool);
   absl::Status NoSuchPool(const char* call, uint64_t pool) const;
   absl::Status CheckProperties(const char* call, const PoolProperties& properties) const;
   absl::Status CheckGrant(const PoolState& pool, const AccessGrant& grant) const;
   uint64_t Insert(const PoolProperties& properties, uint64_t made_by);
   absl::StatusOr<uint64_t> DefaultOf(const char* call, const PoolPlace& place);
   absl::StatusOr<uint64_t> CurrentOf(const char* call, const PoolPlace& place);
+  // Of pools that are shared: the file, which is made if there is none; addresses for `size` bytes
+  // more of it.
+  absl::Status NeedFile(const char* call, PoolState* pool);
+  absl::StatusOr<AddressRange> AddArenaOfFile(PoolState* pool, Bytes size,
+                                              const LinearAllocation& wanted);
+  // The pool that was imported from that file, if it was.
+  std::optional<uint64_t> FindImport(const FileIdentity& file) const;
+  // Of an imported pool: where that part of the file is seen, from now on if it was not.
+  absl::StatusOr<PoolWindow*> NeedWindow(const char* call, PoolState* pool, const PoolPart& part);
+  static void EndImport(PoolState* pool, const PooledPiece& piece, StreamOrderedFreePtr free);
+  // The windows of which all pieces are freed, in the order of streams too, are gone.
+  void ReleaseImports(PoolState* pool, PoolSpans::MayUse is_over);
   // Memory so that there is room for `size`, beside what may_use(free).
   absl::Status Grow(const char* call, PoolState* pool, Bytes size, PoolSpans::MayUse may_use);
   // Releases free chunks, but for `keep` bytes of the pool; of all other pools all

@@ -11,8 +11,10 @@ namespace {
 
 using Kind = DiagnosticKind;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr char kStores[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
@@ -241,6 +243,20 @@ TEST_F(LatePoolDiagnosticsTest, TellOfAKernelBehindTheFree) {
   Launch(one_, memory);
   EXPECT_THAT(executor().SynchronizeStream(one_), IsOk());
   EXPECT_THAT(Only(), IsDiagnostic(Kind::kUseAfterFreeInStream));
+}
+
+// --- Left
+
+TEST_F(PoolDiagnosticsTest, TellsOfPoolsThatWereNotDestroyed) {
+  PoolProperties properties;
+  properties.place.location = Location::Device(kDevice0);
+  const auto pool = pools().Create(properties);
+  ASSERT_THAT(pool, IsOk());
+  Allocate(one_);  // of a pool that is always there
+  EXPECT_THAT(simulator_->leaks(), Contains(AllOf(IsDiagnostic(Kind::kLeakedPool),
+                                                  DiagnosticCallIs("cuMemPoolCreate"))));
+  EXPECT_THAT(pools().Destroy(*pool), IsOk());
+  EXPECT_THAT(simulator_->leaks(), Not(Contains(IsDiagnostic(Kind::kLeakedPool))));
 }
 
 }  // namespace

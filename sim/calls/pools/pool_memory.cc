@@ -38,10 +38,14 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
     wanted.kind = on_device ? LinearKind::kPool : LinearKind::kHostPool;
     wanted.device = DeviceOrdinal(on_device ? location.id : 0);
     wanted.readers = pool->readers;
-    absl::StatusOr<AddressRange> arena = linear.AddArena(size, wanted);
+    const auto add = [&] {
+      return IsShareable(*pool) ? AddArenaOfFile(pool, size, wanted)
+                                : linear.AddArena(size, wanted);
+    };
+    absl::StatusOr<AddressRange> arena = add();
     if (!arena.ok()) {
       RemoveAbsentArenas();
-      arena = linear.AddArena(size, wanted);
+      arena = add();
     }
     if (!arena.ok()) return Fail(DriverCode::kOutOfMemory, call, arena.status().message());
     try {
@@ -112,7 +116,8 @@ void PoolCalls::DropIfUnused(uint64_t handle) {
   PoolState* const pool = pools_.Find(handle);
   pool->spans.Settle(IsOver);
   Release(pool, Bytes(0));
-  if (pool->spans.committed() != Bytes(0)) return;
+  ReleaseImports(pool, IsOver);
+  if (pool->spans.committed() != Bytes(0) || (pool->imported && !pool->windows.empty())) return;
   for (const AddressRange& arena : pool->spans.arenas()) state_.mmu.linear.RemoveArena(arena.base);
   pools_.Erase(HandleTable<PoolState>::IndexOf(handle));
 }
@@ -123,7 +128,7 @@ absl::Status PoolCalls::TrimTo(uint64_t handle, Bytes keep) {
   static constexpr char kCall[] = "cuMemPoolTrimTo";
   return guard_.Guard(kCall, [&]() -> absl::Status {
     const std::unique_lock lock(state_.mmu.mutex);
-    PoolState* const pool = FindPool(handle);
+    PoolState* const pool = FindOwnPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     // In chunks, of which a driver finds none in the last numbers there are.
     const bool none = keep.value() > ~uint64_t{0} - (PoolSpans::kChunk.value() - 1);
@@ -145,6 +150,7 @@ void PoolCalls::Synchronized() {
     PoolState* const pool = pools_.Find(handle);
     pool->spans.Settle(
         [&](const StreamOrderedFree& free) { return StreamClocks::Has(host, free.place); });
+    ReleaseImports(pool, IsOver);
     if (pool->destroyed) {
       DropIfUnused(handle);
     } else {
@@ -188,7 +194,7 @@ absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call,
   {
     CallRecord record(state_, FindCall(call), At(DeviceAddress(0), size));
     const std::unique_lock lock(state_.mmu.mutex);
-    PoolState* const pool = FindPool(handle);
+    PoolState* const pool = FindOwnPool(handle);
     if (pool == nullptr) return NoSuchPool(call, handle);
     if (size == Bytes(0)) return DeviceAddress(0);
     piece.room = RoundUp(size, kUnit);
@@ -358,7 +364,12 @@ void PoolCalls::EndPiece(const PooledPiece& piece, uint64_t call_id) {
 void PoolCalls::GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free,
                          PoolSpans::Prepared prepared) {
   PoolState* const pool = pools_.Find(piece.pool);
-  pool->spans.Give(At(piece.range.base, piece.room), std::move(free), std::move(prepared));
+  if (pool->imported) {
+    EndImport(pool, piece, std::move(free));
+    ReleaseImports(pool, IsOver);
+  } else {
+    pool->spans.Give(At(piece.range.base, piece.room), std::move(free), std::move(prepared));
+  }
   if (pool->destroyed) DropIfUnused(piece.pool);
 }
 

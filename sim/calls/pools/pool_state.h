@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <set>
 #include <tuple>
+#include <vector>
 
 #include "api/address.h"
 #include "api/allocation.h"
 #include "sim/calls/pools/pool_spans.h"
+#include "sim/host/pool_file.h"
 
 namespace twinmmu {
 
@@ -56,11 +60,22 @@ struct WatermarkedBytes {
   }
 };
 
+// A part of the file of a pool, and the addresses where it is seen.
+struct PoolWindow {
+  Bytes offset;  // into the file
+  AddressRange range;
+  // Of an imported pool: the addresses of its pieces that were imported and not freed, and the
+  // frees that streams have not come to yet.
+  std::set<uint64_t> imports;
+  std::vector<StreamOrderedFreePtr> frees;
+};
+
 struct PoolState {
   PoolProperties properties;
   bool is_default = false;
   bool destroyed = false;  // only its pieces still live
   uint64_t made_by = 0;    // the id of the call
+  const char* made_with = "cuMemPoolCreate";
   bool follow_events = true;
   bool opportunistic = true;
   bool internal_dependencies = true;
@@ -69,7 +84,18 @@ struct PoolState {
   WatermarkedBytes used;
   uint64_t readers = 0;  // the devices that may use its memory, a bit for each
   PoolSpans spans;
+  // Of one that other processes may use, from when the file is needed; and of one that was
+  // imported, which has only this.
+  std::shared_ptr<PoolFile> file;
+  std::vector<PoolWindow> windows;
+  bool imported = false;
+  uint64_t imports = 0;  // how often, of one that was imported
 };
+
+// Whether other processes may use its memory.
+bool IsShareable(const PoolState& pool);
+// Whether memory of another process is in use here that was imported by it.
+bool HasImports(const PoolState& pool);
 
 }  // namespace twinmmu
 

@@ -6,6 +6,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/sharing/external_buffers.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -26,7 +27,7 @@ CUresult EnterFree(const CallSite& site, ObjectKind kind, uint64_t address, cons
     }
     const std::optional<PooledPiece> piece = driver.simulator->pools().Find(DeviceAddress(address));
     const bool of_host = piece.has_value() && !piece->on_device;
-    const absl::Status freed = free(*driver.simulator);
+    const absl::Status freed = free(driver);
     if (freed.ok() && address != 0) {
       driver.report.RemoveObject(of_host ? ObjectKind::kHostMemory : kind, address);
     }
@@ -128,8 +129,11 @@ extern "C" CUresult cuMemAllocManaged(CUdeviceptr* ptr, size_t size, unsigned in
 }
 
 extern "C" CUresult cuMemFree_v2(CUdeviceptr ptr) {
-  return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr, [&](Simulator& simulator) {
+  return EnterFree(TWINMMU_HERE, ObjectKind::kMemory, ptr, [&](DriverState& driver) {
     const DeviceAddress address(ptr);
+    const std::optional<absl::Status> external = FreeExternalBuffer(driver, address);
+    if (external.has_value()) return *external;
+    Simulator& simulator = *driver.simulator;
     return simulator.pools().Has(address) ? simulator.pools().FreeNow(address)
                                           : simulator.linear().Free(address);
   });
@@ -148,8 +152,9 @@ extern "C" CUresult cuMemHostAlloc(void** memory, size_t size, unsigned int flag
 }
 
 extern "C" CUresult cuMemFreeHost(void* memory) {
-  return EnterFree(TWINMMU_HERE, ObjectKind::kHostMemory, ToNumber(memory),
-                   [&](Simulator& simulator) { return simulator.linear().FreeHost(memory); });
+  return EnterFree(
+      TWINMMU_HERE, ObjectKind::kHostMemory, ToNumber(memory),
+      [&](DriverState& driver) { return driver.simulator->linear().FreeHost(memory); });
 }
 
 extern "C" CUresult cuMemHostRegister_v2(void* memory, size_t size, unsigned int flags) {
@@ -165,8 +170,9 @@ extern "C" CUresult cuMemHostRegister_v2(void* memory, size_t size, unsigned int
 TWINMMU_ALIAS(cuMemHostRegister, cuMemHostRegister_v2);
 
 extern "C" CUresult cuMemHostUnregister(void* memory) {
-  return EnterFree(TWINMMU_HERE, ObjectKind::kRegisteredMemory, ToNumber(memory),
-                   [&](Simulator& simulator) { return simulator.linear().UnregisterHost(memory); });
+  return EnterFree(
+      TWINMMU_HERE, ObjectKind::kRegisteredMemory, ToNumber(memory),
+      [&](DriverState& driver) { return driver.simulator->linear().UnregisterHost(memory); });
 }
 
 // The device sees memory of the host where the CPU does.

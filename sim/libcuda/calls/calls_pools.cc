@@ -22,6 +22,10 @@ constexpr size_t kMaxGrants = 4096;
 PoolPlace PlaceOf(const CUmemLocation& location, CUmemAllocationType type) {
   return {FromAbi(location), static_cast<AllocationType>(type)};
 }
+// For the report: -1 is none.
+int DeviceOf(const PoolPlace& place) {
+  return place.location.type == LocationType::kDevice ? place.location.id : -1;
+}
 PoolPlace PlaceOf(CUdevice device) { return {Location::Device(DeviceOrdinal(device))}; }
 
 // How many bytes the value of an attribute has.
@@ -74,6 +78,10 @@ CUresult GivePiece(DriverState& driver, Stream stream, const absl::StatusOr<Devi
 // Memory of cuMemAlloc is freed, too: when the work of the stream is done.
 absl::Status FreeOnStream(DriverState& driver, Stream stream, DeviceAddress address) {
   if (address == DeviceAddress(0)) return absl::OkStatus();
+  if (driver.external.buffers.Find(address.value()).has_value()) {
+    return MakeDriverStatus({DriverCode::kNotSupported, ErrorOrigin::kSimulator, "cuMemFreeAsync"},
+                            "a buffer of external memory is freed by cuMemFree");
+  }
   PoolCalls& pools = driver.simulator->pools();
   const std::optional<PooledPiece> piece = pools.Find(address);
   if (piece.has_value()) {
@@ -130,6 +138,7 @@ extern "C" CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* pr
     properties.most = Bytes(props->maxSize);
     const absl::StatusOr<uint64_t> made = driver.simulator->pools().Create(properties);
     if (!made.ok()) return ToResult(made.status());
+    driver.report.AddObject(ObjectKind::kPool, *made, Bytes(0), DeviceOf(properties.place));
     *pool = ToPointer<CUmemoryPool>(*made);
     return CUDA_SUCCESS;
   });
@@ -137,7 +146,9 @@ extern "C" CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* pr
 
 extern "C" CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
-    return driver.simulator->pools().Destroy(ToNumber(pool));
+    const absl::Status destroyed = driver.simulator->pools().Destroy(ToNumber(pool));
+    if (destroyed.ok()) driver.report.RemoveObject(ObjectKind::kPool, ToNumber(pool));
+    return destroyed;
   });
 }
 

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "sim/calls/executor/host_functions.h"
+#include "sim/host/shared_event.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/sharing/shared_events.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -84,7 +88,9 @@ DriverCode CheckEventFlags(unsigned int flags) {
 
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    const Captured captured = CaptureRecord(site, driver, context, event, stream, false);
+    const Captured captured = IsShared(driver, event)
+                                  ? RefuseCaptured(driver, context, stream, /*invalidates=*/false)
+                                  : CaptureRecord(site, driver, context, event, stream, false);
     if (captured.has_value()) return *captured;
     StreamRecord to;
     if (FindStream(driver, context, stream, &to) == DriverCode::kSuccess) {
@@ -93,8 +99,8 @@ CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
         return ToResult(DriverCode::kInvalidHandle);
       }
     }
-    const absl::Status recorded = driver.executor.RecordEvent(EventOf(driver, context, event),
-                                                              StreamOf(driver, context, stream));
+    const absl::Status recorded = RecordEvent(driver, site.name(), EventOf(driver, context, event),
+                                              StreamOf(driver, context, stream));
     if (recorded.ok()) {
       driver.streams.events.Edit(ToNumber(event), [](EventRecord& record) {
         record.recorded = std::chrono::steady_clock::now();
@@ -201,8 +207,8 @@ extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned i
     const Captured captured = CaptureWait(site, driver, context, stream, event, external);
     if (captured.has_value()) return *captured;
     if (external) return ToResult(DriverCode::kIllegalState);
-    return ToResult(driver.executor.WaitEvent(StreamOf(driver, context, stream),
-                                              EventOf(driver, context, event)));
+    return ToResult(WaitForEvent(driver, site.name(), StreamOf(driver, context, stream),
+                                 EventOf(driver, context, event)));
   });
 }
 TWINMMU_ALIAS(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
@@ -274,7 +280,14 @@ extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {
     const DriverCode valid = CheckEventFlags(flags);
     if (valid != DriverCode::kSuccess) return ToResult(valid);
-    Records<EventRecord>::Prepared record(EventRecord{&context, flags, std::nullopt});
+    std::shared_ptr<SharedEvent> shared;
+    if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+      absl::StatusOr<std::shared_ptr<SharedEvent>> page = SharedEvent::Make();
+      if (!page.ok()) return ToResult(DriverCode::kOutOfMemory);
+      shared = *std::move(page);
+    }
+    Records<EventRecord>::Prepared record(
+        EventRecord{&context, flags, std::nullopt, std::move(shared)});
     const absl::StatusOr<Event> made = driver.executor.CreateEvent(context.device);
     if (!made.ok()) return ToResult(made.status());
     driver.streams.events.Add(made->value(), std::move(record));
@@ -320,7 +333,7 @@ extern "C" CUresult cuEventQuery(CUevent event) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, event);
     if (refused.has_value()) return *refused;
-    return NotReady(driver.executor.QueryEvent(EventOf(driver, context, event)));
+    return NotReady(QueryEvent(driver, EventOf(driver, context, event)));
   });
 }
 
@@ -328,7 +341,7 @@ extern "C" CUresult cuEventSynchronize(CUevent event) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, event);
     if (refused.has_value()) return *refused;
-    return ToResult(driver.executor.SynchronizeEvent(EventOf(driver, context, event)));
+    return ToResult(SynchronizeEvent(driver, EventOf(driver, context, event)));
   });
 }
 
@@ -351,7 +364,7 @@ extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
       return ToResult(Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidHandle));
     }
     for (const CUevent event : {start, end}) {
-      const CUresult done = NotReady(driver.executor.QueryEvent(EventOf(driver, context, event)));
+      const CUresult done = NotReady(QueryEvent(driver, EventOf(driver, context, event)));
       if (done != CUDA_SUCCESS) return done;
     }
     using Milliseconds = std::chrono::duration<float, std::milli>;

@@ -9,6 +9,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/given_descriptor.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -35,7 +36,8 @@ bool IsOfUnknownDevice(const DriverState& driver, const CUmemAllocationProp& pro
          (device < 0 || device >= driver.simulator->profile().device_count());
 }
 
-// The program is to close it.
+}  // namespace
+
 void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
   bool again = false;
   try {
@@ -49,8 +51,6 @@ void GiveDescriptor(DriverState& driver, int descriptor, void* result) {
   if (again) driver.report.RemoveObject(ObjectKind::kDescriptor, number);
   driver.report.AddObject(ObjectKind::kDescriptor, number);
 }
-
-}  // namespace
 
 extern "C" CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags) {

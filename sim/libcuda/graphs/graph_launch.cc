@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/modules.h"
+#include "sim/libcuda/sharing/shared_events.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -191,11 +192,12 @@ class GraphLaunch {
   CUresult GiveWork(const EmptyWork&, Stream) { return CUDA_SUCCESS; }
 
   absl::Status GiveWork(const WaitWork& work, Stream stream) {
-    return driver_.executor.WaitEvent(stream, EventOf(work.event, stream));
+    return WaitForEvent(driver_, site_.name(), stream, EventOf(work.event, stream));
   }
 
   absl::Status GiveWork(const RecordWork& work, Stream stream) {
-    const absl::Status recorded = driver_.executor.RecordEvent(EventOf(work.event, stream), stream);
+    const absl::Status recorded =
+        RecordEvent(driver_, site_.name(), EventOf(work.event, stream), stream);
     if (!recorded.ok()) return recorded;
     driver_.streams.events.Edit(ToNumber(work.event), [](EventRecord& record) {
       record.recorded = std::chrono::steady_clock::now();

@@ -115,6 +115,7 @@ enum class ObjectKind : uint32_t {
   kDescriptor,  // of exported memory; known to be open only where the process finished
   kArray,
   kMipmappedArray,
+  kPool,
 };
 struct ObjectSlot {
   std::atomic<uint64_t> state;  // kind << 48 | call + 1 << 32 | site; 0: nothing

@@ -299,6 +299,8 @@ class Reader {
       case ObjectKind::kArray:
       case ObjectKind::kMipmappedArray:
         return DiagnosticKind::kLeakedArray;
+      case ObjectKind::kPool:
+        return DiagnosticKind::kLeakedPool;
       case ObjectKind::kDescriptor:
         if (!report_.finished) break;
         return DiagnosticKind::kLeakedDescriptor;

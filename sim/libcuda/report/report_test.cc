@@ -276,7 +276,7 @@ TEST_F(ReportTest, TellsWhatElseIsAlive) {
   for (const ObjectKind kind :
        {ObjectKind::kMemory, ObjectKind::kHostMemory, ObjectKind::kRegisteredMemory,
         ObjectKind::kStream, ObjectKind::kEvent, ObjectKind::kContext, ObjectKind::kArray,
-        ObjectKind::kMipmappedArray}) {
+        ObjectKind::kMipmappedArray, ObjectKind::kPool}) {
     report.AddObject(kind, 0x1000, Bytes(512), 1);
     report.AddObject(kind, 0x2000);
     report.RemoveObject(kind, 0x2000);
@@ -293,7 +293,8 @@ TEST_F(ReportTest, TellsWhatElseIsAlive) {
       alive, ElementsAre(
                  Pair(DiagnosticKind::kLeakedMemory, 1), Pair(DiagnosticKind::kLeakedHostMemory, 2),
                  Pair(DiagnosticKind::kLeakedStream, 1), Pair(DiagnosticKind::kLeakedEvent, 1),
-                 Pair(DiagnosticKind::kLeakedContext, 1), Pair(DiagnosticKind::kLeakedArray, 2)));
+                 Pair(DiagnosticKind::kLeakedContext, 1), Pair(DiagnosticKind::kLeakedArray, 2),
+                 Pair(DiagnosticKind::kLeakedPool, 1)));
 }
 
 // A slot is used again; and what was added again in between stays.

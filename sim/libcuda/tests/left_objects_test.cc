@@ -16,6 +16,14 @@
 #include "sim/libcuda/report/report_reader.h"
 
 namespace twinmmu::libcuda {
+
+// What the backend does not call.
+extern "C" CUresult cuMemAllocAsync(CUdeviceptr*, size_t, CUstream);
+extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr*, size_t, CUmemoryPool, CUstream);
+extern "C" CUresult cuMemFreeAsync(CUdeviceptr, CUstream);
+extern "C" CUresult cuMemPoolCreate(CUmemoryPool*, const CUmemPoolProps*);
+extern "C" CUresult cuMemPoolDestroy(CUmemoryPool);
+
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,6 +118,25 @@ TEST_F(LeftObjectsTest, ArraysEndWithTheirContext) {
   BeginContext();
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   EXPECT_NE(cuArray3DGetDescriptor_v2(&descriptor, array), CUDA_SUCCESS) << "it is really gone";
+}
+
+// Its memory is another matter, and outlives it. The pools of a device are nobody's.
+TEST_F(LeftObjectsTest, APoolIsLeftUntilItIsDestroyed) {
+  CUmemPoolProps properties = {};
+  properties.allocType = 1;      // CU_MEM_ALLOCATION_TYPE_PINNED
+  properties.location.type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAllocFromPoolAsync(&memory, kSize, pool, nullptr), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedPool, "cuMemPoolCreate"),
+                                  Pair(DiagnosticKind::kLeakedMemory, "cuMemAllocFromPoolAsync")));
+  EXPECT_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  EXPECT_NE(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedMemory, "cuMemAllocFromPoolAsync")));
+  EXPECT_EQ(cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAllocAsync(&memory, kSize, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
 }
 
 // Also one that came from elsewhere, and which only the machine knows to be one.

@@ -1,0 +1,170 @@
+#include "sim/host/pool_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "api/sharing/owned_descriptor.h"
+
+namespace twinmmu {
+namespace {
+
+constexpr uint64_t kMark = 0x6c6f504d4d7754;      // "TwMMPol"
+constexpr uint64_t kPartMark = 0x7472504d4d7754;  // "TwMMPrt"
+constexpr uint64_t kVersion = 1;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_SEAL;
+
+// Mark and version, the fields, and the sum of the others.
+using Words = std::array<uint64_t, 11>;
+using PartWords = std::array<uint64_t, 8>;
+static_assert(sizeof(PartWords) == sizeof(PoolPartData));
+
+template <typename AnyWords>
+uint64_t SumOf(const AnyWords& words) {
+  return FingerprintOf(
+      {reinterpret_cast<const uint8_t*>(words.data()), (words.size() - 1) * sizeof(uint64_t)});
+}
+
+Words WordsOf(const PoolLabel& label) {
+  const SharingTraits& traits = label.traits;
+  Words words = {kMark,
+                 kVersion,
+                 static_cast<uint64_t>(label.location.type),
+                 static_cast<uint64_t>(int64_t{label.location.id}),
+                 static_cast<uint64_t>(int64_t{traits.driver_version}),
+                 traits.minimum_granularity.value(),
+                 traits.recommended_granularity.value(),
+                 traits.reservation_granularity.value(),
+                 traits.memory.value(),
+                 traits.name,
+                 0};
+  words.back() = SumOf(words);
+  return words;
+}
+
+PoolLabel LabelOf(const Words& words) {
+  PoolLabel label;
+  label.location = {static_cast<LocationType>(words[2]), static_cast<int>(words[3])};
+  label.traits.driver_version = static_cast<int>(words[4]);
+  label.traits.minimum_granularity = Bytes(words[5]);
+  label.traits.recommended_granularity = Bytes(words[6]);
+  label.traits.reservation_granularity = Bytes(words[7]);
+  label.traits.memory = Bytes(words[8]);
+  label.traits.name = words[9];
+  return label;
+}
+
+absl::Status HostRefused(const char* call) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the host refused the file of a pool: ", call, ": ", std::strerror(errno)));
+}
+
+absl::Status NoPool() { return absl::InvalidArgumentError("it is no pool that was exported"); }
+
+int OpenAgain(int file_descriptor, int flags) {
+  char path[32];
+  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file_descriptor);
+  return open(path, O_RDWR | flags);
+}
+
+// -1 and errno: the host refused. A file that grows beyond the limit would end the process.
+int64_t Grow(int file, uint64_t more) {
+  struct stat now;
+  if (fstat(file, &now) != 0) return -1;
+  const auto end = static_cast<uint64_t>(now.st_size);
+  rlimit limit;
+  const bool known = getrlimit(RLIMIT_FSIZE, &limit) == 0;
+  if (more > uint64_t{std::numeric_limits<int64_t>::max()} - end ||
+      (known && end + more > limit.rlim_cur)) {
+    errno = EFBIG;
+    return -1;
+  }
+  return ftruncate(file, static_cast<off_t>(end + more)) == 0 ? now.st_size : -1;
+}
+
+}  // namespace
+
+PoolPartData ToData(const PoolPart& part) {
+  PartWords words = {kPartMark, part.pool, part.offset.value(), part.size.value(), 0, 0, 0, 0};
+  words.back() = SumOf(words);
+  PoolPartData data;
+  std::memcpy(data.data(), words.data(), sizeof(words));
+  return data;
+}
+
+absl::StatusOr<PoolPart> ParsePoolPart(const PoolPartData& data) {
+  PartWords words;
+  std::memcpy(words.data(), data.data(), sizeof(words));
+  if (words[0] != kPartMark || words.back() != SumOf(words)) {
+    return absl::InvalidArgumentError("no simulated machine exported it");
+  }
+  return PoolPart{words[1], Bytes(words[2]), Bytes(words[3])};
+}
+
+absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Make(const PoolLabel& label) {
+  OwnedDescriptor made(memfd_create("device pool", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!made.is_open()) return HostRefused("memfd_create");
+  const Words words = WordsOf(label);
+  if (Grow(made.get(), kStep.value()) < 0) return HostRefused("ftruncate");
+  if (pwrite(made.get(), words.data(), sizeof(words), 0) != ssize_t{sizeof(words)}) {
+    return HostRefused("pwrite");
+  }
+  if (fcntl(made.get(), F_ADD_SEALS, kSeals) != 0) return HostRefused("fcntl");
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(made.get());
+  if (!identity.ok()) return identity.status();
+  std::shared_ptr<PoolFile> file(new PoolFile(made.get(), *identity, label));
+  static_cast<void>(made.Release());
+  return file;
+}
+
+absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Open(int file_descriptor) {
+  const int seals = fcntl(file_descriptor, F_GET_SEALS);
+  if (seals == -1 || (seals & kSeals) != kSeals) return NoPool();
+  Words words;
+  if (pread(file_descriptor, words.data(), sizeof(words), 0) != ssize_t{sizeof(words)} ||
+      words[0] != kMark || words[1] != kVersion || words.back() != SumOf(words)) {
+    return NoPool();
+  }
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(file_descriptor);
+  if (!identity.ok()) return identity.status();
+  OwnedDescriptor own(OpenAgain(file_descriptor, O_CLOEXEC));
+  if (!own.is_open()) {
+    return IsOfTheHost(errno) ? HostRefused("open")
+                              : absl::InvalidArgumentError("it does not allow to write");
+  }
+  std::shared_ptr<PoolFile> file(new PoolFile(own.get(), *identity, LabelOf(words)));
+  static_cast<void>(own.Release());
+  return file;
+}
+
+PoolFile::~PoolFile() { close(descriptor_); }
+
+absl::StatusOr<Bytes> PoolFile::Extend(Bytes size) {
+  const int64_t begin = Grow(descriptor_, size.value());
+  if (begin < 0) return HostRefused("ftruncate");
+  return Bytes(static_cast<uint64_t>(begin));
+}
+
+bool PoolFile::Has(const PoolPart& part) const {
+  struct stat now;
+  if (fstat(descriptor_, &now) != 0) return false;
+  const auto end = static_cast<uint64_t>(now.st_size);
+  return part.offset >= kStep && part.offset.value() <= end &&
+         part.size.value() <= end - part.offset.value();
+}
+
+absl::StatusOr<int> PoolFile::NewDescriptor() const {
+  const int descriptor = OpenAgain(descriptor_, 0);
+  if (descriptor < 0) return HostRefused("open");
+  return descriptor;
+}
+
+}  // namespace twinmmu

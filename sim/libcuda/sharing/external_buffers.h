@@ -1,0 +1,19 @@
+// Buffers over external memory, for calls that free memory of all kinds.
+
+#ifndef TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
+#define TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "api/address.h"
+#include "sim/libcuda/process.h"
+
+namespace twinmmu::libcuda {
+
+// Frees the buffer that begins there. nullopt: there is none.
+std::optional<absl::Status> FreeExternalBuffer(DriverState& driver, DeviceAddress address);
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
