@@ -1,5 +1,6 @@
 #include "sim/libnvml/nvml_machine.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -29,9 +30,25 @@ struct State {
   std::atomic<const NvmlMachine*> given{nullptr};  // null while `initialized` is 0
 };
 
-// Never destroyed: programs call to the very end.
+// Null until the first call. Never destroyed: programs call to the very end.
+std::atomic<State*> the_state{nullptr};
+
+// A child made by fork has to initialize NVML anew, as it has with a driver's.
+void LockBeforeFork() { the_state.load()->mutex.lock(); }
+void UnlockInParent() { the_state.load()->mutex.unlock(); }
+void ForgetInChild() {
+  State& state = *the_state.load();
+  state.initialized = 0;
+  state.given = nullptr;
+  state.mutex.unlock();
+}
+
 State& GetState() {
-  static State* const state = new State;
+  static State* const state = [] {
+    the_state = new State;
+    pthread_atfork(LockBeforeFork, UnlockInParent, ForgetInChild);
+    return the_state.load();
+  }();
   return *state;
 }
 

@@ -19,6 +19,7 @@ enum {
   NVML_ERROR_NOT_FOUND = 6,
   NVML_ERROR_INSUFFICIENT_SIZE = 7,
   NVML_ERROR_DRIVER_NOT_LOADED = 9,
+  NVML_ERROR_FUNCTION_NOT_FOUND = 13,
   NVML_ERROR_MEMORY = 20,
   NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
   NVML_ERROR_UNKNOWN = 999
@@ -81,6 +82,55 @@ typedef struct nvmlProcessInfo_t {
   unsigned int computeInstanceId;
 } nvmlProcessInfo_t;
 
+typedef struct nvmlFieldValue_t {
+  unsigned int fieldId;
+  unsigned int scopeId;
+  long long timestamp; /* microseconds */
+  long long latencyUsec;
+  unsigned int valueType; /* 1: uiVal */
+  nvmlReturn_t nvmlReturn;
+  union {
+    double dVal;
+    unsigned int uiVal;
+    unsigned long long ullVal;
+  } value;
+} nvmlFieldValue_t;
+enum { NVML_FI_DEV_NVLINK_LINK_COUNT = 91 };
+
+typedef struct nvmlGpuFabricInfo_t {
+  unsigned char clusterUuid[16];
+  nvmlReturn_t status; /* of joining the fabric */
+  unsigned int cliqueId;
+  unsigned char state;
+} nvmlGpuFabricInfo_t;
+enum { NVML_GPU_FABRIC_STATE_NOT_SUPPORTED = 0, NVML_GPU_FABRIC_STATE_COMPLETED = 3 };
+
+/* The third form has one more field. */
+typedef struct nvmlGpuFabricInfo_v2_t {
+  unsigned int version;
+  unsigned char clusterUuid[16];
+  nvmlReturn_t status;
+  unsigned int cliqueId;
+  unsigned char state;
+  unsigned int healthMask;
+} nvmlGpuFabricInfo_v2_t;
+
+typedef struct nvmlGpuFabricInfo_v3_t {
+  unsigned int version;
+  unsigned char clusterUuid[16];
+  nvmlReturn_t status;
+  unsigned int cliqueId;
+  unsigned char state;
+  unsigned int healthMask;
+  unsigned char healthSummary;
+} nvmlGpuFabricInfo_v3_t;
+
+typedef struct nvmlConfComputeSystemState_t {
+  unsigned int environment;
+  unsigned int ccFeature;
+  unsigned int devToolsMode;
+} nvmlConfComputeSystemState_t;
+
 /* nvmlGpuP2PStatus_t */
 enum { NVML_P2P_STATUS_OK = 0, NVML_P2P_STATUS_NOT_SUPPORTED = 5 };
 /* nvmlGpuP2PCapsIndex_t */
@@ -93,7 +143,7 @@ enum {
   NVML_P2P_CAPS_INDEX_UNKNOWN = 5
 };
 /* nvmlGpuTopologyLevel_t */
-enum { NVML_TOPOLOGY_INTERNAL = 0, NVML_TOPOLOGY_NODE = 40, NVML_TOPOLOGY_SYSTEM = 50 };
+enum { NVML_TOPOLOGY_NODE = 40, NVML_TOPOLOGY_SYSTEM = 50 };
 /* nvmlIntNvLinkDeviceType_t */
 enum { NVML_NVLINK_DEVICE_TYPE_GPU = 0, NVML_NVLINK_DEVICE_TYPE_SWITCH = 2 };
 

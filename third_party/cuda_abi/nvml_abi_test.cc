@@ -26,6 +26,15 @@ static_assert(sizeof(nvmlProcessInfo_v1_t) == 16);
 static_assert(sizeof(nvmlProcessInfo_t) == 24);
 static_assert(offsetof(nvmlProcessInfo_t, gpuInstanceId) == 16);
 
+static_assert(sizeof(nvmlFieldValue_t) == 40);
+static_assert(offsetof(nvmlFieldValue_t, nvmlReturn) == 28);
+static_assert(sizeof(nvmlGpuFabricInfo_t) == 28);
+static_assert(offsetof(nvmlGpuFabricInfo_t, state) == 24);
+static_assert(sizeof(nvmlGpuFabricInfo_v2_t) == 36);
+static_assert(offsetof(nvmlGpuFabricInfo_v2_t, state) == 28);
+static_assert(sizeof(nvmlGpuFabricInfo_v3_t) == 40);
+static_assert(sizeof(nvmlConfComputeSystemState_t) == 12);
+
 TEST(NvmlAbiTest, StructuresSayTheirSizeAndForm) {
   EXPECT_EQ(TWINMMU_NVML_VERSION(nvmlMemory_v2_t, 2), 0x02000028u);
 }

@@ -7,8 +7,8 @@ namespace {
 
 // CUdevice_attribute.
 constexpr int kClockKhz = 13;
+constexpr int kMultiprocessors = 16;
 constexpr int kComputeMode = 20;
-constexpr int kEccEnabled = 32;
 constexpr int kMemoryClockKhz = 36;
 constexpr int kMemoryBusWidth = 37;
 constexpr int kMajor = 75;
@@ -44,6 +44,9 @@ unsigned int ArchitectureOf(int major, int minor) {
   }
 }
 
+// How many cores for single precision a multiprocessor has.
+int CoresOf(int major, int minor) { return major < 8 || (major == 8 && minor == 0) ? 64 : 128; }
+
 nvmlReturn_t GiveAttribute(nvmlDevice_t device, int attribute, unsigned int* value) {
   return OnDevice(device, {value}, [&](const NvmlMachine& machine, int number) {
     *value = static_cast<unsigned int>(machine.AttributeOf(number, attribute));
@@ -52,12 +55,13 @@ nvmlReturn_t GiveAttribute(nvmlDevice_t device, int attribute, unsigned int* val
 }
 
 // What all simulated devices answer.
-nvmlReturn_t GiveZero(nvmlDevice_t device, unsigned int* value) {
+nvmlReturn_t Give(nvmlDevice_t device, unsigned int answer, unsigned int* value) {
   return OnDevice(device, {value}, [&](const NvmlMachine&, int) {
-    *value = 0;
+    *value = answer;
     return NVML_SUCCESS;
   });
 }
+nvmlReturn_t GiveZero(nvmlDevice_t device, unsigned int* value) { return Give(device, 0, value); }
 
 }  // namespace
 
@@ -74,6 +78,20 @@ extern "C" nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, unsigned 
   return OnDevice(device, {architecture}, [&](const NvmlMachine& machine, int number) {
     *architecture =
         ArchitectureOf(machine.AttributeOf(number, kMajor), machine.AttributeOf(number, kMinor));
+    return NVML_SUCCESS;
+  });
+}
+
+// nvmlBrandType_t: 14 is NVIDIA, the brand of GPUs for data centres since Hopper.
+extern "C" nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, unsigned int* brand) {
+  return Give(device, 14, brand);
+}
+
+extern "C" nvmlReturn_t nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned int* count) {
+  return OnDevice(device, {count}, [&](const NvmlMachine& machine, int number) {
+    const int cores =
+        CoresOf(machine.AttributeOf(number, kMajor), machine.AttributeOf(number, kMinor));
+    *count = static_cast<unsigned int>(machine.AttributeOf(number, kMultiprocessors) * cores);
     return NVML_SUCCESS;
   });
 }
@@ -99,31 +117,21 @@ extern "C" nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, int type,
   });
 }
 
-extern "C" nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, unsigned int* current,
-                                             unsigned int* pending) {
-  return OnDevice(device, {current, pending}, [&](const NvmlMachine& machine, int number) {
-    *current = *pending = static_cast<unsigned int>(machine.AttributeOf(number, kEccEnabled));
-    return NVML_SUCCESS;
-  });
-}
-
-extern "C" nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int* current,
-                                             unsigned int* pending) {
-  return OnDevice(device, {current, pending}, [&](const NvmlMachine& machine, int number) {
-    if (machine.AttributeOf(number, kMajor) < 8) return NVML_ERROR_NOT_SUPPORTED;
-    *current = *pending = 0;
-    return NVML_SUCCESS;
-  });
-}
-
-extern "C" nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int* is_mig) {
-  return GiveZero(device, is_mig);
-}
 extern "C" nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, unsigned int* mode) {
   return GiveZero(device, mode);
 }
+extern "C" nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, unsigned int* state) {
+  return GiveZero(device, state);
+}
+extern "C" nvmlReturn_t nvmlDeviceGetPowerState(nvmlDevice_t device, unsigned int* state) {
+  return GiveZero(device, state);
+}
+extern "C" nvmlReturn_t nvmlDeviceGetNumFans(nvmlDevice_t device, unsigned int* count) {
+  return GiveZero(device, count);
+}
+// As H100s, which have no place for a display.
 extern "C" nvmlReturn_t nvmlDeviceGetDisplayMode(nvmlDevice_t device, unsigned int* mode) {
-  return GiveZero(device, mode);
+  return Give(device, 1, mode);
 }
 extern "C" nvmlReturn_t nvmlDeviceGetDisplayActive(nvmlDevice_t device, unsigned int* is_active) {
   return GiveZero(device, is_active);

@@ -1,6 +1,7 @@
 // What is between devices. Those that reach each other do so like devices that NVLink joins through
 // a switch, as in cuDeviceGetP2PAttribute.
 
+#include <chrono>
 #include <cstring>
 
 #include "sim/libcuda/device_identity.h"
@@ -53,19 +54,25 @@ nvmlReturn_t OnLink(nvmlDevice_t device, unsigned int link, const void* result, 
   });
 }
 
+long long MicrosecondsNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
 }  // namespace
 
+// A driver says of a device and itself that nothing is supported, and of an index that it does not
+// know that all is well.
 extern "C" nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t peer, int index,
                                                int* status) {
   return OnDevice(device, {status}, [&](const NvmlMachine& machine, int number) -> nvmlReturn_t {
     const int other = NumberOf(machine, peer);
-    if (other < 0 || index < NVML_P2P_CAPS_INDEX_READ || index >= NVML_P2P_CAPS_INDEX_UNKNOWN) {
-      return NVML_ERROR_INVALID_ARGUMENT;
-    }
-    const bool by_links = index != NVML_P2P_CAPS_INDEX_PCI;
-    const bool has_links = index != NVML_P2P_CAPS_INDEX_NVLINK ||
-                           (LinksOf(machine, number) != 0 && LinksOf(machine, other) != 0);
-    const bool can = Reaches(machine, number, other) && by_links && has_links;
+    if (other < 0) return NVML_ERROR_INVALID_ARGUMENT;
+    const bool has_links = LinksOf(machine, number) != 0 && LinksOf(machine, other) != 0;
+    bool can = number != other && Reaches(machine, number, other);
+    if (index == NVML_P2P_CAPS_INDEX_NVLINK) can = can && has_links;
+    if (index == NVML_P2P_CAPS_INDEX_PCI) can = can && !has_links;  // not measured
+    if (index < NVML_P2P_CAPS_INDEX_READ || index >= NVML_P2P_CAPS_INDEX_UNKNOWN) can = true;
     *status = can ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
     return NVML_SUCCESS;
   });
@@ -76,11 +83,10 @@ extern "C" nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device,
   return OnDevice(device, {level}, [&](const NvmlMachine& machine, int number) -> nvmlReturn_t {
     const int other = NumberOf(machine, peer);
     if (other < 0) return NVML_ERROR_INVALID_ARGUMENT;
+    if (other == number) return NVML_ERROR_NOT_SUPPORTED;
     const bool same_node =
         machine.AttributeOf(number, kHostNumaId) == machine.AttributeOf(other, kHostNumaId);
-    *level = number == other ? NVML_TOPOLOGY_INTERNAL
-             : same_node     ? NVML_TOPOLOGY_NODE
-                             : NVML_TOPOLOGY_SYSTEM;
+    *level = same_node ? NVML_TOPOLOGY_NODE : NVML_TOPOLOGY_SYSTEM;
     return NVML_SUCCESS;
   });
 }
@@ -89,7 +95,7 @@ extern "C" nvmlReturn_t nvmlDeviceOnSameBoard(nvmlDevice_t device, nvmlDevice_t 
                                               int* is_same) {
   return OnDevice(device, {is_same}, [&](const NvmlMachine& machine, int) -> nvmlReturn_t {
     if (NumberOf(machine, other) < 0) return NVML_ERROR_INVALID_ARGUMENT;
-    *is_same = 0;
+    *is_same = device == other ? 1 : 0;
     return NVML_SUCCESS;
   });
 }
@@ -146,6 +152,27 @@ extern "C" nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t device, un
   info->domain = newest.domain;
   info->bus = newest.bus;
   return NVML_SUCCESS;
+}
+
+// Each value has an answer of its own.
+extern "C" nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count,
+                                                 nvmlFieldValue_t* values) {
+  return OnDevice(device, {values}, [&](const NvmlMachine& machine, int number) {
+    if (count <= 0) return NVML_ERROR_INVALID_ARGUMENT;
+    constexpr unsigned int kUnsigned = 1;
+    const unsigned int links = LinksOf(machine, number);
+    for (nvmlFieldValue_t* value = values; value != values + count; ++value) {
+      value->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+      if (value->fieldId != NVML_FI_DEV_NVLINK_LINK_COUNT || links == 0) continue;
+      value->nvmlReturn = NVML_SUCCESS;
+      value->timestamp = MicrosecondsNow();
+      value->latencyUsec = 0;
+      value->valueType = kUnsigned;
+      value->value.ullVal = 0;
+      value->value.uiVal = links;
+    }
+    return NVML_SUCCESS;
+  });
 }
 
 }  // namespace twinmmu::nvml

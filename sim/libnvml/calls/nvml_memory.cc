@@ -23,20 +23,20 @@ void Write(const MemoryInUse& memory, nvmlProcessInfo_t* info) {
 template <typename Info>
 nvmlReturn_t ListProcesses(nvmlDevice_t device, unsigned int* count, Info* infos) {
   return OnDevice(device, {count}, [&](const NvmlMachine& machine, int number) {
-    if (*count != 0 && infos == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     const MemoryInUse memory = MemoryOf(machine, number);
     const unsigned int room = *count;
     *count = memory.has_context ? 1 : 0;
     if (*count > room) return NVML_ERROR_INSUFFICIENT_SIZE;
-    if (*count != 0) Write(memory, infos);
+    if (*count == 0) return NVML_SUCCESS;
+    if (infos == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    Write(memory, infos);
     return NVML_SUCCESS;
   });
 }
 
 template <typename Info>
-nvmlReturn_t ListNone(nvmlDevice_t device, unsigned int* count, Info* infos) {
+nvmlReturn_t ListNone(nvmlDevice_t device, unsigned int* count, Info*) {
   return OnDevice(device, {count}, [&](const NvmlMachine&, int) {
-    if (*count != 0 && infos == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     *count = 0;
     return NVML_SUCCESS;
   });
@@ -55,7 +55,7 @@ extern "C" nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_
 extern "C" nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* info) {
   return OnDevice(device, {info}, [&](const NvmlMachine& machine, int number) {
     if (info->version != TWINMMU_NVML_VERSION(nvmlMemory_v2_t, 2)) {
-      return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+      return NVML_ERROR_FUNCTION_NOT_FOUND;  // so says driver 580.159
     }
     const MemoryInUse memory = MemoryOf(machine, number);
     *info = {info->version, memory.total, 0, memory.total - memory.used, memory.used};

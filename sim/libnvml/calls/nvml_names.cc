@@ -39,7 +39,6 @@ std::string UuidInWords(const NvmlMachine& machine, int device) {
 template <typename Info>
 void WritePlace(const NvmlMachine& machine, int device, Info* info) {
   const PciAddress at = PciAddressOf(machine.profile, device);
-  *info = {};
   info->domain = static_cast<unsigned int>(at.domain);
   info->bus = static_cast<unsigned int>(at.bus);
   info->device = static_cast<unsigned int>(at.device);
@@ -57,6 +56,13 @@ extern "C" nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int* count) {
 }
 extern "C" nvmlReturn_t nvmlDeviceGetCount(unsigned int* count) {
   return nvmlDeviceGetCount_v2(count);
+}
+
+extern "C" nvmlReturn_t nvmlGetExcludedDeviceCount(unsigned int* count) {
+  return OnMachine({count}, [&](const NvmlMachine&) {
+    *count = 0;
+    return NVML_SUCCESS;
+  });
 }
 
 extern "C" nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t* device) {
@@ -135,7 +141,7 @@ extern "C" nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo
 }
 // The first form ends behind the ids of the device.
 extern "C" nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, void* info) {
-  nvmlPciInfo_v2_t whole;
+  nvmlPciInfo_v2_t whole = {};
   const nvmlReturn_t result = nvmlDeviceGetPciInfo_v2(device, info != nullptr ? &whole : nullptr);
   if (result == NVML_SUCCESS) std::memcpy(info, &whole, offsetof(nvmlPciInfo_v2_t, pciSubSystemId));
   return result;

@@ -113,4 +113,18 @@ extern "C" nvmlReturn_t nvmlSystemGetProcessName(unsigned int pid, char* name,
   });
 }
 
+extern "C" nvmlReturn_t nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t* state) {
+  return OnMachine({state}, [&](const NvmlMachine&) {
+    *state = {0, 0, 0};
+    return NVML_SUCCESS;
+  });
+}
+
+extern "C" nvmlReturn_t nvmlUnitGetCount(unsigned int* count) {
+  return OnMachine({count}, [&](const NvmlMachine&) {
+    *count = 0;
+    return NVML_SUCCESS;
+  });
+}
+
 }  // namespace twinmmu::nvml

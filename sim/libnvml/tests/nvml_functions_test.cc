@@ -1,6 +1,9 @@
 // NVML alone, in a process without a driver. The answers to wrong arguments are those of driver
 // 580.159, where that was asked.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -76,6 +79,7 @@ TEST(NvmlFunctionsTest, AreNamedInErrors) {
 
 using NvmlAloneTest = NvmlTest;
 
+// A driver's crashes on some of them.
 TEST_F(NvmlAloneTest, RefusesNullPointersAndWhatItDoesNotHave) {
   for (const NvmlSymbol& symbol : FunctionsThatNeedNvml()) {
     const bool modelled = *symbol.answer != '\0';
@@ -85,7 +89,6 @@ TEST_F(NvmlAloneTest, RefusesNullPointersAndWhatItDoesNotHave) {
   }
 }
 
-// A real NVML may crash.
 TEST_F(NvmlAloneTest, RefusesHandlesThatNobodyGave) {
   char buffer[256];
   unsigned int value = 0;
@@ -162,8 +165,7 @@ TEST_F(NvmlAloneTest, TellsTheMemoryOfTheProfile) {
   EXPECT_EQ(memory.free + memory.used, memory.total);
   nvmlMemory_v2_t newer;
   newer.version = sizeof(newer);
-  EXPECT_EQ(Nvml("nvmlDeviceGetMemoryInfo_v2", Device(0), &newer),
-            NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  EXPECT_EQ(Nvml("nvmlDeviceGetMemoryInfo_v2", Device(0), &newer), NVML_ERROR_FUNCTION_NOT_FOUND);
   newer.version = TWINMMU_NVML_VERSION(nvmlMemory_v2_t, 2);
   ASSERT_EQ(Nvml("nvmlDeviceGetMemoryInfo_v2", Device(0), &newer), NVML_SUCCESS);
   EXPECT_EQ(newer.total, memory.total);
@@ -194,6 +196,80 @@ TEST_F(NvmlAloneTest, JoinsPeersBySwitchedLinks) {
   EXPECT_EQ(Nvml("nvmlDeviceGetPciInfo_v3", Device(1), &device), NVML_SUCCESS);
   EXPECT_EQ(Nvml("nvmlDeviceGetNvLinkRemotePciInfo_v2", Device(0), 0u, &remote), NVML_SUCCESS);
   EXPECT_STRNE(remote.busId, device.busId);
+}
+
+TEST_F(NvmlAloneTest, SaysOfADeviceAndItselfWhatADriverSays) {
+  int value = -1;
+  for (int index = NVML_P2P_CAPS_INDEX_READ; index <= NVML_P2P_CAPS_INDEX_PCI; ++index) {
+    EXPECT_EQ(Nvml("nvmlDeviceGetP2PStatus", Device(0), Device(0), index, &value), NVML_SUCCESS);
+    EXPECT_EQ(value, NVML_P2P_STATUS_NOT_SUPPORTED) << index;
+  }
+  EXPECT_EQ(Nvml("nvmlDeviceGetP2PStatus", Device(0), Device(0), 7, &value), NVML_SUCCESS);
+  EXPECT_EQ(value, NVML_P2P_STATUS_OK);
+  EXPECT_EQ(Nvml("nvmlDeviceGetTopologyCommonAncestor", Device(0), Device(0), &value),
+            NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(Nvml("nvmlDeviceOnSameBoard", Device(0), Device(0), &value), NVML_SUCCESS);
+  EXPECT_EQ(value, 1);
+}
+
+TEST_F(NvmlAloneTest, AnswersEachFieldByItself) {
+  nvmlFieldValue_t values[2] = {};
+  values[0].fieldId = NVML_FI_DEV_NVLINK_LINK_COUNT;
+  values[1].fieldId = 90;
+  EXPECT_EQ(Nvml("nvmlDeviceGetFieldValues", Device(0), 2, &values[0]), NVML_SUCCESS);
+  EXPECT_EQ(values[0].nvmlReturn, NVML_SUCCESS);
+  EXPECT_EQ(values[0].value.uiVal, 18u);
+  EXPECT_EQ(values[1].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(Nvml("nvmlDeviceGetFieldValues", Device(0), 0, &values[0]),
+            NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(NvmlAloneTest, HasNoFabricUnlessTheProfilePermitsIt) {
+  nvmlGpuFabricInfo_v3_t info;
+  std::memset(&info, 0x5a, sizeof(info));
+  info.version = TWINMMU_NVML_VERSION(nvmlGpuFabricInfo_v2_t, 2);
+  EXPECT_EQ(Nvml("nvmlDeviceGetGpuFabricInfoV", Device(0), &info), NVML_SUCCESS);
+  EXPECT_EQ(info.state, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
+  EXPECT_EQ(info.healthSummary, 0x5a) << "the second form has no such field";
+  info.version = 0;
+  EXPECT_EQ(Nvml("nvmlDeviceGetGpuFabricInfoV", Device(0), &info),
+            NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+}
+
+TEST_F(NvmlAloneTest, WritesNoMoreThanEachFormHas) {
+  char info[64];
+  std::memset(info, 'z', sizeof(info));
+  EXPECT_EQ(Nvml("nvmlDeviceGetPciInfo", Device(0), &info[0]), NVML_SUCCESS);
+  EXPECT_EQ(info[32], 'z');
+  EXPECT_EQ(Nvml("nvmlDeviceGetPciInfo_v2", Device(0), &info[0]), NVML_SUCCESS);
+  EXPECT_NE(info[32], 'z');
+  EXPECT_EQ(info[36], 'z');
+}
+
+TEST_F(NvmlAloneTest, HasNoPartsOfDevices) {
+  unsigned int current = 1;
+  unsigned int pending = 1;
+  EXPECT_EQ(Nvml("nvmlDeviceGetMigMode", Device(0), &current, &pending), NVML_SUCCESS);
+  EXPECT_EQ(current + pending, 0u);
+  nvmlDevice_t part = nullptr;
+  EXPECT_EQ(Nvml("nvmlDeviceGetMigDeviceHandleByIndex", Device(0), 0u, &part),
+            NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(Nvml("nvmlDeviceGetGpuInstanceId", Device(0), &current), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(NvmlAloneTest, IsUninitializedInAChild) {
+  const nvmlDevice_t device = Device(0);
+  const pid_t child = fork();
+  if (child == 0) {
+    unsigned int index = 0;
+    const bool gone = Nvml("nvmlDeviceGetIndex", device, &index) == NVML_ERROR_UNINITIALIZED;
+    const bool comes = Nvml("nvmlInit_v2") == NVML_SUCCESS &&
+                       Nvml("nvmlDeviceGetIndex", device, &index) == NVML_SUCCESS;
+    _exit(gone && comes ? 0 : 1);
+  }
+  int ended = 1;
+  waitpid(child, &ended, 0);
+  EXPECT_EQ(ended, 0);
 }
 
 // More than one thread may start it, and each sees it started.
