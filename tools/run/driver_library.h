@@ -1,5 +1,5 @@
-// The simulated driver's library, our NVML's and our runtime's, as bytes of this program: they are written to
-// wherever they are needed, and the program stays one file.
+// The simulated driver's library, our NVML's and our runtime's, as bytes of this program: they are
+// written to wherever they are needed, and the program stays one file.
 
 #ifndef TWINMMU_TOOLS_RUN_DRIVER_LIBRARY_H_
 #define TWINMMU_TOOLS_RUN_DRIVER_LIBRARY_H_
