@@ -10,8 +10,8 @@ sed -n 's/^    \(.*\);$/\1/p' "$script" > "$folder/kept"
 [[ -s $folder/kept ]]
 # Inline functions are no longer merged with the program's, which could leave none.
 ld -r --force-group-allocation --whole-archive "$@" -o "$folder/runtime.o"
-# Symbols that are unique in a process are made ordinary first, or they would stay visible.
-nm "$folder/runtime.o" | awk '$2 == "u" { print $3 }' > "$folder/unique"
+# Symbols that are unique in a process are made ordinary first, or they would stay visible. objcopy takes no empty list.
+nm "$folder/runtime.o" | awk '$2 == "u" { print $3 } END { print "none" }' > "$folder/unique"
 objcopy --weaken-symbols="$folder/unique" "$folder/runtime.o"
 objcopy --keep-global-symbols="$folder/kept" "$folder/runtime.o"
 strip --strip-unneeded "$folder/runtime.o"
