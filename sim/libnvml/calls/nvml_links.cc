@@ -1,5 +1,6 @@
 // What is between devices. Those that reach each other do so like devices that NVLink joins through
-// a switch, as in cuDeviceGetP2PAttribute.
+// a switch, as in cuDeviceGetP2PAttribute. Measured was one H100 without links: what a driver says
+// of a device and itself, and that NVLink is NOT_SUPPORTED there. The rest is NVML's documentation.
 
 #include <chrono>
 #include <cstring>
