@@ -20,6 +20,7 @@ namespace twinmmu::libcuda {
 namespace {
 
 constexpr absl::string_view kPrefix = "TWINMMU_";
+constexpr auto kPciBusId = static_cast<DeviceAttribute>(33);
 
 absl::Status NotThat(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 
@@ -68,6 +69,10 @@ absl::Status SetVisibleDevices(const std::string& value, Settings& settings) {
   settings.profile.peers.assign(visible.size(), {});
   for (size_t i = 0; i < visible.size(); ++i) {
     settings.profile.devices.push_back(all.devices[visible[i]]);
+    // It stays in its place: the bus of a profile is that of ordinal 0.
+    auto& attributes = settings.profile.devices.back().attributes;
+    const auto bus = attributes.find(kPciBusId);
+    if (bus != attributes.end()) bus->second += static_cast<int>(visible[i]) - static_cast<int>(i);
     for (const size_t peer : visible) {
       settings.profile.peers[i].push_back(all.peers[visible[i]][peer]);
     }

@@ -4,11 +4,13 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/libcuda/device_identity.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -186,6 +188,18 @@ TEST(SettingsTest, HaveExamplesThatWork) {
   for (const Variable& variable : AllVariables()) {
     EXPECT_THAT(Read({std::string(variable.name) + "=" + variable.example}), IsOk());
   }
+}
+
+// By these a program tells the devices apart, whatever their ordinals are.
+TEST(SettingsTest, KeepTheBusAndUuidOfAVisibleDevice) {
+  const absl::StatusOr<Settings> all = Read({"TWINMMU_DEVICES=3"});
+  const absl::StatusOr<Settings> visible = Read({"TWINMMU_DEVICES=3", "CUDA_VISIBLE_DEVICES=2,1"});
+  ASSERT_TRUE(all.ok() && visible.ok());
+  for (const auto& [ordinal, number] : {std::pair(0, 2), std::pair(1, 1)}) {
+    EXPECT_EQ(PciAddressOf(visible->profile, ordinal), PciAddressOf(all->profile, number));
+    EXPECT_EQ(UuidOf(visible->profile, ordinal), UuidOf(all->profile, number));
+  }
+  EXPECT_NE(UuidOf(all->profile, 0), UuidOf(all->profile, 1));
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
   for (const auto& symbol : twinmmu::libcuda::kSymbols) {
     if (symbol.version <= version) std::cout << "    " << symbol.symbol << ";\n";
   }
-  // For our CUDA runtime (calls_refused.cc), which looks for them by name.
-  std::cout << "    twinmmuCaller;\n    twinmmuWarn;\n  local: *;\n};\n";
+  // For our CUDA runtime (calls_refused.cc) and our NVML (nvml_view.cc), which look for them by
+  // name.
+  std::cout << "    twinmmuCaller;\n    twinmmuDeviceInUse;\n    twinmmuWarn;\n  local: *;\n};\n";
   return 0;
 }

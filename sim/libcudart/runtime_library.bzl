@@ -10,11 +10,15 @@ RUNTIMES = {
     "libcudart.so.13": 13000,
 }
 
-def runtime_library(soname, version):
-    """The shared library of that name.
+def static_runtime_of(version):
+    """The name of the static library, which programs are linked to beside `-cudart none`."""
+    return "libtwinmmu_cudart%d.a" % (version // 1000)
 
-    Everything in it is linked statically and hidden. It stays loaded once it is, because programs
-    call to the very end.
+def runtime_library(soname, version):
+    """The shared library of that name, and the static one of that version.
+
+    Everything in the shared one is linked statically and hidden. It stays loaded once it is, because
+    programs call to the very end. The static one leaves the runtime of C++ to the program.
     """
     name = "runtime_%d" % version
     native.genrule(
@@ -51,4 +55,17 @@ def runtime_library(soname, version):
             ":%s_calls" % name,
             "//sim/libcuda:static_runtime",
         ],
+    )
+    native.genrule(
+        name = name + "_static",
+        srcs = [
+            ":%s.lds" % name,
+            ":calls",
+            ":%s_calls" % name,
+            ":runtime",
+        ],
+        outs = [static_runtime_of(version)],
+        cmd = "$(location static_runtime.sh) $@ $(SRCS)",
+        tools = ["static_runtime.sh"],
+        visibility = ["//visibility:public"],
     )

@@ -26,6 +26,10 @@ diff - files <<END || complain "other files or modes than expected (above: < exp
 -rw-r--r-- lib/twinmmu/libcudart.so.11.0
 -rw-r--r-- lib/twinmmu/libcudart.so.12
 -rw-r--r-- lib/twinmmu/libcudart.so.13
+-rw-r--r-- lib/twinmmu/libnvidia-ml.so.1
+-rw-r--r-- lib/twinmmu/libtwinmmu_cudart11.a
+-rw-r--r-- lib/twinmmu/libtwinmmu_cudart12.a
+-rw-r--r-- lib/twinmmu/libtwinmmu_cudart13.a
 -rw-r--r-- share/bash-completion/completions/twinmmu
 -rw-r--r-- share/doc/twinmmu/CHANGELOG.md
 -rw-r--r-- share/doc/twinmmu/README.md

@@ -28,6 +28,8 @@ function set_layer() {
   if (file ~ /^api\//) allow("api", "api/")
   else if (file ~ /^backend\//) allow("backend|api|third_party/cuda_abi", "backend/, api/ and third_party/cuda_abi/")
   else if (file ~ /^sim\/libcudart\//) allow("sim/libcudart|third_party/cuda_abi", "sim/libcudart/ and third_party/cuda_abi/")
+  else if (file ~ /^sim\/libnvml\//)
+    allow("sim/(libnvml|libcuda|profile)|third_party/cuda_abi", "sim/libnvml/, sim/libcuda/, sim/profile/ and third_party/cuda_abi/")
   else if (file ~ /^sim\/libcuda\//) allow("sim|api|third_party/cuda_abi", "sim/, api/ and third_party/cuda_abi/")
   else if (file ~ /^sim\//) allow("sim|api", "sim/ and api/ (third_party/cuda_abi/ only in sim/libcuda/)")
   else if (file ~ /^kernels\//) allow("kernels|api", "kernels/ and api/")

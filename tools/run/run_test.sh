@@ -67,6 +67,7 @@ expect 0 "0 errors, 0 warnings" -- "$subject" ask
 also "Asked for and not found, 3 times, with the version asked for: cuNoSuchCall (12.0)."
 expect 0 "error: kRuntimeNeedsGenuineDriver" -- "$subject" runtime
 also "nvcc -cudart shared"
+also "libtwinmmu_cudart13.a"
 expect 0 "2 process(es) called the driver" -- "$subject" fork
 also "error: kUseAfterFork"
 expect 0 "leak: kLeakedMapping" -- "$subject" child

@@ -1,6 +1,7 @@
 // Devices.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -15,44 +16,21 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/device_identity.h"
 
 namespace twinmmu::libcuda {
 namespace {
 
 constexpr auto kPciBusId = static_cast<DeviceAttribute>(33);
-constexpr auto kPciDeviceId = static_cast<DeviceAttribute>(34);
-constexpr auto kPciDomainId = static_cast<DeviceAttribute>(50);
 
-// So that nobody takes it for a GPU.
-constexpr char kNamePrefix[] = "TwinMMU simulated ";
-
-// The devices of a profile are copies of one: the ordinal makes the bus theirs.
 absl::StatusOr<int> AttributeOf(DriverState& driver, DeviceAttribute attribute, CUdevice dev) {
   const absl::StatusOr<int> value = driver.vmm.GetDeviceAttribute(attribute, DeviceOrdinal(dev));
-  return value.ok() && attribute == kPciBusId ? (*value + dev) & 0xff : value;
+  return value.ok() && attribute == kPciBusId ? BusOf(*value, dev) : value;
 }
 
 bool Exists(DriverState& driver, CUdevice dev) {
   const absl::StatusOr<int> count = driver.vmm.GetDeviceCount();
   return count.ok() && dev >= 0 && dev < *count;
-}
-
-// Where a device is, beside its function, which is always 0.
-struct PciAddress {
-  int domain = 0;
-  int bus = 0;
-  int device = 0;
-
-  friend bool operator==(const PciAddress& a, const PciAddress& b) {
-    return a.domain == b.domain && a.bus == b.bus && a.device == b.device;
-  }
-};
-
-PciAddress PciAddressOf(DriverState& driver, CUdevice dev) {
-  const auto part = [&](DeviceAttribute attribute) {
-    return AttributeOf(driver, attribute, dev).value_or(0);
-  };
-  return {part(kPciDomainId), part(kPciBusId), part(kPciDeviceId)};
 }
 
 std::string InWords(const PciAddress& address) {
@@ -103,7 +81,7 @@ extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
   return Enter(site, [&](DriverState& driver) {
     if (name == nullptr || len <= 0) return ToResult(NullPointer(site));
     const absl::StatusOr<std::string> text = driver.vmm.GetDeviceName(DeviceOrdinal(dev));
-    if (text.ok()) CopyText(absl::StrCat(kNamePrefix, *text), name, len);
+    if (text.ok()) CopyText(NameOf(*text), name, len);
     return ToResult(text.status());
   });
 }
@@ -111,8 +89,8 @@ extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
 extern "C" CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
   return Enter(TWINMMU_HERE, {uuid}, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    *uuid = {{'T', 'w', 'i', 'n', 'M', 'M', 'U', ' ', 's', 'i', 'm', 0, 0, 0, 0, 0}};
-    uuid->bytes[15] = static_cast<char>(dev);
+    const std::array<char, 16> bytes = UuidOf(driver.simulator->profile(), dev);
+    std::memcpy(uuid->bytes, bytes.data(), bytes.size());
     return DriverCode::kSuccess;
   });
 }
@@ -171,7 +149,7 @@ extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
   return Enter(site, [&](DriverState& driver) {
     if (text == nullptr || len <= 0) return NullPointer(site);
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    const std::string bus_id = InWords(PciAddressOf(driver, dev));
+    const std::string bus_id = InWords(PciAddressOf(driver.simulator->profile(), dev));
     CopyText(bus_id, text, len);
     const bool fits = bus_id.size() < static_cast<size_t>(len);
     return fits ? DriverCode::kSuccess : DriverCode::kInvalidValue;
@@ -184,7 +162,7 @@ extern "C" CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* text) {
     int function = 0;
     if (!ReadBusId(text, &asked, &function)) return DriverCode::kInvalidValue;
     for (int i = 0; function == 0 && Exists(driver, i); ++i) {
-      if (!(PciAddressOf(driver, i) == asked)) continue;
+      if (!(PciAddressOf(driver.simulator->profile(), i) == asked)) continue;
       *dev = i;
       return DriverCode::kSuccess;
     }

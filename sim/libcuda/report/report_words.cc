@@ -68,7 +68,8 @@ std::string HowToRelink(const ProcessReport& report) {
       ": the program brings NVIDIA's own CUDA runtime, which accepts no simulated driver. Ours "
       "does. Link the program to\n"
       "  the shared runtime (nvcc -cudart shared): `twinmmu run` puts ours in its place; or\n"
-      "  none (nvcc -cudart none) and our -l:libcudart.so.13 (docs/guide/runtime.md).\n");
+      "  none (nvcc -cudart none) and our -l:libtwinmmu_cudart13.a, or the like "
+      "(docs/guide/runtime.md).\n");
 }
 
 // Of each kind the first ones; then how many more there are.
