@@ -52,6 +52,11 @@ absl::StatusOr<std::string> KernelCalls::PtxIn(DeviceOrdinal device,
   });
 }
 
+absl::StatusOr<ptx::Module> KernelCalls::Parse(const char* call, DeviceOrdinal device,
+                                               absl::string_view ptx) const {
+  return guard_.Guard(call, [&] { return modules_.Parse(device, ptx); });
+}
+
 absl::StatusOr<Module> KernelCalls::LoadSharing(DeviceOrdinal device, absl::string_view ptx,
                                                 Module other) {
   return guard_.Guard(kLoadCall, [&]() -> absl::StatusOr<Module> {

@@ -14,6 +14,7 @@
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/loaded_module.h"
+#include "sim/ptx/text/module.h"
 
 namespace twinmmu {
 
@@ -32,6 +33,10 @@ class KernelCalls {
   absl::StatusOr<std::string> PtxAt(DeviceOrdinal device, const void* image) const;
   // The same, of the content of a file.
   absl::StatusOr<std::string> PtxIn(DeviceOrdinal device, absl::string_view image) const;
+
+  // A module for a link, which may name what others define. Codes as of Executor::LoadModule.
+  absl::StatusOr<ptx::Module> Parse(const char* call, DeviceOrdinal device,
+                                    absl::string_view ptx) const;
 
   // Executor::LoadModule of PTX that is loaded already, as `other`, which stays loaded until this
   // call returns: the managed variables are the same.

@@ -13,6 +13,7 @@
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/profile/device_limits.h"
+#include "sim/ptx/decode/link.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/text/module.h"
 
@@ -143,21 +144,12 @@ absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
 SimulatedModules::SimulatedModules(SimulatorState* state, SimulatedStreams* streams)
     : state_(*state), mmu_(state->mmu), streams_(*streams) {}
 
-absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
-                                                       absl::string_view text) const {
+absl::StatusOr<ptx::Module> SimulatedModules::Parse(DeviceOrdinal device,
+                                                    absl::string_view text) const {
   if (!BeginsAsPtx(text)) {
     return Fail(DriverCode::kInvalidImage, kLoadCall, "the text does not begin with .version");
   }
-  const auto taken = std::make_shared<HostMemory::Share>(&mmu_.host_memory);
-  const Bytes needed(kLoadingCost * text.size());
-  if (needed > mmu_.host_memory.limit() - mmu_.host_memory.taken()) {
-    return Fail(DriverCode::kOutOfMemory, kLoadCall, "the module needs about ", ToString(needed),
-                " of the host's memory, and ", ToString(mmu_.host_memory.taken()), " of ",
-                ToString(mmu_.host_memory.limit()),
-                ", the host_memory_limit of the profile, are taken");
-  }
-  taken->Resize(needed.value());
-  absl::StatusOr<ptx::Module> parsed = ptx::Parse(text);
+  absl::StatusOr<ptx::Module> parsed = ptx::ParseJoined(text);
   if (!parsed.ok()) {
     return Fail(CodeOf(parsed.status()), kLoadCall, parsed.status().message());
   }
@@ -182,6 +174,22 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
                   "a or its family alone, and ", ToString(device), " is sm_", capability);
     }
   }
+  return parsed;
+}
+
+absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
+                                                       absl::string_view text) const {
+  const auto taken = std::make_shared<HostMemory::Share>(&mmu_.host_memory);
+  const Bytes needed(kLoadingCost * text.size());
+  if (needed > mmu_.host_memory.limit() - mmu_.host_memory.taken()) {
+    return Fail(DriverCode::kOutOfMemory, kLoadCall, "the module needs about ", ToString(needed),
+                " of the host's memory, and ", ToString(mmu_.host_memory.taken()), " of ",
+                ToString(mmu_.host_memory.limit()),
+                ", the host_memory_limit of the profile, are taken");
+  }
+  taken->Resize(needed.value());
+  absl::StatusOr<ptx::Module> parsed = Parse(device, text);
+  if (!parsed.ok()) return parsed.status();
   const int target = parsed->target;
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
       ptx::MakeProgram(*std::move(parsed), mmu_.profile.contraction == Contraction::kDriver);

@@ -17,6 +17,7 @@
 #include "sim/memory/linear_allocation.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/device_heap.h"
+#include "sim/ptx/text/module.h"
 
 namespace twinmmu {
 
@@ -39,6 +40,8 @@ class SimulatedModules {
   // LoadModule. `managed`: where its managed variables lie already, if they do.
   absl::StatusOr<Module> Load(DeviceOrdinal device, absl::string_view ptx,
                               const ManagedVariables& managed);
+  // A module of PTX that may name what others define. Codes as of Compile.
+  absl::StatusOr<ptx::Module> Parse(DeviceOrdinal device, absl::string_view text) const;
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
   // InvalidArgument (INVALID_VALUE): no block of this device can have that.
   absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);

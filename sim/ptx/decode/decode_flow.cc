@@ -22,6 +22,13 @@ constexpr KnownFunction kKnown[] = {
 
 }  // namespace
 
+bool IsKnownFunction(absl::string_view name) {
+  for (const KnownFunction& known : kKnown) {
+    if (name == known.name) return true;
+  }
+  return false;
+}
+
 void Decoder::Bra() {
   Take("uni");
   ExpectOperands(1, 1);

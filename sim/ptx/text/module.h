@@ -28,6 +28,10 @@ struct SourceLine {
 
 enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam };
 
+// Who sees what a module defines: the module alone, or those that it is linked with too. A weak
+// definition gives way to another one; of common ones the largest is taken.
+enum class Visibility : uint8_t { kPrivate, kVisible, kWeak, kCommon };
+
 // A value of an initialiser: `address_of` names a variable or a function whose address it is (with
 // `bits` added), else it is empty.
 struct Initializer {
@@ -46,6 +50,7 @@ struct Variable {
   uint64_t count = 1;  // elements of an array; 0: of unknown size, `extern .shared x[]`
   uint64_t alignment = 1;
   bool external = false;
+  Visibility visibility = Visibility::kPrivate;
   bool managed = false;              // .attribute(.managed): the CPU sees it too
   std::vector<Initializer> initial;  // element by element; the rest is 0
 
@@ -110,6 +115,7 @@ struct Function {
   std::string name;
   bool entry = false;     // a kernel
   bool external = false;  // declared without a body
+  Visibility visibility = Visibility::kPrivate;
   std::vector<Variable> parameters;
   std::vector<Variable> results;
   std::vector<Register> registers;  // those that are used

@@ -124,8 +124,12 @@ Parser::Linkage Parser::ParseLinkage() {
   linkage.position = cursor_.token().position;
   if (cursor_.AcceptDotted("extern")) {
     linkage.external = true;
-  } else if (!cursor_.AcceptDotted("visible") && !cursor_.AcceptDotted("weak")) {
-    cursor_.AcceptDotted("common");
+  } else if (cursor_.AcceptDotted("visible")) {
+    linkage.visibility = Visibility::kVisible;
+  } else if (cursor_.AcceptDotted("weak")) {
+    linkage.visibility = Visibility::kWeak;
+  } else if (cursor_.AcceptDotted("common")) {
+    linkage.visibility = Visibility::kCommon;
   }
   return linkage;
 }

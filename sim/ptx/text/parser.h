@@ -32,6 +32,7 @@ class Parser {
   // What may stand before a declaration.
   struct Linkage {
     bool external = false;
+    Visibility visibility = Visibility::kPrivate;
     Position position;
   };
   // The dimensions of an array, from the outermost; with the vector as the last one.

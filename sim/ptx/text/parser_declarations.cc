@@ -102,6 +102,7 @@ void Parser::VariableDeclarations(const Linkage& linkage) {
 Variable Parser::VariableType(const Linkage& linkage) {
   Variable variable;
   variable.external = linkage.external;
+  variable.visibility = linkage.visibility;
   variable.alignment = 0;
   const Token space = cursor_.token();
   const std::optional<Space> known =

@@ -26,6 +26,7 @@ bool SameShape(const std::vector<Variable>& a, const std::vector<Variable>& b) {
 void Parser::FunctionDeclaration(const Linkage& linkage, bool entry) {
   Function function;
   function.entry = entry;
+  function.visibility = linkage.visibility;
   if (!entry && cursor_.token().IsPunctuation("(")) function.results = Parameters();
   const Token name = cursor_.ExpectKind(Token::kName, "the name of a function");
   function.position = name.position;
