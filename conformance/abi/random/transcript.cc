@@ -1,0 +1,96 @@
+#include "conformance/abi/random/transcript.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "conformance/abi/driver_under_test.h"
+#include "conformance/abi/random/random_world.h"
+
+namespace twinmmu::abi {
+namespace {
+
+constexpr unsigned kSecondsAtMost = 60;
+
+// All that a program leaves in its memory, as numbers.
+void SayContents(RandomWorld& world) {
+  for (const RandomBlock& block : world.blocks) {
+    std::vector<unsigned char> bytes(block.size);
+    const CUresult result = cuMemcpyDtoH(bytes.data(), block.base, block.size);
+    uint64_t hash = 14695981039346656037u;
+    for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211u;
+    world.Say(result, "contents", block.name);
+    world.Gave(hash);
+  }
+}
+
+void RunProgram(uint64_t seed, int calls, FILE* out) {
+  RandomWorld world(seed);
+  RandomSteps steps;
+  for (const RandomSteps& more : {MemorySteps(), CopySteps(), StreamSteps(), PoolSteps(),
+                                  GraphSteps(), ModuleSteps(), ContextSteps()}) {
+    steps.insert(steps.end(), more.begin(), more.end());
+  }
+  size_t all = 0;
+  for (const RandomStep& step : steps) all += static_cast<size_t>(step.weight);
+  size_t written = 0;
+  const auto write = [&] {
+    for (; written < world.lines.size(); ++written) {
+      std::fprintf(out, "%s\n", world.lines[written].c_str());
+    }
+    std::fflush(out);
+  };
+  world.Say(cuInit(0), "cuInit");
+  world.Say(cuDevicePrimaryCtxRetain(&world.context, 0), "cuDevicePrimaryCtxRetain");
+  world.Say(cuCtxPushCurrent(world.context), "cuCtxPushCurrent");
+  for (int attempts = 0; written < static_cast<size_t>(calls) && attempts < 20 * calls;
+       ++attempts) {
+    size_t at = world.Below(all);
+    for (const RandomStep& step : steps) {
+      if (at < static_cast<size_t>(step.weight)) {
+        step.run(world);
+        break;
+      }
+      at -= static_cast<size_t>(step.weight);
+    }
+    // What has run by then, and in which order streams touch memory, would be a matter of luck.
+    cuCtxSynchronize();
+    write();
+  }
+  world.Say(cuCtxSynchronize(), "cuCtxSynchronize");
+  SayContents(world);
+  write();
+}
+
+}  // namespace
+
+std::vector<std::string> TranscriptOf(uint64_t seed, int calls) {
+  int ends[2];
+  if (pipe(ends) != 0) return {"no pipe"};
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    alarm(kSecondsAtMost);
+    RunProgram(seed, calls, fdopen(ends[1], "w"));
+    std::_Exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char piece[4096];
+  for (ssize_t got; (got = read(ends[0], piece, sizeof(piece))) > 0;) {
+    text.append(piece, static_cast<size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  if (status != 0) lines.push_back("the process ended by " + std::to_string(status));
+  return lines;
+}
+
+}  // namespace twinmmu::abi
