@@ -17,6 +17,7 @@
 #include "sim/memory/linear_allocation.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/device_heap.h"
+#include "sim/ptx/textures/texture_table.h"
 
 namespace twinmmu {
 
@@ -53,6 +54,8 @@ class SimulatedModules {
   // consist of such clusters, or the kernel or the device has no such ones.
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments, const LaunchForm& form);
+  // The objects that kernels read textures and access surfaces by.
+  ptx::TextureTable& textures() { return *textures_; }
 
  private:
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
@@ -89,6 +92,7 @@ class SimulatedModules {
   mutable std::mutex mutex_;  // guards what follows; a leaf
   HandleTable<LoadedModule> modules_;
   HandleTable<LoadedKernel> kernels_;
+  const std::shared_ptr<ptx::TextureTable> textures_ = std::make_shared<ptx::TextureTable>();
   std::mutex heap_mutex_;                                  // guards heaps_; before mmu.mutex
   std::map<int, std::shared_ptr<ptx::DeviceHeap>> heaps_;  // by device
 };
