@@ -7,6 +7,7 @@
 
 #include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
+#include "sim/calls/arrays/texture_calls.h"
 #include "sim/calls/executor/graph_memory.h"
 #include "sim/calls/executor/host_functions.h"
 #include "sim/calls/executor/kernel_calls.h"
@@ -41,7 +42,8 @@ struct Simulator::Parts {
         pools(&state, &executor.streams()),
         sparse_arrays(&state, &executor.streams(), &executor.copies()),
         boxes(&state, &executor.copies(), &sparse_arrays),
-        graph_memory(&state) {}
+        graph_memory(&state),
+        textures(&state, &sparse_arrays, &executor.modules().textures()) {}
 
   const SimulatorOptions options;
   SimulatorState state;
@@ -57,6 +59,7 @@ struct Simulator::Parts {
   SimulatedSparseArrays sparse_arrays;
   BoxCopies boxes;
   GraphMemory graph_memory;
+  TextureCalls textures;
 };
 
 namespace {
@@ -124,6 +127,7 @@ HostFunctions& Simulator::host_functions() { return parts_->host_functions; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }
 MemoryOperations& Simulator::memory_operations() { return parts_->memory_operations; }
 PoolCalls& Simulator::pools() { return parts_->pools; }
+TextureCalls& Simulator::textures() { return parts_->textures; }
 
 bool Simulator::IsBypassingStreams() const { return parts_->state.IsBypassed(); }
 

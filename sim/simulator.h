@@ -29,6 +29,7 @@ class MemoryOperations;  // sim/calls/executor/memory_operations.h
 class ManagedCalls;      // sim/calls/linear/managed_calls.h
 class PoolCalls;         // sim/calls/pools/pool_calls.h
 class GraphMemory;       // sim/calls/executor/graph_memory.h
+class TextureCalls;      // sim/calls/arrays/texture_calls.h
 
 // What a simulator remembers and reports; not part of the machine.
 struct SimulatorOptions {
@@ -76,6 +77,7 @@ class Simulator : public Driver {
   KernelCalls& kernels();
   MemoryOperations& memory_operations();
   PoolCalls& pools();
+  TextureCalls& textures();
 
   const Profile& profile() const;
   // Where reservations are made.

@@ -102,6 +102,7 @@ class GridTest : public testing::Test {
     const std::array<uint32_t, 3>& cluster = launch.kernel->cluster;
     if (cluster[0] != 0) launch.cluster = Dim3{cluster[0], cluster[1], cluster[2]};
     launch.explicit_cluster = cluster[0] != 0;
+    launch.textures = textures_;
     launch.image = memory() + kGranule / 2;
     std::vector<char> image(program->image_bytes());
     program->WriteImages({launch.image, image.data()}, {});
@@ -136,6 +137,7 @@ class GridTest : public testing::Test {
   SimulatedVmm vmm_{&state_};
   TranslationCache cache_{mmu_, DeviceOrdinal(0)};
   AddressRange range_;
+  const std::shared_ptr<TextureTable> textures_ = std::make_shared<TextureTable>();
   std::unique_ptr<Grid> grid_;
   GridFault fault_;
   std::vector<AsyncHazard> hazards_;

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "third_party/cuda_abi/graph_abi.h"
 #include "third_party/cuda_abi/tensor_abi.h"
+#include "third_party/cuda_abi/texture_abi.h"
 
 namespace twinmmu::cuda_abi {
 namespace {
@@ -50,6 +51,11 @@ static_assert(offsetof(CUlaunchConfig, hStream) == 32);
 static_assert(offsetof(CUlaunchConfig, attrs) == 40);
 static_assert(offsetof(CUlaunchConfig, numAttrs) == 48);
 static_assert(sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40 && sizeof(CUDA_MEMCPY3D) == 200);
+static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24 && sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS) == 32);
+static_assert(sizeof(CUDA_RESOURCE_DESC) == 144 && offsetof(CUDA_RESOURCE_DESC, flags) == 136);
+static_assert(sizeof(CUDA_TEXTURE_DESC) == 104 && offsetof(CUDA_TEXTURE_DESC, borderColor) == 40);
+static_assert(sizeof(CUDA_RESOURCE_VIEW_DESC) == 112 &&
+              offsetof(CUDA_RESOURCE_VIEW_DESC, firstMipmapLevel) == 32);
 static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS_v1) == 56 && sizeof(CUDA_KERNEL_NODE_PARAMS) == 72);
 static_assert(sizeof(CUDA_MEMSET_NODE_PARAMS) == 40 && sizeof(CUDA_MEMSET_NODE_PARAMS_v2) == 48);
 static_assert(sizeof(CUDA_MEMCPY_NODE_PARAMS) == 216 && sizeof(CUDA_HOST_NODE_PARAMS) == 16);

@@ -82,7 +82,7 @@ function check_include(path, quoted) {
 # itself, libcuda/, testing/, tests/) is above all.
 BEGIN {
   rooms = split("base coherence/model coherence/monitor profile host memory mmu ptx/text " \
-                "ptx/operations ptx/program ptx/tensors ptx/run ptx/decode streams state diagnostics " \
+                "ptx/operations ptx/textures ptx/program ptx/tensors ptx/run ptx/decode streams state diagnostics " \
                 "calls/multicast calls/vmm calls/executor calls/linear calls/arrays", room)
 }
 

@@ -49,7 +49,7 @@ TailShape TailShapeOf(const ArrayExtent& extent, const ArrayExtent& tile, uint64
 
 ArrayLayout::ArrayLayout(const ArrayDescriptor& descriptor, uint32_t levels)
     : element_(ElementSize(descriptor).value()) {
-  const bool layered = (descriptor.flags & kArrayLayered) != 0;
+  const bool layered = (descriptor.flags & (kArrayLayered | kArrayCubemap)) != 0;
   const bool sparse = (descriptor.flags & kArraySparse) != 0;
   depth_ = !layered && descriptor.extent.z != 0;
   layers_ = layered ? descriptor.extent.z : 1;

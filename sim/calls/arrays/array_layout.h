@@ -15,6 +15,9 @@ inline bool IsInside(uint64_t offset, uint64_t extent, uint64_t size) {
   return offset <= size && extent <= size - offset;
 }
 
+// CUDA_ARRAY3D_CUBEMAP, a bit of ArrayDescriptor::flags: z counts faces, which are layers.
+inline constexpr uint32_t kArrayCubemap = 0x04;
+
 // All numbers follow from the descriptor and the number of levels. Memory is counted in blocks of
 // 64 KiB: those of the tiles, layer by layer and level by level, then those of the mip tails.
 // Inside a tile rows follow each other, which on a device they do not; only the tile's shape is the

@@ -19,6 +19,7 @@
 #include "sim/calls/arrays/array_layout.h"
 #include "sim/calls/executor/copy_operation.h"
 #include "sim/host/backing.h"
+#include "sim/ptx/textures/texture.h"
 #include "sim/state/simulator_state.h"
 
 namespace twinmmu {
@@ -44,6 +45,10 @@ class SimulatedSparseArrays : public SparseArrays {
                                  const CopyShape& shape) const;
   // What array was made of. NotFound: none.
   absl::StatusOr<ArrayDescriptor> GetDescriptor(Array array);
+  // The elements of an array, or of all levels of a mipmapped one, as kernels see them.
+  // InvalidArgument (INVALID_VALUE): no such array.
+  absl::StatusOr<ptx::Image> ImageOf(const char* call, Array array) const;
+  absl::StatusOr<ptx::Image> ImageOf(const char* call, MipmappedArray mipmap) const;
   // The arrays that were not destroyed.
   std::vector<Diagnostic> Leaks() const;
 
@@ -63,6 +68,9 @@ class SimulatedSparseArrays : public SparseArrays {
     bool gone = false;                 // with Mmu::mutex
     std::map<uint64_t, Block> blocks;  // with Mmu::mutex; what is mapped, by block
     std::shared_ptr<State> next_unfreed;
+
+    // Of a block; null: nothing is mapped there. With Mmu::mutex held.
+    char* MemoryOf(const Mmu& mmu, uint64_t block) const;
   };
   using StatePtr = std::shared_ptr<State>;
   struct NamedArray {
@@ -84,6 +92,7 @@ class SimulatedSparseArrays : public SparseArrays {
     std::map<uint64_t, Block> mapped;
   };
   class Box;
+  class Elements;
 
   absl::Status CheckDescriptor(const char* call, DeviceOrdinal device,
                                const ArrayDescriptor& descriptor, bool mipmapped) const;

@@ -34,27 +34,26 @@ class SimulatedSparseArrays::Box : public BoxOfRows {
       const ArrayLayout::Run run = layout.RunAt(level_, layer, {x / element, offset_.y + y, depth});
       const uint64_t inside = x % element;  // of an element that is not copied whole
       const uint64_t bytes = std::min(run.elements * element - inside, end - x);
-      char* const memory = MemoryOf(run.block);
+      char* const memory = state_->MemoryOf(mmu_, run.block);
       visit(memory == nullptr ? nullptr : memory + run.offset + inside, bytes);
       x += bytes;
     }
   }
 
  private:
-  char* MemoryOf(uint64_t block) const {
-    char* const own = state_->own.data();
-    if (own != nullptr) return own + block * ArrayLayout::kBlock;
-    const auto found = state_->blocks.find(block);
-    if (found == state_->blocks.end()) return nullptr;
-    const Block& mapped = found->second;
-    return mmu_.memory[mapped.allocation].pages->backing.data() + mapped.offset;
-  }
-
   const Mmu& mmu_;
   const StatePtr state_;
   const uint32_t level_;
   const ArrayExtent offset_;
 };
+
+char* SimulatedSparseArrays::State::MemoryOf(const Mmu& mmu, uint64_t block) const {
+  if (own.data() != nullptr) return own.data() + block * ArrayLayout::kBlock;
+  const auto found = blocks.find(block);
+  if (found == blocks.end()) return nullptr;
+  const Block& mapped = found->second;
+  return mmu.memory[mapped.allocation].pages->backing.data() + mapped.offset;
+}
 
 absl::StatusOr<CopySide> SimulatedSparseArrays::BoxIn(const char* call, Array array,
                                                       const ArrayExtent& offset,

@@ -335,6 +335,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   launch.parameters = *std::move(packed);
   launch.image = known->image;
   launch.managed = known->managed;
+  launch.textures = textures_;
   launch.cluster = *cluster;
   launch.explicit_cluster = form.cluster.has_value() || known->info->cluster[0] != 0;
   const uint64_t call_id = RecordCall(state_, kLaunchCall);

@@ -18,6 +18,7 @@
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/device_heap.h"
 #include "sim/ptx/text/module.h"
+#include "sim/ptx/textures/texture_table.h"
 
 namespace twinmmu {
 
@@ -59,6 +60,8 @@ class SimulatedModules {
   // consist of such clusters, or the kernel or the device has no such ones.
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                       absl::Span<const void* const> arguments, const LaunchForm& form);
+  // The objects that kernels read textures and access surfaces by.
+  ptx::TextureTable& textures() { return *textures_; }
 
  private:
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
@@ -98,6 +101,7 @@ class SimulatedModules {
   mutable std::mutex mutex_;  // guards what follows; a leaf
   HandleTable<LoadedModule> modules_;
   HandleTable<LoadedKernel> kernels_;
+  const std::shared_ptr<ptx::TextureTable> textures_ = std::make_shared<ptx::TextureTable>();
   std::mutex heap_mutex_;                                  // guards these; before mmu.mutex
   std::map<int, std::shared_ptr<ptx::DeviceHeap>> heaps_;  // by device
   std::map<int, Bytes> heap_sizes_;                        // that were set

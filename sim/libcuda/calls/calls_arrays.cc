@@ -6,6 +6,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "third_party/cuda_abi/texture_abi.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -66,39 +67,75 @@ TileOperation FromAbi(const CUarrayMapInfo& info, DeviceOrdinal device) {
   return operation;
 }
 
+ArrayDescriptor FromAbi(const CUDA_ARRAY_DESCRIPTOR& from) {
+  ArrayDescriptor descriptor;
+  descriptor.extent = {from.Width, from.Height, 0};
+  descriptor.format = static_cast<ArrayFormat>(from.Format);
+  descriptor.channels = from.NumChannels;
+  descriptor.flags = 0;
+  return descriptor;
+}
+
 SparseArrays& ArraysOf(DriverState& driver) { return **driver.simulator->sparse_arrays(); }
+
+template <typename Description>
+CUresult Create(const CallSite& site, CUarray* array, const Description* descriptor) {
+  return EnterInContext(site, {array, descriptor}, [&](DriverState& driver, Context& context) {
+    Records<ArrayRecord>::Prepared record({&context});
+    const absl::StatusOr<Array> made =
+        ArraysOf(driver).CreateArray(context.device, FromAbi(*descriptor));
+    if (made.ok()) {
+      driver.arrays.arrays.Add(made->value(), std::move(record));
+      driver.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0), context.device.value());
+    }
+    return Give(made, array);
+  });
+}
+
+// Calls fill(descriptor) with that of an array.
+template <typename Fill>
+CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, const Fill& fill) {
+  return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<ArrayDescriptor> found =
+        driver.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
+    if (found.ok()) fill(*found);
+    return ToResult(found.status());
+  });
+}
 
 }  // namespace
 
 extern "C" CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  return EnterInContext(TWINMMU_HERE, {array, descriptor},
-                        [&](DriverState& driver, Context& context) {
-                          Records<ArrayRecord>::Prepared record({&context});
-                          const absl::StatusOr<Array> made =
-                              ArraysOf(driver).CreateArray(context.device, FromAbi(*descriptor));
-                          if (made.ok()) {
-                            driver.arrays.arrays.Add(made->value(), std::move(record));
-                            driver.report.AddObject(ObjectKind::kArray, made->value(), Bytes(0),
-                                                    context.device.value());
-                          }
-                          return Give(made, array);
-                        });
+  return Create(TWINMMU_HERE, array, descriptor);
 }
+TWINMMU_ALIAS(cuArray3DCreate, cuArray3DCreate_v2);
+
+extern "C" CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
+  return Create(TWINMMU_HERE, array, descriptor);
+}
+TWINMMU_ALIAS(cuArrayCreate, cuArrayCreate_v2);
 
 extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
-  return EnterInContext(TWINMMU_HERE, {descriptor}, [&](DriverState& driver, Context& context) {
-    const absl::StatusOr<ArrayDescriptor> found =
-        driver.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
-    if (!found.ok()) return ToResult(found.status());
-    descriptor->Width = found->extent.x;
-    descriptor->Height = found->extent.y;
-    descriptor->Depth = found->extent.z;
-    descriptor->Format = static_cast<cuda_abi::CUarray_format>(found->format);
-    descriptor->NumChannels = found->channels;
-    descriptor->Flags = found->flags;
-    return CUDA_SUCCESS;
+  return GetDescriptor(TWINMMU_HERE, descriptor, array, [&](const ArrayDescriptor& found) {
+    descriptor->Width = found.extent.x;
+    descriptor->Height = found.extent.y;
+    descriptor->Depth = found.extent.z;
+    descriptor->Format = static_cast<cuda_abi::CUarray_format>(found.format);
+    descriptor->NumChannels = found.channels;
+    descriptor->Flags = found.flags;
   });
 }
+TWINMMU_ALIAS(cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2);
+
+extern "C" CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray array) {
+  return GetDescriptor(TWINMMU_HERE, descriptor, array, [&](const ArrayDescriptor& found) {
+    descriptor->Width = found.extent.x;
+    descriptor->Height = found.extent.y;
+    descriptor->Format = static_cast<cuda_abi::CUarray_format>(found.format);
+    descriptor->NumChannels = found.channels;
+  });
+}
+TWINMMU_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
 
 extern "C" CUresult cuArrayDestroy(CUarray array) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {

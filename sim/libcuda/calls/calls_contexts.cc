@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "sim/calls/arrays/texture_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -55,6 +56,10 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.report.RemoveObject(ObjectKind::kStream, stream);
   });
   SparseArrays& arrays = **driver.simulator->sparse_arrays();
+  driver.arrays.textures.RemoveOf(context, [&](uint64_t object) {
+    TextureCalls& textures = driver.simulator->textures();
+    if (!textures.DestroyTexture(object).ok()) textures.DestroySurface(object).IgnoreError();
+  });
   driver.arrays.arrays.RemoveOf(context, [&](uint64_t array) {
     arrays.DestroyArray(Array(context.device, array)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kArray, array);

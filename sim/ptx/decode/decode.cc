@@ -108,6 +108,14 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"vmax4", &Decoder::Video},
       {"vset2", &Decoder::Video},
       {"vset4", &Decoder::Video},
+      {"tex", &Decoder::TextureRead},
+      {"tld4", &Decoder::TextureGather},
+      {"txq", &Decoder::AskTexture},
+      {"suq", &Decoder::AskSurface},
+      {"istypep", &Decoder::IsTextureType},
+      {"suld", &Decoder::SurfaceLoad},
+      {"sust", &Decoder::SurfaceStore},
+      {"sured", &Decoder::SurfaceReduction},
   });
   const auto found = kMethods->find(opcode);
   return found == kMethods->end() ? &Decoder::Computation : found->second;

@@ -159,6 +159,23 @@ class Decoder {
   uint64_t VideoMask(const Operand& operand, int parts);
   VideoForm TakeVideoForm();
   void Video();
+  // --- decode_textures.cc, decode_surfaces.cc ---
+  void TextureRead();
+  void TextureGather();
+  void AskTexture();
+  void AskSurface();
+  void IsTextureType();
+  void SurfaceLoad();
+  void SurfaceStore();
+  void SurfaceReduction();
+  bool TakeGeometry(TextureGeometry* geometry);
+  uint32_t HandleAt(size_t index);
+  std::vector<uint32_t> ComponentsOf(const Operand& operand, size_t count, Type type);
+  void CoordinatesAt(size_t index, Type type, TextureCode* code);
+  void TextureValues(size_t index, Type type, int count, TextureCode* code);
+  void TakeSurfacePlace(size_t address, TextureCode* code);
+  void SurfaceValues(const Operand& operand, Type type, bool written, TextureCode* code);
+  void EmitTexture(const TextureCode& code, Perform perform, uint8_t detail = 0);
   // --- decode_wmma.cc, decode_warpgroup.cc ---
   void Wmma();
   void WmmaProduct();

@@ -19,6 +19,7 @@
 #include "sim/ptx/operations/matrix_fragments.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/program.h"
+#include "sim/ptx/program/texture_code.h"
 #include "sim/ptx/text/module.h"
 
 namespace twinmmu::ptx {
@@ -222,6 +223,7 @@ struct FunctionCode {
   std::vector<CallSite> calls;
   std::vector<MatrixCode> matrices;
   std::vector<TensorCode> tensors;
+  std::vector<TextureCode> textures;
   std::vector<std::vector<uint32_t>> target_lists;  // of steps
   std::vector<int> shared;                          // of Code::shared, that it has or names
   std::vector<int> callees;                         // it names

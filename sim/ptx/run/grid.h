@@ -18,6 +18,7 @@
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/mmu/mmu.h"
 #include "sim/ptx/program/program.h"
+#include "sim/ptx/textures/texture_table.h"
 
 namespace twinmmu::ptx {
 
@@ -32,6 +33,7 @@ struct Launch {
   DeviceAddress image;           // where the program's variables lie, but for
   std::shared_ptr<const std::vector<AddressRange>> managed;  // those that are managed, by number
   DeviceAddress workspace;           // of a cooperative launch: for the synchronisation of its grid
+  std::shared_ptr<const TextureTable> textures;  // null: there is none
   std::shared_ptr<DeviceHeap> heap;  // of a kernel that uses it; null: it is empty
   Dim3 cluster;                      // in blocks; each dimension divides that of the grid
   bool explicit_cluster = false;     // the launch or the kernel says so

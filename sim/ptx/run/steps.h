@@ -187,6 +187,18 @@ inline constexpr uint8_t kTransposesA = 1;
 inline constexpr uint8_t kTransposesB = 2;
 Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes);
 
+// --- Textures and surfaces. target: of FunctionCode::textures. ---
+
+Flow PerformTexture(Warp& warp, const Step& step, Lanes lanes);
+// detail: the TextureQuery.
+Flow PerformTextureQuery(Warp& warp, const Step& step, Lanes lanes);
+// operands: a predicate; detail: whether it asks for a surface, else for a texture.
+Flow PerformIsTexture(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformSurfaceLoad(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformSurfaceStore(Warp& warp, const Step& step, Lanes lanes);
+// Null: PTX has no such form.
+Perform FindSurfaceReduction(absl::string_view operation, Type type);
+
 // --- The stack: memory that a frame takes as it runs ---
 
 // operands: the address, the size, the alignment; of 64 bits. detail: the bytes of the address.

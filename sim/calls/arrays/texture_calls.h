@@ -1,0 +1,84 @@
+// TextureCalls: texture and surface objects, which api/ has no place for.
+
+#ifndef TWINMMU_SIM_CALLS_ARRAYS_TEXTURE_CALLS_H_
+#define TWINMMU_SIM_CALLS_ARRAYS_TEXTURE_CALLS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/address.h"
+#include "api/executor.h"
+#include "api/sparse_arrays.h"
+#include "sim/base/call_guard.h"
+#include "sim/ptx/textures/texture.h"
+#include "sim/ptx/textures/texture_table.h"
+
+namespace twinmmu {
+
+struct SimulatorState;
+class SimulatedSparseArrays;
+
+// CUDA_RESOURCE_DESC: what an object shows.
+struct TextureResource {
+  enum Kind : uint8_t { kArray, kMipmappedArray, kLinear, kPitched };
+  Kind kind = kArray;
+  Array array;
+  MipmappedArray mipmap;
+  // Of linear memory:
+  DeviceAddress address;
+  ArrayFormat format = ArrayFormat::kUint32;
+  uint32_t channels = 1;
+  uint64_t bytes = 0;  // of kLinear
+  uint64_t width = 0;  // of kPitched, in elements
+  uint64_t height = 0;
+  uint64_t pitch = 0;  // in bytes
+};
+
+// CUDA_RESOURCE_VIEW_DESC, if its format is one: other elements of the same size, and a part.
+struct TextureView {
+  ArrayFormat format = ArrayFormat::kUint32;
+  uint32_t channels = 1;
+  ArrayExtent extent;
+  uint32_t first_level = 0;
+  uint32_t last_level = 0;
+  uint32_t first_layer = 0;
+  uint32_t last_layer = 0;
+};
+
+// Objects are of the device they are made for, and name their memory without keeping it. All errors
+// are INVALID_VALUE.
+class TextureCalls {
+ public:
+  // All must outlive this object.
+  TextureCalls(SimulatorState* state, SimulatedSparseArrays* arrays, ptx::TextureTable* table)
+      : state_(*state), arrays_(*arrays), table_(*table) {}
+
+  // Handles.
+  absl::StatusOr<uint64_t> CreateTexture(DeviceOrdinal device, const TextureResource& resource,
+                                         const ptx::Sampling& sampling,
+                                         const std::optional<TextureView>& view);
+  absl::StatusOr<uint64_t> CreateSurface(DeviceOrdinal device, const TextureResource& resource);
+  absl::Status DestroyTexture(uint64_t handle);
+  absl::Status DestroySurface(uint64_t handle);
+
+ private:
+  absl::StatusOr<ptx::Image> ImageOf(const char* call, DeviceOrdinal device,
+                                     const TextureResource& resource);
+  absl::StatusOr<ptx::Image> LinearImage(const char* call, DeviceOrdinal device,
+                                         const TextureResource& resource);
+  absl::Status Show(const char* call, const TextureView& view, ptx::Image* image);
+  absl::Status CheckSampling(const char* call, const ptx::Image& image,
+                             const ptx::Sampling& sampling);
+  absl::Status Destroy(const char* call, uint64_t handle, bool surface);
+
+  SimulatorState& state_;
+  SimulatedSparseArrays& arrays_;
+  ptx::TextureTable& table_;
+  const CallGuard guard_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_SIM_CALLS_ARRAYS_TEXTURE_CALLS_H_

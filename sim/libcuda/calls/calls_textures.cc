@@ -1,0 +1,201 @@
+// Texture and surface objects.
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "sim/calls/arrays/texture_calls.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "third_party/cuda_abi/texture_abi.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr unsigned int kTextureFlags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
+                                       CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
+                                       CU_TRSF_SEAMLESS_CUBEMAP;
+
+// Nothing: there is no such resource.
+std::optional<TextureResource> FromAbi(const CUDA_RESOURCE_DESC& from, DeviceOrdinal device) {
+  TextureResource resource;
+  if (from.flags != 0) return std::nullopt;
+  switch (from.resType) {
+    case CU_RESOURCE_TYPE_ARRAY:
+      resource.kind = TextureResource::kArray;
+      resource.array = Array(device, ToNumber(from.res.array.hArray));
+      return resource;
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+      resource.kind = TextureResource::kMipmappedArray;
+      resource.mipmap = MipmappedArray(device, ToNumber(from.res.mipmap.hMipmappedArray));
+      return resource;
+    case CU_RESOURCE_TYPE_LINEAR:
+      resource.kind = TextureResource::kLinear;
+      resource.address = DeviceAddress(from.res.linear.devPtr);
+      resource.format = static_cast<ArrayFormat>(from.res.linear.format);
+      resource.channels = from.res.linear.numChannels;
+      resource.bytes = from.res.linear.sizeInBytes;
+      return resource;
+    case CU_RESOURCE_TYPE_PITCH2D:
+      resource.kind = TextureResource::kPitched;
+      resource.address = DeviceAddress(from.res.pitch2D.devPtr);
+      resource.format = static_cast<ArrayFormat>(from.res.pitch2D.format);
+      resource.channels = from.res.pitch2D.numChannels;
+      resource.width = from.res.pitch2D.width;
+      resource.height = from.res.pitch2D.height;
+      resource.pitch = from.res.pitch2D.pitchInBytes;
+      return resource;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<ptx::Sampling> FromAbi(const CUDA_TEXTURE_DESC& from) {
+  ptx::Sampling sampling;
+  const auto is_filter = [](CUfilter_mode mode) {
+    return mode == CU_TR_FILTER_MODE_POINT || mode == CU_TR_FILTER_MODE_LINEAR;
+  };
+  if (!is_filter(from.filterMode) || !is_filter(from.mipmapFilterMode) ||
+      (from.flags & ~kTextureFlags) != 0) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < sampling.modes.size(); ++i) {
+    const CUaddress_mode mode = from.addressMode[i];
+    if (mode < CU_TR_ADDRESS_MODE_WRAP || mode > CU_TR_ADDRESS_MODE_BORDER) return std::nullopt;
+    sampling.modes[i] = static_cast<ptx::AddressMode>(mode);
+  }
+  sampling.linear = from.filterMode == CU_TR_FILTER_MODE_LINEAR;
+  sampling.linear_levels = from.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+  sampling.normalized_coordinates = (from.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+  sampling.as_integers = (from.flags & CU_TRSF_READ_AS_INTEGER) != 0;
+  sampling.srgb = (from.flags & CU_TRSF_SRGB) != 0;
+  sampling.seamless = (from.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
+  sampling.level_bias = from.mipmapLevelBias;
+  sampling.least_level = from.minMipmapLevelClamp;
+  sampling.greatest_level = from.maxMipmapLevelClamp;
+  std::copy(std::begin(from.borderColor), std::end(from.borderColor), sampling.border.begin());
+  return sampling;
+}
+
+TextureView FromAbi(const CUDA_RESOURCE_VIEW_DESC& from) {
+  constexpr ArrayFormat kFormats[] = {
+      ArrayFormat::kUint8,  ArrayFormat::kInt8,  ArrayFormat::kUint16, ArrayFormat::kInt16,
+      ArrayFormat::kUint32, ArrayFormat::kInt32, ArrayFormat::kHalf,   ArrayFormat::kFloat};
+  constexpr uint32_t kChannels[] = {1, 2, 4};
+  TextureView view;
+  view.format = kFormats[(from.format - 1) / 3];
+  view.channels = kChannels[(from.format - 1) % 3];
+  view.extent = {from.width, from.height, from.depth};
+  view.first_level = from.firstMipmapLevel;
+  view.last_level = from.lastMipmapLevel;
+  view.first_layer = from.firstLayer;
+  view.last_layer = from.lastLayer;
+  return view;
+}
+
+bool IsCovered(CUresourceViewFormat format) {
+  return format >= CU_RES_VIEW_FORMAT_NONE && format <= CU_RES_VIEW_FORMAT_FLOAT_4X32;
+}
+
+// Takes a part of what an object was made of.
+template <typename Take>
+CUresult LookAt(const CallSite& site, const void* result, unsigned long long object, bool surface,
+                const Take& take) {
+  return EnterInContext(site, {result}, [&](DriverState& driver, Context&) {
+    const std::optional<TextureRecord> found = driver.arrays.textures.Find(object);
+    if (!found.has_value() || found->surface != surface) return DriverCode::kInvalidValue;
+    return take(*found);
+  });
+}
+
+}  // namespace
+
+extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource,
+                                      const CUDA_TEXTURE_DESC* texture,
+                                      const CUDA_RESOURCE_VIEW_DESC* view) {
+  return EnterInContext(
+      TWINMMU_HERE, {object, resource, texture}, [&](DriverState& driver, Context& context) {
+        const std::optional<TextureResource> shown = FromAbi(*resource, context.device);
+        const std::optional<ptx::Sampling> sampling = FromAbi(*texture);
+        if (!shown.has_value() || !sampling.has_value()) return ToResult(DriverCode::kInvalidValue);
+        std::optional<TextureView> part;
+        if (view != nullptr && !IsCovered(view->format)) return ToResult(DriverCode::kNotSupported);
+        if (view != nullptr && view->format != CU_RES_VIEW_FORMAT_NONE) part = FromAbi(*view);
+        TextureRecord made_of;
+        made_of.context = &context;
+        made_of.resource = *resource;
+        made_of.texture = *texture;
+        if (view != nullptr) made_of.view = *view;
+        Records<TextureRecord>::Prepared record(made_of);
+        const absl::StatusOr<uint64_t> made =
+            driver.simulator->textures().CreateTexture(context.device, *shown, *sampling, part);
+        if (made.ok()) driver.arrays.textures.Add(*made, std::move(record));
+        return Give(made, object);
+      });
+}
+
+extern "C" CUresult cuTexObjectDestroy(CUtexObject object) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
+    const absl::Status destroyed = driver.simulator->textures().DestroyTexture(object);
+    if (destroyed.ok()) driver.arrays.textures.Remove(object);
+    return ToResult(destroyed);
+  });
+}
+
+extern "C" CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUtexObject object) {
+  return LookAt(TWINMMU_HERE, resource, object, /*surface=*/false, [&](const TextureRecord& found) {
+    *resource = found.resource;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* texture, CUtexObject object) {
+  return LookAt(TWINMMU_HERE, texture, object, /*surface=*/false, [&](const TextureRecord& found) {
+    *texture = found.texture;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view,
+                                                   CUtexObject object) {
+  return LookAt(TWINMMU_HERE, view, object, /*surface=*/false, [&](const TextureRecord& found) {
+    if (!found.view.has_value()) return DriverCode::kInvalidValue;
+    *view = *found.view;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE_DESC* resource) {
+  return EnterInContext(
+      TWINMMU_HERE, {object, resource}, [&](DriverState& driver, Context& context) {
+        const std::optional<TextureResource> shown = FromAbi(*resource, context.device);
+        if (!shown.has_value()) return ToResult(DriverCode::kInvalidValue);
+        TextureRecord made_of;
+        made_of.context = &context;
+        made_of.surface = true;
+        made_of.resource = *resource;
+        Records<TextureRecord>::Prepared record(made_of);
+        const absl::StatusOr<uint64_t> made =
+            driver.simulator->textures().CreateSurface(context.device, *shown);
+        if (made.ok()) driver.arrays.textures.Add(*made, std::move(record));
+        return Give(made, object);
+      });
+}
+
+extern "C" CUresult cuSurfObjectDestroy(CUsurfObject object) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
+    const absl::Status destroyed = driver.simulator->textures().DestroySurface(object);
+    if (destroyed.ok()) driver.arrays.textures.Remove(object);
+    return ToResult(destroyed);
+  });
+}
+
+extern "C" CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUsurfObject object) {
+  return LookAt(TWINMMU_HERE, resource, object, /*surface=*/true, [&](const TextureRecord& found) {
+    *resource = found.resource;
+    return DriverCode::kSuccess;
+  });
+}
+
+}  // namespace twinmmu::libcuda

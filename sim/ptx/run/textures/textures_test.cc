@@ -1,0 +1,90 @@
+// What kernels may do with objects, and where they fault. What textures give is tested on drivers,
+// in conformance/abi/textures.
+
+#include <memory>
+
+#include "sim/testing/test_grid.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Elements that are gone, as an array's are.
+class GoneElements : public TexelMemory {
+ public:
+  bool gone() const override { return true; }
+  char* ElementAt(uint32_t, uint64_t, const ArrayExtent&) const override { return nullptr; }
+};
+
+class TexturesTest : public GridTest {
+ protected:
+  // 8 floats in linear memory, `offset` bytes behind the first.
+  static Image LinearAt(DeviceAddress address) {
+    Image image;
+    image.format = ArrayFormat::kFloat;
+    image.dimensions = 1;
+    image.extent = {8, 1, 1};
+    image.address = address;
+    return image;
+  }
+  uint64_t Add(const Image& image, bool surface = false) {
+    const auto texture = std::make_shared<Texture>();
+    texture->surface = surface;
+    texture->image = image;
+    texture->sampling.modes.fill(AddressMode::kClamp);
+    return textures_->Add(texture);
+  }
+  static std::string ReadBy(uint64_t handle) {
+    return absl::StrCat("mov.u64 %rd3, ", handle,
+                        "; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r1}];\n"
+                        "st.global.f32 [%rd2], %f1;");
+  }
+};
+
+TEST_F(TexturesTest, EachLaneReadsItsTexel) {
+  for (uint64_t i = 0; i < 8; ++i) Write<float>(64 + i, static_cast<float>(i) + 0.5f);
+  RunKernel(ReadBy(Add(LinearAt(memory() + Bytes(256)))), 8);
+  EXPECT_EQ(Read<float>(0), 0.5f);
+  EXPECT_EQ(Read<float>(7), 7.5f);
+}
+
+TEST_F(TexturesTest, LinearMemoryThatIsNotMappedFaults) {
+  EXPECT_EQ(FaultOf(ReadBy(Add(LinearAt(memory() + kGranule)))), GridFault::kIllegalAddress);
+  EXPECT_EQ(fault_.address, memory() + kGranule);
+  EXPECT_EQ(fault_.size, Bytes(4));
+}
+
+TEST_F(TexturesTest, AHandleOfNothingFaults) {
+  FaultOf(ReadBy(77));
+  EXPECT_THAT(fault_.words, HasSubstr("77 is no texture object"));
+}
+
+TEST_F(TexturesTest, ASurfaceIsNoTexture) {
+  const uint64_t handle = Add(LinearAt(memory()), /*surface=*/true);
+  FaultOf(ReadBy(handle));
+  EXPECT_THAT(fault_.words, HasSubstr("is no texture object"));
+}
+
+TEST_F(TexturesTest, AnArrayThatWasDestroyedFaults) {
+  Image image = LinearAt(DeviceAddress(0));
+  image.elements = std::make_shared<GoneElements>();
+  FaultOf(ReadBy(Add(image)));
+  EXPECT_THAT(fault_.words, HasSubstr("was destroyed"));
+}
+
+TEST_F(TexturesTest, TellsTexturesFromSurfaces) {
+  const std::string ask = absl::StrCat(
+      "mov.u64 %rd3, ", Add(LinearAt(memory())), "; mov.u64 %rd4, ",
+      Add(LinearAt(memory()), /*surface=*/true),
+      "; istypep.texref %p1, %rd3; istypep.texref %p2, %rd4; istypep.surfref %p3, %rd4;\n"
+      "selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 1, 0, %p2; selp.u32 %r4, 1, 0, %p3;\n"
+      "st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+4], %r3; st.global.u32 [%rd1+8], %r4;");
+  RunKernel(ask, 1);
+  EXPECT_EQ(Read(0), 1u);
+  EXPECT_EQ(Read(1), 0u);
+  EXPECT_EQ(Read(2), 1u);
+}
+
+}  // namespace
+}  // namespace twinmmu::ptx
