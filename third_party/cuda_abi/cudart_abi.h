@@ -31,6 +31,7 @@ typedef struct CUuserObject_st* cudaUserObject_t;
 /* What the runtime passes on to the driver as it is. */
 struct cudaHostNodeParams;
 struct cudaMemsetParams;
+struct cudaMemAllocNodeParams;
 struct cudaMemPoolProps;
 struct cudaMemPoolPtrExportData;
 struct cudaMemAccessDesc;
@@ -155,6 +156,21 @@ struct cudaExtent {
 struct cudaPitchedPtr {
   void* ptr;
   size_t pitch, xsize, ysize;
+};
+
+struct cudaPos {
+  size_t x, y, z;
+};
+/* A copy of a box. */
+struct cudaMemcpy3DParms {
+  void* srcArray;
+  struct cudaPos srcPos;
+  struct cudaPitchedPtr srcPtr;
+  void* dstArray;
+  struct cudaPos dstPos;
+  struct cudaPitchedPtr dstPtr;
+  struct cudaExtent extent;
+  cudaMemcpyKind kind;
 };
 
 /* What tells about a device, by the version of the runtime: its layout changed with each. */

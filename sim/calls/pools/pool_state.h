@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <tuple>
+#include <vector>
 
 #include "api/address.h"
 #include "api/allocation.h"
@@ -69,6 +71,30 @@ struct PoolState {
   WatermarkedBytes used;
   uint64_t readers = 0;  // the devices that may use its memory, a bit for each
   PoolSpans spans;
+};
+
+// What a node of a graph allocates.
+struct ReservedPiece {
+  AddressRange range;         // what was asked for
+  bool forgotten = false;     // no graph has the node any more
+  StreamOrderedFreePtr free;  // the last one in the order of a stream
+};
+
+// Where the pieces of one graph are. All of it has memory, or nothing.
+struct ReservedRegion {
+  AddressRange range;
+  uint64_t graph = 0;
+  int device = 0;
+  bool committed = false;
+  std::map<uint64_t, ReservedPiece> pieces;  // by base
+};
+
+// What all graphs have of a device.
+struct GraphPool {
+  uint64_t readers = 0;  // the devices that may use it, a bit for each
+  std::vector<AddressRange> arenas;
+  WatermarkedBytes used;
+  WatermarkedBytes reserved;
 };
 
 }  // namespace twinmmu
