@@ -60,6 +60,10 @@ static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS_v1) == 56 && sizeof(CUDA_KERNEL_NOD
 static_assert(sizeof(CUDA_MEMSET_NODE_PARAMS) == 40 && sizeof(CUDA_MEMSET_NODE_PARAMS_v2) == 48);
 static_assert(sizeof(CUDA_MEMCPY_NODE_PARAMS) == 216 && sizeof(CUDA_HOST_NODE_PARAMS) == 16);
 static_assert(sizeof(CUgraphNodeParams) == 256 && offsetof(CUgraphNodeParams, kernel) == 16);
+static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) == 120 &&
+              offsetof(CUDA_MEM_ALLOC_NODE_PARAMS, accessDescs) == 88);
+static_assert(sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS) == 32 &&
+              offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, flags) == 24);
 static_assert(sizeof(CUgraphEdgeData) == 8 && offsetof(CUgraphEdgeData, type) == 2);
 static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32);
 static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);

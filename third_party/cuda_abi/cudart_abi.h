@@ -31,6 +31,7 @@ typedef struct CUuserObject_st* cudaUserObject_t;
 /* What the runtime passes on to the driver as it is. */
 struct cudaHostNodeParams;
 struct cudaMemsetParams;
+struct cudaMemAllocNodeParams;
 struct cudaMemPoolProps;
 struct cudaMemPoolPtrExportData;
 struct cudaMemAccessDesc;

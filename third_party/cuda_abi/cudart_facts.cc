@@ -55,6 +55,7 @@ CudartFacts TWINMMU_CUDART_FACTS() {
   TWINMMU_SIZE(cudaMemLocation);
   TWINMMU_SIZE(cudaExtent);
   TWINMMU_SIZE(cudaPitchedPtr);
+  TWINMMU_SIZE(cudaMemcpy3DParms);
   TWINMMU_SIZE(dim3);
 #define TWINMMU_OFFSET(type, field) facts["offset of " #type "." #field] = offsetof(type, field)
   TWINMMU_OFFSET(cudaPointerAttributes, device);
@@ -67,6 +68,10 @@ CudartFacts TWINMMU_CUDART_FACTS() {
   TWINMMU_OFFSET(cudaFuncAttributes, requiredClusterDepth);
   TWINMMU_OFFSET(cudaFuncAttributes, clusterSchedulingPolicyPreference);
   TWINMMU_OFFSET(cudaFuncAttributes, nonPortableClusterSizeAllowed);
+  TWINMMU_OFFSET(cudaMemcpy3DParms, srcPtr);
+  TWINMMU_OFFSET(cudaMemcpy3DParms, dstArray);
+  TWINMMU_OFFSET(cudaMemcpy3DParms, extent);
+  TWINMMU_OFFSET(cudaMemcpy3DParms, kind);
   TWINMMU_OFFSET(cudaLaunchConfig_t, dynamicSmemBytes);
   TWINMMU_OFFSET(cudaLaunchConfig_t, stream);
   TWINMMU_OFFSET(cudaLaunchConfig_t, attrs);

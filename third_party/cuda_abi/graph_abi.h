@@ -41,6 +41,9 @@ inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_GRAPH = 4;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EMPTY = 5;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_MEM_FREE = 11;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_CONDITIONAL = 13;
 
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
@@ -103,6 +106,7 @@ struct CUDA_HOST_NODE_PARAMS {
 
 using CUgraphChildGraphNodeOwnership = int;
 inline constexpr CUgraphChildGraphNodeOwnership CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0;
+inline constexpr CUgraphChildGraphNodeOwnership CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1;
 struct CUDA_CHILD_GRAPH_NODE_PARAMS {
   CUgraph graph;
   CUgraphChildGraphNodeOwnership ownership;
@@ -113,6 +117,26 @@ struct CUDA_EVENT_WAIT_NODE_PARAMS {
 };
 struct CUDA_EVENT_RECORD_NODE_PARAMS {
   CUevent event;
+};
+
+// Both versions of the driver's name have it; the second one is what the generic functions take.
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+  CUmemPoolProps poolProps;
+  const CUmemAccessDesc* accessDescs;
+  size_t accessDescCount;
+  size_t bytesize;
+  CUdeviceptr dptr;
+};
+struct CUDA_MEM_FREE_NODE_PARAMS {
+  CUdeviceptr dptr;
+};
+
+// The same.
+struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
+  CUcontext ctx;
+  unsigned int count;
+  CUstreamBatchMemOpParams* paramArray;
+  unsigned int flags;
 };
 
 struct CUgraphNodeParams {
@@ -127,9 +151,20 @@ struct CUgraphNodeParams {
     CUDA_CHILD_GRAPH_NODE_PARAMS graph;
     CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
     CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+    CUDA_MEM_FREE_NODE_PARAMS free;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
   };
   long long reserved2;
 };
+
+// --- Memory of graphs
+
+using CUgraphMem_attribute = int;
+inline constexpr CUgraphMem_attribute CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0;
+inline constexpr CUgraphMem_attribute CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1;
+inline constexpr CUgraphMem_attribute CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2;
+inline constexpr CUgraphMem_attribute CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3;
 
 // --- Edges
 

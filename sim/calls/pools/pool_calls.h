@@ -84,6 +84,27 @@ class PoolCalls {
   };
   absl::StatusOr<ImportedPiece> ImportPiece(uint64_t pool, const PoolPartData& data);
 
+  // --- What the nodes of graphs allocate: a node has addresses from the start, and memory there
+  // from each launch up to the free, which is Free or FreeNow.
+  // Addresses of the device that nobody else has, of `size` bytes, not 0, beside others of the same
+  // graph. `readers`: the devices that may use the memory beside its own, a bit for each; may then
+  // use all that graphs have of the device. ResourceExhausted: there are none.
+  absl::StatusOr<DeviceAddress> Reserve(const char* call, DeviceOrdinal device, uint64_t graph,
+                                        Bytes size, uint64_t readers);
+  // No graph has the node any more. What is allocated there stays until it is freed.
+  void Unreserve(DeviceAddress address);
+  // Memory so that AllocateReserved finds some. ResourceExhausted: there is no room.
+  absl::Status CommitReserved(const char* call, DeviceAddress address);
+  // In the order of a stream. InvalidArgument: it is allocated already.
+  absl::Status AllocateReserved(const char* call, Stream stream, DeviceAddress address);
+  // The reserved addresses around `address`, allocated or not.
+  std::optional<AddressRange> FindReserved(DeviceAddress address) const;
+  // Takes the memory away from what is not allocated, as far as no free is on its way.
+  void TrimReserved(DeviceOrdinal device);
+  GraphPool OfGraphs(DeviceOrdinal device) const;
+  // The most that graphs had; of what they use, or what they reserve.
+  void ForgetHigh(DeviceOrdinal device, bool of_used);
+
   // Whether `address` is in what pools have of the machine.
   bool Has(DeviceAddress address) const;
   // The piece that contains `address`, if it is not freed.
@@ -136,6 +157,15 @@ class PoolCalls {
   void EndPiece(const PooledPiece& piece, uint64_t call_id);
   void GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free, PoolSpans::Prepared prepared);
 
+  // Of what graphs reserve.
+  absl::StatusOr<ReservedRegion*> FindRegion(const char* call, DeviceOrdinal device, uint64_t graph,
+                                             Bytes size, DeviceAddress* base);
+  absl::StatusOr<DeviceAddress> FindAddresses(const char* call, DeviceOrdinal device, Bytes size);
+  ReservedRegion* RegionAt(DeviceAddress address);
+  ReservedPiece* ReservedAt(DeviceAddress base);
+  bool IsIdle(const ReservedRegion& region) const;
+  void ReleaseReserved(int device);
+
   // These lock it.
   void Synchronized();
   absl::StatusOr<DeviceAddress> AllocateIn(const char* call, const SimulatedStreams::Queue& queue,
@@ -147,7 +177,9 @@ class PoolCalls {
   // Guarded by mmu.mutex.
   HandleTable<PoolState> pools_;
   std::map<PoolPlace, uint64_t> defaults_;
-  std::map<PoolPlace, uint64_t> current_;  // where it is not the default
+  std::map<PoolPlace, uint64_t> current_;        // where it is not the default
+  std::map<int, GraphPool> of_graphs_;           // by device
+  std::map<uint64_t, ReservedRegion> reserved_;  // by base
 };
 
 }  // namespace twinmmu

@@ -100,6 +100,7 @@ void PoolCalls::ReleaseOthers(const PoolState* pool) {
     other->spans.Settle(IsOver);
     Release(other, Bytes(0));
   });
+  for (const auto& [device, graphs] : of_graphs_) ReleaseReserved(device);
 }
 
 // Their addresses are for others.
@@ -228,7 +229,7 @@ absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call,
   return piece.range.base;
 }
 
-// Takes the place of those that were freed there.
+// Takes the place of those that were freed there. `pool`: null for a piece of a graph.
 void PoolCalls::AddPiece(PoolState* pool, PooledPieces::Prepared prepared) {
   const PooledPiece piece = prepared.mapped();
   const bool queued = !state_.scheduler.IsIdle();
@@ -239,6 +240,7 @@ void PoolCalls::AddPiece(PoolState* pool, PooledPieces::Prepared prepared) {
   state_.mmu.pooled.Add(std::move(prepared));
   state_.mmu.buffers_made = static_cast<uint32_t>(piece.buffer_id);
   state_.mmu.linear.ChangePieces();
+  if (pool == nullptr) return;
   pool->reserved.Set(pool->spans.committed());
   pool->used.Set(pool->used.now + piece.range.size);
 }
@@ -314,7 +316,7 @@ absl::Status PoolCalls::Free(Stream stream, DeviceAddress address) {
       CheckFree(&record, piece, work);
       EndPiece(piece, record.id());
       PoolState* const pool = pools_.Find(piece.pool);
-      pool->used.Set(pool->used.now - piece.range.size);
+      if (pool != nullptr) pool->used.Set(pool->used.now - piece.range.size);
       record.Done(piece.range, 0);
     }
     const auto end = [free] { free->over.store(true, std::memory_order_release); };
@@ -364,6 +366,10 @@ void PoolCalls::EndPiece(const PooledPiece& piece, uint64_t call_id) {
 void PoolCalls::GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free,
                          PoolSpans::Prepared prepared) {
   PoolState* const pool = pools_.Find(piece.pool);
+  if (pool == nullptr) {
+    ReservedAt(piece.range.base)->free = std::move(free);
+    return;
+  }
   if (pool->imported) {
     EndImport(pool, piece, std::move(free));
     ReleaseImports(pool, IsOver);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -96,6 +97,30 @@ struct PoolState {
 bool IsShareable(const PoolState& pool);
 // Whether memory of another process is in use here that was imported by it.
 bool HasImports(const PoolState& pool);
+
+// What a node of a graph allocates.
+struct ReservedPiece {
+  AddressRange range;         // what was asked for
+  bool forgotten = false;     // no graph has the node any more
+  StreamOrderedFreePtr free;  // the last one in the order of a stream
+};
+
+// Where the pieces of one graph are. All of it has memory, or nothing.
+struct ReservedRegion {
+  AddressRange range;
+  uint64_t graph = 0;
+  int device = 0;
+  bool committed = false;
+  std::map<uint64_t, ReservedPiece> pieces;  // by base
+};
+
+// What all graphs have of a device.
+struct GraphPool {
+  uint64_t readers = 0;  // the devices that may use it, a bit for each
+  std::vector<AddressRange> arenas;
+  WatermarkedBytes used;
+  WatermarkedBytes reserved;
+};
 
 }  // namespace twinmmu
 

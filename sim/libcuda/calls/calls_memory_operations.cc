@@ -11,109 +11,10 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/memory_batches.h"
 
 namespace twinmmu::libcuda {
 namespace {
-
-// No batch is as long.
-constexpr unsigned int kTooMany = 256;
-
-// What devices say that they can. The first version of the functions has attributes of its own.
-enum class Version { kFirst, kSecond };
-struct Capabilities {
-  bool any;
-  bool words_of_64_bits;
-  bool nor;
-  bool flush;  // of what other devices than GPUs wrote, which here is there when it is written
-  unsigned int write_flags;
-};
-Capabilities CapabilitiesOf(DriverState& driver, const Context& context, Version version) {
-  const auto has = [&](int attribute) {
-    return driver.simulator->profile().Supports(static_cast<DeviceAttribute>(attribute),
-                                                context.device.value());
-  };
-  const bool first = version == Version::kFirst;
-  return {!first || has(92), has(first ? 93 : 122), has(first ? 94 : 123), has(98),
-          first ? CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER : 0};
-}
-
-using Word = CUstreamBatchMemOpParams::Word;
-
-// What is wrong with it, if anything is.
-DriverCode ToWait(const Capabilities& can, const Word& word, MemoryOperation* operation) {
-  const unsigned int condition = word.flags & ~CU_STREAM_WAIT_VALUE_FLUSH;
-  if (condition > CU_STREAM_WAIT_VALUE_NOR) return DriverCode::kInvalidValue;
-  if (condition == CU_STREAM_WAIT_VALUE_NOR && !can.nor) return DriverCode::kNotSupported;
-  if (condition != word.flags && !can.flush) return DriverCode::kNotSupported;
-  operation->kind = MemoryOperation::kWait;
-  operation->condition = static_cast<MemoryOperation::Condition>(condition);
-  return DriverCode::kSuccess;
-}
-
-// The second version takes no flags, though its documentation has one.
-DriverCode ToWrite(const Capabilities& can, const Word& word, MemoryOperation* operation) {
-  if ((word.flags & ~can.write_flags) != 0) return DriverCode::kInvalidValue;
-  operation->kind = MemoryOperation::kWrite;
-  operation->releases = word.flags == CU_STREAM_WRITE_VALUE_DEFAULT;
-  return DriverCode::kSuccess;
-}
-
-bool Is64(CUstreamBatchMemOpType operation) {
-  return operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
-         operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-}
-
-// A batch on its way to the simulator. A barrier is one with the writes behind it.
-class Batch {
- public:
-  explicit Batch(const Capabilities& can) : can_(can) {}
-
-  // What is wrong with it, if anything is.
-  DriverCode Add(const CUstreamBatchMemOpParams& parameters) {
-    switch (parameters.operation) {
-      case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        if (!can_.flush) return DriverCode::kNotSupported;
-        return parameters.flushRemoteWrites.flags == 0 ? DriverCode::kSuccess
-                                                       : DriverCode::kInvalidValue;
-      case CU_STREAM_MEM_OP_BARRIER:
-        fenced_ = true;
-        return parameters.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU
-                   ? DriverCode::kSuccess
-                   : DriverCode::kInvalidValue;
-      case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-      case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-      case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-      case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        return AddWord(parameters);
-      default:
-        return DriverCode::kInvalidValue;
-    }
-  }
-
-  absl::Span<const MemoryOperation> operations() const { return operations_; }
-
- private:
-  DriverCode AddWord(const CUstreamBatchMemOpParams& parameters) {
-    const bool waits = parameters.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
-                       parameters.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-    const bool of_64_bits = Is64(parameters.operation);
-    if (of_64_bits && !can_.words_of_64_bits) return DriverCode::kNotSupported;
-    const Word& word = waits ? parameters.waitValue : parameters.writeValue;
-    MemoryOperation operation;
-    const DriverCode valid =
-        waits ? ToWait(can_, word, &operation) : ToWrite(can_, word, &operation);
-    operation.address = DeviceAddress(word.address);
-    operation.width = Bytes(of_64_bits ? 8 : 4);
-    operation.value = of_64_bits ? word.value64 : word.value;
-    operation.releases |= fenced_;
-    operations_.push_back(operation);
-    return valid;
-  }
-
-  const Capabilities can_;
-  bool fenced_ = false;
-  std::vector<MemoryOperation> operations_;
-};
 
 // Calls body(driver, context), with the context of the stream; that need not be the current one,
 // but for default streams.
@@ -128,29 +29,24 @@ CUresult EnterInContextOf(const CallSite& site, CUstream stream, const Body& bod
   });
 }
 
-CUresult Do(const CallSite& site, Version version, CUstream stream,
+CUresult Do(const CallSite& site, BatchVersion version, CUstream stream,
             absl::Span<const CUstreamBatchMemOpParams> parameters) {
   return EnterInContextOf(site, stream, [&](DriverState& driver, Context& context) {
-    const Capabilities can = CapabilitiesOf(driver, context, version);
-    if (!can.any) return ToResult(DriverCode::kNotSupported);
-    // A driver makes a node of it, which there is none of here.
-    const Captured refused = RefuseCaptured(driver, context, stream, /*invalidates=*/false);
-    if (refused.has_value()) return *refused;
-    Batch batch(can);
-    for (const CUstreamBatchMemOpParams& each : parameters) {
-      const DriverCode valid = batch.Add(each);
-      if (valid != DriverCode::kSuccess) return ToResult(valid);
-    }
+    if (!HasBatches(driver, context, version)) return ToResult(DriverCode::kNotSupported);
+    const Captured captured = CaptureBatch(site, driver, context, version, parameters, stream);
+    if (captured.has_value()) return *captured;
+    std::vector<MemoryOperation> operations;
+    const DriverCode valid = ToOperations(driver, context, version, parameters, &operations);
+    if (valid != DriverCode::kSuccess) return ToResult(valid);
     const Stream work = WorkOf(driver, context, stream);
-    return ToResult(
-        driver.simulator->memory_operations().Submit(site.name(), work, batch.operations()));
+    return ToResult(driver.simulator->memory_operations().Submit(site.name(), work, operations));
   });
 }
 
-CUresult DoOne(const CallSite& site, Version version, CUstreamBatchMemOpType operation,
+CUresult DoOne(const CallSite& site, BatchVersion version, CUstreamBatchMemOpType operation,
                CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags) {
   CUstreamBatchMemOpParams parameters = {};
-  Word& word = parameters.waitValue;  // and writeValue, which is the same
+  CUstreamBatchMemOpParams::Word& word = parameters.waitValue;  // and writeValue, which is the same
   word.operation = operation;
   word.address = address;
   word.value64 = value;
@@ -158,12 +54,13 @@ CUresult DoOne(const CallSite& site, Version version, CUstreamBatchMemOpType ope
   return Do(site, version, stream, absl::MakeConstSpan(&parameters, 1));
 }
 
-CUresult DoBatch(const CallSite& site, Version version, CUstream stream, unsigned int count,
+CUresult DoBatch(const CallSite& site, BatchVersion version, CUstream stream, unsigned int count,
                  const CUstreamBatchMemOpParams* parameters, unsigned int flags) {
-  const bool valid = flags == 0 && count < kTooMany && (parameters != nullptr || count == 0);
+  const bool valid =
+      flags == 0 && count < kTooManyOperations && (parameters != nullptr || count == 0);
   if (valid) return Do(site, version, stream, absl::MakeConstSpan(parameters, count));
   return EnterInContextOf(site, stream, [&](DriverState& driver, Context& context) {
-    if (!CapabilitiesOf(driver, context, version).any) return DriverCode::kNotSupported;
+    if (!HasBatches(driver, context, version)) return DriverCode::kNotSupported;
     return parameters == nullptr ? NullPointer(site) : DriverCode::kInvalidValue;
   });
 }
@@ -172,70 +69,70 @@ CUresult DoBatch(const CallSite& site, Version version, CUstream stream, unsigne
 
 extern "C" CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, uint32_t value,
                                         unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kFirst, CU_STREAM_MEM_OP_WAIT_VALUE_32, stream, address,
+  return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WAIT_VALUE_32, stream, address,
                value, flags);
 }
 TWINMMU_ALIAS(cuStreamWaitValue32_ptsz, cuStreamWaitValue32);
 
 extern "C" CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
                                            unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kSecond, CU_STREAM_MEM_OP_WAIT_VALUE_32, stream, address,
+  return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WAIT_VALUE_32, stream, address,
                value, flags);
 }
 TWINMMU_ALIAS(cuStreamWaitValue32_v2_ptsz, cuStreamWaitValue32_v2);
 
 extern "C" CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, uint64_t value,
                                         unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kFirst, CU_STREAM_MEM_OP_WAIT_VALUE_64, stream, address,
+  return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WAIT_VALUE_64, stream, address,
                value, flags);
 }
 TWINMMU_ALIAS(cuStreamWaitValue64_ptsz, cuStreamWaitValue64);
 
 extern "C" CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
                                            unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kSecond, CU_STREAM_MEM_OP_WAIT_VALUE_64, stream, address,
+  return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WAIT_VALUE_64, stream, address,
                value, flags);
 }
 TWINMMU_ALIAS(cuStreamWaitValue64_v2_ptsz, cuStreamWaitValue64_v2);
 
 extern "C" CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value,
                                          unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kFirst, CU_STREAM_MEM_OP_WRITE_VALUE_32, stream, address,
+  return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WRITE_VALUE_32, stream, address,
                value, flags);
 }
 TWINMMU_ALIAS(cuStreamWriteValue32_ptsz, cuStreamWriteValue32);
 
 extern "C" CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
                                             unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kSecond, CU_STREAM_MEM_OP_WRITE_VALUE_32, stream, address,
-               value, flags);
+  return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WRITE_VALUE_32, stream,
+               address, value, flags);
 }
 TWINMMU_ALIAS(cuStreamWriteValue32_v2_ptsz, cuStreamWriteValue32_v2);
 
 extern "C" CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, uint64_t value,
                                          unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kFirst, CU_STREAM_MEM_OP_WRITE_VALUE_64, stream, address,
+  return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WRITE_VALUE_64, stream, address,
                value, flags);
 }
 TWINMMU_ALIAS(cuStreamWriteValue64_ptsz, cuStreamWriteValue64);
 
 extern "C" CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
                                             unsigned int flags) {
-  return DoOne(TWINMMU_HERE, Version::kSecond, CU_STREAM_MEM_OP_WRITE_VALUE_64, stream, address,
-               value, flags);
+  return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WRITE_VALUE_64, stream,
+               address, value, flags);
 }
 TWINMMU_ALIAS(cuStreamWriteValue64_v2_ptsz, cuStreamWriteValue64_v2);
 
 extern "C" CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                        CUstreamBatchMemOpParams* parameters, unsigned int flags) {
-  return DoBatch(TWINMMU_HERE, Version::kFirst, stream, count, parameters, flags);
+  return DoBatch(TWINMMU_HERE, BatchVersion::kFirst, stream, count, parameters, flags);
 }
 TWINMMU_ALIAS(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp);
 
 extern "C" CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams* parameters,
                                           unsigned int flags) {
-  return DoBatch(TWINMMU_HERE, Version::kSecond, stream, count, parameters, flags);
+  return DoBatch(TWINMMU_HERE, BatchVersion::kSecond, stream, count, parameters, flags);
 }
 TWINMMU_ALIAS(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2);
 

@@ -41,8 +41,10 @@ bool Exists(DriverState& driver, CUdevice device) {
 
 // Runs body(driver, stream). Only a default stream needs a current context, which says of which
 // device it is.
-template <typename Body>
-CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, const Body& body) {
+// `capture(driver, context)`: what happens instead where the stream is captured.
+template <typename Capture, typename Body>
+CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, const Capture& capture,
+                       const Body& body) {
   return Enter(site, needed, [&](DriverState& driver) {
     Context* context = nullptr;
     const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
@@ -52,9 +54,8 @@ CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, con
       const DriverCode current = CurrentContext(site, &context);
       if (current != DriverCode::kSuccess) return ToResult(current);
     }
-    // A driver makes a node of it, which there is none of here.
-    const Captured refused = RefuseCaptured(driver, *context, stream, /*invalidates=*/false);
-    if (refused.has_value()) return *refused;
+    const Captured captured = capture(driver, *context);
+    if (captured.has_value()) return *captured;
     return ToResult(body(driver, WorkOf(driver, *context, stream)));
   });
 }
@@ -102,7 +103,11 @@ absl::Status FreeOnStream(DriverState& driver, Stream stream, DeviceAddress addr
 
 extern "C" CUresult cuMemAllocAsync(CUdeviceptr* ptr, size_t size, CUstream stream) {
   if (ptr != nullptr) *ptr = 0;  // stays, if it fails
-  return EnterOnStream(TWINMMU_HERE, {ptr}, stream, [&](DriverState& driver, Stream on) {
+  const CallSite site = TWINMMU_HERE;
+  const auto capture = [&](DriverState& driver, Context& context) {
+    return CaptureAllocation(site, driver, context, size, std::nullopt, stream, ptr);
+  };
+  return EnterOnStream(site, {ptr}, stream, capture, [&](DriverState& driver, Stream on) {
     return GivePiece(driver, on, driver.simulator->pools().Allocate(on, Bytes(size)), ptr);
   });
 }
@@ -111,7 +116,11 @@ TWINMMU_ALIAS(cuMemAllocAsync_ptsz, cuMemAllocAsync);
 extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr* ptr, size_t size, CUmemoryPool pool,
                                             CUstream stream) {
   if (ptr != nullptr) *ptr = 0;
-  return EnterOnStream(TWINMMU_HERE, {ptr}, stream, [&](DriverState& driver, Stream on) {
+  const CallSite site = TWINMMU_HERE;
+  const auto capture = [&](DriverState& driver, Context& context) {
+    return CaptureAllocation(site, driver, context, size, pool, stream, ptr);
+  };
+  return EnterOnStream(site, {ptr}, stream, capture, [&](DriverState& driver, Stream on) {
     PoolCalls& pools = driver.simulator->pools();
     return GivePiece(driver, on, pools.AllocateFrom(on, ToNumber(pool), Bytes(size)), ptr);
   });
@@ -119,7 +128,11 @@ extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr* ptr, size_t size, CUmem
 TWINMMU_ALIAS(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync);
 
 extern "C" CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream) {
-  return EnterOnStream(TWINMMU_HERE, {}, stream, [&](DriverState& driver, Stream on) {
+  const CallSite site = TWINMMU_HERE;
+  const auto capture = [&](DriverState& driver, Context& context) {
+    return CaptureFree(site, driver, context, ptr, stream);
+  };
+  return EnterOnStream(site, {}, stream, capture, [&](DriverState& driver, Stream on) {
     return FreeOnStream(driver, on, DeviceAddress(ptr));
   });
 }

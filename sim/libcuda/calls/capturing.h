@@ -4,11 +4,14 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_CAPTURING_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_CAPTURING_H_
 
+#include <cstddef>
 #include <optional>
 
+#include "absl/types/span.h"
 #include "sim/calls/executor/loaded_module.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/memory_batches.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::libcuda {
@@ -29,6 +32,16 @@ Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& conte
                        const CapturedLaunch& launch, cuda_abi::CUstream stream);
 Captured CaptureHost(const CallSite& site, DriverState& driver, Context& context,
                      const cuda_abi::CUDA_HOST_NODE_PARAMS& call, cuda_abi::CUstream stream);
+// Memory: of which pool, if the call names one. The address is written at once.
+Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& context, size_t size,
+                           std::optional<cuda_abi::CUmemoryPool> pool, cuda_abi::CUstream stream,
+                           cuda_abi::CUdeviceptr* address);
+Captured CaptureFree(const CallSite& site, DriverState& driver, Context& context,
+                     cuda_abi::CUdeviceptr address, cuda_abi::CUstream stream);
+Captured CaptureBatch(const CallSite& site, DriverState& driver, Context& context,
+                      BatchVersion version,
+                      absl::Span<const cuda_abi::CUstreamBatchMemOpParams> operations,
+                      cuda_abi::CUstream stream);
 // A call that does its work itself is not captured.
 inline Captured CaptureCopy(const CallSite&, DriverState&, Context&,
                             const cuda_abi::CUDA_MEMCPY3D&) {

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/libcuda/graphs/batch_nodes.h"
 #include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -25,6 +27,12 @@ size_t SizeOf(CUgraphNodeType type) {
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       return sizeof(CUevent);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+      return sizeof(CUDA_MEM_ALLOC_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+      return sizeof(CUDA_MEM_FREE_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      return sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS);
     default:
       return 0;
   }
@@ -42,9 +50,10 @@ bool IsClean(const CUgraphNodeParams& params) {
   return params.reserved2 == 0;
 }
 
-// Memory allocations, external semaphores, conditions and operations on memory: not here yet.
+// External semaphores and conditions: not here yet.
 bool IsRefused(CUgraphNodeType type) {
-  return type > CU_GRAPH_NODE_TYPE_EVENT_RECORD && type <= CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  return (type > CU_GRAPH_NODE_TYPE_EVENT_RECORD && type < CU_GRAPH_NODE_TYPE_MEM_ALLOC) ||
+         type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
 CUresult Refuse(const CallSite& site) {
@@ -71,6 +80,9 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
     case CU_GRAPH_NODE_TYPE_HOST:
       return MakeHost(params.host, &work->emplace<HostWork>());
     case CU_GRAPH_NODE_TYPE_GRAPH:
+      if (params.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+        return MoveChild(driver, params.graph.graph, parent, &work->emplace<ChildWork>());
+      }
       if (params.graph.ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) return Refuse(site);
       return MakeChild(driver, params.graph.graph, parent, &work->emplace<ChildWork>());
     case CU_GRAPH_NODE_TYPE_EMPTY:
@@ -82,22 +94,38 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       *work = RecordWork{params.eventRecord.event};
       return CheckEvent(driver, params.eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+      return MakeAlloc(site, driver, *driver.graphs.Find(parent), params.alloc,
+                       &work->emplace<AllocWork>());
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+      return MakeFree(driver, *driver.graphs.Find(parent), params.free.dptr,
+                      &work->emplace<FreeWork>());
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      return MakeBatch(site, driver, params.memOp, &work->emplace<BatchWork>());
     default:
       return kInvalidValue;
   }
 }
 
-CUresult AddGeneric(const CallSite& site, const NewNode& node, const CUgraphNodeParams* params) {
-  return AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
-    return MakeWork(site, driver, *params, node.graph, work);
+CUresult AddGeneric(const CallSite& site, const NewNode& node, CUgraphNodeParams* params) {
+  CUdeviceptr address = 0;
+  const CUresult added = AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
+    const CUresult made = MakeWork(site, driver, *params, node.graph, work);
+    if (const auto* const alloc = std::get_if<AllocWork>(work)) address = alloc->params.dptr;
+    return made;
   });
+  if (added == CUDA_SUCCESS && address != 0) params->alloc.dptr = address;
+  return added;
 }
 
-// The work of a node that stays of its type, and has no child graph.
+// The work of a node that stays of its type, and has no child graph and no memory.
 CUresult MakeOther(const CallSite& site, DriverState& driver, const CUgraphNodeParams& params,
                    const GraphWork& before, GraphWork* work) {
   if (params.type != TypeOf(before)) return kInvalidValue;
   if (params.type == CU_GRAPH_NODE_TYPE_GRAPH) return Refuse(site);
+  if (std::holds_alternative<AllocWork>(before) || std::holds_alternative<FreeWork>(before)) {
+    return kNotSupported;
+  }
   const CUresult possible = MakeWork(site, driver, params, nullptr, work);
   if (auto* const kernel = std::get_if<KernelWork>(work)) {
     kernel->attributes = std::get<KernelWork>(before).attributes;

@@ -9,6 +9,7 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/streams/stream_scheduler.h"
 
 namespace twinmmu::libcuda {
@@ -104,6 +105,7 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     }
     const CUresult possible = Check(site, driver, found, done);
     if (possible != CUDA_SUCCESS) return possible;
+    if (HasMemoryNodes(found) && graphs.HasExecOf(found.id())) return kNotSupported;
     NoteCopies(found);
     const GraphId id = graphs.Add(GraphExec{
         flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
@@ -156,6 +158,7 @@ GraphExec FindForLaunch(const CallSite& site, DriverState& driver, CUgraphExec e
     if (made.ok()) found->launched = *made;
   }
   GraphExec launch;
+  launch.flags = found->flags;
   launch.graph = found->graph;
   launch.launched = found->launched;
   launch.lanes = std::exchange(found->lanes, {});
@@ -182,8 +185,12 @@ CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Str
     const absl::Status behind = driver.executor.WaitEvent(stream, *launch.launched);
     if (!behind.ok()) return ToResult(behind);
   }
+  const bool frees = (launch.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   const StreamScheduler::OneOperation one;
-  const CUresult given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
+  CUresult given = PrepareMemory(site, driver, *launch.graph, frees, stream);
+  if (given == CUDA_SUCCESS) {
+    given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
+  }
   GiveBackLanes(driver, exec, std::move(launch.lanes));
   if (launch.launched.has_value()) {
     driver.executor.RecordEvent(*launch.launched, stream).IgnoreError();
@@ -243,12 +250,14 @@ extern "C" CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 TWINMMU_ALIAS(cuGraphLaunch_ptsz, cuGraphLaunch);
 
-// Here a graph has nothing that could be brought to the device before it is launched.
+// Here a graph has nothing that could be brought to the device before it is launched, but memory.
 extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     CheckUncaptured(driver, context, stream);
     const std::lock_guard lock(driver.graphs.mutex);
-    return driver.graphs.Find(exec) == nullptr ? NoSuchGraph() : CUDA_SUCCESS;
+    const GraphExec* const found = driver.graphs.Find(exec);
+    return found == nullptr ? NoSuchGraph() : CommitMemory(site, driver, *found->graph);
   });
 }
 TWINMMU_ALIAS(cuGraphUpload_ptsz, cuGraphUpload);

@@ -5,6 +5,7 @@
 
 #include "sim/libcuda/graphs/graph_edges.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -33,9 +34,21 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
   const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
   if (given == nullptr) return kInvalidValue;
-  if (graph == parent) return kNotSupported;
+  if (graph == parent || HasMemoryNodes(*given)) return kNotSupported;
   made->graph = driver.graphs.Clone(*given);
   driver.graphs.ShareHeld(*given, made->graph->id());
+  return CUDA_SUCCESS;
+}
+
+// An H100 lets a graph become a child of itself, and of graphs inside it; then nothing can be done
+// with either.
+CUresult MoveChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
+  const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
+  if (given == nullptr) return kInvalidValue;
+  bool around = false;
+  given->ForEachGraph([&](Graph& inner) { around |= inner.id() == IdOf(parent); });
+  if (around || driver.graphs.IsChild(graph)) return kNotSupported;
+  made->graph = given;
   return CUDA_SUCCESS;
 }
 

@@ -9,8 +9,10 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr const char* kTypes[] = {"KERNEL", "MEMCPY", "MEMSET",     "HOST",
-                                  "GRAPH",  "EMPTY",  "WAIT_EVENT", "EVENT_RECORD"};
+constexpr const char* kTypes[] = {
+    "KERNEL",      "MEMCPY",       "MEMSET",           "HOST",           "GRAPH",     "EMPTY",
+    "WAIT_EVENT",  "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
+    "BATCH_MEM_OP"};
 
 void AppendGraph(const Graph& graph, std::string* text) {
   absl::StrAppend(text, "subgraph cluster_", graph.id(), " {\n");

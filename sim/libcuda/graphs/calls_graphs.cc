@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/libcuda/graphs/graph_edges.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -42,6 +43,7 @@ extern "C" CUresult cuGraphDestroy(CUgraph graph) {
 extern "C" CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return EnterGraph(TWINMMU_HERE, original, {clone},
                     [&](DriverState&, Graphs& graphs, Graph& found) {
+                      if (HasMemoryNodes(found)) return kNotSupported;
                       const std::shared_ptr<Graph> made = graphs.Clone(found);
                       graphs.Add(made);
                       graphs.ShareHeld(found, made->id());
@@ -71,6 +73,7 @@ extern "C" CUresult cuGraphDestroyNode(CUgraphNode node) {
                      if (inside || IsCaptured(driver, graph)) {
                        return ToResult(DriverCode::kIllegalState);
                      }
+                     if (HasMemoryNodes(graph)) return kNotSupported;
                      graphs.RemoveNode(graph, IdOf(node));
                      return CUDA_SUCCESS;
                    });
@@ -115,6 +118,7 @@ CUresult RemoveEdges(const CallSite& site, CUgraph graph, const CUgraphNode* fro
     if (count == 0) return CUDA_SUCCESS;
     if (from == nullptr || to == nullptr) return kInvalidValue;
     if (!AreEnds(found, from, to, count)) return kInvalidValue;
+    if (HasMemoryNodes(found)) return kNotSupported;
     for (size_t i = 0; i < count; ++i) {
       if (found.FindEdge(IdOf(from[i]), IdOf(to[i])) == nullptr) return kInvalidValue;
       found.RemoveEdge(IdOf(from[i]), IdOf(to[i]));

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "sim/libcuda/graphs/capture_rules.h"
+#include "sim/libcuda/graphs/captured_work.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -35,7 +35,8 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
   stream.dependencies = {{node, {}}};
 }
 
-// make(&work) says what the node does; it stays nothing where there is nothing to do.
+}  // namespace
+
 Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context, CUstream given,
                      bool programmatic,
                      absl::FunctionRef<CUresult(std::optional<GraphWork>*)> make) {
@@ -51,8 +52,6 @@ Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context
   }
   return possible;
 }
-
-}  // namespace
 
 Captured CaptureCopy(const CallSite& site, DriverState& driver, Context& context,
                      const CUDA_MEMCPY3D& copy, CUstream stream) {

@@ -10,7 +10,9 @@
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/graphs/batch_nodes.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/sharing/shared_events.h"
 
@@ -203,6 +205,14 @@ class GraphLaunch {
       record.recorded = std::chrono::steady_clock::now();
     });
     return absl::OkStatus();
+  }
+
+  absl::Status GiveWork(const AllocWork& work, Stream stream) {
+    return Allocate(site_, driver_, work, stream);
+  }
+  absl::Status GiveWork(const FreeWork& work, Stream stream) { return Free(driver_, work, stream); }
+  absl::Status GiveWork(const BatchWork& work, Stream stream) {
+    return Submit(site_, driver_, work, stream);
   }
 
   Event EventOf(CUevent event, Stream stream) const {

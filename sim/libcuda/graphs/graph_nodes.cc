@@ -1,5 +1,6 @@
 #include "sim/libcuda/graphs/graph_nodes.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
 
@@ -105,6 +107,10 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
 }
 
 CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work) {
+  // What a node allocates is there when the copy is.
+  if (IsOfNode(driver, work.copy.dstDevice) || IsOfNode(driver, work.copy.srcDevice)) {
+    return CUDA_SUCCESS;
+  }
   const BoxCopy box = BoxCopyOf(driver, ToOf(work), FromOf(work), work.copy);
   return ToResult(driver.simulator->boxes().Copy(CheckOf(site, *work.context), {&box, 1}));
 }
@@ -126,6 +132,7 @@ CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& wo
   const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
   const bool has_size = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
   if (!has_size || fill.width == 0 || fill.height == 0) return kInvalidValue;
+  if (IsOfNode(driver, fill.dst)) return CheckFillShape(site, driver, work);
   return ToResult(driver.simulator->boxes().Fill(
       CheckOf(site, *work.context), DeviceAddress(fill.dst), fill.pitch,
       {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height));
@@ -190,6 +197,12 @@ std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver
     const absl::StatusOr<CopyOperation> operation = DescriptionOf(site, driver, *filled);
     if (operation.ok()) machine.Remember(*operation, &memory);
   }
+  // What nodes allocate is other memory each time.
+  memory.erase(std::remove_if(memory.begin(), memory.end(),
+                              [&](const RememberedMemory& found) {
+                                return IsOfNode(driver, found.range.base.value());
+                              }),
+               memory.end());
   return memory;
 }
 
@@ -197,6 +210,10 @@ std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work
   if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context->device;
   if (const auto* const copy = std::get_if<CopyWork>(&work)) return copy->context->device;
   if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->context->device;
+  if (const auto* const batch = std::get_if<BatchWork>(&work)) return batch->context->device;
+  if (const auto* const alloc = std::get_if<AllocWork>(&work)) {
+    return DeviceOrdinal(alloc->params.poolProps.location.id);
+  }
   if (const auto* const record = std::get_if<RecordWork>(&work)) {
     const auto event = driver.streams.events.Find(ToNumber(record->event));
     if (event.has_value()) return event->context->device;

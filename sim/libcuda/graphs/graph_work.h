@@ -10,6 +10,7 @@
 
 #include "api/executor.h"
 #include "sim/libcuda/contexts.h"
+#include "sim/libcuda/graphs/reserved_memory.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -66,12 +67,33 @@ struct RecordWork {
   cuda_abi::CUevent event = nullptr;
 };
 
-// In the order of CUgraphNodeType.
+struct AllocWork {
+  cuda_abi::CUDA_MEM_ALLOC_NODE_PARAMS params = {};  // as the driver tells them: with the address
+  // What `params` points to.
+  std::shared_ptr<const std::vector<cuda_abi::CUmemAccessDesc>> grants;
+  std::shared_ptr<const ReservedMemory> memory;
+};
+
+struct FreeWork {
+  cuda_abi::CUdeviceptr address = 0;
+};
+
+struct BatchWork {
+  Context* context = nullptr;
+  std::shared_ptr<std::vector<cuda_abi::CUstreamBatchMemOpParams>> operations;
+  unsigned int flags = 0;
+};
+
+// In the order of CUgraphNodeType, of which some are missing.
 using GraphWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
-                               WaitWork, RecordWork>;
+                               WaitWork, RecordWork, AllocWork, FreeWork, BatchWork>;
 
 inline cuda_abi::CUgraphNodeType TypeOf(const GraphWork& work) {
-  return static_cast<cuda_abi::CUgraphNodeType>(work.index());
+  const int index = static_cast<int>(work.index());
+  return index <= cuda_abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD
+             ? index
+             : index + (cuda_abi::CU_GRAPH_NODE_TYPE_MEM_ALLOC -
+                        cuda_abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD - 1);
 }
 
 }  // namespace twinmmu::libcuda

@@ -64,6 +64,11 @@ GraphExec* Graphs::Find(cuda_abi::CUgraphExec exec) {
   return found == execs_.end() ? nullptr : &found->second;
 }
 
+bool Graphs::HasExecOf(GraphId graph) const {
+  return std::any_of(execs_.begin(), execs_.end(),
+                     [&](const auto& exec) { return exec.second.graph->id() == graph; });
+}
+
 GraphId Graphs::Add(GraphExec exec) {
   const GraphId id = NextId();
   execs_[id] = std::move(exec);

@@ -66,6 +66,7 @@ class Graphs {
   std::shared_ptr<Graph> FindGraphOf(cuda_abi::CUgraphNode node) const;
   GraphExec* Find(cuda_abi::CUgraphExec exec);
 
+  bool HasExecOf(GraphId graph) const;
   GraphId Add(GraphExec exec);
   void Remove(cuda_abi::CUgraphExec exec);
 

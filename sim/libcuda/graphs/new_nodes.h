@@ -26,6 +26,9 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
 // The work of a node of `parent` that runs a copy of a graph.
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made);
 
+// The same for one that becomes the node's own.
+CUresult MoveChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made);
+
 // What the driver has of a kernel since CUDA 12, out of what it had before.
 inline CUDA_KERNEL_NODE_PARAMS LaterForm(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
   CUDA_KERNEL_NODE_PARAMS later = {};

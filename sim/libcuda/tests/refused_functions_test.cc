@@ -1,6 +1,7 @@
 // Functions that the simulator does not have yet. The simulated driver is linked in: no other one
 // can be meant.
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@
 #include "sim/libcuda/report/report_reader.h"
 
 // As a program calls them: their parameters are never looked at.
-extern "C" int cuGraphAddBatchMemOpNode(void** node, void* graph, const void* dependencies,
-                                        size_t count, const void* params);
+extern "C" int cuGraphConditionalHandleCreate(uint64_t* handle, void* graph, void* context,
+                                              unsigned int value, unsigned int flags);
 extern "C" int cuCheckpointProcessLock(int pid, void* args);
 
 namespace twinmmu::libcuda {
@@ -38,16 +39,16 @@ std::vector<std::string> Refused() {
 
 // One after the other: the first call is made before cuInit.
 TEST(RefusedFunctionsTest, AreRefusedAndNamedOnceEach) {
-  void* node = nullptr;
-  EXPECT_EQ(cuGraphAddBatchMemOpNode(&node, nullptr, nullptr, 0, nullptr), kNotInitialized);
+  uint64_t handle = 0;
+  EXPECT_EQ(cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0), kNotInitialized);
   EXPECT_THAT(Refused(), ElementsAre());
   ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(cuGraphAddBatchMemOpNode(&node, nullptr, nullptr, 0, nullptr), kNotSupported);
+    EXPECT_EQ(cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0), kNotSupported);
     EXPECT_EQ(cuCheckpointProcessLock(1, nullptr), kNotSupported);
   }
-  EXPECT_EQ(node, nullptr);
-  EXPECT_THAT(Refused(), ElementsAre("cuGraphAddBatchMemOpNode", "cuCheckpointProcessLock"));
+  EXPECT_EQ(handle, 0u);
+  EXPECT_THAT(Refused(), ElementsAre("cuGraphConditionalHandleCreate", "cuCheckpointProcessLock"));
 }
 
 }  // namespace

@@ -128,6 +128,96 @@ TEST_F(RuntimeGraphs, AKernelNodeHasAFunctionOfTheHost) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
+TEST_F(RuntimeGraphs, CopyNodesCopyInTheirDirection) {
+  const int two = 2;
+  const int three = 3;
+  int result = 0;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t nodes[3] = {};
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddMemcpyNode1D(&nodes[0], graph, nullptr, 0, a_, &two, sizeof(int), 9),
+            cudaErrorInvalidMemcpyDirection);
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&nodes[0], graph, nullptr, 0, a_, &two, sizeof(int),
+                                     cudaMemcpyHostToDevice),
+            cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&nodes[1], graph, &nodes[0], 1, c_, a_, sizeof(int),
+                                     cudaMemcpyDefault),
+            cudaSuccess);
+  cudaMemcpy3DParms box = {};
+  box.srcPtr = {c_, sizeof(int), sizeof(int), 1};
+  box.dstPtr = {&result, sizeof(int), sizeof(int), 1};
+  box.extent = {sizeof(int), 1, 1};
+  box.kind = cudaMemcpyDeviceToHost;
+  ASSERT_EQ(cudaGraphAddMemcpyNode(&nodes[2], graph, &nodes[1], 1, &box), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddMemcpyNode(&nodes[2], graph, nullptr, 0, nullptr), cudaErrorInvalidValue);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(result, 2);
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParams1D(exec, nodes[0], a_, &three, sizeof(int),
+                                               cudaMemcpyHostToDevice),
+            cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(result, 3);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST_F(RuntimeGraphs, CopyNodesKnowVariables) {
+  const int values[2] = {4, 5};
+  int result = 0;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t nodes[2] = {};
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddMemcpyNodeToSymbol(&nodes[0], graph, nullptr, 0, &scale, values, 100, 0,
+                                           cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphAddMemcpyNodeToSymbol(&nodes[0], graph, nullptr, 0, &scale, values,
+                                           sizeof(int), 0, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidMemcpyDirection);
+  ASSERT_EQ(cudaGraphAddMemcpyNodeToSymbol(&nodes[0], graph, nullptr, 0, &scale, values,
+                                           sizeof(int), 0, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemcpyNodeFromSymbol(&nodes[1], graph, nodes, 1, &result, &scale,
+                                             sizeof(int), 0, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  EXPECT_EQ(cudaGraphMemcpyNodeSetParamsToSymbol(nodes[0], &scale, &values[1], sizeof(int), 0,
+                                                 cudaMemcpyHostToDevice),
+            cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(result, 5);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST_F(RuntimeGraphs, StreamOrderedMemoryIsCaptured) {
+  void* memory = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream_, kGlobal), cudaSuccess);
+  EXPECT_EQ(cudaMallocAsync(&memory, kCount * sizeof(int), stream_), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(memory, a_, sizeof(int), cudaMemcpyDeviceToDevice, stream_),
+            cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(c_, memory, sizeof(int), cudaMemcpyDeviceToDevice, stream_),
+            cudaSuccess);
+  EXPECT_EQ(cudaFreeAsync(memory, stream_), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+  const int six = 6;
+  EXPECT_EQ(cudaMemcpy(a_, &six, sizeof(six), cudaMemcpyHostToDevice), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(Result(), 6);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGraphMemTrim(0), cudaSuccess);
+}
+
 TEST_F(RuntimeGraphs, ACaptureForbidsToWait) {
   ASSERT_EQ(cudaStreamBeginCapture(stream_, kGlobal), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);

@@ -1,0 +1,43 @@
+#include "sim/libcuda/graphs/batch_nodes.h"
+
+#include <memory>
+#include <vector>
+
+namespace twinmmu::libcuda {
+
+CUresult MakeBatch(DriverState& driver, Context& context, BatchVersion version,
+                   absl::Span<const CUstreamBatchMemOpParams> operations, BatchWork* made) {
+  std::vector<MemoryOperation> checked;
+  const DriverCode valid = ToOperations(driver, context, version, operations, &checked);
+  if (valid != DriverCode::kSuccess) return ToResult(valid);
+  // Whether there is memory is asked when the node runs.
+  for (const MemoryOperation& operation : checked) {
+    if (operation.address.value() % operation.width.value() != 0) return kInvalidValue;
+  }
+  made->context = &context;
+  made->operations =
+      std::make_shared<std::vector<CUstreamBatchMemOpParams>>(operations.begin(), operations.end());
+  return CUDA_SUCCESS;
+}
+
+CUresult MakeBatch(const CallSite& site, DriverState& driver,
+                   const CUDA_BATCH_MEM_OP_NODE_PARAMS& given, BatchWork* made) {
+  if (given.ctx == nullptr) return kInvalidValue;
+  Context* context = nullptr;
+  const DriverCode known = FindAlive(site, driver, given.ctx, &context);
+  if (known != DriverCode::kSuccess) return ToResult(known);
+  if (given.flags != 0 || given.count >= kTooManyOperations) return kInvalidValue;
+  if (given.paramArray == nullptr && given.count != 0) return kInvalidValue;
+  return MakeBatch(driver, *context, BatchVersion::kSecond,
+                   absl::MakeConstSpan(given.paramArray, given.count), made);
+}
+
+absl::Status Submit(const CallSite& site, DriverState& driver, const BatchWork& work,
+                    Stream stream) {
+  std::vector<MemoryOperation> operations;
+  // They were valid when the node was made.
+  ToOperations(driver, *work.context, BatchVersion::kSecond, *work.operations, &operations);
+  return driver.simulator->memory_operations().Submit(site.name(), stream, operations);
+}
+
+}  // namespace twinmmu::libcuda

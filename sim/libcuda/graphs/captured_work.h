@@ -1,0 +1,22 @@
+// Work that is captured, whatever it is.
+
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURED_WORK_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURED_WORK_H_
+
+#include <optional>
+
+#include "absl/functional/function_ref.h"
+#include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/graphs/graph_work.h"
+
+namespace twinmmu::libcuda {
+
+// make(&work) says what the node does; it stays nothing where there is nothing to do.
+// `programmatic`: of a launch that may begin before the kernels in front of it are over.
+Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context,
+                     cuda_abi::CUstream given, bool programmatic,
+                     absl::FunctionRef<cuda_abi::CUresult(std::optional<GraphWork>*)> make);
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURED_WORK_H_

@@ -1,0 +1,180 @@
+#include "sim/libcuda/graphs/memory_nodes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/calls/pools/pool_calls.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// More descriptors than that are no list of grants, whatever lies there.
+constexpr size_t kMaxGrants = 4096;
+
+bool IsDevice(DriverState& driver, const CUmemLocation& location) {
+  const absl::StatusOr<int> count = driver.vmm.GetDeviceCount();
+  return FromAbi(location).type == LocationType::kDevice && count.ok() && location.id >= 0 &&
+         location.id < *count;
+}
+
+bool HasNothingReserved(const CUmemPoolProps& props) {
+  return std::all_of(std::begin(props.reserved), std::end(props.reserved),
+                     [](unsigned char byte) { return byte == 0; });
+}
+
+CUresult Check(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+  const CUmemPoolProps& props = params.poolProps;
+  if (params.bytesize == 0 || !HasNothingReserved(props)) return kInvalidValue;
+  if (props.allocType != static_cast<int>(AllocationType::kPinned) &&
+      props.allocType != static_cast<int>(AllocationType::kManaged)) {
+    return kInvalidValue;
+  }
+  if (props.handleTypes != 0) return kNotSupported;
+  if (FromAbi(props.location).type == LocationType::kHost) return kNotSupported;
+  if (!IsDevice(driver, props.location)) return kInvalidValue;
+  // An H100 takes them, as it does pools.
+  if (props.allocType == static_cast<int>(AllocationType::kManaged)) return kNotSupported;
+  if (params.accessDescCount == 0) return CUDA_SUCCESS;
+  if (params.accessDescs == nullptr || params.accessDescCount > kMaxGrants) return kInvalidValue;
+  for (size_t i = 0; i < params.accessDescCount; ++i) {
+    const CUmemAccessDesc& grant = params.accessDescs[i];
+    if (static_cast<Access>(grant.flags) != Access::kReadWrite) return kNotSupported;
+    if (!IsDevice(driver, grant.location)) return ToResult(DriverCode::kInvalidDevice);
+  }
+  return CUDA_SUCCESS;
+}
+
+uint64_t ReadersOf(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+  uint64_t readers = 0;
+  for (size_t i = 0; i < params.accessDescCount; ++i) {
+    readers |= uint64_t{1} << params.accessDescs[i].location.id;
+  }
+  return readers;
+}
+
+bool IsFreedIn(const Graph& graph, CUdeviceptr address) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& entry) {
+    const auto* const freed = std::get_if<FreeWork>(&entry.second.work);
+    return freed != nullptr && freed->address == address;
+  });
+}
+
+}  // namespace
+
+CUresult MakeAlloc(const CallSite& site, DriverState& driver, const Graph& graph,
+                   const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made) {
+  const CUresult valid = Check(driver, given);
+  if (valid != CUDA_SUCCESS) return valid;
+  PoolCalls& pools = driver.simulator->pools();
+  const absl::StatusOr<DeviceAddress> address =
+      pools.Reserve(site.name(), DeviceOrdinal(given.poolProps.location.id), graph.id(),
+                    Bytes(given.bytesize), ReadersOf(given));
+  if (!address.ok()) return ToResult(address.status());
+  made->memory = std::make_shared<ReservedMemory>(&pools, *address);
+  made->grants = std::make_shared<std::vector<CUmemAccessDesc>>(
+      given.accessDescs, given.accessDescs + given.accessDescCount);
+  made->params = given;
+  made->params.accessDescs = given.accessDescCount == 0 ? nullptr : made->grants->data();
+  made->params.dptr = address->value();
+  return CUDA_SUCCESS;
+}
+
+CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, FreeWork* made) {
+  const auto reserved = driver.simulator->pools().FindReserved(DeviceAddress(address));
+  if (!reserved.has_value() || reserved->base != DeviceAddress(address)) return kInvalidValue;
+  if (IsFreedIn(graph, address)) return kInvalidValue;
+  made->address = address;
+  return CUDA_SUCCESS;
+}
+
+bool HasMemoryNodes(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& entry) {
+    const GraphWork& work = entry.second.work;
+    const auto* const child = std::get_if<ChildWork>(&work);
+    return std::holds_alternative<AllocWork>(work) || std::holds_alternative<FreeWork>(work) ||
+           (child != nullptr && HasMemoryNodes(*child->graph));
+  });
+}
+
+bool IsOfNode(DriverState& driver, CUdeviceptr address) {
+  return driver.simulator->pools().FindReserved(DeviceAddress(address)).has_value();
+}
+
+CUresult CommitMemory(const CallSite& site, DriverState& driver, const Graph& graph) {
+  for (const auto& [id, node] : graph.nodes()) {
+    CUresult committed = CUDA_SUCCESS;
+    if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
+      committed = CommitMemory(site, driver, *child->graph);
+    } else if (const auto* const alloc = std::get_if<AllocWork>(&node.work)) {
+      committed =
+          ToResult(driver.simulator->pools().CommitReserved(site.name(), alloc->memory->address()));
+    }
+    if (committed != CUDA_SUCCESS) return committed;
+  }
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+// What the nodes of a launch allocate and free, by address.
+struct LaunchedMemory {
+  std::set<CUdeviceptr> allocated;
+  std::set<CUdeviceptr> freed;
+};
+
+void Collect(const Graph& graph, LaunchedMemory* memory) {
+  for (const auto& [id, node] : graph.nodes()) {
+    if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
+      Collect(*child->graph, memory);
+    } else if (const auto* const alloc = std::get_if<AllocWork>(&node.work)) {
+      memory->allocated.insert(alloc->params.dptr);
+    } else if (const auto* const freed = std::get_if<FreeWork>(&node.work)) {
+      memory->freed.insert(freed->address);
+    }
+  }
+}
+
+}  // namespace
+
+CUresult PrepareMemory(const CallSite& site, DriverState& driver, const Graph& graph, bool frees,
+                       Stream stream) {
+  const PoolCalls& pools = driver.simulator->pools();
+  LaunchedMemory memory;
+  Collect(graph, &memory);
+  const auto is_there = [&](CUdeviceptr address) {
+    return pools.Find(DeviceAddress(address)).has_value();
+  };
+  for (const CUdeviceptr address : memory.freed) {
+    if (memory.allocated.count(address) == 0 && !is_there(address)) return kInvalidValue;
+  }
+  for (const CUdeviceptr address : memory.allocated) {
+    if (!is_there(address)) continue;
+    if (!frees) return kInvalidValue;
+    const absl::Status freed = Free(driver, FreeWork{address}, stream);
+    if (!freed.ok()) return ToResult(freed);
+  }
+  return CommitMemory(site, driver, graph);
+}
+
+absl::Status Allocate(const CallSite& site, DriverState& driver, const AllocWork& work,
+                      Stream stream) {
+  const DeviceAddress address = work.memory->address();
+  absl::Status done = driver.simulator->pools().AllocateReserved(site.name(), stream, address);
+  if (done.ok()) {
+    driver.report.AddObject(ObjectKind::kMemory, address.value(), Bytes(work.params.bytesize),
+                            work.params.poolProps.location.id);
+  }
+  return done;
+}
+
+absl::Status Free(DriverState& driver, const FreeWork& work, Stream stream) {
+  absl::Status done = driver.simulator->pools().Free(stream, DeviceAddress(work.address));
+  if (done.ok()) driver.report.RemoveObject(ObjectKind::kMemory, work.address);
+  return done;
+}
+
+}  // namespace twinmmu::libcuda
