@@ -127,7 +127,7 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
 }
 
 template <typename... At>
-TWINMMU_INLINE cudaError_t Copy3D(const cudaMemcpy3DParms* parameters, At... at) {
+TWINMMU_INLINE cudaError_t CopyBox(const cudaMemcpy3DParms* parameters, At... at) {
   return InContext([&]() -> cudaError_t {
     if (parameters == nullptr) return cudaErrorInvalidValue;
     CUDA_MEMCPY3D copy;
@@ -271,10 +271,10 @@ extern "C" cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, siz
   });
 }
 
-extern "C" cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) { return Copy3D(copy); }
+extern "C" cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) { return CopyBox(copy); }
 
 extern "C" cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
-  return Copy3D(copy, stream);
+  return CopyBox(copy, stream);
 }
 
 }  // namespace twinmmu::cudart
