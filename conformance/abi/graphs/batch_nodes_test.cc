@@ -129,9 +129,15 @@ TEST_F(BatchNodesTest, ImpossibleBatchesAreRefused) {
 }
 
 TEST_F(BatchNodesTest, EmptyBatchesAndUnknownMemoryMakeNodes) {
-  EXPECT_EQ(Add({}), CUDA_SUCCESS);
+  Operations operations = {Write(memory_, 1)};
+  BatchParams none = Params(operations);
+  none.count = 0;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(add_batch(&node, graph_, nullptr, 0, &none), CUDA_SUCCESS);
+  Run(Instantiate());
   EXPECT_EQ(Add({Write(CUdeviceptr{0x10000}, 1)}), CUDA_SUCCESS);
   EXPECT_EQ(NodesOf(graph_).size(), 2u);
+  EXPECT_EQ(cuGraphLaunch(Instantiate(), stream_), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(BatchNodesTest, ParametersAreOfNodesOfTheirType) {

@@ -15,6 +15,7 @@ CUresult MakeBatch(DriverState& driver, Context& context, BatchVersion version,
     if (operation.address.value() % operation.width.value() != 0) return kInvalidValue;
   }
   made->context = &context;
+  made->of_first_version = version == BatchVersion::kFirst;
   made->operations =
       std::make_shared<std::vector<CUstreamBatchMemOpParams>>(operations.begin(), operations.end());
   return CUDA_SUCCESS;
@@ -32,12 +33,13 @@ CUresult MakeBatch(const CallSite& site, DriverState& driver,
                    absl::MakeConstSpan(given.paramArray, given.count), made);
 }
 
-absl::Status Submit(const CallSite& site, DriverState& driver, const BatchWork& work,
-                    Stream stream) {
+CUresult Submit(const CallSite& site, DriverState& driver, const BatchWork& work, Stream stream) {
+  const BatchVersion version = work.of_first_version ? BatchVersion::kFirst : BatchVersion::kSecond;
   std::vector<MemoryOperation> operations;
-  // They were valid when the node was made.
-  ToOperations(driver, *work.context, BatchVersion::kSecond, *work.operations, &operations);
-  return driver.simulator->memory_operations().Submit(site.name(), stream, operations);
+  const DriverCode valid =
+      ToOperations(driver, *work.context, version, *work.operations, &operations);
+  if (valid != DriverCode::kSuccess) return ToResult(valid);
+  return ToResult(driver.simulator->memory_operations().Submit(site.name(), stream, operations));
 }
 
 }  // namespace twinmmu::libcuda

@@ -16,8 +16,7 @@ CUresult MakeBatch(DriverState& driver, Context& context, BatchVersion version,
                    absl::Span<const CUstreamBatchMemOpParams> operations, BatchWork* made);
 
 // The work of such a node.
-absl::Status Submit(const CallSite& site, DriverState& driver, const BatchWork& work,
-                    Stream stream);
+CUresult Submit(const CallSite& site, DriverState& driver, const BatchWork& work, Stream stream);
 
 }  // namespace twinmmu::libcuda
 

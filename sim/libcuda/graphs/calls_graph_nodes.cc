@@ -34,7 +34,8 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
   const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
   if (given == nullptr) return kInvalidValue;
-  if (graph == parent || HasMemoryNodes(*given)) return kNotSupported;
+  const bool copied = graph != parent && !driver.graphs.IsMoved(graph) && !HasMemoryNodes(*given);
+  if (!copied) return kNotSupported;
   made->graph = driver.graphs.Clone(*given);
   driver.graphs.ShareHeld(*given, made->graph->id());
   return CUDA_SUCCESS;
@@ -49,6 +50,7 @@ CUresult MoveChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork
   given->ForEachGraph([&](Graph& inner) { around |= inner.id() == IdOf(parent); });
   if (around || driver.graphs.IsChild(graph)) return kNotSupported;
   made->graph = given;
+  made->moved = true;
   return CUDA_SUCCESS;
 }
 

@@ -79,6 +79,9 @@ bool CanBecome(const GraphWork& from, const GraphWork& to) {
   if (const auto* const copy = std::get_if<CopyWork>(&from)) {
     return CanBecome(*copy, std::get<CopyWork>(to));
   }
+  if (const auto* const batch = std::get_if<BatchWork>(&from)) {
+    return batch->operations->size() == std::get<BatchWork>(to).operations->size();
+  }
   const auto* const fill = std::get_if<FillWork>(&from);
   return fill == nullptr || CanBecome(*fill, std::get<FillWork>(to));
 }

@@ -211,7 +211,7 @@ class GraphLaunch {
     return Allocate(site_, driver_, work, stream);
   }
   absl::Status GiveWork(const FreeWork& work, Stream stream) { return Free(driver_, work, stream); }
-  absl::Status GiveWork(const BatchWork& work, Stream stream) {
+  CUresult GiveWork(const BatchWork& work, Stream stream) {
     return Submit(site_, driver_, work, stream);
   }
 

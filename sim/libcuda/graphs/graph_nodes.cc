@@ -83,6 +83,31 @@ absl::StatusOr<CopyOperation> DescriptionOf(const CallSite& site, DriverState& d
       {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height);
 }
 
+// The ends of a copy or a fill.
+std::vector<AddressRange> RangesOf(const CopyOperation& operation) {
+  std::vector<AddressRange> ranges;
+  for (const CopySide* side : {&operation.written, &operation.read}) {
+    const bool has_addresses = side->kind == CopySide::kMemory || side->kind == CopySide::kAnywhere;
+    if (has_addresses) ranges.push_back(side->All(operation.shape));
+  }
+  return ranges;
+}
+
+bool UsesNodes(DriverState& driver, const CopyOperation& operation) {
+  const std::vector<AddressRange> ranges = RangesOf(operation);
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const AddressRange& range) { return IsOfNode(driver, range.base); });
+}
+
+// What a node allocates is there when the work is, or that fails.
+CUresult CheckInNodes(DriverState& driver, const CopyOperation& operation) {
+  const std::vector<AddressRange> ranges = RangesOf(operation);
+  const bool inside = std::all_of(ranges.begin(), ranges.end(), [&](const AddressRange& range) {
+    return IsInsideNode(driver, range);
+  });
+  return inside ? CUDA_SUCCESS : kInvalidValue;
+}
+
 }  // namespace
 
 CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
@@ -107,11 +132,10 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
 }
 
 CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work) {
-  // What a node allocates is there when the copy is.
-  if (IsOfNode(driver, work.copy.dstDevice) || IsOfNode(driver, work.copy.srcDevice)) {
-    return CUDA_SUCCESS;
-  }
   const BoxCopy box = BoxCopyOf(driver, ToOf(work), FromOf(work), work.copy);
+  const absl::StatusOr<CopyOperation> operation =
+      driver.simulator->boxes().Describe(site.name(), box);
+  if (operation.ok() && UsesNodes(driver, *operation)) return CheckInNodes(driver, *operation);
   return ToResult(driver.simulator->boxes().Copy(CheckOf(site, *work.context), {&box, 1}));
 }
 
@@ -132,7 +156,8 @@ CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& wo
   const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
   const bool has_size = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
   if (!has_size || fill.width == 0 || fill.height == 0) return kInvalidValue;
-  if (IsOfNode(driver, fill.dst)) return CheckFillShape(site, driver, work);
+  const absl::StatusOr<CopyOperation> operation = DescriptionOf(site, driver, work);
+  if (operation.ok() && UsesNodes(driver, *operation)) return CheckInNodes(driver, *operation);
   return ToResult(driver.simulator->boxes().Fill(
       CheckOf(site, *work.context), DeviceAddress(fill.dst), fill.pitch,
       {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height));
@@ -200,7 +225,7 @@ std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver
   // What nodes allocate is other memory each time.
   memory.erase(std::remove_if(memory.begin(), memory.end(),
                               [&](const RememberedMemory& found) {
-                                return IsOfNode(driver, found.range.base.value());
+                                return IsOfNode(driver, found.range.base);
                               }),
                memory.end());
   return memory;

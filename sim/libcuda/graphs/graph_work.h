@@ -55,6 +55,7 @@ struct HostWork {
 
 struct ChildWork {
   std::shared_ptr<Graph> graph;  // the node's own
+  bool moved = false;            // it was the program's before
 };
 
 struct EmptyWork {};
@@ -81,7 +82,7 @@ struct FreeWork {
 struct BatchWork {
   Context* context = nullptr;
   std::shared_ptr<std::vector<cuda_abi::CUstreamBatchMemOpParams>> operations;
-  unsigned int flags = 0;
+  bool of_first_version = false;  // captured from one of the functions of CUDA 8
 };
 
 // In the order of CUgraphNodeType, of which some are missing.

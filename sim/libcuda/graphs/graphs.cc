@@ -12,7 +12,7 @@ std::shared_ptr<Graph> Graphs::Make() {
 }
 
 void Graphs::Add(const std::shared_ptr<Graph>& graph, bool child) {
-  graphs_[graph->id()] = Known{graph, child};
+  graphs_[graph->id()] = Known{graph, child, false};
   for (const auto& [id, node] : graph->nodes()) {
     nodes_[id] = graph;
     if (const auto* const of_node = std::get_if<ChildWork>(&node.work)) Add(of_node->graph, true);
@@ -31,7 +31,10 @@ void Graphs::Remove(const std::shared_ptr<Graph>& graph) {
 
 GraphId Graphs::AddNode(Graph& graph, GraphWork work) {
   const GraphId id = NextId();
-  if (const auto* const child = std::get_if<ChildWork>(&work)) Add(child->graph, true);
+  if (const auto* const child = std::get_if<ChildWork>(&work)) {
+    Add(child->graph, true);
+    graphs_.at(child->graph->id()).moved = child->moved;
+  }
   graph.Add(id, std::move(work));
   nodes_[id] = graphs_.at(graph.id()).graph;
   return id;
@@ -52,6 +55,11 @@ std::shared_ptr<Graph> Graphs::Find(cuda_abi::CUgraph graph) const {
 bool Graphs::IsChild(cuda_abi::CUgraph graph) const {
   const auto found = graphs_.find(IdOf(graph));
   return found != graphs_.end() && found->second.child;
+}
+
+bool Graphs::IsMoved(cuda_abi::CUgraph graph) const {
+  const auto found = graphs_.find(IdOf(graph));
+  return found != graphs_.end() && found->second.moved;
 }
 
 std::shared_ptr<Graph> Graphs::FindGraphOf(cuda_abi::CUgraphNode node) const {

@@ -63,6 +63,8 @@ class Graphs {
   // Null: there is none of that name.
   std::shared_ptr<Graph> Find(cuda_abi::CUgraph graph) const;
   bool IsChild(cuda_abi::CUgraph graph) const;
+  // A child graph that the program made.
+  bool IsMoved(cuda_abi::CUgraph graph) const;
   std::shared_ptr<Graph> FindGraphOf(cuda_abi::CUgraphNode node) const;
   GraphExec* Find(cuda_abi::CUgraphExec exec);
 
@@ -89,6 +91,7 @@ class Graphs {
   struct Known {
     std::shared_ptr<Graph> graph;
     bool child = false;
+    bool moved = false;
   };
   void GiveUp(GraphId holder);
 

@@ -100,8 +100,13 @@ bool HasMemoryNodes(const Graph& graph) {
   });
 }
 
-bool IsOfNode(DriverState& driver, CUdeviceptr address) {
-  return driver.simulator->pools().FindReserved(DeviceAddress(address)).has_value();
+bool IsOfNode(DriverState& driver, DeviceAddress address) {
+  return driver.simulator->pools().FindReserved(address).has_value();
+}
+
+bool IsInsideNode(DriverState& driver, const AddressRange& range) {
+  const auto reserved = driver.simulator->pools().FindReserved(range.base);
+  return !reserved.has_value() || reserved->contains(range);
 }
 
 CUresult CommitMemory(const CallSite& site, DriverState& driver, const Graph& graph) {

@@ -17,7 +17,9 @@ CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, 
 bool HasMemoryNodes(const Graph& graph);
 
 // Whether the address is of a node, so that it may have memory at some time.
-bool IsOfNode(DriverState& driver, CUdeviceptr address);
+bool IsOfNode(DriverState& driver, DeviceAddress address);
+// Whether what begins there, if it is of a node, ends there too.
+bool IsInsideNode(DriverState& driver, const AddressRange& range);
 
 // There is memory for all that the graph allocates.
 CUresult CommitMemory(const CallSite& site, DriverState& driver, const Graph& graph);

@@ -2,6 +2,7 @@
 // invented: codes, but no crash and no hang. The simulated driver is linked in: no other one can be
 // meant.
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -41,6 +42,15 @@ int cuGraphAddEventRecordNode(cu::CUgraphNode* node, cu::CUgraph graph,
                               const cu::CUgraphNode* dependencies, size_t count, cu::CUevent event);
 int cuGraphAddNode(cu::CUgraphNode* node, cu::CUgraph graph, const cu::CUgraphNode* dependencies,
                    size_t count, cu::CUgraphNodeParams* params);
+int cuGraphAddMemAllocNode(cu::CUgraphNode* node, cu::CUgraph graph,
+                           const cu::CUgraphNode* dependencies, size_t count,
+                           cu::CUDA_MEM_ALLOC_NODE_PARAMS* params);
+int cuGraphAddMemFreeNode(cu::CUgraphNode* node, cu::CUgraph graph,
+                          const cu::CUgraphNode* dependencies, size_t count,
+                          cu::CUdeviceptr address);
+int cuDeviceGraphMemTrim(int device);
+int cuMemAllocAsync(unsigned long long* address, size_t size, cu::CUstream stream);
+int cuMemFreeAsync(unsigned long long address, cu::CUstream stream);
 int cuGraphAddDependencies(cu::CUgraph graph, const cu::CUgraphNode* from,
                            const cu::CUgraphNode* to, size_t count);
 int cuGraphRemoveDependencies(cu::CUgraph graph, const cu::CUgraphNode* from,
@@ -101,7 +111,7 @@ class RandomGraphs {
     graph_ = nullptr;
     node_ = nullptr;
     exec_ = nullptr;
-    switch (random_() % 4) {
+    switch (random_() % 5) {
       case 0:
         StepOfGraphs();
         break;
@@ -110,6 +120,9 @@ class RandomGraphs {
         break;
       case 2:
         StepOfExecs();
+        break;
+      case 3:
+        StepOfMemory();
         break;
       default:
         StepOfCaptures();
@@ -179,6 +192,43 @@ class RandomGraphs {
         break;
       default:
         cuGraphAddMemsetNode(&node_, Graph(), before, count, &fill, nullptr);
+    }
+  }
+
+  void StepOfMemory() {
+    const CUgraphNode before[] = {Node(), Node()};
+    const size_t count = random_() % 3;
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {};
+    CUgraphNodeParams moved = {};
+    CUdeviceptr& address = addresses_[random_() % addresses_.size()];
+    switch (random_() % 8) {
+      case 0:
+        params.poolProps.allocType = 1;
+        params.poolProps.location = {1, 0};
+        params.bytesize = size_t{1} << random_() % 64;
+        if (cuGraphAddMemAllocNode(&node_, Graph(), before, count, &params) == CUDA_SUCCESS) {
+          address = params.dptr;
+        }
+        break;
+      case 1:
+        cuGraphAddMemFreeNode(&node_, Graph(), before, count, address);
+        break;
+      case 2:
+        cuMemAllocAsync(&address, random_() % 8192, Stream());
+        break;
+      case 3:
+        cuMemFreeAsync(address, Stream());
+        break;
+      case 4:
+        cuDeviceGraphMemTrim(0);
+        break;
+      case 5:
+        moved.type = CU_GRAPH_NODE_TYPE_GRAPH;
+        moved.graph = {Graph(), CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE};
+        cuGraphAddNode(&node_, Graph(), before, count, &moved);
+        break;
+      default:
+        cuMemsetD32Async(address, 1, random_() % 8, Stream());
     }
   }
 
@@ -254,6 +304,7 @@ class RandomGraphs {
 
   std::mt19937_64 random_;
   CUdeviceptr memory_ = 0;
+  std::array<CUdeviceptr, 4> addresses_ = {};
   // What a step made.
   CUgraph graph_ = nullptr;
   CUgraphNode node_ = nullptr;
