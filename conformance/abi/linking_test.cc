@@ -250,7 +250,8 @@ TEST_F(LinkingTest, ObjectFilesAndLibrariesHaveTheirFormats) {
 }
 
 TEST_F(LinkingTest, ALinkOfNothingIsAnImage) {
-  EXPECT_EQ(Complete("cuLinkComplete")(link_, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  size_t size = 0;
+  EXPECT_EQ(Complete("cuLinkComplete")(link_, nullptr, &size), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Link(), CUDA_SUCCESS);
   EXPECT_FALSE(image_.empty());
 }
