@@ -40,7 +40,8 @@ int WidthOf(Type type);
 // The bits of such a value: what registers of any type of that size hold.
 Type BitsOfWidth(int width);
 
-// Whether every device has a function of that name, as vprintf: modules declare it, and none has it.
+// Whether every device has a function of that name, as vprintf: modules declare it, and none has
+// it.
 bool IsKnownFunction(absl::string_view name);
 
 // For one function. A method that finds something wrong notes it, the first time, and goes on with
