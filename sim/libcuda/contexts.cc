@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 namespace twinmmu::libcuda {
 namespace {
 
@@ -71,16 +73,27 @@ bool Contexts::Reset(Context& primary) {
   return primary.alive.exchange(false);
 }
 
-Context& Contexts::Create(DeviceOrdinal device, unsigned int flags) {
-  auto made = std::make_unique<Context>(device, false);
+Context& Contexts::Add(std::unique_ptr<Context> made) {
   const std::unique_lock lock(mutex_);
   created_.reserve(created_.size() + 1);
   known_.insert(made.get());
   created_.push_back(std::move(made));
   Context& context = *created_.back();
-  context.flags = flags;
   Enliven(context);
   return context;
+}
+
+Context& Contexts::Create(DeviceOrdinal device, unsigned int flags) {
+  auto made = std::make_unique<Context>(device, false);
+  made->flags = flags;
+  return Add(std::move(made));
+}
+
+Context& Contexts::CreateGreen(Context& primary, unsigned int multiprocessors) {
+  auto made = std::make_unique<Context>(primary.device, false);
+  made->whole = &primary;
+  made->multiprocessors = multiprocessors;
+  return Add(std::move(made));
 }
 
 bool Contexts::Destroy(Context& created) { return created.alive.exchange(false); }

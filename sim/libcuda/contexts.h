@@ -27,10 +27,15 @@ struct Context {
   std::atomic<unsigned int> flags{0};
   std::atomic<int> cache_config{0};
   std::atomic<bool> uses_heap{false};  // a kernel that may call malloc was launched
-  std::atomic<uint64_t> id{0};         // not 0 once it has lived
-  uint64_t retained = 0;               // primary; guarded by Contexts
-  std::mutex mutex;                    // guards what follows
-  std::vector<size_t> limits;          // by CUlimit
+  std::atomic<uint64_t> id{0};       // not 0 once it has lived
+  uint64_t retained = 0;             // primary; guarded by Contexts
+  std::atomic<int64_t> attached{0};  // created: by cuCtxAttach, until cuCtxDetach
+  // Of a green context: the primary one, whose memory and streams are its own too, and how many
+  // multiprocessors of it are its own.
+  Context* whole = nullptr;
+  unsigned int multiprocessors = 0;
+  std::mutex mutex;            // guards what follows
+  std::vector<size_t> limits;  // by CUlimit
 
   cuda_abi::CUcontext handle() { return reinterpret_cast<cuda_abi::CUcontext>(this); }
 };
@@ -70,11 +75,14 @@ class Contexts {
   bool Reset(Context& primary);
 
   Context& Create(DeviceOrdinal device, unsigned int flags);
+  // `primary` was retained for it.
+  Context& CreateGreen(Context& primary, unsigned int multiprocessors);
   // False: it is not alive.
   bool Destroy(Context& created);
 
  private:
   void Enliven(Context& context);
+  Context& Add(std::unique_ptr<Context> made);
 
   std::vector<std::unique_ptr<Context>> primary_;
   mutable std::shared_mutex mutex_;  // guards what follows, and the counts of primary contexts

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "api/executor.h"
@@ -43,15 +45,32 @@ struct KernelRecord {
   std::optional<uint32_t> dynamic_shared;  // that a launch may ask for, if the program said so
 };
 
+// What was added to a link so far, and where its words go: of calls_linking.cc.
+struct LinkState;
+struct LinkRecord {
+  std::shared_ptr<LinkState> state;
+};
+
+// What calls of their own set for the next cuLaunch, and its like, of a function.
+struct StepwiseLaunch {
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t dynamic_shared = 0;
+  uint32_t parameter_bytes = 0;
+  std::vector<char> parameters;
+};
+
 // Numbers that no module or function has.
 inline constexpr uint64_t kFirstLibrary = uint64_t{1} << 61;
 inline constexpr uint64_t kFirstKernel = uint64_t{1} << 62;
+inline constexpr uint64_t kFirstLink = uint64_t{3} << 60;
 
 struct Modules {
   Records<ModuleRecord> modules;
   Records<FunctionRecord> functions;
   Records<LibraryRecord> libraries;
   Records<KernelRecord> kernels;
+  Records<LinkRecord> links;
+  Records<StepwiseLaunch> stepwise_launches;  // by function
   std::atomic<uint64_t> last_id{0};
 };
 

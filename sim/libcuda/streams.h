@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_STREAMS_H_
 #define TWINMMU_SIM_LIBCUDA_STREAMS_H_
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,11 +27,17 @@ namespace twinmmu::libcuda {
 inline constexpr int kLeastPriority = 0;
 inline constexpr int kGreatestPriority = -5;
 
+// The longest value is that of a window with an access policy.
+using StreamAttribute = std::array<char, 32>;
+
 struct StreamRecord {
   Context* context = nullptr;
   unsigned int flags = 0;
   int priority = 0;
   uint64_t id = 0;
+  Context* green = nullptr;  // that it was made in
+  // What was set of it by cuStreamSetAttribute, by attribute. Nothing of it takes part in memory.
+  std::map<int, StreamAttribute> attributes = {};
 };
 
 struct EventRecord {
@@ -119,6 +126,7 @@ class Records {
 
 struct Streams {
   Records<StreamRecord> streams;
+  Records<StreamRecord> default_streams;  // whose attributes were set: see IdOfDefault
   Records<EventRecord> events;
   std::atomic<uint64_t> last_id{0};
 };

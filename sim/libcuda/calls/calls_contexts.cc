@@ -4,6 +4,7 @@
 
 #include "sim/calls/arrays/texture_calls.h"
 #include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -49,7 +50,8 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
   driver.modules.modules.RemoveOf(context, [&](uint64_t module) {
     driver.executor.UnloadModule(Module(context.device, module)).IgnoreError();
   });
-  driver.modules.functions.RemoveOf(context, [](uint64_t) {});
+  driver.modules.functions.RemoveOf(
+      context, [&](uint64_t function) { driver.modules.stepwise_launches.Remove(function); });
   ForgetCaptured(driver, context);
   driver.streams.streams.RemoveOf(context, [&](uint64_t stream) {
     driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
@@ -90,7 +92,25 @@ CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CU
   });
 }
 
+// False: it is not alive any more.
+bool Destroy(DriverState& driver, Context& created) {
+  if (!driver.contexts.Destroy(created)) return false;
+  driver.executor.SynchronizeDevice(created.device).IgnoreError();
+  FreeWhatBelongsTo(driver, created);
+  driver.report.RemoveObject(ObjectKind::kContext, ToNumber(created.handle()));
+  std::vector<StackedContext>& stack = ContextStack();
+  if (!stack.empty() && stack.back().context == &created) stack.pop_back();
+  return true;
+}
+
 }  // namespace
+
+bool Release(DriverState& driver, Context& primary) {
+  bool last = false;
+  if (!driver.contexts.Release(primary, &last)) return false;
+  if (last) FreeWhatBelongsTo(driver, primary);
+  return true;
+}
 
 // --- Primary contexts ----------------------------------------------------------------------------
 
@@ -109,11 +129,9 @@ extern "C" CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice dev) {
 extern "C" CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
-    bool last = false;
-    if (!driver.contexts.Release(primary, &last)) return DriverCode::kInvalidContext;
-    if (last) FreeWhatBelongsTo(driver, primary);
-    return DriverCode::kSuccess;
+    return Release(driver, driver.contexts.Primary(DeviceOrdinal(dev)))
+               ? DriverCode::kSuccess
+               : DriverCode::kInvalidContext;
   });
 }
 TWINMMU_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
@@ -172,16 +190,33 @@ extern "C" CUresult cuCtxDestroy_v2(CUcontext handle) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return known;
-    if (context->primary || !driver.contexts.Destroy(*context)) return DriverCode::kInvalidContext;
-    driver.executor.SynchronizeDevice(context->device).IgnoreError();
-    FreeWhatBelongsTo(driver, *context);
-    driver.report.RemoveObject(ObjectKind::kContext, ToNumber(handle));
-    std::vector<StackedContext>& stack = ContextStack();
-    if (!stack.empty() && stack.back().context == context) stack.pop_back();
+    if (context->primary || context->whole != nullptr || !Destroy(driver, *context)) {
+      return DriverCode::kInvalidContext;
+    }
     return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
+
+// The older way to hold a context: what is created is held once. cuCtxDestroy does not count.
+extern "C" CUresult cuCtxAttach(CUcontext* handle, unsigned int flags) {
+  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState&, Context& context) {
+    if (flags != 0) return DriverCode::kInvalidValue;
+    ++context.attached;
+    *handle = context.handle();
+    return DriverCode::kSuccess;
+  });
+}
+
+// Only of the current context. A primary one stays.
+extern "C" CUresult cuCtxDetach(CUcontext handle) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    if (context.handle() != handle) return DriverCode::kInvalidContext;
+    const bool last = context.attached.fetch_sub(1) <= 0;
+    if (!context.primary && last) Destroy(driver, context);
+    return DriverCode::kSuccess;
+  });
+}
 
 // --- The stack of the calling thread -------------------------------------------------------------
 
@@ -250,7 +285,8 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
     const std::vector<StackedContext>& stack = ContextStack();
     if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
     const Context& context = *stack.back().context;
-    *flags = context.alive ? context.flags | (context.primary ? CU_CTX_MAP_HOST : 0) : 0;
+    const bool is_primary = context.primary || context.whole != nullptr;
+    *flags = context.alive ? context.flags | (is_primary ? CU_CTX_MAP_HOST : 0) : 0;
     return DriverCode::kSuccess;
   });
 }

@@ -28,6 +28,12 @@ constexpr int kEightBytes = 2;
 extern "C" CUresult cuProfilerStart() { return AcceptInContext(TWINMMU_HERE); }
 extern "C" CUresult cuProfilerStop() { return AcceptInContext(TWINMMU_HERE); }
 
+// No driver of today can: the tools that come with it replace it.
+extern "C" CUresult cuProfilerInitialize(const char* /*configuration*/, const char* /*output*/,
+                                         int /*mode*/) {
+  return EnterAlways(TWINMMU_HERE, [] { return DriverCode::kNotSupported; });
+}
+
 // --- Hints ---------------------------------------------------------------------------------------
 
 extern "C" CUresult cuCtxGetSharedMemConfig(int* config) {

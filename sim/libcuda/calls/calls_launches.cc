@@ -88,25 +88,7 @@ CUDA_KERNEL_NODE_PARAMS ParamsOf(CUfunction function, const LaunchConfig& config
 CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
                 CUstream stream, const LaunchForm& form, void** parameters, void** extra) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    if (driver.captures.MayMatter()) {
-      CapturedLaunch launch{ParamsOf(function, config, parameters, extra), form,
-                            config.programmatic_stream_serialization};
-      const Captured captured = CaptureLaunch(site, driver, context, launch, stream);
-      if (captured.has_value()) return *captured;
-    }
-    const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
-    if (!kernel.ok()) return ToResult(kernel.status());
-    const absl::StatusOr<LoadedKernel> found =
-        driver.simulator->kernels().Find(site.name(), *kernel);
-    if (!found.ok()) return ToResult(found.status());
-    std::vector<char> whole;
-    std::vector<const void*> arguments;
-    const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
-    if (there != DriverCode::kSuccess) return ToResult(there);
-    const CUresult launched =
-        LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
-    if (launched == CUDA_SUCCESS && found->info->uses_heap) context.uses_heap = true;
-    return launched;
+    return LaunchIn(site, driver, context, function, config, stream, form, parameters, extra);
   });
 }
 
@@ -137,6 +119,29 @@ DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int cou
 }
 
 }  // namespace
+
+CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, CUfunction function,
+                  const LaunchConfig& config, CUstream stream, const LaunchForm& form,
+                  void** parameters, void** extra) {
+  if (driver.captures.MayMatter()) {
+    CapturedLaunch launch{ParamsOf(function, config, parameters, extra), form,
+                          config.programmatic_stream_serialization};
+    const Captured captured = CaptureLaunch(site, driver, context, launch, stream);
+    if (captured.has_value()) return *captured;
+  }
+  const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
+  if (!kernel.ok()) return ToResult(kernel.status());
+  const absl::StatusOr<LoadedKernel> found = driver.simulator->kernels().Find(site.name(), *kernel);
+  if (!found.ok()) return ToResult(found.status());
+  std::vector<char> whole;
+  std::vector<const void*> arguments;
+  const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
+  if (there != DriverCode::kSuccess) return ToResult(there);
+  const CUresult launched =
+      LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
+  if (launched == CUDA_SUCCESS && found->info->uses_heap) context.uses_heap = true;
+  return launched;
+}
 
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunction function) {
   const uint64_t id = ToNumber(function);

@@ -81,12 +81,15 @@ JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** v
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER) errors_.text = static_cast<char*>(values[i]);
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) errors_.size = &values[i];
   }
+  for (Log* const log : {&infos_, &errors_}) {
+    if (log->size != nullptr) log->capacity = ToNumber(*log->size);
+  }
 }
 
 void JitOptions::Log::Write(absl::string_view message) const {
   size_t written = 0;
   if (HasRoom()) {
-    written = std::min<size_t>(ToNumber(*size) - 1, message.size());
+    written = std::min<size_t>(capacity - 1, message.size());
     std::copy_n(message.data(), written, text);
     text[written] = '\0';
   }
@@ -151,7 +154,8 @@ extern "C" CUresult cuModuleUnload(CUmodule module) {
       const auto is_of_it = [&](const FunctionRecord& function) {
         return function.module == ToNumber(module);
       };
-      driver.modules.functions.RemoveIf(is_of_it, [](uint64_t) {});
+      driver.modules.functions.RemoveIf(
+          is_of_it, [&](uint64_t id) { driver.modules.stepwise_launches.Remove(id); });
     }
     return unloaded;
   });

@@ -11,6 +11,7 @@
 #include "sim/calls/executor/host_functions.h"
 #include "sim/host/shared_event.h"
 #include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -27,16 +28,7 @@ constexpr uint64_t kPerThreadStreamId = 2;
 
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
   return EnterInContext(site, {stream}, [&](DriverState& driver, Context& context) {
-    if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
-    Records<StreamRecord>::Prepared record(StreamRecord{&context, flags});
-    record->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-    const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
-    if (!made.ok()) return ToResult(made.status());
-    record->id = kPerThreadStreamId + ++driver.streams.last_id;
-    driver.streams.streams.Add(made->value(), std::move(record));
-    driver.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
-    *stream = ToPointer<CUstream>(made->value());
-    return CUDA_SUCCESS;
+    return MakeStream(driver, context, CurrentGreen(), flags, priority, stream);
   });
 }
 
@@ -47,6 +39,7 @@ DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
     const bool of_thread = ToNumber(stream) == kLastDefaultStream;
     *record =
         StreamRecord{&context, 0, kLeastPriority, of_thread ? kPerThreadStreamId : kLegacyStreamId};
+    record->green = CurrentGreen();
     return DriverCode::kSuccess;
   }
   const std::optional<StreamRecord> found = driver.streams.streams.Find(ToNumber(stream));
@@ -111,6 +104,21 @@ CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
 }
 
 }  // namespace
+
+CUresult MakeStream(DriverState& driver, Context& context, Context* green, unsigned int flags,
+                    int priority, CUstream* stream) {
+  if ((flags & ~CU_STREAM_NON_BLOCKING) != 0) return ToResult(DriverCode::kInvalidValue);
+  Records<StreamRecord>::Prepared record(StreamRecord{&context, flags});
+  record->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  record->green = green;
+  const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
+  if (!made.ok()) return ToResult(made.status());
+  record->id = kPerThreadStreamId + ++driver.streams.last_id;
+  driver.streams.streams.Add(made->value(), std::move(record));
+  driver.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
+  *stream = ToPointer<CUstream>(made->value());
+  return CUDA_SUCCESS;
+}
 
 Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
   const uint64_t id = ToNumber(stream);
@@ -185,16 +193,18 @@ extern "C" CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
 TWINMMU_ALIAS(cuStreamGetId_ptsz, cuStreamGetId);
 
 extern "C" CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return AskStream(TWINMMU_HERE, stream, context,
-                   [&](const StreamRecord& record) { *context = record.context->handle(); });
+  return AskStream(TWINMMU_HERE, stream, context, [&](const StreamRecord& record) {
+    Context* const green = record.green;
+    *context = green != nullptr ? green->handle() : record.context->handle();
+  });
 }
 TWINMMU_ALIAS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
 
-// There are no green contexts.
 extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
-  return AskStream(TWINMMU_HERE, stream, context, [&](const StreamRecord& record) {
-    *context = record.context->handle();
-    if (green != nullptr) *green = nullptr;
+  const void* const wanted = context != nullptr ? static_cast<const void*>(context) : green;
+  return AskStream(TWINMMU_HERE, stream, wanted, [&](const StreamRecord& record) {
+    if (context != nullptr) *context = record.context->handle();
+    if (green != nullptr) *green = record.green;
   });
 }
 TWINMMU_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);

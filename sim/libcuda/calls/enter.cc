@@ -84,7 +84,10 @@ DriverCode CurrentContext(const CallSite& site, Context** context) {
     return Misused(site, DiagnosticKind::kUseOfUnknownContext, DriverCode::kContextIsDestroyed);
   }
   if (ABSL_PREDICT_TRUE((*context)->alive.load(std::memory_order_relaxed))) {
-    return DriverCode::kSuccess;
+    if (ABSL_PREDICT_TRUE((*context)->whole == nullptr)) return DriverCode::kSuccess;
+    // What is made in a green context belongs to the primary one.
+    *context = (*context)->whole;
+    if ((*context)->alive) return DriverCode::kSuccess;
   }
   return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kContextIsDestroyed);
 }

@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_IMAGES_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_IMAGES_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,7 +20,8 @@ class JitOptions {
   JitOptions() = default;
   JitOptions(unsigned int count, const cuda_abi::CUjit_option* options, void** values);
 
-  // What came of it. Why an image is refused is in the report, if the program has no log for it.
+  // What came of it; after several calls with these options, of the last one. Why an image is
+  // refused is in the report, if the program has no log for it.
   void Tell(const CallSite& site, const absl::Status& status) const;
 
  private:
@@ -28,8 +30,9 @@ class JitOptions {
   struct Log {
     char* text = nullptr;
     void** size = nullptr;
+    size_t capacity = 0;
 
-    bool HasRoom() const { return text != nullptr && size != nullptr && *size != nullptr; }
+    bool HasRoom() const { return text != nullptr && capacity != 0; }
     void Write(absl::string_view message) const;
   };
 

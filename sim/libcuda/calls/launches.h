@@ -23,6 +23,12 @@ cuda_abi::CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel,
                             const LoadedKernel& loaded, const LaunchConfig& config,
                             const LaunchForm& form, const std::vector<const void*>& arguments);
 
+// What every call that launches does, in a context.
+cuda_abi::CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context,
+                            cuda_abi::CUfunction function, const LaunchConfig& config,
+                            cuda_abi::CUstream stream, const LaunchForm& form, void** parameters,
+                            void** extra);
+
 }  // namespace twinmmu::libcuda
 
 #endif  // TWINMMU_SIM_LIBCUDA_CALLS_LAUNCHES_H_

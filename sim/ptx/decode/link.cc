@@ -314,6 +314,8 @@ std::vector<size_t> LengthsOf(absl::string_view text) {
 
 }  // namespace
 
+bool IsJoined(absl::string_view text) { return !LengthsOf(text).empty(); }
+
 std::string JoinTexts(absl::Span<const std::string> texts) {
   const auto append_length = [](std::string* out, const std::string& text) {
     absl::StrAppend(out, text.size());

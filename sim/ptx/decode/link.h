@@ -42,6 +42,7 @@ class Linker {
 
 // PTX texts, without NUL, as one text: the image that a linker makes. ParseJoined gives what a
 // link makes of them. Of any other text it gives what Parse makes of it.
+bool IsJoined(absl::string_view text);
 std::string JoinTexts(absl::Span<const std::string> texts);
 absl::StatusOr<Module> ParseJoined(absl::string_view text);
 

@@ -1,0 +1,286 @@
+// Green contexts: a primary context with some of its multiprocessors.
+
+#include <cstdint>
+#include <vector>
+
+#include "conformance/abi/abi_fixtures.h"
+
+namespace twinmmu::abi {
+namespace {
+
+constexpr int kMultiprocessors = 1;  // CUdevResourceType
+constexpr unsigned kDefaultStream = 1;
+constexpr auto kInvalidType = static_cast<CUresult>(914);
+constexpr auto kInvalidConfiguration = static_cast<CUresult>(915);
+
+struct Resource {
+  int type;
+  unsigned char of_driver[92];
+  unsigned count;
+  unsigned smallest;
+  unsigned alignment;
+  unsigned char rest[36];
+};
+static_assert(sizeof(Resource) == 144);
+
+using GetOfDevice = Function<CUresult(CUdevice, Resource*, int)>;
+using GetOfContext = Function<CUresult(void*, Resource*, int)>;
+using Split =
+    Function<CUresult(Resource*, unsigned*, const Resource*, Resource*, unsigned, unsigned)>;
+using Describe = Function<CUresult(void**, const Resource*, unsigned)>;
+using Create = Function<CUresult(void**, void*, CUdevice, unsigned)>;
+using OfGreen = Function<CUresult(void*)>;
+using FromGreen = Function<CUresult(CUcontext*, void*)>;
+using GetId = Function<CUresult(void*, unsigned long long*)>;
+using MakeStream = Function<CUresult(CUstream*, void*, unsigned, int)>;
+using GetGreen = Function<CUresult(CUstream, void**)>;
+using GetContext = Function<CUresult(CUstream, CUcontext*)>;
+using GetContexts = Function<CUresult(CUstream, CUcontext*, void**)>;
+using WithEvent = Function<CUresult(void*, CUevent)>;
+
+class GreenContextTest : public ContextTest {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    if (DriverVersion() < 12050) GTEST_SKIP() << "the driver is older than these functions";
+    ASSERT_EQ(GetOfDevice("cuDeviceGetDevResource")(0, &all_, kMultiprocessors), CUDA_SUCCESS);
+    if (all_.count < 32) GTEST_SKIP() << "the device is too small";
+    unsigned groups = 1;
+    ASSERT_EQ(Split("cuDevSmResourceSplitByCount")(&group_, &groups, &all_, &rest_, 0, 16),
+              CUDA_SUCCESS);
+    ASSERT_EQ(Describe("cuDevResourceGenerateDesc")(&description_, &group_, 1), CUDA_SUCCESS);
+    ASSERT_EQ(Create("cuGreenCtxCreate")(&green_, description_, 0, kDefaultStream), CUDA_SUCCESS);
+    ASSERT_EQ(FromGreen("cuCtxFromGreenCtx")(&as_context_, green_), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    if (green_ != nullptr) {
+      EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+      EXPECT_EQ(OfGreen("cuGreenCtxDestroy")(green_), CUDA_SUCCESS);
+    }
+    ContextTest::TearDown();
+  }
+
+  Resource all_ = {};
+  Resource group_ = {};
+  Resource rest_ = {};
+  void* description_ = nullptr;
+  void* green_ = nullptr;
+  CUcontext as_context_ = nullptr;
+};
+
+TEST_F(GreenContextTest, ADeviceHasItsMultiprocessors) {
+  int count = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(all_.count, static_cast<unsigned>(count));
+  EXPECT_EQ(all_.smallest, 8u);
+  EXPECT_EQ(all_.alignment, 8u);
+  Resource of_context = {};
+  EXPECT_EQ(GetOfContext("cuCtxGetDevResource")(context_, &of_context, kMultiprocessors),
+            CUDA_SUCCESS);
+  EXPECT_EQ(of_context.count, all_.count);
+}
+
+TEST_F(GreenContextTest, ThereAreNoOtherResources) {
+  Resource found = {};
+  for (const int type : {-1, 0, 2, 3}) {
+    EXPECT_EQ(GetOfDevice("cuDeviceGetDevResource")(0, &found, type), kInvalidType);
+    EXPECT_EQ(GetOfContext("cuCtxGetDevResource")(context_, &found, type), kInvalidType);
+    EXPECT_EQ(GetOfContext("cuGreenCtxGetDevResource")(green_, &found, type), kInvalidType);
+  }
+  const GetOfDevice get("cuDeviceGetDevResource");
+  EXPECT_EQ(get(0, nullptr, kMultiprocessors), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get(-1, &found, kMultiprocessors), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(GetOfContext("cuCtxGetDevResource")(nullptr, &found, kMultiprocessors),
+            CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(GreenContextTest, GroupsHaveAMultipleOf8Multiprocessors) {
+  EXPECT_EQ(group_.type, kMultiprocessors);
+  EXPECT_EQ(group_.count, 16u);
+  EXPECT_EQ(rest_.count, all_.count - 16);
+  Resource group = {};
+  Resource rest = {};
+  unsigned groups = 1;
+  EXPECT_EQ(Split("cuDevSmResourceSplitByCount")(&group, &groups, &all_, &rest, 0, 17),
+            CUDA_SUCCESS);
+  EXPECT_EQ(group.count, 24u);
+  EXPECT_EQ(rest.count, all_.count - 24);
+}
+
+TEST_F(GreenContextTest, GroupsThatNeedNotBeTogetherHaveAMultipleOf2) {
+  constexpr unsigned kIgnoreCoscheduling = 1;
+  unsigned groups = 0;
+  EXPECT_EQ(Split("cuDevSmResourceSplitByCount")(nullptr, &groups, &all_, nullptr,
+                                                 kIgnoreCoscheduling, 3),
+            CUDA_SUCCESS);
+  EXPECT_EQ(groups, all_.count / 4);
+}
+
+TEST_F(GreenContextTest, AllMultiprocessorsAreAGroupThatLeavesNothing) {
+  Resource group = {};
+  Resource rest = {};
+  unsigned groups = 100;
+  EXPECT_EQ(Split("cuDevSmResourceSplitByCount")(&group, &groups, &all_, &rest, 0, all_.count),
+            CUDA_SUCCESS);
+  EXPECT_EQ(groups, 1u);
+  EXPECT_EQ(group.count, all_.count);
+  EXPECT_EQ(rest.type, 0);
+}
+
+TEST_F(GreenContextTest, WhatIsNoResourceIsNotSplit) {
+  const Split split("cuDevSmResourceSplitByCount");
+  Resource group = {};
+  unsigned groups = 1;
+  EXPECT_EQ(split(&group, &groups, &all_, nullptr, 0, all_.count + 1), kInvalidConfiguration);
+  EXPECT_EQ(split(&group, &groups, &group_, nullptr, 0, 8), kInvalidConfiguration);
+  Resource bad = all_;
+  bad.type = 0;
+  EXPECT_EQ(split(&group, &groups, &bad, nullptr, 0, 8), kInvalidType);
+  bad = all_;
+  bad.count = 64;
+  EXPECT_EQ(split(&group, &groups, &bad, nullptr, 0, 8), kInvalidConfiguration);
+  EXPECT_EQ(split(&group, &groups, nullptr, nullptr, 0, 8), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(split(&group, nullptr, &all_, nullptr, 0, 8), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(split(&group, &groups, &all_, nullptr, 3, 8), CUDA_ERROR_INVALID_VALUE);
+  groups = 0;
+  EXPECT_EQ(split(&group, &groups, &all_, nullptr, 0, 8), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GreenContextTest, AGreenContextHasItsGroup) {
+  Resource found = {};
+  EXPECT_EQ(GetOfContext("cuGreenCtxGetDevResource")(green_, &found, kMultiprocessors),
+            CUDA_SUCCESS);
+  EXPECT_EQ(found.count, 16u);
+  EXPECT_EQ(GetOfContext("cuCtxGetDevResource")(as_context_, &found, kMultiprocessors),
+            CUDA_SUCCESS);
+  EXPECT_EQ(found.count, 16u);
+  EXPECT_EQ(found.smallest, 8u);
+}
+
+TEST_F(GreenContextTest, AGreenContextIsMadeOfADescription) {
+  const Create create("cuGreenCtxCreate");
+  void* made = nullptr;
+  EXPECT_EQ(create(nullptr, description_, 0, kDefaultStream), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(create(&made, description_, -1, kDefaultStream), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(create(&made, description_, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(create(&made, description_, 0, 3), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(create(&made, nullptr, 0, kDefaultStream), CUDA_SUCCESS);
+  EXPECT_EQ(OfGreen("cuGreenCtxDestroy")(made), CUDA_SUCCESS);
+  EXPECT_EQ(OfGreen("cuGreenCtxDestroy")(nullptr), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(Describe("cuDevResourceGenerateDesc")(nullptr, &group_, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GreenContextTest, AGreenContextIsAContextWithItsOwnId) {
+  unsigned long long of_green = 0;
+  unsigned long long of_context = 0;
+  unsigned long long of_primary = 0;
+  EXPECT_EQ(GetId("cuGreenCtxGetId")(green_, &of_green), CUDA_SUCCESS);
+  EXPECT_EQ(GetId("cuCtxGetId")(as_context_, &of_context), CUDA_SUCCESS);
+  EXPECT_EQ(GetId("cuCtxGetId")(context_, &of_primary), CUDA_SUCCESS);
+  EXPECT_EQ(of_green, of_context);
+  EXPECT_NE(of_green, of_primary);
+  EXPECT_EQ(GetId("cuGreenCtxGetId")(nullptr, &of_green), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(GreenContextTest, ItIsCurrentUnderItsOwnHandle) {
+  CUcontext current = nullptr;
+  CUdevice device = -1;
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+  EXPECT_EQ(current, as_context_);
+  EXPECT_EQ(cuCtxGetDevice(&device), CUDA_SUCCESS);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuCtxDestroy(as_context_), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(GreenContextTest, WhatIsMadeInItBelongsToThePrimaryContext) {
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  CUcontext owner = nullptr;
+  ASSERT_EQ(cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
+  EXPECT_EQ(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, memory), CUDA_SUCCESS);
+  EXPECT_EQ(owner, context_);
+  ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8(memory, 1, 4096), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST_F(GreenContextTest, AStreamKnowsInWhichItWasMade) {
+  CUstream stream = nullptr;
+  CUstream ordinary = nullptr;
+  void* found = nullptr;
+  CUcontext context = nullptr;
+  ASSERT_EQ(MakeStream("cuGreenCtxStreamCreate")(&stream, green_, 1, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamCreate(&ordinary, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+  EXPECT_EQ(GetGreen("cuStreamGetGreenCtx")(stream, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found, green_);
+  EXPECT_EQ(GetContext("cuStreamGetCtx")(stream, &context), CUDA_SUCCESS);
+  EXPECT_EQ(context, as_context_);
+  EXPECT_EQ(GetContexts("cuStreamGetCtx_v2")(stream, &context, &found), CUDA_SUCCESS);
+  EXPECT_EQ(context, context_);
+  EXPECT_EQ(found, green_);
+  EXPECT_EQ(GetGreen("cuStreamGetGreenCtx")(ordinary, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found, nullptr);
+  EXPECT_EQ(cuStreamDestroy(ordinary), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
+TEST_F(GreenContextTest, TheDefaultStreamIsOfTheOneThatIsCurrent) {
+  void* found = this;
+  EXPECT_EQ(GetGreen("cuStreamGetGreenCtx")(nullptr, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found, nullptr);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(GetGreen("cuStreamGetGreenCtx")(nullptr, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found, green_);
+  EXPECT_EQ(GetGreen("cuStreamGetGreenCtx")(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GreenContextTest, ItsStreamsAreNonBlocking) {
+  const MakeStream make("cuGreenCtxStreamCreate");
+  CUstream stream = nullptr;
+  EXPECT_EQ(make(&stream, green_, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(make(&stream, green_, 2, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(make(nullptr, green_, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(make(&stream, nullptr, 1, 0), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(GreenContextTest, ItsStreamsWorkOnMemoryOfThePrimaryContext) {
+  CUstream stream = nullptr;
+  const Buffer memory(4);
+  unsigned word = 0;
+  ASSERT_EQ(MakeStream("cuGreenCtxStreamCreate")(&stream, green_, 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD32Async(memory.address(), 7, 1, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyDtoH(&word, memory.address(), 4), CUDA_SUCCESS);
+  EXPECT_EQ(word, 7u);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
+TEST_F(GreenContextTest, EventsOfThePrimaryContextAreItsOwnToo) {
+  const WithEvent record("cuGreenCtxRecordEvent");
+  const WithEvent wait("cuGreenCtxWaitEvent");
+  CUevent event = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  EXPECT_EQ(record(green_, event), CUDA_SUCCESS);
+  EXPECT_EQ(wait(green_, event), CUDA_SUCCESS);
+  for (const WithEvent& call : {record, wait}) {
+    EXPECT_EQ(call(nullptr, event), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(call(green_, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  }
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
+}
+
+TEST_F(GreenContextTest, OneThatIsGoneIsAContextThatIsDestroyed) {
+  const Buffer memory(16);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(OfGreen("cuGreenCtxDestroy")(green_), CUDA_SUCCESS);
+  green_ = nullptr;
+  EXPECT_EQ(cuMemsetD8(memory.address(), 1, 16), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8(memory.address(), 1, 16), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

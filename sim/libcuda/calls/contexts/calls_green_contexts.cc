@@ -1,0 +1,293 @@
+// Green contexts, and the multiprocessors that they are made of. Kernels here run on no particular
+// multiprocessor, so that nothing but the numbers differs.
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "sim/libcuda/calls/contexts/green_contexts.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+using CUgreenCtx = struct CUgreenCtx_st*;
+using CUdevResourceDesc = struct CUdevResourceDesc_st*;
+
+constexpr int kMultiprocessorCount = 16;  // CUdevice_attribute
+constexpr int kInvalidType = 0;           // CUdevResourceType
+constexpr int kMultiprocessors = 1;
+constexpr auto kInvalidResourceType = static_cast<DriverCode>(914);
+constexpr auto kInvalidResourceConfiguration = static_cast<DriverCode>(915);
+
+// Groups are of so many multiprocessors and multiples of it: those that can hold a cluster
+// together, and others. Source: an H100.
+constexpr unsigned int kTogether = 8;
+constexpr unsigned int kApart = 2;
+constexpr unsigned int kIgnoreCoscheduling = 1;  // flags of a split
+constexpr unsigned int kExclusive = 3;  // that one, and the largest clusters that there may be
+
+constexpr unsigned int kDefaultStream = 1;  // the flag that every green context must have
+constexpr uint64_t kPerThreadStream = 2;
+
+// CUdevResource. What the driver keeps in the middle is our own: so that resources are told from
+// what no call here gave.
+struct Resource {
+  int type = kInvalidType;
+  unsigned int known_count = 0;
+  uint64_t mark = 0;
+  bool is_group = false;  // of a split: it is not split again
+  char unused[96 - 17] = {};
+  unsigned int count = 0;
+  unsigned int smallest = 0;
+  unsigned int alignment = 0;
+  char rest[48 - 12] = {};
+};
+static_assert(sizeof(Resource) == 144);
+static_assert(offsetof(Resource, count) == 96);
+constexpr uint64_t kMark = 0x7477696e6d6d7531;
+
+Resource Make(unsigned int count, bool is_group) {
+  Resource made;
+  if (count == 0) return made;
+  made.type = kMultiprocessors;
+  made.count = made.known_count = count;
+  made.mark = kMark;
+  made.is_group = is_group;
+  return made;
+}
+
+// As a device or a context gives it.
+Resource Whole(unsigned int count, bool together) {
+  Resource made = Make(count, false);
+  made.smallest = made.alignment = together ? kTogether : kApart;
+  return made;
+}
+
+DriverCode Check(const Resource& resource) {
+  if (resource.type != kMultiprocessors) return kInvalidResourceType;
+  const bool is_ours = resource.mark == kMark && resource.known_count == resource.count;
+  return is_ours ? DriverCode::kSuccess : kInvalidResourceConfiguration;
+}
+
+bool Exists(const DriverState& driver, CUdevice dev) {
+  return dev >= 0 && dev < driver.simulator->profile().device_count();
+}
+
+unsigned int CountOf(DriverState& driver, DeviceOrdinal device) {
+  return static_cast<unsigned int>(
+      driver.vmm.GetDeviceAttribute(static_cast<DeviceAttribute>(kMultiprocessorCount), device)
+          .value_or(0));
+}
+
+// Descriptions are never taken back, here as in the driver.
+struct Descriptions {
+  std::mutex mutex;  // guards what follows
+  std::map<uint64_t, unsigned int> counts;
+
+  static Descriptions& Get() {
+    static Descriptions& all = *new Descriptions;
+    return all;
+  }
+};
+
+Context* FindGreen(DriverState& driver, CUgreenCtx handle) {
+  Context* const found = driver.contexts.Find(ToPointer<CUcontext>(ToNumber(handle)));
+  return found != nullptr && found->whole != nullptr ? found : nullptr;
+}
+
+// Calls body(driver, green) with what a handle names.
+template <typename Body>
+CUresult EnterGreen(const CallSite& site, CUgreenCtx handle, Needed needed, const Body& body) {
+  return Enter(site, [&](DriverState& driver) {
+    Context* const green = FindGreen(driver, handle);
+    if (green == nullptr) return ToResult(DriverCode::kInvalidContext);
+    if (!green->alive) return ToResult(DriverCode::kContextIsDestroyed);
+    const DriverCode there = CheckNeeded(site, needed);
+    return there == DriverCode::kSuccess ? ToResult(body(driver, *green)) : ToResult(there);
+  });
+}
+
+Resource ResourceOf(DriverState& driver, const Context& context) {
+  const unsigned int all = CountOf(driver, context.device);
+  if (context.whole == nullptr) return Whole(all, true);
+  return Whole(context.multiprocessors, context.multiprocessors % kTogether == 0);
+}
+
+DriverCode GetResource(DriverState& driver, const Context& context, Resource* resource, int type) {
+  if (type != kMultiprocessors) return kInvalidResourceType;
+  *resource = ResourceOf(driver, context);
+  return DriverCode::kSuccess;
+}
+
+}  // namespace
+
+// --- Multiprocessors -----------------------------------------------------------------------------
+
+extern "C" CUresult cuDeviceGetDevResource(CUdevice dev, Resource* resource, int type) {
+  return Enter(TWINMMU_HERE, {resource}, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    return GetResource(driver, driver.contexts.Primary(DeviceOrdinal(dev)), resource, type);
+  });
+}
+
+extern "C" CUresult cuCtxGetDevResource(CUcontext handle, Resource* resource, int type) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, [&](DriverState& driver) {
+    Context* context = nullptr;
+    if (handle == nullptr) return DriverCode::kInvalidContext;
+    const DriverCode alive = FindAlive(site, driver, handle, &context);
+    if (alive != DriverCode::kSuccess) return alive;
+    if (resource == nullptr) return NullPointer(site);
+    return GetResource(driver, *context, resource, type);
+  });
+}
+
+extern "C" CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, Resource* resource, int type) {
+  return EnterGreen(TWINMMU_HERE, handle, {resource}, [&](DriverState& driver, Context& green) {
+    return GetResource(driver, green, resource, type);
+  });
+}
+
+// Into groups of one size, as many as there are or as `groups` says, and the rest.
+extern "C" CUresult cuDevSmResourceSplitByCount(Resource* result, unsigned int* groups,
+                                                const Resource* input, Resource* remaining,
+                                                unsigned int flags, unsigned int least) {
+  return Enter(TWINMMU_HERE, {groups, input}, [&](DriverState& driver) {
+    if ((flags & kExclusive) == kExclusive || (result != nullptr && *groups == 0)) {
+      return DriverCode::kInvalidValue;
+    }
+    const DriverCode valid = Check(*input);
+    if (valid != DriverCode::kSuccess) return valid;
+    const unsigned int total = input->count;
+    if (input->is_group || least > total) return kInvalidResourceConfiguration;
+    const unsigned int unit = (flags & kIgnoreCoscheduling) != 0 ? kApart : kTogether;
+    const unsigned int size = std::min((std::max(least, 1u) + unit - 1) / unit * unit, total);
+    unsigned int count = total / size;
+    // Clusters of processing units do not have a multiple of 8 each: of all of an H100, one group
+    // is lost.
+    const bool of_device = total == CountOf(driver, DeviceOrdinal(0));
+    if (of_device && size == kTogether && unit == kTogether && count > 1) --count;
+    if (result != nullptr) {
+      count = std::min(count, *groups);
+      std::fill_n(result, count, Make(size, true));
+      if (remaining != nullptr) *remaining = Make(total - count * size, true);
+    }
+    *groups = count;
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* description,
+                                              const Resource* resources, unsigned int count) {
+  return Enter(TWINMMU_HERE, {description, resources}, [&](DriverState&) {
+    if (count == 0) return DriverCode::kInvalidValue;
+    unsigned int sum = 0;
+    for (unsigned int i = 0; i < count; ++i) {
+      const DriverCode valid = Check(resources[i]);
+      if (valid != DriverCode::kSuccess) return valid;
+      sum += resources[i].count;
+    }
+    Descriptions& all = Descriptions::Get();
+    const std::lock_guard lock(all.mutex);
+    const uint64_t id = all.counts.size() + 1;
+    all.counts.emplace(id, sum);
+    *description = ToPointer<CUdevResourceDesc>(id);
+    return DriverCode::kSuccess;
+  });
+}
+
+// --- Green contexts ------------------------------------------------------------------------------
+
+// Without a description it has all multiprocessors.
+extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc description,
+                                     CUdevice dev, unsigned int flags) {
+  return Enter(TWINMMU_HERE, {handle}, [&](DriverState& driver) {
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (flags != kDefaultStream) return DriverCode::kInvalidValue;
+    const unsigned int most = CountOf(driver, DeviceOrdinal(dev));
+    unsigned int count = most;
+    if (description != nullptr) {
+      Descriptions& all = Descriptions::Get();
+      const std::lock_guard lock(all.mutex);
+      const auto found = all.counts.find(ToNumber(description));
+      if (found == all.counts.end()) return DriverCode::kInvalidValue;
+      count = std::min(found->second, most);
+    }
+    Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
+    Context& green = driver.contexts.CreateGreen(primary, count);
+    driver.contexts.Retain(primary);
+    *handle = ToPointer<CUgreenCtx>(ToNumber(green.handle()));
+    return DriverCode::kSuccess;
+  });
+}
+
+// Its streams go with it.
+extern "C" CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
+  return EnterGreen(TWINMMU_HERE, handle, {}, [&](DriverState& driver, Context& green) {
+    if (!driver.contexts.Destroy(green)) return DriverCode::kContextIsDestroyed;
+    const auto made_in_it = [&](const StreamRecord& record) { return record.green == &green; };
+    driver.streams.streams.RemoveIf(made_in_it, [&](uint64_t stream) {
+      driver.executor.DestroyStream(Stream(green.device, stream)).IgnoreError();
+      driver.report.RemoveObject(ObjectKind::kStream, stream);
+    });
+    Release(driver, *green.whole);
+    return DriverCode::kSuccess;
+  });
+}
+
+// One handle is both.
+extern "C" CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx handle) {
+  return EnterGreen(TWINMMU_HERE, handle, {context}, [&](DriverState&, Context& green) {
+    *context = green.handle();
+    return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long* id) {
+  return EnterGreen(TWINMMU_HERE, handle, {id}, [&](DriverState&, Context& green) {
+    *id = green.id;
+    return DriverCode::kSuccess;
+  });
+}
+
+// --- Streams and events --------------------------------------------------------------------------
+
+extern "C" CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle, unsigned int flags,
+                                           int priority) {
+  return EnterGreen(TWINMMU_HERE, handle, {stream}, [&](DriverState& driver, Context& green) {
+    if (flags != CU_STREAM_NON_BLOCKING) return ToResult(DriverCode::kInvalidValue);
+    return MakeStream(driver, *green.whole, &green, flags, priority, stream);
+  });
+}
+
+// Of the default stream: that which is current. The one of the thread is not told there.
+extern "C" CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* handle) {
+  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState& driver, Context&) {
+    Context* green = CurrentGreen();
+    if (ToNumber(stream) > kPerThreadStream) {
+      const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
+      if (!record.has_value()) return DriverCode::kInvalidHandle;
+      green = record->green;
+    } else if (ToNumber(stream) == kPerThreadStream && green != nullptr) {
+      return DriverCode::kInvalidHandle;
+    }
+    *handle = green == nullptr ? nullptr : ToPointer<CUgreenCtx>(ToNumber(green->handle()));
+    return DriverCode::kSuccess;
+  });
+}
+
+// As those of contexts, with the streams that were made in it.
+extern "C" CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event) {
+  return RecordOfContext(TWINMMU_HERE, ToPointer<CUcontext>(ToNumber(handle)), event);
+}
+
+extern "C" CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event) {
+  return WaitOfContext(TWINMMU_HERE, ToPointer<CUcontext>(ToNumber(handle)), event);
+}
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,197 @@
+// What is set of a stream beside its work. Only the priority is anything that other calls give.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr uint64_t kLastDefaultStream = 2;
+constexpr int kMaxAccessPolicyWindowSize = 109;  // CUdevice_attribute
+
+// CUaccessPolicyWindow. A miss cannot persist.
+struct AccessPolicyWindow {
+  void* base;
+  size_t bytes;
+  float hit_ratio;
+  int hit;
+  int miss;
+};
+static_assert(sizeof(AccessPolicyWindow) == std::tuple_size_v<StreamAttribute>);
+constexpr int kPersisting = 2;
+
+// How many bytes the value of an attribute has; 0: streams have no such attribute.
+size_t SizeOf(int attribute) {
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      return sizeof(AccessPolicyWindow);
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return sizeof(int);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+StreamAttribute AttributeOf(const StreamRecord& record, int attribute) {
+  const auto set = record.attributes.find(attribute);
+  if (set != record.attributes.end()) return set->second;
+  StreamAttribute unset = {};
+  const int no_policy = -1;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) {
+    std::memcpy(unset.data(), &no_policy, sizeof(no_policy));
+  } else if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+    std::memcpy(unset.data(), &record.priority, sizeof(record.priority));
+  } else if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) {
+    unset[1] = 1;  // the remote domain
+  }
+  return unset;
+}
+
+bool IsValid(DriverState& driver, const Context& context, int attribute,
+             const StreamAttribute& value) {
+  int number = 0;
+  std::memcpy(&number, value.data(), sizeof(number));
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      return number >= 1 && number <= 4;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return number == 0 || number == 1;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      return value[0] >= 0 && value[0] <= 3 && value[1] >= 0 && value[1] <= 3;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: {
+      AccessPolicyWindow window;
+      std::memcpy(&window, value.data(), sizeof(window));
+      const int most =
+          driver.vmm
+              .GetDeviceAttribute(static_cast<DeviceAttribute>(kMaxAccessPolicyWindowSize),
+                                  context.device)
+              .value_or(0);
+      return !(window.hit_ratio < 0 || window.hit_ratio > 1) && window.miss != kPersisting &&
+             window.bytes <= static_cast<size_t>(most);
+    }
+    default:
+      return true;
+  }
+}
+
+// A stream, by what is kept of it.
+struct Named {
+  Records<StreamRecord>* records = nullptr;
+  uint64_t id = 0;
+  StreamRecord record;
+};
+
+// A default stream needs a current context, others bring theirs.
+DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Named* named) {
+  const uint64_t id = ToNumber(stream);
+  if (id > kLastDefaultStream) {
+    const std::optional<StreamRecord> found = driver.streams.streams.Find(id);
+    if (!found.has_value()) return DriverCode::kInvalidHandle;
+    *named = {&driver.streams.streams, id, *found};
+    return DriverCode::kSuccess;
+  }
+  Context* context = nullptr;
+  const DriverCode current = CurrentContext(site, &context);
+  if (current != DriverCode::kSuccess) return current;
+  // 0 and 1 name the same one. That of each thread is kept as if there were one thread.
+  const uint64_t key = ToNumber(context->handle()) + (id == kLastDefaultStream ? 1 : 0);
+  const std::optional<StreamRecord> found = driver.streams.default_streams.Find(key);
+  *named = {&driver.streams.default_streams, key, StreamRecord{context, 0, kLeastPriority}};
+  if (found.has_value()) named->record = *found;
+  return DriverCode::kSuccess;
+}
+
+void Keep(Named named) {
+  named.records->Add(named.id, Records<StreamRecord>::Prepared(named.record));
+}
+
+void Set(StreamRecord& record, int attribute, const StreamAttribute& value) {
+  if (attribute != CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+    record.attributes[attribute] = value;
+    return;
+  }
+  std::memcpy(&record.priority, value.data(), sizeof(record.priority));
+  record.priority = std::clamp(record.priority, kGreatestPriority, kLeastPriority);
+}
+
+}  // namespace
+
+extern "C" CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {device}, [&](DriverState& driver) {
+    Named named;
+    const DriverCode known = Find(site, driver, stream, &named);
+    if (known != DriverCode::kSuccess) return ToResult(known);
+    const Captured refused = RefuseCaptured(driver, *named.record.context, stream);
+    if (refused.has_value()) return *refused;
+    *device = named.record.context->device.value();
+    return CUDA_SUCCESS;
+  });
+}
+TWINMMU_ALIAS(cuStreamGetDevice_ptsz, cuStreamGetDevice);
+
+extern "C" CUresult cuStreamGetAttribute(CUstream stream, int attribute, void* value) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {value}, [&](DriverState& driver) {
+    Named named;
+    const DriverCode known = Find(site, driver, stream, &named);
+    if (known != DriverCode::kSuccess) return known;
+    const size_t size = SizeOf(attribute);
+    if (size == 0) return DriverCode::kInvalidValue;
+    const StreamAttribute found = AttributeOf(named.record, attribute);
+    std::memcpy(value, found.data(), size);
+    return DriverCode::kSuccess;
+  });
+}
+TWINMMU_ALIAS(cuStreamGetAttribute_ptsz, cuStreamGetAttribute);
+
+extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const void* value) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {value}, [&](DriverState& driver) {
+    Named named;
+    const DriverCode known = Find(site, driver, stream, &named);
+    if (known != DriverCode::kSuccess) return known;
+    StreamAttribute wanted = {};
+    const size_t size = SizeOf(attribute);
+    std::memcpy(wanted.data(), value, size);
+    if (size == 0 || !IsValid(driver, *named.record.context, attribute, wanted)) {
+      return DriverCode::kInvalidValue;
+    }
+    Set(named.record, attribute, wanted);
+    Keep(std::move(named));
+    return DriverCode::kSuccess;
+  });
+}
+TWINMMU_ALIAS(cuStreamSetAttribute_ptsz, cuStreamSetAttribute);
+
+extern "C" CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, [&](DriverState& driver) {
+    Named target;
+    Named source;
+    DriverCode known = Find(site, driver, to, &target);
+    if (known == DriverCode::kSuccess) known = Find(site, driver, from, &source);
+    if (known != DriverCode::kSuccess) return known;
+    if (target.record.context != source.record.context) return DriverCode::kInvalidValue;
+    target.record.attributes = source.record.attributes;
+    target.record.priority = source.record.priority;
+    Keep(std::move(target));
+    return DriverCode::kSuccess;
+  });
+}
+TWINMMU_ALIAS(cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes);
+
+}  // namespace twinmmu::libcuda

@@ -1,0 +1,58 @@
+// A cooperative launch on several devices at once. Of one device it is a cooperative launch; more
+// devices are not simulated, as kernels here synchronise within one.
+
+#include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/modules.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+constexpr uint64_t kLastDefaultStream = 2;
+constexpr unsigned int kKnownFlags = 3;  // that launches do not wait for the other devices' work
+
+// CUDA_LAUNCH_PARAMS
+struct LaunchParams {
+  CUfunction function;
+  unsigned int grid[3];
+  unsigned int block[3];
+  unsigned int shared_bytes;
+  CUstream stream;
+  void** arguments;
+};
+static_assert(sizeof(LaunchParams) == 56);
+
+}  // namespace
+
+extern "C" CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams* list, unsigned int count,
+                                                         unsigned int flags) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {list}, [&](DriverState& driver, Context& context) {
+    const auto devices = static_cast<unsigned int>(driver.simulator->profile().device_count());
+    if (count == 0 || count > devices || (flags & ~kKnownFlags) != 0) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
+    if (count > 1) {
+      const absl::StatusOr<Kernel> first = KernelOf(driver, context, list[0].function);
+      const absl::StatusOr<Kernel> second = KernelOf(driver, context, list[1].function);
+      const bool same = first.ok() && second.ok() && first->device() == second->device();
+      if (same) return ToResult(DriverCode::kInvalidValue);
+      return ToResult(
+          Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
+    }
+    const LaunchParams& launch = list[0];
+    if (ToNumber(launch.stream) <= kLastDefaultStream) return ToResult(DriverCode::kInvalidHandle);
+    const Captured refused = RefuseCaptured(driver, context, launch.stream);
+    if (refused.has_value()) return *refused;
+    const LaunchConfig config{{launch.grid[0], launch.grid[1], launch.grid[2]},
+                              {launch.block[0], launch.block[1], launch.block[2]},
+                              launch.shared_bytes};
+    return LaunchIn(site, driver, context, launch.function, config, launch.stream,
+                    LaunchForm{true, {}}, launch.arguments, nullptr);
+  });
+}
+
+}  // namespace twinmmu::libcuda
