@@ -23,7 +23,7 @@ Mmu::Mmu(const Profile& machine, Window addresses, coherence::AliasMonitor* obse
       host_memory(machine.host_memory_limit),
       memory(profile),
       linear(machine, window.linear(), &memory),
-      space(window.range(), machine.default_alignment()),
+      space(window.range(), machine.default_alignment(), machine.reservation_area),
       table(window.range().size.value() >> page_shift),
       aliases_(*observed) {}
 

@@ -85,6 +85,12 @@ absl::Status ValidateGranularities(const Profile& profile) {
                    " .. 1 GiB");
     }
   }
+  const Bytes area = profile.reservation_area;
+  if (area != Bytes(0) &&
+      (!IsPowerOfTwo(area) || area > GiB(1) || area < 2 * profile.default_alignment())) {
+    return Wrong("reservation_area", ToString(area), " is not 0, nor a power of two from twice ",
+                 ToString(profile.default_alignment()), " to 1 GiB");
+  }
   if (profile.recommended_granularity < profile.minimum_granularity) {
     return Wrong("recommended_granularity", ToString(profile.recommended_granularity),
                  " is less than the minimum ", ToString(profile.minimum_granularity));

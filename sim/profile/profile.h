@@ -112,7 +112,10 @@ struct Profile {
   Bytes minimum_granularity;
   Bytes recommended_granularity;
   Bytes reservation_granularity;  // of sizes; for bases see default_alignment()
-  int address_bits = 0;           // device addresses are below 2^address_bits
+  // Areas of this size, at multiples of it, of which each is for small reservations or for a large
+  // one: see AddressSpace. 0: there are none.
+  Bytes reservation_area;
+  int address_bits = 0;  // device addresses are below 2^address_bits
   WindowProfile window;
   // Of multicast objects. Assumed, not measured: as reported by others for similar machines.
   Bytes multicast_minimum_granularity = MiB(2);

@@ -61,6 +61,7 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("minimum_granularity", profile.minimum_granularity);
   visit("recommended_granularity", profile.recommended_granularity);
   visit("reservation_granularity", profile.reservation_granularity);
+  visit("reservation_area", profile.reservation_area);
   visit("multicast_minimum_granularity", profile.multicast_minimum_granularity);
   visit("multicast_recommended_granularity", profile.multicast_recommended_granularity);
   visit("multicast_wait_ms", profile.multicast_wait_ms);

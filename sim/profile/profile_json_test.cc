@@ -107,6 +107,8 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
   EXPECT_FALSE(ParseProfile(ToJson(other))->rdma_memory_granted);
   other.exporters_visible = false;
   EXPECT_FALSE(ParseProfile(ToJson(other))->exporters_visible);
+  other.reservation_area = MiB(64);
+  EXPECT_EQ(ParseProfile(ToJson(other))->reservation_area, MiB(64));
   other.contraction = Contraction::kNever;
   EXPECT_EQ(ParseProfile(ToJson(other))->contraction, Contraction::kNever);
   other.devices[1].attributes.clear();

@@ -40,6 +40,9 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad.reservation_granularity = Bytes(0);
   EXPECT_THAT(Complaint(bad), HasSubstr("reservation_granularity: 0 B"));
   bad = good;
+  bad.reservation_area = MiB(2);
+  EXPECT_THAT(Complaint(bad), HasSubstr("reservation_area: 2 MiB is not 0, nor a power of two"));
+  bad = good;
   bad.multicast_minimum_granularity = MiB(1);
   EXPECT_THAT(Complaint(bad), HasSubstr("multicast_minimum_granularity: 1 MiB is less"));
   bad = good;

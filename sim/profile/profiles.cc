@@ -181,6 +181,14 @@ Profile NumaWithoutMemory() {
   return profile;
 }
 
+// As an H100 places reservations, but for the driver's own memory among them, and the distance of
+// one area from the next.
+Profile ReservationAreas() {
+  Profile profile = Reference();
+  profile.reservation_area = MiB(32);
+  return profile;
+}
+
 Profile ExporterInvisible() {
   Profile profile = FabricPermitted();
   profile.exporters_visible = false;
@@ -244,6 +252,8 @@ absl::Span<const NamedProfile> NamedProfiles() {
        CompressionNotGranted},
       {"host-memory-not-permitted",
        "host memory advertised but not permitted, as in some containers", HostMemoryNotPermitted},
+      {"reservation-areas", "reservations of less than 32 MiB lie in areas of their own",
+       ReservationAreas},
       {"one-device", "one device of the reference", OneDevice},
       {"eight-devices", "eight devices, each a peer of every other", EightDevices},
       {"no-peers", "two devices that cannot reach each other's memory", NoPeers},

@@ -31,7 +31,7 @@ constexpr char kPlainCode[] = R"(.version 8.0
 )";
 
 // Each test in a process of its own, so that no kernel has used the heap.
-class DeviceHeapTest : public NewProcessTest {
+class HeapLimitTest : public NewProcessTest {
  protected:
   void SetUp() override {
     if (!IsNewProcess()) return;
@@ -70,7 +70,7 @@ class DeviceHeapTest : public NewProcessTest {
 };
 
 // How much of it fits, the driver's allocator decides: some 60 of 100 bytes of an H100.
-TEST_F(DeviceHeapTest, IsAsLargeAsItsLimit) {
+TEST_F(HeapLimitTest, IsTheSizeOfTheHeap) {
   if (RanInNewProcess()) return;
   constexpr size_t kHeap = 48 << 20;
   EXPECT_EQ(Set(kHeap), CUDA_SUCCESS);
@@ -79,14 +79,14 @@ TEST_F(DeviceHeapTest, IsAsLargeAsItsLimit) {
   EXPECT_LE(taken, kHeap);
 }
 
-TEST_F(DeviceHeapTest, GivesNothingWhenItIsFull) {
+TEST_F(HeapLimitTest, LeavesNothingWhenItIsReached) {
   if (RanInNewProcess()) return;
   const CUfunction take = KernelOf(kCode, "take");
   EXPECT_GT(Run(take), 0u);
   EXPECT_EQ(Run(take), 0u);
 }
 
-TEST_F(DeviceHeapTest, KeepsItsSizeOnceItIsUsed) {
+TEST_F(HeapLimitTest, StaysOnceTheHeapIsUsed) {
   if (RanInNewProcess()) return;
   const CUfunction take = KernelOf(kCode, "take");
   EXPECT_EQ(Set(16 << 20), CUDA_SUCCESS);
@@ -96,7 +96,7 @@ TEST_F(DeviceHeapTest, KeepsItsSizeOnceItIsUsed) {
   EXPECT_EQ(Get(), size_t{16} << 20);
 }
 
-TEST_F(DeviceHeapTest, IsNotUsedByOtherKernels) {
+TEST_F(HeapLimitTest, IsLeftOpenByOtherKernels) {
   if (RanInNewProcess()) return;
   const CUfunction take = KernelOf(kCode, "take");
   Run(KernelOf(kPlainCode, "leave"));
@@ -106,14 +106,14 @@ TEST_F(DeviceHeapTest, IsNotUsedByOtherKernels) {
 }
 
 // What is rounded up beyond the largest number is nothing.
-TEST_F(DeviceHeapTest, MayBeNothing) {
+TEST_F(HeapLimitTest, MayBeNothing) {
   if (RanInNewProcess()) return;
   EXPECT_EQ(Set(~size_t{0}), CUDA_SUCCESS);
   EXPECT_EQ(Get(), 0u);
   EXPECT_EQ(Run(KernelOf(kCode, "take")), 0u);
 }
 
-TEST_F(DeviceHeapTest, IsNoLargerThanTheDeviceAllows) {
+TEST_F(HeapLimitTest, IsNoLargerThanTheDeviceAllows) {
   if (RanInNewProcess()) return;
   size_t free = 0;
   size_t total = 0;
