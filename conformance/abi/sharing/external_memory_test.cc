@@ -290,6 +290,25 @@ TEST_F(ExternalMemoryTest, OtherTypesNeedWhatIsNotHere) {
   close(descriptor);
 }
 
+TEST_F(ExternalMemoryTest, TypesOfWindowsAreOfDedicatedMemory) {
+  const int descriptor = shared_.Export();
+  ExternalMemory memory = nullptr;
+  for (const int type : {5, 6, 7}) {
+    HandleDescription description = Described(descriptor);
+    description.type = type;
+    description.flags = 1;
+    EXPECT_EQ(import_memory(&memory, &description), CUDA_ERROR_NOT_SUPPORTED) << type;
+  }
+  close(descriptor);
+}
+
+TEST_F(ExternalMemoryTest, MemoryIsDestroyedWithoutAContext) {
+  const ExternalMemory memory = Import(shared_.Export());
+  ASSERT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(destroy_memory(memory), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+}
+
 TEST_F(ExternalMemoryTest, ImportsNeedAContext) {
   const int descriptor = shared_.Export();
   const HandleDescription description = Described(descriptor);

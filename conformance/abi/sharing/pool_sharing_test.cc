@@ -96,6 +96,74 @@ TEST_F(SharedPoolTest, DescriptorsStayOpenInOtherPrograms) {
   close(descriptor);
 }
 
+TEST_F(SharedPoolTest, WhatIsNoPoolIsNotImported) {
+  const auto expect_refused = [](void* handle, int type, CUresult code) {
+    CUmemoryPool pool = reinterpret_cast<CUmemoryPool>(7);
+    EXPECT_EQ(import_pool(&pool, handle, type, 0), code) << type;
+    EXPECT_EQ(pool, nullptr);
+  };
+  PoolProps props;
+  props.handle_types = kDescriptor;
+  const int exported = Export(MakePool(props));
+  for (const int type : {0, 9}) expect_refused(AsPointer(exported), type, CUDA_ERROR_INVALID_VALUE);
+  expect_refused(AsPointer(exported), 2, CUDA_ERROR_NOT_SUPPORTED);
+  char fabric[64] = {};
+  expect_refused(fabric, 8, CUDA_ERROR_NOT_SUPPORTED);
+  expect_refused(nullptr, kDescriptor, CUDA_ERROR_INVALID_VALUE);
+  const int other = open("/dev/null", O_RDWR);
+  for (const int descriptor : {-1, 777, other}) {
+    expect_refused(AsPointer(descriptor), kDescriptor, CUDA_ERROR_UNKNOWN);
+  }
+  close(other);
+  close(exported);
+}
+
+// Only of pools that were exported before, and from where they begin.
+TEST_F(SharedPoolTest, PiecesAreOfExportedPools) {
+  PoolProps props;
+  props.handle_types = kDescriptor;
+  const CUmemoryPool shared = MakePool(props);
+  const CUdeviceptr memory = AllocateIn(shared, 4096);
+  PieceData data = {7};
+  EXPECT_EQ(export_piece(&data, memory), CUDA_ERROR_INVALID_VALUE);
+  close(Export(shared));
+  EXPECT_EQ(export_piece(&data, memory + 100), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(export_piece(&data, Allocate(64, stream_)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(export_piece(&data, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(export_piece(&data, AddressOf(&data)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(data, PieceData{7});
+  EXPECT_EQ(export_piece(&data, memory), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(memory, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(export_piece(&data, memory), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SharedPoolTest, APoolIsImportedWhereItWasMade) {
+  PoolProps props;
+  props.handle_types = kDescriptor;
+  const CUmemoryPool shared = MakePool(props);
+  const CUmemoryPool imported = Import(Export(shared));
+  EXPECT_NE(imported, shared);
+  const CUdeviceptr memory = AllocateIn(shared, 4096);
+  PieceData data = DataOf(memory);
+  CUdeviceptr address = 7;
+  EXPECT_EQ(import_piece(&address, shared, &data), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(import_piece(&address, imported, &data), CUDA_SUCCESS);
+  EXPECT_NE(address, memory);
+  SetWords(memory, 0x44, 4);
+  EXPECT_EQ(WordAt(address), 0x44u);
+  EXPECT_EQ(cuMemFree(address), CUDA_SUCCESS);
+  EXPECT_EQ(destroy_pool(imported), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST_F(SharedPoolTest, PoolsOfTheCpuHaveNoHandles) {
+  PoolProps props;
+  props.handle_types = kDescriptor;
+  props.location = {static_cast<CUmemLocationType>(2), 0};
+  CUmemoryPool pool = nullptr;
+  EXPECT_EQ(create_pool(&pool, &props), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(SharedPoolTest, NullPointersAreRefused) {
   PoolProps props;
   props.handle_types = kDescriptor;

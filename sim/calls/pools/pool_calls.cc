@@ -69,7 +69,8 @@ absl::Status PoolCalls::CheckProperties(const char* call, const PoolProperties& 
     return InvalidValue(call, "pools are of pinned memory");
   }
   const HandleType all = HandleType::kPosixFileDescriptor | HandleType::kFabric;
-  if ((properties.handle_types & all) != properties.handle_types) {
+  const bool of_cpu = location.type == LocationType::kHost;
+  if ((properties.handle_types & (of_cpu ? HandleType::kNone : all)) != properties.handle_types) {
     return InvalidValue(call, "pools have no such handle types");
   }
   return absl::OkStatus();

@@ -132,6 +132,8 @@ class PoolCalls {
   std::optional<uint64_t> FindImport(const FileIdentity& file) const;
   // Of an imported pool: where that part of the file is seen, from now on if it was not.
   absl::StatusOr<PoolWindow*> NeedWindow(const char* call, PoolState* pool, const PoolPart& part);
+  // Whether a piece that is not freed has a byte of `range`.
+  bool OverlapsPiece(const AddressRange& range) const;
   static void EndImport(PoolState* pool, const PooledPiece& piece, StreamOrderedFreePtr free);
   // The windows of which all pieces are freed, in the order of streams too, are gone.
   void ReleaseImports(PoolState* pool, PoolSpans::MayUse is_over);

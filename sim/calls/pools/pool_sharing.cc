@@ -23,6 +23,25 @@ Bytes RoundDown(Bytes value, Bytes step) {
   return Bytes(value.value() / step.value() * step.value());
 }
 
+// The codes are those of an H100 with driver 580.159.
+absl::StatusOr<std::shared_ptr<PoolFile>> OpenPool(const char* call, int file_descriptor,
+                                                   HandleType type) {
+  if (type == HandleType::kFabric || type == HandleType::kWin32) {
+    return Fail(DriverCode::kNotSupported, call, "pools are imported from descriptors here");
+  }
+  if (type != HandleType::kPosixFileDescriptor || file_descriptor == 0) {
+    return InvalidValue(call, "pools are imported from descriptors, not 0");
+  }
+  absl::StatusOr<std::shared_ptr<PoolFile>> file = PoolFile::Open(file_descriptor);
+  if (file.ok()) return file;
+  if (absl::IsResourceExhausted(file.status())) {
+    return Fail(DriverCode::kOutOfMemory, call, file.status().message());
+  }
+  const bool memory = ReadLabel(file_descriptor).ok();
+  return Fail(memory ? DriverCode::kNotSupported : DriverCode::kUnknown, call,
+              file.status().message());
+}
+
 bool Contains(const PoolWindow& window, const PoolPart& part) {
   return window.offset <= part.offset &&
          part.offset + part.size <= window.offset + window.range.size;
@@ -90,6 +109,7 @@ absl::StatusOr<int> PoolCalls::Export(uint64_t handle, HandleType type) {
     if (!descriptor.ok()) {
       return Fail(DriverCode::kOutOfMemory, kCall, descriptor.status().message());
     }
+    pool->exported = true;
     return descriptor;
   });
 }
@@ -99,17 +119,17 @@ absl::StatusOr<PoolPartData> PoolCalls::ExportPiece(DeviceAddress address) {
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<PoolPartData> {
     const std::unique_lock lock(state_.mmu.mutex);
     const PooledPiece* const piece = state_.mmu.pooled.Find(address);
-    if (piece == nullptr || piece->freed_by != 0) {
-      return InvalidValue(kCall, "nothing that a pool gave is at ", ToString(address));
+    if (piece == nullptr || piece->freed_by != 0 || piece->range.base != address) {
+      return InvalidValue(kCall, "nothing that a pool gave begins at ", ToString(address));
     }
     const PoolState& pool = *pools_.Find(piece->pool);
-    if (pool.imported) return InvalidValue(kCall, "the pool is of another process");
+    if (!pool.exported) return InvalidValue(kCall, "the pool was not exported from here");
     for (const PoolWindow& window : pool.windows) {
       if (!window.range.contains(address)) continue;
       const Bytes offset = window.offset + (piece->range.base - window.range.base);
       return ToData({pool.file->id(), offset, piece->range.size});
     }
-    return InvalidValue(kCall, "the pool was not made for other processes");
+    return InvalidValue(kCall, "the pool was not exported from here");
   });
 }
 
@@ -131,14 +151,8 @@ std::optional<uint64_t> PoolCalls::FindImport(const FileIdentity& file) const {
 absl::StatusOr<uint64_t> PoolCalls::Import(int file_descriptor, HandleType type) {
   static constexpr char kCall[] = "cuMemPoolImportFromShareableHandle";
   return guard_.Guard(kCall, [&]() -> absl::StatusOr<uint64_t> {
-    if (type != HandleType::kPosixFileDescriptor) {
-      return InvalidValue(kCall, "pools are imported from descriptors");
-    }
-    absl::StatusOr<std::shared_ptr<PoolFile>> file = PoolFile::Open(file_descriptor);
-    if (absl::IsResourceExhausted(file.status())) {
-      return Fail(DriverCode::kOutOfMemory, kCall, file.status().message());
-    }
-    if (!file.ok()) return InvalidValue(kCall, file.status().message());
+    const absl::StatusOr<std::shared_ptr<PoolFile>> file = OpenPool(kCall, file_descriptor, type);
+    if (!file.ok()) return file.status();
     const PoolLabel& label = (*file)->label();
     PoolProperties properties;
     properties.place.location = label.location;
@@ -158,7 +172,7 @@ absl::StatusOr<uint64_t> PoolCalls::Import(int file_descriptor, HandleType type)
     const uint64_t handle = Insert(properties, made_by);
     PoolState& pool = *pools_.Find(handle);
     pool.made_with = kCall;
-    pool.file = *std::move(file);
+    pool.file = *file;
     pool.imported = true;
     pool.imports = 1;
     return handle;
@@ -190,6 +204,13 @@ absl::StatusOr<PoolWindow*> PoolCalls::NeedWindow(const char* call, PoolState* p
   return &pool->windows.back();
 }
 
+bool PoolCalls::OverlapsPiece(const AddressRange& range) const {
+  bool overlaps = false;
+  state_.mmu.pooled.ForEachIn(range,
+                              [&](const PooledPiece& piece) { overlaps |= piece.freed_by == 0; });
+  return overlaps;
+}
+
 absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
                                                                 const PoolPartData& data) {
   static constexpr char kCall[] = "cuMemPoolImportPointer";
@@ -201,7 +222,8 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
     const std::unique_lock lock(state_.mmu.mutex);
     PoolState* const pool = FindPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
-    if (!pool->imported || part->pool != pool->file->id() || !pool->file->Has(*part)) {
+    if (!pool->imported || part->size == Bytes(0) || part->pool != pool->file->id() ||
+        !pool->file->Has(*part)) {
       return InvalidValue(kCall, "it is not of this pool");
     }
     ReleaseImports(pool, [](const StreamOrderedFree& free) { return free.over.load(); });
@@ -212,6 +234,9 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
                    Bytes(0)};
     const uint64_t base = piece.range.base.value();
     if ((*window)->imports.count(base) != 0) return ImportedPiece{piece.range.base};
+    if (OverlapsPiece(piece.range)) {
+      return InvalidValue(kCall, "what was imported at ", ToString(piece.range), " is not freed");
+    }
     std::set<uint64_t> import{base};
     piece.room = piece.range.size;
     piece.pool = handle;

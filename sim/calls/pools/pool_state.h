@@ -89,6 +89,7 @@ struct PoolState {
   // imported, which has only this.
   std::shared_ptr<PoolFile> file;
   std::vector<PoolWindow> windows;
+  bool exported = false;
   bool imported = false;
   uint64_t imports = 0;  // how often, of one that was imported
 };

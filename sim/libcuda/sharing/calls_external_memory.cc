@@ -20,7 +20,7 @@ namespace {
 
 // CUexternalMemoryHandleType.
 constexpr int kOpaqueDescriptor = 1;
-constexpr int kLastWithoutObject = 4;  // the first three of Windows
+constexpr int kFirstDedicated = 5;  // of Windows, as those before and behind it
 constexpr int kNvSciBuf = 8;
 constexpr int kDmaBuf = 9;
 
@@ -29,7 +29,9 @@ constexpr unsigned int kDedicated = 1;  // CUDA_EXTERNAL_MEMORY_DEDICATED
 DriverCode WhyNotOfType(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& description) {
   const int type = description.type;
   if (type == kDmaBuf) return DriverCode::kNotSupported;
-  const bool known = (type > kOpaqueDescriptor && type <= kLastWithoutObject) || type == kNvSciBuf;
+  const bool dedicated = description.flags == kDedicated;
+  const bool known = type > kOpaqueDescriptor && type <= kNvSciBuf &&
+                     (dedicated || type < kFirstDedicated || type == kNvSciBuf);
   return known && description.handle.win32.handle != nullptr ? DriverCode::kNotSupported
                                                              : DriverCode::kInvalidValue;
 }
@@ -97,7 +99,7 @@ extern "C" CUresult cuImportExternalMemory(CUexternalMemory* memory,
 }
 
 extern "C" CUresult cuDestroyExternalMemory(CUexternalMemory memory) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     const std::optional<ExternalMemory> found = driver.external.memories.Find(ToNumber(memory));
     if (!found.has_value() || !driver.external.memories.Remove(ToNumber(memory))) {
       return ToResult(DriverCode::kInvalidValue);

@@ -28,6 +28,7 @@ extern "C" CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool 
 extern "C" CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
                                                        CUmemAllocationHandleType type,
                                                        unsigned long long flags) {
+  if (pool != nullptr) *pool = nullptr;  // stays, if it fails
   return Enter(TWINMMU_HERE, {pool}, [&](DriverState& driver) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const int descriptor = static_cast<int>(reinterpret_cast<intptr_t>(handle));

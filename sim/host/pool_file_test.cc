@@ -1,0 +1,94 @@
+// Files of pools, and what others may make of them.
+
+#include "sim/host/pool_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api/sharing/owned_descriptor.h"
+#include "api/testing/matchers.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+namespace {
+
+PoolLabel Label() {
+  PoolLabel label;
+  label.location = Location::Device(DeviceOrdinal(1));
+  label.traits.driver_version = 13000;
+  label.traits.memory = GiB(80);
+  label.traits.name = 7;
+  return label;
+}
+
+TEST(PoolFile, IsFoundByItsDescriptor) {
+  const auto made = *PoolFile::Make(Label());
+  const OwnedDescriptor descriptor(*made->NewDescriptor());
+  const auto opened = *PoolFile::Open(descriptor.get());
+  EXPECT_EQ(opened->id(), made->id());
+  EXPECT_EQ(opened->label().location, Label().location);
+  EXPECT_EQ(DifferenceOf(opened->label().traits, Label().traits), "");
+}
+
+TEST(PoolFile, TwoPoolsAreTwo) {
+  EXPECT_NE((*PoolFile::Make(Label()))->id(), (*PoolFile::Make(Label()))->id());
+}
+
+TEST(PoolFile, GrowsAndKeepsWhatThereIs) {
+  const auto made = *PoolFile::Make(Label());
+  const auto other = *PoolFile::Open(made->descriptor());
+  const Bytes first = *made->Extend(PoolFile::kStep);
+  const Bytes second = *made->Extend(2 * PoolFile::kStep);
+  EXPECT_EQ(second, first + PoolFile::kStep);
+  EXPECT_TRUE(other->Has({0, first, 3 * PoolFile::kStep}));
+  EXPECT_FALSE(other->Has({0, first, 3 * PoolFile::kStep + Bytes(1)}));
+  EXPECT_FALSE(other->Has({0, second, Bytes(~uint64_t{0})}));
+  EXPECT_FALSE(other->Has({0, Bytes(0), Bytes(1)})) << "there is the label";
+}
+
+TEST(PoolFile, NobodyMakesItShorter) {
+  const auto made = *PoolFile::Make(Label());
+  EXPECT_NE(ftruncate(made->descriptor(), 0), 0);
+}
+
+TEST(PoolFile, OtherFilesAreNone) {
+  const OwnedDescriptor plain(memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const OwnedDescriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int descriptor : {plain.get(), null.get(), -1}) {
+    EXPECT_THAT(PoolFile::Open(descriptor), StatusIs(absl::StatusCode::kInvalidArgument))
+        << descriptor;
+  }
+}
+
+TEST(PoolFile, AChangedLabelIsNone) {
+  const auto made = *PoolFile::Make(Label());
+  for (const off_t place : {0, 8, 16, 24, 40}) {
+    char before = 0;
+    ASSERT_EQ(pread(made->descriptor(), &before, 1, place), 1);
+    const char changed = static_cast<char>(before ^ 1);
+    ASSERT_EQ(pwrite(made->descriptor(), &changed, 1, place), 1);
+    EXPECT_THAT(PoolFile::Open(made->descriptor()), StatusIs(absl::StatusCode::kInvalidArgument))
+        << place;
+    ASSERT_EQ(pwrite(made->descriptor(), &before, 1, place), 1);
+  }
+}
+
+TEST(PoolPart, ComesBack) {
+  const auto part = *ParsePoolPart(ToData({5, GiB(1), Bytes(100)}));
+  EXPECT_EQ(part.pool, 5u);
+  EXPECT_EQ(part.offset, GiB(1));
+  EXPECT_EQ(part.size, Bytes(100));
+}
+
+TEST(PoolPart, IsNotTakenOnceChanged) {
+  const PoolPartData data = ToData({5, GiB(1), Bytes(100)});
+  for (size_t byte = 0; byte < data.size(); ++byte) {
+    PoolPartData changed = data;
+    changed[byte] ^= 1;
+    EXPECT_THAT(ParsePoolPart(changed), StatusIs(absl::StatusCode::kInvalidArgument)) << byte;
+  }
+}
+
+}  // namespace
+}  // namespace twinmmu

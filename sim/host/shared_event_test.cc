@@ -1,0 +1,79 @@
+// Events as several processes see them; each is made in another process.
+
+#include "sim/host/shared_event.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "api/testing/matchers.h"
+#include "gtest/gtest.h"
+
+namespace twinmmu {
+namespace {
+
+TEST(SharedEvent, IsOverBeforeItIsRecorded) {
+  const auto event = *SharedEvent::Make();
+  EXPECT_EQ(event->last(), 0u);
+  EXPECT_TRUE(event->IsOver(event->last()));
+}
+
+TEST(SharedEvent, IsOverWhenItsLastRecordIs) {
+  const auto event = *SharedEvent::Make();
+  const uint64_t first = event->Record();
+  const uint64_t second = event->Record();
+  EXPECT_EQ(event->last(), second);
+  event->End(first);
+  EXPECT_TRUE(event->IsOver(first));
+  EXPECT_FALSE(event->IsOver(second));
+  event->End(second);
+  event->End(first);
+  EXPECT_TRUE(event->IsOver(second));
+}
+
+TEST(SharedEvent, IsNotOpenedInItsProcess) {
+  const auto event = *SharedEvent::Make();
+  EXPECT_THAT(SharedEvent::Open(event->name()), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST(SharedEvent, ChangedNamesOpenNothing) {
+  const auto event = *SharedEvent::Make();
+  for (const size_t byte : {0, 8, 16, 24, 40, 63}) {
+    SharedEventName name = event->name();
+    name[byte] ^= 1;
+    EXPECT_THAT(SharedEvent::Open(name), StatusIs(absl::StatusCode::kInvalidArgument)) << byte;
+  }
+}
+
+// What the child does is seen here.
+TEST(SharedEvent, IsTheSameInAnotherProcess) {
+  const auto event = *SharedEvent::Make();
+  const uint64_t own = event->Record();
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto opened = SharedEvent::Open(event->name());
+    const bool sees = opened.ok() && (*opened)->last() == own && !(*opened)->IsOver(own) &&
+                      !(*opened)->IsOwn() && !(*opened)->IsMadeHere();
+    if (sees) (*opened)->End((*opened)->Record());
+    std::_Exit(sees ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(event->last(), own + 1);
+  EXPECT_TRUE(event->IsOver(own + 1));
+  EXPECT_FALSE(event->IsOwn());
+}
+
+TEST(SharedEvent, IsNotOpenedOnceItIsGone) {
+  const SharedEventName name = (*SharedEvent::Make())->name();
+  const pid_t child = fork();
+  if (child == 0) std::_Exit(absl::IsNotFound(SharedEvent::Open(name).status()) ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace twinmmu
