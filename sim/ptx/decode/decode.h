@@ -134,7 +134,6 @@ class Decoder {
   void TextureRead();
   void TextureGather();
   void AskTexture();
-  void AskSurface();
   void IsTextureType();
   void SurfaceLoad();
   void SurfaceStore();
