@@ -56,9 +56,9 @@ inline cudaChannelFormatDesc ChannelsOf(cuda_abi::CUarray_format format, unsigne
   to.x = bits;
   to.y = channels > 1 ? bits : 0;
   to.z = to.w = channels > 2 ? bits : 0;
-  to.f = format >= 0x10  ? cudaChannelFormatKindFloat
-         : format >= 8 ? cudaChannelFormatKindSigned
-                       : cudaChannelFormatKindUnsigned;
+  to.f = format >= 0x10 ? cudaChannelFormatKindFloat
+         : format >= 8  ? cudaChannelFormatKindSigned
+                        : cudaChannelFormatKindUnsigned;
   return to;
 }
 

@@ -6,23 +6,103 @@
 namespace twinmmu::abi {
 namespace {
 
-using ArraysTest = TextureTest;
+struct Shape {
+  size_t width;
+  size_t height;
+  size_t depth;
+  unsigned int flags;
+};
 
-TEST_F(ArraysTest, DescribeThemselves) {
+class ArraysTest : public TextureTest {
+ protected:
+  static CUresult Create(const Shape& shape) {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+    descriptor.Width = shape.width;
+    descriptor.Height = shape.height;
+    descriptor.Depth = shape.depth;
+    descriptor.Format = CU_AD_FORMAT_UNSIGNED_INT8;
+    descriptor.NumChannels = 1;
+    descriptor.Flags = shape.flags;
+    CUarray array = nullptr;
+    const CUresult created = cuArray3DCreate(&array, &descriptor);
+    if (created != CUDA_SUCCESS) return created;
+    CUDA_ARRAY3D_DESCRIPTOR found = {};
+    EXPECT_EQ(cuArray3DGetDescriptor(&found, array), CUDA_SUCCESS);
+    EXPECT_EQ(found.Width, shape.width);
+    EXPECT_EQ(found.Height, shape.height);
+    EXPECT_EQ(found.Depth, shape.depth);
+    EXPECT_EQ(found.Flags, shape.flags);
+    EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+    return created;
+  }
+
+  static constexpr unsigned int kLayered = CUDA_ARRAY3D_LAYERED;
+  static constexpr unsigned int kSurface = CUDA_ARRAY3D_SURFACE_LDST;
+  static constexpr unsigned int kCube = CUDA_ARRAY3D_CUBEMAP;
+  static constexpr unsigned int kGather = CUDA_ARRAY3D_TEXTURE_GATHER;
+};
+
+TEST_F(ArraysTest, HaveTheseShapes) {
+  for (const Shape& shape :
+       {Shape{8, 0, 0, 0}, Shape{8, 8, 0, 0}, Shape{8, 8, 8, 0}, Shape{8, 0, 4, kLayered},
+        Shape{8, 8, 4, kLayered}, Shape{8, 8, 6, kCube}, Shape{8, 8, 12, kCube | kLayered},
+        Shape{8, 8, 0, kSurface}, Shape{8, 8, 0, kGather}, Shape{8, 8, 6, kCube | kSurface},
+        Shape{16, 16, 16385, 0}, Shape{32769, 8, 0, kSurface},
+        Shape{8, 8, 2046, kCube | kLayered}}) {
+    EXPECT_EQ(Create(shape), CUDA_SUCCESS) << shape.width << " x " << shape.height << " x "
+                                           << shape.depth << ", flags " << shape.flags;
+  }
+}
+
+TEST_F(ArraysTest, HaveNoOthers) {
+  for (const Shape& shape : {Shape{0, 0, 0, 0},           Shape{8, 0, 8, 0},
+                             Shape{0, 8, 0, 0},           Shape{8, 8, 0, kLayered},
+                             Shape{8, 4, 6, kCube},       Shape{8, 8, 5, kCube},
+                             Shape{8, 8, 12, kCube},      Shape{8, 8, 7, kCube | kLayered},
+                             Shape{8, 0, 6, kCube},       Shape{8, 8, 8, kGather},
+                             Shape{8, 0, 0, kGather},     Shape{8, 8, 4, kGather | kLayered},
+                             Shape{8, 8, 0, 0x20},        Shape{131073, 0, 0, 0},
+                             Shape{8, 65537, 0, 0},       Shape{16385, 16, 16, 0},
+                             Shape{8, 8, 2049, kLayered}, Shape{8, 8, 2052, kCube | kLayered},
+                             Shape{32769, 8, 0, kGather}, Shape{32769, 0, 0, kSurface}}) {
+    EXPECT_EQ(Create(shape), CUDA_ERROR_INVALID_VALUE)
+        << shape.width << " x " << shape.height << " x " << shape.depth << ", flags "
+        << shape.flags;
+  }
+}
+
+TEST_F(ArraysTest, OfTwoDimensionsDescribeThemselves) {
   CUDA_ARRAY_DESCRIPTOR descriptor = {};
   descriptor.Width = 9;
   descriptor.Format = CU_AD_FORMAT_FLOAT;
   descriptor.NumChannels = 2;
   CUarray array = nullptr;
   ASSERT_EQ(cuArrayCreate(&array, &descriptor), CUDA_SUCCESS);
-  CUDA_ARRAY3D_DESCRIPTOR found = {};
-  EXPECT_EQ(cuArray3DGetDescriptor(&found, array), CUDA_SUCCESS);
+  CUDA_ARRAY_DESCRIPTOR found = {};
+  EXPECT_EQ(cuArrayGetDescriptor(&found, array), CUDA_SUCCESS);
   EXPECT_EQ(found.Width, 9u);
   EXPECT_EQ(found.Height, 0u);
-  EXPECT_EQ(found.Depth, 0u);
+  EXPECT_EQ(found.Format, CU_AD_FORMAT_FLOAT);
   EXPECT_EQ(found.NumChannels, 2u);
-  EXPECT_EQ(found.Flags, 0u);
   EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+}
+
+TEST_F(ArraysTest, WithMemoryOfTheirOwnHaveNoRequirementsAndNoPlanes) {
+  const CUarray array = MakeArray(16, 16);
+  CUDA_ARRAY_MEMORY_REQUIREMENTS requirements = {};
+  EXPECT_EQ(cuArrayGetMemoryRequirements(&requirements, array, 0), CUDA_ERROR_INVALID_VALUE);
+  CUarray plane = nullptr;
+  EXPECT_EQ(cuArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuArrayGetPlane(&plane, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(ArraysTest, OfThreeDimensionsKeepWhatIsCopied) {
+  std::vector<uint32_t> words;
+  for (uint32_t i = 0; i < 5 * 4 * 3; ++i) words.push_back(i);
+  const CUarray array = MakeFilled<uint32_t>(words, 5, 4, 3, CU_AD_FORMAT_UNSIGNED_INT32);
+  std::vector<uint32_t> read(words.size());
+  TextureTest::Read(array, read.data(), 20, 4, 3);
+  EXPECT_EQ(read, words);
 }
 
 }  // namespace

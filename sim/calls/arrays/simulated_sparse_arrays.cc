@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/errors.h"
+#include "sim/calls/arrays/array_limits.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/leaks.h"
 
@@ -14,40 +15,16 @@ namespace twinmmu {
 namespace {
 
 constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather;
-constexpr uint32_t kFlagsOfOthers = kArrayLayered | kArrayGather | kArraySurface;
+constexpr uint32_t kFlagsOfOthers = kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap;
 
-// The device attributes that limit arrays: CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE....
-struct Limits {
-  int x;
-  int y;
-  int z;
-};
-constexpr Limits kOneDimension{21, 0, 0};
-constexpr Limits kTwoDimensions{22, 23, 0};
-constexpr Limits kThreeDimensions{24, 25, 26};
-constexpr Limits kThreeDimensionsElsewise{47, 48, 49};  // another set, either of which will do
-constexpr Limits kLayers{27, 28, 29};
-constexpr Limits kMipmapped{73, 74, 0};
-
-// Whether a device allows that many; attribute 0 limits nothing.
-bool IsWithin(const DeviceProfile& device, const Limits& limits, const ArrayExtent& extent) {
-  const auto allows = [&](int attribute, uint64_t wanted) {
-    const auto found = device.attributes.find(static_cast<DeviceAttribute>(attribute));
-    return attribute == 0 || (found != device.attributes.end() && found->second >= 0 &&
-                              wanted <= static_cast<uint64_t>(found->second));
-  };
-  return allows(limits.x, extent.x) && allows(limits.y, extent.y) && allows(limits.z, extent.z);
-}
-
-bool IsWithin(const DeviceProfile& device, const ArrayDescriptor& descriptor, bool mipmapped) {
-  const ArrayExtent& extent = descriptor.extent;
-  if ((descriptor.flags & kArrayLayered) != 0) return IsWithin(device, kLayers, extent);
-  if (extent.z != 0) {
-    return IsWithin(device, kThreeDimensions, extent) ||
-           IsWithin(device, kThreeDimensionsElsewise, extent);
-  }
-  if (extent.y == 0) return IsWithin(device, kOneDimension, extent);
-  return IsWithin(device, mipmapped ? kMipmapped : kTwoDimensions, extent);
+// What a driver makes that the simulator does not: arrays whose memory comes later, those of video
+// engines, and formats that are compressed, normalised or of several planes.
+bool IsUncovered(const ArrayDescriptor& descriptor) {
+  constexpr uint32_t kDeferredMapping = 0x80;
+  constexpr uint32_t kVideo = 0x100;
+  const int format = static_cast<int>(descriptor.format);
+  return (descriptor.flags & (kDeferredMapping | kVideo)) != 0 || format == 0x50 ||
+         (format >= 0x91 && format <= 0xcb);
 }
 
 }  // namespace
@@ -63,6 +40,11 @@ absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdi
   const uint32_t channels = descriptor.channels;
   const bool sparse = (descriptor.flags & kArraySparse) != 0;
   const bool layered = (descriptor.flags & kArrayLayered) != 0;
+  if (IsUncovered(descriptor)) {
+    return Fail(DriverCode::kNotSupported, call, "arrays of format ",
+                static_cast<int>(descriptor.format), " and flags ", descriptor.flags,
+                " are not simulated");
+  }
   if (ElementSize(descriptor) == Bytes(0) || (channels != 1 && channels != 2 && channels != 4)) {
     return InvalidValue(call, "there are no elements of ", channels, " channels of format ",
                         static_cast<int>(descriptor.format));
@@ -70,13 +52,15 @@ absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdi
   if ((descriptor.flags & ~(sparse ? kFlagsOfSparse : kFlagsOfOthers)) != 0) {
     return InvalidValue(call, "flags ", descriptor.flags, " do not go together, or do not exist");
   }
-  if (extent.x == 0 || (extent.y == 0 && extent.z != 0) || (layered && extent.z == 0)) {
+  if (extent.x == 0 || (extent.y == 0 && extent.z != 0 && !layered) || (layered && extent.z == 0)) {
     return InvalidValue(call, "an array of ", extent.x, " x ", extent.y, " x ", extent.z,
                         " has no elements");
   }
+  const absl::Status shape = CheckArrayShape(call, descriptor);
+  if (!shape.ok()) return shape;
   if (sparse && extent.y == 0) return InvalidValue(call, "a sparse array has two dimensions or 3");
   const DeviceProfile& profile = mmu_.profile.devices[static_cast<size_t>(device.value())];
-  if (!IsWithin(profile, descriptor, mipmapped)) {
+  if (!IsWithinLimits(profile, descriptor, mipmapped)) {
     return InvalidValue(call, "an array of ", extent.x, " x ", extent.y, " x ", extent.z,
                         " is larger than ", ToString(device), " allows");
   }

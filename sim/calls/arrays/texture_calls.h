@@ -36,42 +36,43 @@ struct TextureResource {
   uint64_t pitch = 0;  // in bytes
 };
 
-// CUDA_RESOURCE_VIEW_DESC, if its format is one: other elements of the same size, and a part.
+// CUDA_RESOURCE_VIEW_DESC: an array with other elements of the same size, and a part of it.
 struct TextureView {
   ArrayFormat format = ArrayFormat::kUint32;
   uint32_t channels = 1;
-  ArrayExtent extent;
+  ArrayExtent extent;  // of the whole
   uint32_t first_level = 0;
   uint32_t last_level = 0;
   uint32_t first_layer = 0;
   uint32_t last_layer = 0;
 };
 
-// Objects are of the device they are made for, and name their memory without keeping it. All errors
-// are INVALID_VALUE.
+// Objects are of the device they are made for, and name their memory without keeping it. Errors are
+// INVALID_VALUE, and NOT_SUPPORTED for what is not simulated. What is valid was measured on an H100
+// with driver 580.159.
 class TextureCalls {
  public:
   // All must outlive this object.
   TextureCalls(SimulatorState* state, SimulatedSparseArrays* arrays, ptx::TextureTable* table)
       : state_(*state), arrays_(*arrays), table_(*table) {}
 
-  // Handles.
+  // Handles. A view is for arrays.
   absl::StatusOr<uint64_t> CreateTexture(DeviceOrdinal device, const TextureResource& resource,
                                          const ptx::Sampling& sampling,
                                          const std::optional<TextureView>& view);
   absl::StatusOr<uint64_t> CreateSurface(DeviceOrdinal device, const TextureResource& resource);
-  absl::Status DestroyTexture(uint64_t handle);
-  absl::Status DestroySurface(uint64_t handle);
+  // Does nothing where there is no such object.
+  void Destroy(uint64_t handle) { table_.Remove(handle); }
+
+  // How many elements of linear memory a texture can have.
+  absl::StatusOr<uint64_t> MostLinearElements(DeviceOrdinal device, ArrayFormat format,
+                                              uint32_t channels) const;
 
  private:
   absl::StatusOr<ptx::Image> ImageOf(const char* call, DeviceOrdinal device,
                                      const TextureResource& resource);
   absl::StatusOr<ptx::Image> LinearImage(const char* call, DeviceOrdinal device,
                                          const TextureResource& resource);
-  absl::Status Show(const char* call, const TextureView& view, ptx::Image* image);
-  absl::Status CheckSampling(const char* call, const ptx::Image& image,
-                             const ptx::Sampling& sampling);
-  absl::Status Destroy(const char* call, uint64_t handle, bool surface);
 
   SimulatorState& state_;
   SimulatedSparseArrays& arrays_;

@@ -57,6 +57,7 @@ DriverCode CodeOf(ptx::GridFault::Kind kind) {
     case Kind::kIllegalAddress:
     case Kind::kMulticastAddress:
     case Kind::kNoMulticastAddress:
+    case Kind::kNoTexture:
       return DriverCode::kIllegalAddress;
     case Kind::kMisalignedAddress:
       return DriverCode::kMisalignedAddress;
@@ -98,6 +99,8 @@ std::string WhatHappened(const ptx::GridFault& fault, DeviceOrdinal device, Byte
                           ToString(fault.size));
     case Kind::kIllegalInstruction:
       return "the instruction has no meaning here";
+    case Kind::kNoTexture:
+      return "there is no such texture or surface, or it does not reach there";
     case Kind::kUndefined:
       return "PTX does not define what it does";
     case Kind::kTrap:

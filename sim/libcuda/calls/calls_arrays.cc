@@ -92,14 +92,13 @@ CUresult Create(const CallSite& site, CUarray* array, const Description* descrip
   });
 }
 
-// Calls fill(descriptor) with that of an array.
-template <typename Fill>
-CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, const Fill& fill) {
+// take(descriptor), which is that of an array.
+template <typename Take>
+CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, const Take& take) {
   return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<ArrayDescriptor> found =
         driver.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
-    if (found.ok()) fill(*found);
-    return ToResult(found.status());
+    return found.ok() ? ToResult(take(*found)) : ToResult(found.status());
   });
 }
 
@@ -123,6 +122,7 @@ extern "C" CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descripto
     descriptor->Format = static_cast<cuda_abi::CUarray_format>(found.format);
     descriptor->NumChannels = found.channels;
     descriptor->Flags = found.flags;
+    return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2);
@@ -133,9 +133,29 @@ extern "C" CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, C
     descriptor->Height = found.extent.y;
     descriptor->Format = static_cast<cuda_abi::CUarray_format>(found.format);
     descriptor->NumChannels = found.channels;
+    return DriverCode::kSuccess;
   });
 }
 TWINMMU_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
+
+// Only arrays whose memory comes later have requirements, and only formats of several planes have
+// planes. None of either is simulated.
+extern "C" CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
+                                                 CUarray, CUdevice) {
+  return EnterInContext(TWINMMU_HERE, {requirements},
+                        [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+}
+
+extern "C" CUresult cuMipmappedArrayGetMemoryRequirements(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray, CUdevice) {
+  return EnterInContext(TWINMMU_HERE, {requirements},
+                        [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+}
+
+extern "C" CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int) {
+  return GetDescriptor(TWINMMU_HERE, plane, array,
+                       [](const ArrayDescriptor&) { return DriverCode::kInvalidValue; });
+}
 
 extern "C" CUresult cuArrayDestroy(CUarray array) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {

@@ -58,10 +58,8 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.report.RemoveObject(ObjectKind::kStream, stream);
   });
   SparseArrays& arrays = **driver.simulator->sparse_arrays();
-  driver.arrays.textures.RemoveOf(context, [&](uint64_t object) {
-    TextureCalls& textures = driver.simulator->textures();
-    if (!textures.DestroyTexture(object).ok()) textures.DestroySurface(object).IgnoreError();
-  });
+  driver.arrays.textures.RemoveOf(
+      context, [&](uint64_t object) { driver.simulator->textures().Destroy(object); });
   driver.arrays.arrays.RemoveOf(context, [&](uint64_t array) {
     arrays.DestroyArray(Array(context.device, array)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kArray, array);

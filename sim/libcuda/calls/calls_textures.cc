@@ -1,6 +1,8 @@
 // Texture and surface objects.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <optional>
 
@@ -13,9 +15,22 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr unsigned int kTextureFlags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
-                                       CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
-                                       CU_TRSF_SEAMLESS_CUBEMAP;
+// Two more are accepted, which the documentation does not have.
+constexpr unsigned int kTextureFlags =
+    0x0c | CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+    CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+
+constexpr CUresourceViewFormat kLastViewFormat = 0x22;
+
+template <typename Word, size_t size>
+bool AreZero(const Word (&words)[size]) {
+  return std::all_of(std::begin(words), std::end(words), [](Word word) { return word == 0; });
+}
+
+bool IsOfArray(const CUDA_RESOURCE_DESC& resource) {
+  return resource.resType == CU_RESOURCE_TYPE_ARRAY ||
+         resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+}
 
 // Nothing: there is no such resource.
 std::optional<TextureResource> FromAbi(const CUDA_RESOURCE_DESC& from, DeviceOrdinal device) {
@@ -57,7 +72,7 @@ std::optional<ptx::Sampling> FromAbi(const CUDA_TEXTURE_DESC& from) {
     return mode == CU_TR_FILTER_MODE_POINT || mode == CU_TR_FILTER_MODE_LINEAR;
   };
   if (!is_filter(from.filterMode) || !is_filter(from.mipmapFilterMode) ||
-      (from.flags & ~kTextureFlags) != 0) {
+      (from.flags & ~kTextureFlags) != 0 || !AreZero(from.reserved)) {
     return std::nullopt;
   }
   for (size_t i = 0; i < sampling.modes.size(); ++i) {
@@ -94,8 +109,23 @@ TextureView FromAbi(const CUDA_RESOURCE_VIEW_DESC& from) {
   return view;
 }
 
-bool IsCovered(CUresourceViewFormat format) {
-  return format >= CU_RES_VIEW_FORMAT_NONE && format <= CU_RES_VIEW_FORMAT_FLOAT_4X32;
+// Views of compressed blocks are not simulated.
+DriverCode CheckView(const CUDA_RESOURCE_VIEW_DESC& view) {
+  if (view.format <= CU_RES_VIEW_FORMAT_NONE || view.format > kLastViewFormat ||
+      !AreZero(view.reserved)) {
+    return DriverCode::kInvalidValue;
+  }
+  return view.format <= CU_RES_VIEW_FORMAT_FLOAT_4X32 ? DriverCode::kSuccess
+                                                      : DriverCode::kNotSupported;
+}
+
+// Either kind of object, and even what is none.
+CUresult Destroy(const CallSite& site, unsigned long long object) {
+  return EnterInContext(site, [&](DriverState& driver, Context&) {
+    driver.simulator->textures().Destroy(object);
+    driver.arrays.textures.Remove(object);
+    return DriverCode::kSuccess;
+  });
 }
 
 // Takes a part of what an object was made of.
@@ -120,8 +150,11 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
         const std::optional<ptx::Sampling> sampling = FromAbi(*texture);
         if (!shown.has_value() || !sampling.has_value()) return ToResult(DriverCode::kInvalidValue);
         std::optional<TextureView> part;
-        if (view != nullptr && !IsCovered(view->format)) return ToResult(DriverCode::kNotSupported);
-        if (view != nullptr && view->format != CU_RES_VIEW_FORMAT_NONE) part = FromAbi(*view);
+        if (view != nullptr && IsOfArray(*resource)) {
+          const DriverCode valid = CheckView(*view);
+          if (valid != DriverCode::kSuccess) return ToResult(valid);
+          part = FromAbi(*view);
+        }
         TextureRecord made_of;
         made_of.context = &context;
         made_of.resource = *resource;
@@ -135,13 +168,7 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
       });
 }
 
-extern "C" CUresult cuTexObjectDestroy(CUtexObject object) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
-    const absl::Status destroyed = driver.simulator->textures().DestroyTexture(object);
-    if (destroyed.ok()) driver.arrays.textures.Remove(object);
-    return ToResult(destroyed);
-  });
-}
+extern "C" CUresult cuTexObjectDestroy(CUtexObject object) { return Destroy(TWINMMU_HERE, object); }
 
 extern "C" CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUtexObject object) {
   return LookAt(TWINMMU_HERE, resource, object, /*surface=*/false, [&](const TextureRecord& found) {
@@ -152,7 +179,8 @@ extern "C" CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUt
 
 extern "C" CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* texture, CUtexObject object) {
   return LookAt(TWINMMU_HERE, texture, object, /*surface=*/false, [&](const TextureRecord& found) {
-    *texture = found.texture;
+    // The border is not given back, and the reserved words stay as they are.
+    std::memcpy(texture, &found.texture, offsetof(CUDA_TEXTURE_DESC, borderColor));
     return DriverCode::kSuccess;
   });
 }
@@ -160,8 +188,7 @@ extern "C" CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* texture, CUtexO
 extern "C" CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view,
                                                    CUtexObject object) {
   return LookAt(TWINMMU_HERE, view, object, /*surface=*/false, [&](const TextureRecord& found) {
-    if (!found.view.has_value()) return DriverCode::kInvalidValue;
-    *view = *found.view;
+    if (found.view.has_value()) *view = *found.view;
     return DriverCode::kSuccess;
   });
 }
@@ -184,17 +211,22 @@ extern "C" CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE
 }
 
 extern "C" CUresult cuSurfObjectDestroy(CUsurfObject object) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
-    const absl::Status destroyed = driver.simulator->textures().DestroySurface(object);
-    if (destroyed.ok()) driver.arrays.textures.Remove(object);
-    return ToResult(destroyed);
-  });
+  return Destroy(TWINMMU_HERE, object);
 }
 
 extern "C" CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUsurfObject object) {
   return LookAt(TWINMMU_HERE, resource, object, /*surface=*/true, [&](const TextureRecord& found) {
     *resource = found.resource;
     return DriverCode::kSuccess;
+  });
+}
+
+extern "C" CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, CUarray_format format,
+                                                       unsigned int channels, CUdevice device) {
+  return Enter(TWINMMU_HERE, {elements}, [&](DriverState& driver) {
+    return Give(driver.simulator->textures().MostLinearElements(
+                    DeviceOrdinal(device), static_cast<ArrayFormat>(format), channels),
+                elements);
   });
 }
 

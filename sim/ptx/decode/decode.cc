@@ -111,7 +111,7 @@ Decoder::Method Decoder::FindMethod(absl::string_view opcode) {
       {"tex", &Decoder::TextureRead},
       {"tld4", &Decoder::TextureGather},
       {"txq", &Decoder::AskTexture},
-      {"suq", &Decoder::AskSurface},
+      {"suq", &Decoder::AskTexture},
       {"istypep", &Decoder::IsTextureType},
       {"suld", &Decoder::SurfaceLoad},
       {"sust", &Decoder::SurfaceStore},

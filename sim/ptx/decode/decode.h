@@ -163,7 +163,6 @@ class Decoder {
   void TextureRead();
   void TextureGather();
   void AskTexture();
-  void AskSurface();
   void IsTextureType();
   void SurfaceLoad();
   void SurfaceStore();

@@ -14,26 +14,11 @@ namespace {
 struct NamedQuery {
   absl::string_view name;
   TextureQuery query;
-  bool of_texture;
-  bool of_surface;
 };
-constexpr NamedQuery kQueries[] = {
-    {"width", TextureQuery::kWidth, true, true},
-    {"height", TextureQuery::kHeight, true, true},
-    {"depth", TextureQuery::kDepth, true, true},
-    {"channel_data_type", TextureQuery::kChannelType, true, true},
-    {"channel_order", TextureQuery::kChannelOrder, true, true},
-    {"normalized_coords", TextureQuery::kNormalizedCoordinates, true, false},
-    {"force_unnormalized_coords", TextureQuery::kForcesUnnormalized, true, false},
-    {"filter_mode", TextureQuery::kFilterMode, true, false},
-    {"addr_mode_0", TextureQuery::kAddressMode0, true, false},
-    {"addr_mode_1", TextureQuery::kAddressMode1, true, false},
-    {"addr_mode_2", TextureQuery::kAddressMode2, true, false},
-    {"array_size", TextureQuery::kArraySize, true, true},
-    {"num_mipmap_levels", TextureQuery::kLevels, true, false},
-    {"num_samples", TextureQuery::kSamples, true, false},
-    {"memory_layout", TextureQuery::kMemoryLayout, false, true},
-};
+// What else there is to ask, drivers know of variables only.
+constexpr NamedQuery kQueries[] = {{"width", TextureQuery::kWidth},
+                                   {"height", TextureQuery::kHeight},
+                                   {"depth", TextureQuery::kDepth}};
 
 }  // namespace
 
@@ -206,48 +191,33 @@ void Decoder::TextureGather() {
   EmitTexture(code, PerformTexture);
 }
 
-// txq{.level}.query.b32 d, [a]{, lod}
+// txq{.level}.query.b32 d, [a]{, lod}; suq.query.b32 d, [a]
 void Decoder::AskTexture() {
   if (!Take("b32")) return FailInvalid("the type is .b32");
   const bool level = Take("level");
   ExpectOperands(level ? 3 : 2, level ? 3 : 2);
   if (!status_.ok()) return;
   for (const NamedQuery& named : kQueries) {
-    if (!named.of_texture || !Take(named.name)) continue;
+    if (!Take(named.name)) continue;
     TextureCode code;
     code.handle = HandleAt(1);
     if (level) code.level.push_back(Source(At(2), Type::kU32));
     code.values.push_back(Destination(At(0), Type::kB32));
     return EmitTexture(code, PerformTextureQuery, static_cast<uint8_t>(named.query));
   }
-  FailInvalid("what it asks for is missing");
+  FailUnimplemented("of a handle, only width, height and depth can be asked for");
 }
 
-// suq.query.b32 d, [a]
-void Decoder::AskSurface() {
-  if (!Take("b32")) return FailInvalid("the type is .b32");
-  ExpectOperands(2, 2);
-  if (!status_.ok()) return;
-  for (const NamedQuery& named : kQueries) {
-    if (!named.of_surface || !Take(named.name)) continue;
-    TextureCode code;
-    code.handle = HandleAt(1);
-    code.values.push_back(Destination(At(0), Type::kB32));
-    return EmitTexture(code, PerformTextureQuery, static_cast<uint8_t>(named.query));
-  }
-  FailInvalid("what it asks for is missing");
-}
-
-// istypep.type p, a
+// istypep.type p, a: no handle is one of a variable.
 void Decoder::IsTextureType() {
-  const int type = TakeOneOf({"texref", "surfref", "samplerref"});
+  if (TakeOneOf({"texref", "surfref", "samplerref"}) < 0) {
+    return FailInvalid("the type is .texref, .samplerref or .surfref");
+  }
   ExpectOperands(2, 2);
-  if (type < 0) return FailInvalid("the type is .texref, .samplerref or .surfref");
   if (!status_.ok()) return;
-  TextureCode code;
-  code.handle = Source(At(1), Type::kB64);
-  code.values.push_back(Destination(At(0), Type::kPred));
-  EmitTexture(code, PerformIsTexture, static_cast<uint8_t>(type));
+  Source(At(1), Type::kB64);
+  const uint32_t to = Destination(At(0), Type::kPred);
+  EmitCompute(FindCopy(0), {to, Fixed(FixedSlot::kZero, 0, 0, 0)});
 }
 
 }  // namespace twinmmu::ptx

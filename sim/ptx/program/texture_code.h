@@ -17,23 +17,7 @@ struct TextureGeometry {
 };
 
 // What txq and suq ask for.
-enum class TextureQuery : uint8_t {
-  kWidth,
-  kHeight,
-  kDepth,
-  kChannelType,
-  kChannelOrder,
-  kNormalizedCoordinates,
-  kForcesUnnormalized,
-  kFilterMode,
-  kAddressMode0,
-  kAddressMode1,
-  kAddressMode2,
-  kArraySize,
-  kLevels,
-  kSamples,
-  kMemoryLayout,
-};
+enum class TextureQuery : uint8_t { kWidth, kHeight, kDepth };
 
 // What an access of a surface does beyond the edges: .trap, .clamp, .zero.
 enum class SurfaceBounds : uint8_t { kTrap, kClamp, kZero };

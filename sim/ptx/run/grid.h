@@ -49,6 +49,7 @@ struct GridFault {
     kMulticastAddress,    // an access of a multicast address that is not multimem
     kNoMulticastAddress,  // multimem of an address that is no multicast one
     kIllegalInstruction,  // a construct that has no meaning when it is reached
+    kNoTexture,           // a texture or surface, or a place in one, that is not there
     kUndefined,           // what PTX gives no meaning, and a device cannot do
     kTrap,
     kAssert,

@@ -192,8 +192,6 @@ Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformTexture(Warp& warp, const Step& step, Lanes lanes);
 // detail: the TextureQuery.
 Flow PerformTextureQuery(Warp& warp, const Step& step, Lanes lanes);
-// operands: a predicate; detail: whether it asks for a surface, else for a texture.
-Flow PerformIsTexture(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformSurfaceLoad(Warp& warp, const Step& step, Lanes lanes);
 Flow PerformSurfaceStore(Warp& warp, const Step& step, Lanes lanes);
 // Null: PTX has no such form.

@@ -25,24 +25,29 @@ inline FacePlace FaceOf(const std::array<float, 3>& direction) {
   float s = 0;
   float t = 0;
   float along = 0;
-  if (ax >= ay && ax >= az) {
-    place.face = std::signbit(x) ? 1 : 0;
-    s = std::signbit(x) ? z : -z;
+  // Where several are as long, z goes before y and y before x; what is no number is short.
+  if (!(az < ax) && !(az < ay)) {
+    place.face = std::signbit(z) ? 5 : 4;
+    s = std::signbit(z) ? -x : x;
     t = -y;
-    along = ax;
-  } else if (ay >= az) {
+    along = az;
+  } else if (!(ay < ax)) {
     place.face = std::signbit(y) ? 3 : 2;
     s = x;
     t = std::signbit(y) ? -z : z;
     along = ay;
   } else {
-    place.face = std::signbit(z) ? 5 : 4;
-    s = std::signbit(z) ? -x : x;
+    place.face = std::signbit(x) ? 1 : 0;
+    s = std::signbit(x) ? z : -z;
     t = -y;
-    along = az;
+    along = ax;
   }
-  place.x = (s / along + 1) / 2;
-  place.y = (t / along + 1) / 2;
+  const auto on_face = [along](float part) {
+    const float ratio = part / along;
+    return std::isnan(ratio) ? 0.5f : (ratio + 1) / 2;
+  };
+  place.x = on_face(s);
+  place.y = on_face(t);
   return place;
 }
 

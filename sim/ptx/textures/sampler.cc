@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "sim/ptx/operations/lane_types.h"
 #include "sim/ptx/textures/cube_faces.h"
+
+// All that is computed here is what an H100 (driver 580.159) does, bit for bit, unless it says so.
 
 namespace twinmmu::ptx {
 namespace {
 
-constexpr int kFractionBits = 8;
+constexpr int kFractionBits = 8;  // of a place between texels or levels
 constexpr int64_t kOne = int64_t{1} << kFractionBits;
 constexpr int64_t kOutside = -1;  // of the image, where it has a border
 
@@ -20,6 +20,7 @@ struct Axis {
   int64_t second = 0;
   int64_t fraction = 0;  // of kOne
 };
+using Axes = std::array<Axis, 3>;
 
 // The texel that one beyond the edges stands for.
 int64_t Inside(int64_t texel, int64_t size, AddressMode mode) {
@@ -39,54 +40,64 @@ int64_t Inside(int64_t texel, int64_t size, AddressMode mode) {
   return kOutside;
 }
 
-// A coordinate in texels, in units of 1 / kOne, rounded; what is no number is 0.
-int64_t FixedPoint(float coordinate) {
-  constexpr float kMost = 1e9f;
-  if (std::isnan(coordinate)) return 0;
-  const float scaled = std::clamp(coordinate, -kMost, kMost) * static_cast<float>(kOne);
-  return static_cast<int64_t>(std::floor(static_cast<double>(scaled) + 0.5));
+// A coordinate in texels. Normalised ones have 21 bits of fraction; what is no number is 0, and so
+// is what is infinite where the image repeats. What lies far outside is brought near.
+double InTexels(float coordinate, int64_t size, AddressMode mode, bool normalized) {
+  constexpr double kFar = 1 << 24;
+  constexpr double kSteps = 1 << 21;
+  const double value = coordinate;
+  if (std::isnan(value)) return 0;
+  if (!normalized) return std::clamp(value, -kFar, kFar);
+  if (mode == AddressMode::kWrap || mode == AddressMode::kMirror) {
+    const double turn = std::fmod(value, 2.0);  // the image and its mirror
+    return std::isnan(turn) ? 0 : std::floor(turn * kSteps) / kSteps * static_cast<double>(size);
+  }
+  return std::floor(std::clamp(value, -4.0, 4.0) * kSteps) / kSteps * static_cast<double>(size);
 }
 
-// A normalised coordinate in texels, within the image where it repeats.
-float Unnormalized(float coordinate, int64_t size, AddressMode mode) {
-  const float extent = static_cast<float>(size);
-  if (mode == AddressMode::kWrap) {
-    return (coordinate - std::floor(coordinate)) * extent;
-  }
-  if (mode == AddressMode::kMirror) {
-    const float turn = std::floor(coordinate);
-    const float rest = coordinate - turn;
-    return (std::fmod(turn, 2.0f) == 0 ? rest : 1 - rest) * extent;
-  }
-  return coordinate * extent;
+// Parts of 256, rounded: halves up, and down for what is left on the other side.
+int64_t Part(int64_t whole, int64_t fraction) { return (whole * fraction + kOne / 2) >> 8; }
+int64_t OtherPart(int64_t whole, int64_t fraction) {
+  return (whole * fraction + kOne / 2 - 1) >> 8;
+}
+
+// Of a level or a difference of levels; downwards.
+int64_t LevelPlace(float level) {
+  constexpr float kMost = 64;
+  return std::isnan(level) ? 0
+                           : static_cast<int64_t>(std::floor(std::clamp(level, -kMost, kMost) *
+                                                             static_cast<float>(kOne)));
 }
 
 class Reader {
  public:
   Reader(const Texture& texture, const TextureRead& read, FindTexel find)
-      : texture_(texture), read_(read), find_(find) {}
+      : texture_(texture), image_(texture.image), read_(read), find_(find) {}
 
   TexelWords Read();
 
  private:
+  int64_t SizeOf(size_t dimension, uint32_t level) const {
+    const ArrayExtent extent = image_.ExtentOf(level);
+    return static_cast<int64_t>(dimension == 0 ? extent.x : dimension == 1 ? extent.y : extent.z);
+  }
   AddressMode ModeOf(size_t dimension) const;
   bool IsLinear() const { return texture_.sampling.linear && GivesFloats(texture_); }
   Axis AxisOf(size_t dimension, uint32_t level, bool linear) const;
-  std::array<Axis, 3> AxesOf(uint32_t level, bool linear) const;
+  Axes AxesOf(uint32_t level, bool linear) const;
   const char* Find(uint32_t level, int64_t x, int64_t y, int64_t z) const;
-  bool IsOutside(int64_t x, int64_t y, int64_t z) const {
-    return x == kOutside || y == kOutside || z == kOutside;
-  }
-  TexelFloats FloatsAt(uint32_t level, int64_t x, int64_t y, int64_t z) const;
   TexelWords WordsAt(uint32_t level, int64_t x, int64_t y, int64_t z) const;
-  TexelFloats Filtered(uint32_t level) const;
-  TexelFloats LevelFloats(uint32_t level) const;
+  void AddTexel(uint32_t level, int64_t x, int64_t y, int64_t z, int64_t weight,
+                TexelSum* sum) const;
+  void AddLevel(uint32_t level, int64_t whole, TexelSum* sum) const;
+  void AddSlice(uint32_t level, const Axes& axes, int64_t z, int64_t whole, TexelSum* sum) const;
+  TexelWords ReadTexel() const;
   TexelWords Gathered() const;
-  int64_t LevelPlace() const;
+  int64_t LevelToRead() const;
   float LevelOfGradients() const;
-  void ChooseFace();
 
   const Texture& texture_;
+  const Image& image_;
   TextureRead read_;
   FindTexel find_;
   uint64_t face_ = 0;
@@ -97,171 +108,162 @@ AddressMode Reader::ModeOf(size_t dimension) const {
   if (read_.cube) return AddressMode::kClamp;
   // Coordinates in texels do not repeat.
   const bool repeats = mode == AddressMode::kWrap || mode == AddressMode::kMirror;
-  if (repeats && (!texture_.sampling.normalized_coordinates || read_.texels)) {
-    return AddressMode::kClamp;
-  }
-  return mode;
+  return repeats && !texture_.sampling.normalized_coordinates ? AddressMode::kClamp : mode;
 }
 
 Axis Reader::AxisOf(size_t dimension, uint32_t level, bool linear) const {
-  const ArrayExtent extent = texture_.image.ExtentOf(level);
-  const int64_t size = static_cast<int64_t>(dimension == 0   ? extent.x
-                                            : dimension == 1 ? extent.y
-                                                             : extent.z);
+  const int64_t size = SizeOf(dimension, level);
   const AddressMode mode = ModeOf(dimension);
+  const bool normalized = read_.cube || texture_.sampling.normalized_coordinates;
+  const double at = InTexels(read_.at[dimension], size, mode, normalized);
   const int64_t offset = read_.offset[dimension];
   Axis axis;
-  if (read_.texels) {
-    axis.first = Inside(read_.texel[dimension] + offset, size, mode);
-    return axis;
-  }
-  float coordinate = read_.at[dimension];
-  if (read_.cube || texture_.sampling.normalized_coordinates) {
-    coordinate = Unnormalized(coordinate, size, mode);
-  }
   if (!linear) {
-    const float whole = std::floor(std::clamp(coordinate, -1e9f, 1e9f));
-    axis.first = std::isnan(whole) ? 0 : static_cast<int64_t>(whole);
-    axis.first = Inside(axis.first + offset, size, mode);
+    axis.first = Inside(static_cast<int64_t>(std::floor(at)) + offset, size, mode);
     return axis;
   }
-  const int64_t place = FixedPoint(coordinate) - kOne / 2;
-  const int64_t texel = place >> kFractionBits;
+  int64_t place = static_cast<int64_t>(std::floor(at * static_cast<double>(kOne) + 0.5));
+  place += offset * kOne - kOne / 2;
+  if (mode == AddressMode::kClamp && read_.gathered < 0)
+    place = std::clamp<int64_t>(place, 0, (size - 1) * kOne);
   axis.fraction = place & (kOne - 1);
-  axis.first = Inside(texel + offset, size, mode);
-  axis.second = Inside(texel + 1 + offset, size, mode);
+  axis.first = Inside(place >> kFractionBits, size, mode);
+  axis.second = Inside((place >> kFractionBits) + 1, size, mode);
   return axis;
 }
 
-std::array<Axis, 3> Reader::AxesOf(uint32_t level, bool linear) const {
-  std::array<Axis, 3> axes;
-  for (int i = 0; i < read_.dimensions; ++i) {
-    axes[static_cast<size_t>(i)] = AxisOf(static_cast<size_t>(i), level, linear);
+Axes Reader::AxesOf(uint32_t level, bool linear) const {
+  Axes axes;
+  for (size_t i = 0; i < static_cast<size_t>(read_.dimensions); ++i) {
+    axes[i] = AxisOf(i, level, linear);
+  }
+  // A 1-D image has one row, at whose upper edge it is read.
+  if (linear && read_.dimensions == 1 && !read_.layered && ModeOf(1) == AddressMode::kBorder) {
+    axes[1] = {kOutside, 0, kOne / 2};
   }
   return axes;
 }
 
 const char* Reader::Find(uint32_t level, int64_t x, int64_t y, int64_t z) const {
-  const Image& image = texture_.image;
   TexelPlace place;
   place.level = level;
   place.at = {static_cast<uint64_t>(x), static_cast<uint64_t>(y), static_cast<uint64_t>(z)};
   const uint64_t faces = read_.cube ? 6 : 1;
-  if (read_.layered) {
-    const uint64_t last = image.layers / faces - 1;
-    place.layer = static_cast<int32_t>(read_.layer) < 0 ? 0 : std::min<uint64_t>(read_.layer, last);
-  }
+  if (read_.layered) place.layer = std::min<uint64_t>(read_.layer, image_.layers / faces - 1);
   place.layer = place.layer * faces + face_;
   return find_(place);
 }
 
-TexelFloats Reader::FloatsAt(uint32_t level, int64_t x, int64_t y, int64_t z) const {
-  if (IsOutside(x, y, z)) return texture_.sampling.border;
-  return FloatsOf(texture_, Find(level, x, y, z));
-}
-
 TexelWords Reader::WordsAt(uint32_t level, int64_t x, int64_t y, int64_t z) const {
-  if (!IsOutside(x, y, z)) return WordsOf(texture_, Find(level, x, y, z));
-  TexelWords border = {};
-  for (size_t i = 0; i < border.size(); ++i) border[i] = BitsOf(texture_.sampling.border[i]);
-  return border;
+  if (x == kOutside || y == kOutside || z == kOutside) return BorderWordsOf(texture_);
+  return WordsOf(texture_, Find(level, x, y, z));
 }
 
-// The sum of the texels around, each times its part.
-TexelFloats Reader::Filtered(uint32_t level) const {
-  const std::array<Axis, 3> axes = AxesOf(level, true);
-  TexelFloats sum = {};
-  for (int corner = 0; corner < 1 << read_.dimensions; ++corner) {
-    int64_t part = 1;
-    std::array<int64_t, 3> at = {};
-    for (int i = 0; i < read_.dimensions; ++i) {
-      const Axis& axis = axes[static_cast<size_t>(i)];
-      const bool second = (corner >> i & 1) != 0;
-      at[static_cast<size_t>(i)] = second ? axis.second : axis.first;
-      part *= second ? axis.fraction : kOne - axis.fraction;
-    }
-    if (part == 0) continue;
-    const float weight = std::ldexp(static_cast<float>(part), -kFractionBits * read_.dimensions);
-    const TexelFloats texel = FloatsAt(level, at[0], at[1], at[2]);
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += weight * texel[i];
-  }
-  return sum;
+void Reader::AddTexel(uint32_t level, int64_t x, int64_t y, int64_t z, int64_t weight,
+                      TexelSum* sum) const {
+  if (weight == 0) return;
+  const bool outside = x == kOutside || y == kOutside || z == kOutside;
+  sum->texels[sum->count] =
+      outside ? BorderUnitsOf(texture_) : UnitsOf(texture_, Find(level, x, y, z));
+  sum->weights[sum->count++] = static_cast<int>(weight);
 }
 
-TexelFloats Reader::LevelFloats(uint32_t level) const {
-  if (IsLinear() && !read_.texels) return Filtered(level);
-  const std::array<Axis, 3> axes = AxesOf(level, false);
-  return FloatsAt(level, axes[0].first, axes[1].first, axes[2].first);
+void Reader::AddSlice(uint32_t level, const Axes& axes, int64_t z, int64_t whole,
+                      TexelSum* sum) const {
+  const auto& [x, y, unused] = axes;
+  const int64_t right = Part(whole, x.fraction);
+  const int64_t left = whole - right;
+  const int64_t lower_right = Part(right, y.fraction);
+  const int64_t lower_left = OtherPart(left, y.fraction);
+  AddTexel(level, x.first, y.first, z, left - lower_left, sum);
+  AddTexel(level, x.second, y.first, z, right - lower_right, sum);
+  AddTexel(level, x.first, y.second, z, lower_left, sum);
+  AddTexel(level, x.second, y.second, z, lower_right, sum);
 }
 
+void Reader::AddLevel(uint32_t level, int64_t whole, TexelSum* sum) const {
+  const Axes axes = AxesOf(level, IsLinear());
+  const int64_t behind = Part(whole, axes[2].fraction);
+  AddSlice(level, axes, axes[2].first, whole - behind, sum);
+  AddSlice(level, axes, axes[2].second, behind, sum);
+}
+
+// Near enough for one gradient, whose length is rounded up; where there are two, the hardware takes
+// a longer one than this.
 float Reader::LevelOfGradients() const {
   double longest = 0;
   for (const auto* const gradient : {&read_.x_gradient, &read_.y_gradient}) {
     double length = 0;
-    for (int i = 0; i < read_.dimensions; ++i) {
-      const ArrayExtent& extent = texture_.image.extent;
-      const uint64_t size = i == 0 ? extent.x : i == 1 ? extent.y : extent.z;
+    for (size_t i = 0; i < static_cast<size_t>(read_.dimensions); ++i) {
       const double scale =
-          texture_.sampling.normalized_coordinates ? static_cast<double>(size) : 1.0;
-      const double part = static_cast<double>((*gradient)[static_cast<size_t>(i)]) * scale;
+          texture_.sampling.normalized_coordinates ? static_cast<double>(SizeOf(i, 0)) : 1.0;
+      const double part = static_cast<double>((*gradient)[i]) * scale;
       length += part * part;
     }
     longest = std::max(longest, length);
   }
-  return static_cast<float>(std::log2(longest) / 2);
+  const double level = std::log2(longest) / 2 * static_cast<double>(kOne);
+  return static_cast<float>(std::ceil(level) / static_cast<double>(kOne));
 }
 
-// The level to read, in units of 1 / kOne.
-int64_t Reader::LevelPlace() const {
+// In units of 1 / kOne.
+int64_t Reader::LevelToRead() const {
   const Sampling& sampling = texture_.sampling;
-  float level = read_.level_from == TextureRead::kLevel       ? read_.level
-                : read_.level_from == TextureRead::kGradients ? LevelOfGradients()
-                                                              : 0;
-  level += sampling.level_bias;
-  // A NaN becomes the least.
-  level = std::max(sampling.least_level, std::min(sampling.greatest_level, level));
-  const float last = static_cast<float>(texture_.image.levels - 1);
-  return FixedPoint(std::isnan(level) ? 0 : std::clamp(level, 0.0f, last));
+  const float level = read_.level_from == TextureRead::kLevel       ? read_.level
+                      : read_.level_from == TextureRead::kGradients ? LevelOfGradients()
+                                                                    : 0;
+  const int64_t bias = LevelPlace(std::fabs(sampling.level_bias));
+  int64_t place = LevelPlace(level) + (std::signbit(sampling.level_bias) ? -bias : bias);
+  place = std::min(place, LevelPlace(sampling.greatest_level));
+  place = std::max(place, LevelPlace(sampling.least_level));
+  return std::clamp<int64_t>(place, 0, (int64_t{image_.levels} - 1) * kOne);
 }
 
 TexelWords Reader::Gathered() const {
-  const std::array<Axis, 3> axes = AxesOf(0, true);
+  const Axes axes = AxesOf(0, true);
   const size_t channel = static_cast<size_t>(read_.gathered);
-  const Axis& x = axes[0];
-  const Axis& y = axes[1];
+  const auto& [x, y, unused] = axes;
   return {WordsAt(0, x.first, y.second, 0)[channel], WordsAt(0, x.second, y.second, 0)[channel],
           WordsAt(0, x.second, y.first, 0)[channel], WordsAt(0, x.first, y.first, 0)[channel]};
 }
 
-void Reader::ChooseFace() {
-  const FacePlace place = FaceOf(read_.at);
-  face_ = place.face;
-  read_.at = {place.x, place.y, 0};
+// By numbers of texels: what is not there is 0, whatever the border.
+TexelWords Reader::ReadTexel() const {
+  int64_t level = 0;
+  if (read_.level_from == TextureRead::kLevel) level = static_cast<int64_t>(read_.level);
+  if (level < 0 || level >= image_.levels) return {};
+  std::array<int64_t, 3> at = {};
+  for (size_t i = 0; i < static_cast<size_t>(read_.dimensions); ++i) {
+    at[i] = int64_t{read_.texel[i]} + read_.offset[i];
+    if (at[i] < 0 || at[i] >= SizeOf(i, static_cast<uint32_t>(level))) return {};
+  }
+  return WordsOf(texture_, Find(static_cast<uint32_t>(level), at[0], at[1], at[2]));
 }
 
 TexelWords Reader::Read() {
-  if (read_.cube) ChooseFace();
+  if (image_.extent.x == 0 || image_.extent.y == 0 || image_.extent.z == 0) return {};
+  // Linear memory has no coordinates but numbers of texels, and 1-D arrays have none of these.
+  const bool one_row = read_.dimensions == 1 && !read_.layered;
+  if (one_row && read_.texels != (image_.elements == nullptr)) return {};
+  if (read_.texels) return ReadTexel();
+  if (read_.cube) {
+    const FacePlace place = FaceOf(read_.at);
+    face_ = place.face;
+    read_.at = {place.x, place.y, 0};
+  }
   if (read_.gathered >= 0) return Gathered();
-  const int64_t place = LevelPlace();
+  const int64_t place = LevelToRead();
   const bool between = texture_.sampling.linear_levels && GivesFloats(texture_);
-  const int64_t rounded = between ? place : place + kOne / 2 - 1;
-  const uint32_t level = static_cast<uint32_t>(rounded >> kFractionBits);
-  const int64_t fraction = between ? rounded & (kOne - 1) : 0;
-  if (!GivesFloats(texture_)) {
-    const std::array<Axis, 3> axes = AxesOf(level, false);
+  const uint32_t level = static_cast<uint32_t>((between ? place : place + kOne / 2) / kOne);
+  const int64_t fraction = between ? place % kOne : 0;
+  if (!IsLinear() && fraction == 0) {
+    const Axes axes = AxesOf(level, false);
     return WordsAt(level, axes[0].first, axes[1].first, axes[2].first);
   }
-  TexelFloats floats = LevelFloats(level);
-  if (fraction != 0) {
-    const TexelFloats next = LevelFloats(level + 1);
-    const float part = static_cast<float>(fraction) / static_cast<float>(kOne);
-    for (size_t i = 0; i < floats.size(); ++i) {
-      floats[i] = (1 - part) * floats[i] + part * next[i];
-    }
-  }
-  TexelWords words;
-  for (size_t i = 0; i < words.size(); ++i) words[i] = BitsOf(floats[i]);
-  return words;
+  TexelSum sum;
+  AddLevel(level, kOne - fraction, &sum);
+  if (fraction != 0) AddLevel(level + 1, fraction, &sum);
+  return ValuesOf(texture_, sum);
 }
 
 }  // namespace

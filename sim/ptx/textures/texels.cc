@@ -2,13 +2,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "sim/ptx/operations/half.h"
 #include "sim/ptx/operations/lane_types.h"
 
 namespace twinmmu::ptx {
+
+bool GivesFloats(const Texture& texture) {
+  switch (texture.image.format) {
+    case ArrayFormat::kHalf:
+    case ArrayFormat::kFloat:
+      return true;
+    case ArrayFormat::kUint32:
+    case ArrayFormat::kInt32:
+      return false;
+    default:
+      return !texture.sampling.as_integers;
+  }
+}
+
 namespace {
+
+constexpr float kSrgbScale = 65536;
+constexpr uint16_t kSrgbValues[] = {
+#include "sim/ptx/textures/srgb_values.inc"
+};
+static_assert(sizeof kSrgbValues == 2 * 255);
+
+// How texels are summed up: bit for bit as an H100 (driver 580.159) does it, but for sRGB, which is
+// off by up to 1 %, and signed bytes, which are off by up to 1 / 32767.
+enum class Arithmetic { kFloat, kHalf, kUnsigned, kSigned };
 
 template <typename T>
 T ChannelAt(const char* element, size_t channel) {
@@ -37,19 +62,39 @@ uint32_t StoredAt(ArrayFormat format, const char* element, size_t channel) {
   return ChannelAt<uint32_t>(element, channel);
 }
 
-// As the sRGB standard has it.
-float Linearized(float value) {
-  return value <= 0.04045f ? value / 12.92f
-                           : static_cast<float>(std::pow((value + 0.055) / 1.055, 2.4));
+// The fourth channel is no colour.
+bool IsSrgb(const Texture& texture, size_t channel) {
+  return texture.sampling.srgb && texture.image.format == ArrayFormat::kUint8 && channel < 3;
 }
 
-float FloatOf(ArrayFormat format, uint32_t stored, bool srgb) {
+float SrgbOf(uint32_t stored) {
+  return stored == 255 ? 1.0f : static_cast<float>(kSrgbValues[stored]) / kSrgbScale;
+}
+
+Arithmetic ArithmeticOf(const Texture& texture, size_t channel) {
+  if (IsSrgb(texture, channel)) return Arithmetic::kHalf;
+  switch (texture.image.format) {
+    case ArrayFormat::kUint8:
+    case ArrayFormat::kUint16:
+      return Arithmetic::kUnsigned;
+    case ArrayFormat::kInt8:
+    case ArrayFormat::kInt16:
+      return Arithmetic::kSigned;
+    case ArrayFormat::kHalf:
+      return Arithmetic::kHalf;
+    default:
+      return Arithmetic::kFloat;
+  }
+}
+
+float FloatOf(const Texture& texture, uint32_t stored, size_t channel) {
+  if (IsSrgb(texture, channel)) return SrgbOf(stored);
   const auto fraction = [&](float largest) {
     return std::max(static_cast<float>(static_cast<int32_t>(stored)) / largest, -1.0f);
   };
-  switch (format) {
+  switch (texture.image.format) {
     case ArrayFormat::kUint8:
-      return srgb ? Linearized(fraction(255)) : fraction(255);
+      return fraction(255);
     case ArrayFormat::kInt8:
       return fraction(127);
     case ArrayFormat::kUint16:
@@ -66,40 +111,183 @@ float FloatOf(ArrayFormat format, uint32_t stored, bool srgb) {
   return BitCast<float>(stored);
 }
 
-}  // namespace
-
-bool GivesFloats(const Texture& texture) {
+// A border as the format stores it; integers take its bits.
+uint32_t BorderOf(const Texture& texture, size_t channel) {
+  const float border = texture.sampling.border[channel];
+  const auto fraction = [&](float least, float largest) {
+    const float clamped = std::isnan(border) ? 0 : std::clamp(border, least, 1.0f);
+    return static_cast<uint32_t>(static_cast<int32_t>(clamped * largest));
+  };
+  const bool floats = GivesFloats(texture);
+  const uint32_t bits = BitsOf(border);
   switch (texture.image.format) {
+    case ArrayFormat::kUint8:
+      return floats ? fraction(0, 255) : static_cast<uint8_t>(bits);
+    case ArrayFormat::kInt8:
+      return floats ? fraction(-1, 127) : static_cast<uint32_t>(static_cast<int8_t>(bits));
+    case ArrayFormat::kUint16:
+      return floats ? fraction(0, 65535) : static_cast<uint16_t>(bits);
+    case ArrayFormat::kInt16:
+      return floats ? fraction(-1, 32767) : static_cast<uint32_t>(static_cast<int16_t>(bits));
     case ArrayFormat::kHalf:
-    case ArrayFormat::kFloat:
-      return true;
+      return HalfOf(border);
     case ArrayFormat::kUint32:
     case ArrayFormat::kInt32:
-      return false;
+    case ArrayFormat::kFloat:
+      break;
+  }
+  return bits;
+}
+
+float UnitsOf(const Texture& texture, uint32_t stored, size_t channel) {
+  const float value = static_cast<float>(static_cast<int32_t>(stored));
+  switch (texture.image.format) {
+    case ArrayFormat::kUint8:
+      return IsSrgb(texture, channel) ? SrgbOf(stored) : value * 257;
+    case ArrayFormat::kInt8:
+      return std::nearbyint(value * 32767 / 127);
+    case ArrayFormat::kUint16:
+    case ArrayFormat::kInt16:
+      return value;
     default:
-      return !texture.sampling.as_integers;
+      return FloatOf(texture, stored, channel);
   }
 }
 
-TexelFloats FloatsOf(const Texture& texture, const char* element) {
-  TexelFloats floats = {0, 0, 0, 1};
-  for (size_t i = 0; i < texture.image.channels; ++i) {
-    // The fourth channel is no colour.
-    const bool srgb = texture.sampling.srgb && i < 3;
-    floats[i] = FloatOf(texture.image.format, StoredAt(texture.image.format, element, i), srgb);
+// sum * 2^exponent, rounded to `bits` of mantissa and a multiple of 2^unit, halves away from zero.
+// What is below 2^least is zero.
+float Rounded(int64_t sum, int exponent, int bits, int unit, int least) {
+  uint64_t magnitude = static_cast<uint64_t>(std::llabs(sum));
+  const int length = magnitude == 0 ? 0 : 64 - __builtin_clzll(magnitude);
+  const int extra = std::max(length - bits, unit - exponent);
+  if (extra > 0) {
+    magnitude = (magnitude + (uint64_t{1} << (extra - 1))) >> extra;
+    exponent += extra;
   }
-  return floats;
+  const double value = std::ldexp(static_cast<double>(magnitude), exponent);
+  if (value < std::ldexp(1.0, least)) return sum < 0 ? -0.0f : 0.0f;
+  const float rounded = value > 3.4028234663852886e38 ? HUGE_VALF : static_cast<float>(value);
+  return sum < 0 ? -rounded : rounded;
 }
+
+// Mantissas of 24 bits are aligned to the largest exponent: 4 bits behind theirs stay.
+float SumOfFloats(const TexelSum& sum, size_t channel) {
+  constexpr int kMantissa = 24;
+  constexpr int kGuard = 4;
+  constexpr uint32_t kNan = 0x7fffffff;
+  constexpr int kLeast = -126;
+  int largest = -200;
+  float infinite = 0;
+  bool negative = true;
+  const auto exponent_of = [](float value) {
+    return std::fabs(value) < std::ldexp(1.0f, kLeast) ? -200 : std::ilogb(value);
+  };
+  for (size_t i = 0; i < sum.count; ++i) {
+    if (sum.weights[i] == 0) continue;
+    const float value = sum.texels[i][channel];
+    if (!std::isfinite(value)) {
+      infinite += value;
+    } else {
+      largest = std::max(largest, exponent_of(value));
+    }
+    negative = negative && std::signbit(value);
+  }
+  if (std::isnan(infinite)) return BitCast<float>(kNan);
+  if (infinite != 0) return infinite;
+  if (largest == -200) return negative ? -0.0f : 0.0f;
+  const int unit = largest - (kMantissa - 1) - kGuard;
+  int64_t total = 0;
+  for (size_t i = 0; i < sum.count; ++i) {
+    const float value = sum.texels[i][channel];
+    if (sum.weights[i] == 0 || exponent_of(value) == -200) continue;
+    total += static_cast<int64_t>(std::ldexp(static_cast<double>(value), -unit)) * sum.weights[i];
+  }
+  return Rounded(total, unit - 8, kMantissa, -149, kLeast);
+}
+
+// Half-precision numbers are multiples of 2^-24: their sum is exact, and then one of them again.
+float SumOfHalves(const TexelSum& sum, size_t channel) {
+  constexpr int kUnit = -24;
+  constexpr int kMantissa = 11;
+  int64_t total = 0;
+  float others = 0;
+  for (size_t i = 0; i < sum.count; ++i) {
+    const float value = sum.texels[i][channel];
+    if (sum.weights[i] == 0) continue;
+    if (std::isfinite(value)) {
+      total += static_cast<int64_t>(std::ldexp(value, -kUnit)) * sum.weights[i];
+    } else {
+      others += value;
+    }
+  }
+  if (std::isnan(others)) return BitCast<float>(uint32_t{0x7fffffff});
+  return others != 0 ? others : Rounded(total, kUnit - 8, kMantissa, kUnit, kUnit);
+}
+
+float SumOfIntegers(const TexelSum& sum, size_t channel, float largest) {
+  int64_t total = TexelSum::kWhole / 2;
+  for (size_t i = 0; i < sum.count; ++i) {
+    total += static_cast<int64_t>(sum.texels[i][channel]) * sum.weights[i];
+  }
+  return std::max(static_cast<float>(total >> 8) / largest, -1.0f);
+}
+
+float ValueOf(Arithmetic arithmetic, const TexelSum& sum, size_t channel) {
+  switch (arithmetic) {
+    case Arithmetic::kHalf:
+      return SumOfHalves(sum, channel);
+    case Arithmetic::kUnsigned:
+      return SumOfIntegers(sum, channel, 65535);
+    case Arithmetic::kSigned:
+      return SumOfIntegers(sum, channel, 32767);
+    case Arithmetic::kFloat:
+      break;
+  }
+  return SumOfFloats(sum, channel);
+}
+
+}  // namespace
 
 TexelWords WordsOf(const Texture& texture, const char* element) {
-  TexelWords words = {0, 0, 0, 1};
-  if (GivesFloats(texture)) {
-    const TexelFloats floats = FloatsOf(texture, element);
-    for (size_t i = 0; i < 4; ++i) words[i] = BitsOf(floats[i]);
-    return words;
-  }
+  TexelWords words = {};
+  const bool floats = GivesFloats(texture);
   for (size_t i = 0; i < texture.image.channels; ++i) {
     words[i] = StoredAt(texture.image.format, element, i);
+    if (floats) words[i] = BitsOf(FloatOf(texture, words[i], i));
+  }
+  return words;
+}
+
+TexelWords BorderWordsOf(const Texture& texture) {
+  TexelWords words = {};
+  const bool floats = GivesFloats(texture);
+  for (size_t i = 0; i < texture.image.channels; ++i) {
+    words[i] = BorderOf(texture, i);
+    if (floats) words[i] = BitsOf(FloatOf(texture, words[i], i));
+  }
+  return words;
+}
+
+TexelFloats UnitsOf(const Texture& texture, const char* element) {
+  TexelFloats units = {};
+  for (size_t i = 0; i < texture.image.channels; ++i) {
+    units[i] = UnitsOf(texture, StoredAt(texture.image.format, element, i), i);
+  }
+  return units;
+}
+
+TexelFloats BorderUnitsOf(const Texture& texture) {
+  TexelFloats units = {};
+  for (size_t i = 0; i < texture.image.channels; ++i) {
+    units[i] = UnitsOf(texture, BorderOf(texture, i), i);
+  }
+  return units;
+}
+
+TexelWords ValuesOf(const Texture& texture, const TexelSum& sum) {
+  TexelWords words = {};
+  for (size_t i = 0; i < texture.image.channels; ++i) {
+    words[i] = BitsOf(ValueOf(ArithmeticOf(texture, i), sum, i));
   }
   return words;
 }

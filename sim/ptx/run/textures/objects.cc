@@ -36,7 +36,7 @@ const Texture* Objects::Look(uint64_t handle) {
 const Texture* Objects::Find(uint64_t handle, bool surface, int lane) {
   const Texture* const found = Look(handle);
   if (found != nullptr && found->surface == surface) return found;
-  warp_.Fault(GridFault::kUndefined, Lanes{1} << lane,
+  warp_.Fault(GridFault::kNoTexture, Lanes{1} << lane,
               absl::StrCat(handle, " is no ", surface ? "surface" : "texture", " object of ",
                            ToString(warp_.block().grid().launch->device)));
   return nullptr;
@@ -48,13 +48,13 @@ const Texture* Objects::Find(uint64_t handle, bool surface, const TextureGeometr
   if (found == nullptr) return nullptr;
   if (!Fits(*found, geometry)) {
     warp_.Fault(
-        GridFault::kUndefined, Lanes{1} << lane,
+        GridFault::kNoTexture, Lanes{1} << lane,
         absl::StrCat("the instruction takes ", InWords(geometry), "; object ", handle, " has ",
                      InWords({found->image.dimensions, found->image.layered, found->image.cube})));
     return nullptr;
   }
   if (found->image.elements != nullptr && found->image.elements->gone()) {
-    warp_.Fault(GridFault::kUndefined, Lanes{1} << lane,
+    warp_.Fault(GridFault::kNoTexture, Lanes{1} << lane,
                 absl::StrCat("the array of object ", handle, " was destroyed"));
     return nullptr;
   }

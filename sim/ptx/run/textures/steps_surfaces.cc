@@ -47,7 +47,11 @@ SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_
   for (size_t i = 0; i < code.at.size(); ++i) at[i] = warp.Slot<int32_t>(code.at[i])[lane];
   if (code.formatted) at[0] *= element;
   if (at[0] % size != 0) {
-    return fault(GridFault::kMisalignedAddress, "the access of a surface is not aligned");
+    const SurfacePlace misaligned =
+        fault(GridFault::kMisalignedAddress, "it is an offset in a row of a surface");
+    warp.block().fault().address = DeviceAddress(static_cast<uint64_t>(at[0]));
+    warp.block().fault().size = Bytes(size);
+    return misaligned;
   }
   const int64_t row = static_cast<int64_t>(image.extent.x) * element;
   int64_t layer = code.layer.empty() ? 0 : warp.Slot<int32_t>(code.layer[0])[lane];
@@ -58,7 +62,7 @@ SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_
                       Bring(&at[2], slices - 1, code.bounds) &&
                       Bring(&layer, static_cast<int64_t>(image.layers) - 1, code.bounds);
   if (!inside && code.bounds == SurfaceBounds::kTrap) {
-    return fault(GridFault::kIllegalAddress, "the access reaches beyond the surface");
+    return fault(GridFault::kNoTexture, "the access reaches beyond the surface");
   }
   if (!inside) return {Place::kNowhere, nullptr};
   TexelPlace place;

@@ -1,6 +1,5 @@
 // tex, tld4, txq, suq, istypep.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -83,65 +82,23 @@ bool IsInside(const Image& image, const TexelPlace& place) {
          place.layer < image.layers && place.level < image.levels;
 }
 
-// As OpenCL counts them.
-uint32_t ChannelTypeOf(const Texture& texture) {
-  const bool fractions = !texture.surface && GivesFloats(texture);
-  switch (texture.image.format) {
-    case ArrayFormat::kInt8:
-      return fractions ? 0x10d0 : 0x10d7;
-    case ArrayFormat::kInt16:
-      return fractions ? 0x10d1 : 0x10d8;
-    case ArrayFormat::kUint8:
-      return fractions ? 0x10d2 : 0x10da;
-    case ArrayFormat::kUint16:
-      return fractions ? 0x10d3 : 0x10db;
-    case ArrayFormat::kInt32:
-      return 0x10d9;
-    case ArrayFormat::kUint32:
-      return 0x10dc;
-    case ArrayFormat::kHalf:
-      return 0x10dd;
-    case ArrayFormat::kFloat:
-      break;
-  }
-  return 0x10de;
-}
-
+// A level that is not there has no size.
 uint32_t AnswerOf(const Texture& texture, TextureQuery query, uint32_t level) {
   const Image& image = texture.image;
-  const ArrayExtent extent = image.ExtentOf(std::min(level, image.levels - 1));
-  const uint64_t layers = image.layers / (image.cube ? 6 : 1);
+  if (level >= image.levels) return 0;
+  const ArrayExtent extent = image.ExtentOf(level);
   switch (query) {
     case TextureQuery::kWidth:
       return static_cast<uint32_t>(extent.x);
     case TextureQuery::kHeight:
-      return static_cast<uint32_t>(extent.y);
+      // Linear memory alone has no rows.
+      return image.dimensions > 1 || image.elements != nullptr ? static_cast<uint32_t>(extent.y)
+                                                               : 0;
     case TextureQuery::kDepth:
-      return static_cast<uint32_t>(image.layered ? layers : extent.z);
-    case TextureQuery::kArraySize:
-      return static_cast<uint32_t>(layers);
-    case TextureQuery::kLevels:
-      return image.levels;
-    case TextureQuery::kSamples:
-      return 1;
-    case TextureQuery::kChannelType:
-      return ChannelTypeOf(texture);
-    case TextureQuery::kChannelOrder:
-      return image.channels == 1 ? 0x10b0 : image.channels == 2 ? 0x10b2 : 0x10b5;
-    case TextureQuery::kNormalizedCoordinates:
-      return texture.sampling.normalized_coordinates ? 1 : 0;
-    case TextureQuery::kFilterMode:
-      return texture.sampling.linear ? 1 : 0;
-    case TextureQuery::kAddressMode0:
-    case TextureQuery::kAddressMode1:
-    case TextureQuery::kAddressMode2:
       break;
-    case TextureQuery::kForcesUnnormalized:
-    case TextureQuery::kMemoryLayout:
-      return 0;
   }
-  const int dimension = static_cast<int>(query) - static_cast<int>(TextureQuery::kAddressMode0);
-  return static_cast<uint32_t>(texture.sampling.modes[static_cast<size_t>(dimension)]);
+  if (image.layered) return static_cast<uint32_t>(image.layers / (image.cube ? 6 : 1));
+  return image.dimensions > 2 ? static_cast<uint32_t>(extent.z) : 0;
 }
 
 }  // namespace
@@ -191,17 +148,6 @@ Flow PerformTextureQuery(Warp& warp, const Step& step, Lanes lanes) {
     warp.Slot<uint32_t>(code.values[0])[lane] =
         AnswerOf(*texture, static_cast<TextureQuery>(step.detail), level);
   }
-  return Flow::kNext;
-}
-
-Flow PerformIsTexture(Warp& warp, const Step& step, Lanes lanes) {
-  const TextureCode& code = TextureOf(warp, step);
-  Objects objects(&warp);
-  ForEachLane(lanes, [&](int lane) {
-    const Texture* const found = objects.Look(ValueOf<uint64_t>(warp, code.handle, lane));
-    const bool is = found != nullptr && step.detail == (found->surface ? 1 : 0);
-    StorePredicate(warp, code.values[0], lane, is);
-  });
   return Flow::kNext;
 }
 

@@ -73,18 +73,5 @@ TEST_F(TexturesTest, AnArrayThatWasDestroyedFaults) {
   EXPECT_THAT(fault_.words, HasSubstr("was destroyed"));
 }
 
-TEST_F(TexturesTest, TellsTexturesFromSurfaces) {
-  const std::string ask = absl::StrCat(
-      "mov.u64 %rd3, ", Add(LinearAt(memory())), "; mov.u64 %rd4, ",
-      Add(LinearAt(memory()), /*surface=*/true),
-      "; istypep.texref %p1, %rd3; istypep.texref %p2, %rd4; istypep.surfref %p3, %rd4;\n"
-      "selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 1, 0, %p2; selp.u32 %r4, 1, 0, %p3;\n"
-      "st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+4], %r3; st.global.u32 [%rd1+8], %r4;");
-  RunKernel(ask, 1);
-  EXPECT_EQ(Read(0), 1u);
-  EXPECT_EQ(Read(1), 0u);
-  EXPECT_EQ(Read(2), 1u);
-}
-
 }  // namespace
 }  // namespace twinmmu::ptx

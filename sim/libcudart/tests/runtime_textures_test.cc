@@ -1,0 +1,93 @@
+// Arrays, copies from and to them, and the descriptions of textures.
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "third_party/cuda_abi/cudart_abi.h"
+
+namespace {
+
+// An array of 4 x 2 floats, which are 0, 1, ...
+class RuntimeTextures : public testing::Test {
+ protected:
+  RuntimeTextures() {
+    const cudaChannelFormatDesc channels =
+        cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+    EXPECT_EQ(cudaMallocArray(&array_, &channels, 4, 2, 0), cudaSuccess);
+    for (int i = 0; i < 8; ++i) floats_.push_back(static_cast<float>(i));
+    EXPECT_EQ(cudaMemcpy2DToArray(array_, 0, 0, floats_.data(), 16, 16, 2, cudaMemcpyHostToDevice),
+              cudaSuccess);
+  }
+  ~RuntimeTextures() override {
+    EXPECT_EQ(cudaFreeArray(array_), cudaSuccess);
+    cudaGetLastError();
+  }
+
+  cudaArray_t array_ = nullptr;
+  std::vector<float> floats_;
+};
+
+TEST_F(RuntimeTextures, ArraysKeepWhatIsCopied) {
+  std::vector<float> row(3);
+  EXPECT_EQ(cudaMemcpy2DFromArray(row.data(), 12, array_, 4, 1, 12, 1, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  EXPECT_EQ(row, (std::vector<float>{5, 6, 7}));
+}
+
+TEST_F(RuntimeTextures, BoxesOfArraysAreCountedInElements) {
+  std::vector<float> box(4);
+  cudaMemcpy3DParms copy = {};
+  copy.srcArray = array_;
+  copy.srcPos = {2, 0, 0};
+  copy.dstPtr = {box.data(), 8, 8, 2};
+  copy.extent = {2, 2, 1};
+  copy.kind = cudaMemcpyDeviceToHost;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  EXPECT_EQ(box, (std::vector<float>{2, 3, 6, 7}));
+}
+
+TEST_F(RuntimeTextures, ArraysDescribeThemselves) {
+  cudaChannelFormatDesc channels = {};
+  cudaExtent extent = {};
+  unsigned int flags = 1;
+  EXPECT_EQ(cudaArrayGetInfo(&channels, &extent, &flags, array_), cudaSuccess);
+  EXPECT_EQ(channels.x, 32);
+  EXPECT_EQ(channels.y, 0);
+  EXPECT_EQ(channels.f, cudaChannelFormatKindFloat);
+  EXPECT_EQ(extent.width, 4u);
+  EXPECT_EQ(extent.height, 2u);
+  EXPECT_EQ(extent.depth, 0u);
+  EXPECT_EQ(flags, 0u);
+}
+
+TEST_F(RuntimeTextures, ChannelsHaveOneSize) {
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(8, 16, 0, 0, cudaChannelFormatKindUnsigned);
+  cudaArray_t none = nullptr;
+  EXPECT_EQ(cudaMallocArray(&none, &channels, 4, 2, 0), cudaErrorInvalidChannelDescriptor);
+}
+
+TEST_F(RuntimeTextures, TexturesGiveBackWhatTheyWereMadeOf) {
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array_;
+  cudaTextureDesc texture = {};
+  texture.addressMode[0] = 1;
+  texture.filterMode = 1;
+  texture.normalizedCoords = 1;
+  cudaTextureObject_t object = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), cudaSuccess);
+  cudaResourceDesc shown = {};
+  EXPECT_EQ(cudaGetTextureObjectResourceDesc(&shown, object), cudaSuccess);
+  EXPECT_EQ(shown.resType, cudaResourceTypeArray);
+  EXPECT_EQ(shown.res.array.array, array_);
+  cudaTextureDesc found = {};
+  EXPECT_EQ(cudaGetTextureObjectTextureDesc(&found, object), cudaSuccess);
+  EXPECT_EQ(found.addressMode[0], 1);
+  EXPECT_EQ(found.filterMode, 1);
+  EXPECT_EQ(found.readMode, cudaReadModeElementType);
+  EXPECT_EQ(found.normalizedCoords, 1);
+  EXPECT_EQ(cudaDestroyTextureObject(object), cudaSuccess);
+}
+
+}  // namespace
