@@ -13,7 +13,7 @@
 #include "sim/libcuda/arrays.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/exported_descriptors.h"
-#include "sim/libcuda/graphs/captures.h"
+#include "sim/libcuda/graphs/captures/captures.h"
 #include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/modules.h"

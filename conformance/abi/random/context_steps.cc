@@ -1,12 +1,12 @@
 // Contexts, and virtual memory beside all else.
 
 #include "conformance/abi/abi_fixtures.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
 
-void Limit(RandomWorld& world) {
+void Limit(ProgramWorld& world) {
   const int limit = world.Of({0, 1, 2, 5, 6, 7, 99});
   size_t value = world.Of<size_t>({0, 1, 1024, 4096, 65536});
   const CUlimit which = static_cast<CUlimit>(limit);
@@ -17,7 +17,7 @@ void Limit(RandomWorld& world) {
   }
 }
 
-void Ask(RandomWorld& world) {
+void Ask(ProgramWorld& world) {
   int device = 0;
   unsigned flags = 0;
   int least = 0;
@@ -47,13 +47,13 @@ void Ask(RandomWorld& world) {
   }
 }
 
-void SetCacheConfig(RandomWorld& world) {
+void SetCacheConfig(ProgramWorld& world) {
   const int config = world.Of({0, 1, 2, 3, 4});
   world.Say(cuCtxSetCacheConfig(static_cast<CUfunc_cache>(config)), "cuCtxSetCacheConfig", config);
 }
 
 // The context off the stack and on again: what calls say without one.
-void Pop(RandomWorld& world) {
+void Pop(ProgramWorld& world) {
   CUcontext popped = nullptr;
   world.Say(cuCtxPopCurrent(&popped), "cuCtxPopCurrent");
   world.Gave(popped == world.context);
@@ -82,7 +82,7 @@ void Pop(RandomWorld& world) {
 }
 
 // A chunk that is mapped, asked of, and gone again.
-void Map(RandomWorld& world) {
+void Map(ProgramWorld& world) {
   const CUmemAllocationProp props = PinnedOn(0);
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr address = 0;

@@ -1,12 +1,12 @@
 // Copies and fills, of bytes and of rectangles.
 
 #include "conformance/abi/abi_fixtures.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
 
-void Fill(RandomWorld& world) {
+void Fill(ProgramWorld& world) {
   if (world.blocks.empty()) return;
   const RandomBlock part = world.Part();
   const unsigned value = static_cast<unsigned>(world.Below(1u << 31));
@@ -33,7 +33,7 @@ void Fill(RandomWorld& world) {
   }
 }
 
-void FillRows(RandomWorld& world) {
+void FillRows(ProgramWorld& world) {
   if (world.blocks.empty()) return;
   const RandomBlock& block = world.OneBlock();
   const size_t width = world.Of<size_t>({1, 4, 16, 64});
@@ -50,7 +50,7 @@ void FillRows(RandomWorld& world) {
   }
 }
 
-void Copy(RandomWorld& world) {
+void Copy(ProgramWorld& world) {
   if (world.blocks.empty()) return;
   static unsigned char host[1 << 16];
   const RandomBlock to = world.Part();
@@ -80,7 +80,7 @@ void Copy(RandomWorld& world) {
   }
 }
 
-void CopyRows(RandomWorld& world) {
+void CopyRows(ProgramWorld& world) {
   if (world.blocks.size() < 2) return;
   const RandomBlock& to = world.OneBlock();
   const RandomBlock& from = world.OneBlock();

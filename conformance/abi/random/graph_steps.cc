@@ -1,7 +1,7 @@
 // Graphs of fills, copies, events and other graphs.
 
 #include "conformance/abi/abi_fixtures.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
@@ -15,7 +15,7 @@ inline constexpr Function<CUresult(CUgraph, const CUgraphNode*, const CUgraphNod
 inline constexpr Function<CUresult(CUgraph, CUgraphNode*, CUgraphNode*, size_t*)> get_edges(
     "cuGraphGetEdges");
 
-void Create(RandomWorld& world) {
+void Create(ProgramWorld& world) {
   if (world.graphs.size() > 3) return;
   CUgraph graph = nullptr;
   const unsigned flags = world.OneIn(6) ? 1 : 0;
@@ -24,13 +24,13 @@ void Create(RandomWorld& world) {
   }
 }
 
-void ForgetNodesOf(RandomWorld& world, const std::string& graph) {
+void ForgetNodesOf(ProgramWorld& world, const std::string& graph) {
   for (size_t i = world.nodes.size(); i-- > 0;) {
     if (world.nodes[i].kind == graph) world.nodes.Remove(std::string(world.nodes[i].name));
   }
 }
 
-void Destroy(RandomWorld& world) {
+void Destroy(ProgramWorld& world) {
   if (world.graphs.empty()) return;
   const auto graph = world.One(world.graphs);
   if (world.Say(cuGraphDestroy(graph.handle), "cuGraphDestroy", graph.name)) {
@@ -40,7 +40,7 @@ void Destroy(RandomWorld& world) {
 }
 
 // A part of a block that stays.
-RandomBlock PartForGraph(RandomWorld& world) {
+RandomBlock PartForGraph(ProgramWorld& world) {
   const RandomBlock part = world.Part(4096);
   for (RandomBlock& block : world.blocks) {
     block.in_graph |= part.base - block.base < block.size;
@@ -48,7 +48,7 @@ RandomBlock PartForGraph(RandomWorld& world) {
   return part;
 }
 
-CUDA_MEMSET_NODE_PARAMS AnyFill(RandomWorld& world, std::string* words) {
+CUDA_MEMSET_NODE_PARAMS AnyFill(ProgramWorld& world, std::string* words) {
   const RandomBlock part = PartForGraph(world);
   CUDA_MEMSET_NODE_PARAMS fill = {};
   fill.dst = part.base;
@@ -64,7 +64,7 @@ CUDA_MEMSET_NODE_PARAMS AnyFill(RandomWorld& world, std::string* words) {
   return fill;
 }
 
-CUDA_MEMCPY3D AnyCopy(RandomWorld& world, std::string* words) {
+CUDA_MEMCPY3D AnyCopy(ProgramWorld& world, std::string* words) {
   const RandomBlock to = PartForGraph(world);
   const RandomBlock from = PartForGraph(world);
   CUDA_MEMCPY3D copy = {};
@@ -79,7 +79,7 @@ CUDA_MEMCPY3D AnyCopy(RandomWorld& world, std::string* words) {
   return copy;
 }
 
-void AddNode(RandomWorld& world) {
+void AddNode(ProgramWorld& world) {
   if (world.graphs.empty() || world.blocks.empty() || world.nodes.size() >= kMostNodes) return;
   const auto& graph = world.One(world.graphs);
   std::vector<CUgraphNode> before;
@@ -126,7 +126,7 @@ void AddNode(RandomWorld& world) {
   if (made) world.Gave(world.nodes.Add(node, graph.name));
 }
 
-void ChangeEdges(RandomWorld& world) {
+void ChangeEdges(ProgramWorld& world) {
   if (world.nodes.size() < 2) return;
   const auto& from = world.One(world.nodes);
   const auto& to = world.One(world.nodes);
@@ -146,7 +146,7 @@ void ChangeEdges(RandomWorld& world) {
   }
 }
 
-void DestroyNode(RandomWorld& world) {
+void DestroyNode(ProgramWorld& world) {
   if (world.nodes.empty()) return;
   const auto node = world.One(world.nodes);
   if (world.Say(cuGraphDestroyNode(node.handle), "cuGraphDestroyNode", node.name)) {
@@ -154,7 +154,7 @@ void DestroyNode(RandomWorld& world) {
   }
 }
 
-void Ask(RandomWorld& world) {
+void Ask(ProgramWorld& world) {
   if (world.graphs.empty()) return;
   const auto& graph = world.One(world.graphs);
   size_t nodes = 0;
@@ -172,7 +172,7 @@ void Ask(RandomWorld& world) {
   }
 }
 
-void SetParams(RandomWorld& world) {
+void SetParams(ProgramWorld& world) {
   if (world.nodes.empty() || world.blocks.empty()) return;
   const auto& node = world.One(world.nodes);
   CUgraphNodeType type = {};
@@ -190,7 +190,7 @@ void SetParams(RandomWorld& world) {
   }
 }
 
-void Instantiate(RandomWorld& world) {
+void Instantiate(ProgramWorld& world) {
   if (world.graphs.empty() || world.executables.size() > 3) return;
   const auto& graph = world.One(world.graphs);
   const unsigned flags = world.Of({0u, 0u, 0u, 1u, 8u, 64u});
@@ -202,7 +202,7 @@ void Instantiate(RandomWorld& world) {
 }
 
 // What nothing orders may run in either order, and so only what a graph says is asked of it.
-void DestroyExecutable(RandomWorld& world) {
+void DestroyExecutable(ProgramWorld& world) {
   if (world.executables.empty()) return;
   const auto executable = world.One(world.executables);
   if (world.Say(cuGraphExecDestroy(executable.handle), "cuGraphExecDestroy", executable.name)) {

@@ -3,19 +3,19 @@
 #include <algorithm>
 
 #include "conformance/abi/abi_fixtures.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
 
 constexpr size_t kMostBlocks = 12;
 
-void New(RandomWorld& world, CUdeviceptr base, size_t size) {
+void New(ProgramWorld& world, CUdeviceptr base, size_t size) {
   world.Gave(world.AddBlock(base, size));
   cuMemsetD8(base, 0, size);  // what it holds is nobody's business
 }
 
-void Allocate(RandomWorld& world) {
+void Allocate(ProgramWorld& world) {
   if (world.blocks.size() >= kMostBlocks) return;
   const size_t size = world.Of<size_t>({1, 255, 256, 513, 4096, 65537, 1 << 20, (2 << 20) + 1,
                                         5 << 20, 0, size_t{1} << 50, ~size_t{0}});
@@ -23,7 +23,7 @@ void Allocate(RandomWorld& world) {
   if (world.Say(cuMemAlloc(&base, size), "cuMemAlloc", size)) New(world, base, size);
 }
 
-void AllocatePitch(RandomWorld& world) {
+void AllocatePitch(ProgramWorld& world) {
   if (world.blocks.size() >= kMostBlocks) return;
   const size_t width = world.Of<size_t>({1, 16, 100, 512, 1000, 0});
   const size_t height = world.Of<size_t>({1, 3, 64, 1000, 0});
@@ -38,7 +38,7 @@ void AllocatePitch(RandomWorld& world) {
   New(world, base, pitch * height);
 }
 
-void Free(RandomWorld& world) {
+void Free(ProgramWorld& world) {
   if (world.blocks.empty() || world.OneIn(8)) {
     world.Say(cuMemFree(world.OneIn(2) ? 0 : 4096), "cuMemFree", "small");
     return;
@@ -52,13 +52,13 @@ void Free(RandomWorld& world) {
   }
 }
 
-CUdeviceptr AnyAddress(RandomWorld& world) {
+CUdeviceptr AnyAddress(ProgramWorld& world) {
   if (world.blocks.empty() || world.OneIn(8)) return world.OneIn(2) ? 0 : 4096;
   const RandomBlock& block = world.OneBlock();
   return block.base + (world.OneIn(2) ? 0 : world.Below(block.size));
 }
 
-void GetRange(RandomWorld& world) {
+void GetRange(ProgramWorld& world) {
   const CUdeviceptr address = AnyAddress(world);
   CUdeviceptr base = 0;
   size_t size = 0;
@@ -68,7 +68,7 @@ void GetRange(RandomWorld& world) {
   }
 }
 
-void AskPointer(RandomWorld& world) {
+void AskPointer(ProgramWorld& world) {
   struct Asked {
     CUpointer_attribute attribute;
     const char* name;
@@ -95,7 +95,7 @@ void AskPointer(RandomWorld& world) {
   world.Gave(value);
 }
 
-void AllocateHost(RandomWorld& world) {
+void AllocateHost(ProgramWorld& world) {
   if (world.pinned.size() > 6) return;
   const size_t size = world.Of<size_t>({1, 100, 4096, 70000, 0});
   const unsigned flags = world.Of({0u, 1u, 2u, 3u, 4u, 7u, 8u, 16u});
@@ -105,7 +105,7 @@ void AllocateHost(RandomWorld& world) {
   }
 }
 
-void FreeHost(RandomWorld& world) {
+void FreeHost(ProgramWorld& world) {
   if (world.pinned.empty()) return;
   const auto pinned = world.One(world.pinned);
   const size_t offset = world.OneIn(5) ? 1 : 0;
@@ -115,7 +115,7 @@ void FreeHost(RandomWorld& world) {
   }
 }
 
-void AskHost(RandomWorld& world) {
+void AskHost(ProgramWorld& world) {
   if (world.pinned.empty()) return;
   const auto& pinned = world.One(world.pinned);
   unsigned flags = 0;
@@ -134,7 +134,7 @@ void AskHost(RandomWorld& world) {
 }
 
 // Pages of our own, registered and let go.
-void RegisterHost(RandomWorld& world) {
+void RegisterHost(ProgramWorld& world) {
   alignas(4096) static char pages[4][4096];
   const size_t page = world.Below(4);
   const unsigned flags = world.Of({0u, 1u, 2u, 3u, 4u, 8u, 16u});

@@ -1,7 +1,7 @@
 // Modules, their functions and variables, and launches.
 
 #include "conformance/abi/abi_fixtures.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
@@ -42,7 +42,7 @@ inline constexpr Function<CUresult(int*, int, CUfunction)> get_function_attribut
 inline constexpr Function<CUresult(CUfunction, int, int)> set_function_attribute(
     "cuFuncSetAttribute");
 
-void Load(RandomWorld& world) {
+void Load(ProgramWorld& world) {
   if (world.modules.size() > 2) return;
   const bool right = !world.OneIn(4);
   CUmodule module = nullptr;
@@ -52,7 +52,7 @@ void Load(RandomWorld& world) {
   }
 }
 
-void Unload(RandomWorld& world) {
+void Unload(ProgramWorld& world) {
   if (world.modules.empty()) return;
   const auto module = world.One(world.modules);
   if (world.Say(cuModuleUnload(module.handle), "cuModuleUnload", module.name)) {
@@ -66,7 +66,7 @@ CUfunction Add(const RandomObject<CUmodule>& module) {
   return function;
 }
 
-void Ask(RandomWorld& world) {
+void Ask(ProgramWorld& world) {
   if (world.modules.empty()) return;
   const auto& module = world.One(world.modules);
   const char* const name = world.Of({"add", "variable", "none", ""});
@@ -103,7 +103,7 @@ void Ask(RandomWorld& world) {
   }
 }
 
-void Launch(RandomWorld& world) {
+void Launch(ProgramWorld& world) {
   if (world.modules.empty() || world.blocks.empty()) return;
   const auto& module = world.One(world.modules);
   RandomBlock part = world.Part();

@@ -1,12 +1,12 @@
 // Stream-ordered memory.
 
 #include "conformance/abi/pools/pool_test.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
 
-CUmemoryPool AnyPool(RandomWorld& world) {
+CUmemoryPool AnyPool(ProgramWorld& world) {
   CUmemoryPool pool = nullptr;
   if (world.pools.empty() || world.OneIn(3)) {
     default_pool_of(&pool, 0);
@@ -15,13 +15,13 @@ CUmemoryPool AnyPool(RandomWorld& world) {
   return world.One(world.pools).handle;
 }
 
-std::string NameOf(RandomWorld& world, CUmemoryPool pool) {
+std::string NameOf(ProgramWorld& world, CUmemoryPool pool) {
   CUmemoryPool of_device = nullptr;
   default_pool_of(&of_device, 0);
   return pool == of_device ? "default" : world.pools.NameOf(pool);
 }
 
-void Create(RandomWorld& world) {
+void Create(ProgramWorld& world) {
   if (world.pools.size() > 2) return;
   PoolProps props;
   props.type = world.Of({1, 1, 1, 0, 3});
@@ -35,7 +35,7 @@ void Create(RandomWorld& world) {
   }
 }
 
-void Destroy(RandomWorld& world) {
+void Destroy(ProgramWorld& world) {
   if (world.pools.empty()) return;
   const auto pool = world.One(world.pools);
   if (world.Say(destroy_pool(pool.handle), "cuMemPoolDestroy", pool.name)) {
@@ -43,7 +43,7 @@ void Destroy(RandomWorld& world) {
   }
 }
 
-void Allocate(RandomWorld& world) {
+void Allocate(ProgramWorld& world) {
   if (world.pieces.size() > 8) return;
   const CUstream stream = world.AnyStream();
   const std::string name = world.streams.NameOf(stream);
@@ -62,7 +62,7 @@ void Allocate(RandomWorld& world) {
   if (address != 0) world.Gave(world.pieces.Add(address));
 }
 
-void Free(RandomWorld& world) {
+void Free(ProgramWorld& world) {
   if (world.pieces.empty()) return;
   const auto piece = world.One(world.pieces);
   const CUstream stream = world.AnyStream();
@@ -73,7 +73,7 @@ void Free(RandomWorld& world) {
   if (freed) world.pieces.Remove(piece.name);
 }
 
-void GetAttribute(RandomWorld& world) {
+void GetAttribute(ProgramWorld& world) {
   const CUmemoryPool pool = AnyPool(world);
   const int attribute = world.Of({1, 2, 3, 4, 5, 5, 5, 6, 7, 8});
   uint64_t value = 0;
@@ -83,7 +83,7 @@ void GetAttribute(RandomWorld& world) {
   }
 }
 
-void SetAttribute(RandomWorld& world) {
+void SetAttribute(ProgramWorld& world) {
   const CUmemoryPool pool = AnyPool(world);
   const int attribute = world.Of({1, 2, 3, 4, 4, 4, 5, 6, 7, 8});
   uint64_t value = attribute <= 3 ? world.Below(2) : world.Of<uint64_t>({0, 1 << 20, 1 << 30});
@@ -91,13 +91,13 @@ void SetAttribute(RandomWorld& world) {
             attribute, value);
 }
 
-void Trim(RandomWorld& world) {
+void Trim(ProgramWorld& world) {
   const CUmemoryPool pool = AnyPool(world);
   const size_t keep = world.Of<size_t>({0, 1, 32 << 20, 100 << 20});
   world.Say(trim_pool(pool, keep), "cuMemPoolTrimTo", NameOf(world, pool), keep);
 }
 
-void SetCurrent(RandomWorld& world) {
+void SetCurrent(ProgramWorld& world) {
   CUmemoryPool pool = nullptr;
   if (world.OneIn(2)) {
     if (world.Say(pool_of(&pool, 0), "cuDeviceGetMemPool")) world.Gave(NameOf(world, pool));

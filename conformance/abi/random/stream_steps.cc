@@ -1,12 +1,12 @@
 // Streams and events.
 
 #include "conformance/abi/abi_fixtures.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
 
-void Create(RandomWorld& world) {
+void Create(ProgramWorld& world) {
   if (world.streams.size() > 5) return;
   const unsigned flags = world.Of({0u, 1u, 1u, 2u, 5u});
   const int priority = world.Of({0, -1, -5, -9, 3});
@@ -18,7 +18,7 @@ void Create(RandomWorld& world) {
   if (made) world.Gave(world.streams.Add(stream));
 }
 
-void Destroy(RandomWorld& world) {
+void Destroy(ProgramWorld& world) {
   if (world.streams.empty()) return;
   const auto stream = world.One(world.streams);
   if (world.Say(cuStreamDestroy(stream.handle), "cuStreamDestroy", stream.name)) {
@@ -26,7 +26,7 @@ void Destroy(RandomWorld& world) {
   }
 }
 
-void Ask(RandomWorld& world) {
+void Ask(ProgramWorld& world) {
   const CUstream stream = world.AnyStream();
   const std::string name = world.streams.NameOf(stream);
   unsigned flags = 0;
@@ -54,7 +54,7 @@ void Ask(RandomWorld& world) {
   }
 }
 
-void CreateEvent(RandomWorld& world) {
+void CreateEvent(ProgramWorld& world) {
   if (world.events.size() > 5) return;
   const unsigned flags = world.Of({0u, 1u, 2u, 3u, 4u, 6u, 8u});
   CUevent event = nullptr;
@@ -63,7 +63,7 @@ void CreateEvent(RandomWorld& world) {
   }
 }
 
-void DestroyEvent(RandomWorld& world) {
+void DestroyEvent(ProgramWorld& world) {
   if (world.events.empty()) return;
   const auto event = world.One(world.events);
   if (world.Say(cuEventDestroy(event.handle), "cuEventDestroy", event.name)) {
@@ -71,7 +71,7 @@ void DestroyEvent(RandomWorld& world) {
   }
 }
 
-void UseEvent(RandomWorld& world) {
+void UseEvent(ProgramWorld& world) {
   if (world.events.empty()) return;
   const auto& event = world.One(world.events);
   const auto& other = world.One(world.events);

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "conformance/abi/driver_under_test.h"
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kSecondsAtMost = 60;
 
 // All that a program leaves in its memory, as numbers.
-void SayContents(RandomWorld& world) {
+void SayContents(ProgramWorld& world) {
   for (const RandomBlock& block : world.blocks) {
     std::vector<unsigned char> bytes(block.size);
     const CUresult result = cuMemcpyDtoH(bytes.data(), block.base, block.size);
@@ -28,7 +28,7 @@ void SayContents(RandomWorld& world) {
 }
 
 void RunProgram(uint64_t seed, int calls, FILE* out) {
-  RandomWorld world(seed);
+  ProgramWorld world(seed);
   RandomSteps steps;
   for (const RandomSteps& more : {MemorySteps(), CopySteps(), StreamSteps(), PoolSteps(),
                                   GraphSteps(), ModuleSteps(), ContextSteps()}) {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "sim/libcuda/graphs/batch_nodes.h"
-#include "sim/libcuda/graphs/capture_rules.h"
-#include "sim/libcuda/graphs/captured_work.h"
+#include "sim/libcuda/graphs/captures/capture_rules.h"
+#include "sim/libcuda/graphs/captures/captured_work.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 
 namespace twinmmu::libcuda {

@@ -1,4 +1,4 @@
-#include "sim/libcuda/graphs/captures.h"
+#include "sim/libcuda/graphs/captures/captures.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
-// RandomWorld: the objects that a random program has made, its dice, and what it has written down.
+// ProgramWorld: the objects that a random program has made, its dice, and what it has written down.
 
-#ifndef TWINMMU_CONFORMANCE_ABI_RANDOM_RANDOM_WORLD_H_
-#define TWINMMU_CONFORMANCE_ABI_RANDOM_RANDOM_WORLD_H_
+#ifndef TWINMMU_CONFORMANCE_ABI_RANDOM_PROGRAM_WORLD_H_
+#define TWINMMU_CONFORMANCE_ABI_RANDOM_PROGRAM_WORLD_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -62,9 +62,9 @@ class RandomObjects {
   int made_ = 0;
 };
 
-class RandomWorld {
+class ProgramWorld {
  public:
-  explicit RandomWorld(uint64_t seed) : dice_(seed) {}
+  explicit ProgramWorld(uint64_t seed) : dice_(seed) {}
 
   // --- Dice
   size_t Below(size_t end) { return dice_() % end; }
@@ -125,7 +125,7 @@ class RandomWorld {
 // A kind of call, with how often it is made. It may do nothing where there is no object for it.
 struct RandomStep {
   int weight;
-  void (*run)(RandomWorld& world);
+  void (*run)(ProgramWorld& world);
 };
 using RandomSteps = std::vector<RandomStep>;
 
@@ -139,4 +139,4 @@ RandomSteps ContextSteps();
 
 }  // namespace twinmmu::abi
 
-#endif  // TWINMMU_CONFORMANCE_ABI_RANDOM_RANDOM_WORLD_H_
+#endif  // TWINMMU_CONFORMANCE_ABI_RANDOM_PROGRAM_WORLD_H_

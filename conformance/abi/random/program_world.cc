@@ -1,10 +1,10 @@
-#include "conformance/abi/random/random_world.h"
+#include "conformance/abi/random/program_world.h"
 
 #include <algorithm>
 
 namespace twinmmu::abi {
 
-RandomBlock RandomWorld::Part(size_t most) {
+RandomBlock ProgramWorld::Part(size_t most) {
   const RandomBlock& block = OneBlock();
   const size_t offset = OneIn(2) ? 0 : Below(block.size) / 4 * 4;
   const size_t size = 1 + Below(std::min(most, block.size - offset));
@@ -12,11 +12,11 @@ RandomBlock RandomWorld::Part(size_t most) {
           size > 4 ? size / 4 * 4 : size};
 }
 
-CUstream RandomWorld::AnyStream() {
+CUstream ProgramWorld::AnyStream() {
   return streams.empty() || OneIn(3) ? nullptr : One(streams).handle;
 }
 
-std::string RandomWorld::NameOf(CUdeviceptr address) const {
+std::string ProgramWorld::NameOf(CUdeviceptr address) const {
   constexpr CUdeviceptr kSmall = 1 << 16;
   if (address < kSmall) return std::to_string(address);
   for (const RandomBlock& block : blocks) {
@@ -26,12 +26,12 @@ std::string RandomWorld::NameOf(CUdeviceptr address) const {
   return "unknown";
 }
 
-std::string RandomWorld::AddBlock(CUdeviceptr base, size_t size) {
+std::string ProgramWorld::AddBlock(CUdeviceptr base, size_t size) {
   blocks.push_back({"b" + std::to_string(++blocks_made_), base, size});
   return blocks.back().name;
 }
 
-void RandomWorld::RemoveBlock(const std::string& name) {
+void ProgramWorld::RemoveBlock(const std::string& name) {
   const auto is = [&](const RandomBlock& block) { return block.name == name; };
   blocks.erase(std::remove_if(blocks.begin(), blocks.end(), is), blocks.end());
 }

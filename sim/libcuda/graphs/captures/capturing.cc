@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "sim/libcuda/graphs/capture_rules.h"
-#include "sim/libcuda/graphs/captured_work.h"
+#include "sim/libcuda/graphs/captures/capture_rules.h"
+#include "sim/libcuda/graphs/captures/captured_work.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 
 namespace twinmmu::libcuda {

@@ -1,7 +1,7 @@
 // Captures: the streams whose work becomes nodes of graphs, and the events that stand for nodes.
 
-#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_H_
-#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_H_
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURES_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURES_H_
 
 #include <atomic>
 #include <cstdint>
@@ -116,4 +116,4 @@ class Captures {
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_H_
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURES_H_

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/libcuda/calls/capturing.h"
-#include "sim/libcuda/graphs/capture_rules.h"
+#include "sim/libcuda/graphs/captures/capture_rules.h"
 #include "sim/libcuda/graphs/graph_edges.h"
 
 namespace twinmmu::libcuda {

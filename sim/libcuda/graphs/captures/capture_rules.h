@@ -1,10 +1,10 @@
 // What no thread may do while streams are captured. For who holds Graphs::mutex.
 
-#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURE_RULES_H_
-#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURE_RULES_H_
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURE_RULES_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURE_RULES_H_
 
 #include "sim/libcuda/calls/capturing.h"
-#include "sim/libcuda/graphs/captures.h"
+#include "sim/libcuda/graphs/captures/captures.h"
 
 namespace twinmmu::libcuda {
 
@@ -26,4 +26,4 @@ Captured RefuseUnsafe(DriverState& driver);
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURE_RULES_H_
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURE_RULES_H_

@@ -1,4 +1,4 @@
-#include "sim/libcuda/graphs/capture_rules.h"
+#include "sim/libcuda/graphs/captures/capture_rules.h"
 
 #include <algorithm>
 #include <iterator>

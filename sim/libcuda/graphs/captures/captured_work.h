@@ -1,7 +1,7 @@
 // Work that is captured, whatever it is.
 
-#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURED_WORK_H_
-#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURED_WORK_H_
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURED_WORK_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURED_WORK_H_
 
 #include <optional>
 
@@ -19,4 +19,4 @@ Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURED_WORK_H_
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CAPTURES_CAPTURED_WORK_H_
