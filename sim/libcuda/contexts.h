@@ -27,9 +27,9 @@ struct Context {
   std::atomic<unsigned int> flags{0};
   std::atomic<int> cache_config{0};
   std::atomic<bool> uses_heap{false};  // a kernel that may call malloc was launched
-  std::atomic<uint64_t> id{0};       // not 0 once it has lived
-  uint64_t retained = 0;             // primary; guarded by Contexts
-  std::atomic<int64_t> attached{0};  // created: by cuCtxAttach, until cuCtxDetach
+  std::atomic<uint64_t> id{0};         // not 0 once it has lived
+  uint64_t retained = 0;               // primary; guarded by Contexts
+  std::atomic<int64_t> attached{0};    // created: by cuCtxAttach, until cuCtxDetach
   // Of a green context: the primary one, whose memory and streams are its own too, and how many
   // multiprocessors of it are its own.
   Context* whole = nullptr;

@@ -49,8 +49,10 @@ TEST_F(ProgramTest, TellsOfItsKernels) {
 
 // A kernel with an instruction that is not covered cannot run: its line, and what it is.
 TEST_F(ProgramTest, RefusesWhatIsNotCovered) {
-  EXPECT_EQ(RefusalOf("\nsuq.width.b32 %r2, [%rd1];"),
-            "line 12: `suq.width.b32`: it is not supported");
+  EXPECT_EQ(
+      RefusalOf("\nsuq.channel_order.b32 %r2, [%rd1];"),
+      "line 12: `suq.channel_order.b32`: of a handle, only width, height and depth can be asked "
+      "for");
 }
 
 // Vectors have up to 16 bytes.
@@ -74,7 +76,7 @@ TEST_F(ProgramTest, RefusesOnlyTheKernelWithoutACover) {
 }
 
 constexpr char kReaching[] =
-    ".func lacking()\n{\n.reg .b32 %r<2>; suq.width.b32 %r1, [%r1];\n"
+    ".func lacking()\n{\n.reg .b32 %r<2>; suq.channel_order.b32 %r1, [%r1];\n"
     "ret;\n}\n"
     ".func between() { call lacking, (); ret; }\n.func by_table() { call between, (); ret; }\n"
     ".global .align 8 .u64 table[1] = {by_table};\n"
@@ -89,8 +91,9 @@ TEST_F(ProgramTest, RefusesKernelsThatMayCallWhatIsNotCovered) {
   const auto program = Load(Module(kReaching));
   ASSERT_NE(program, nullptr);
   const char* const words =
-      "line 6: `suq.width.b32`: it is not supported, in function "
-      "'lacking'";
+      "line 6: `suq.channel_order.b32`: of a handle, only width, height and depth can be asked "
+      "for, "
+      "in function 'lacking'";
   EXPECT_EQ(program->FindKernel("direct")->refusal, words);
   EXPECT_EQ(program->FindKernel("indirect")->refusal, words);
   EXPECT_EQ(program->FindKernel("other")->refusal, "");
@@ -155,13 +158,13 @@ TEST_F(ProgramTest, LayoutsThatGrowWithTheSquareOfTheTextAreRefused) {
 // All that a module needs is told, not only the first.
 TEST_F(ProgramTest, TellsOfAllThatIsNotCovered) {
   const auto program =
-      Load(Module(Kernel("suq.width.b32 %r2, [%rd1];\nmov.u32 %r2, 0;\n"
-                         "suq.width.b32 %r2, [%rd1];")));
+      Load(Module(Kernel("suq.channel_order.b32 %r2, [%rd1];\nmov.u32 %r2, 0;\n"
+                         "suq.channel_order.b32 %r2, [%rd1];")));
   ASSERT_NE(program, nullptr);
   ASSERT_EQ(program->Refusals().size(), 2u);
   EXPECT_EQ(program->Refusals()[1].function, "k");
   EXPECT_EQ(program->Refusals()[1].line, 13);
-  EXPECT_EQ(program->Refusals()[1].instruction, "suq.width.b32");
+  EXPECT_EQ(program->Refusals()[1].instruction, "suq.channel_order.b32");
 }
 
 // Operands that do not fit are an error: their number, their width, their kind.

@@ -32,12 +32,12 @@ struct Launch {
   std::vector<char> parameters;  // KernelInfo::parameter_bytes
   DeviceAddress image;           // where the program's variables lie, but for
   std::shared_ptr<const std::vector<AddressRange>> managed;  // those that are managed, by number
-  DeviceAddress workspace;           // of a cooperative launch: for the synchronisation of its grid
+  DeviceAddress workspace;  // of a cooperative launch: for the synchronisation of its grid
   std::shared_ptr<const TextureTable> textures;  // null: there is none
-  std::shared_ptr<DeviceHeap> heap;  // of a kernel that uses it; null: it is empty
-  Dim3 cluster;                      // in blocks; each dimension divides that of the grid
-  bool explicit_cluster = false;     // the launch or the kernel says so
-  uint64_t call_id = 0;              // in the history of the machine
+  std::shared_ptr<DeviceHeap> heap;              // of a kernel that uses it; null: it is empty
+  Dim3 cluster;                   // in blocks; each dimension divides that of the grid
+  bool explicit_cluster = false;  // the launch or the kernel says so
+  uint64_t call_id = 0;           // in the history of the machine
 };
 
 // Why a grid ended before its end.
