@@ -177,11 +177,14 @@ set(twinmmu_testing_private_dependencies
 set(twinmmu_sim_sources
   sim/base/fork_count.cc
   sim/base/word_copies.cc
+  sim/calls/arrays/array_images.cc
   sim/calls/arrays/array_layout.cc
+  sim/calls/arrays/array_limits.cc
   sim/calls/arrays/box_copies.cc
   sim/calls/arrays/simulated_sparse_arrays.cc
   sim/calls/arrays/sparse_array_copies.cc
   sim/calls/arrays/sparse_array_work.cc
+  sim/calls/arrays/texture_calls.cc
   sim/calls/executor/copy_calls.cc
   sim/calls/executor/graph_memory.cc
   sim/calls/executor/host_functions.cc
@@ -201,7 +204,9 @@ set(twinmmu_sim_sources
   sim/calls/pools/pool_attributes.cc
   sim/calls/pools/pool_calls.cc
   sim/calls/pools/pool_memory.cc
+  sim/calls/pools/pool_sharing.cc
   sim/calls/pools/pool_spans.cc
+  sim/calls/pools/reserved_pieces.cc
   sim/calls/vmm/simulated_vmm.cc
   sim/calls/vmm/vmm_access.cc
   sim/calls/vmm/vmm_devices.cc
@@ -233,8 +238,11 @@ set(twinmmu_sim_sources
   sim/diagnostics/pooled_uses.cc
   sim/host/backing.cc
   sim/host/fabric_domain.cc
+  sim/host/foreign_file.cc
   sim/host/guarded_access.cc
   sim/host/memory_label.cc
+  sim/host/pool_file.cc
+  sim/host/shared_event.cc
   sim/host/team_file.cc
   sim/host/window.cc
   sim/memory/address_space.cc
@@ -258,16 +266,22 @@ set(twinmmu_sim_sources
   sim/ptx/decode/decode_cluster.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
+  sim/ptx/decode/decode_fused.cc
   sim/ptx/decode/decode_lanes.cc
   sim/ptx/decode/decode_matrix.cc
   sim/ptx/decode/decode_memory.cc
   sim/ptx/decode/decode_multimem.cc
   sim/ptx/decode/decode_operands.cc
   sim/ptx/decode/decode_stack.cc
+  sim/ptx/decode/decode_surfaces.cc
+  sim/ptx/decode/decode_tensor.cc
+  sim/ptx/decode/decode_textures.cc
   sim/ptx/decode/decode_video.cc
   sim/ptx/decode/decode_warpgroup.cc
   sim/ptx/decode/decode_wide.cc
   sim/ptx/decode/decode_wmma.cc
+  sim/ptx/decode/fusions.cc
+  sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
   sim/ptx/operations/approximate_operations.cc
@@ -297,6 +311,7 @@ set(twinmmu_sim_sources
   sim/ptx/run/async/steps_async.cc
   sim/ptx/run/async/steps_cluster.cc
   sim/ptx/run/async/steps_mbarrier.cc
+  sim/ptx/run/async/steps_tensor.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
@@ -313,10 +328,15 @@ set(twinmmu_sim_sources
   sim/ptx/run/steps_multimem.cc
   sim/ptx/run/steps_stack.cc
   sim/ptx/run/steps_warpgroup.cc
+  sim/ptx/run/textures/objects.cc
+  sim/ptx/run/textures/steps_surfaces.cc
+  sim/ptx/run/textures/steps_textures.cc
   sim/ptx/run/warp.cc
   sim/ptx/run/warp_frames.cc
   sim/ptx/run/warp_memory.cc
   sim/ptx/run/warp_multicast.cc
+  sim/ptx/tensors/tensor_box.cc
+  sim/ptx/tensors/tensor_map.cc
   sim/ptx/text/cursor.cc
   sim/ptx/text/expression.cc
   sim/ptx/text/fat_binary.cc
@@ -330,6 +350,8 @@ set(twinmmu_sim_sources
   sim/ptx/text/parser_operands.cc
   sim/ptx/text/parser_statements.cc
   sim/ptx/text/type.cc
+  sim/ptx/textures/sampler.cc
+  sim/ptx/textures/texels.cc
   sim/simulator.cc
   sim/state/call_history.cc
   sim/state/pooled_order.cc
@@ -399,16 +421,22 @@ set_property(SOURCE
   sim/ptx/decode/decode_cluster.cc
   sim/ptx/decode/decode_compute.cc
   sim/ptx/decode/decode_flow.cc
+  sim/ptx/decode/decode_fused.cc
   sim/ptx/decode/decode_lanes.cc
   sim/ptx/decode/decode_matrix.cc
   sim/ptx/decode/decode_memory.cc
   sim/ptx/decode/decode_multimem.cc
   sim/ptx/decode/decode_operands.cc
   sim/ptx/decode/decode_stack.cc
+  sim/ptx/decode/decode_surfaces.cc
+  sim/ptx/decode/decode_tensor.cc
+  sim/ptx/decode/decode_textures.cc
   sim/ptx/decode/decode_video.cc
   sim/ptx/decode/decode_warpgroup.cc
   sim/ptx/decode/decode_wide.cc
   sim/ptx/decode/decode_wmma.cc
+  sim/ptx/decode/fusions.cc
+  sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
   PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
@@ -446,6 +474,7 @@ set_property(SOURCE
   sim/ptx/run/async/steps_async.cc
   sim/ptx/run/async/steps_cluster.cc
   sim/ptx/run/async/steps_mbarrier.cc
+  sim/ptx/run/async/steps_tensor.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
@@ -462,6 +491,9 @@ set_property(SOURCE
   sim/ptx/run/steps_multimem.cc
   sim/ptx/run/steps_stack.cc
   sim/ptx/run/steps_warpgroup.cc
+  sim/ptx/run/textures/objects.cc
+  sim/ptx/run/textures/steps_surfaces.cc
+  sim/ptx/run/textures/steps_textures.cc
   sim/ptx/run/warp.cc
   sim/ptx/run/warp_frames.cc
   sim/ptx/run/warp_memory.cc
