@@ -7,7 +7,7 @@ namespace twinmmu::abi {
 namespace {
 
 void Limit(ProgramWorld& world) {
-  const int limit = world.Of({0, 1, 2, 5, 6, 7, 99});
+  const int limit = world.Of({0, 1, 2, 5, 7, 99});
   size_t value = world.Of<size_t>({0, 1, 1024, 4096, 65536});
   const CUlimit which = static_cast<CUlimit>(limit);
   if (world.OneIn(2)) {

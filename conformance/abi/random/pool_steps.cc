@@ -75,7 +75,7 @@ void Free(ProgramWorld& world) {
 
 void GetAttribute(ProgramWorld& world) {
   const CUmemoryPool pool = AnyPool(world);
-  const int attribute = world.Of({1, 2, 3, 4, 5, 5, 5, 6, 7, 8});
+  const int attribute = world.Of({1, 2, 3, 4, 7, 8});  // not where pieces lie
   uint64_t value = 0;
   if (world.Say(get_attribute(pool, attribute, &value), "cuMemPoolGetAttribute",
                 NameOf(world, pool), attribute)) {

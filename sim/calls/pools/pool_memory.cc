@@ -75,6 +75,12 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
   return absl::OkStatus();
 }
 
+// What a wait leaves of a pool: no more than its threshold, in chunks. Source: an H100 with driver
+// 580.159.
+Bytes MostFree(const PoolState& pool) {
+  return pool.release_threshold / PoolSpans::kChunk * PoolSpans::kChunk;
+}
+
 // Where the program has no memory for it, more stays for the next time.
 void PoolCalls::Release(PoolState* pool, Bytes keep) {
   try {
@@ -155,7 +161,7 @@ void PoolCalls::Synchronized() {
     if (pool->destroyed) {
       DropIfUnused(handle);
     } else {
-      Release(pool, pool->release_threshold);
+      Release(pool, MostFree(*pool));
     }
   });
 }
@@ -353,7 +359,7 @@ absl::Status PoolCalls::FreeNow(DeviceAddress address) {
     record.Done(piece.range, 0);
     GiveBack(piece, nullptr, std::move(prepared));
     PoolState* const pool = pools_.Find(piece.pool);
-    if (pool != nullptr) Release(pool, pool->release_threshold);
+    if (pool != nullptr) Release(pool, MostFree(*pool));
     return absl::OkStatus();
   });
 }

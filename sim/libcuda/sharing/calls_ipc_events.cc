@@ -31,6 +31,7 @@ extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
     const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
     const bool has_handle =
         record.has_value() && record->shared != nullptr && record->shared->IsMadeHere();
+    std::memset(handle->reserved, 0, sizeof(handle->reserved));  // as a driver does
     if (!has_handle) return DriverCode::kInvalidHandle;
     std::memcpy(handle->reserved, record->shared->name().data(), sizeof(handle->reserved));
     return DriverCode::kSuccess;

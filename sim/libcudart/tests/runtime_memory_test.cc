@@ -184,10 +184,4 @@ TEST_F(RuntimeMemory, ComesFromThePoolOfTheDevice) {
   EXPECT_EQ(cudaMemPoolTrimTo(nullptr, 0), cudaErrorInvalidValue);
 }
 
-TEST_F(RuntimeMemory, FunctionsThatAreNotThereSaySo) {
-  EXPECT_EQ(cudaMemPoolExportPointer(nullptr, nullptr), cudaErrorNotSupported)
-      << "the driver's answer";
-  EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
-}
-
 }  // namespace

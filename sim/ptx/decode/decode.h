@@ -45,7 +45,8 @@ Type BitsOfWidth(int width);
 // What Decoder::KeepFactors found: where the factors of a product are.
 using Factors = std::array<uint32_t, 2>;
 
-// Whether every device has a function of that name, as vprintf: modules declare it, and none has it.
+// Whether every device has a function of that name, as vprintf: modules declare it, and none has
+// it.
 bool IsKnownFunction(absl::string_view name);
 
 // For one function. A method that finds something wrong notes it, the first time, and goes on with
