@@ -126,6 +126,20 @@ TEST_F(PoolReuseTest, TheSmallestRoomIsTaken) {
   EXPECT_EQ(Allocate(100, stream_), pieces[1]);
 }
 
+// Its first chunk went to the device, and comes back.
+TEST_F(PoolReuseTest, RoomThatHasLostPartOfItsMemoryIsOneRoom) {
+  const CUdeviceptr first = Allocate(kChunkOfPool + kMiB, stream_);
+  Allocate(kMiB, stream_);
+  EXPECT_EQ(Get(pool_, kReserved), 2 * kChunkOfPool);
+  uint64_t threshold = 0;
+  EXPECT_EQ(set_attribute(pool_, kReleaseThreshold, &threshold), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(first, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Get(pool_, kReserved), kChunkOfPool);
+  EXPECT_EQ(Allocate(2 * kMiB, stream_), first);
+  EXPECT_EQ(Get(pool_, kReserved), 2 * kChunkOfPool);
+}
+
 TEST_F(PoolReuseTest, FreedNeighboursBecomeOneRoom) {
   const CUdeviceptr first = Allocate(kMiB, stream_);
   const CUdeviceptr second = Allocate(kMiB, stream_);

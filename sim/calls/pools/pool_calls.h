@@ -139,6 +139,8 @@ class PoolCalls {
   void ReleaseImports(PoolState* pool, PoolSpans::MayUse is_over);
   // Memory so that there is room for `size`, beside what may_use(free).
   absl::Status Grow(const char* call, PoolState* pool, Bytes size, PoolSpans::MayUse may_use);
+  // Memory for what is absent of the pool's addresses.
+  absl::Status Commit(const char* call, PoolState* pool, const std::vector<AddressRange>& absent);
   // Releases free chunks, but for `keep` bytes of the pool; of all other pools all
   // of them.
   void Release(PoolState* pool, Bytes keep);

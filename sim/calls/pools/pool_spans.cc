@@ -38,17 +38,18 @@ PoolSpans::Parts::const_iterator PoolSpans::RunFrom(Parts::const_iterator first,
   return next;
 }
 
-PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use,
-                                                    bool with_absent) const {
+PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use, Runs runs) const {
+  const auto is_committed = [](const Parts::value_type& part) { return !part.second.absent; };
   auto best = parts_.end();
   Bytes best_length;
   for (auto first = parts_.begin(); first != parts_.end();) {
     Bytes length;
-    const auto next = RunFrom(first, may_use, with_absent, &length);
-    if (length >= size && (best == parts_.end() || length < best_length)) {
+    const auto next = RunFrom(first, may_use, runs != Runs::kCommitted, &length);
+    const bool counts = runs != Runs::kPartlyCommitted || std::any_of(first, next, is_committed);
+    if (counts && length >= size && (best == parts_.end() || length < best_length)) {
       best = first;
       best_length = length;
-      if (with_absent) break;
+      if (runs == Runs::kAny) break;
     }
     first = next == first ? std::next(first) : next;
   }
@@ -56,9 +57,27 @@ PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use,
 }
 
 std::optional<DeviceAddress> PoolSpans::Find(Bytes size, MayUse may_use) const {
-  const auto best = FindRun(size, may_use, /*with_absent=*/false);
+  const auto best = FindRun(size, may_use, Runs::kCommitted);
   if (best == parts_.end()) return std::nullopt;
   return DeviceAddress(best->first);
+}
+
+std::optional<DeviceAddress> PoolSpans::FindAbsentToo(Bytes size, MayUse may_use) const {
+  const auto best = FindRun(size, may_use, Runs::kPartlyCommitted);
+  if (best == parts_.end()) return std::nullopt;
+  return DeviceAddress(best->first);
+}
+
+std::vector<AddressRange> PoolSpans::AbsentIn(DeviceAddress base, Bytes size) const {
+  std::vector<AddressRange> absent;
+  const DeviceAddress end = base + size;
+  for (auto part = parts_.find(base.value());
+       part != parts_.end() && DeviceAddress(part->first) < end; ++part) {
+    if (!part->second.absent) continue;
+    const Bytes needed = std::min(end - DeviceAddress(part->first), part->second.size);
+    absent.push_back({DeviceAddress(part->first), RoundUp(needed, kChunk), Bytes(0)});
+  }
+  return absent;
 }
 
 std::vector<StreamOrderedFreePtr> PoolSpans::FreesIn(const AddressRange& range) const {
@@ -88,16 +107,9 @@ void PoolSpans::Take(const AddressRange& range, Prepared prepared) {
 }
 
 std::vector<AddressRange> PoolSpans::FindGrowth(Bytes size, MayUse may_use) const {
-  std::vector<AddressRange> absent;
-  const auto first = FindRun(size, may_use, /*with_absent=*/true);
-  if (first == parts_.end()) return absent;
-  const DeviceAddress end = DeviceAddress(first->first) + size;
-  for (auto part = first; part != parts_.end() && DeviceAddress(part->first) < end; ++part) {
-    if (!part->second.absent) continue;
-    const Bytes needed = std::min(end - DeviceAddress(part->first), part->second.size);
-    absent.push_back({DeviceAddress(part->first), RoundUp(needed, kChunk), Bytes(0)});
-  }
-  return absent;
+  const auto first = FindRun(size, may_use, Runs::kAny);
+  if (first == parts_.end()) return {};
+  return AbsentIn(DeviceAddress(first->first), size);
 }
 
 PoolSpans::Parts::iterator PoolSpans::Split(const AddressRange& range) {

@@ -50,6 +50,10 @@ class PoolSpans {
   // Room for `size` bytes: the smallest run of free parts that has it; of several the first. Of
   // parts that are not free for everybody those for which may_use(free). nullopt: there is none.
   std::optional<DeviceAddress> Find(Bytes size, MayUse may_use) const;
+  // The same of runs of which parts may be absent, but not all.
+  std::optional<DeviceAddress> FindAbsentToo(Bytes size, MayUse may_use) const;
+  // What is absent of room for `size` bytes, in whole chunks.
+  std::vector<AddressRange> AbsentIn(DeviceAddress base, Bytes size) const;
   // The frees on which room that Find has found depends.
   std::vector<StreamOrderedFreePtr> FreesIn(const AddressRange& range) const;
   // For Take and Give, which cannot fail with it.
@@ -79,8 +83,9 @@ class PoolSpans {
   // The end of the run of parts that may be used, and its length.
   Parts::const_iterator RunFrom(Parts::const_iterator first, MayUse may_use, bool with_absent,
                                 Bytes* length) const;
-  // The best run with room for `size`: the smallest one, or with absent parts the first one.
-  Parts::const_iterator FindRun(Bytes size, MayUse may_use, bool with_absent) const;
+  enum class Runs { kCommitted, kPartlyCommitted, kAny };
+  // The best run with room for `size`: the smallest one, or of any the first one.
+  Parts::const_iterator FindRun(Bytes size, MayUse may_use, Runs runs) const;
   // Makes of the part in which `range` lies up to three.
   Parts::iterator Split(const AddressRange& range);
   // Joins it with what is the same on both sides.

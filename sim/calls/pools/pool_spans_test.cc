@@ -130,5 +130,23 @@ TEST_F(PoolSpansTest, AnArenaStaysWhoseBeginOrAllIsTaken) {
   EXPECT_EQ(spans_.TakeAbsentArena(), std::nullopt);
 }
 
+// The first chunk goes, and what was behind it in the same piece stays.
+TEST_F(PoolSpansTest, RoomThatIsPartlyAbsentIsOneRoom) {
+  EXPECT_EQ(Take(MiB(33)), 0u);
+  EXPECT_EQ(Take(MiB(1)), MiB(33).value());
+  Give(At(Bytes(0), MiB(33)), nullptr);
+  EXPECT_EQ(spans_.TakeFreeChunk(), At(Bytes(0), kChunk));
+  EXPECT_EQ(spans_.FindAbsentToo(MiB(1), Nobody), kBase);
+  EXPECT_THAT(spans_.AbsentIn(kBase, MiB(1)), ElementsAre(At(Bytes(0), kChunk)));
+}
+
+TEST_F(PoolSpansTest, RoomThatIsAbsentAltogetherIsNone) {
+  EXPECT_EQ(Take(MiB(32)), 0u);
+  EXPECT_EQ(Take(MiB(1)), MiB(32).value());
+  Give(At(Bytes(0), MiB(32)), nullptr);
+  EXPECT_EQ(spans_.TakeFreeChunk(), At(Bytes(0), kChunk));
+  EXPECT_EQ(spans_.FindAbsentToo(MiB(1), Nobody), kBase + MiB(33));
+}
+
 }  // namespace
 }  // namespace twinmmu
