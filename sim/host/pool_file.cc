@@ -1,9 +1,11 @@
 #include "sim/host/pool_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -120,14 +122,16 @@ absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Make(const PoolLabel& label)
   if (fcntl(made.get(), F_ADD_SEALS, kSeals) != 0) return HostRefused("fcntl");
   const absl::StatusOr<FileIdentity> identity = IdentifyFile(made.get());
   if (!identity.ok()) return identity.status();
-  std::shared_ptr<PoolFile> file(new PoolFile(made.get(), *identity, label));
-  static_cast<void>(made.Release());
-  return file;
+  PoolFile* const file = new PoolFile(made.get(), *identity, label);
+  static_cast<void>(made.Release());  // it is the file's
+  return std::shared_ptr<PoolFile>(file);
 }
 
 absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Open(int file_descriptor) {
   const int seals = fcntl(file_descriptor, F_GET_SEALS);
   if (seals == -1 || (seals & kSeals) != kSeals) return NoPool();
+  struct statfs system;
+  if (fstatfs(file_descriptor, &system) != 0 || system.f_type != TMPFS_MAGIC) return NoPool();
   Words words;
   if (pread(file_descriptor, words.data(), sizeof(words), 0) != ssize_t{sizeof(words)} ||
       words[0] != kMark || words[1] != kVersion || words.back() != SumOf(words)) {
@@ -140,9 +144,9 @@ absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Open(int file_descriptor) {
     return IsOfTheHost(errno) ? HostRefused("open")
                               : absl::InvalidArgumentError("it does not allow to write");
   }
-  std::shared_ptr<PoolFile> file(new PoolFile(own.get(), *identity, LabelOf(words)));
-  static_cast<void>(own.Release());
-  return file;
+  PoolFile* const file = new PoolFile(own.get(), *identity, LabelOf(words));
+  static_cast<void>(own.Release());  // it is the file's
+  return std::shared_ptr<PoolFile>(file);
 }
 
 PoolFile::~PoolFile() { close(descriptor_); }

@@ -1,6 +1,9 @@
 #include "sim/host/shared_event.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -70,7 +73,11 @@ absl::StatusOr<std::shared_ptr<SharedEvent>> SharedEvent::Open(const SharedEvent
   if (!file.ok()) return file.status();
   // Whoever made the name up may have named any file: one that cannot get shorter is safe to read.
   const int seals = fcntl(file->get(), F_GET_SEALS);
-  if (seals == -1 || (seals & kSeals) != kSeals) {
+  struct stat status;
+  struct statfs system;
+  if (seals == -1 || (seals & kSeals) != kSeals || fstat(file->get(), &status) != 0 ||
+      status.st_size < static_cast<off_t>(kSize.value()) || fstatfs(file->get(), &system) != 0 ||
+      system.f_type != TMPFS_MAGIC) {
     return absl::InvalidArgumentError("it names another file");
   }
   absl::StatusOr<Backing> backing = Backing::OfFile(file->get(), identity, kSize);

@@ -39,6 +39,15 @@ TEST_F(NodeMemoryTest, KernelsUseIt) {
   EXPECT_EQ(cuMemFree(added.address), CUDA_SUCCESS);
 }
 
+TEST_F(NodeMemoryTest, ItIsNotExported) {
+  const Function<CUresult(void*, CUdeviceptr)> export_pointer("cuMemPoolExportPointer");
+  const Allocated added = AddAlloc();
+  Run(Instantiate());
+  char data[64] = {};
+  EXPECT_EQ(export_pointer(data, added.address), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFree(added.address), CUDA_SUCCESS);
+}
+
 TEST_F(NodeMemoryTest, WhatIsNotFreedStaysAndForbidsAnotherLaunch) {
   const Allocated added = AddAlloc(4096);
   AddFill(FillOf(added.address, 7, 16), {added.node});

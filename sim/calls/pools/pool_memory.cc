@@ -51,6 +51,7 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
     try {
       pool->spans.AddArena(*arena);
     } catch (const std::bad_alloc&) {
+      if (IsShareable(*pool)) pool->windows.pop_back();
       linear.RemoveArena(arena->base);
       throw;
     }
@@ -118,8 +119,13 @@ void PoolCalls::ReleaseOthers(const PoolState* pool) {
 // Their addresses are for others.
 void PoolCalls::RemoveAbsentArenas() {
   pools_.ForEach([&](uint64_t handle, const PoolState&) {
-    PoolSpans& spans = pools_.Find(handle)->spans;
-    while (const std::optional<AddressRange> arena = spans.TakeAbsentArena()) {
+    PoolState& pool = *pools_.Find(handle);
+    while (const std::optional<AddressRange> arena = pool.spans.TakeAbsentArena()) {
+      const auto is_of_arena = [&](const PoolWindow& window) {
+        return window.range.base == arena->base;
+      };
+      std::vector<PoolWindow>& windows = pool.windows;
+      windows.erase(std::remove_if(windows.begin(), windows.end(), is_of_arena), windows.end());
       state_.mmu.linear.RemoveArena(arena->base);
     }
   });
@@ -332,7 +338,11 @@ absl::Status PoolCalls::Free(Stream stream, DeviceAddress address) {
       CheckFree(&record, piece, work);
       EndPiece(piece, record.id());
       PoolState* const pool = pools_.Find(piece.pool);
-      if (pool != nullptr) pool->used.Set(pool->used.now - piece.range.size);
+      if (pool != nullptr) {
+        pool->used.Set(pool->used.now - piece.range.size);
+      } else if (ReservedPiece* const of_node = ReservedAt(piece.range.base)) {
+        of_node->freeing = true;
+      }
       record.Done(piece.range, 0);
     }
     const auto end = [free] { free->over.store(true, std::memory_order_release); };
@@ -383,7 +393,10 @@ void PoolCalls::GiveBack(const PooledPiece& piece, StreamOrderedFreePtr free,
                          PoolSpans::Prepared prepared) {
   PoolState* const pool = pools_.Find(piece.pool);
   if (pool == nullptr) {
-    ReservedAt(piece.range.base)->free = std::move(free);
+    if (ReservedPiece* const of_node = ReservedAt(piece.range.base)) {
+      of_node->freeing = false;
+      of_node->free = std::move(free);
+    }
     return;
   }
   if (pool->imported) {

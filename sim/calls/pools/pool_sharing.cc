@@ -80,8 +80,15 @@ absl::StatusOr<AddressRange> PoolCalls::AddArenaOfFile(PoolState* pool, Bytes si
     offset = pool->file->Extend(room);
   }
   if (!offset.ok()) return offset.status();
-  const absl::StatusOr<AddressRange> arena = state_.mmu.linear.AddArenaOfFile(
-      {pool->file->descriptor(), pool->file->identity(), *offset}, room, wanted);
+  const auto add = [&] {
+    return state_.mmu.linear.AddArenaOfFile(
+        {pool->file->descriptor(), pool->file->identity(), *offset}, room, wanted);
+  };
+  absl::StatusOr<AddressRange> arena = add();
+  if (!arena.ok()) {
+    room = RoundUp(size, PoolFile::kStep);  // the file has at least as much there
+    arena = add();
+  }
   if (arena.ok()) pool->windows.push_back({*offset, *arena, {}, {}});
   return arena;
 }
@@ -122,12 +129,14 @@ absl::StatusOr<PoolPartData> PoolCalls::ExportPiece(DeviceAddress address) {
     if (piece == nullptr || piece->freed_by != 0 || piece->range.base != address) {
       return InvalidValue(kCall, "nothing that a pool gave begins at ", ToString(address));
     }
-    const PoolState& pool = *pools_.Find(piece->pool);
-    if (!pool.exported) return InvalidValue(kCall, "the pool was not exported from here");
-    for (const PoolWindow& window : pool.windows) {
+    const PoolState* const pool = pools_.Find(piece->pool);  // null: it is of a graph
+    if (pool == nullptr || !pool->exported) {
+      return InvalidValue(kCall, "the pool was not exported from here");
+    }
+    for (const PoolWindow& window : pool->windows) {
       if (!window.range.contains(address)) continue;
       const Bytes offset = window.offset + (piece->range.base - window.range.base);
-      return ToData({pool.file->id(), offset, piece->range.size});
+      return ToData({pool->file->id(), offset, piece->range.size});
     }
     return InvalidValue(kCall, "the pool was not exported from here");
   });
@@ -256,7 +265,12 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
 void PoolCalls::EndImport(PoolState* pool, const PooledPiece& piece, StreamOrderedFreePtr free) {
   for (PoolWindow& window : pool->windows) {
     if (window.imports.erase(piece.range.base.value()) == 0) continue;
-    if (free != nullptr) window.frees.push_back(std::move(free));
+    const auto is_over = [](const StreamOrderedFreePtr& other) {
+      return other->over.load(std::memory_order_acquire);
+    };
+    std::vector<StreamOrderedFreePtr>& frees = window.frees;
+    frees.erase(std::remove_if(frees.begin(), frees.end(), is_over), frees.end());
+    if (free != nullptr) frees.push_back(std::move(free));
     return;
   }
 }

@@ -103,6 +103,7 @@ bool HasImports(const PoolState& pool);
 struct ReservedPiece {
   AddressRange range;         // what was asked for
   bool forgotten = false;     // no graph has the node any more
+  bool freeing = false;       // by a call that has not set `free` yet
   StreamOrderedFreePtr free;  // the last one in the order of a stream
 };
 

@@ -110,6 +110,7 @@ bool PoolCalls::IsIdle(const ReservedRegion& region) const {
   for (const auto& [base, piece] : region.pieces) {
     const PooledPiece* const there = state_.mmu.pooled.Find(piece.range.base);
     if (there != nullptr && there->freed_by == 0) return false;
+    if (piece.freeing) return false;
     if (piece.free != nullptr && !IsOver(*piece.free)) return false;
   }
   return true;
@@ -212,6 +213,9 @@ absl::Status PoolCalls::AllocateReserved(const char* call, Stream stream, Device
     const std::unique_lock lock(state_.mmu.mutex);
     const ReservedPiece* const reserved = ReservedAt(address);
     if (reserved == nullptr) return InvalidValue(call, ToString(address), " is of no node");
+    if (!RegionAt(address)->committed) {
+      return Fail(DriverCode::kOutOfMemory, call, "there is no memory for it any more");
+    }
     const PooledPiece* const there = state_.mmu.pooled.Find(address);
     if (there != nullptr && there->freed_by == 0) {
       return InvalidValue(call, ToString(reserved->range), " is allocated already");

@@ -87,7 +87,8 @@ DriverCode CurrentContext(const CallSite& site, Context** context) {
     if (ABSL_PREDICT_TRUE((*context)->whole == nullptr)) return DriverCode::kSuccess;
     // What is made in a green context belongs to the primary one.
     *context = (*context)->whole;
-    if ((*context)->alive) return DriverCode::kSuccess;
+    const Context* const whole = (*context)->whole;
+    if ((*context)->alive && (whole == nullptr || whole->alive)) return DriverCode::kSuccess;
   }
   return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kContextIsDestroyed);
 }

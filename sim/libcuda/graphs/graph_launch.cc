@@ -15,6 +15,7 @@
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/sharing/shared_events.h"
+#include "sim/ptx/program/program.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -155,8 +156,11 @@ class GraphLaunch {
     const absl::StatusOr<LoadedKernel> loaded =
         driver_.simulator->kernels().Find(site_.name(), *kernel);
     if (!loaded.ok()) return ToResult(loaded.status());
-    return LaunchOn(driver_, stream, *kernel, *loaded, work.config, FormOf(work),
-                    {work.arguments->pointers.begin(), work.arguments->pointers.end()});
+    const CUresult launched =
+        LaunchOn(driver_, stream, *kernel, *loaded, work.config, FormOf(work),
+                 {work.arguments->pointers.begin(), work.arguments->pointers.end()});
+    if (launched == CUDA_SUCCESS && loaded->info->uses_heap) work.context->uses_heap = true;
+    return launched;
   }
 
   absl::Status GiveWork(const CopyWork& work, Stream stream) {

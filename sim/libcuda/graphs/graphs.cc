@@ -12,7 +12,9 @@ std::shared_ptr<Graph> Graphs::Make() {
 }
 
 void Graphs::Add(const std::shared_ptr<Graph>& graph, bool child) {
-  graphs_[graph->id()] = Known{graph, child, false};
+  Known& known = graphs_[graph->id()];  // one that was moved stays so
+  known.graph = graph;
+  known.child = child;
   for (const auto& [id, node] : graph->nodes()) {
     nodes_[id] = graph;
     if (const auto* const of_node = std::get_if<ChildWork>(&node.work)) Add(of_node->graph, true);

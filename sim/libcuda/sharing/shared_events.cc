@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/calls/executor/host_functions.h"
 #include "sim/host/shared_event.h"
 #include "sim/libcuda/calls/convert.h"
@@ -31,10 +33,11 @@ absl::Status RecordEvent(DriverState& driver, const char* call, Event event, Str
   const std::shared_ptr<SharedEvent> shared = SharedOf(driver, event.value());
   if (shared == nullptr) return driver.executor.RecordEvent(event, stream);
   const uint64_t record = shared->Record();
+  absl::Cleanup end = [&] { shared->End(record); };
   absl::Status recorded = driver.simulator->host_functions().Mark(
       call, stream, [shared, record] { shared->End(record); });
   if (recorded.ok()) recorded = driver.executor.RecordEvent(event, stream);
-  if (!recorded.ok()) shared->End(record);
+  if (recorded.ok()) std::move(end).Cancel();
   return recorded;
 }
 

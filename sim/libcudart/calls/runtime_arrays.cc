@@ -1,5 +1,7 @@
 // Arrays, and copies from and to them.
 
+#include <cstdint>
+
 #include "sim/libcudart/array_formats.h"
 #include "sim/libcudart/runtime.h"
 #include "third_party/cuda_abi/cuda_abi.h"
@@ -38,8 +40,9 @@ cudaError_t Create(cudaArray_t* array, const cudaChannelFormatDesc* channels,
 cudaError_t ElementOf(const cudaArray* array, size_t* bytes) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   const cudaError_t error = driver.cuArray3DGetDescriptor_v2(&descriptor, array);
+  if (error != cudaSuccess) return error;
   *bytes = static_cast<size_t>(BitsOf(descriptor.Format) / 8) * descriptor.NumChannels;
-  return error;
+  return cudaSuccess;
 }
 
 int MemoryOf(cudaMemcpyKind kind, bool written) {
@@ -104,6 +107,11 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
     error = ElementOf(from.dstArray, &destination);
   }
   if (error != cudaSuccess) return error;
+  const size_t element = from.srcArray != nullptr ? source : destination;
+  if (from.srcPos.x > SIZE_MAX / source || from.dstPos.x > SIZE_MAX / destination ||
+      from.extent.width > SIZE_MAX / element) {
+    return cudaErrorInvalidValue;
+  }
   if (from.srcArray != nullptr) {
     SetFrom(copy, from.srcArray, from.srcPos.x * source, from.srcPos.y, from.srcPos.z);
   } else {
@@ -120,7 +128,7 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
     copy->dstY = from.dstPos.y;
     copy->dstZ = from.dstPos.z;
   }
-  copy->WidthInBytes = from.extent.width * (from.srcArray != nullptr ? source : destination);
+  copy->WidthInBytes = from.extent.width * element;
   copy->Height = from.extent.height;
   copy->Depth = from.extent.depth;
   return cudaSuccess;

@@ -57,7 +57,7 @@ void Decoder::TensorCopy(bool reduces) {
   }
   TakeTensorMode(loads ? "im2col" : "im2col_no_offs", rank, &tensor);
   const bool multicast = Take("multicast::cluster");
-  if ((multicast || reduces) && loads == reduces) {
+  if ((multicast && !loads) || (reduces && loads)) {
     return FailInvalid("there is no copy of tensors of this form");
   }
   if (reduces) {

@@ -330,11 +330,14 @@ class FusionFinder {
     for (const size_t factor : {1, 2}) {
       const Operand& operand = At(product.instruction).operands[factor];
       if (operand.kind != Operand::kRegister) continue;
-      for (const Occurrence& each : occurrences_[static_cast<size_t>(operand.index)]) {
-        const bool between =
-            each.instruction < last && each.instruction >= product.instruction + (all ? 1 : 0);
-        fusion.keeps_factors |= each.written && between;
-      }
+      const std::vector<Occurrence>& known = occurrences_[static_cast<size_t>(operand.index)];
+      const int begin = product.instruction + (all ? 1 : 0);
+      auto each = std::lower_bound(
+          known.begin(), known.end(), begin,
+          [](const Occurrence& one, int instruction) { return one.instruction < instruction; });
+      // What is first, or within a vector or a pair, may be written.
+      while (each != known.end() && each->operand > 0) ++each;
+      fusion.keeps_factors |= each != known.end() && each->instruction < last;
     }
   }
 

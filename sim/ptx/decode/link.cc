@@ -229,6 +229,7 @@ class Linker::State {
     module_.version = std::max(module_.version, module.version);
     module_.target = std::max(module_.target, module.target);
     module_.of_one_target |= module.of_one_target;
+    module_.debug |= module.debug;
     states_[input].earlier_files = static_cast<int>(module_.files.size()) - 1;
     for (size_t i = 1; i < module.files.size(); ++i) module_.files.push_back(module.files[i]);
   }

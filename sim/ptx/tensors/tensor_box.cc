@@ -135,6 +135,8 @@ const char* WhyNoBox(const TensorMap& map, const TensorPlace& place, bool loads)
   if (map.im2col) bytes *= map.pixels;
   for (size_t i = 1; !map.im2col && i < map.rank; ++i) bytes *= map.CountOf(i);
   if (bytes > kMostShared) return "its box is larger than shared memory";
+  // Kernels make maps, too.
+  if (map.address % kPiece != 0) return "its tensor begins at no multiple of 16 bytes";
   if (int64_t{place.coordinates[0]} * SizeOf(map.element) % kPiece != 0) {
     return "its first coordinate is no multiple of 16 bytes";
   }

@@ -163,6 +163,14 @@ TEST_F(FusionsTest, KeepFactorsThatChange) {
 }
 
 // What is not optimised, and what is asked not to be.
+// Whatever writes them: a vector of a load, too.
+TEST_F(FusionsTest, KeepFactorsThatAreLoadedOver) {
+  EXPECT_TRUE(Fuses(
+      "st.global.f32 [%rd1+32], %f8; st.global.f32 [%rd1+36], %f8;\n"
+      "mul.f32 %f6, %f1, %f2; ld.global.v2.f32 {%f1, %f2}, [%rd1+32]; add.f32 %f8, %f6, %f3;"));
+  EXPECT_EQ(Read(0), 0x33800000u);  // 2^-24
+}
+
 TEST_F(FusionsTest, AreNotOfDebugCode) {
   const std::string text =
       ".version 8.1\n.target sm_90DEBUG\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"

@@ -71,12 +71,15 @@ bool AddOfObject(absl::string_view object, std::vector<absl::string_view>* found
   };
   Elf64_Shdr names;
   if (!section_at(header.e_shstrndx, &names)) return false;
+  uint64_t left = object.size();  // sections do not lie one over the other
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     if (!section_at(i, &section)) return false;
     absl::string_view name = Part(object, names.sh_offset, names.sh_size);
     name = Part(name, section.sh_name, kSection.size() + 1);
     if (name != absl::string_view(kSection.data(), kSection.size() + 1)) continue;
+    if (section.sh_size > left) return false;
+    left -= section.sh_size;
     if (!AddFatBinaries(Part(object, section.sh_offset, section.sh_size), found)) return false;
   }
   return true;

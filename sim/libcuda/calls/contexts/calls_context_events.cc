@@ -10,6 +10,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/sharing/shared_events.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -40,7 +41,8 @@ std::vector<Stream> StreamsOf(DriverState& driver, const Context& context) {
 }
 
 // Records `event` behind all that the streams have to do, by way of a stream that waits for them.
-absl::Status RecordBehind(DriverState& driver, const std::vector<Stream>& streams, Event event) {
+absl::Status RecordBehind(const CallSite& site, DriverState& driver,
+                          const std::vector<Stream>& streams, Event event) {
   Executor& executor = driver.executor;
   const absl::StatusOr<Stream> joined = executor.CreateStream(event.device());
   if (!joined.ok()) return joined.status();
@@ -53,7 +55,7 @@ absl::Status RecordBehind(DriverState& driver, const std::vector<Stream>& stream
     executor.DestroyEvent(*reached).IgnoreError();
     if (!ordered.ok()) return ordered;
   }
-  return executor.RecordEvent(event, *joined);
+  return RecordEvent(driver, site.name(), event, *joined);
 }
 
 Context& Whole(Context& context) { return context.whole != nullptr ? *context.whole : context; }
@@ -87,8 +89,9 @@ CUresult RecordOfContext(const CallSite& site, CUcontext handle, CUevent event) 
         if (record.context != &Whole(context)) {
           return ToResult(DriverCode::kInvalidHandle);
         }
-        const absl::Status recorded = RecordBehind(driver, StreamsOf(driver, context), named);
+        const absl::Status recorded = RecordBehind(site, driver, StreamsOf(driver, context), named);
         if (!recorded.ok()) return ToResult(recorded);
+        ForgetCaptured(driver, event);
         driver.streams.events.Edit(ToNumber(event), [](EventRecord& known) {
           known.recorded = std::chrono::steady_clock::now();
         });
@@ -101,7 +104,7 @@ CUresult WaitOfContext(const CallSite& site, CUcontext handle, CUevent event) {
   return EnterEvent(site, handle, event,
                     [&](DriverState& driver, Context& context, Event named, const EventRecord&) {
                       for (const Stream stream : StreamsOf(driver, context)) {
-                        const absl::Status waits = driver.executor.WaitEvent(stream, named);
+                        const absl::Status waits = WaitForEvent(driver, site.name(), stream, named);
                         if (!waits.ok()) return ToResult(waits);
                       }
                       return CUDA_SUCCESS;

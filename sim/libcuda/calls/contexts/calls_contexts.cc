@@ -53,6 +53,7 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
   driver.modules.functions.RemoveOf(
       context, [&](uint64_t function) { driver.modules.stepwise_launches.Remove(function); });
   ForgetCaptured(driver, context);
+  driver.streams.default_streams.RemoveOf(context, [](uint64_t) {});
   driver.streams.streams.RemoveOf(context, [&](uint64_t stream) {
     driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kStream, stream);
@@ -332,7 +333,8 @@ extern "C" CUresult cuCtxSynchronize_v2(CUcontext handle) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return ToResult(known);
-    const Captured refused = RefuseWaitFor(driver, *context);
+    Context& whole = context->whole != nullptr ? *context->whole : *context;
+    const Captured refused = RefuseWaitFor(driver, whole);
     if (refused.has_value()) return *refused;
     return ToResult(driver.executor.SynchronizeDevice(context->device));
   });

@@ -6,7 +6,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -26,6 +28,7 @@ constexpr auto kInvalidResourceConfiguration = static_cast<DriverCode>(915);
 
 // Groups are of so many multiprocessors and multiples of it: those that can hold a cluster
 // together, and others. Source: an H100.
+constexpr unsigned int kMostProcessors = 1u << 20;  // of any device
 constexpr unsigned int kTogether = 8;
 constexpr unsigned int kApart = 2;
 constexpr unsigned int kIgnoreCoscheduling = 1;  // flags of a split
@@ -164,7 +167,9 @@ extern "C" CUresult cuDevSmResourceSplitByCount(Resource* result, unsigned int* 
     const DriverCode valid = Check(*input);
     if (valid != DriverCode::kSuccess) return valid;
     const unsigned int total = input->count;
-    if (input->is_group || least > total) return kInvalidResourceConfiguration;
+    if (input->is_group || total == 0 || total > kMostProcessors || least > total) {
+      return kInvalidResourceConfiguration;
+    }
     const unsigned int unit = (flags & kIgnoreCoscheduling) != 0 ? kApart : kTogether;
     const unsigned int size = std::min((std::max(least, 1u) + unit - 1) / unit * unit, total);
     unsigned int count = total / size;
@@ -229,12 +234,17 @@ extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc descr
 // Its streams go with it.
 extern "C" CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
   return EnterGreen(TWINMMU_HERE, handle, {}, [&](DriverState& driver, Context& green) {
+    std::vector<uint64_t> streams;
+    driver.streams.streams.ForEach([&](uint64_t stream, const StreamRecord& record) {
+      if (record.green == &green) streams.push_back(stream);
+    });
     if (!driver.contexts.Destroy(green)) return DriverCode::kContextIsDestroyed;
     const auto made_in_it = [&](const StreamRecord& record) { return record.green == &green; };
     driver.streams.streams.RemoveIf(made_in_it, [&](uint64_t stream) {
       driver.executor.DestroyStream(Stream(green.device, stream)).IgnoreError();
       driver.report.RemoveObject(ObjectKind::kStream, stream);
     });
+    for (const uint64_t stream : streams) ForgetCaptured(driver, ToPointer<CUstream>(stream));
     Release(driver, *green.whole);
     return DriverCode::kSuccess;
   });

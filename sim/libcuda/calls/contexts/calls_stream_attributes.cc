@@ -114,8 +114,16 @@ DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Name
   return DriverCode::kSuccess;
 }
 
-void Keep(Named named) {
-  named.records->Add(named.id, Records<StreamRecord>::Prepared(named.record));
+// Of a stream that was not destroyed since.
+void Keep(DriverState& driver, Named named) {
+  if (named.records == &driver.streams.default_streams) {
+    named.records->Add(named.id, Records<StreamRecord>::Prepared(named.record));
+    return;
+  }
+  named.records->Edit(named.id, [&](StreamRecord& known) {
+    known.priority = named.record.priority;
+    known.attributes.swap(named.record.attributes);
+  });
 }
 
 void Set(StreamRecord& record, int attribute, const StreamAttribute& value) {
@@ -171,7 +179,7 @@ extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const v
       return DriverCode::kInvalidValue;
     }
     Set(named.record, attribute, wanted);
-    Keep(std::move(named));
+    Keep(driver, std::move(named));
     return DriverCode::kSuccess;
   });
 }
@@ -188,7 +196,7 @@ extern "C" CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
     if (target.record.context != source.record.context) return DriverCode::kInvalidValue;
     target.record.attributes = source.record.attributes;
     target.record.priority = source.record.priority;
-    Keep(std::move(target));
+    Keep(driver, std::move(target));
     return DriverCode::kSuccess;
   });
 }

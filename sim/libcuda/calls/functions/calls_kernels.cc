@@ -220,8 +220,9 @@ int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, 
   const DeviceOrdinal device = kernel.module.device();
   const auto has = [&](int attribute) { return AttributeOf(driver, device, attribute); };
   const int warp = std::max(has(kWarpSize), 1);
+  if (threads <= 0 || threads > has(kThreadsPerBlock)) return 0;
   const int rounded = (threads + warp - 1) / warp * warp;
-  if (rounded <= 0 || rounded > has(kThreadsPerBlock)) return 0;
+  if (rounded > has(kThreadsPerBlock)) return 0;
   int blocks = has(kThreadsPerMultiprocessor) / rounded;
   blocks = std::min(blocks, has(kBlocksPerMultiprocessor));
   blocks =

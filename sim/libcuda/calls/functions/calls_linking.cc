@@ -176,6 +176,7 @@ absl::Status Add(const CallSite& site, DriverState& driver, LinkState& link, int
     if (!module.ok()) return module.status();
     modules.push_back(*std::move(module));
   }
+  link.failed = ToResult(DriverCode::kOutOfMemory);  // where it ends in between
   for (size_t i = 0; i < modules.size(); ++i) {
     link.texts.push_back((*texts)[i]);
     const std::string unnamed = absl::StrCat("input ", link.texts.size());
@@ -185,17 +186,20 @@ absl::Status Add(const CallSite& site, DriverState& driver, LinkState& link, int
     link.failed = ToResult(kInvalidSource);
     return Refuse(site, kInvalidSource, added.message());
   }
+  link.failed.reset();
   return absl::OkStatus();
 }
 
 absl::Status Complete(const CallSite& site, LinkState& link) {
+  link.failed = ToResult(DriverCode::kOutOfMemory);  // where it ends in between
   absl::StatusOr<ptx::Module> linked = link.linker.Run();
   absl::Status status = linked.status();
   if (status.ok()) status = ptx::MakeProgram(*std::move(linked)).status();
   if (status.ok()) {
-    link.complete = true;
     if (link.texts.empty()) link.texts.emplace_back(kNothing);
     link.image = ptx::JoinTexts(link.texts);
+    link.failed.reset();
+    link.complete = true;
     return status;
   }
   const bool needs_memory = absl::IsResourceExhausted(status);

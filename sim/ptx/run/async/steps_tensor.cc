@@ -189,11 +189,12 @@ Flow PerformTensorCopy(Warp& warp, const Step& step, Lanes lanes) {
 }
 
 Flow PerformReplaceInTensorMap(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
   LaneMemory memory;
   if (warp.Resolve(step.memory, step.operands[0], lanes, &memory) == Found::kFault) {
     return Flow::kFault;
   }
-  warp.changes += lanes != 0;
+  ++warp.changes;
   const bool wide = step.detail == static_cast<uint8_t>(TensorField::kAddress) ||
                     step.detail == static_cast<uint8_t>(TensorField::kStride);
   ForEachLane(lanes, [&](int lane) {
@@ -209,6 +210,7 @@ Flow PerformReplaceInTensorMap(Warp& warp, const Step& step, Lanes lanes) {
 
 // All lanes have the same addresses.
 Flow PerformCopyTensorMap(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
   MemoryAccess access;
   access.bytes = sizeof(TensorMapBits);
   access.space = Space::kShared;
@@ -218,7 +220,7 @@ Flow PerformCopyTensorMap(Warp& warp, const Step& step, Lanes lanes) {
   access.space = Space::kGlobal;
   access.access = Access::kReadWrite;
   if (warp.Resolve(access, step.operands[0], lanes, &to) == Found::kFault) return Flow::kFault;
-  warp.changes += lanes != 0;
+  ++warp.changes;
   ForEachLane(lanes, [&](int lane) { std::memcpy(to[lane], from[lane], sizeof(TensorMapBits)); });
   return Flow::kNext;
 }

@@ -25,11 +25,12 @@ bool Fits(const Texture& texture, const TextureGeometry& geometry) {
 }  // namespace
 
 const Texture* Objects::Look(uint64_t handle) {
-  if (last_ != nullptr && handle == handle_) return last_.get();
   const GridContext& grid = warp_.block().grid();
-  if (grid.launch->textures == nullptr) return nullptr;
-  last_ = grid.launch->textures->Find(handle);
-  handle_ = handle;
+  if (last_ == nullptr || handle != handle_) {
+    if (grid.launch->textures == nullptr) return nullptr;
+    last_ = grid.launch->textures->Find(handle);
+    handle_ = handle;
+  }
   return last_ != nullptr && last_->device == grid.launch->device ? last_.get() : nullptr;
 }
 

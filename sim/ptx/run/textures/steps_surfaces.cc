@@ -57,7 +57,7 @@ SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_
   int64_t layer = code.layer.empty() ? 0 : warp.Slot<int32_t>(code.layer[0])[lane];
   const int64_t rows = static_cast<int64_t>(image.extent.y);
   const int64_t slices = static_cast<int64_t>(image.extent.z);
-  const bool inside = Bring(&at[0], row - size, code.bounds) &&
+  const bool inside = Bring(&at[0], (row / size - 1) * size, code.bounds) &&
                       Bring(&at[1], rows - 1, code.bounds) &&
                       Bring(&at[2], slices - 1, code.bounds) &&
                       Bring(&layer, static_cast<int64_t>(image.layers) - 1, code.bounds);
