@@ -56,6 +56,7 @@ bool IsOpen(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 class SharedMemory {
  public:
   SharedMemory() {
+    EXPECT_EQ(cuInit(0), CUDA_SUCCESS);  // a member of a fixture comes before its SetUp
     CUmemAllocationProp properties = PinnedOn(0);
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     EXPECT_EQ(cuMemCreate(&handle_, kChunk, &properties, 0), CUDA_SUCCESS);
