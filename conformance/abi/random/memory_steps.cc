@@ -109,8 +109,8 @@ void FreeHost(ProgramWorld& world) {
   if (world.pinned.empty()) return;
   const auto pinned = world.One(world.pinned);
   const size_t offset = world.OneIn(5) ? 1 : 0;
-  if (world.Say(cuMemFreeHost(static_cast<char*>(pinned.handle) + offset), "cuMemFreeHost",
-                pinned.name, offset)) {
+  if (world.Say(cuMemFreeHost(reinterpret_cast<void*>(AddressOf(pinned.handle) + offset)),
+                "cuMemFreeHost", pinned.name, offset)) {
     world.pinned.Remove(pinned.name);
   }
 }
