@@ -18,11 +18,11 @@ using ExternalMemory = struct CUextMemory_st*;
 struct HandleDescription {
   int type = kOpaqueDescriptor;
   union {
-    int descriptor;
-    struct {
+    struct {  // the first, as the larger one: all of it is cleared
       void* handle;
       const void* name;
     } win32;
+    int descriptor;
   } handle = {};
   unsigned long long size = 0;
   unsigned int flags = 0;

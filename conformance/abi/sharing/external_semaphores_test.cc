@@ -10,11 +10,11 @@ using ExternalSemaphore = struct CUextSemaphore_st*;
 struct SemaphoreDescription {
   int type = 0;
   union {
-    int descriptor;
-    struct {
+    struct {  // the first, as the larger one: all of it is cleared
       void* handle;
       const void* name;
     } win32;
+    int descriptor;
   } handle = {};
   unsigned int flags = 0;
   unsigned int reserved[16] = {};
