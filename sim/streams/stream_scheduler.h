@@ -254,6 +254,7 @@ class StreamScheduler {
   bool IsInVain() const;
   void WaitFor(const Point& point, Lock& lock);
   void StartThread();
+  void ReplaceThread();
   void RunThread();
   template <typename Visit>
   void VisitUses(const AddressRange& range, const Visit& visit) const;  // visit(item, used, access)

@@ -2,6 +2,8 @@
 
 #include "sim/streams/stream_scheduler.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -413,6 +415,26 @@ TEST(StreamSchedulerTest, KernelsRunWithoutCalls) {
     s.scheduler.FinishDevice(kDevice);
     EXPECT_EQ(s.log, "kl");
   }
+}
+
+// What runs without a call may end its thread; the rest runs without a call all the same.
+TEST(StreamSchedulerTest, KernelsRunOnWhereOneEndsTheThread) {
+  Scenario s(StreamPolicy::kDeferred);
+  const auto queue = s.MakeQueue();
+  StreamScheduler::Work work;
+  work.kernel = true;
+  work.run = [](Turn turn) {
+    if (turn == Turn::kUnasked) pthread_exit(nullptr);
+    return Progress::kWaiting;
+  };
+  s.scheduler.Submit(queue, std::move(work));
+  std::atomic<bool> flag = true;
+  std::atomic<bool> done = false;
+  s.SubmitWaiting(queue, 'k', flag);
+  s.SubmitFlag(queue, done);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!done && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(done);
 }
 
 // Threads that queue, wait for each other's queues, and finish them at the same time all get

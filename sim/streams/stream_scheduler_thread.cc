@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/base/fork_count.h"
 #include "sim/streams/rest.h"
 #include "sim/streams/stream_scheduler.h"
@@ -44,12 +45,24 @@ void StreamScheduler::StartThread() {
   sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::make_unique<std::thread>([this] { RunThread(); });
+    thread_ = std::make_unique<std::thread>([this] {
+      const absl::Cleanup replace = [this] { ReplaceThread(); };
+      RunThread();
+    });
   } catch (const std::system_error&) {
     // Then kernels run in calls only.
   } catch (const std::bad_alloc&) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// A host function may end the thread that calls it, which may be this one.
+void StreamScheduler::ReplaceThread() {
+  const Lock lock(mutex_);
+  if (stopped_) return;
+  thread_->detach();
+  thread_ = nullptr;
+  StartThread();
 }
 
 void StreamScheduler::RunThread() {
