@@ -33,37 +33,6 @@ struct Copy2D {
   size_t width;
   size_t height;
 };
-// CUDA_MEMCPY3D.
-struct Copy3D {
-  size_t from_x;
-  size_t from_y;
-  size_t from_z;
-  size_t from_level;
-  int from_type;
-  const void* from_host;
-  const void* from_device;
-  void* from_array;
-  void* reserved0;
-  size_t from_pitch;
-  size_t from_height;
-  size_t to_x;
-  size_t to_y;
-  size_t to_z;
-  size_t to_level;
-  int to_type;
-  void* to_host;
-  void* to_device;
-  void* to_array;
-  void* reserved1;
-  size_t to_pitch;
-  size_t to_height;
-  size_t width;
-  size_t height;
-  size_t depth;
-};
-inline constexpr int kHostMemory = 1;
-inline constexpr int kDeviceMemory = 2;
-inline constexpr int kUnifiedMemory = 4;
 
 // CUlaunchConfig.
 struct DriverLaunchConfig {

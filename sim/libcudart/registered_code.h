@@ -33,6 +33,8 @@ void KnowKernel(cudaKernel_t kernel);
 cudaError_t FindFunction(const void* function, cudaFunction_t* result);
 // A variable in the current context. cudaErrorInvalidSymbol: nothing of that address.
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
+// Where `offset` of it is. cudaErrorInvalidValue: `size` bytes from there are not inside it.
+cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, char** address);
 
 }  // namespace twinmmu::cudart
 

@@ -28,6 +28,12 @@
 
 namespace twinmmu::ptx {
 
+inline Profile WithPolicy(coherence::Policy policy) {
+  Profile profile = Profile::ReferenceH200(2);
+  profile.alias_policy = policy;
+  return profile;
+}
+
 // Two devices; work is done by device 0, and its memory begins at memory(), all zeros.
 class GridTest : public testing::Test {
  protected:

@@ -223,6 +223,12 @@ using PoolSharingTest = TwoProcessesTest;
 
 constexpr size_t kSize = 3 << 20;
 
+// And stays until the other process has done with it.
+void GiveAndStay(Peer& peer) {
+  Give(peer, kSize);
+  peer.Meet();
+}
+
 // Without a grant: the device of the pool has access.
 TEST_F(PoolSharingTest, TwoProcessesUseTheSameMemory) {
   if (RanInNewProcess()) return;
@@ -270,10 +276,6 @@ TEST_F(PoolSharingTest, LaterPiecesAreSharedToo) {
 
 TEST_F(PoolSharingTest, ImportsGiveNoMemoryAndTellNothing) {
   if (RanInNewProcess()) return;
-  const auto exporter = [](Peer& peer) {
-    Give(peer, kSize);
-    peer.Meet();
-  };
   const auto importer = [](Peer& peer) {
     const SharedPiece shared = Take(peer);
     CUdeviceptr address = 7;
@@ -292,15 +294,11 @@ TEST_F(PoolSharingTest, ImportsGiveNoMemoryAndTellNothing) {
     EXPECT_EQ(export_piece(&data, shared.memory), CUDA_ERROR_INVALID_VALUE);
     peer.Meet();
   };
-  Run(exporter, importer);
+  Run(GiveAndStay, importer);
 }
 
 TEST_F(PoolSharingTest, TheDeviceHasAccessToImports) {
   if (RanInNewProcess()) return;
-  const auto exporter = [](Peer& peer) {
-    Give(peer, kSize);
-    peer.Meet();
-  };
   const auto importer = [](Peer& peer) {
     const SharedPiece shared = Take(peer);
     CUmemLocation device = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
@@ -316,7 +314,7 @@ TEST_F(PoolSharingTest, TheDeviceHasAccessToImports) {
     EXPECT_EQ(set(3), CUDA_SUCCESS);
     peer.Meet();
   };
-  Run(exporter, importer);
+  Run(GiveAndStay, importer);
 }
 
 TEST_F(PoolSharingTest, APoolIsImportedOnce) {
@@ -342,10 +340,6 @@ TEST_F(PoolSharingTest, APoolIsImportedOnce) {
 
 TEST_F(PoolSharingTest, APieceHasOneAddressAndIsFreedOnce) {
   if (RanInNewProcess()) return;
-  const auto exporter = [](Peer& peer) {
-    Give(peer, kSize);
-    peer.Meet();
-  };
   const auto importer = [](Peer& peer) {
     const SharedPiece shared = Take(peer);
     EXPECT_EQ(ImportPiece(shared.pool, shared.data), shared.memory);
@@ -361,15 +355,11 @@ TEST_F(PoolSharingTest, APieceHasOneAddressAndIsFreedOnce) {
     EXPECT_EQ(free_async(again, nullptr), CUDA_ERROR_INVALID_VALUE);
     peer.Meet();
   };
-  Run(exporter, importer);
+  Run(GiveAndStay, importer);
 }
 
 TEST_F(PoolSharingTest, APoolInUseIsNotDestroyedByWhoImportedIt) {
   if (RanInNewProcess()) return;
-  const auto exporter = [](Peer& peer) {
-    Give(peer, kSize);
-    peer.Meet();
-  };
   const auto importer = [](Peer& peer) {
     const SharedPiece shared = Take(peer);
     EXPECT_EQ(destroy_pool(shared.pool), CUDA_ERROR_INVALID_VALUE);
@@ -378,7 +368,7 @@ TEST_F(PoolSharingTest, APoolInUseIsNotDestroyedByWhoImportedIt) {
     EXPECT_EQ(destroy_pool(shared.pool), CUDA_SUCCESS);
     peer.Meet();
   };
-  Run(exporter, importer);
+  Run(GiveAndStay, importer);
 }
 
 TEST_F(PoolSharingTest, ImportsOutliveThePoolOfTheExporter) {
@@ -426,10 +416,6 @@ TEST_F(PoolSharingTest, ImportsOutliveTheExporter) {
 
 TEST_F(PoolSharingTest, WhatNoPoolGaveIsRefused) {
   if (RanInNewProcess()) return;
-  const auto exporter = [](Peer& peer) {
-    Give(peer, kSize);
-    peer.Meet();
-  };
   const auto importer = [](Peer& peer) {
     const SharedPiece shared = Take(peer);
     const auto expect_refused = [](CUmemoryPool pool, PieceData data) {
@@ -449,7 +435,7 @@ TEST_F(PoolSharingTest, WhatNoPoolGaveIsRefused) {
     expect_refused(usual, shared.data);
     peer.Meet();
   };
-  Run(exporter, importer);
+  Run(GiveAndStay, importer);
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ bool MayCallBack(Turn turn) {
 
 bool HostFunctions::AreDelayed() const { return state_.scheduler.HasWaits(); }
 
-absl::Status HostFunctions::Submit(const char* call, Stream stream,
-                                   std::function<void(DriverCode)> function, bool always) {
+// make_run(queue): what is to run in the order of the stream, without a call too.
+template <typename MakeRun>
+absl::Status HostFunctions::SubmitRun(const char* call, Stream stream, const MakeRun& make_run) {
   return guard_.Guard(call, [&]() -> absl::Status {
     SimulatedStreams::Queue queue;
     const absl::Status known = streams_.CheckStream(call, stream, &queue);
@@ -30,8 +31,17 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
     work.call_id = RecordCall(state_, call);
     work.kernel = true;
     work.needs_streams = [] { return false; };
-    work.run = [&state = state_, order = state_.order.Submit(queue->order), call, always,
-                function = std::move(function)](Turn turn) {
+    work.run = make_run(queue);
+    state_.scheduler.Submit(queue->work, std::move(work));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status HostFunctions::Submit(const char* call, Stream stream,
+                                   std::function<void(DriverCode)> function, bool always) {
+  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue& queue) {
+    return [&state = state_, order = state_.order.Submit(queue->order), call, always,
+            function = std::move(function)](Turn turn) {
       const bool faulted = state.sticky_error.HasFault();
       if (faulted && !always) return Progress::kDone;
       if (!MayCallBack(turn)) return Progress::kWaiting;
@@ -40,8 +50,6 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
       state.order.End(order, clocks);
       return Progress::kDone;
     };
-    state_.scheduler.Submit(queue->work, std::move(work));
-    return absl::OkStatus();
   });
 }
 
@@ -50,21 +58,10 @@ absl::Status HostFunctions::Mark(const char* call, Stream stream, std::function<
 }
 
 absl::Status HostFunctions::Await(const char* call, Stream stream, std::function<bool()> is_over) {
-  return guard_.Guard(call, [&]() -> absl::Status {
-    SimulatedStreams::Queue queue;
-    const absl::Status known = streams_.CheckStream(call, stream, &queue);
-    if (!known.ok()) return known;
-    StreamScheduler::Work work;
-    work.stream = stream;
-    work.call = call;
-    work.call_id = RecordCall(state_, call);
-    work.kernel = true;
-    work.needs_streams = [] { return false; };
-    work.run = [&state = state_, is_over = std::move(is_over)](Turn) {
+  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue&) {
+    return [&state = state_, is_over = std::move(is_over)](Turn) {
       return state.sticky_error.HasFault() || is_over() ? Progress::kDone : Progress::kWaiting;
     };
-    state_.scheduler.Submit(queue->work, std::move(work));
-    return absl::OkStatus();
   });
 }
 

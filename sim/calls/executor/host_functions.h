@@ -38,6 +38,9 @@ class HostFunctions {
   absl::Status Await(const char* call, Stream stream, std::function<bool()> is_over);
 
  private:
+  template <typename MakeRun>
+  absl::Status SubmitRun(const char* call, Stream stream, const MakeRun& make_run);
+
   SimulatorState& state_;
   SimulatedStreams& streams_;
   const CallGuard guard_;

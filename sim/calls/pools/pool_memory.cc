@@ -21,7 +21,11 @@ constexpr Bytes kUnit(512);
 
 AddressRange At(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
 
-bool IsOver(const StreamOrderedFree& free) { return free.over.load(std::memory_order_acquire); }
+// What a wait leaves of a pool: no more than its threshold, in chunks. Source: an H100 with driver
+// 580.159.
+Bytes MostFree(const PoolState& pool) {
+  return pool.release_threshold / PoolSpans::kChunk * PoolSpans::kChunk;
+}
 
 }  // namespace
 
@@ -80,12 +84,6 @@ absl::Status PoolCalls::Commit(const char* call, PoolState* pool,
     pool->spans.Commit(part);
   }
   return absl::OkStatus();
-}
-
-// What a wait leaves of a pool: no more than its threshold, in chunks. Source: an H100 with driver
-// 580.159.
-Bytes MostFree(const PoolState& pool) {
-  return pool.release_threshold / PoolSpans::kChunk * PoolSpans::kChunk;
 }
 
 // Where the program has no memory for it, more stays for the next time.

@@ -265,9 +265,7 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
 void PoolCalls::EndImport(PoolState* pool, const PooledPiece& piece, StreamOrderedFreePtr free) {
   for (PoolWindow& window : pool->windows) {
     if (window.imports.erase(piece.range.base.value()) == 0) continue;
-    const auto is_over = [](const StreamOrderedFreePtr& other) {
-      return other->over.load(std::memory_order_acquire);
-    };
+    const auto is_over = [](const StreamOrderedFreePtr& other) { return IsOver(*other); };
     std::vector<StreamOrderedFreePtr>& frees = window.frees;
     frees.erase(std::remove_if(frees.begin(), frees.end(), is_over), frees.end());
     if (free != nullptr) frees.push_back(std::move(free));

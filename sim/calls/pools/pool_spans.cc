@@ -56,14 +56,8 @@ PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use, 
   return best;
 }
 
-std::optional<DeviceAddress> PoolSpans::Find(Bytes size, MayUse may_use) const {
-  const auto best = FindRun(size, may_use, Runs::kCommitted);
-  if (best == parts_.end()) return std::nullopt;
-  return DeviceAddress(best->first);
-}
-
-std::optional<DeviceAddress> PoolSpans::FindAbsentToo(Bytes size, MayUse may_use) const {
-  const auto best = FindRun(size, may_use, Runs::kPartlyCommitted);
+std::optional<DeviceAddress> PoolSpans::FindIn(Runs runs, Bytes size, MayUse may_use) const {
+  const auto best = FindRun(size, may_use, runs);
   if (best == parts_.end()) return std::nullopt;
   return DeviceAddress(best->first);
 }
@@ -107,9 +101,8 @@ void PoolSpans::Take(const AddressRange& range, Prepared prepared) {
 }
 
 std::vector<AddressRange> PoolSpans::FindGrowth(Bytes size, MayUse may_use) const {
-  const auto first = FindRun(size, may_use, Runs::kAny);
-  if (first == parts_.end()) return {};
-  return AbsentIn(DeviceAddress(first->first), size);
+  const std::optional<DeviceAddress> base = FindIn(Runs::kAny, size, may_use);
+  return base.has_value() ? AbsentIn(*base, size) : std::vector<AddressRange>();
 }
 
 PoolSpans::Parts::iterator PoolSpans::Split(const AddressRange& range) {

@@ -25,6 +25,9 @@ struct StreamOrderedFree {
   SimulatedStreams::Point point;  // the work of the stream up to it
 };
 using StreamOrderedFreePtr = std::shared_ptr<const StreamOrderedFree>;
+inline bool IsOver(const StreamOrderedFree& free) {
+  return free.over.load(std::memory_order_acquire);
+}
 
 // The addresses are arenas, which have memory in chunks. What is not taken is free for everybody,
 // or for whom its free allows it, or absent: without memory. Where a call throws std::bad_alloc
@@ -49,9 +52,13 @@ class PoolSpans {
   std::optional<AddressRange> TakeAbsentArena();
   // Room for `size` bytes: the smallest run of free parts that has it; of several the first. Of
   // parts that are not free for everybody those for which may_use(free). nullopt: there is none.
-  std::optional<DeviceAddress> Find(Bytes size, MayUse may_use) const;
+  std::optional<DeviceAddress> Find(Bytes size, MayUse may_use) const {
+    return FindIn(Runs::kCommitted, size, may_use);
+  }
   // The same of runs of which parts may be absent, but not all.
-  std::optional<DeviceAddress> FindAbsentToo(Bytes size, MayUse may_use) const;
+  std::optional<DeviceAddress> FindAbsentToo(Bytes size, MayUse may_use) const {
+    return FindIn(Runs::kPartlyCommitted, size, may_use);
+  }
   // What is absent of room for `size` bytes, in whole chunks.
   std::vector<AddressRange> AbsentIn(DeviceAddress base, Bytes size) const;
   // The frees on which room that Find has found depends.
@@ -86,6 +93,7 @@ class PoolSpans {
   enum class Runs { kCommitted, kPartlyCommitted, kAny };
   // The best run with room for `size`: the smallest one, or of any the first one.
   Parts::const_iterator FindRun(Bytes size, MayUse may_use, Runs runs) const;
+  std::optional<DeviceAddress> FindIn(Runs runs, Bytes size, MayUse may_use) const;
   // Makes of the part in which `range` lies up to three.
   Parts::iterator Split(const AddressRange& range);
   // Joins it with what is the same on both sides.

@@ -21,8 +21,6 @@ constexpr Bytes kUnit(512);
 
 AddressRange At(DeviceAddress base, Bytes size) { return AddressRange{base, size, Bytes(0)}; }
 
-bool IsOver(const StreamOrderedFree& free) { return free.over.load(std::memory_order_acquire); }
-
 // The first room of that size between ranges, which are in order of addresses: RangeOf(entry).
 template <typename Entries, typename RangeOf>
 std::optional<DeviceAddress> FindGap(const AddressRange& whole, const Entries& entries, Bytes size,

@@ -1,8 +1,7 @@
 // Arrays, and copies from and to them.
 
-#include <cstdint>
-
 #include "sim/libcudart/array_formats.h"
+#include "sim/libcudart/copy_parameters.h"
 #include "sim/libcudart/runtime.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
@@ -11,8 +10,6 @@ namespace {
 
 using cuda_abi::CUDA_ARRAY3D_DESCRIPTOR;
 using cuda_abi::CUDA_MEMCPY3D;
-
-constexpr int kArrayMemory = 3;
 
 cudaError_t Describe(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
                      unsigned int flags, CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
@@ -36,56 +33,6 @@ cudaError_t Create(cudaArray_t* array, const cudaChannelFormatDesc* channels,
   return error == cudaSuccess ? driver.cuArray3DCreate_v2(array, &descriptor) : error;
 }
 
-// The bytes of an element.
-cudaError_t ElementOf(const cudaArray* array, size_t* bytes) {
-  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
-  const cudaError_t error = driver.cuArray3DGetDescriptor_v2(&descriptor, array);
-  if (error != cudaSuccess) return error;
-  *bytes = static_cast<size_t>(BitsOf(descriptor.Format) / 8) * descriptor.NumChannels;
-  return cudaSuccess;
-}
-
-int MemoryOf(cudaMemcpyKind kind, bool written) {
-  if (kind == cudaMemcpyDefault) return kUnifiedMemory;
-  const bool host = written ? kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost
-                            : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
-  return host ? kHostMemory : kDeviceMemory;
-}
-
-bool Exists(cudaMemcpyKind kind) {
-  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
-}
-
-// The ends of a copy; x is in bytes.
-void SetFrom(CUDA_MEMCPY3D* copy, const cudaArray* array, size_t x, size_t y, size_t z) {
-  copy->srcMemoryType = kArrayMemory;
-  copy->srcArray = reinterpret_cast<cuda_abi::CUarray>(const_cast<cudaArray*>(array));
-  copy->srcXInBytes = x;
-  copy->srcY = y;
-  copy->srcZ = z;
-}
-void SetTo(CUDA_MEMCPY3D* copy, cudaArray_t array, size_t x, size_t y, size_t z) {
-  copy->dstMemoryType = kArrayMemory;
-  copy->dstArray = reinterpret_cast<cuda_abi::CUarray>(array);
-  copy->dstXInBytes = x;
-  copy->dstY = y;
-  copy->dstZ = z;
-}
-void SetFrom(CUDA_MEMCPY3D* copy, cudaMemcpyKind kind, const cudaPitchedPtr& memory) {
-  copy->srcMemoryType = MemoryOf(kind, /*written=*/false);
-  copy->srcHost = memory.ptr;
-  copy->srcDevice = reinterpret_cast<cuda_abi::CUdeviceptr>(memory.ptr);
-  copy->srcPitch = memory.pitch;
-  copy->srcHeight = memory.ysize;
-}
-void SetTo(CUDA_MEMCPY3D* copy, cudaMemcpyKind kind, const cudaPitchedPtr& memory) {
-  copy->dstMemoryType = MemoryOf(kind, /*written=*/true);
-  copy->dstHost = memory.ptr;
-  copy->dstDevice = reinterpret_cast<cuda_abi::CUdeviceptr>(memory.ptr);
-  copy->dstPitch = memory.pitch;
-  copy->dstHeight = memory.ysize;
-}
-
 template <typename... At>
 cudaError_t Copy(const CUDA_MEMCPY3D& copy, At... at) {
   if constexpr (sizeof...(at) == 0) {
@@ -93,45 +40,6 @@ cudaError_t Copy(const CUDA_MEMCPY3D& copy, At... at) {
   } else {
     return driver.cuMemcpy3DAsync_v2(&copy, at...);
   }
-}
-
-// cudaMemcpy3D counts x in elements: those of an array, or bytes where there is none.
-cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
-  *copy = {};
-  if (!Exists(from.kind)) return cudaErrorInvalidMemcpyDirection;
-  size_t source = 1;
-  size_t destination = 1;
-  cudaError_t error = cudaSuccess;
-  if (from.srcArray != nullptr) error = ElementOf(from.srcArray, &source);
-  if (error == cudaSuccess && from.dstArray != nullptr) {
-    error = ElementOf(from.dstArray, &destination);
-  }
-  if (error != cudaSuccess) return error;
-  const size_t element = from.srcArray != nullptr ? source : destination;
-  if (from.srcPos.x > SIZE_MAX / source || from.dstPos.x > SIZE_MAX / destination ||
-      from.extent.width > SIZE_MAX / element) {
-    return cudaErrorInvalidValue;
-  }
-  if (from.srcArray != nullptr) {
-    SetFrom(copy, from.srcArray, from.srcPos.x * source, from.srcPos.y, from.srcPos.z);
-  } else {
-    SetFrom(copy, from.kind, from.srcPtr);
-    copy->srcXInBytes = from.srcPos.x;
-    copy->srcY = from.srcPos.y;
-    copy->srcZ = from.srcPos.z;
-  }
-  if (from.dstArray != nullptr) {
-    SetTo(copy, from.dstArray, from.dstPos.x * destination, from.dstPos.y, from.dstPos.z);
-  } else {
-    SetTo(copy, from.kind, from.dstPtr);
-    copy->dstXInBytes = from.dstPos.x;
-    copy->dstY = from.dstPos.y;
-    copy->dstZ = from.dstPos.z;
-  }
-  copy->WidthInBytes = from.extent.width * element;
-  copy->Height = from.extent.height;
-  copy->Depth = from.extent.depth;
-  return cudaSuccess;
 }
 
 template <typename... At>
@@ -142,14 +50,6 @@ TWINMMU_INLINE cudaError_t CopyBox(const cudaMemcpy3DParms* parameters, At... at
     const cudaError_t error = Translate(*parameters, &copy);
     return error == cudaSuccess ? Copy(copy, at...) : error;
   });
-}
-
-CUDA_MEMCPY3D RowsOf(size_t width, size_t height) {
-  CUDA_MEMCPY3D copy = {};
-  copy.WidthInBytes = width;
-  copy.Height = height;
-  copy.Depth = 1;
-  return copy;
 }
 
 template <typename... At>

@@ -1,5 +1,6 @@
 // Copies and fills, in the direction that the program says.
 
+#include "sim/libcudart/copy_parameters.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
@@ -65,19 +66,14 @@ TWINMMU_INLINE cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from,
                                     size_t width, size_t height, cudaMemcpyKind kind,
                                     const Body& body) {
   return InContext([&]() -> cudaError_t {
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
-      return cudaErrorInvalidMemcpyDirection;
-    }
+    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
     if (width == 0 || height == 0) return cudaSuccess;
-    const bool by_address = kind == cudaMemcpyDefault;
-    const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-    const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
     Copy2D copy = {};
-    copy.from_type = by_address ? kUnifiedMemory : from_host ? kHostMemory : kDeviceMemory;
+    copy.from_type = MemoryOf(kind, /*written=*/false);
     copy.from_host = from;
     copy.from_device = from;
     copy.from_pitch = from_pitch;
-    copy.to_type = by_address ? kUnifiedMemory : to_host ? kHostMemory : kDeviceMemory;
+    copy.to_type = MemoryOf(kind, /*written=*/true);
     copy.to_host = to;
     copy.to_device = to;
     copy.to_pitch = to_pitch;

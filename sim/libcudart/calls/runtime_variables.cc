@@ -1,32 +1,21 @@
 // Variables of the device, by the address that stands for them on the host.
 
+#include "sim/libcudart/copy_parameters.h"
 #include "sim/libcudart/registered_code.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
 namespace {
 
-// Where `offset` of a variable is, if `size` bytes from there are inside it.
 cudaError_t FindPart(const void* symbol, size_t size, size_t offset, char** address) {
-  return InContext([&]() -> cudaError_t {
-    void* base = nullptr;
-    size_t whole = 0;
-    const cudaError_t error = FindVariable(symbol, &base, &whole);
-    if (error != cudaSuccess) return error;
-    if (offset > whole || size > whole - offset) return cudaErrorInvalidValue;
-    *address = static_cast<char*>(base) + offset;
-    return cudaSuccess;
-  });
+  return InContext([&] { return FindPartOfVariable(symbol, size, offset, address); });
 }
 
 template <typename Copy>
 TWINMMU_INLINE cudaError_t ToSymbol(const void* symbol, size_t size, size_t offset,
                                     cudaMemcpyKind kind, const Copy& copy) {
   const Caller caller = TWINMMU_CALLER;
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault) {
-    return Record(cudaErrorInvalidMemcpyDirection);
-  }
+  if (!MayWriteVariable(kind)) return Record(cudaErrorInvalidMemcpyDirection);
   char* address = nullptr;
   const cudaError_t error = FindPart(symbol, size, offset, &address);
   return error == cudaSuccess ? copy(address) : error;
@@ -36,10 +25,7 @@ template <typename Copy>
 TWINMMU_INLINE cudaError_t FromSymbol(const void* symbol, size_t size, size_t offset,
                                       cudaMemcpyKind kind, const Copy& copy) {
   const Caller caller = TWINMMU_CALLER;
-  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault) {
-    return Record(cudaErrorInvalidMemcpyDirection);
-  }
+  if (!MayReadVariable(kind)) return Record(cudaErrorInvalidMemcpyDirection);
   char* address = nullptr;
   const cudaError_t error = FindPart(symbol, size, offset, &address);
   return error == cudaSuccess ? copy(address) : error;

@@ -8,6 +8,7 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/sharing/shared_events.h"
@@ -17,7 +18,6 @@ namespace {
 
 constexpr uint64_t kLegacyStream = 0;
 constexpr uint64_t kPerThreadStream = 2;
-constexpr int kMultiprocessors = 16;  // CUdevice_attribute
 
 // CUexecAffinityParam, of the one type that there is: a number of multiprocessors.
 struct ExecAffinity {
@@ -137,10 +137,7 @@ extern "C" CUresult cuCtxGetExecAffinity(ExecAffinity* affinity, int type) {
   return EnterInContext(TWINMMU_HERE, {affinity}, [&](DriverState& driver, Context& context) {
     if (CurrentGreen() != nullptr) return DriverCode::kInvalidContext;
     if (type != kMultiprocessorCount) return kUnsupportedExecAffinity;
-    const int multiprocessors =
-        driver.vmm
-            .GetDeviceAttribute(static_cast<DeviceAttribute>(kMultiprocessors), context.device)
-            .value_or(0);
+    const int multiprocessors = AttributeOf(driver, context.device, kAttributeMultiprocessors);
     *affinity = {type, static_cast<unsigned int>(multiprocessors)};
     return DriverCode::kSuccess;
   });

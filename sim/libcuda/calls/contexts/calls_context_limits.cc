@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -32,15 +33,13 @@ constexpr size_t kLargestFetch = 128;
 constexpr size_t kCacheParts = 10;
 constexpr size_t kUsualCacheParts = 3;
 
-constexpr auto kSharedPerBlockOptin = static_cast<DeviceAttribute>(97);
-constexpr auto kMostPersistingCache = static_cast<DeviceAttribute>(108);
+constexpr int kMostPersistingCache = 108;  // CUdevice_attribute
 
 // Up to a multiple; beyond the largest number to 0, as a driver does.
 size_t Rounded(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
-size_t AttributeOf(DriverState& driver, const Context& context, DeviceAttribute attribute) {
-  const auto value = driver.vmm.GetDeviceAttribute(attribute, context.device);
-  return static_cast<size_t>(std::max(value.value_or(0), 0));
+size_t SizeOf(DriverState& driver, const Context& context, int attribute) {
+  return static_cast<size_t>(std::max(AttributeOf(driver, context.device, attribute), 0));
 }
 
 // An H100 of 79 GiB gave 16.5 GiB where more was asked for.
@@ -61,8 +60,8 @@ std::vector<size_t>& LimitsOf(DriverState& driver, Context& context) {
   if (!context.limits.empty()) return context.limits;
   std::vector<size_t> limits(std::begin(kLimits), std::end(kLimits));
   limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] =
-      AttributeOf(driver, context, kMostPersistingCache) / kCacheParts * kUsualCacheParts;
-  limits[CU_LIMIT_SHMEM_SIZE] = AttributeOf(driver, context, kSharedPerBlockOptin);
+      SizeOf(driver, context, kMostPersistingCache) / kCacheParts * kUsualCacheParts;
+  limits[CU_LIMIT_SHMEM_SIZE] = SizeOf(driver, context, kAttributeSharedPerBlockOptin);
   context.limits = std::move(limits);
   return context.limits;
 }
@@ -83,7 +82,7 @@ DriverCode CheckSet(DriverState& driver, const Context& context, CUlimit limit, 
     case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
       return *value > kLargestFetch ? DriverCode::kInvalidValue : DriverCode::kSuccess;
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE: {
-      const size_t most = AttributeOf(driver, context, kMostPersistingCache);
+      const size_t most = SizeOf(driver, context, kMostPersistingCache);
       if (*value > most) return DriverCode::kInvalidValue;
       if (most >= kCacheParts) *value = Rounded(*value, most / kCacheParts);
       return DriverCode::kSuccess;

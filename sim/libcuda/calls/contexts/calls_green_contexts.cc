@@ -11,6 +11,7 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -20,8 +21,7 @@ namespace {
 using CUgreenCtx = struct CUgreenCtx_st*;
 using CUdevResourceDesc = struct CUdevResourceDesc_st*;
 
-constexpr int kMultiprocessorCount = 16;  // CUdevice_attribute
-constexpr int kInvalidType = 0;           // CUdevResourceType
+constexpr int kInvalidType = 0;  // CUdevResourceType
 constexpr int kMultiprocessors = 1;
 constexpr auto kInvalidResourceType = static_cast<DriverCode>(914);
 constexpr auto kInvalidResourceConfiguration = static_cast<DriverCode>(915);
@@ -82,9 +82,7 @@ bool Exists(const DriverState& driver, CUdevice dev) {
 }
 
 unsigned int CountOf(DriverState& driver, DeviceOrdinal device) {
-  return static_cast<unsigned int>(
-      driver.vmm.GetDeviceAttribute(static_cast<DeviceAttribute>(kMultiprocessorCount), device)
-          .value_or(0));
+  return static_cast<unsigned int>(AttributeOf(driver, device, kAttributeMultiprocessors));
 }
 
 // Descriptions are never taken back, here as in the driver.

@@ -9,6 +9,7 @@
 
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -74,11 +75,7 @@ bool IsValid(DriverState& driver, const Context& context, int attribute,
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: {
       AccessPolicyWindow window;
       std::memcpy(&window, value.data(), sizeof(window));
-      const int most =
-          driver.vmm
-              .GetDeviceAttribute(static_cast<DeviceAttribute>(kMaxAccessPolicyWindowSize),
-                                  context.device)
-              .value_or(0);
+      const int most = AttributeOf(driver, context.device, kMaxAccessPolicyWindowSize);
       return !(window.hit_ratio < 0 || window.hit_ratio > 1) && window.miss != kPersisting &&
              window.bytes <= static_cast<size_t>(most);
     }

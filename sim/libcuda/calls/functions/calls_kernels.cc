@@ -5,6 +5,7 @@
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/modules.h"
@@ -40,17 +41,11 @@ constexpr unsigned int kDisableCachingOverride = 1;  // the last of the flags of
 // CUdevice_attribute.
 constexpr int kThreadsPerBlock = 1;
 constexpr int kWarpSize = 10;
-constexpr int kMultiprocessors = 16;
 constexpr int kThreadsPerMultiprocessor = 39;
 constexpr int kSharedPerMultiprocessor = 81;
 constexpr int kRegistersPerMultiprocessor = 82;
-constexpr int kSharedPerBlockOptin = 97;
 constexpr int kBlocksPerMultiprocessor = 106;
 constexpr int kReservedSharedPerBlock = 111;
-
-int AttributeOf(DriverState& driver, DeviceOrdinal device, int attribute) {
-  return driver.vmm.GetDeviceAttribute(static_cast<DeviceAttribute>(attribute), device).value_or(0);
-}
 
 // PTX has registers without end; a compiler finds room for some four in one.
 int RegistersOf(const ptx::KernelInfo& kernel) {
@@ -208,7 +203,7 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
       if (blocks * threads <= best) continue;
       best = blocks * threads;
       *block = threads;
-      *grid = blocks * AttributeOf(driver, device, kMultiprocessors);
+      *grid = blocks * AttributeOf(driver, device, kAttributeMultiprocessors);
     }
     return DriverCode::kSuccess;  // and 0, if no block fits
   });
@@ -237,7 +232,8 @@ int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, 
 
 uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int threads,
                         size_t dynamic) {
-  const int multiprocessors = AttributeOf(driver, kernel.module.device(), kMultiprocessors);
+  const int multiprocessors =
+      AttributeOf(driver, kernel.module.device(), kAttributeMultiprocessors);
   return static_cast<uint64_t>(BlocksThatFit(driver, kernel, threads, dynamic)) *
          static_cast<uint64_t>(multiprocessors);
 }
@@ -320,7 +316,7 @@ extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kern
       return DriverCode::kInvalidHandle;
     }
     if (attribute != kMaxDynamicSharedSizeBytes) return DriverCode::kSuccess;
-    if (value > AttributeOf(driver, DeviceOrdinal(dev), kSharedPerBlockOptin)) {
+    if (value > AttributeOf(driver, DeviceOrdinal(dev), kAttributeSharedPerBlockOptin)) {
       return DriverCode::kInvalidValue;
     }
     driver.modules.kernels.Edit(ToNumber(kernel), [&](KernelRecord& record) {

@@ -11,12 +11,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Profile WithPolicy(coherence::Policy policy) {
-  Profile profile = Profile::ReferenceH200(2);
-  profile.alias_policy = policy;
-  return profile;
-}
-
 // %r9: shared memory of 1024 bytes; %r10: an mbarrier.
 std::string With(const std::string& body) {
   return absl::StrCat(

@@ -15,12 +15,6 @@ constexpr uint32_t kTile = 256;
 // Where the results go.
 constexpr uint64_t kResults = 64 << 10;
 
-Profile WithPolicy(coherence::Policy policy) {
-  Profile profile = Profile::ReferenceH200(2);
-  profile.alias_policy = policy;
-  return profile;
-}
-
 class CompiledAsyncTest : public GridTest, public testing::WithParamInterface<coherence::Policy> {
  protected:
   CompiledAsyncTest() : GridTest(WithPolicy(GetParam())) {

@@ -13,12 +13,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Profile WithPolicy(coherence::Policy policy) {
-  Profile profile = Profile::ReferenceH200(2);
-  profile.alias_policy = policy;
-  return profile;
-}
-
 // %r9: shared memory; %r10: an mbarrier; %r4: the thread's own word of shared memory; %p3: it is
 // thread 0.
 std::string With(const std::string& body) {

@@ -1,5 +1,6 @@
 // Copies by tensor maps: what they move, when they are done, and where they fault.
 
+#include "absl/strings/str_cat.h"
 #include "sim/ptx/tensors/tensor_map.h"
 #include "sim/testing/test_grid.h"
 
@@ -9,12 +10,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-Profile WithPolicy(coherence::Policy policy) {
-  Profile profile = Profile::ReferenceH200(2);
-  profile.alias_policy = policy;
-  return profile;
-}
 
 // %r9: shared memory; %r10: an mbarrier; %rd3: the map. One thread.
 std::string With(const std::string& body) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
