@@ -109,6 +109,7 @@ absl::StatusOr<LinearMemory::Block*> LinearMemory::AddBlock(Bytes size,
   Block& block = node[0];
   block.place = place;
   block.flags = wanted.flags;
+  block.device = wanted.device;
   block.no_more_than = kSteps;
   block.memory = backing->data();
   block.backing = *std::move(backing);
@@ -140,6 +141,7 @@ LinearMemory::Block* LinearMemory::FindRoom(uint64_t steps, const LinearAllocati
                                             uint64_t* first) {
   for (Block* const block : shared_[PlaceOf(wanted)]) {
     if (((block->flags ^ wanted.flags) & kWriteCombined) != 0) continue;
+    if (wanted.kind == LinearKind::kPinned && block->device != wanted.device) continue;
     const std::optional<uint64_t> found = Take(*block, steps);
     if (!found.has_value()) continue;
     *first = *found;

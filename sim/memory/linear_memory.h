@@ -96,6 +96,12 @@ class LinearMemory {
     ++generation_;
     return peer_access_.erase({owner, device.value(), peer.value()}) != 0;
   }
+  bool HasPeerAccess(DeviceOrdinal device, DeviceOrdinal peer) const {
+    for (const auto& [owner, from, to] : peer_access_) {
+      if (from == device.value() && to == peer.value()) return true;
+    }
+    return false;
+  }
   void RemovePeerAccessOf(uint64_t owner) {
     ++generation_;
     const auto first = peer_access_.lower_bound({owner, 0, 0});
@@ -107,10 +113,7 @@ class LinearMemory {
   bool CanReach(DeviceOrdinal device, const LinearAllocation& allocation) const {
     if (allocation.of_pool()) return (allocation.readers >> device.value() & 1) != 0;
     if (!allocation.on_device() || device == allocation.device) return true;
-    for (const auto& [owner, from, to] : peer_access_) {
-      if (from == device.value() && to == allocation.device.value()) return true;
-    }
-    return false;
+    return HasPeerAccess(device, allocation.device);
   }
 
   // The allocation that contains `address`, or null.
@@ -149,6 +152,7 @@ class LinearMemory {
     Backing backing;
     char* memory = nullptr;  // where its bytes lie
     uint32_t flags = 0;
+    DeviceOrdinal device;  // for which it was made
     // Of one that is shared:
     std::bitset<kSteps> taken;
     uint64_t no_more_than = 0;  // steps in a row that may be free

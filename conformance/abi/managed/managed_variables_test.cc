@@ -272,7 +272,6 @@ TEST_F(LibraryVariablesTest, AreAskedForByNameForOneOfTheirFacts) {
   EXPECT_EQ(get_managed(&address, &size, nullptr, "x"), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// Measured on no machine with two devices.
 TEST_F(TwoDevicesTest, VariablesOfALibraryAreTheSameOnAllDevices) {
   if (DriverVersion() < 12000) GTEST_SKIP() << "the driver has no libraries";
   void* library = nullptr;

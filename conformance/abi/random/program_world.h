@@ -115,7 +115,8 @@ class ProgramWorld {
   RandomObjects<CUmodule> modules{"m"};
   RandomObjects<CUdeviceptr> reservations{"r"};
   RandomObjects<CUmemGenericAllocationHandle> allocations{"c"};
-  CUcontext context = nullptr;
+  CUcontext context = nullptr;      // the current one
+  std::vector<CUcontext> contexts;  // of all devices
 
  private:
   std::mt19937_64 dice_;
@@ -136,6 +137,7 @@ RandomSteps PoolSteps();
 RandomSteps GraphSteps();
 RandomSteps ModuleSteps();
 RandomSteps ContextSteps();
+RandomSteps DeviceSteps();  // of programs with two devices
 
 }  // namespace twinmmu::abi
 

@@ -27,13 +27,45 @@ void SayContents(ProgramWorld& world) {
   }
 }
 
-void RunProgram(uint64_t seed, int calls, FILE* out) {
-  ProgramWorld world(seed);
-  RandomSteps steps;
-  for (const RandomSteps& more : {MemorySteps(), CopySteps(), StreamSteps(), PoolSteps(),
-                                  GraphSteps(), ModuleSteps(), ContextSteps()}) {
-    steps.insert(steps.end(), more.begin(), more.end());
+// Kernels and graphs of one device would not survive to find memory of the other.
+RandomSteps StepsOf(int devices) {
+  std::vector<RandomSteps> groups = {MemorySteps(), CopySteps(), StreamSteps(), PoolSteps()};
+  if (devices == 1) {
+    groups.insert(groups.end(), {GraphSteps(), ModuleSteps(), ContextSteps()});
+  } else {
+    groups.push_back(DeviceSteps());
   }
+  RandomSteps steps;
+  for (const RandomSteps& group : groups) steps.insert(steps.end(), group.begin(), group.end());
+  return steps;
+}
+
+void Start(ProgramWorld& world, int devices) {
+  world.Say(cuInit(0), "cuInit");
+  for (int device = 0; device < devices; ++device) {
+    CUcontext context = nullptr;
+    world.Say(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    world.contexts.push_back(context);
+  }
+  world.context = world.contexts[0];
+  world.Say(cuCtxPushCurrent(world.context), "cuCtxPushCurrent");
+}
+
+// What has run by then, and in which order streams touch memory, would be a matter of luck.
+void Synchronize(ProgramWorld& world) {
+  for (const CUcontext context : world.contexts) {
+    if (context != world.context) {
+      cuCtxPushCurrent(context);
+      cuCtxSynchronize();
+      cuCtxPopCurrent(nullptr);
+    }
+  }
+  cuCtxSynchronize();
+}
+
+void RunProgram(uint64_t seed, int calls, int devices, FILE* out) {
+  ProgramWorld world(seed);
+  const RandomSteps steps = StepsOf(devices);
   size_t all = 0;
   for (const RandomStep& step : steps) all += static_cast<size_t>(step.weight);
   size_t written = 0;
@@ -43,9 +75,7 @@ void RunProgram(uint64_t seed, int calls, FILE* out) {
     }
     std::fflush(out);
   };
-  world.Say(cuInit(0), "cuInit");
-  world.Say(cuDevicePrimaryCtxRetain(&world.context, 0), "cuDevicePrimaryCtxRetain");
-  world.Say(cuCtxPushCurrent(world.context), "cuCtxPushCurrent");
+  Start(world, devices);
   for (int attempts = 0; written < static_cast<size_t>(calls) && attempts < 20 * calls;
        ++attempts) {
     size_t at = world.Below(all);
@@ -56,8 +86,7 @@ void RunProgram(uint64_t seed, int calls, FILE* out) {
       }
       at -= static_cast<size_t>(step.weight);
     }
-    // What has run by then, and in which order streams touch memory, would be a matter of luck.
-    cuCtxSynchronize();
+    Synchronize(world);
     write();
   }
   world.Say(cuCtxSynchronize(), "cuCtxSynchronize");
@@ -67,14 +96,14 @@ void RunProgram(uint64_t seed, int calls, FILE* out) {
 
 }  // namespace
 
-std::vector<std::string> TranscriptOf(uint64_t seed, int calls) {
+std::vector<std::string> TranscriptOf(uint64_t seed, int calls, int devices) {
   int ends[2];
   if (pipe(ends) != 0) return {"no pipe"};
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
     alarm(kSecondsAtMost);
-    RunProgram(seed, calls, fdopen(ends[1], "w"));
+    RunProgram(seed, calls, devices, fdopen(ends[1], "w"));
     std::_Exit(0);
   }
   close(ends[1]);

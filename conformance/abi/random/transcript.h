@@ -10,10 +10,10 @@
 namespace twinmmu::abi {
 
 // The lines of the program of that seed, run in a child process, with this many calls on the driver
-// under test: the same on each driver that behaves the same. Objects have names in the order in
-// which they were made, and addresses are those of what they lie in. If the child ends early the
-// last line says so.
-std::vector<std::string> TranscriptOf(uint64_t seed, int calls);
+// under test and so many of its devices (1 or 2): the same on each driver that behaves the same.
+// Objects have names in the order in which they were made, and addresses are those of what they lie
+// in. If the child ends early the last line says so.
+std::vector<std::string> TranscriptOf(uint64_t seed, int calls, int devices);
 
 }  // namespace twinmmu::abi
 

@@ -1,6 +1,4 @@
 // Streams that wait for words of memory: who ends a wait, and what waits.
-//
-// Not measured, as no machine with two GPUs was at hand: what needs two devices.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -297,7 +295,7 @@ TEST_F(MemoryWaitFaultTest, AWordIsUnmappedUnderAWait) {
   EXPECT_EQ(Settled(stream), CUDA_ERROR_LAUNCH_FAILED);
 }
 
-// --- Two devices, not measured -------------------------------------------------------------------
+// --- Two devices ---------------------------------------------------------------------------------
 
 using MemoryWaitsOfTwoDevicesTest = TwoDevicesTest;
 

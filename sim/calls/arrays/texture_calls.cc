@@ -127,6 +127,14 @@ absl::StatusOr<ptx::Image> TextureCalls::LinearImage(const char* call, DeviceOrd
 
 absl::StatusOr<ptx::Image> TextureCalls::ImageOf(const char* call, DeviceOrdinal device,
                                                  const TextureResource& resource) {
+  if (resource.kind == TextureResource::kArray) {
+    const DeviceOrdinal holder = resource.array.device();
+    const std::shared_lock lock(state_.mmu.mutex);
+    if (holder != device && !state_.mmu.linear.HasPeerAccess(device, holder)) {
+      return Fail(DriverCode::kPeerAccessNotEnabled, call,
+                  absl::StrCat("the array is of ", ToString(holder)));
+    }
+  }
   if (resource.kind == TextureResource::kArray) return arrays_.ImageOf(call, resource.array);
   if (resource.kind == TextureResource::kMipmappedArray) {
     return arrays_.ImageOf(call, resource.mipmap);

@@ -82,7 +82,9 @@ bool SimulatedCopies::CanUse(const CopyOperation& operation, const CopySide& sid
   // A driver takes memory of a pool of the host for a pointer of the host, and for nothing else.
   const bool of_host_pool = linear != nullptr && linear->kind == LinearKind::kHostPool;
   if (of_host_pool && side.kind == CopySide::kMemory && !fill) return false;
-  if (linear != nullptr && (!fill || mmu_.linear.CanReach(side.device, *linear))) return true;
+  // Copies reach linear memory of all devices, but that of pools as kernels do.
+  const bool everywhere = linear != nullptr && !fill && linear->kind != LinearKind::kPool;
+  if (everywhere || (linear != nullptr && mmu_.linear.CanReach(side.device, *linear))) return true;
   return side.kind == CopySide::kHostMemory && mmu_.CpuCanAccess(range, access);
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/sparse_arrays.h"
+#include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -97,7 +98,7 @@ template <typename Take>
 CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, const Take& take) {
   return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<ArrayDescriptor> found =
-        driver.simulator->DescriptorOf(Array(context.device, ToNumber(array)));
+        driver.simulator->DescriptorOf(ArrayOf(driver, context, array));
     return found.ok() ? ToResult(take(*found)) : ToResult(found.status());
   });
 }
@@ -160,7 +161,7 @@ extern "C" CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int)
 extern "C" CUresult cuArrayDestroy(CUarray array) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const uint64_t id = ToNumber(array);
-    const absl::Status destroyed = ArraysOf(driver).DestroyArray(Array(context.device, id));
+    const absl::Status destroyed = ArraysOf(driver).DestroyArray(ArrayOf(driver, context, array));
     if (destroyed.ok() && driver.arrays.arrays.Remove(id)) {
       driver.report.RemoveObject(ObjectKind::kArray, id);
     }
@@ -172,7 +173,7 @@ extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* pro
                                                CUarray array) {
   return EnterInContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
-        ArraysOf(driver).GetArraySparseProperties(Array(context.device, ToNumber(array)));
+        ArraysOf(driver).GetArraySparseProperties(ArrayOf(driver, context, array));
     if (found.ok()) *properties = ToAbi(*found);
     return ToResult(found.status());
   });

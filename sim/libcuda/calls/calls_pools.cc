@@ -1,7 +1,6 @@
 // Pools, and memory that is allocated and freed in the order of streams.
 //
-// Not measured: what concerns a second device. That a dead pool is refused as the current one,
-// which an H100 takes for one.
+// Not measured: that a dead pool is refused as the current one, which an H100 takes for one.
 
 #include <cstring>
 #include <optional>

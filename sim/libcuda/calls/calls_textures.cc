@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/calls/arrays/texture_calls.h"
+#include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -33,17 +34,18 @@ bool IsOfArray(const CUDA_RESOURCE_DESC& resource) {
 }
 
 // Nothing: there is no such resource.
-std::optional<TextureResource> FromAbi(const CUDA_RESOURCE_DESC& from, DeviceOrdinal device) {
+std::optional<TextureResource> FromAbi(DriverState& driver, const Context& context,
+                                       const CUDA_RESOURCE_DESC& from) {
   TextureResource resource;
   if (from.flags != 0) return std::nullopt;
   switch (from.resType) {
     case CU_RESOURCE_TYPE_ARRAY:
       resource.kind = TextureResource::kArray;
-      resource.array = Array(device, ToNumber(from.res.array.hArray));
+      resource.array = ArrayOf(driver, context, from.res.array.hArray);
       return resource;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
       resource.kind = TextureResource::kMipmappedArray;
-      resource.mipmap = MipmappedArray(device, ToNumber(from.res.mipmap.hMipmappedArray));
+      resource.mipmap = MipmappedArray(context.device, ToNumber(from.res.mipmap.hMipmappedArray));
       return resource;
     case CU_RESOURCE_TYPE_LINEAR:
       resource.kind = TextureResource::kLinear;
@@ -146,7 +148,7 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
                                       const CUDA_RESOURCE_VIEW_DESC* view) {
   return EnterInContext(
       TWINMMU_HERE, {object, resource, texture}, [&](DriverState& driver, Context& context) {
-        const std::optional<TextureResource> shown = FromAbi(*resource, context.device);
+        const std::optional<TextureResource> shown = FromAbi(driver, context, *resource);
         const std::optional<ptx::Sampling> sampling = FromAbi(*texture);
         if (!shown.has_value() || !sampling.has_value()) return ToResult(DriverCode::kInvalidValue);
         std::optional<TextureView> part;
@@ -196,7 +198,7 @@ extern "C" CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view
 extern "C" CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE_DESC* resource) {
   return EnterInContext(
       TWINMMU_HERE, {object, resource}, [&](DriverState& driver, Context& context) {
-        const std::optional<TextureResource> shown = FromAbi(*resource, context.device);
+        const std::optional<TextureResource> shown = FromAbi(driver, context, *resource);
         if (!shown.has_value()) return ToResult(DriverCode::kInvalidValue);
         TextureRecord made_of;
         made_of.context = &context;

@@ -16,8 +16,8 @@
 namespace twinmmu::libcuda {
 namespace {
 
-SimulatedCopies::Asked CheckOf(const CallSite& site, const Context& context) {
-  return {site.name(), Stream(context.device), SimulatedCopies::Returns::kWhenQueued,
+SimulatedCopies::Asked CheckOn(const CallSite& site, DeviceOrdinal device) {
+  return {site.name(), Stream(device), SimulatedCopies::Returns::kWhenQueued,
           SimulatedCopies::Part::kCheck};
 }
 
@@ -78,9 +78,9 @@ CUresult FindFunction(const CallSite& site, DriverState& driver,
 absl::StatusOr<CopyOperation> DescriptionOf(const CallSite& site, DriverState& driver,
                                             const FillWork& work) {
   const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
-  return driver.simulator->boxes().DescribeFill(
-      site.name(), work.context->device, DeviceAddress(fill.dst), fill.pitch,
-      {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height);
+  return driver.simulator->boxes().DescribeFill(site.name(), work.device, DeviceAddress(fill.dst),
+                                                fill.pitch, {fill.value, Bytes(fill.elementSize)},
+                                                fill.width, fill.height);
 }
 
 // The ends of a copy or a fill.
@@ -136,7 +136,7 @@ CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& wo
   const absl::StatusOr<CopyOperation> operation =
       driver.simulator->boxes().Describe(site.name(), box);
   if (operation.ok() && UsesNodes(driver, *operation)) return CheckInNodes(driver, *operation);
-  return ToResult(driver.simulator->boxes().Copy(CheckOf(site, *work.context), {&box, 1}));
+  return ToResult(driver.simulator->boxes().Copy(CheckOn(site, work.context->device), {&box, 1}));
 }
 
 CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
@@ -159,8 +159,13 @@ CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& wo
   const absl::StatusOr<CopyOperation> operation = DescriptionOf(site, driver, work);
   if (operation.ok() && UsesNodes(driver, *operation)) return CheckInNodes(driver, *operation);
   return ToResult(driver.simulator->boxes().Fill(
-      CheckOf(site, *work.context), DeviceAddress(fill.dst), fill.pitch,
+      CheckOn(site, work.device), DeviceAddress(fill.dst), fill.pitch,
       {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height));
+}
+
+DeviceOrdinal FillerOf(DriverState& driver, const Context& context, DeviceAddress address) {
+  const auto memory = driver.simulator->linear().Find(address);
+  return memory.ok() && memory->kind == LinearKind::kDevice ? memory->device : context.device;
 }
 
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
@@ -168,6 +173,7 @@ CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_N
   const DriverCode known = FindAlive(site, driver, context, &made->context);
   if (known != DriverCode::kSuccess) return ToResult(known);
   made->fill = given;
+  made->device = FillerOf(driver, *made->context, DeviceAddress(given.dst));
   return CheckFill(site, driver, *made);
 }
 
@@ -234,7 +240,7 @@ std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver
 std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work) {
   if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context->device;
   if (const auto* const copy = std::get_if<CopyWork>(&work)) return copy->context->device;
-  if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->context->device;
+  if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->device;
   if (const auto* const batch = std::get_if<BatchWork>(&work)) return batch->context->device;
   if (const auto* const alloc = std::get_if<AllocWork>(&work)) {
     return DeviceOrdinal(alloc->params.poolProps.location.id);

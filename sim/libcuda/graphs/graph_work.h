@@ -47,6 +47,7 @@ struct CopyWork {
 struct FillWork {
   cuda_abi::CUDA_MEMSET_NODE_PARAMS fill = {};
   Context* context = nullptr;
+  DeviceOrdinal device;  // that fills it
 };
 
 struct HostWork {

@@ -92,6 +92,12 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
   });
 }
 
+// A kernel of a library runs in the context of its stream, whatever context is current.
+Context& ContextOfStream(DriverState& driver, Context& current, CUstream stream) {
+  const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
+  return record.has_value() ? *record->context : current;
+}
+
 // Those that say how fast something is to be done mean nothing here.
 DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int count) {
   if (count != 0 && attributes == nullptr) return DriverCode::kInvalidValue;
@@ -129,7 +135,8 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
     const Captured captured = CaptureLaunch(site, driver, context, launch, stream);
     if (captured.has_value()) return *captured;
   }
-  const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
+  const absl::StatusOr<Kernel> kernel =
+      KernelOf(driver, ContextOfStream(driver, context, stream), function);
   if (!kernel.ok()) return ToResult(kernel.status());
   const absl::StatusOr<LoadedKernel> found = driver.simulator->kernels().Find(site.name(), *kernel);
   if (!found.ok()) return ToResult(found.status());
@@ -139,7 +146,9 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
   if (there != DriverCode::kSuccess) return ToResult(there);
   const CUresult launched =
       LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
-  if (launched == CUDA_SUCCESS && found->info->uses_heap) context.uses_heap = true;
+  if (launched == CUDA_SUCCESS && found->info->uses_heap) {
+    ContextOfStream(driver, context, stream).uses_heap = true;
+  }
   return launched;
 }
 

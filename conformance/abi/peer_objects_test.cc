@@ -1,0 +1,165 @@
+// Two devices: what each may do with events, pools, kernels, nodes and arrays of the other.
+
+#include "conformance/abi/abi_fixtures.h"
+#include "conformance/abi/pools/pool_test.h"
+
+namespace twinmmu::abi {
+namespace {
+
+constexpr char kText[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry kernel() { ret; }\n";
+
+using Library = struct CUlib_st*;
+constexpr Function<CUresult(Library*, const void*, void*, void*, unsigned int, void*, void*,
+                            unsigned int)>
+    load_library("cuLibraryLoadData");
+constexpr Function<CUresult(Library)> unload_library("cuLibraryUnload");
+constexpr Function<CUresult(void**, Library, const char*)> get_kernel("cuLibraryGetKernel");
+constexpr Function<CUresult(void*, unsigned int, unsigned int, unsigned int, unsigned int,
+                            unsigned int, unsigned int, unsigned int, CUstream, void**, void**)>
+    launch("cuLaunchKernel");
+
+class PeerObjectsTest : public TwoDevicesTest {
+ protected:
+  void SetUp() override {
+    TwoDevicesTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_EQ(cuCtxSetCurrent(second_), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamCreate(&stream_of_second_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemAlloc(&of_second_, 4096), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    if (stream_of_second_ != nullptr) {
+      EXPECT_EQ(cuStreamDestroy(stream_of_second_), CUDA_SUCCESS);
+      EXPECT_EQ(cuMemFree(of_second_), CUDA_SUCCESS);
+    }
+    TwoDevicesTest::TearDown();
+  }
+
+  CUstream stream_of_second_ = nullptr;
+  CUdeviceptr of_second_ = 0;
+};
+
+TEST_F(PeerObjectsTest, BetweenEventsOfTwoDevicesIsNoTime) {
+  CUevent first = nullptr;
+  CUevent second = nullptr;
+  EXPECT_EQ(cuEventCreate(&first, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(first, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(first, stream_of_second_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuCtxSetCurrent(second_), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventCreate(&second, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(second, stream_of_second_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitEvent(stream_of_second_, first, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(second), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(first), CUDA_SUCCESS);
+  float milliseconds = 0;
+  EXPECT_EQ(cuEventElapsedTime(&milliseconds, first, second), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuEventDestroy(first), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventDestroy(second), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+}
+
+// Linear memory of another device is copied without asking (PeersTest), that of a pool is not.
+TEST_F(PeerObjectsTest, CopiesNeedTheAccessOfAPool) {
+  PoolProps props;
+  props.location.id = 1;
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr piece = 0;
+  ASSERT_EQ(create_pool(&pool, &props), CUDA_SUCCESS);
+  ASSERT_EQ(allocate_from(&piece, 4096, pool, stream_of_second_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_of_second_), CUDA_SUCCESS);
+  const Buffer own(4096);
+  int value = 5;
+  EXPECT_EQ(cuMemcpyHtoD(piece, &value, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpyDtoH(&value, piece, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpyDtoD(own.address(), piece, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpy(piece, own.address(), 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemsetD8(piece, 1, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpyPeer(piece, second_, own.address(), context_, 4), CUDA_SUCCESS)
+      << "each end by its own context";
+  CUmemAccessDesc access = {};
+  access.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  EXPECT_EQ(set_access(pool, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyHtoD(piece, &value, 4), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8(piece, 1, 4), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(piece, stream_of_second_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_of_second_), CUDA_SUCCESS);
+  EXPECT_EQ(destroy_pool(pool), CUDA_SUCCESS);
+}
+
+TEST_F(PeerObjectsTest, AKernelOfALibraryRunsWhereItsStreamIs) {
+  Library library = nullptr;
+  void* kernel = nullptr;
+  ASSERT_EQ(load_library(&library, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  ASSERT_EQ(get_kernel(&kernel, library, "kernel"), CUDA_SUCCESS);
+  EXPECT_EQ(launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream_of_second_, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_of_second_), CUDA_SUCCESS);
+  EXPECT_EQ(unload_library(library), CUDA_SUCCESS);
+}
+
+TEST_F(PeerObjectsTest, ANodeFillsMemoryOfTheOtherDevice) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec executable = nullptr;
+  CUDA_MEMSET_NODE_PARAMS fill = {};
+  fill.dst = of_second_;
+  fill.elementSize = 4;
+  fill.width = 4;
+  fill.height = 1;
+  fill.value = 6;
+  EXPECT_EQ(cuMemsetD32(of_second_, 6, 4), CUDA_ERROR_INVALID_VALUE) << "a call does not";
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, context_), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  int value = 0;
+  EXPECT_EQ(cuMemcpyDtoH(&value, of_second_ + 12, 4), CUDA_SUCCESS);
+  EXPECT_EQ(value, 6);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(PeerObjectsTest, AnArrayOfTheOtherDeviceIsKnownHere) {
+  CUDA_ARRAY_DESCRIPTOR descriptor = {};
+  descriptor.Width = 64;
+  descriptor.Format = CU_AD_FORMAT_UNSIGNED_INT32;
+  descriptor.NumChannels = 1;
+  CUarray array = nullptr;
+  EXPECT_EQ(cuCtxSetCurrent(second_), CUDA_SUCCESS);
+  ASSERT_EQ(cuArrayCreate(&array, &descriptor), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  CUDA_ARRAY_DESCRIPTOR found = {};
+  EXPECT_EQ(cuArrayGetDescriptor(&found, array), CUDA_SUCCESS);
+  EXPECT_EQ(found.Width, 64u);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  const CUDA_TEXTURE_DESC sampling = {};
+  CUtexObject object = 0;
+  EXPECT_EQ(cuTexObjectCreate(&object, &resource, &sampling, nullptr),
+            CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+  EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS) << "in the other context";
+}
+
+// Pinned memory has the flags of its block, and blocks are of one device.
+TEST_F(PeerObjectsTest, PinnedMemoryOfTwoDevicesSharesNoBlock) {
+  void* first = nullptr;
+  void* second = nullptr;
+  EXPECT_EQ(cuMemHostAlloc(&first, 100, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(second_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemHostAlloc(&second, 100, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
+  unsigned int flags = 0;
+  EXPECT_EQ(cuMemHostGetFlags(&flags, second), CUDA_SUCCESS);
+  EXPECT_EQ(flags, 3u);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFreeHost(first), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFreeHost(second), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi
