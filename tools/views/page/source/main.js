@@ -1,0 +1,262 @@
+// The page as a whole: draws it, and does what the reader asks.
+
+let drawing = 0;
+
+// Draws at the next frame, once for all that changed until then.
+function draw() {
+  if (!drawing) drawing = requestAnimationFrame(drawNow);
+}
+
+function drawNow() {
+  drawing = 0;
+  const frame = byId('bands-frame');
+  const width = frame.clientWidth;
+  const height = frame.clientHeight;
+  layOut(width, height);
+  byId('bands-height').style.height = layout.full + 'px';
+  paintBands(penOf(byId('bands'), width, height), frame.scrollTop);
+  paintCurves();
+  placeSlider();
+}
+
+function placeSlider() {
+  const slider = byId('moment');
+  // The middle of the thumb, 16 pixels wide, stands below the line.
+  slider.style.marginLeft = GUTTER - 8 + 'px';
+  slider.style.width = plotWidth() + 16 + 'px';
+  slider.min = view.from;
+  slider.max = view.to;
+  slider.value = placeOf(view.moment);
+  const words = run.events.count ? `${timeText(run.events.time[view.moment])}, event ${(view.moment + 1).toLocaleString('en')} of ` +
+    `${run.events.count.toLocaleString('en')}: ${eventWords(view.moment)}` : 'No events.';
+  slider.setAttribute('aria-valuetext', words);
+  byId('moment-text').textContent = words;
+}
+
+function goTo(event, withSpan) {
+  showMoment(event);
+  if (withSpan) {
+    const {process, address} = run.events;
+    const row = rowsAt(process[event], address[event])[0];
+    const at = row && row.band.spans.filter((span) => run.spans.begin[span] <= event && isShown(span) &&
+      address[event] >= run.spans.address[span] && address[event] < run.spans.address[span] + run.spans.bytes[span]);
+    if (at && at.length) {
+      // What is there then, else what was there last.
+      const now = at.filter((span) => event < run.spans.end[span]);
+      const mapped = now.filter((span) => run.spans.kind[span] !== RESERVATION);
+      select((mapped.length ? mapped : at.filter((span) => run.spans.kind[span] !== RESERVATION).concat(now)).pop());
+    }
+  }
+  showState();
+  if (view.selected >= 0) showSelection();
+  draw();
+  say(eventWords(view.moment));
+}
+
+function select(span) {
+  view.selected = span;
+  showSelection();
+  if (table.name === 'mappings') showTable();
+  const row = rowOf(span);
+  const frame = byId('bands-frame');
+  if (row && (row.y < frame.scrollTop + RULER || row.y + row.height > frame.scrollTop + layout.height)) {
+    frame.scrollTop = row.y - RULER - 10;
+  }
+  draw();
+  say(spanTitle(span));
+}
+
+function say(words) {
+  byId('spoken').textContent = words;
+}
+
+function filterChanged() {
+  computeCurves();
+  byId('bands-frame').scrollTop = 0;
+  showState();
+  fillTables();
+  draw();
+}
+
+function devicesOfRun() {
+  const devices = new Set();
+  for (let span = 0; span < run.spans.count; ++span) {
+    if (run.spans.kind[span] !== RESERVATION) devices.add(run.spans.device[span]);
+  }
+  return [...devices].sort((a, b) => a - b);
+}
+
+function nextMark(step) {
+  const marks = errorRows();
+  const next = step > 0 ? marks[firstAbove(marks, view.moment)] : marks[firstAbove(marks, view.moment - 1) - 1];
+  if (next !== undefined) goTo(next, true);
+}
+
+// The next span up or down that is there at the moment, as the picture has them.
+function selectNext(step) {
+  const there = [];
+  for (const {band} of layout.rows) {
+    const here = band.spans.filter((span) => isThere(span, view.moment) && isShown(span));
+    there.push(...here.sort((a, b) => run.spans.address[b] - run.spans.address[a] || run.spans.kind[a] - run.spans.kind[b]));
+  }
+  if (!there.length) return;
+  const at = there.indexOf(view.selected);
+  select(there[at < 0 ? (step > 0 ? 0 : there.length - 1) : Math.min(Math.max(at + step, 0), there.length - 1)]);
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const acts = {
+    ArrowLeft: () => goTo(view.moment - (event.shiftKey ? Math.ceil(run.events.count / 50) : 1)),
+    ArrowRight: () => goTo(view.moment + (event.shiftKey ? Math.ceil(run.events.count / 50) : 1)),
+    Home: () => goTo(0),
+    End: () => goTo(run.events.count - 1),
+    '+': () => { zoom(0.6); draw(); },
+    '=': () => { zoom(0.6); draw(); },
+    '-': () => { zoom(1 / 0.6); draw(); },
+    '0': () => { setWindow(0, axisEnd()); draw(); },
+    e: () => nextMark(1),
+    E: () => nextMark(-1),
+  };
+  if (event.currentTarget.id === 'bands') {
+    acts.ArrowUp = () => selectNext(-1);
+    acts.ArrowDown = () => selectNext(1);
+    acts.Enter = () => byId('selection').focus();
+  }
+  if (!acts[event.key]) return;
+  event.preventDefault();
+  acts[event.key]();
+}
+
+function connectCanvas() {
+  const canvas = byId('bands');
+  const frame = byId('bands-frame');
+  const tip = byId('tip');
+  let dragged = null;
+  const pointOf = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return {x: event.clientX - box.left, y: event.clientY - box.top + frame.scrollTop};
+  };
+  canvas.onpointerdown = (event) => {
+    dragged = {x: event.clientX, from: view.from, to: view.to, moved: false};
+    canvas.setPointerCapture(event.pointerId);
+  };
+  canvas.onpointermove = (event) => {
+    if (dragged) {
+      const shift = (event.clientX - dragged.x) / plotWidth() * (dragged.to - dragged.from);
+      dragged.moved = dragged.moved || Math.abs(event.clientX - dragged.x) > 4;
+      if (dragged.moved) {
+        setWindow(dragged.from - shift, dragged.to - shift);
+        draw();
+      }
+    }
+    const {x, y} = pointOf(event);
+    const span = dragged && dragged.moved ? -1 : spanAt(x, y);
+    tip.hidden = span < 0;
+    canvas.style.cursor = span < 0 ? '' : 'pointer';
+    if (span < 0) return;
+    const site = placeText(run.spans.begin[span]);
+    tip.textContent = `${spanTitle(span)}\n${run.spans.kind[span] === RESERVATION ? '' : deviceText(run.spans.device[span]) + ', '}process ${run.spans.process[span]}` +
+      (site ? `\n${site}` : '');
+    tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + 'px';
+    tip.style.top = Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8) + 'px';
+  };
+  canvas.onpointerleave = () => { tip.hidden = true; };
+  canvas.onpointerup = (event) => {
+    const moved = dragged && dragged.moved;
+    dragged = null;
+    if (moved) return;
+    const {x, y} = pointOf(event);
+    const span = spanAt(x, y);
+    if (x >= GUTTER) goTo(eventAt(placeAtX(x)));
+    if (span >= 0) select(span);
+  };
+  canvas.addEventListener('wheel', (event) => {
+    if (event.ctrlKey || event.metaKey) {
+      zoom(1.0015 ** event.deltaY, placeAtX(pointOf(event).x));
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      const shift = (event.deltaX || event.deltaY) / plotWidth() * (view.to - view.from);
+      setWindow(view.from + shift, view.to + shift);
+    } else {
+      return;  // Scrolls.
+    }
+    event.preventDefault();
+    draw();
+  }, {passive: false});
+  canvas.onkeydown = pressed;
+  frame.onscroll = draw;
+}
+
+function connectControls() {
+  const fill = (id, values, words, all) => {
+    byId(id).append(element('option', {value: ''}, all), ...values.map((each) => element('option', {value: each}, words(each))));
+    byId(id).onchange = (event) => {
+      view[id] = event.target.value === '' ? null : Number(event.target.value);
+      filterChanged();
+    };
+  };
+  fill('process', [...new Set(run.events.process)].sort((a, b) => a - b), String, 'all');
+  fill('device', devicesOfRun(), deviceText, 'all');
+  byId('size').onchange = (event) => {
+    view.size = Number(event.target.value);
+    filterChanged();
+  };
+  for (const radio of document.querySelectorAll('[name="colour"]')) {
+    radio.onchange = () => {
+      view.colour = radio.value;
+      paintLegend();
+      showState();
+      draw();
+    };
+  }
+  for (const radio of document.querySelectorAll('[name="axis"]')) {
+    radio.checked = radio.value === view.axis;
+    radio.onchange = () => {
+      view.axis = radio.value;
+      setWindow(0, axisEnd());
+      draw();
+    };
+  }
+  byId('zoom-in').onclick = () => { zoom(0.6); draw(); };
+  byId('zoom-out').onclick = () => { zoom(1 / 0.6); draw(); };
+  byId('zoom-all').onclick = () => { setWindow(0, axisEnd()); draw(); };
+  byId('error-before').onclick = () => nextMark(-1);
+  byId('error-after').onclick = () => nextMark(1);
+  byId('error-before').parentElement.hidden = !run.marks.length;
+  const slider = byId('moment');
+  slider.oninput = () => goTo(eventAt(Number(slider.value)));
+  slider.onkeydown = pressed;
+}
+
+function showPage() {
+  document.title = run.title;
+  byId('title').textContent = run.title;
+  const processes = new Set(run.events.process).size;
+  byId('summary').textContent = [countText(run.events.count, 'event'), `${processes} process${processes === 1 ? '' : 'es'}`,
+    timeText(run.duration), marksText(run.marks)].join(' · ');
+  byId('left-out').hidden = !run.leftOut;
+  byId('left-out').textContent = `${countText(run.leftOut, 'later event')} left out: the page has room for ${run.events.count.toLocaleString('en')}.`;
+  chooseAxis();
+  setWindow(0, axisEnd());
+  view.moment = Math.max(0, run.events.count - 1);
+  readColours();
+  computeCurves();
+  chooseCurves();
+  connectControls();
+  connectCanvas();
+  connectTables();
+  paintLegend();
+  fillTables();
+  showFirstErrors();
+  showState();
+  drawNow();
+  window.matchMedia('(prefers-color-scheme: dark)').onchange = () => {
+    readColours();
+    paintLegend();
+    showState();
+    draw();
+  };
+  new ResizeObserver(draw).observe(byId('bands-frame'));
+}
+
+showPage();
