@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tools/views/page/page_source.h"
+#include "tools/views/page/page_texts.h"
 #include "tools/views/page/script_text.h"
 #include "tools/views/timeline/bands.h"
 

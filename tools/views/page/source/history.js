@@ -78,12 +78,13 @@ function markBox(event) {
 
 // What a reader who has chosen nothing wants to see.
 function showFirstErrors() {
-  byId('first-errors').replaceChildren(...run.marks.slice(0, 6).map((event) => {
+  byId('first-errors').replaceChildren(...run.marks.slice(0, 3).map((event) => {
     const box = markBox(event);
     const button = element('button', {type: 'button', class: box.className, onclick: () => goTo(event, true)});
     button.append(...box.childNodes);
     return element('li', {}, button);
   }));
+  if (run.marks.length > 3) byId('first-errors').append(element('li', {class: 'hint'}, `and ${run.marks.length - 3} more, in the table below.`));
 }
 
 function historyItem(event) {

@@ -33,22 +33,25 @@ function placeSlider() {
   byId('moment-text').textContent = words;
 }
 
+// The span that an event is about: what is at its address then, else what was there last.
+function spanOf(event) {
+  const {events, spans} = run;
+  const row = rowsAt(events.process[event], events.address[event])[0];
+  if (!row) return -1;
+  const met = row.band.spans.filter((span) => spans.begin[span] <= event && isShown(span) &&
+    events.address[event] >= spans.address[span] && events.address[event] < spans.address[span] + spans.bytes[span]);
+  const now = met.filter((span) => event < spans.end[span]);
+  const isMapped = (span) => spans.kind[span] !== RESERVATION;
+  const best = [now.filter(isMapped), met.filter(isMapped), now].find((each) => each.length);
+  return best ? best.pop() : -1;
+}
+
 function goTo(event, withSpan) {
   showMoment(event);
-  if (withSpan) {
-    const {process, address} = run.events;
-    const row = rowsAt(process[event], address[event])[0];
-    const at = row && row.band.spans.filter((span) => run.spans.begin[span] <= event && isShown(span) &&
-      address[event] >= run.spans.address[span] && address[event] < run.spans.address[span] + run.spans.bytes[span]);
-    if (at && at.length) {
-      // What is there then, else what was there last.
-      const now = at.filter((span) => event < run.spans.end[span]);
-      const mapped = now.filter((span) => run.spans.kind[span] !== RESERVATION);
-      select((mapped.length ? mapped : at.filter((span) => run.spans.kind[span] !== RESERVATION).concat(now)).pop());
-    }
-  }
+  const span = withSpan ? spanOf(event) : -1;
+  if (span >= 0) select(span);
+  else if (view.selected >= 0) showSelection();
   showState();
-  if (view.selected >= 0) showSelection();
   draw();
   say(eventWords(view.moment));
 }

@@ -4,7 +4,7 @@ const colours = {};
 
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ['panel', 'text', 'faint', 'line', 'reserved', 'gap', 'accent', 'error', 'warning', 'edge', 'none',
+  for (const name of ['panel', 'text', 'faint', 'line', 'reserved', 'gap', 'accent', 'error', 'warning', 'edge', 'chosen', 'none',
     'read', 'write', 'host', 'device-0', 'device-1', 'device-2', 'device-3', 'device-4', 'device-5', 'device-6',
     'device-7', 'curve-reserved', 'curve-mapped', 'curve-created', 'curve-free', 'curve-other']) {
     colours[name] = style.getPropertyValue('--' + name).trim();
@@ -132,7 +132,8 @@ function paintSpan(pen, span, box) {
       if (left < right) paintAccess(pen, accessColour(accessAt(span, change)), {...box, left, width: right - left});
     }
   } else {
-    pen.fillStyle = deviceColour(spans.device[span]);
+    // Linear memory is always read and written by its device.
+    pen.fillStyle = view.colour === 'access' ? accessColour(3) : deviceColour(spans.device[span]);
     pen.fillRect(box.left, box.top, box.width, box.height);
   }
   if (box.height >= 4 && box.width >= 3) {
@@ -161,11 +162,11 @@ function paintSelection(pen) {
     const box = row && boxOf(row, span);
     if (!box) return;
     pen.setLineDash(dash);
-    pen.lineWidth = 4;
+    pen.lineWidth = 5;
     pen.strokeStyle = colours.panel;
     pen.strokeRect(box.left, box.top, box.width, box.height);
     pen.lineWidth = 2.5;
-    pen.strokeStyle = colours.accent;
+    pen.strokeStyle = colours.chosen;
     pen.strokeRect(box.left, box.top, box.width, box.height);
   };
   for (const other of aliasesOf(view.selected).slice(0, 500)) outline(other, [5, 3]);
@@ -257,7 +258,7 @@ function paintLegend() {
   const named = (name, text) => entry(element('i', {class: `swatch ${name}`, 'aria-hidden': 'true'}), text);
   entries.push(named('empty', 'reserved, nothing mapped'));
   if (run.spans.aliased.some((each) => each)) entries.push(named('edge', 'mapped twice'));
-  if (run.marks.length) entries.push(named('mark', 'error'));
+  if (!run.marks.every(isMild)) entries.push(named('mark', 'error'));
   if (run.marks.some(isMild)) entries.push(named('mark mild', 'warning'));
   byId('legend').replaceChildren(...entries);
 }

@@ -36,7 +36,7 @@ const TABLES = {
   errors: {
     name: 'Errors', rows: errorRows, head: ['Time', 'Process', 'What', 'Words', 'Call'],
     cells: (event) => [link(timeText(run.events.time[event]), () => goTo(event, true)), run.events.process[event],
-      eventWords(event), `${codeOf(event)} ${textOf(event)}`, placeText(event)],
+      eventWords(event), textOf(event), placeText(event)],
   },
   mappings: {
     name: 'Mappings and allocations', rows: spanRows, head: ['Address', 'Bytes', 'Kind', 'Process', 'Device', 'From', 'To', 'Call'],
@@ -51,7 +51,7 @@ const TABLES = {
   events: {
     name: 'Events', rows: eventRows, head: ['Time', 'Process', 'Thread', 'What', 'Words', 'Call'],
     cells: (event) => [link(timeText(run.events.time[event]), () => goTo(event)), run.events.process[event], run.events.thread[event],
-      eventWords(event), kindOf(event) === 'launch' ? '' : `${codeOf(event)} ${textOf(event)}`, placeText(event)],
+      eventWords(event), kindOf(event) === 'launch' ? '' : textOf(event), placeText(event)],
   },
 };
 

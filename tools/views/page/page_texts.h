@@ -1,7 +1,7 @@
 // The page as it is for every run: made from the files in source/.
 
-#ifndef TWINMMU_TOOLS_VIEWS_PAGE_PAGE_SOURCE_H_
-#define TWINMMU_TOOLS_VIEWS_PAGE_PAGE_SOURCE_H_
+#ifndef TWINMMU_TOOLS_VIEWS_PAGE_PAGE_TEXTS_H_
+#define TWINMMU_TOOLS_VIEWS_PAGE_PAGE_TEXTS_H_
 
 namespace twinmmu {
 
@@ -10,4 +10,4 @@ extern const char* const kPageAfterData;
 
 }  // namespace twinmmu
 
-#endif  // TWINMMU_TOOLS_VIEWS_PAGE_PAGE_SOURCE_H_
+#endif  // TWINMMU_TOOLS_VIEWS_PAGE_PAGE_TEXTS_H_
