@@ -1,7 +1,7 @@
 #!/bin/bash
-# The page in a real browser. Usage: browser_test.sh MADE_PAGE BROWSER_TEST
+# The page in a real browser. Usage: browser_test.sh MADE_VIEW BROWSER_TEST
 set -eu
-made_page=$1 test=$2
+made_view=$1 test=$2
 if ! command -v python3 > /dev/null; then
   echo "Skipped: there is no python3."
   exit 0
@@ -9,6 +9,6 @@ fi
 folder=$(mktemp -d "${TEST_TMPDIR:-/tmp}/pages.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 for name in growth fragmentation sleep crash many hostile empty; do
-  "$made_page" $name "$folder/$name.html"
+  "$made_view" $name "$folder/$name.html"
 done
 PYTHONDONTWRITEBYTECODE=1 python3 "$test" "$folder"

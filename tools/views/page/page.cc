@@ -52,6 +52,10 @@ uint32_t Page::Texts::NumberOf(std::string_view text) {
 Page::Page(std::string title, size_t most_events)
     : title_(std::move(title)), most_events_(most_events) {}
 
+void Page::AddProcess(uint32_t id, std::string_view program) {
+  absl::StrAppend(&programs_, programs_.empty() ? "" : ",", "[", id, ",", ScriptText(program), "]");
+}
+
 void Page::Add(const Event& event, const record::Stack& stack) {
   if (timeline_.events() == most_events_) {
     ++left_out_;
@@ -157,8 +161,8 @@ std::string Page::Finish() {
     absl::StrAppend(&band_list, band_list.empty() ? "" : ",\n", numbers.List());
   }
   return absl::StrCat(kPageBeforeData, "{\"title\":", ScriptText(title_),
-                      ",\"leftOut\":", left_out_, ",\"kinds\":[", kinds,
-                      "],\n\"texts\":", texts_.List(), ",\n\"stacks\":[", stack_list_,
+                      ",\"leftOut\":", left_out_, ",\"programs\":[", programs_, "]", ",\"kinds\":[",
+                      kinds, "],\n\"texts\":", texts_.List(), ",\n\"stacks\":[", stack_list_,
                       "],\n\"events\":", EventsText(), ",\n\"spans\":", SpansText(bands.of_span),
                       ",\n\"bands\":[", band_list, "]}\n", kPageAfterData);
 }

@@ -22,6 +22,8 @@ class Page : public record::EventSink {
   static constexpr size_t kMostEvents = 1'000'000;
 
   explicit Page(std::string title, size_t most_events = kMostEvents);
+  // The program that a process runs, or whatever it is known by.
+  void AddProcess(uint32_t id, std::string_view program);
   void Add(const record::Event& event, const record::Stack& stack) override;
 
   // The page, of what was added.
@@ -81,6 +83,7 @@ class Page : public record::EventSink {
   const std::string title_;
   const size_t most_events_;
   size_t left_out_ = 0;
+  std::string programs_;
   Timeline timeline_;
   std::array<Column, kFields> columns_;
   Texts texts_;

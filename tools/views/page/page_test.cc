@@ -82,6 +82,13 @@ TEST(PageTest, HasEveryFieldOfAnEvent) {
   EXPECT_EQ(data["kinds"][13], "launch");
 }
 
+TEST(PageTest, NamesTheProgramsOfProcesses) {
+  Page page("run");
+  page.AddProcess(5, "/bin/<serve>");
+  page.AddProcess(6, "");
+  EXPECT_EQ(DataOf(page.Finish())["programs"], Json::parse(R"([[5, "/bin/<serve>"], [6, ""]])"));
+}
+
 TEST(PageTest, NumbersThatJavaScriptWouldRoundAreTexts) {
   Page page("run");
   Event event;

@@ -115,7 +115,7 @@ function showSelection() {
   const span = view.selected;
   if (span < 0) return;
   const {spans, events} = run;
-  const fields = [['process', spans.process[span]]];
+  const fields = [['process', processText(spans.process[span])]];
   if (spans.kind[span] !== RESERVATION) fields.push(['memory of', deviceText(spans.device[span])]);
   fields.push(['addresses', `${spanAddress(span)}, ${bytesText(spans.bytes[span])}`]);
   fields.push(['there', `from ${timeText(events.time[spans.begin[span]])} ` +

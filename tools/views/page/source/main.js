@@ -198,7 +198,7 @@ function connectControls() {
       filterChanged();
     };
   };
-  fill('process', [...new Set(run.events.process)].sort((a, b) => a - b), String, 'all');
+  fill('process', [...new Set(run.events.process)].sort((a, b) => a - b), processText, 'all');
   fill('device', devicesOfRun(), deviceText, 'all');
   byId('size').onchange = (event) => {
     view.size = Number(event.target.value);

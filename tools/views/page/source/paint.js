@@ -77,7 +77,7 @@ function paintName(pen, row) {
   pen.fillText(bandTitle(band), 0, y + 1);
   pen.fillStyle = colours.faint;
   if (height >= 26) pen.fillText(addressText(band.exact), 0, y + 15);
-  if (height >= 40) pen.fillText(`process ${band.process}`, 0, y + 29);
+  if (height >= 40) pen.fillText(`process ${processText(band.process)}`, 0, y + 29, GUTTER - 8);
 }
 
 function paintSpans(pen, row) {

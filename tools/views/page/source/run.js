@@ -83,6 +83,11 @@ function eventAddress(event) {
 function spanAddress(span) {
   return addressText(run.spans.exact.address[span] || 0);
 }
+const programOf = new Map(run.programs);
+function processText(process) {
+  const program = (programOf.get(process) || '').split('/').pop();
+  return program ? `${process} ${program}` : String(process);
+}
 function deviceText(device) {
   return device === HOST ? 'host' : `device ${device}`;
 }
