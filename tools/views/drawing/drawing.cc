@@ -130,7 +130,7 @@ std::string Ruler(const TimeScale& scale, double top, double bottom) {
   for (double at = step; at < scale.duration * 0.97; at += step) {
     const auto time = static_cast<uint64_t>(at);
     const std::string x = Pixels(scale.At(time));
-    text += TextElement(scale.At(time), top - 10, "faint", "middle", RoundedTime(time));
+    text += TextElement(scale.At(time), top - 16, "faint", "middle", RoundedTime(time));
     absl::StrAppend(&text, "<path class=\"tick\" d=\"M", x, " ", Pixels(top - 6), "V",
                     Pixels(bottom), "\"/>\n");
   }
@@ -174,7 +174,7 @@ void Drawing::Add(const Event& event, const record::Stack&) {
   const bool told = event.kind == EventKind::kFault || event.kind == EventKind::kDiagnostic;
   if (!told && event.severity < Severity::kWarning) return;
   const bool is_error = event.severity == Severity::kError || event.kind == EventKind::kFault;
-  errors_ += is_error ? 1 : 0;
+  ++(is_error ? errors_ : warnings_);
   // A picture with more of them would show nothing else.
   if (marks_.size() == 200) return;
   marks_.push_back({is_error, event.process, times_.back(), event.address,
@@ -200,16 +200,18 @@ std::string Drawing::Finish() {
       "<rect class=\"ground\" x=\"0.5\" y=\"0.5\" width=\"", Pixels(kWidth - 1), "\" height=\"",
       Pixels(height - 1), "\" rx=\"10\"/>\n");
   text += TextElement(16, 28, "title", "start", title_);
-  const std::string errors = errors_ == 0 ? "no" : absl::StrCat(errors_);
+  std::string told = absl::StrCat(errors_ == 0 ? "no" : absl::StrCat(errors_),
+                                  errors_ == 1 ? " error" : " errors");
+  if (warnings_ > 0)
+    absl::StrAppend(&told, ", ", warnings_, warnings_ == 1 ? " warning" : " warnings");
   text += TextElement(16, 48, "faint", "start",
                       absl::StrCat(timeline_.events(), " events in ",
-                                   RoundedTime(times_.empty() ? 0 : times_.back()), ", ", errors,
-                                   errors_ == 1 ? " error" : " errors"));
+                                   RoundedTime(times_.empty() ? 0 : times_.back()), ", ", told));
   text += Ruler(scale, kBandsTop - 6, bottom);
   text += bands.Text();
   for (const Mark& mark : marks_) {
     const double x = scale.At(mark.time_ns);
-    text += MarkElement(x, kBandsTop - 8, mark.is_error, mark.words);
+    text += MarkElement(x, kBandsTop - 3, mark.is_error, mark.words);
     const double y = mark.address == 0 ? -1 : bands.HeightOf(mark.process, mark.address);
     if (y >= 0) text += MarkElement(x, y, mark.is_error, mark.words);
   }

@@ -37,6 +37,7 @@ class Drawing : public record::EventSink {
   std::vector<uint64_t> times_;  // Of each event.
   std::vector<Mark> marks_;
   size_t errors_ = 0;
+  size_t warnings_ = 0;
 };
 
 }  // namespace twinmmu

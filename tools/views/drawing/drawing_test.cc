@@ -45,7 +45,8 @@ bool IsWellFormed(const std::string& text) {
 }
 
 TEST(DrawingTest, EveryRunIsWellFormed) {
-  for (const char* run : {"growth", "fragmentation", "sleep", "crash", "hostile", "empty"})
+  for (const char* run :
+       {"growth", "fragmentation", "sleep", "crash", "hostile", "random", "empty"})
     EXPECT_TRUE(IsWellFormed(DrawingOf(run))) << run;
 }
 

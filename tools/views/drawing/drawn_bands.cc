@@ -85,7 +85,7 @@ void DrawnBands::Place(double top) {
   }
   double y = top;
   for (Row& row : rows_) {
-    row.height = std::max(kLowestBand, std::round(row.height * std::min(1.6, kAllBands / natural)));
+    row.height = std::max(kLowestBand, std::round(row.height * std::min(2.2, kAllBands / natural)));
     row.top = y;
     y += row.height + kGap;
   }

@@ -58,7 +58,7 @@ class PageTest(unittest.TestCase):
             f"(() => {{ for (let i = 0; i < run.spans.count; ++i) if ({condition}) return i; }})()")
 
     def test_every_run_opens_without_complaint_in_both_schemes(self):
-        for name in ("growth", "fragmentation", "sleep", "crash", "hostile", "empty"):
+        for name in ("growth", "fragmentation", "sleep", "crash", "hostile", "random", "empty"):
             for scheme in ("light", "dark"):
                 with self.subTest(name=name, scheme=scheme):
                     self.browser.prefer(scheme)
@@ -206,6 +206,18 @@ class PageTest(unittest.TestCase):
         self.browser.run("for (let i = 0; i < run.events.count; ++i) goTo(i, true)")
         self.assertIn("<img src=x", self.text("#selection"))
         self.assertIsNone(self.browser.run("window.broken"))
+
+    def test_whatever_a_record_says_can_be_looked_at(self):
+        self.open("random")
+        self.browser.run("""
+            for (let i = 0; i < run.spans.count; i += 9) { select(i); drawNow(); }
+            for (const colour of ['device', 'access']) {
+                view.colour = colour;
+                for (let i = 0; i < run.events.count; i += 61) { goTo(i, true); drawNow(); }
+            }
+            view.axis = 'events'; setWindow(0, axisEnd()); drawNow();
+            for (let i = 0; i < 40; ++i) { zoom(0.5); drawNow(); }""")
+        self.browser.frame()
 
     def test_nothing_is_wider_than_the_window(self):
         for width in (700, 1280, 1920):

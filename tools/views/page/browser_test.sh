@@ -8,7 +8,7 @@ if ! command -v python3 > /dev/null; then
 fi
 folder=$(mktemp -d "${TEST_TMPDIR:-/tmp}/pages.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-for name in growth fragmentation sleep crash many hostile empty; do
+for name in growth fragmentation sleep crash many hostile random empty; do
   "$made_view" $name "$folder/$name.html"
 done
 PYTHONDONTWRITEBYTECODE=1 python3 "$test" "$folder"

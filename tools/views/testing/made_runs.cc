@@ -399,6 +399,33 @@ void MakeHostile(EventSink& sink) {
                4);
 }
 
+void MakeRandom(EventSink& sink, uint32_t seed, size_t events) {
+  std::mt19937 random(seed);
+  const auto any = [&](uint64_t count) { return random() % count; };
+  const uint64_t sizes[] = {0, 1, kMiB, 2 * kMiB, 64 * kMiB, 90 * kGiB, UINT64_MAX};
+  const Stack stack = {{"Random()", "random.cc", 1}};
+  Event event;
+  for (size_t i = 0; i < events; ++i) {
+    event.kind = static_cast<EventKind>(any(18));
+    event.severity = any(12) == 0 ? static_cast<Severity>(any(4)) : Severity::kNone;
+    event.access = static_cast<uint8_t>(any(4));
+    event.device = static_cast<int32_t>(any(4)) - 1;
+    event.process = static_cast<uint32_t>(any(3));
+    event.time_ns += any(5) * 1000;
+    event.stream = any(2);
+    event.address = any(10) == 0 ? UINT64_MAX - any(2) * kMiB : any(40) * kMiB;
+    event.from = any(40) * kMiB;
+    event.bytes = sizes[any(10) == 0 ? any(7) : any(4)];
+    event.allocation = any(6);
+    event.offset = any(3) * kMiB;
+    event.shared = any(3);
+    event.stack = static_cast<uint32_t>(any(2));
+    event.text = any(2) == 0 ? "words" : "";
+    event.code = event.text;
+    sink.Add(event, stack);
+  }
+}
+
 bool MakeRun(std::string_view name, EventSink& sink) {
   if (name == "growth") return MakeGrowth(sink), true;
   if (name == "fragmentation") return MakeFragmentation(sink), true;
@@ -406,6 +433,7 @@ bool MakeRun(std::string_view name, EventSink& sink) {
   if (name == "crash") return MakeCrash(sink), true;
   if (name == "many") return MakeManyEvents(sink, 100'000), true;
   if (name == "hostile") return MakeHostile(sink), true;
+  if (name == "random") return MakeRandom(sink, 3, 3000), true;
   return name == "empty";
 }
 

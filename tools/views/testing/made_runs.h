@@ -4,6 +4,7 @@
 #define TWINMMU_TOOLS_VIEWS_TESTING_MADE_RUNS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "api/record/event.h"
@@ -23,8 +24,10 @@ void MakeCrash(record::EventSink& sink);
 void MakeManyEvents(record::EventSink& sink, size_t events);
 // Names and words that are markup, no UTF-8, and numbers that are too large.
 void MakeHostile(record::EventSink& sink);
+// Events of all kinds in any order, of few addresses, allocations and processes.
+void MakeRandom(record::EventSink& sink, uint32_t seed, size_t events);
 
-// By name: growth, fragmentation, sleep, crash, many, hostile, empty. False: there is none.
+// By name: growth, fragmentation, sleep, crash, many, hostile, random, empty. False: there is none.
 bool MakeRun(std::string_view name, record::EventSink& sink);
 
 }  // namespace twinmmu

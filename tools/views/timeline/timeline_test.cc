@@ -1,5 +1,6 @@
 #include "tools/views/timeline/timeline.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "api/record/event.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/views/testing/made_runs.h"
 #include "tools/views/timeline/bands.h"
 
 namespace twinmmu {
@@ -183,6 +185,39 @@ TEST(BandsTest, RangesBeyondTheLastAddressEndThere) {
   const Bands bands = BandsOf(
       After({At(EventKind::kReserve, UINT64_MAX - 1, UINT64_MAX), Map(UINT64_MAX, UINT64_MAX, 1)}));
   EXPECT_EQ(bands.bands[0].bytes, 1u);
+}
+
+// A sink that keeps a timeline.
+class Kept : public record::EventSink {
+ public:
+  void Add(const Event& event, const record::Stack&) override { timeline.Add(event); }
+  Timeline timeline;
+};
+
+TEST(BandsTest, WhateverARecordSaysEverySpanIsInItsBand) {
+  for (uint32_t seed = 0; seed < 500; ++seed) {
+    Kept kept;
+    MakeRandom(kept, seed, 80);
+    const Bands bands = BandsOf(kept.timeline);
+    for (size_t i = 0; i < kept.timeline.spans().size(); ++i) {
+      const Span& span = kept.timeline.spans()[i];
+      ASSERT_LE(span.begin, span.end);
+      if (span.kind == SpanKind::kMemory) continue;
+      const Band& band = bands.bands.at(bands.of_span[i]);
+      ASSERT_EQ(band.process, span.process);
+      ASSERT_GE(span.address, band.address);
+      ASSERT_LE(std::min(span.bytes, UINT64_MAX - span.address),
+                band.bytes - (span.address - band.address));
+    }
+    for (const Band& band : bands.bands) {
+      uint64_t at = band.address;
+      for (const Stretch& stretch : band.stretches) {
+        ASSERT_EQ(stretch.address, at);
+        at += stretch.bytes;
+      }
+      ASSERT_EQ(at, band.address + band.bytes);
+    }
+  }
 }
 
 }  // namespace
