@@ -1,4 +1,4 @@
-"""What a reader does with the page, in Chromium. Usage: browser_test.py FOLDER_OF_PAGES"""
+"""What a reader does with the pages, in Chromium. Usage: browser_test.py FOLDER_OF_PAGES"""
 
 import os
 import sys
@@ -11,7 +11,7 @@ import browser
 PAGES = sys.argv.pop()
 
 
-class PageTest(unittest.TestCase):
+class BrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"), ignore_cleanup_errors=True)
@@ -36,6 +36,25 @@ class PageTest(unittest.TestCase):
     def text(self, selector):
         return self.browser.run(f"document.querySelector({selector!r}).innerText")
 
+
+class VerdictsTest(BrowserTest):
+    def test_every_rule_of_the_document_is_there(self):
+        self.open("verdicts")
+        self.assertEqual(self.text("#count").split()[0], str(sum(self.browser.run(
+            "verdicts.figures[0].slice(2).map(Number)"))))
+
+    def test_rules_are_found_by_words_and_by_verdict(self):
+        self.open("verdicts")
+        self.browser.run("byId('words').focus()")
+        self.browser.call("Input.insertText", text="RES-4 refused")
+        self.browser.frame()
+        self.assertEqual(self.text("#count"), "1 rule")
+        self.assertIn("not a multiple of a host page", self.text("#rules"))
+        self.browser.run("byId('verdict').value = 'unsupported'; byId('verdict').onchange()")
+        self.assertEqual(self.text("#count"), "0 rules")
+
+
+class PageTest(BrowserTest):
     def choose(self, name, value):
         self.browser.run(f"byId({name!r}).value = {value!r}; byId({name!r}).dispatchEvent(new Event('change'))")
         self.browser.frame()

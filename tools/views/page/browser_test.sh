@@ -1,7 +1,7 @@
 #!/bin/bash
-# The page in a real browser. Usage: browser_test.sh MADE_VIEW BROWSER_TEST
+# The pages in a real browser. Usage: browser_test.sh MADE_VIEW BROWSER_TEST VERDICTS
 set -eu
-made_view=$1 test=$2
+made_view=$1 test=$2 verdicts=$3
 if ! command -v python3 > /dev/null; then
   echo "Skipped: there is no python3."
   exit 0
@@ -11,4 +11,5 @@ trap 'rm -rf "$folder"' EXIT
 for name in growth fragmentation sleep crash many hostile random empty; do
   "$made_view" $name "$folder/$name.html"
 done
+cp "$verdicts" "$folder"
 PYTHONDONTWRITEBYTECODE=1 python3 "$test" "$folder"
