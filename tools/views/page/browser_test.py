@@ -173,6 +173,17 @@ class PageTest(BrowserTest):
         self.assertEqual(self.browser.run("view.moment"), before - 1)
         self.assertIn(f"event {before} of", self.browser.run("byId('moment').getAttribute('aria-valuetext')"))
 
+    def test_a_click_into_the_curves_chooses_a_time(self):
+        self.open("crash")
+        self.browser.run("byId('curves').scrollIntoView({block: 'center'})")
+        x, y = self.browser.run("""(() => {
+            const canvas = byId('curves').getBoundingClientRect();
+            return [canvas.left + xOf(30.5), canvas.top + 40];
+        })()""")
+        self.browser.click(x, y)
+        self.assertEqual(self.browser.run("view.moment"), 30)
+        self.assertIn("mapped 48 MiB", self.browser.run("byId('curves').getAttribute('aria-label')"))
+
     def test_fragmentation_names_the_largest_gap(self):
         self.open("crash")
         self.assertIn("80 MiB mapped in 10 pieces; 176 MiB free in 2 gaps, the largest 160 MiB",

@@ -129,4 +129,6 @@ function nameCurves() {
     button.firstChild.style.background = colours['curve-' + name];
     button.lastChild.textContent = bytesText(curves[name][view.moment] || 0);
   });
+  byId('curves').setAttribute('aria-label', 'Bytes over time; now ' +
+    CURVES.map(({name, text}) => `${text} ${bytesText(curves[name][view.moment] || 0)}`).join(', '));
 }

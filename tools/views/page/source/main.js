@@ -190,6 +190,20 @@ function connectCanvas() {
   frame.onscroll = draw;
 }
 
+// A time is chosen in the curves, as by the slider.
+function connectCurves() {
+  const canvas = byId('curves');
+  const choose = (event) => {
+    const x = event.clientX - canvas.getBoundingClientRect().left;
+    if (event.buttons === 1 && x >= GUTTER) goTo(eventAt(placeAtX(x)));
+  };
+  canvas.onpointerdown = (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    choose(event);
+  };
+  canvas.onpointermove = choose;
+}
+
 function connectControls() {
   const fill = (id, values, words, all) => {
     byId(id).append(element('option', {value: ''}, all), ...values.map((each) => element('option', {value: each}, words(each))));
@@ -247,6 +261,7 @@ function showPage() {
   chooseCurves();
   connectControls();
   connectCanvas();
+  connectCurves();
   connectTables();
   paintLegend();
   fillTables();
