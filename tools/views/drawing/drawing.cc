@@ -37,6 +37,7 @@ text { font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1b1f2
 .skipped { fill: url(#hatch); }
 .hatch { stroke: #c3ccd9; }
 .alias { fill: none; stroke: #14171d; stroke-width: 1.4; }
+.left { fill: #c9182b; }
 .mark { fill: #c9182b; stroke: #ffffff; stroke-width: 1; }
 .mild { fill: #a65b00; }
 .host { fill: #7a8699; }
@@ -60,6 +61,7 @@ text { font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1b1f2
   .reserved { fill: #252c38; stroke: #465164; }
   .hatch { stroke: #465164; }
   .alias { stroke: #f4f6fa; }
+  .left { fill: #ff6b78; }
   .mark { fill: #ff6b78; stroke: #1a1f28; }
   .mild { fill: #f0aa4a; }
   .device-0 { fill: #4a8fdf; }
@@ -224,6 +226,7 @@ std::string Drawing::Finish() {
                device < 0 ? "host" : absl::StrCat("device ", device));
   }
   if (bands.has_aliases()) legend.Add("alias", kBoxShape, "mapped twice");
+  if (bands.has_left()) legend.Add("left", "M5 -9H9V1H5z", "left at the end");
   if (!marks_.empty())
     legend.Add(errors_ > 0 ? "mark" : "mark mild", "M7 1l-5.5 -10h11z",
                errors_ > 0 ? "error" : "warning");

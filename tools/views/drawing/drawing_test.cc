@@ -87,6 +87,19 @@ TEST(DrawingTest, MappingIsDrawnFromItsMapToItsUnmap) {
   EXPECT_THAT(drawing.Finish(), HasSubstr("class=\"host\" d=\"M364.2 84.7H740.7V"));
 }
 
+TEST(DrawingTest, MarksWhatIsLeftAtTheEnd) {
+  Drawing drawing("run");
+  record::Event event;
+  event.kind = record::EventKind::kAllocate;
+  event.address = 0x10000;
+  event.bytes = 0x1000;
+  drawing.Add(event, {});
+  EXPECT_THAT(drawing.Finish(), HasSubstr("left at the end"));
+  event.kind = record::EventKind::kFree;
+  drawing.Add(event, {});
+  EXPECT_THAT(drawing.Finish(), Not(HasSubstr("left at the end")));
+}
+
 TEST(DrawingTest, HundredThousandEventsMakeAFileThatOneOpens) {
   EXPECT_LT(DrawingOf("many").size(), size_t{8} << 20);
 }

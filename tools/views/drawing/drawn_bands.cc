@@ -142,6 +142,10 @@ void DrawnBands::Draw(uint32_t index, Row& row) {
   // A line of the ground is between neighbours that are high enough to show one.
   const double line = bottom - top >= 4 ? 0.7 : 0;
   row.spans[span.device] += BoxPath(left, top + line, right, bottom);
+  if (span.end == kStillThere && bottom - top >= 2) {
+    has_left_ = true;
+    row.left += BoxPath(right - 4, top + line, right, bottom);
+  }
   if (span.aliased && bottom - top >= 3 && right - left >= 3) {
     has_aliases_ = true;
     row.aliases += BoxPath(left + 0.7, top + line + 0.7, right - 0.7, bottom - 0.7);
@@ -164,6 +168,7 @@ std::string DrawnBands::TextOf(const Row& row) const {
   path("reserved", row.reservations);
   path("skipped", row.skipped);
   for (const auto& [device, boxes] : row.spans) path(ColourOf(device), boxes);
+  path("left", row.left);
   path("alias", row.aliases);
   return text;
 }

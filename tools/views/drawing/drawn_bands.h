@@ -40,6 +40,8 @@ class DrawnBands {
   // Whose memory there is.
   const std::set<int32_t>& devices() const { return devices_; }
   bool has_aliases() const { return has_aliases_; }
+  // Whether something was there at the end that nobody gave back.
+  bool has_left() const { return has_left_; }
 
  private:
   struct Row {
@@ -51,6 +53,7 @@ class DrawnBands {
     std::string skipped;
     std::map<int32_t, std::string> spans;  // Paths, by device.
     std::string aliases;
+    std::string left;                             // Where something was there at the end.
     std::set<std::pair<int64_t, int64_t>> drawn;  // Pixels that small spans were drawn into.
   };
 
@@ -69,6 +72,7 @@ class DrawnBands {
   double bottom_ = 0;
   std::set<int32_t> devices_;
   bool has_aliases_ = false;
+  bool has_left_ = false;
 };
 
 }  // namespace twinmmu

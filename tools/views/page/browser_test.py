@@ -184,6 +184,12 @@ class PageTest(BrowserTest):
         self.assertEqual(self.browser.run("view.moment"), 30)
         self.assertIn("mapped 48 MiB", self.browser.run("byId('curves').getAttribute('aria-label')"))
 
+    def test_what_nobody_gave_back_is_marked(self):
+        self.open("sleep")
+        self.assertIn("left at the end", self.text("#legend"))
+        self.click_on_span(self.first_span("run.spans.kind[i] === LINEAR"))
+        self.assertIn("to the end: nobody gave it back", self.text("#selection"))
+
     def test_fragmentation_names_the_largest_gap(self):
         self.open("crash")
         self.assertIn("80 MiB mapped in 10 pieces; 176 MiB free in 2 gaps, the largest 160 MiB",

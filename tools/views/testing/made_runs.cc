@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tools/views/testing/made_process.h"
 
 namespace twinmmu {
 namespace {
@@ -23,133 +24,6 @@ constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = 1024 * kKiB;
 constexpr uint64_t kGiB = 1024 * kMiB;
 
-// One process of a run. Calls that take a while move the clock, which all processes share.
-class Process {
- public:
-  Process(EventSink& sink, uint64_t& clock, uint32_t id) : sink_(sink), clock_(clock), id_(id) {}
-
-  // The function that calls, from now on.
-  void In(std::string function, std::string file, int line) {
-    const Stack stack = {{function, file, line},
-                         {"pool::Allocator::Allocate(size_t)", "src/pool/allocator.cc", 118},
-                         {"RunStep(Model&, Batch const&)", "src/serve/step.cc", 64},
-                         {"main", "src/serve/main.cc", 31}};
-    for (stack_ = 0; stack_ < stacks_.size(); ++stack_)
-      if (stacks_[stack_].front().function == function) return;
-    stacks_.push_back(stack);
-  }
-  void Wait(uint64_t ns) { clock_ += ns; }
-
-  void Reserve(uint64_t address, uint64_t bytes) {
-    Send(EventKind::kReserve, [&](Event& e) { Range(e, address, bytes); });
-  }
-  void FreeAddresses(uint64_t address, uint64_t bytes) {
-    Send(EventKind::kAddressFree, [&](Event& e) { Range(e, address, bytes); });
-  }
-  uint64_t Create(uint64_t bytes, int32_t device) {
-    Send(EventKind::kCreate, [&](Event& e) {
-      e.allocation = ++allocations_;
-      e.bytes = bytes;
-      e.device = device;
-    });
-    return allocations_;
-  }
-  void Release(uint64_t allocation) {
-    Send(EventKind::kRelease, [&](Event& e) { e.allocation = allocation; });
-  }
-  void Map(uint64_t address, uint64_t bytes, uint64_t allocation, uint64_t offset = 0) {
-    Send(EventKind::kMap, [&](Event& e) {
-      Range(e, address, bytes);
-      e.allocation = allocation;
-      e.offset = offset;
-    });
-  }
-  void Unmap(uint64_t address, uint64_t bytes) {
-    Send(EventKind::kUnmap, [&](Event& e) { Range(e, address, bytes); });
-  }
-  void SetAccess(uint64_t address, uint64_t bytes, int32_t device, uint8_t access) {
-    Send(EventKind::kSetAccess, [&](Event& e) {
-      Range(e, address, bytes);
-      e.device = device;
-      e.access = access;
-    });
-  }
-  void Share(bool is_import, uint64_t allocation, uint64_t shared) {
-    Send(is_import ? EventKind::kImport : EventKind::kExport, [&](Event& e) {
-      e.allocation = allocation;
-      e.shared = shared;
-    });
-    allocations_ = std::max(allocations_, allocation);
-  }
-  void Linear(EventKind kind, uint64_t address, uint64_t bytes, int32_t device) {
-    Send(kind, [&](Event& e) {
-      Range(e, address, bytes);
-      e.device = device;
-      if (kind == EventKind::kPoolAllocate || kind == EventKind::kPoolFree) e.stream = 7;
-    });
-  }
-  void Launch(std::string_view kernel, uint64_t stream, uint64_t ns) {
-    Send(EventKind::kLaunch, [&](Event& e) {
-      e.text = kernel;
-      e.stream = stream;
-      e.duration_ns = ns;
-    });
-    Wait(ns);
-  }
-  void Copy(uint64_t to, uint64_t from, uint64_t bytes) {
-    Send(EventKind::kCopy, [&](Event& e) {
-      Range(e, to, bytes);
-      e.from = from;
-      e.duration_ns = bytes / 64;
-    });
-  }
-  void Tell(EventKind kind, Severity severity, std::string_view code, std::string_view text,
-            uint64_t address, uint64_t bytes = 0) {
-    Send(kind, [&](Event& e) {
-      Range(e, address, bytes);
-      e.severity = severity;
-      if (kind == EventKind::kCreate) e.device = 0;
-      e.code = code;
-      e.text = text;
-    });
-  }
-
-  // Creates, maps and lets `device` in, as allocators do.
-  uint64_t Back(uint64_t address, uint64_t bytes, int32_t device) {
-    const uint64_t allocation = Create(bytes, device);
-    Map(address, bytes, allocation);
-    Release(allocation);
-    SetAccess(address, bytes, device, 3);
-    return allocation;
-  }
-
- private:
-  static void Range(Event& event, uint64_t address, uint64_t bytes) {
-    event.address = address;
-    event.bytes = bytes;
-  }
-  template <typename Fill>
-  void Send(EventKind kind, Fill fill) {
-    Event event;
-    event.kind = kind;
-    clock_ += 1'700 + clock_ % 900;
-    event.process = id_;
-    event.thread = id_ + 1;
-    event.time_ns = clock_;
-    event.stack = id_ * 100 + static_cast<uint32_t>(stack_) + 1;
-    fill(event);
-    static const Stack kNoStack;
-    sink_.Add(event, stack_ < stacks_.size() ? stacks_[stack_] : kNoStack);
-  }
-
-  EventSink& sink_;
-  uint64_t& clock_;
-  const uint32_t id_;
-  uint64_t allocations_ = 0;
-  size_t stack_ = 0;
-  std::vector<Stack> stacks_;
-};
-
 // A segment that maps at its end, and gives back anywhere.
 struct Segment {
   uint64_t base;
@@ -161,7 +35,7 @@ struct Segment {
 
 void MakeGrowth(EventSink& sink) {
   uint64_t clock = 0;
-  Process process(sink, clock, 4102);
+  MadeProcess process(sink, clock, 4102);
   const uint64_t base = 0x7f4000000000;
   process.In("vec::Buffer::Reserve(size_t)", "src/vec/buffer.cc", 41);
   process.Reserve(base, 64 * kGiB);
@@ -196,7 +70,7 @@ void MakeGrowth(EventSink& sink) {
 void MakeFragmentation(EventSink& sink) {
   std::mt19937 random(7);
   uint64_t clock = 0;
-  Process process(sink, clock, 880);
+  MadeProcess process(sink, clock, 880);
   std::vector<Segment> segments;
   process.In("ExpandableSegment::ExpandableSegment()", "c10/segment.cc", 402);
   for (uint64_t i = 0; i < 3; ++i) {
@@ -245,8 +119,8 @@ void MakeFragmentation(EventSink& sink) {
 
 void MakeSleepAndWake(EventSink& sink) {
   uint64_t clock = 0;
-  Process server(sink, clock, 2001);
-  Process worker(sink, clock, 2002);
+  MadeProcess server(sink, clock, 2001);
+  MadeProcess worker(sink, clock, 2002);
   const uint64_t weights = 0x7f0000000000, cache = 0x7f1000000000, view = 0x7f2000000000;
   server.In("WeightServer::Load()", "src/weights/server.cc", 55);
   server.Reserve(weights, 8 * kGiB);
@@ -298,7 +172,7 @@ void MakeSleepAndWake(EventSink& sink) {
 
 void MakeCrash(EventSink& sink) {
   uint64_t clock = 0;
-  Process process(sink, clock, 31337);
+  MadeProcess process(sink, clock, 31337);
   const uint64_t base = 0x7fa000000000;
   process.In("Arena::Arena(size_t)", "src/arena/arena.cc", 22);
   process.Reserve(base, 256 * kMiB);
@@ -331,7 +205,7 @@ void MakeCrash(EventSink& sink) {
 void MakeManyEvents(EventSink& sink, size_t events) {
   std::mt19937 random(11);
   uint64_t clock = 0;
-  std::vector<Process> processes;
+  std::vector<MadeProcess> processes;
   processes.emplace_back(sink, clock, 501);
   processes.emplace_back(sink, clock, 502);
   std::vector<Segment> segments;
@@ -345,7 +219,7 @@ void MakeManyEvents(EventSink& sink, size_t events) {
   for (size_t sent = 40; sent < events;) {
     const size_t at = random() % segments.size();
     Segment& segment = segments[at];
-    Process& process = processes[at % 2];
+    MadeProcess& process = processes[at % 2];
     if (random() % 10 == 0) {
       const uint64_t address = 0x310000000 + random() % 64 * 8 * kMiB;
       process.In("Scratch()", "src/scratch.cc", 9);
@@ -381,7 +255,7 @@ void MakeManyEvents(EventSink& sink, size_t events) {
 
 void MakeHostile(EventSink& sink) {
   uint64_t clock = 0;
-  Process process(sink, clock, 66);
+  MadeProcess process(sink, clock, 66);
   const std::string markup =
       "</script><script>window.broken = 1</script><img src=x onerror='broken = 1'>";
   process.In(markup, "</title>\"&amp;'<!-- \xff\xc3 \xed\xa0\x80 \xe2\x80\xa8", 1);

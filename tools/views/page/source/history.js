@@ -119,7 +119,7 @@ function showSelection() {
   if (spans.kind[span] !== RESERVATION) fields.push(['memory of', deviceText(spans.device[span])]);
   fields.push(['addresses', `${spanAddress(span)}, ${bytesText(spans.bytes[span])}`]);
   fields.push(['there', `from ${timeText(events.time[spans.begin[span]])} ` +
-    (spans.end[span] < events.count ? `to ${timeText(events.time[spans.end[span]])}` : 'to the end of the record')]);
+    (spans.end[span] < events.count ? `to ${timeText(events.time[spans.end[span]])}` : 'to the end: nobody gave it back')]);
   if (spans.kind[span] === MAPPING) {
     fields.push(['allocation', `${events.allocation[spans.begin[span]]}, from ${bytesText(spans.offset[span])}`]);
     fields.push(['access now', accessWords(span)]);

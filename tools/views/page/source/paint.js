@@ -141,12 +141,24 @@ function paintSpan(pen, span, box) {
     pen.fillRect(box.left, box.top, box.width, 0.75);
     pen.fillRect(box.left + box.width - 0.75, box.top, 0.75, box.height);
   }
+  if (isLeft(span) && box.height >= 2) {
+    const end = xOf(axisEnd());
+    pen.fillStyle = colours.error;
+    pen.fillRect(end - 4, box.top, 4, box.height);
+  }
   if (spans.aliased[span] && box.height >= 3 && box.width >= 3) {
     pen.strokeStyle = colours.edge;
     pen.lineWidth = 1.5;
     pen.strokeRect(box.left + 0.75, box.top + 0.75, box.width - 1.5, box.height - 1.5);
   }
 }
+
+// Nobody gave it back within the record.
+function isLeft(span) {
+  return run.spans.end[span] >= run.events.count;
+}
+const someLeft = run.spans.end.some((end, span) => isLeft(span) &&
+  run.spans.kind[span] !== RESERVATION && run.spans.kind[span] !== MEMORY);
 
 function paintAccess(pen, colour, box) {
   pen.fillStyle = colours.panel;
@@ -258,6 +270,7 @@ function paintLegend() {
   const named = (name, text) => entry(element('i', {class: `swatch ${name}`, 'aria-hidden': 'true'}), text);
   entries.push(named('empty', 'reserved, nothing mapped'));
   if (run.spans.aliased.some((each) => each)) entries.push(named('edge', 'mapped twice'));
+  if (someLeft) entries.push(named('left', 'left at the end'));
   if (!run.marks.every(isMild)) entries.push(named('mark', 'error'));
   if (run.marks.some(isMild)) entries.push(named('mark mild', 'warning'));
   byId('legend').replaceChildren(...entries);

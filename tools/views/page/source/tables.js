@@ -45,7 +45,7 @@ const TABLES = {
       return [link(spanAddress(span), () => select(span)), bytesText(spans.bytes[span]),
         ['', 'mapping', 'linear', 'pool'][spans.kind[span]] + (spans.aliased[span] ? ', mapped twice' : ''),
         spans.process[span], deviceText(spans.device[span]), timeText(events.time[spans.begin[span]]),
-        spans.end[span] < events.count ? timeText(events.time[spans.end[span]]) : 'still there', placeText(spans.begin[span])];
+        spans.end[span] < events.count ? timeText(events.time[spans.end[span]]) : 'left at the end', placeText(spans.begin[span])];
     },
   },
   events: {
