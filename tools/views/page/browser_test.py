@@ -189,6 +189,11 @@ class PageTest(BrowserTest):
         self.assertIn("left at the end", self.text("#legend"))
         self.click_on_span(self.first_span("run.spans.kind[i] === LINEAR"))
         self.assertIn("to the end: nobody gave it back", self.text("#selection"))
+        self.browser.click_on("#tab-left")
+        self.assertIn("physical memory", self.text("#table-panel"))
+        self.assertIn("Sampler::Scratch() src/serve/sampler.cc:71", self.text("#table-panel"))
+        self.browser.run("select(run.spans.kind.indexOf(MEMORY))")
+        self.assertEqual(self.text("#selection-title"), "Physical memory of 512 MiB")
 
     def test_fragmentation_names_the_largest_gap(self):
         self.open("crash")
@@ -216,6 +221,8 @@ class PageTest(BrowserTest):
         self.open("crash")
         self.assertIn("Kernel scatter_rows wrote 4 bytes", self.text("#table-panel"))
         self.browser.run("byId('tab-errors').focus()")
+        self.browser.press("ArrowRight", 39)
+        self.assertEqual(self.browser.run("document.activeElement.id"), "tab-left")
         self.browser.press("ArrowRight", 39)
         self.assertEqual(self.browser.run("document.activeElement.id"), "tab-mappings")
         self.assertEqual(self.browser.run("document.querySelectorAll('#table-panel tbody tr').length"), 12)

@@ -143,7 +143,10 @@ void Timeline::Share(const Event& event) {
   const uint32_t number = found == shared_.end() ? MemoryOf(allocation) : found->second;
   shared_[event.shared] = number;
   memory_of_[allocation] = number;
-  ++memories_[number].holders;
+  Memory& memory = memories_[number];
+  ++memory.holders;
+  // What was exported is kept until it is imported, though nobody in the record held it.
+  if (memory.known) spans_[memory.span].end = kStillThere;
 }
 
 void Timeline::Map(const Event& event) {

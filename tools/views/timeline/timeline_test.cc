@@ -111,6 +111,13 @@ TEST(TimelineTest, ImporterHoldsTheMemoryOfTheExporter) {
   EXPECT_EQ(SpansOf(timeline, SpanKind::kMemory)[0].end, 6u);
 }
 
+TEST(TimelineTest, MemoryLastsUntilItIsImportedThoughItsExporterReleasedIt) {
+  const Timeline timeline =
+      After({Create(1, kMiB, 2), Share(EventKind::kExport, 1, 77, 1), Of(EventKind::kRelease, 1),
+             Share(EventKind::kImport, 5, 77, 9), Of(EventKind::kRelease, 5, 9)});
+  EXPECT_EQ(SpansOf(timeline, SpanKind::kMemory)[0].end, 4u);
+}
+
 TEST(TimelineTest, OnlyOverlappingMappingsThatWereThereTogetherAreAliases) {
   const Timeline timeline = After(
       {Create(1, 4 * kMiB, 0), Map(kBase, 2 * kMiB, 1, 0), Map(kBase + 4 * kMiB, kMiB, 1, kMiB),

@@ -24,7 +24,7 @@ function historyOf(span) {
   const from = spans.address[span];
   const to = from + spans.bytes[span];
   const memory = spans.memory[span];
-  const meets = (address, bytes) => address !== 0 && address < to && address + Math.max(bytes, 1) > from;
+  const meets = (address, bytes) => spans.kind[span] !== MEMORY && address !== 0 && address < to && address + Math.max(bytes, 1) > from;
   const found = [];
   for (let i = 0; i < events.count; ++i) {
     if (i === spans.begin[span] || i === spans.end[span]) {
@@ -99,7 +99,8 @@ function historyItem(event) {
 }
 
 function spanTitle(span) {
-  return `${SPAN_WORDS[run.spans.kind[span]]} of ${bytesText(run.spans.bytes[span])} at ${spanAddress(span)}`;
+  const words = `${SPAN_WORDS[run.spans.kind[span]]} of ${bytesText(run.spans.bytes[span])}`;
+  return run.spans.kind[span] === MEMORY ? words : `${words} at ${spanAddress(span)}`;
 }
 
 function accessWords(span) {
@@ -117,7 +118,7 @@ function showSelection() {
   const {spans, events} = run;
   const fields = [['process', processText(spans.process[span])]];
   if (spans.kind[span] !== RESERVATION) fields.push(['memory of', deviceText(spans.device[span])]);
-  fields.push(['addresses', `${spanAddress(span)}, ${bytesText(spans.bytes[span])}`]);
+  if (spans.kind[span] !== MEMORY) fields.push(['addresses', `${spanAddress(span)}, ${bytesText(spans.bytes[span])}`]);
   fields.push(['there', `from ${timeText(events.time[spans.begin[span]])} ` +
     (spans.end[span] < events.count ? `to ${timeText(events.time[spans.end[span]])}` : 'to the end: nobody gave it back')]);
   if (spans.kind[span] === MAPPING) {

@@ -59,7 +59,7 @@ function goTo(event, withSpan) {
 function select(span) {
   view.selected = span;
   showSelection();
-  if (table.name === 'mappings') showTable();
+  if (TABLES[table.name].cells === spanCells) showTable();
   const row = rowOf(span);
   const frame = byId('bands-frame');
   if (row && (row.y < frame.scrollTop + RULER || row.y + row.height > frame.scrollTop + layout.height)) {

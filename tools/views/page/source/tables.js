@@ -11,6 +11,11 @@ function spanRows() {
   }
   return rows;
 }
+function leftRows() {
+  const rows = [];
+  for (let span = 0; span < run.spans.count; ++span) if (isLeft(span) && isShown(span)) rows.push(span);
+  return rows;
+}
 function isEventShown(event) {
   return (view.process === null || run.events.process[event] === view.process) &&
     (view.device === null || run.events.device[event] === view.device) && run.events.bytes[event] >= view.size;
@@ -32,22 +37,25 @@ function placeText(event) {
   return frame ? `${run.texts[frame[0]]} ${run.texts[frame[1]] ? `${run.texts[frame[1]]}:${frame[2]}` : ''}` : '';
 }
 
+const SPAN_HEAD = ['Address', 'Bytes', 'Kind', 'Process', 'Device', 'From', 'To', 'Call'];
+
+function spanCells(span) {
+  const {spans, events} = run;
+  const kind = ['reservation', 'mapping', 'linear', 'pool', 'physical memory'][spans.kind[span]];
+  return [link(spans.kind[span] === MEMORY ? '(none)' : spanAddress(span), () => select(span)), bytesText(spans.bytes[span]),
+    kind + (spans.aliased[span] ? ', mapped twice' : ''), spans.process[span],
+    spans.kind[span] === RESERVATION ? '' : deviceText(spans.device[span]), timeText(events.time[spans.begin[span]]),
+    isLeft(span) ? 'left at the end' : timeText(events.time[spans.end[span]]), placeText(spans.begin[span])];
+}
+
 const TABLES = {
   errors: {
     name: 'Errors', rows: errorRows, head: ['Time', 'Process', 'What', 'Words', 'Call'],
     cells: (event) => [link(timeText(run.events.time[event]), () => goTo(event, true)), run.events.process[event],
       eventWords(event), textOf(event), placeText(event)],
   },
-  mappings: {
-    name: 'Mappings and allocations', rows: spanRows, head: ['Address', 'Bytes', 'Kind', 'Process', 'Device', 'From', 'To', 'Call'],
-    cells: (span) => {
-      const {spans, events} = run;
-      return [link(spanAddress(span), () => select(span)), bytesText(spans.bytes[span]),
-        ['', 'mapping', 'linear', 'pool'][spans.kind[span]] + (spans.aliased[span] ? ', mapped twice' : ''),
-        spans.process[span], deviceText(spans.device[span]), timeText(events.time[spans.begin[span]]),
-        spans.end[span] < events.count ? timeText(events.time[spans.end[span]]) : 'left at the end', placeText(spans.begin[span])];
-    },
-  },
+  left: {name: 'Left at the end', rows: leftRows, head: SPAN_HEAD, cells: spanCells},
+  mappings: {name: 'Mappings and allocations', rows: spanRows, head: SPAN_HEAD, cells: spanCells},
   events: {
     name: 'Events', rows: eventRows, head: ['Time', 'Process', 'Thread', 'What', 'Words', 'Call'],
     cells: (event) => [link(timeText(run.events.time[event]), () => goTo(event)), run.events.process[event], run.events.thread[event],
@@ -71,7 +79,7 @@ function showTable() {
   const parts = panel.querySelector('table');
   parts.tHead.replaceChildren(element('tr', {}, ...head.map((each) => element('th', {scope: 'col'}, each))));
   parts.tBodies[0].replaceChildren(...shown.map((row) => element('tr',
-    table.name === 'mappings' && row === view.selected ? {class: 'chosen'} : {},
+    TABLES[table.name].cells === spanCells && row === view.selected ? {class: 'chosen'} : {},
     ...cells(row).map((cell, i) => element('td', i < 2 ? {class: 'keep'} : {}, cell instanceof Node ? cell : String(cell))))));
   const last = Math.max(1, Math.ceil(table.rows.length / PAGE_ROWS));
   byId('page-text').textContent = `Page ${table.page + 1} of ${last.toLocaleString('en')}`;
