@@ -33,6 +33,11 @@ class BrowserTest(unittest.TestCase):
     def open(self, name):
         return self.browser.open(os.path.join(PAGES, name + ".html"))
 
+    def open_at_end(self, name):
+        self.open(name)
+        self.browser.run("goTo(run.events.count - 1)")
+        self.browser.frame()
+
     def text(self, selector):
         return self.browser.run(f"document.querySelector({selector!r}).innerText")
 
@@ -140,7 +145,7 @@ class PageTest(BrowserTest):
         self.assertIn("export", self.text("#selection ol"))
 
     def test_filters_leave_out_bands_curves_and_rows(self):
-        self.open("sleep")
+        self.open_at_end("sleep")
         everything = self.browser.run("[layout.rows.length, curves.mapped[view.moment], table.rows.length]")
         self.choose("process", "2001")
         bands, mapped, _ = self.browser.run("[layout.rows.length, curves.mapped[view.moment], 0]")
@@ -154,8 +159,15 @@ class PageTest(BrowserTest):
         self.assertTrue(self.browser.run("spanRows().every((span) => run.spans.device[span] === 1)"))
         self.assertEqual(self.browser.run("layout.rows.length"), 1)
 
-    def test_the_slider_shows_the_state_of_its_time(self):
+    def test_a_page_opens_where_it_went_wrong_or_where_most_is_mapped(self):
+        self.open("crash")
+        self.assertIn("diagnostic kUnmapUnderPendingWork", self.text("#moment-text"))
         self.open("sleep")
+        self.assertEqual(self.browser.run("curves.mapped[view.moment]"),
+                         self.browser.run("Math.max(...curves.mapped)"))
+
+    def test_the_slider_shows_the_state_of_its_time(self):
+        self.open_at_end("sleep")
         now = self.text("#fragmentation")
         self.assertIn("0 B mapped", now)
         self.browser.run("byId('moment').scrollIntoView({block: 'center'})")
@@ -196,7 +208,7 @@ class PageTest(BrowserTest):
         self.assertEqual(self.text("#selection-title"), "Physical memory of 512 MiB")
 
     def test_fragmentation_names_the_largest_gap(self):
-        self.open("crash")
+        self.open_at_end("crash")
         self.assertIn("80 MiB mapped in 10 pieces; 176 MiB free in 2 gaps, the largest 160 MiB",
                       self.text("#fragmentation"))
 

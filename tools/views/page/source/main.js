@@ -245,6 +245,17 @@ function connectControls() {
   slider.onkeydown = pressed;
 }
 
+// Where it first went wrong, else where there was most memory: at the end often nothing is left.
+function firstMoment() {
+  const error = run.marks.find((event) => !isMild(event));
+  if (error !== undefined) return error;
+  let most = 0;
+  for (let i = 0; i < run.events.count; ++i) {
+    if (curves.mapped[i] + curves.other[i] > curves.mapped[most] + curves.other[most]) most = i;
+  }
+  return most;
+}
+
 function showPage() {
   document.title = run.title;
   byId('title').textContent = run.title;
@@ -255,9 +266,9 @@ function showPage() {
   byId('left-out').textContent = `${countText(run.leftOut, 'later event')} left out: the page has room for ${run.events.count.toLocaleString('en')}.`;
   chooseAxis();
   setWindow(0, axisEnd());
-  view.moment = Math.max(0, run.events.count - 1);
   readColours();
   computeCurves();
+  view.moment = firstMoment();
   chooseCurves();
   connectControls();
   connectCanvas();
