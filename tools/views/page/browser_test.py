@@ -229,6 +229,21 @@ class PageTest(BrowserTest):
         self.browser.press("Enter", 13)
         self.assertEqual(self.browser.run("document.activeElement.id"), "selection")
 
+    def test_bands_can_be_made_higher(self):
+        self.open("crash")
+        span = self.first_span("run.spans.kind[i] === MAPPING")
+        self.browser.run(f"select({span}); byId('bands').focus()")
+        before = self.browser.run(f"boxOf(rowOf({span}), {span}).height")
+        for _ in range(4):
+            self.browser.press("]", 221, "]")
+        self.browser.frame()
+        box = self.browser.run(f"boxOf(rowOf({span}), {span})")
+        self.assertGreater(box["height"], 4 * before)
+        scrolled = self.browser.run("byId('bands-frame').scrollTop")
+        self.assertTrue(scrolled < box["top"] + box["height"] <= scrolled + self.browser.run("layout.height"))
+        self.browser.click_on("#zoom-all")
+        self.assertEqual(self.browser.run(f"boxOf(rowOf({span}), {span}).height"), before)
+
     def test_tables_say_what_the_picture_shows(self):
         self.open("crash")
         self.assertIn("Kernel scatter_rows wrote 4 bytes", self.text("#table-panel"))

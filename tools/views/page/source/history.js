@@ -71,8 +71,9 @@ function stackElement(event) {
 function markBox(event) {
   const box = element('div', {class: isMild(event) ? 'box mild' : 'box'});
   const code = codeOf(event);
-  if (code) box.append(element('b', {}, code), ' ');
-  box.append(textOf(event) || eventWords(event));
+  const text = textOf(event) || eventWords(event);
+  if (code && !text.includes(code)) box.append(element('b', {}, code), ' ');
+  box.append(text);
   return box;
 }
 

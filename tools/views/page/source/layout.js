@@ -4,7 +4,7 @@ const GUTTER = 176;  // For the names of bands.
 const RULER = 30;    // For times, and marks without an address.
 const GAP = 10;
 
-const layout = {width: 0, height: 0, top: 0, rows: [], full: 0};
+const layout = {width: 0, height: 0, rows: [], full: 0};
 
 // Every stretch of addresses gets a part of the band's height: to scale, but for those skipped.
 function partsOf(band) {
@@ -35,7 +35,7 @@ function layOut(width, height) {
   let y = RULER;
   layout.rows = bands.map((band) => {
     band.parts = band.parts || partsOf(band);
-    const row = {band, y, height: Math.max(22, Math.floor(naturalHeight(band) * scale))};
+    const row = {band, y, height: Math.max(22, Math.floor(naturalHeight(band) * scale * view.tall))};
     y += row.height + GAP;
     return row;
   });

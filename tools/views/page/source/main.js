@@ -62,11 +62,25 @@ function select(span) {
   if (TABLES[table.name].cells === spanCells) showTable();
   const row = rowOf(span);
   const frame = byId('bands-frame');
-  if (row && (row.y < frame.scrollTop + RULER || row.y + row.height > frame.scrollTop + layout.height)) {
-    frame.scrollTop = row.y - RULER - 10;
+  const y = row && yOf(row, run.spans.address[span]);
+  if (row && (y < frame.scrollTop + RULER + 20 || y > frame.scrollTop + layout.height)) {
+    frame.scrollTop = row.height < layout.height - RULER ? row.y - RULER - 10 : y - layout.height / 2;
   }
   draw();
   say(spanTitle(span));
+}
+
+// What is in the middle of the frame, or selected, stays there.
+function makeTaller(factor) {
+  const frame = byId('bands-frame');
+  const row = view.selected >= 0 && rowOf(view.selected);
+  const middle = row ? yOf(row, run.spans.address[view.selected]) : frame.scrollTop + layout.height / 2;
+  const share = middle / layout.full;
+  view.tall = Math.min(Math.max(view.tall * factor, 1), 200);
+  drawNow();
+  frame.scrollTop = row ? yOf(rowOf(view.selected), run.spans.address[view.selected]) - layout.height / 2 :
+    share * layout.full - layout.height / 2;
+  draw();
 }
 
 function say(words) {
@@ -117,7 +131,9 @@ function pressed(event) {
     '+': () => { zoom(0.6); draw(); },
     '=': () => { zoom(0.6); draw(); },
     '-': () => { zoom(1 / 0.6); draw(); },
-    '0': () => { setWindow(0, axisEnd()); draw(); },
+    '0': () => { showAll(); draw(); },
+    ']': () => makeTaller(1.5),
+    '[': () => makeTaller(1 / 1.5),
     e: () => nextMark(1),
     E: () => nextMark(-1),
   };
@@ -236,7 +252,9 @@ function connectControls() {
   }
   byId('zoom-in').onclick = () => { zoom(0.6); draw(); };
   byId('zoom-out').onclick = () => { zoom(1 / 0.6); draw(); };
-  byId('zoom-all').onclick = () => { setWindow(0, axisEnd()); draw(); };
+  byId('zoom-all').onclick = () => { showAll(); draw(); };
+  byId('higher').onclick = () => makeTaller(1.5);
+  byId('lower').onclick = () => makeTaller(1 / 1.5);
   byId('error-before').onclick = () => nextMark(-1);
   byId('error-after').onclick = () => nextMark(1);
   byId('error-before').parentElement.hidden = !run.marks.length;

@@ -55,8 +55,8 @@ function paintBands(pen, scrolled) {
   pen.translate(0, -scrolled);
   for (const row of layout.rows) {
     if (row.y + row.height < scrolled + RULER || row.y > scrolled + layout.height) continue;
-    paintName(pen, row);
-    paintSpans(pen, row);
+    paintName(pen, row, scrolled);
+    paintSpans(pen, row, scrolled);
   }
   paintSelection(pen);
   paintMarks(pen);
@@ -69,8 +69,10 @@ function bandTitle(band) {
   return `${bytesText(band.bytes)} ${kind}`;
 }
 
-function paintName(pen, row) {
-  const {band, y, height} = row;
+// It stays in sight while a part of its band is.
+function paintName(pen, row, scrolled) {
+  const {band, height} = row;
+  const y = Math.max(row.y, Math.min(scrolled + RULER, row.y + height - 44));
   pen.textAlign = 'left';
   pen.textBaseline = 'top';
   pen.fillStyle = colours.text;
@@ -80,7 +82,7 @@ function paintName(pen, row) {
   if (height >= 40) pen.fillText(`process ${processText(band.process)}`, 0, y + 29, GUTTER - 8);
 }
 
-function paintSpans(pen, row) {
+function paintSpans(pen, row, scrolled) {
   const {spans} = run;
   pen.save();
   pen.beginPath();
@@ -90,7 +92,7 @@ function paintSpans(pen, row) {
   const painted = new Set();
   eachInWindow(row.band, (span) => {
     const box = boxOf(row, span);
-    if (!box) return;
+    if (!box || box.top > scrolled + layout.height || box.top + box.height < scrolled) return;
     if (spans.kind[span] === RESERVATION) {
       paintReservation(pen, row, span, box);
       return;
@@ -219,6 +221,12 @@ function paintMarks(pen) {
   }
 }
 
+// With as many digits as tell one step from the next.
+function rulerText(at, step) {
+  const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, each]) => view.to >= each) || ['ns', 1];
+  return `${Number((at / size).toFixed(Math.max(0, Math.ceil(-Math.log10(step / size)))))} ${unit}`;
+}
+
 // Round steps, at least 90 pixels each.
 function paintRuler(pen) {
   pen.fillStyle = colours.panel;
@@ -235,7 +243,7 @@ function paintRuler(pen) {
   for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
     const x = Math.round(xOf(at)) + 0.5;
     pen.fillStyle = colours.faint;
-    if (x > GUTTER + 20 && x < layout.width - 20) pen.fillText(view.axis === 'events' ? Math.round(at).toLocaleString('en') : timeText(Math.round(at)), x, 0);
+    if (x > GUTTER + 20 && x < layout.width - 20) pen.fillText(view.axis === 'events' ? Math.round(at).toLocaleString('en') : rulerText(at, step), x, 0);
     pen.fillStyle = colours.line;
     pen.fillRect(x, 14, 1, 6);
   }

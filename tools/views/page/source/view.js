@@ -8,6 +8,7 @@ const view = {
   axis: 'time',
   from: 0,  // The window, in units of the axis.
   to: 1,
+  tall: 1,  // By how much bands are higher than those that fit.
   moment: 0,  // The state shown is that after this event.
   selected: -1,
   hiddenCurves: new Set(),
@@ -55,6 +56,10 @@ function setWindow(from, to) {
 function zoom(factor, around) {
   const middle = around === undefined ? Math.min(Math.max(placeOf(view.moment), view.from), view.to) : around;
   setWindow(middle - (middle - view.from) * factor, middle + (view.to - middle) * factor);
+}
+function showAll() {
+  view.tall = 1;
+  setWindow(0, axisEnd());
 }
 function showMoment(event) {
   view.moment = Math.min(Math.max(event, 0), Math.max(0, run.events.count - 1));
