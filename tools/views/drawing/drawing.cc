@@ -218,7 +218,7 @@ std::string Drawing::Finish() {
     if (y >= 0) text += MarkElement(x, y, mark.is_error, mark.words);
   }
   text += TextElement(kLeft - 8, bottom - kCurvesHeight + 16, "faint", "end",
-                      RoundedBytes(static_cast<uint64_t>(largest)));
+                      RoundedBytes(static_cast<uint64_t>(std::min(largest, 1.8e19))));
   text += TextElement(kLeft - 8, bottom, "faint", "end", "0");
   Legend legend(bottom + 28);
   for (const int32_t device : bands.devices()) {

@@ -30,7 +30,7 @@ function placeSlider() {
   const words = run.events.count ? `${timeText(run.events.time[view.moment])}, event ${(view.moment + 1).toLocaleString('en')} of ` +
     `${run.events.count.toLocaleString('en')}: ${eventWords(view.moment)}` : 'No events.';
   slider.setAttribute('aria-valuetext', words);
-  byId('moment-text').textContent = words;
+  byId('moment-text').replaceChildren(words, element('span', {class: 'hint'}, run.events.count ? '  ' + placeText(view.moment) : ''));
 }
 
 // The span that an event is about: what is at its address then, else what was there last.
