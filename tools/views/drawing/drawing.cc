@@ -170,22 +170,28 @@ constexpr char kLineShape[] = "M0 -4H14";
 Drawing::Drawing(std::string title) : title_(std::move(title)) {}
 
 void Drawing::Add(const Event& event, const record::Stack&) {
-  timeline_.Add(event);
+  ++events_;
   // Time never goes back in a picture, whatever a record says.
-  times_.push_back(times_.empty() ? event.time_ns : std::max(times_.back(), event.time_ns));
+  end_ns_ = std::max(end_ns_, event.time_ns);
+  const bool is_work = event.kind == EventKind::kLaunch || event.kind == EventKind::kCopy ||
+                       event.kind == EventKind::kFill;
+  if (!is_work && times_.size() < kMostEvents) {
+    timeline_.Add(event);
+    times_.push_back(end_ns_);
+  }
   const bool told = event.kind == EventKind::kFault || event.kind == EventKind::kDiagnostic;
   if (!told && event.severity < Severity::kWarning) return;
   const bool is_error = event.severity == Severity::kError || event.kind == EventKind::kFault;
   ++(is_error ? errors_ : warnings_);
   // A picture with more of them would show nothing else.
   if (marks_.size() == 200) return;
-  marks_.push_back({is_error, event.process, times_.back(), event.address,
+  marks_.push_back({is_error, event.process, end_ns_, event.address,
                     absl::StrCat(std::string(event.code), event.code.empty() ? "" : ": ",
                                  std::string(event.text))});
 }
 
 std::string Drawing::Finish() {
-  const double duration = times_.empty() ? 1 : std::max(1.0, static_cast<double>(times_.back()));
+  const double duration = std::max(1.0, static_cast<double>(end_ns_));
   const TimeScale scale = {kLeft, kRight - kLeft, duration * 1.02};
   const DrawnBands bands(timeline_, times_, scale, kBandsTop);
   const Curves curves = CurvesOf(timeline_);
@@ -207,8 +213,7 @@ std::string Drawing::Finish() {
   if (warnings_ > 0)
     absl::StrAppend(&told, ", ", warnings_, warnings_ == 1 ? " warning" : " warnings");
   text += TextElement(16, 48, "faint", "start",
-                      absl::StrCat(timeline_.events(), " events in ",
-                                   RoundedTime(times_.empty() ? 0 : times_.back()), ", ", told));
+                      absl::StrCat(events_, " events in ", RoundedTime(end_ns_), ", ", told));
   text += Ruler(scale, kBandsTop - 6, bottom);
   text += bands.Text();
   for (const Mark& mark : marks_) {

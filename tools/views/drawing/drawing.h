@@ -15,6 +15,9 @@ namespace twinmmu {
 
 class Drawing : public record::EventSink {
  public:
+  // Later ones than these, of those that change what lies where, are counted only.
+  static constexpr size_t kMostEvents = 1'000'000;
+
   explicit Drawing(std::string title);
   void Add(const record::Event& event, const record::Stack& stack) override;
 
@@ -34,7 +37,9 @@ class Drawing : public record::EventSink {
 
   const std::string title_;
   Timeline timeline_;
-  std::vector<uint64_t> times_;  // Of each event.
+  std::vector<uint64_t> times_;  // Of each event of the timeline.
+  size_t events_ = 0;            // All of them.
+  uint64_t end_ns_ = 0;
   std::vector<Mark> marks_;
   size_t errors_ = 0;
   size_t warnings_ = 0;

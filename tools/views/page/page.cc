@@ -12,6 +12,7 @@ namespace twinmmu {
 namespace {
 
 using record::Event;
+using record::EventKind;
 
 // As in Page::Field.
 constexpr const char* kFieldNames[] = {"kind",   "severity", "access",     "device", "process",
@@ -57,7 +58,7 @@ void Page::AddProcess(uint32_t id, std::string_view program) {
 }
 
 void Page::Add(const Event& event, const record::Stack& stack) {
-  if (timeline_.events() == most_events_) {
+  if (!HasRoomFor(event)) {
     ++left_out_;
     return;
   }
@@ -80,6 +81,16 @@ void Page::Add(const Event& event, const record::Stack& stack) {
   columns_[kText].Add(texts_.NumberOf(event.text));
   columns_[kCode].Add(texts_.NumberOf(event.code));
   columns_[kStack].Add(NumberOfStack(event.stack, stack));
+}
+
+bool Page::HasRoomFor(const Event& event) {
+  const size_t events = timeline_.events();
+  if (event.severity != record::Severity::kNone) return events < most_events_ + most_events_ / 10;
+  const bool is_work = event.kind == EventKind::kLaunch || event.kind == EventKind::kCopy ||
+                       event.kind == EventKind::kFill;
+  if (events >= most_events_ || (is_work && work_ >= most_events_ / 2)) return false;
+  work_ += is_work ? 1 : 0;
+  return true;
 }
 
 uint32_t Page::NumberOfStack(uint32_t id, const record::Stack& stack) {

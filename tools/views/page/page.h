@@ -18,7 +18,9 @@ namespace twinmmu {
 
 class Page : public record::EventSink {
  public:
-  // More events than these, and browsers are no longer quick: the rest is counted only.
+  // More events than these, and browsers are no longer quick: the rest is counted only. Kernels,
+  // copies and fills, of which there may be very many, get half of the room; errors find a tenth
+  // more.
   static constexpr size_t kMostEvents = 1'000'000;
 
   explicit Page(std::string title, size_t most_events = kMostEvents);
@@ -76,6 +78,7 @@ class Page : public record::EventSink {
     kFields
   };
 
+  bool HasRoomFor(const record::Event& event);
   uint32_t NumberOfStack(uint32_t id, const record::Stack& stack);
   std::string EventsText() const;
   std::string SpansText(const std::vector<int32_t>& bands) const;
@@ -83,6 +86,7 @@ class Page : public record::EventSink {
   const std::string title_;
   const size_t most_events_;
   size_t left_out_ = 0;
+  size_t work_ = 0;  // Kernels, copies and fills.
   std::string programs_;
   Timeline timeline_;
   std::array<Column, kFields> columns_;

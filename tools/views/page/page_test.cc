@@ -110,5 +110,20 @@ TEST(PageTest, CountsWhatItHasNoRoomFor) {
   EXPECT_EQ(data["leftOut"], 2);
 }
 
+TEST(PageTest, KernelsLeaveRoomForMappingsAndAllForErrors) {
+  Page page("run", /*most_events=*/10);
+  Event event;
+  event.kind = EventKind::kLaunch;
+  for (int i = 0; i < 8; ++i) page.Add(event, {});
+  event.kind = EventKind::kMap;
+  for (int i = 0; i < 8; ++i) page.Add(event, {});
+  event.kind = EventKind::kFault;
+  event.severity = record::Severity::kError;
+  page.Add(event, {});
+  const Json data = DataOf(page.Finish());
+  EXPECT_EQ(data["events"]["kind"], Json({13, 13, 13, 13, 13, 4, 4, 4, 4, 4, 16}));
+  EXPECT_EQ(data["leftOut"], 6);
+}
+
 }  // namespace
 }  // namespace twinmmu

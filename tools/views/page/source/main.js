@@ -281,7 +281,7 @@ function showPage() {
   byId('summary').textContent = [countText(run.events.count, 'event'), `${processes} process${processes === 1 ? '' : 'es'}`,
     timeText(run.duration), marksText(run.marks)].join(' · ');
   byId('left-out').hidden = !run.leftOut;
-  byId('left-out').textContent = `${countText(run.leftOut, 'later event')} left out: the page has room for ${run.events.count.toLocaleString('en')}.`;
+  byId('left-out').textContent = `${countText(run.leftOut, 'event')} left out: kernels and copies first, then what came last.`;
   chooseAxis();
   setWindow(0, axisEnd());
   readColours();
