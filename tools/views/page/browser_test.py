@@ -196,6 +196,22 @@ class PageTest(BrowserTest):
         self.assertEqual(self.browser.run("view.moment"), 30)
         self.assertIn("mapped 48 MiB", self.browser.run("byId('curves').getAttribute('aria-label')"))
 
+    def test_access_is_coloured_as_it_was_at_each_time(self):
+        self.open("sleep")
+        self.browser.run("document.querySelector('[value=access]').click()")
+        self.browser.frame()
+        colour = """(() => {
+            const box = boxOf(rowOf(%(span)s), %(span)s);
+            const pen = new OffscreenCanvas(1, 1).getContext('2d');
+            pen.drawImage(byId('bands'), -box.left - box.width / 2, -box.top - box.height / 2);
+            return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+        })()"""
+        view = self.first_span("run.spans.kind[i] === MAPPING && run.spans.process[i] === 2002")
+        weights = self.first_span("run.spans.kind[i] === MAPPING && run.spans.process[i] === 2001")
+        self.assertEqual(self.browser.run(colour % {"span": weights}), [0x2A, 0x94, 0x63])
+        self.assertEqual(self.browser.run(colour % {"span": view}), [0x3B, 0x82, 0xC4])
+        self.assertIn("read only", self.text("#legend"))
+
     def test_what_nobody_gave_back_is_marked(self):
         self.open("sleep")
         self.assertIn("left at the end", self.text("#legend"))

@@ -110,10 +110,11 @@ function paintSpans(pen, row, scrolled) {
 function paintReservation(pen, row, span, box) {
   pen.fillStyle = colours.reserved;
   pen.fillRect(box.left, box.top, box.width, box.height);
-  const {address, bytes} = {address: run.spans.address[span], bytes: run.spans.bytes[span]};
+  const address = run.spans.address[span];
+  const end = address + run.spans.bytes[span];
   for (const part of row.band.parts) {
-    if (!part.skipped || part.address + part.bytes <= address || part.address >= address + bytes) continue;
-    const top = yOf(row, Math.min(part.address + part.bytes, address + bytes));
+    if (!part.skipped || part.address + part.bytes <= address || part.address >= end) continue;
+    const top = yOf(row, Math.min(part.address + part.bytes, end));
     const height = yOf(row, Math.max(part.address, address)) - top;
     pen.fillStyle = colours.hatch;
     pen.fillRect(box.left, top, box.width, height);
@@ -125,14 +126,8 @@ function paintReservation(pen, row, span, box) {
 
 function paintSpan(pen, span, box) {
   const {spans} = run;
-  const changes = view.colour === 'access' && spans.kind[span] === MAPPING ? run.accessOf.get(span) || [] : [];
   if (view.colour === 'access' && spans.kind[span] === MAPPING) {
-    paintAccess(pen, accessColour(0), box);
-    for (const change of changes) {
-      const left = Math.max(box.left, xOf(placeOf(change)));
-      const right = box.left + box.width;
-      if (left < right) paintAccess(pen, accessColour(accessAt(span, change)), {...box, left, width: right - left});
-    }
+    paintAccesses(pen, span, box);
   } else {
     // Linear memory is always read and written by its device.
     pen.fillStyle = view.colour === 'access' ? accessColour(3) : deviceColour(spans.device[span]);
@@ -161,6 +156,24 @@ function isLeft(span) {
 }
 const someLeft = run.spans.end.some((end, span) => isLeft(span) &&
   run.spans.kind[span] !== RESERVATION && run.spans.kind[span] !== MEMORY);
+
+// From each change of access to the next.
+function paintAccesses(pen, span, box) {
+  const right = box.left + box.width;
+  const byDevice = new Map();
+  let left = box.left;
+  let access = 0;
+  for (const change of run.accessOf.get(span) || []) {
+    const at = Math.min(Math.max(box.left, xOf(placeOf(change))), right);
+    if (at - left >= 0.5) {
+      paintAccess(pen, accessColour(access), {...box, left, width: at - left});
+      left = at;
+    }
+    byDevice.set(run.events.device[change], run.events.access[change]);
+    access = Math.max(...byDevice.values());
+  }
+  paintAccess(pen, accessColour(access), {...box, left, width: right - left});
+}
 
 function paintAccess(pen, colour, box) {
   pen.fillStyle = colours.panel;
