@@ -245,6 +245,15 @@ class PageTest(BrowserTest):
         self.browser.press("Enter", 13)
         self.assertEqual(self.browser.run("document.activeElement.id"), "selection")
 
+    def test_tab_goes_through_the_page_from_top_to_bottom(self):
+        self.open("crash")
+        reached = []
+        for _ in range(40):
+            self.browser.press("Tab", 9)
+            reached.append(self.browser.run("document.activeElement.id"))
+        stations = ["process", "device", "size", "zoom-in", "error-after", "bands", "moment", "tab-errors"]
+        self.assertEqual([each for each in dict.fromkeys(reached) if each in stations], stations)
+
     def test_bands_can_be_made_higher(self):
         self.open("crash")
         span = self.first_span("run.spans.kind[i] === MAPPING")
