@@ -124,6 +124,19 @@ TEST_F(PeerObjectsTest, ANodeFillsMemoryOfTheOtherDevice) {
   EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
+TEST_F(PeerObjectsTest, ACapturedFillOfTheOtherDeviceIsNotInstantiated) {
+  CUstream stream = nullptr;
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD32Async(of_second_, 9, 4, stream), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
 TEST_F(PeerObjectsTest, AnArrayOfTheOtherDeviceIsKnownHere) {
   CUDA_ARRAY_DESCRIPTOR descriptor = {};
   descriptor.Width = 64;
@@ -144,6 +157,19 @@ TEST_F(PeerObjectsTest, AnArrayOfTheOtherDeviceIsKnownHere) {
   EXPECT_EQ(cuTexObjectCreate(&object, &resource, &sampling, nullptr),
             CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
   EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS) << "in the other context";
+}
+
+TEST_F(PeerObjectsTest, NoAtomicOperationIsNativeBetweenThem) {
+  if (DriverVersion() < 13000) GTEST_SKIP() << "the driver is older than this function";
+  constexpr Function<CUresult(unsigned*, const int*, unsigned, CUdevice, CUdevice)> get(
+      "cuDeviceGetP2PAtomicCapabilities");
+  constexpr int kOperations = 13;
+  for (int operation = 0; operation <= kOperations; ++operation) {
+    unsigned capability = 77;
+    EXPECT_EQ(get(&capability, &operation, 1, 0, 1),
+              operation < kOperations ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(capability, 0u) << operation;
+  }
 }
 
 // Pinned memory has the flags of its block, and blocks are of one device.

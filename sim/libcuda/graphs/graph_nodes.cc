@@ -21,6 +21,13 @@ SimulatedCopies::Asked CheckOn(const CallSite& site, DeviceOrdinal device) {
           SimulatedCopies::Part::kCheck};
 }
 
+// Unlike the calls that fill at once, and unlike captured ones, nodes of two H100s fill the linear
+// memory of either device without access to it.
+DeviceOrdinal FillerOf(DriverState& driver, const Context& context, DeviceAddress address) {
+  const auto memory = driver.simulator->linear().Find(address);
+  return memory.ok() && memory->kind == LinearKind::kDevice ? memory->device : context.device;
+}
+
 const Context& ToOf(const CopyWork& work) { return work.to != nullptr ? *work.to : *work.context; }
 const Context& FromOf(const CopyWork& work) {
   return work.from != nullptr ? *work.from : *work.context;
@@ -161,11 +168,6 @@ CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& wo
   return ToResult(driver.simulator->boxes().Fill(
       CheckOn(site, work.device), DeviceAddress(fill.dst), fill.pitch,
       {fill.value, Bytes(fill.elementSize)}, fill.width, fill.height));
-}
-
-DeviceOrdinal FillerOf(DriverState& driver, const Context& context, DeviceAddress address) {
-  const auto memory = driver.simulator->linear().Find(address);
-  return memory.ok() && memory->kind == LinearKind::kDevice ? memory->device : context.device;
 }
 
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,

@@ -21,10 +21,6 @@ CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_N
 CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made);
 CUresult CheckEvent(DriverState& driver, CUevent event);
 
-// The device that fills that address in a node. Unlike calls that fill at once, nodes of two H100s
-// fill the linear memory of either without access to it.
-DeviceOrdinal FillerOf(DriverState& driver, const Context& context, DeviceAddress address);
-
 CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work);
 
 // Check it as the functions above do; the second one asks nothing of the memory.

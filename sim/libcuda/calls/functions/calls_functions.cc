@@ -1,6 +1,5 @@
 // What a program asks about functions that are loaded, and what devices can do for each other.
 
-#include <algorithm>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
@@ -24,10 +23,16 @@ bool Exists(const DriverState& driver, CUdevice dev) {
   return dev >= 0 && dev < driver.simulator->profile().device_count();
 }
 
-bool AreOperations(const int* operations, unsigned int count) {
-  return count != 0 && std::all_of(operations, operations + count, [](int operation) {
-           return operation >= 0 && operation < kAtomicOperations;
-         });
+// None, neither with the host over PCI Express nor with a peer over NVLink: measured on two H100s,
+// which clear what stands for an unknown operation, too.
+DriverCode GiveAtomicCapabilities(const int* operations, unsigned int count,
+                                  unsigned int* capabilities) {
+  if (count == 0) return DriverCode::kInvalidValue;
+  for (unsigned int i = 0; i < count; ++i) {
+    capabilities[i] = 0;
+    if (operations[i] < 0 || operations[i] >= kAtomicOperations) return DriverCode::kInvalidValue;
+  }
+  return DriverCode::kSuccess;
 }
 
 }  // namespace
@@ -63,30 +68,24 @@ extern "C" CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary libra
 
 // --- Atomic operations ---------------------------------------------------------------------------
 
-// Over PCI Express a device has none that the host takes as such.
 extern "C" CUresult cuDeviceGetHostAtomicCapabilities(unsigned int* capabilities,
                                                       const int* operations, unsigned int count,
                                                       CUdevice dev) {
   return Enter(TWINMMU_HERE, {capabilities, operations}, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    if (!AreOperations(operations, count)) return DriverCode::kInvalidValue;
-    std::fill_n(capabilities, count, 0u);
-    return DriverCode::kSuccess;
+    return GiveAtomicCapabilities(operations, count, capabilities);
   });
 }
 
-// What two devices can do is not measured.
 extern "C" CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int* capabilities,
                                                      const int* operations, unsigned int count,
                                                      CUdevice from, CUdevice to) {
-  const CallSite site = TWINMMU_HERE;
-  return Enter(site, {capabilities, operations}, [&](DriverState& driver) {
+  return Enter(TWINMMU_HERE, {capabilities, operations}, [&](DriverState& driver) {
     if (count == 0) return DriverCode::kInvalidValue;
     if (!Exists(driver, from) || !Exists(driver, to) || from == to) {
       return DriverCode::kInvalidDevice;
     }
-    if (!AreOperations(operations, count)) return DriverCode::kInvalidValue;
-    return Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
+    return GiveAtomicCapabilities(operations, count, capabilities);
   });
 }
 

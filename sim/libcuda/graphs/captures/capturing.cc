@@ -70,7 +70,7 @@ Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context
                      const CUDA_MEMSET_NODE_PARAMS& fill, CUstream stream) {
   const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
     if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
-    const FillWork made{fill, &context, FillerOf(driver, context, DeviceAddress(fill.dst))};
+    const FillWork made{fill, &context, context.device};
     const CUresult possible = CheckFillShape(site, driver, made);
     if (possible == CUDA_SUCCESS) *work = made;
     return possible;
