@@ -139,7 +139,7 @@ EventWriter::~EventWriter() {
 }
 
 bool EventWriter::Start() {
-  if (options_.stack_depth > 1) {  // the first unwinding loads what it needs
+  if (options_.stack_depth > 1 || options_.caller == nullptr) {  // the first unwinding loads what it needs
     uint64_t address = 0;
     TakeStack(nullptr, &address, 1);
   }
