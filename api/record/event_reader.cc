@@ -25,6 +25,19 @@ absl::Status NotOne(const std::string& path, std::string_view why) {
       absl::StrCat(path, " is no record of events: ", absl::string_view(why.data(), why.size())));
 }
 
+// "void twinmmu::CallRecord::Refuse<int>(int)".
+bool IsOwn(const Frame& frame) {
+  const size_t arguments = frame.function.find('(');
+  const std::string_view name = std::string_view(frame.function).substr(0, arguments);
+  return name.find("twinmmu::") != std::string_view::npos;
+}
+
+// The first frame that is not our own: a program that tells its own events has ours in its stacks.
+size_t FirstForeign(const Stack& stack) {
+  const auto first = std::find_if_not(stack.begin(), stack.end(), IsOwn);
+  return first == stack.end() ? 0 : static_cast<size_t>(first - stack.begin());
+}
+
 // Up to the next end of a line, which is taken away.
 std::string_view TakeLine(std::string_view* text) {
   const size_t end = std::min(text->find('\n'), text->size());
@@ -247,7 +260,8 @@ void EventReader::LearnStack(const uint64_t* words, size_t count) {
     stack.push_back(found == frames_.end() ? Frame() : found->second);
     bytes += sizeof(Frame) + stack.back().function.size() + stack.back().file.size();
   }
-  // The first one stays: somebody may have it.
+  stack.erase(stack.begin(), stack.begin() + static_cast<std::ptrdiff_t>(FirstForeign(stack)));
+  // The first one of an id stays: somebody may have it.
   if (HasRoom(bytes)) stacks_.emplace(Low(words[0]), std::move(stack));
 }
 

@@ -28,6 +28,7 @@ constexpr uint64_t kMaxWindow = 4 << 20;
 constexpr size_t kStackSlots = 1 << 14;
 constexpr size_t kPlaceSlots = 1 << 15;
 constexpr size_t kProbes = 64;
+constexpr size_t kOwnFrames = 24;
 constexpr int kMaxFilesOfProcess = 1000;
 
 // Counts the forks that led to this process, from 1.
@@ -139,7 +140,8 @@ EventWriter::~EventWriter() {
 }
 
 bool EventWriter::Start() {
-  if (options_.stack_depth > 1 || options_.caller == nullptr) {  // the first unwinding loads what it needs
+  if (options_.stack_depth > 1 ||
+      options_.caller == nullptr) {  // the first unwinding loads what it needs
     uint64_t address = 0;
     TakeStack(nullptr, &address, 1);
   }
@@ -180,7 +182,9 @@ uint32_t EventWriter::Stack() noexcept {
   if (options_.caller != nullptr && from == nullptr) return 0;
   const KeptErrno kept;
   uint64_t addresses[kMaxDepth];
-  const size_t depth = TakeStack(from, addresses, std::min(options_.stack_depth, kMaxDepth));
+  // Who reads it passes over our own frames, where nobody says how many there are.
+  const size_t own = from == nullptr ? kOwnFrames : 0;
+  const size_t depth = TakeStack(from, addresses, std::min(options_.stack_depth + own, kMaxDepth));
   if (depth == 0) return 0;
   const std::lock_guard lock(mutex_);
   return StackOf(addresses, depth);

@@ -109,7 +109,7 @@ TEST_F(RunEventsTest, MisuseIsTold) {
   const std::vector<ToldEvent> told = Told();
   ASSERT_THAT(WordsOf(told), ElementsAre("diagnostic", "release"));
   EXPECT_EQ(told[0].event.severity, record::Severity::kError);
-  EXPECT_THAT(told[0].code, HasSubstr("kReleaseOf"));
+  EXPECT_EQ(told[0].code, "kUseOfUnknownHandle");
   EXPECT_THAT(told[0].text, HasSubstr("what to do"));
   EXPECT_EQ(told[1].event.severity, record::Severity::kError);
 }

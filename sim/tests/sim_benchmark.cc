@@ -78,7 +78,9 @@ void BM_MapSetAccessUnmapWithoutHistory(benchmark::State& state) {
 }
 // Three events each time, into a file in memory.
 void BM_MapSetAccessUnmapRecorded(benchmark::State& state) {
-  const auto events = record::EventWriter::Create("/dev/shm/sim_benchmark.events");
+  record::EventWriterOptions with_place;
+  with_place.caller = [] { return reinterpret_cast<const void*>(&MapSetAccessUnmap); };
+  const auto events = record::EventWriter::Create("/dev/shm/sim_benchmark.events", with_place);
   Require(events.ok());
   SimulatorOptions options;
   options.events = events->get();

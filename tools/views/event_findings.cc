@@ -29,13 +29,11 @@ EventFindings::Finding& EventFindings::FindingAt(const std::string& kind,
                                                  const record::Stack& stack) {
   Annotation annotation;
   annotation.kind = kind;
-  for (const record::Frame& frame : stack) {
-    if (frame.file.empty()) continue;
-    absl::string_view file = frame.file;
+  if (!stack.empty()) {
+    absl::string_view file = stack.front().file;
     absl::ConsumePrefix(&file, absl::StrCat(absl::StripSuffix(source_root_, "/"), "/"));
     annotation.file = std::string(file);
-    annotation.line = frame.line;
-    break;
+    annotation.line = stack.front().line;
   }
   const std::string where = stack.empty() ? "" : InWords(stack.front());
   const std::string place = absl::StrCat(annotation.file, ":", annotation.line, " ", where);

@@ -1,4 +1,4 @@
-// EventFindings: what is wrong in a run, from its events, for systems that show it beside the sources.
+// EventFindings: what is wrong in a run, from its events, for systems that show it in sources.
 
 #ifndef TWINMMU_TOOLS_VIEWS_EVENT_FINDINGS_H_
 #define TWINMMU_TOOLS_VIEWS_EVENT_FINDINGS_H_
@@ -14,8 +14,8 @@
 
 namespace twinmmu {
 
-// Diagnostics, and what is left of memory at the end: each kind and place once. The place is the
-// innermost frame of the call that has a line.
+// Diagnostics, and what is left of memory at the end: each kind and place once. The place is that
+// of the call.
 class EventFindings : public record::EventSink {
  public:
   // Places are below `source_root`, where they are in it.

@@ -101,10 +101,10 @@ TEST(SiteTotalsTest, WhatGrewMostComesFirst) {
   EXPECT_THAT(grown, ElementsAre(350, 500, 50, -200));
 }
 
-TEST(FindingsTest, ADiagnosticStandsAtTheInnermostFrameWithALine) {
+TEST(EventFindingsTest, ADiagnosticStandsAtItsCall) {
   EventFindings findings("/src");
   ToldEvents told(&findings);
-  const record::Stack stack = {{"memcpy", "", 0}, {"Grow", "/src/pool.cc", 42}};
+  const record::Stack stack = {{"Grow", "/src/pool.cc", 42}, {"main", "/src/main.cc", 7}};
   told.SetStack(&stack);
   record::Event wrong = told.Of(record::EventKind::kDiagnostic);
   wrong.severity = record::Severity::kWarning;
@@ -118,10 +118,10 @@ TEST(FindingsTest, ADiagnosticStandsAtTheInnermostFrameWithALine) {
   EXPECT_EQ(all[0].kind, "kDoubleUnmap");
   EXPECT_EQ(all[0].file, "pool.cc");
   EXPECT_EQ(all[0].line, 42);
-  EXPECT_EQ(all[0].message, "nothing is mapped\nIn memcpy.");
+  EXPECT_EQ(all[0].message, "nothing is mapped\nIn Grow (pool.cc:42).");
 }
 
-TEST(FindingsTest, WhatIsLeftIsALeakOfItsPlace) {
+TEST(EventFindingsTest, WhatIsLeftIsALeakOfItsPlace) {
   EventFindings findings("/elsewhere");
   ToldEvents told(&findings);
   told.SetStack(&kGrow);
@@ -135,7 +135,7 @@ TEST(FindingsTest, WhatIsLeftIsALeakOfItsPlace) {
   EXPECT_THAT(all[0].message, HasSubstr("2 left, 4 MiB."));
 }
 
-TEST(FindingsTest, ARunThatLeavesNothingHasNone) {
+TEST(EventFindingsTest, ARunThatLeavesNothingHasNone) {
   EventFindings findings("/src");
   ToldEvents told(&findings);
   told.Reserve(kBase, 100);
