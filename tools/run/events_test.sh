@@ -60,8 +60,8 @@ expect 2 "view needs a record" view
 
 expect 137 "did not end normally" run --record="$folder/killed.events" -- "$subject" kill
 expect 0 "allocation" view "$folder/killed.events"
-expect 0 "" run --record="$folder/many.events" -- bash -c 'for i in {1..20}; do "$0" leak; done' "$subject"
-expect 0 "40 MiB" view "$folder/many.events"
+expect 0 "" run --record="$folder/many.events" -- bash -c 'for i in {1..100}; do "$0" leak; done' "$subject"
+expect 0 "200 MiB" view "$folder/many.events"
 
 # --- Bad records
 
@@ -72,6 +72,9 @@ expect 2 "it has version 7 of the format, and this tool reads version 1" view "$
 expect 2 "is no record of events" view "$folder/trace.json"
 expect 2 "cannot write /no/such/folder" run --trace=/no/such/folder/trace.json -- "$subject" fine
 grep -q "ended with" "$folder/output" && complain "the program ran all the same"
+expect 2 "cannot write /dev/full" run --trace=/dev/full -- "$subject" fine
+expect 2 "cannot write /dev/full" run --record=/dev/full -- "$subject" fine
+expect 2 "cannot write /dev/full" view "$folder/leak.events" --flamegraph=/dev/full
 
 # --- Options
 

@@ -1,5 +1,7 @@
 #include "tools/views/merged_events.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -34,6 +36,16 @@ Frame FrameOf(const libcuda::Site& site) {
   frame.file = site.source.substr(0, colon);
   if (!absl::SimpleAtoi(site.source.substr(colon + 1), &frame.line)) frame.line = 0;
   return frame;
+}
+
+// A run may have more processes than a process may usually open files.
+void AllowOpenFiles(size_t count) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = limit.rlim_cur + count;
+  if (wanted < limit.rlim_cur) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Asks all at once: to symbolise is slow.
@@ -94,6 +106,7 @@ absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::Open(
                               survey->processes.end());
     begin_ns = std::min(begin_ns, survey->start_ns);
   }
+  AllowOpenFiles(paths.size());
   const auto names = std::make_shared<const Names>(NamesOf(places));
   const auto symbolizer = [names](const Place& place) {
     const auto found = names->find({place.module, place.offset});
