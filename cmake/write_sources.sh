@@ -12,14 +12,14 @@ export LC_ALL=C
 # include.
 libraries=(api allocators testing sim backend)
 declare -A holds=(
-  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + //api/files + //api/sharing'
+  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + //api/files + //api/record + //api/sharing'
   [allocators]='//api/allocators'
   [testing]='//api/testing + //api/testing/recording'
   [sim]='//sim + //sim/profile:profile_json'
   [backend]='//backend'
 )
 declare -A offers=(
-  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + deps(//api/sharing, 1)'
+  [api]='//api + //api:diagnostics + //api:diagnostics_json + //api:version + deps(//api/record, 1) + deps(//api/sharing, 1)'
   [allocators]='visible(//:LICENSE, //api/allocators:all)'
   [testing]='deps(//api/testing, 1) + //api/testing/recording'
   [sim]='//sim + //sim/profile + //sim/profile:profile_json'

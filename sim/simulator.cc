@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "api/record/diagnostic_event.h"
 #include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/arrays/texture_calls.h"
@@ -30,7 +31,7 @@ struct Simulator::Parts {
   Parts(const Profile& profile, Window window, SimulatorOptions how)
       : options(std::move(how)),
         state(profile, std::move(window), options.calls_remembered, options.diagnostics_kept,
-              options.at_once),
+              ObserverOf(options)),
         vmm(&state),
         executor(&state),
         multicast(&state),
@@ -43,7 +44,18 @@ struct Simulator::Parts {
         sparse_arrays(&state, &executor.streams(), &executor.copies()),
         boxes(&state, &executor.copies(), &sparse_arrays),
         graph_memory(&state),
-        textures(&state, &sparse_arrays, &executor.modules().textures()) {}
+        textures(&state, &sparse_arrays, &executor.modules().textures()) {
+    state.events = options.events;
+  }
+
+  // Who is told of diagnostics, with the record of the run.
+  static DiagnosticObserver ObserverOf(const SimulatorOptions& options) {
+    if (options.events == nullptr) return options.at_once;
+    return [&options](DiagnosticKind kind, const Diagnostic* diagnostic) {
+      record::AddDiagnostic(*options.events, kind, diagnostic);
+      if (options.at_once) options.at_once(kind, diagnostic);
+    };
+  }
 
   const SimulatorOptions options;
   SimulatorState state;

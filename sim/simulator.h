@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
+#include "api/record/event_writer.h"
 #include "sim/profile/profile.h"
 
 namespace twinmmu {
@@ -42,6 +43,9 @@ struct SimulatorOptions {
   // diagnostic, or null if it is only counted. Runs in the thread of the call, during the call: it
   // must not call the simulator or throw.
   std::function<void(DiagnosticKind, const Diagnostic*)> at_once;
+  // Where it is told what happens, for the record of a run; null: nowhere. It must outlive the
+  // simulator.
+  record::EventWriter* events = nullptr;
   // Called by the destructor with the kept diagnostics and the leaks. For tests:
   //   [](const std::vector<Diagnostic>& all) { EXPECT_THAT(all, IsEmpty()); }
   std::function<void(const std::vector<Diagnostic>&)> at_end;

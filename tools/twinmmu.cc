@@ -39,6 +39,7 @@ int Dispatch(const Options& options, const MainArguments& main, Screen& screen) 
   if (command == "replay") return ReplayCommand(options, screen);
   if (command == "compare") return CompareCommand(options, screen);
   if (command == "run") return RunCommand(options, screen);
+  if (command == "view") return ViewCommand(options, screen);
   if (command == "annotate") return AnnotateCommand(options, screen);
   if (command == "doctor") return DoctorCommand(options, screen);
   if (command == "new-test") return NewTestCommand(options, screen);

@@ -3,6 +3,10 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "absl/base/optimization.h"
+#include "api/record/event.h"
+#include "sim/diagnostics/run_events.h"
+
 namespace twinmmu {
 
 void CallRecord::Keep(Severity severity, const Misuse& misuse, std::string message) {
@@ -16,7 +20,9 @@ void CallRecord::Keep(Severity severity, const Misuse& misuse, std::string messa
 void CallRecord::WriteShared(bool refused) {
   done_ = true;
   if (id_ == 0) id_ = state_.history.NextIdShared();
-  state_.history.WriteShared(CallEvent{id_, call_, refused, range_, detail_});
+  const CallEvent event{id_, call_, refused, range_, detail_};
+  state_.history.WriteShared(event);
+  if (ABSL_PREDICT_FALSE(state_.events != nullptr)) TellCall(state_, event, stream_);
 }
 
 uint64_t RecordCall(SimulatorState& state, const char* name, const AddressRange& range) {
@@ -45,6 +51,10 @@ void ReportFault(SimulatorState& state, uint64_t id, const Fault& fault) {
   CallRecord call(state, FindCall(fault.call), fault.range, 0, id);
   call.Report(Severity::kError, misuse, "when its work ran, range ", fault.range,
               " was not wholly mapped with ", fault.access, " access for ", fault.location);
+  if (ABSL_PREDICT_TRUE(state.events == nullptr)) return;
+  const bool of_device = fault.location.type == LocationType::kDevice;
+  TellFault(state, DeviceOrdinal(of_device ? fault.location.id : record::kHost), fault.range.base,
+            fault.Reason());
 }
 
 void CallRecord::Drop() {

@@ -8,11 +8,14 @@
 #include <tuple>
 #include <type_traits>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "api/diagnostic_words.h"
+#include "api/executor.h"
 #include "sim/base/errors.h"
 #include "sim/diagnostics/explain.h"
+#include "sim/diagnostics/run_events.h"
 #include "sim/state/simulator_state.h"
 
 namespace twinmmu {
@@ -39,6 +42,9 @@ class CallRecord {
 
   const char* name() const { return NameOf(call_); }
 
+  // Of a call that is ordered in a stream.
+  void SetStream(Stream stream) { stream_ = stream; }
+
   // With mmu.mutex held alone: the id of the call; and it has done this, which cannot fail.
   uint64_t id() {
     if (id_ == 0) id_ = state_.history.NextId();
@@ -46,7 +52,9 @@ class CallRecord {
   }
   void Done(const AddressRange& range, uint64_t detail) {
     done_ = true;
-    state_.history.Write(CallEvent{id(), call_, false, range, detail});
+    const CallEvent event{id(), call_, false, range, detail};
+    state_.history.Write(event);
+    if (ABSL_PREDICT_FALSE(state_.events != nullptr)) TellCall(state_, event, stream_);
   }
 
   // With mmu.mutex held, if only shared; this holds for all that follows. A call that changed
@@ -102,6 +110,7 @@ class CallRecord {
   const Call call_;
   bool done_ = false;
   uint64_t id_ = 0;
+  Stream stream_;
   const AddressRange range_;
   const uint64_t detail_;
 };

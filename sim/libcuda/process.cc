@@ -82,6 +82,7 @@ void Process::End() {
   if (process == nullptr) return;
   process->ForgetClosedDescriptors();
   process->report().Finish();
+  if (process->events() != nullptr) process->events()->Finish();
 }
 
 void Process::ForgetClosedDescriptors() {
@@ -110,6 +111,18 @@ Process::Process()
   rules_ = injector_.SetRules(settings_->failures);
 }
 
+// A record that cannot be written changes nothing else.
+void Process::StartEvents() {
+  if (settings_->record_folder.empty()) return;
+  record::EventWriterOptions options;
+  options.stack_depth = settings_->stack_depth;
+  options.caller = Report::Caller;
+  absl::StatusOr<std::unique_ptr<record::EventWriter>> made =
+      record::EventWriter::CreateIn(settings_->record_folder, options);
+  if (!made.ok()) return report_.Warn(std::string(made.status().message()));
+  events_ = *std::move(made);
+}
+
 DriverCode Process::Init(unsigned int flags) {
   if (flags != 0) return DriverCode::kInvalidValue;
   const std::lock_guard lock(mutex_);
@@ -120,7 +133,9 @@ DriverCode Process::Init(unsigned int flags) {
   if (!rules_.ok()) return CannotStart(rules_);
   if (settings_->init != DriverCode::kSuccess) return settings_->init;
   if (settings_->profile.devices.empty()) return DriverCode::kNoDevice;
+  StartEvents();
   SimulatorOptions options;
+  options.events = events();
   options.at_once = [this](DiagnosticKind kind, const Diagnostic* diagnostic) {
     diagnostic != nullptr ? report_.Add(*diagnostic) : report_.Count(kind);
   };

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "api/driver_error.h"
+#include "api/record/event_writer.h"
 #include "sim/libcuda/arrays.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/exported_descriptors.h"
@@ -64,6 +65,8 @@ class Process {
 
   Report& report() { return report_; }
   Injector& injector() { return injector_; }
+  // The record of the run; null: nobody wants it.
+  record::EventWriter* events() const { return events_.get(); }
 
   // Null before Init.
   DriverState* driver() const { return driver_.load(std::memory_order_acquire); }
@@ -81,6 +84,7 @@ class Process {
   static Process& Make();
   static void FollowFork();
   void ForgetClosedDescriptors();
+  void StartEvents();
 
   static std::atomic<Process*> the_process_;
 
@@ -89,6 +93,7 @@ class Process {
   int driver_version_;
   Report report_;
   Injector injector_;
+  std::unique_ptr<record::EventWriter> events_;
   std::mutex mutex_;  // for Init
   std::atomic<DriverState*> driver_{nullptr};
   std::unique_ptr<DriverState> owned_;

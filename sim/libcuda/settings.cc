@@ -127,6 +127,18 @@ absl::Status SetRunFolder(const std::string& value, Settings& settings) {
   return absl::OkStatus();
 }
 
+absl::Status SetRecord(const std::string& value, Settings& settings) {
+  settings.record_folder = value;
+  return absl::OkStatus();
+}
+absl::Status SetStackDepth(const std::string& value, Settings& settings) {
+  constexpr size_t kMost = 64;
+  if (!absl::SimpleAtoi(value, &settings.stack_depth) || settings.stack_depth > kMost) {
+    return NotThat(absl::StrCat("it is a number from 0 to ", kMost));
+  }
+  return absl::OkStatus();
+}
+
 // In the order in which they take effect: each changes the machine that those before it made.
 struct Setter {
   Variable variable;
@@ -159,6 +171,14 @@ constexpr Setter kSetters[] = {
       "Lines.",
       "report.jsonl"},
      SetReport},
+    {{"TWINMMU_RECORD",
+      "The folder into which each process writes what happens to memory, for `twinmmu view`.",
+      "/tmp/events"},
+     SetRecord},
+    {{"TWINMMU_STACK_DEPTH",
+      "How many frames of the call stack such a record has for each event. Default: 1, the call.",
+      "16"},
+     SetStackDepth},
     {{kRunFolderVariable, "Set by `twinmmu run`: where it finds the report.", "/dev/shm/twinmmu-x"},
      SetRunFolder},
 };

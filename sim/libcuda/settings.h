@@ -4,6 +4,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_SETTINGS_H_
 #define TWINMMU_SIM_LIBCUDA_SETTINGS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Settings {
   std::string failures;                    // rules for Injector; empty: none
   std::string report_file;                 // written when the process ends; empty: no report
   std::string run_folder;             // of `twinmmu run`, which reads the report; empty: no tool
+  std::string record_folder;          // where events are written as they happen; empty: nowhere
+  size_t stack_depth = 1;             // of events
   std::vector<std::string> warnings;  // in words: variables TWINMMU_... that have no meaning
 };
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "api/allocation.h"
 #include "api/diagnostic_log.h"
+#include "api/record/event_writer.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/host/window.h"
@@ -42,6 +43,7 @@ struct SimulatorState {
   StreamScheduler scheduler;
   History history;
   DiagnosticLog log;
+  record::EventWriter* events = nullptr;  // may stay null; set before anything runs
 
   // The device exists; and no fault has ended its context.
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const {

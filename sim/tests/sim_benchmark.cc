@@ -17,6 +17,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "api/record/event_writer.h"
 #include "benchmark/benchmark.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/mmu/translation_cache.h"
@@ -75,6 +76,19 @@ void BM_MapSetAccessUnmapWithoutHistory(benchmark::State& state) {
   options.calls_remembered = 0;
   MapSetAccessUnmap(state, options);
 }
+// Three events each time, into a file in memory.
+void BM_MapSetAccessUnmapRecorded(benchmark::State& state) {
+  record::EventWriterOptions with_place;
+  with_place.caller = [] { return reinterpret_cast<const void*>(&MapSetAccessUnmap); };
+  const auto events = record::EventWriter::Create("/dev/shm/sim_benchmark.events", with_place);
+  Require(events.ok());
+  SimulatorOptions options;
+  options.events = events->get();
+  MapSetAccessUnmap(state, options);
+  Require((*events)->lost() == 0);
+  unlink("/dev/shm/sim_benchmark.events");
+}
+BENCHMARK(BM_MapSetAccessUnmapRecorded)->Arg(1000);
 BENCHMARK(BM_MapSetAccessUnmapWithoutHistory)->Arg(0)->Arg(1000);
 BENCHMARK(BM_MapSetAccessUnmap)->Arg(0)->Arg(1000)->Arg(1000000);
 

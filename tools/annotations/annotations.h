@@ -37,6 +37,9 @@ std::string ForGitLab(const std::vector<Annotation>& annotations);
 // is none.
 std::string ForJUnit(const std::vector<Annotation>& annotations);
 
+// A SARIF 2.1.0 report, which code review shows on the lines.
+std::string ForSarif(const std::vector<Annotation>& annotations);
+
 }  // namespace twinmmu
 
 #endif  // TWINMMU_TOOLS_ANNOTATIONS_ANNOTATIONS_H_

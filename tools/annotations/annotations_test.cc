@@ -105,6 +105,39 @@ TEST(AnnotationsTest, BecomeTestCasesOfJUnit) {
             "</testsuite>\n");
 }
 
+// What the schema of SARIF 2.1.0 wants of the parts that are used.
+TEST(AnnotationsTest, BecomeASarifReport) {
+  const nlohmann::json report = nlohmann::json::parse(ForSarif(AnnotationsOf(kReport)));
+  EXPECT_EQ(report["version"], "2.1.0");
+  ASSERT_THAT(report["runs"], SizeIs(1));
+  const nlohmann::json& run = report["runs"][0];
+  EXPECT_EQ(run["tool"]["driver"]["name"], "TwinMMU");
+  ASSERT_THAT(run["results"], SizeIs(2));
+  for (const nlohmann::json& result : run["results"]) {
+    EXPECT_TRUE(result["message"]["text"].is_string());
+    const std::string level = result["level"];
+    EXPECT_TRUE(level == "error" || level == "warning") << level;
+    size_t rules = 0;
+    for (const nlohmann::json& rule : run["tool"]["driver"]["rules"])
+      rules += rule["id"] == result["ruleId"] ? 1 : 0;
+    EXPECT_EQ(rules, 1u) << result;
+  }
+  EXPECT_EQ(run["results"][0]["locations"],
+            (nlohmann::json::array({{{"physicalLocation",
+                                      {{"artifactLocation", {{"uri", "pool/free%2call.cc"}}},
+                                       {"region", {{"startLine", 42}}}}}}})));
+  EXPECT_EQ(run["results"][1]["level"], "error");
+  // Without a line, it is of the program.
+  EXPECT_EQ(run["results"][1]["locations"],
+            (nlohmann::json::array(
+                {{{"physicalLocation",
+                   {{"artifactLocation", {{"uri", "file:///src/bin/pool_test"}}}}}}})));
+}
+
+TEST(AnnotationsTest, NoneAreASarifReportWithoutResults) {
+  EXPECT_EQ(nlohmann::json::parse(ForSarif({}))["runs"][0]["results"], nlohmann::json::array());
+}
+
 TEST(AnnotationsTest, WithoutAnyATestCasePasses) {
   EXPECT_THAT(ForJUnit({}), HasSubstr("tests=\"1\" failures=\"0\""));
   EXPECT_THAT(ForJUnit({}), HasSubstr("name=\"no misuse, nothing left\"/>"));

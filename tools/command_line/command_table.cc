@@ -87,6 +87,9 @@ CommandInfo Run() {
           "TWINMMU_DEVICES, TWINMMU_FAIL, ...) as it is.",
           [](CLI::App& app, Options& options) {
             AddProgram(app, options.program);
+            AddEvents(app, options.views, options.events);
+            AddViews(app, options.views);
+            AddCiReports(app, options.ci);
             AddProfile(app, options.machine);
             AddQuiet(app, options.output);
           },
@@ -96,7 +99,9 @@ CommandInfo Run() {
            {"twinmmu run --fail=cuMemMap:3:OUT_OF_MEMORY -- ./my_allocator_test",
             "the third cuMemMap fails"},
            {"twinmmu run --profile=eight-devices --memory=512MiB -- ./my_allocator_test",
-            "another machine"}},
+            "another machine"},
+           {"twinmmu run --trace=trace.json -- ./my_allocator_test",
+            "what happens to memory, for Perfetto"}},
           {{"N", "that of the program; if a signal ended it, 128 plus the signal's number"},
            {"99", "with --error-exitcode: the program ended with 0, but there are errors or leaks"},
            {"126", "the program cannot be run"},
@@ -117,6 +122,26 @@ CommandInfo Annotate() {
             "in a job of GitLab"}},
           {{"0", "the report was read, whatever it complains of"},
            {"2", "the command line is wrong, or the report cannot be read"}}};
+}
+
+CommandInfo View() {
+  return {"view",
+          "RECORD [RECORD]",
+          "show what happened to memory in a run, or what grew between two",
+          "Reads a record of `twinmmu run --record=FILE`, and writes views of it that other tools "
+          "open. Without a view, prints which places of the program made how much memory: the most "
+          "that was alive at once, and what was left. With two records, what grew from the first "
+          "to the second.\n\n"
+          "A folder is the records that processes wrote there (TWINMMU_RECORD).",
+          [](CLI::App& app, Options& options) {
+            AddViews(app, options.views);
+            AddCiReports(app, options.ci);
+            AddOutput(app, options);
+          },
+          {{"twinmmu view run.events --trace=trace.json", "for Perfetto"},
+           {"twinmmu view before.events after.events", "what grew"}},
+          {{"0", "the records were read, and the views are written"},
+           {"2", "the command line is wrong, or a file cannot be read or written"}}};
 }
 
 CommandInfo Random() {
@@ -304,7 +329,7 @@ std::vector<std::string> Choices(const std::string& option) {
   if (option == "backend") return {"sim", "cuda", "cuda_on_sim"};
   if (option == "stream-policy") return {"eager", "deferred", "seeded"};
   if (option == "alias-policy") return {"coherent", "stale", "l1", "random"};
-  if (option == "format") return {"github", "gitlab", "junit"};
+  if (option == "format") return {"github", "gitlab", "junit", "sarif"};
   if (option == "build") return {"bazel", "cmake"};
   if (option == "program") return {"suite", "random"};
   return {};
@@ -314,8 +339,9 @@ std::vector<std::string> Choices(const std::string& option) {
 
 const std::vector<CommandInfo>& AllCommands() {
   static const auto* const commands = new std::vector<CommandInfo>{
-      Conformance(), Info(), Doctor(), Run(),    Annotate(), Random(),  Soak(),       Deviations(),
-      Litmus(),      Ptx(),  Record(), Replay(), Compare(),  NewTest(), Completion(), Manual()};
+      Conformance(), Info(),    Doctor(),     Run(),        View(),  Annotate(),
+      Random(),      Soak(),    Deviations(), Litmus(),     Ptx(),   Record(),
+      Replay(),      Compare(), NewTest(),    Completion(), Manual()};
   return *commands;
 }
 

@@ -46,7 +46,8 @@ std::vector<std::string> CommandNames();
 const std::vector<ExitCode>& ExitCodesOf(const CommandInfo& command);
 
 // The groups that flags are shown in. The first is for those that one command has.
-inline constexpr const char* kGroups[] = {"Flags", "The suite", "The machine", "Output"};
+inline constexpr const char* kGroups[] = {"Flags", "The suite", "The machine", "Views of memory",
+                                          "Output"};
 
 // A flag, as parser, help and documents need it.
 struct OptionInfo {

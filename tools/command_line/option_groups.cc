@@ -13,6 +13,7 @@ namespace {
 constexpr char kMachine[] = "The machine";
 constexpr char kOutput[] = "Output";
 constexpr char kSuite[] = "The suite";
+constexpr char kViews[] = "Views of memory";
 
 // The last one counts, as a script that appends to a common command line expects.
 template <typename Set>
@@ -208,11 +209,52 @@ void AddProgram(CLI::App& app, ProgramOptions& options) {
       ->allow_extra_args(false);
 }
 
+void AddEvents(CLI::App& app, ViewPaths& views, EventOptions& options) {
+  AddText(app, "--record", "FILE",
+          "write what happens to memory, event by event, to this file, for `twinmmu view`",
+          views.record)
+      ->group(kViews);
+  AddNumber(app, "--stack-depth",
+            "how many frames of its call stack each event has, up to 64. Default: 16; 1 is the "
+            "place of the call alone, and much faster",
+            options.stack_depth, "a number from 0 to 64")
+      ->group(kViews);
+}
+
+void AddViews(CLI::App& app, ViewPaths& views) {
+  AddText(app, "--html", "FILE", "write a page that shows the memory over time, for any browser",
+          views.html)
+      ->group(kViews);
+  AddText(app, "--svg", "FILE", "write the same as a drawing, for documents", views.svg)
+      ->group(kViews);
+  AddText(app, "--trace", "FILE", "write a trace that Perfetto and chrome://tracing open",
+          views.trace)
+      ->group(kViews);
+  AddText(app, "--snapshot", "FILE",
+          "write a snapshot that the memory viewer of PyTorch opens, as a pickle", views.snapshot)
+      ->group(kViews);
+  AddText(app, "--flamegraph", "FILE",
+          "write the bytes that are left, and those at the peak, by call stack, for viewers of "
+          "flame graphs",
+          views.flame_graph)
+      ->group(kViews);
+}
+
+void AddCiReports(CLI::App& app, CiReports& reports) {
+  AddText(app, "--sarif", "FILE", "write misuse and leaks for code review, as SARIF", reports.sarif)
+      ->group(kViews);
+  AddText(app, "--junit", "FILE", "write misuse and leaks as a JUnit report", reports.junit)
+      ->group(kViews);
+  app.add_flag("--annotations", reports.annotations,
+               "print misuse and leaks for the log of a job of GitHub Actions")
+      ->group(kViews);
+}
+
 void AddAnnotate(CLI::App& app, AnnotateOptions& options) {
   AddText(
       app, "--format", "FORMAT",
       "github: workflow commands, for the log of a job; gitlab: a Code Quality report; junit: a "
-      "test case for each finding",
+      "test case for each finding; sarif: for code review",
       options.format);
   AddText(app, "--source-root", "DIR",
           "the folder below which the CI system has the sources. Default: the current one",

@@ -22,6 +22,9 @@ void AddSoak(CLI::App& app, SoakOptions& options);
 void AddLitmus(CLI::App& app, LitmusOptions& options, MachineOptions& machine);
 void AddRecord(CLI::App& app, RecordOptions& options);
 void AddProgram(CLI::App& app, ProgramOptions& options);
+void AddEvents(CLI::App& app, ViewPaths& views, EventOptions& options);
+void AddViews(CLI::App& app, ViewPaths& views);
+void AddCiReports(CLI::App& app, CiReports& reports);
 void AddAnnotate(CLI::App& app, AnnotateOptions& options);
 void AddNewTest(CLI::App& app, NewTestOptions& options);
 

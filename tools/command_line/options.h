@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tools/annotations/ci_reports.h"
+#include "tools/views/view_paths.h"
+
 namespace twinmmu {
 
 // The machine to work on.
@@ -74,6 +77,11 @@ struct ProgramOptions {
   std::optional<int> error_exit_code;
 };
 
+// Of `run`, beside the paths of its views.
+struct EventOptions {
+  uint64_t stack_depth = 16;
+};
+
 struct AnnotateOptions {
   std::string format;
   std::string source_root;  // empty: the current folder
@@ -95,6 +103,9 @@ struct Options {
   LitmusOptions litmus;
   RecordOptions record;
   ProgramOptions program;
+  ViewPaths views;
+  EventOptions events;
+  CiReports ci;
   AnnotateOptions annotate;
   NewTestOptions new_test;
 };

@@ -1,13 +1,12 @@
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "api/files/read_file.h"
 #include "tools/annotations/annotations.h"
+#include "tools/annotations/ci_reports.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/failure.h"
 
@@ -18,12 +17,11 @@ struct Format {
   const char* name;
   std::string (*write)(const std::vector<Annotation>&);
 };
-constexpr Format kFormats[] = {{"github", ForGitHub}, {"gitlab", ForGitLab}, {"junit", ForJUnit}};
+constexpr Format kFormats[] = {
+    {"github", ForGitHub}, {"gitlab", ForGitLab}, {"junit", ForJUnit}, {"sarif", ForSarif}};
 
 std::string SourceRoot(const Options& options) {
-  std::error_code unknown;
-  return options.annotate.source_root.empty() ? std::filesystem::current_path(unknown).string()
-                                              : options.annotate.source_root;
+  return options.annotate.source_root.empty() ? UsualSourceRoot() : options.annotate.source_root;
 }
 
 }  // namespace
@@ -43,8 +41,8 @@ int AnnotateCommand(const Options& options, Screen& screen) {
     screen.text() << format.write(*annotations);
     return 0;
   }
-  return UsageError(
-      absl::StrCat("--format=", options.annotate.format, ": must be github, gitlab or junit."));
+  return UsageError(absl::StrCat("--format=", options.annotate.format,
+                                 ": must be github, gitlab, junit or sarif."));
 }
 
 }  // namespace twinmmu

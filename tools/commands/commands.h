@@ -26,6 +26,7 @@ int PtxCommand(const Options& options, Screen& screen);
 int ReplayCommand(const Options& options, Screen& screen);
 int CompareCommand(const Options& options, Screen& screen);
 int RunCommand(const Options& options, Screen& screen);
+int ViewCommand(const Options& options, Screen& screen);
 int AnnotateCommand(const Options& options, Screen& screen);
 int DoctorCommand(const Options& options, Screen& screen);
 int NewTestCommand(const Options& options, Screen& screen);

@@ -1,5 +1,7 @@
+#include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/failure.h"
@@ -7,10 +9,19 @@
 #include "tools/run/run_program.h"
 
 namespace twinmmu {
+namespace {
+
+constexpr uint64_t kMaxStackDepth = 64;
+
+}  // namespace
 
 int RunCommand(const Options& options, Screen& screen) {
   if (options.operands.empty()) {
     return UsageError("run which program? twinmmu run -- PROGRAM ARGUMENT...");
+  }
+  if (options.events.stack_depth > kMaxStackDepth) {
+    return UsageError(absl::StrCat("--stack-depth=", options.events.stack_depth,
+                                   ": it is a number from 0 to ", kMaxStackDepth, "."));
   }
   RunOptions run;
   run.variables = ProfileVariables(options.machine);
@@ -22,6 +33,9 @@ int RunCommand(const Options& options, Screen& screen) {
   set("TWINMMU_FAIL", absl::StrJoin(options.program.failures, ";"));
   run.report_file = options.program.report;
   run.error_exit_code = options.program.error_exit_code;
+  run.views = options.views;
+  run.ci = options.ci;
+  run.stack_depth = options.events.stack_depth;
   run.report_limit = options.program.report_limit;
   run.quiet = screen.quiet();
   return RunProgram(run, options.operands);

@@ -106,9 +106,13 @@ absl::StatusOr<std::unique_ptr<RunFolders>> RunFolders::Make() {
   const OwnedFolder& base =
       *(folders->shared_memory_ ? folders->shared_memory_ : folders->library_);
   folders->reports_ = base.path() + "/reports";
-  if (mkdir(folders->reports_.c_str(), S_IRWXU) == 0) return folders;
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "cannot make the folder for reports ", folders->reports_, ": ", HostErrorInWords(errno)));
+  folders->events_ = folders->library() + "/events";
+  for (const std::string& folder : {folders->reports_, folders->events_}) {
+    if (mkdir(folder.c_str(), S_IRWXU) == 0) continue;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot make the folder ", folder, ": ", HostErrorInWords(errno)));
+  }
+  return folders;
 }
 
 std::vector<ProcessReport> RunFolders::Read() const { return ReadReports(reports_); }

@@ -26,6 +26,8 @@ class RunFolders {
   // The folder with libcuda.so.1 and libcuda.so.
   const std::string& library() const { return library_->path(); }
   const std::string& reports() const { return reports_; }
+  // For what processes write as it happens; a folder on a disk, as far as there is one.
+  const std::string& events() const { return events_; }
   // Of all processes that called the driver, by their numbers.
   std::vector<libcuda::ProcessReport> Read() const;
 
@@ -35,6 +37,7 @@ class RunFolders {
   std::unique_ptr<OwnedFolder> library_;
   std::unique_ptr<OwnedFolder> shared_memory_;  // null: the reports are beside the library
   std::string reports_;
+  std::string events_;
 };
 
 }  // namespace twinmmu

@@ -19,17 +19,21 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/diagnostics.h"
+#include "api/files/read_file.h"
 #include "nlohmann/json.hpp"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/report/report_words.h"
 #include "sim/libcuda/settings.h"
 #include "sim/libcuda/symbols.h"
+#include "tools/annotations/annotations.h"
 #include "tools/commands/failure.h"
 #include "tools/run/child_program.h"
 #include "tools/run/host_error.h"
 #include "tools/run/run_folder.h"
 #include "tools/run/symbolize.h"
 #include "tools/terminal/terminal.h"
+#include "tools/views/merged_events.h"
+#include "tools/views/view_files.h"
 
 namespace twinmmu {
 namespace {
@@ -71,16 +75,20 @@ absl::Status CheckSettings(const Environment& variables) {
 }
 
 // In front of what is there, so that it is found first.
-void UseLibrary(const RunFolders& folders, Environment& variables) {
+void UseLibrary(const RunFolders& folders, const RunOptions& options, Environment& variables) {
   std::string& path = variables["LD_LIBRARY_PATH"];
   path = path.empty() ? folders.library() : absl::StrCat(folders.library(), ":", path);
   variables[libcuda::kRunFolderVariable] = folders.reports();
+  if (!AsksForAny(options.views)) return;
+  variables["TWINMMU_RECORD"] = folders.events();
+  variables["TWINMMU_STACK_DEPTH"] = absl::StrCat(options.stack_depth);
 }
 
 struct Outcome {
   Ending ending;
   std::vector<ProcessReport> reports;
   ReportTotals totals;
+  absl::Status views;
 };
 
 ReportTotals TotalsOf(const std::vector<ProcessReport>& reports) {
@@ -95,15 +103,28 @@ ReportTotals TotalsOf(const std::vector<ProcessReport>& reports) {
   return all;
 }
 
+absl::Status WriteViewsOf(const RunOptions& options, const RunFolders& folders) {
+  if (!AsksForAny(options.views)) return absl::OkStatus();
+  const absl::StatusOr<std::unique_ptr<MergedEvents>> events =
+      MergedEvents::OpenFolder(folders.events());
+  if (!events.ok()) return events.status();
+  const absl::Status written = WriteViews(options.views, **events);
+  for (const std::string& warning : (*events)->warnings())
+    std::cerr << "twinmmu: " << warning << "\n";
+  return written;
+}
+
 // Leaves nothing on the host, whatever ends this process.
-absl::StatusOr<Outcome> RunAndRead(const std::vector<std::string>& command, Environment variables) {
+absl::StatusOr<Outcome> RunAndRead(const RunOptions& options,
+                                   const std::vector<std::string>& command, Environment variables) {
   Foreground foreground;
   const absl::StatusOr<std::unique_ptr<RunFolders>> folders = RunFolders::Make();
   if (!folders.ok()) return folders.status();
-  UseLibrary(**folders, variables);
+  UseLibrary(**folders, options, variables);
   absl::StatusOr<Ending> ending = foreground.Run(command, LinesOf(variables));
   if (!ending.ok()) return ending.status();
-  Outcome outcome{*std::move(ending), (*folders)->Read(), {}};
+  Outcome outcome{*std::move(ending), (*folders)->Read(), {}, {}};
+  outcome.views = WriteViewsOf(options, **folders);
   outcome.totals = TotalsOf(outcome.reports);
   return outcome;
 }
@@ -179,6 +200,14 @@ std::string ToJsonLines(const std::vector<std::string>& command, const Outcome& 
   return text + run.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+absl::Status WriteCiReportsOf(const CiReports& ci, const std::string& report) {
+  if (!ci.any()) return absl::OkStatus();
+  const std::unique_ptr<LineReader> lines = LineReader::Of("the report", report);
+  const absl::StatusOr<std::vector<Annotation>> annotations =
+      ReadAnnotations(*lines, UsualSourceRoot());
+  return annotations.ok() ? WriteCiReports(ci, *annotations, std::cout) : annotations.status();
+}
+
 // The first word of what is wrong.
 std::string InColour(const std::string& text, const Terminal& terminal) {
   if (!terminal.colour) return text;
@@ -224,7 +253,9 @@ int RunProgram(const RunOptions& options, const std::vector<std::string>& comman
     file.open(options.report_file);
     if (!file) return CannotWrite(options.report_file);
   }
-  absl::StatusOr<Outcome> outcome = RunAndRead(command, variables);
+  const absl::Status can_write = CheckViews(options.views);
+  if (!can_write.ok()) return UsageError(can_write);
+  absl::StatusOr<Outcome> outcome = RunAndRead(options, command, variables);
   if (!outcome.ok()) return Fail(outcome.status(), CodeOf(outcome.status()));
   Symbolize(*outcome);
   const int exit_code = ExitCode(options, *outcome);
@@ -233,6 +264,9 @@ int RunProgram(const RunOptions& options, const std::vector<std::string>& comman
     file.close();
     if (!file) return CannotWrite(options.report_file);
   }
+  const absl::Status ci = WriteCiReportsOf(options.ci, ToJsonLines(command, *outcome, exit_code));
+  if (!ci.ok()) return UsageError(ci);
+  if (!outcome->views.ok()) return UsageError(outcome->views);
   if (options.quiet && !IsWrong(*outcome)) return exit_code;
   std::cerr << InColour(InWords(command[0], *outcome, options.report_limit),
                         TerminalOf(STDERR_FILENO));

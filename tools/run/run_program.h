@@ -4,10 +4,14 @@
 #define TWINMMU_TOOLS_RUN_RUN_PROGRAM_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tools/annotations/ci_reports.h"
+#include "tools/views/view_paths.h"
 
 namespace twinmmu {
 
@@ -17,6 +21,9 @@ struct RunOptions {
   std::string report_file;             // for JSON Lines; empty: none
   std::optional<int> error_exit_code;  // where the program is fine and the report has errors
   size_t report_limit = 10;            // so many of a kind are shown; 0: all
+  ViewPaths views;                     // to write
+  CiReports ci;                        // to write
+  uint64_t stack_depth = 16;           // of the events that they show
   bool quiet = false;                  // no words where nothing is wrong
 };
 

@@ -7,7 +7,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
+#include "api/record/event_writer.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/explain.h"
 #include "sim/diagnostics/pooled_uses.h"
@@ -199,6 +201,7 @@ bool KernelRun::IsOverBudget(bool waited) {
 
 void KernelRun::Begin() {
   if (std::exchange(begun_, true)) return;
+  if (ABSL_PREDICT_FALSE(state_.events != nullptr)) told_.begin_ns = record::EventWriter::Now();
   // Copies that found no kernel, and so do not expect to share their memory with one, are done.
   { const std::unique_lock lock(mmu_.mutex); }
   grid_.StartAfter(state_.order.Begin(operation_));
@@ -236,6 +239,7 @@ Progress KernelRun::RunEarly(Turn turn) {
 }
 
 Progress KernelRun::End() {
+  if (ABSL_PREDICT_FALSE(state_.events != nullptr) && begun_) TellLaunch(state_, told_, kernel_);
   if (workspace_ != DeviceAddress(0)) {
     const std::unique_lock lock(mmu_.mutex);
     mmu_.linear.Free(std::exchange(workspace_, DeviceAddress(0)));
@@ -276,6 +280,8 @@ void KernelRun::Raise(DriverCode code, const Misuse& misuse, const std::string& 
   if (misuse.address.has_value()) range = AddressRange{*misuse.address, Bytes(1), Bytes(0)};
   CallRecord(state_, Call::kLaunch, range, 0, call_id_).Report(Severity::kError, misuse, words);
   state_.sticky_error.Raise(kCall, code, words);
+  if (ABSL_PREDICT_TRUE(state_.events == nullptr)) return;
+  TellFault(state_, device_, misuse.address.value_or(DeviceAddress(0)), words);
 }
 
 void KernelRun::Fault(const ptx::GridFault& fault) {

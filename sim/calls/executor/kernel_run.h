@@ -10,6 +10,7 @@
 #include "api/allocation.h"
 #include "api/diagnostic_words.h"
 #include "api/driver_error.h"
+#include "sim/diagnostics/run_events.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/state/pooled_order.h"
 #include "sim/state/simulator_state.h"
@@ -27,6 +28,9 @@ class KernelRun {
   // early.
   KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
             OperationOrder::Operation operation, PooledWork work);
+
+  // For the record of the run: where it was launched. Before it runs.
+  void SetTold(const ToldWork& told) { told_ = told; }
 
   // Throws nothing. Once contexts have a fault there is nothing to do any more.
   Progress Run(Turn turn);
@@ -66,8 +70,9 @@ class KernelRun {
   bool reached_ = false;     // what is ahead of it is over
   bool ran_to_end_ = false;  // early
   const uint64_t threads_;   // no more than some
-  uint64_t waited_ = 0;      // what its waiting has cost
-  uint64_t shared_;          // the amount of the next turn that others may wait for
+  ToldWork told_;
+  uint64_t waited_ = 0;  // what its waiting has cost
+  uint64_t shared_;      // the amount of the next turn that others may wait for
   std::chrono::steady_clock::time_point last_turn_;
   ptx::Grid grid_;
 };

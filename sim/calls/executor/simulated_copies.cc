@@ -6,11 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
+#include "api/record/event_writer.h"
 #include "sim/base/errors.h"
 #include "sim/calls/executor/observed_work.h"
 #include "sim/diagnostics/alias_reports.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/pooled_uses.h"
+#include "sim/diagnostics/run_events.h"
 #include "sim/host/guarded_access.h"
 
 namespace twinmmu {
@@ -42,6 +45,12 @@ Fault FaultAt(const char* call, const void* address, Access access) {
 AddressRange UsedBy(const CopyOperation& operation, const CopySide& side) {
   const bool addressed = side.kind == CopySide::kMemory || side.kind == CopySide::kHostMemory;
   return addressed ? side.All(operation.shape) : AddressRange();
+}
+
+// The same of memory that the program has from elsewhere.
+AddressRange AddressesOf(const CopyOperation& operation, const CopySide& side) {
+  const bool addressed = side.kind == CopySide::kHostPointer;
+  return addressed ? side.All(operation.shape) : UsedBy(operation, side);
 }
 
 }  // namespace
@@ -164,6 +173,7 @@ bool SimulatedCopies::IsThere(const char* call, const CopyShape& shape, const Co
 bool SimulatedCopies::Perform(const Asked& asked, const CopyOperation& operation, uint64_t call_id,
                               coherence::Clocks* clocks, Fault* fault) const {
   ObservedWork told(&state_, asked.stream.device(), SiteOf(asked.call), call_id, clocks);
+  const uint64_t begin_ns = state_.events == nullptr ? 0 : record::EventWriter::Now();
   // Kernels may poll the same memory. One that is launched from now on waits for the lock first.
   const bool by_words = state_.scheduler.HasKernels();
   const uint64_t rows = operation.shape.rows();
@@ -175,6 +185,11 @@ bool SimulatedCopies::Perform(const Asked& asked, const CopyOperation& operation
     if (missing == nullptr) continue;
     *fault = FaultAt(asked.call, missing, access);
     return false;
+  }
+  if (ABSL_PREDICT_FALSE(state_.events != nullptr)) {
+    TellCopy(state_, {asked.stream, asked.stack, begin_ns}, operation.kind == CopyOperation::kFill,
+             AddressesOf(operation, operation.written), AddressesOf(operation, operation.read),
+             operation.shape.width * rows);
   }
   return true;
 }
@@ -311,6 +326,7 @@ StreamScheduler::Point SimulatedCopies::Enqueue(const Asked& asked,
   QueuedCopy queued{operation, asked,
                     RecordCall(state_, asked.call, written.empty() ? read : written),
                     state_.order.Submit(queue->order)};
+  if (ABSL_PREDICT_FALSE(state_.events != nullptr)) queued.asked.stack = state_.events->Stack();
   if (state_.clocks.active()) {
     const PooledWork work = streams_.Order(queue, queued.call_id);
     for (const AddressRange& range : {written, read}) {

@@ -49,6 +49,7 @@ class SimulatedCopies {
     Stream stream;
     Returns returns = Returns::kWhenQueued;
     Part part = Part::kAll;
+    uint32_t stack = 0;  // for the record of the run; 0: that of now
   };
   // An operation of any form. One without bytes is done, wherever its memory is; one that cannot be
   // done leaves everything as it was.

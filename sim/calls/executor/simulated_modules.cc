@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/cleanup/cleanup.h"
+#include "api/record/event_writer.h"
 #include "sim/base/errors.h"
 #include "sim/calls/executor/kernel_run.h"
 #include "sim/calls/executor/simulated_streams.h"
@@ -359,6 +361,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
       state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel),
       streams_.Order(queue, call_id));
   std::move(undo).Cancel();
+  if (ABSL_PREDICT_FALSE(state_.events != nullptr)) run->SetTold({stream, state_.events->Stack()});
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.has_used = [run](uint32_t mapping) { return run->HasUsed(mapping); };

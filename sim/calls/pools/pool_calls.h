@@ -172,8 +172,9 @@ class PoolCalls {
 
   // These lock it.
   void Synchronized();
-  absl::StatusOr<DeviceAddress> AllocateIn(const char* call, const SimulatedStreams::Queue& queue,
-                                           uint64_t pool, Bytes size);
+  absl::StatusOr<DeviceAddress> AllocateIn(const char* call, Stream stream,
+                                           const SimulatedStreams::Queue& queue, uint64_t pool,
+                                           Bytes size);
 
   SimulatorState& state_;
   SimulatedStreams& streams_;

@@ -206,7 +206,7 @@ absl::StatusOr<DeviceAddress> PoolCalls::FindRoom(const char* call, PoolState* p
   return Fail(DriverCode::kOutOfMemory, call, "the pool has no room for ", ToString(room));
 }
 
-absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call,
+absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call, Stream stream,
                                                     const SimulatedStreams::Queue& queue,
                                                     uint64_t handle, Bytes size) {
   state_.clocks.Start();
@@ -214,6 +214,7 @@ absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call,
   PooledPiece piece;
   {
     CallRecord record(state_, FindCall(call), At(DeviceAddress(0), size));
+    record.SetStream(stream);
     const std::unique_lock lock(state_.mmu.mutex);
     PoolState* const pool = FindOwnPool(handle);
     if (pool == nullptr) return NoSuchPool(call, handle);
@@ -271,7 +272,7 @@ absl::StatusOr<DeviceAddress> PoolCalls::AllocateFrom(Stream stream, uint64_t po
     SimulatedStreams::Queue queue;
     const absl::Status usable = streams_.CheckStream(kCall, stream, &queue);
     if (!usable.ok()) return usable;
-    return AllocateIn(kCall, queue, pool, size);
+    return AllocateIn(kCall, stream, queue, pool, size);
   });
 }
 
@@ -284,7 +285,7 @@ absl::StatusOr<DeviceAddress> PoolCalls::Allocate(Stream stream, Bytes size) {
     const PoolPlace place{Location::Device(stream.device()), AllocationType::kPinned};
     const absl::StatusOr<uint64_t> pool = CurrentPool(kCall, place);
     if (!pool.ok()) return pool.status();
-    return AllocateIn(kCall, queue, *pool, size);
+    return AllocateIn(kCall, stream, queue, *pool, size);
   });
 }
 
@@ -327,6 +328,7 @@ absl::Status PoolCalls::Free(Stream stream, DeviceAddress address) {
     PoolSpans::Prepared prepared = PoolSpans::Prepare();
     {
       CallRecord record(state_, Call::kFreeAsync, At(address, Bytes(1)));
+      record.SetStream(stream);
       const std::unique_lock lock(state_.mmu.mutex);
       const PooledPiece* const found = FindFreeable(&record, address, &status);
       if (found == nullptr) return status;

@@ -208,6 +208,7 @@ absl::Status PoolCalls::AllocateReserved(const char* call, Stream stream, Device
     }
     if (free != nullptr && !IsOver(*free)) streams_.Wait(queue, free->point);
     CallRecord record(state_, FindCall(call), At(address, Bytes(1)));
+    record.SetStream(stream);
     const std::unique_lock lock(state_.mmu.mutex);
     const ReservedPiece* const reserved = ReservedAt(address);
     if (reserved == nullptr) return InvalidValue(call, ToString(address), " is of no node");

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "api/record/diagnostic_event.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/driver_log.h"
 #include "sim/libcuda/error_texts.h"
@@ -49,7 +50,9 @@ DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code) {
   diagnostic.kind = kind;
   diagnostic.severity = InfoOf(kind).severity;
   diagnostic.call = site.name();
-  Process::Get().report().Add(diagnostic);
+  Process& process = Process::Get();
+  process.report().Add(diagnostic);
+  if (process.events() != nullptr) record::AddDiagnostic(*process.events(), kind, &diagnostic);
   return code;
 }
 

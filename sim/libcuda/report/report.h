@@ -68,6 +68,8 @@ class Report {
     thread.row->call.store(call + 1, std::memory_order_relaxed);
     Increment(thread, CountsOf(thread)[call].calls);
   }
+  // Where the program made the call that runs in this thread, or its last one; null: it made none.
+  static const void* Caller() { return thread_.from; }
   void End(bool failed) {
     const Thread& thread = thread_;
     if (thread.row == nullptr) return;

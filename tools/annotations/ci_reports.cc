@@ -1,0 +1,36 @@
+#include "tools/annotations/ci_reports.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
+namespace twinmmu {
+namespace {
+
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  if (path.empty()) return absl::OkStatus();
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? absl::OkStatus()
+              : absl::ResourceExhaustedError(absl::StrCat("cannot write ", path));
+}
+
+}  // namespace
+
+absl::Status WriteCiReports(const CiReports& reports, const std::vector<Annotation>& annotations,
+                            std::ostream& output) {
+  if (reports.annotations) output << ForGitHub(annotations);
+  absl::Status written = WriteText(reports.sarif, ForSarif(annotations));
+  written.Update(WriteText(reports.junit, ForJUnit(annotations)));
+  return written;
+}
+
+std::string UsualSourceRoot() {
+  std::error_code unknown;
+  return std::filesystem::current_path(unknown).string();
+}
+
+}  // namespace twinmmu

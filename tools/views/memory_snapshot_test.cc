@@ -1,0 +1,142 @@
+#include "tools/views/memory_snapshot.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tools/views/told_events.h"
+
+namespace twinmmu {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kBase = 0x7000'0000'0000;
+
+bool HasPython() { return std::system("python3 -c '' 2> /dev/null") == 0; }
+
+// As Python's own reader understands it, with the protocol in front.
+Json ReadByPython(const std::string& pickle) {
+  const std::string path = testing::TempDir() + "snapshot.pickle";
+  std::ofstream(path, std::ios::binary) << pickle;
+  const std::string command =
+      "python3 -c 'import json, pickle, pickletools, sys\n"
+      "data = open(sys.argv[1], \"rb\").read()\n"
+      "protos = [max(o.proto for o, a, p in pickletools.genops(data))]\n"
+      "print(json.dumps([protos, pickle.loads(data)]))' " +
+      path;
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string output;
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);
+  EXPECT_EQ(pclose(pipe), 0);
+  return Json::parse(output, nullptr, false);
+}
+
+#define NEED_PYTHON() \
+  if (!HasPython()) GTEST_SKIP() << "there is no python3 here"
+
+TEST(PickleTest, NoOperationIsNewerThanProtocolTwo) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  ToldEvents told(&snapshot);
+  told.Allocate(kBase, 512);
+  EXPECT_LE(ReadByPython(snapshot.Finish())[0][0], 2);
+}
+
+TEST(PickleTest, IntegersAndTextComeBack) {
+  NEED_PYTHON();
+  Pickle pickle;
+  pickle.BeginList();
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{1} << 31, int64_t{0x7fff'ffff},
+                              -(int64_t{1} << 31) - 1, INT64_MAX, INT64_MIN}) {
+    pickle.Integer(value);
+  }
+  pickle.Text("gr\xc3\xbc\xc3\x9f");
+  pickle.Text("bad \xff, \xc0\x80, \xed\xa0\x80, cut \xe2\x82");
+  pickle.EndList();
+  const Json read = ReadByPython(pickle.Finish())[1];
+  EXPECT_EQ(read, Json({0, -1, int64_t{1} << 31, 0x7fff'ffff, -(int64_t{1} << 31) - 1, INT64_MAX,
+                        INT64_MIN, "gr\xc3\xbc\xc3\x9f", "bad ?, ??, ???, cut ??"}));
+}
+
+TEST(MemorySnapshotTest, AReservationIsAnExpandableSegmentOfItsMappings) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  ToldEvents told(&snapshot);
+  const record::Stack stack = {{"Grow", "/src/pool.cc", 42}};
+  told.Reserve(kBase, 8 * kMiB);
+  told.Create(1, 4 * kMiB, 1);
+  told.SetStack(&stack);
+  told.Map(kBase + 2 * kMiB, 4 * kMiB, 1);
+  const Json read = ReadByPython(snapshot.Finish())[1];
+  ASSERT_EQ(read["segments"].size(), 1u);
+  const Json& segment = read["segments"][0];
+  EXPECT_EQ(segment["address"], kBase);
+  EXPECT_EQ(segment["total_size"], 8 * kMiB);
+  EXPECT_EQ(segment["allocated_size"], 4 * kMiB);
+  EXPECT_EQ(segment["device"], 1);
+  EXPECT_EQ(segment["is_expandable"], true);
+  uint64_t sum = 0;
+  for (const Json& block : segment["blocks"]) {
+    EXPECT_EQ(block["address"], kBase + sum);
+    sum += block["size"].get<uint64_t>();
+  }
+  EXPECT_EQ(sum, 8 * kMiB);
+  ASSERT_EQ(segment["blocks"].size(), 3u);
+  const Json& mapped = segment["blocks"][1];
+  EXPECT_EQ(mapped["state"], "active_allocated");
+  EXPECT_EQ(segment["blocks"][2]["state"], "inactive");
+  EXPECT_EQ(mapped["frames"],
+            Json({{{"filename", "/src/pool.cc"}, {"line", 42}, {"name", "Grow"}}}));
+}
+
+TEST(MemorySnapshotTest, TheTraceOfADeviceHasWhatHappenedThere) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  ToldEvents told(&snapshot);
+  told.Reserve(kBase, 2 * kMiB);
+  told.Create(1, 2 * kMiB, 1);
+  told.Map(kBase, 2 * kMiB, 1);
+  told.Unmap(kBase, 2 * kMiB);
+  told.Allocate(kBase + 64 * kMiB, 512, 0);
+  const Json read = ReadByPython(snapshot.Finish())[1];
+  ASSERT_EQ(read["device_traces"].size(), 2u);
+  std::vector<std::string> actions;
+  for (const Json& entry : read["device_traces"][1]) actions.push_back(entry["action"]);
+  EXPECT_EQ(actions, std::vector<std::string>({"segment_map", "alloc", "free_requested",
+                                               "free_completed", "segment_unmap"}));
+  EXPECT_EQ(read["device_traces"][1][0]["addr"], kBase);
+  EXPECT_EQ(read["device_traces"][1][0]["time_us"], 3);
+  EXPECT_EQ(read["device_traces"][0][0]["action"], "segment_alloc");
+  EXPECT_EQ(read["device_traces"][0][0]["size"], 512);
+}
+
+TEST(MemorySnapshotTest, DevicesOfOtherProcessesComeBehind) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  ToldEvents first(&snapshot, 100);
+  ToldEvents second(&snapshot, 200);
+  first.Allocate(kBase, 512, 0);
+  second.Allocate(kBase, 1024, 0);
+  const Json read = ReadByPython(snapshot.Finish())[1];
+  ASSERT_EQ(read["device_traces"].size(), 2u);
+  EXPECT_EQ(read["device_traces"][1][0]["size"], 1024);
+  ASSERT_EQ(read["segments"].size(), 2u);
+  EXPECT_EQ(read["segments"][1]["device"], 1);
+}
+
+TEST(MemorySnapshotTest, AnAddressBeyondSignedIntegersStillHasEightBytes) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  ToldEvents told(&snapshot);
+  told.Allocate(~uint64_t{0} - 4095, 4096);
+  const Json read = ReadByPython(snapshot.Finish())[1];
+  EXPECT_EQ(read["segments"][0]["address"], -4096);
+}
+
+}  // namespace
+}  // namespace twinmmu

@@ -1,0 +1,180 @@
+#include "tools/views/merged_events.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "api/record/event_writer.h"
+#include "sim/libcuda/report/report_reader.h"
+#include "tools/run/symbolize.h"
+
+namespace twinmmu {
+namespace {
+
+using record::EventReader;
+using record::Frame;
+using record::Place;
+
+using PlaceKey = std::pair<std::string, uint64_t>;
+using Names = std::map<PlaceKey, Frame>;
+
+// "/src/pool.cc:42" is a file and a line.
+Frame FrameOf(const libcuda::Site& site) {
+  Frame frame = record::UnknownFrame({site.module, site.offset});
+  if (!site.symbol.empty()) frame.function = site.symbol;
+  const size_t colon = site.source.rfind(':');
+  if (colon == std::string::npos) return frame;
+  frame.file = site.source.substr(0, colon);
+  if (!absl::SimpleAtoi(site.source.substr(colon + 1), &frame.line)) frame.line = 0;
+  return frame;
+}
+
+// A run may have more processes than a process may usually open files.
+void AllowOpenFiles(size_t count) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = limit.rlim_cur + count;
+  if (wanted < limit.rlim_cur) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Asks all at once: to symbolise is slow.
+Names NamesOf(const std::vector<Place>& places) {
+  std::map<PlaceKey, libcuda::Site> sites;
+  for (const Place& place : places) {
+    libcuda::Site& site = sites[{place.module, place.offset}];
+    site.module = place.module;
+    site.offset = place.offset;
+  }
+  std::vector<libcuda::Site*> pointers;
+  for (auto& [key, site] : sites) pointers.push_back(&site);
+  Symbolize(pointers);
+  Names names;
+  for (const auto& [key, site] : sites) names[key] = FrameOf(site);
+  return names;
+}
+
+// What a file says before it is read for good.
+struct Survey {
+  bool is_raw = false;
+  uint64_t start_ns = 0;
+  std::vector<Place> places;
+  std::vector<record::ProcessInfo> processes;
+};
+
+absl::StatusOr<Survey> LookThrough(const std::string& path) {
+  Survey survey;
+  const auto note = [&](const Place& place) {
+    survey.places.push_back(place);
+    return Frame();
+  };
+  const absl::StatusOr<std::unique_ptr<EventReader>> reader = EventReader::Open(path, note);
+  if (!reader.ok()) return reader.status();
+  survey.is_raw = (*reader)->is_raw();
+  survey.start_ns = (*reader)->start_ns();
+  record::Event event;
+  const record::Stack* stack = nullptr;
+  // A file that was merged names its processes first, and all else in words.
+  while ((*reader)->Next(&event, &stack) && survey.is_raw) {
+  }
+  survey.processes = (*reader)->processes();
+  return survey;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::Open(
+    const std::vector<std::string>& paths) {
+  std::unique_ptr<MergedEvents> merged(new MergedEvents);
+  std::vector<Place> places;
+  uint64_t begin_ns = ~uint64_t{0};
+  for (const std::string& path : paths) {
+    const absl::StatusOr<Survey> survey = LookThrough(path);
+    if (!survey.ok()) return survey.status();
+    places.insert(places.end(), survey->places.begin(), survey->places.end());
+    merged->processes_.insert(merged->processes_.end(), survey->processes.begin(),
+                              survey->processes.end());
+    begin_ns = std::min(begin_ns, survey->start_ns);
+  }
+  AllowOpenFiles(paths.size());
+  const auto names = std::make_shared<const Names>(NamesOf(places));
+  const auto symbolizer = [names](const Place& place) {
+    const auto found = names->find({place.module, place.offset});
+    return found == names->end() ? record::UnknownFrame(place) : found->second;
+  };
+  for (const std::string& path : paths) {
+    absl::StatusOr<std::unique_ptr<EventReader>> reader = EventReader::Open(path, symbolizer);
+    if (!reader.ok()) return reader.status();
+    (*reader)->SetBegin(begin_ns);
+    merged->sources_.push_back({*std::move(reader), {}, nullptr});
+    merged->Advance(merged->sources_.size() - 1);
+  }
+  return merged;
+}
+
+absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::OpenFolder(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!absl::StartsWith(name, record::kEventsPrefix)) continue;
+    if (EventReader::Open(entry.path().string()).ok()) paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return Open(paths);
+}
+
+void MergedEvents::Advance(size_t source) {
+  Source& next = sources_[source];
+  if (next.reader->Next(&next.event, &next.stack))
+    turns_.emplace(next.event.time_ns + next.event.duration_ns, source);
+}
+
+bool MergedEvents::Next(record::Event* event, const record::Stack** stack) {
+  // Not before: the texts of an event live until its reader goes on.
+  if (given_ >= 0) Advance(static_cast<size_t>(given_));
+  given_ = -1;
+  if (turns_.empty()) return false;
+  const size_t source = turns_.top().second;
+  turns_.pop();
+  given_ = static_cast<int>(source);
+  *event = sources_[source].event;
+  *stack = sources_[source].stack;
+  return true;
+}
+
+void MergedEvents::Feed(const std::vector<record::EventSink*>& sinks) {
+  record::Event event;
+  const record::Stack* stack = nullptr;
+  while (Next(&event, &stack)) {
+    for (record::EventSink* const sink : sinks) sink->Add(event, *stack);
+  }
+}
+
+uint64_t MergedEvents::lost() const {
+  uint64_t lost = 0;
+  for (const Source& source : sources_) lost += source.reader->lost();
+  return lost;
+}
+
+std::vector<std::string> MergedEvents::warnings() const {
+  std::vector<std::string> all;
+  for (const Source& source : sources_) {
+    const std::vector<std::string>& of_file = source.reader->warnings();
+    all.insert(all.end(), of_file.begin(), of_file.end());
+  }
+  if (lost() != 0) all.push_back(absl::StrCat(lost(), " events found no room, and are not shown"));
+  return all;
+}
+
+}  // namespace twinmmu

@@ -1,0 +1,56 @@
+// MergedEvents: the events of all processes of a run, in order of time.
+
+#ifndef TWINMMU_TOOLS_VIEWS_MERGED_EVENTS_H_
+#define TWINMMU_TOOLS_VIEWS_MERGED_EVENTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/record/event.h"
+#include "api/record/event_reader.h"
+
+namespace twinmmu {
+
+// Memory is bounded, whatever the size of the files.
+class MergedEvents {
+ public:
+  // One file, or those of the processes of a run; their stacks are symbolised. As
+  // EventReader::Open.
+  static absl::StatusOr<std::unique_ptr<MergedEvents>> Open(const std::vector<std::string>& paths);
+  // The files in a folder that processes wrote. One that is none of events is passed over.
+  static absl::StatusOr<std::unique_ptr<MergedEvents>> OpenFolder(const std::string& folder);
+
+  // The next one, in the order in which they ended; false at the end.
+  bool Next(record::Event* event, const record::Stack** stack);
+  // Gives all that is left to the sinks.
+  void Feed(const std::vector<record::EventSink*>& sinks);
+
+  const std::vector<record::ProcessInfo>& processes() const { return processes_; }
+  uint64_t lost() const;
+  std::vector<std::string> warnings() const;
+
+ private:
+  struct Source {
+    std::unique_ptr<record::EventReader> reader;
+    record::Event event;
+    const record::Stack* stack = nullptr;
+  };
+  MergedEvents() = default;
+  void Advance(size_t source);
+
+  std::vector<Source> sources_;
+  using Turn = std::pair<uint64_t, size_t>;  // when the next event of a source ended
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  int given_ = -1;  // the source of the event that was given out
+  std::vector<record::ProcessInfo> processes_;
+};
+
+}  // namespace twinmmu
+
+#endif  // TWINMMU_TOOLS_VIEWS_MERGED_EVENTS_H_
