@@ -208,7 +208,10 @@ absl::StatusOr<PoolWindow*> PoolCalls::NeedWindow(const char* call, PoolState* p
       {pool->file->descriptor(), pool->file->identity(), begin, /*imported=*/true}, size, wanted);
   if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call, range.status().message());
   const absl::Status committed = linear.Commit(*range);
-  if (!committed.ok()) return Fail(DriverCode::kOutOfMemory, call, committed.message());
+  if (!committed.ok()) {
+    linear.RemoveArena(range->base);
+    return Fail(DriverCode::kOutOfMemory, call, committed.message());
+  }
   pool->windows.push_back({begin, *range, {}, {}});
   return &pool->windows.back();
 }
