@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/base/errors.h"
 #include "sim/calls/pools/pool_calls.h"
 #include "sim/diagnostics/call_record.h"
@@ -67,11 +68,17 @@ absl::Status PoolCalls::NeedFile(const char* call, PoolState* pool) {
   return absl::OkStatus();
 }
 
+// After a call that could not use it.
+void PoolCalls::ForgetUnusedFile(PoolState* pool) {
+  if (pool->windows.empty() && !pool->exported) pool->file = nullptr;
+}
+
 absl::StatusOr<AddressRange> PoolCalls::AddArenaOfFile(PoolState* pool, Bytes size,
                                                        const LinearAllocation& wanted) {
   const absl::Status has_file = NeedFile("cuMemAllocFromPoolAsync", pool);
   if (!has_file.ok()) return has_file;
   if (size > GiB(1) * 65536) return absl::ResourceExhaustedError("nothing has so much room");
+  const absl::Cleanup forget = [&] { ForgetUnusedFile(pool); };
   pool->windows.reserve(pool->windows.size() + 1);
   Bytes room = std::max(RoundUp(size, PoolFile::kStep), kUsualArena);
   absl::StatusOr<Bytes> offset = pool->file->Extend(room);
@@ -112,6 +119,7 @@ absl::StatusOr<int> PoolCalls::Export(uint64_t handle, HandleType type) {
     }
     const absl::Status has_file = NeedFile(kCall, pool);
     if (!has_file.ok()) return has_file;
+    const absl::Cleanup forget = [&] { ForgetUnusedFile(pool); };
     const absl::StatusOr<int> descriptor = pool->file->NewDescriptor();
     if (!descriptor.ok()) {
       return Fail(DriverCode::kOutOfMemory, kCall, descriptor.status().message());

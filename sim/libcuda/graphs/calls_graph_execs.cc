@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
+#include "sim/calls/pools/pool_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
@@ -109,7 +111,9 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     NoteCopies(found);
     const GraphId id = graphs.Add(GraphExec{
         flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
+    absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
     graphs.ShareHeld(found, id);
+    std::move(undo).Cancel();
     *exec = HandleOf<CUgraphExec>(id);
     return CUDA_SUCCESS;
   });
@@ -181,17 +185,20 @@ void GiveBackLanes(DriverState& driver, CUgraphExec exec, std::vector<Stream> la
 CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Stream stream) {
   GraphExec launch = FindForLaunch(site, driver, exec, stream.device());
   if (launch.graph == nullptr) return NoSuchGraph();
+  const absl::Cleanup give_back = [&] { GiveBackLanes(driver, exec, std::move(launch.lanes)); };
   if (launch.launched.has_value()) {
     const absl::Status behind = driver.executor.WaitEvent(stream, *launch.launched);
     if (!behind.ok()) return ToResult(behind);
   }
   const bool frees = (launch.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   const StreamScheduler::OneOperation one;
+  // What a launch that fails has committed, it does not keep.
+  absl::Cleanup trim = [&] { driver.simulator->pools().TrimReserved(stream.device()); };
   CUresult given = PrepareMemory(site, driver, *launch.graph, frees, stream);
   if (given == CUDA_SUCCESS) {
     given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
   }
-  GiveBackLanes(driver, exec, std::move(launch.lanes));
+  if (given == CUDA_SUCCESS) std::move(trim).Cancel();
   if (launch.launched.has_value()) {
     driver.executor.RecordEvent(*launch.launched, stream).IgnoreError();
   }

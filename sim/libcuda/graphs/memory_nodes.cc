@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/calls/pools/pool_calls.h"
 
 namespace twinmmu::libcuda {
@@ -74,7 +75,9 @@ CUresult MakeAlloc(const CallSite& site, DriverState& driver, const Graph& graph
       pools.Reserve(site.name(), DeviceOrdinal(given.poolProps.location.id), graph.id(),
                     Bytes(given.bytesize), ReadersOf(given));
   if (!address.ok()) return ToResult(address.status());
+  absl::Cleanup undo = [&] { ReservedMemory(&pools, *address); };
   made->memory = std::make_shared<ReservedMemory>(&pools, *address);
+  std::move(undo).Cancel();
   made->grants = std::make_shared<std::vector<CUmemAccessDesc>>(
       given.accessDescs, given.accessDescs + given.accessDescCount);
   made->params = given;

@@ -90,12 +90,12 @@ Steps Pools() {
       {"push", [](World& w) { return cuCtxPushCurrent_v2(w.context); }},
       {"create stream", [](World& w) { return cuStreamCreate(&w.stream, 1); }},
       {"create a pool", CreatePool},
-      {"allocate",
-       [](World& w) { return cuMemAllocFromPoolAsync(&w.piece, kSize, w.pool, w.stream); }},
       {"export",
        [](World& w) {
          return cuMemPoolExportToShareableHandle(&w.of_pool, w.pool, kDescriptor, 0);
        }},
+      {"allocate",
+       [](World& w) { return cuMemAllocFromPoolAsync(&w.piece, kSize, w.pool, w.stream); }},
       {"grant", GrantToPeer},
       {"allocate another",
        [](World& w) { return cuMemAllocFromPoolAsync(&w.other, kSize, w.pool, w.stream); }},
