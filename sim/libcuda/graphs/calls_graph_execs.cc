@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "sim/calls/pools/pool_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
@@ -192,13 +191,12 @@ CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Str
   }
   const bool frees = (launch.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   const StreamScheduler::OneOperation one;
-  // What a launch that fails has committed, it does not keep.
-  absl::Cleanup trim = [&] { driver.simulator->pools().TrimReserved(stream.device()); };
   CUresult given = PrepareMemory(site, driver, *launch.graph, frees, stream);
   if (given == CUDA_SUCCESS) {
+    absl::Cleanup undo = [&] { FreeAllocated(driver, *launch.graph, stream); };
     given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
+    if (given == CUDA_SUCCESS) std::move(undo).Cancel();
   }
-  if (given == CUDA_SUCCESS) std::move(trim).Cancel();
   if (launch.launched.has_value()) {
     driver.executor.RecordEvent(*launch.launched, stream).IgnoreError();
   }

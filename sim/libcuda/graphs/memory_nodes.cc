@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <set>
 #include <utility>
 #include <vector>
@@ -166,6 +167,20 @@ CUresult PrepareMemory(const CallSite& site, DriverState& driver, const Graph& g
     if (!freed.ok()) return ToResult(freed);
   }
   return CommitMemory(site, driver, graph);
+}
+
+void FreeAllocated(DriverState& driver, const Graph& graph, Stream stream) {
+  try {
+    LaunchedMemory memory;
+    Collect(graph, &memory);
+    PoolCalls& pools = driver.simulator->pools();
+    for (const CUdeviceptr address : memory.allocated) {
+      if (!pools.Find(DeviceAddress(address)).has_value()) continue;
+      Free(driver, FreeWork{address}, stream).IgnoreError();
+    }
+    pools.TrimReserved(stream.device());
+  } catch (const std::bad_alloc&) {  // then it stays for the program to free
+  }
 }
 
 absl::Status Allocate(const CallSite& site, DriverState& driver, const AllocWork& work,

@@ -239,8 +239,6 @@ Steps Reserving() {
        }},
       {"instantiate that",
        [](World& w) { return cuGraphInstantiateWithFlags(&w.of_reserving, w.reserving, 0); }},
-      {"launch that", [](World& w) { return cuGraphLaunch(w.of_reserving, w.stream); }},
-      {"synchronise that", [](World& w) { return cuStreamSynchronize(w.stream); }},
       {"destroy what allocates", [](World& w) { return cuGraphExecDestroy(w.of_reserving); }},
       {"destroy its graph", [](World& w) { return cuGraphDestroy(w.reserving); }},
       {"trim", [](World&) { return cuDeviceGraphMemTrim(0); }},
