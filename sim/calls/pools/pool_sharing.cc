@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "sim/base/errors.h"
@@ -246,9 +247,17 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
         !pool->file->Has(*part)) {
       return InvalidValue(kCall, "it is not of this pool");
     }
-    ReleaseImports(pool, [](const StreamOrderedFree& free) { return free.over.load(); });
+    const auto release = [&] {
+      ReleaseImports(pool, [](const StreamOrderedFree& free) { return free.over.load(); });
+    };
+    release();
     const absl::StatusOr<PoolWindow*> window = NeedWindow(kCall, pool, *part);
     if (!window.ok()) return window.status();
+    absl::Cleanup undo = release;  // of the window, if it is new
+    // So that a free needs no memory.
+    std::vector<StreamOrderedFreePtr>& frees = (*window)->frees;
+    const size_t most = frees.size() + (*window)->imports.size() + 1;
+    if (frees.capacity() < most) frees.reserve(2 * most);
     PooledPiece piece;
     piece.range = {(*window)->range.base + (part->offset - (*window)->offset), part->size,
                    Bytes(0)};
@@ -269,6 +278,7 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
     state_.pooled_order.Allocated(piece.buffer_id, work);
     AddPiece(pool, std::move(known));
     (*window)->imports.merge(import);
+    std::move(undo).Cancel();
     return ImportedPiece{piece.range.base, /*is_new=*/true};
   });
 }
