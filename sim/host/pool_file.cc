@@ -77,19 +77,19 @@ int OpenAgain(int file_descriptor, int flags) {
   return open(path, O_RDWR | flags);
 }
 
-// -1 and errno: the host refused. A file that grows beyond the limit would end the process.
-int64_t Grow(int file, uint64_t more) {
+// Makes it as long as that, if it is not. False and errno: the host refused. A file that grows
+// beyond the limit would end the process.
+bool GrowTo(int file, uint64_t size) {
   struct stat now;
-  if (fstat(file, &now) != 0) return -1;
-  const auto end = static_cast<uint64_t>(now.st_size);
+  if (fstat(file, &now) != 0) return false;
+  if (static_cast<uint64_t>(now.st_size) >= size) return true;
   rlimit limit;
   const bool known = getrlimit(RLIMIT_FSIZE, &limit) == 0;
-  if (more > uint64_t{std::numeric_limits<int64_t>::max()} - end ||
-      (known && end + more > limit.rlim_cur)) {
+  if (size > uint64_t{std::numeric_limits<int64_t>::max()} || (known && size > limit.rlim_cur)) {
     errno = EFBIG;
-    return -1;
+    return false;
   }
-  return ftruncate(file, static_cast<off_t>(end + more)) == 0 ? now.st_size : -1;
+  return ftruncate(file, static_cast<off_t>(size)) == 0;
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Make(const PoolLabel& label)
   OwnedDescriptor made(memfd_create("device pool", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!made.is_open()) return HostRefused("memfd_create");
   const Words words = WordsOf(label);
-  if (Grow(made.get(), kStep.value()) < 0) return HostRefused("ftruncate");
+  if (!GrowTo(made.get(), kStep.value())) return HostRefused("ftruncate");
   if (pwrite(made.get(), words.data(), sizeof(words), 0) != ssize_t{sizeof(words)}) {
     return HostRefused("pwrite");
   }
@@ -152,9 +152,11 @@ absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Open(int file_descriptor) {
 PoolFile::~PoolFile() { close(descriptor_); }
 
 absl::StatusOr<Bytes> PoolFile::Extend(Bytes size) {
-  const int64_t begin = Grow(descriptor_, size.value());
-  if (begin < 0) return HostRefused("ftruncate");
-  return Bytes(static_cast<uint64_t>(begin));
+  const Bytes begin = end_;
+  if (size.value() > ~uint64_t{0} - begin.value()) return absl::ResourceExhaustedError("too much");
+  if (!GrowTo(descriptor_, (begin + size).value())) return HostRefused("ftruncate");
+  end_ = begin + size;
+  return begin;
 }
 
 bool PoolFile::Has(const PoolPart& part) const {

@@ -59,7 +59,9 @@ class PoolFile {
   // What no other pool of this host has as long as somebody has this one.
   uint64_t id() const { return identity_.second; }
 
-  // `size` more bytes; the result is where they begin. ResourceExhausted: the host refused.
+  // `size` more bytes, multiples of a page, of a file that was made here; the result is where they
+  // begin: behind those before, however long others made the file. ResourceExhausted: the host
+  // refused.
   absl::StatusOr<Bytes> Extend(Bytes size);
   // Whether the file has that part now.
   bool Has(const PoolPart& part) const;
@@ -74,6 +76,7 @@ class PoolFile {
   const int descriptor_;
   const FileIdentity identity_;
   const PoolLabel label_;
+  Bytes end_ = kStep;  // of what the maker has given out
 };
 
 }  // namespace twinmmu

@@ -47,6 +47,22 @@ TEST(PoolFile, GrowsAndKeepsWhatThereIs) {
   EXPECT_FALSE(other->Has({0, Bytes(0), Bytes(1)})) << "there is the label";
 }
 
+// As far as the next byte, and as far as files go.
+TEST(PoolFile, OthersMayMakeItLonger) {
+  const auto made = *PoolFile::Make(Label());
+  for (const off_t size : {off_t{(32 << 20) + 1}, off_t{1} << 42}) {
+    ASSERT_EQ(ftruncate(made->descriptor(), size), 0);
+  }
+  EXPECT_EQ(*made->Extend(PoolFile::kStep), PoolFile::kStep);
+  EXPECT_EQ(*made->Extend(PoolFile::kStep), 2 * PoolFile::kStep);
+}
+
+TEST(PoolFile, IsRefusedWhatNoFileHas) {
+  const auto made = *PoolFile::Make(Label());
+  EXPECT_THAT(made->Extend(Bytes(~uint64_t{0})), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(*made->Extend(PoolFile::kStep), PoolFile::kStep);
+}
+
 TEST(PoolFile, NobodyMakesItShorter) {
   const auto made = *PoolFile::Make(Label());
   EXPECT_NE(ftruncate(made->descriptor(), 0), 0);

@@ -73,10 +73,11 @@ class ElfFile {
   }
 
   std::string FunctionAt(uint64_t offset) const {
+    uint64_t left = bytes_.size() / sizeof(Elf64_Sym);  // tables do not lie one over the other
     for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
       for (const Elf64_Shdr& section : sections_) {
         if (section.sh_type != type) continue;
-        std::string name = FunctionIn(section, offset);
+        std::string name = FunctionIn(section, offset, &left);
         if (!name.empty()) return name;
       }
     }
@@ -91,8 +92,9 @@ class ElfFile {
     std::memcpy(&value, bytes_.data() + offset, sizeof(T));
     return value;
   }
-  std::string FunctionIn(const Elf64_Shdr& table, uint64_t offset) const {
-    for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); ++i) {
+  // `left`: how many symbols may still be looked at.
+  std::string FunctionIn(const Elf64_Shdr& table, uint64_t offset, uint64_t* left) const {
+    for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym) && *left > 0; ++i, --*left) {
       const auto symbol = At<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym));
       if (!symbol.has_value()) return "";
       const bool found = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && offset >= symbol->st_value &&

@@ -3,12 +3,16 @@
 #include "tools/run/symbolize.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -93,6 +97,29 @@ TEST_F(SymbolizeTest, ReadsAnyFile) {
     std::ofstream(path, std::ios::binary) << broken;
     FunctionAt(path, OffsetOfThisCall());
   }
+}
+
+// Ten thousand tables of symbols, each as large as the file.
+TEST_F(SymbolizeTest, LooksAtNoMoreSymbolsThanTheFileHas) {
+  constexpr uint16_t kTables = 10'000;
+  constexpr size_t kSize = size_t{16} << 20;
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_shoff = sizeof(header);
+  header.e_shnum = kTables;
+  Elf64_Shdr table = {};
+  table.sh_type = SHT_SYMTAB;
+  table.sh_size = kSize;
+  std::string file(reinterpret_cast<const char*>(&header), sizeof(header));
+  for (int i = 0; i < kTables; ++i)
+    file.append(reinterpret_cast<const char*>(&table), sizeof(table));
+  file.resize(kSize);
+  const std::string path = folder_ + "/tables";
+  std::ofstream(path, std::ios::binary) << file;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(FunctionAt(path, 1), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST_F(SymbolizeTest, TakesLinesFromAddr2line) {

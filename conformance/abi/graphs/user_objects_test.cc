@@ -108,6 +108,22 @@ TEST_F(UserObjectsTest, AChildGraphKeepsTheObjectsOfItsOriginal) {
   EXPECT_EQ(destroyed, 1);
 }
 
+// Not measured.
+TEST_F(UserObjectsTest, AChildGraphThatIsRefusedKeepsNothing) {
+  destroyed = 0;
+  UserObject object = nullptr;
+  EXPECT_EQ(create(&object, nullptr, Destroy, 1, kNoSync), CUDA_SUCCESS);
+  CUgraph child = nullptr;
+  EXPECT_EQ(cuGraphCreate(&child, 0), CUDA_SUCCESS);
+  EXPECT_EQ(retain_in_graph(child, object, 1, kMove), CUDA_SUCCESS);
+  CUgraphNode of_child = nullptr;
+  EXPECT_EQ(cuGraphAddEmptyNode(&of_child, child, nullptr, 0), CUDA_SUCCESS);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, graph_, &of_child, 1, child), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphDestroy(child), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+}
+
 TEST_F(UserObjectsTest, MoreReferencesThanThereAreAreNotGivenUp) {
   destroyed = 0;
   UserObject object = nullptr;

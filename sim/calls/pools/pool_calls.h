@@ -126,6 +126,7 @@ class PoolCalls {
   // Of pools that are shared: the file, which is made if there is none; addresses for `size` bytes
   // more of it.
   absl::Status NeedFile(const char* call, PoolState* pool);
+  static void ForgetUnusedFile(PoolState* pool);
   absl::StatusOr<AddressRange> AddArenaOfFile(PoolState* pool, Bytes size,
                                               const LinearAllocation& wanted);
   // The pool that was imported from that file, if it was.

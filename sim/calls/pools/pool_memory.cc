@@ -55,7 +55,10 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
     try {
       pool->spans.AddArena(*arena);
     } catch (const std::bad_alloc&) {
-      if (IsShareable(*pool)) pool->windows.pop_back();
+      if (IsShareable(*pool)) {
+        pool->windows.pop_back();
+        ForgetUnusedFile(pool);
+      }
       linear.RemoveArena(arena->base);
       throw;
     }

@@ -7,7 +7,9 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/base/errors.h"
 #include "sim/calls/pools/pool_calls.h"
 #include "sim/diagnostics/call_record.h"
@@ -67,11 +69,17 @@ absl::Status PoolCalls::NeedFile(const char* call, PoolState* pool) {
   return absl::OkStatus();
 }
 
+// After a call that could not use it.
+void PoolCalls::ForgetUnusedFile(PoolState* pool) {
+  if (pool->windows.empty() && !pool->exported) pool->file = nullptr;
+}
+
 absl::StatusOr<AddressRange> PoolCalls::AddArenaOfFile(PoolState* pool, Bytes size,
                                                        const LinearAllocation& wanted) {
   const absl::Status has_file = NeedFile("cuMemAllocFromPoolAsync", pool);
   if (!has_file.ok()) return has_file;
   if (size > GiB(1) * 65536) return absl::ResourceExhaustedError("nothing has so much room");
+  const absl::Cleanup forget = [&] { ForgetUnusedFile(pool); };
   pool->windows.reserve(pool->windows.size() + 1);
   Bytes room = std::max(RoundUp(size, PoolFile::kStep), kUsualArena);
   absl::StatusOr<Bytes> offset = pool->file->Extend(room);
@@ -112,6 +120,7 @@ absl::StatusOr<int> PoolCalls::Export(uint64_t handle, HandleType type) {
     }
     const absl::Status has_file = NeedFile(kCall, pool);
     if (!has_file.ok()) return has_file;
+    const absl::Cleanup forget = [&] { ForgetUnusedFile(pool); };
     const absl::StatusOr<int> descriptor = pool->file->NewDescriptor();
     if (!descriptor.ok()) {
       return Fail(DriverCode::kOutOfMemory, kCall, descriptor.status().message());
@@ -208,7 +217,10 @@ absl::StatusOr<PoolWindow*> PoolCalls::NeedWindow(const char* call, PoolState* p
       {pool->file->descriptor(), pool->file->identity(), begin, /*imported=*/true}, size, wanted);
   if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call, range.status().message());
   const absl::Status committed = linear.Commit(*range);
-  if (!committed.ok()) return Fail(DriverCode::kOutOfMemory, call, committed.message());
+  if (!committed.ok()) {
+    linear.RemoveArena(range->base);
+    return Fail(DriverCode::kOutOfMemory, call, committed.message());
+  }
   pool->windows.push_back({begin, *range, {}, {}});
   return &pool->windows.back();
 }
@@ -235,9 +247,17 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
         !pool->file->Has(*part)) {
       return InvalidValue(kCall, "it is not of this pool");
     }
-    ReleaseImports(pool, [](const StreamOrderedFree& free) { return free.over.load(); });
+    const auto release = [&] {
+      ReleaseImports(pool, [](const StreamOrderedFree& free) { return free.over.load(); });
+    };
+    release();
     const absl::StatusOr<PoolWindow*> window = NeedWindow(kCall, pool, *part);
     if (!window.ok()) return window.status();
+    absl::Cleanup undo = release;  // of the window, if it is new
+    // So that a free needs no memory.
+    std::vector<StreamOrderedFreePtr>& frees = (*window)->frees;
+    const size_t most = frees.size() + (*window)->imports.size() + 1;
+    if (frees.capacity() < most) frees.reserve(2 * most);
     PooledPiece piece;
     piece.range = {(*window)->range.base + (part->offset - (*window)->offset), part->size,
                    Bytes(0)};
@@ -258,6 +278,7 @@ absl::StatusOr<PoolCalls::ImportedPiece> PoolCalls::ImportPiece(uint64_t handle,
     state_.pooled_order.Allocated(piece.buffer_id, work);
     AddPiece(pool, std::move(known));
     (*window)->imports.merge(import);
+    std::move(undo).Cancel();
     return ImportedPiece{piece.range.base, /*is_new=*/true};
   });
 }

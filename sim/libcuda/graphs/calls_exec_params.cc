@@ -143,10 +143,10 @@ CUresult Update(const CallSite& site, CUgraphExec exec, CUgraph graph,
     if (changed == nullptr) return NoSuchGraph();
     const std::shared_ptr<Graph> copy = changed->graph->Copy([](GraphId same) { return same; });
     if (!UpdateGraph(found, copy.get(), info)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    graphs.ReplaceHeld(found, IdOf(exec));
     changed->graph = copy;
     changed->generation = 0;
     changed->told.clear();
-    graphs.ReplaceHeld(found, IdOf(exec));
     return CUDA_SUCCESS;
   });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
@@ -109,7 +110,9 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     NoteCopies(found);
     const GraphId id = graphs.Add(GraphExec{
         flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
+    absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
     graphs.ShareHeld(found, id);
+    std::move(undo).Cancel();
     *exec = HandleOf<CUgraphExec>(id);
     return CUDA_SUCCESS;
   });
@@ -181,6 +184,7 @@ void GiveBackLanes(DriverState& driver, CUgraphExec exec, std::vector<Stream> la
 CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Stream stream) {
   GraphExec launch = FindForLaunch(site, driver, exec, stream.device());
   if (launch.graph == nullptr) return NoSuchGraph();
+  const absl::Cleanup give_back = [&] { GiveBackLanes(driver, exec, std::move(launch.lanes)); };
   if (launch.launched.has_value()) {
     const absl::Status behind = driver.executor.WaitEvent(stream, *launch.launched);
     if (!behind.ok()) return ToResult(behind);
@@ -189,9 +193,10 @@ CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Str
   const StreamScheduler::OneOperation one;
   CUresult given = PrepareMemory(site, driver, *launch.graph, frees, stream);
   if (given == CUDA_SUCCESS) {
+    absl::Cleanup undo = [&] { FreeAllocated(driver, *launch.graph, stream); };
     given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
+    if (given == CUDA_SUCCESS) std::move(undo).Cancel();
   }
-  GiveBackLanes(driver, exec, std::move(launch.lanes));
   if (launch.launched.has_value()) {
     driver.executor.RecordEvent(*launch.launched, stream).IgnoreError();
   }

@@ -22,10 +22,8 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
                                                               node.data, node.count, &dependencies);
                       if (found != CUDA_SUCCESS) return found;
                       std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
-                      const GraphId id = graphs.AddNode(graph, std::move(work));
-                      graph.Find(id)->memory = std::move(memory);
-                      for (const GraphLink& link : dependencies)
-                        graph.AddEdge({link.node, id, link.data});
+                      const GraphId id =
+                          graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
                       *node.node = HandleOf<CUgraphNode>(id);
                       return CUDA_SUCCESS;
                     });
@@ -37,7 +35,6 @@ CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork
   const bool copied = graph != parent && !driver.graphs.IsMoved(graph) && !HasMemoryNodes(*given);
   if (!copied) return kNotSupported;
   made->graph = driver.graphs.Clone(*given);
-  driver.graphs.ShareHeld(*given, made->graph->id());
   return CUDA_SUCCESS;
 }
 

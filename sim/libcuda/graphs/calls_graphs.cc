@@ -1,8 +1,10 @@
 // Graphs: made, cloned, destroyed; their edges.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/libcuda/graphs/graph_edges.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 
@@ -46,7 +48,9 @@ extern "C" CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
                       if (HasMemoryNodes(found)) return kNotSupported;
                       const std::shared_ptr<Graph> made = graphs.Clone(found);
                       graphs.Add(made);
+                      absl::Cleanup undo = [&] { graphs.Remove(made); };
                       graphs.ShareHeld(found, made->id());
+                      std::move(undo).Cancel();
                       *clone = HandleOf<CUgraph>(made->id());
                       return CUDA_SUCCESS;
                     });

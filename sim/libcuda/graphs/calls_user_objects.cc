@@ -43,8 +43,9 @@ extern "C" CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, 
     if (held == nullptr || count == 0 || (flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0) {
       return kInvalidValue;
     }
+    uint64_t& references = graphs.HeldBy(found.id())[IdOf(object)];
+    references += count;
     if (flags == 0) held->references += count;
-    graphs.HeldBy(found.id())[IdOf(object)] += count;
     return CUDA_SUCCESS;
   });
 }

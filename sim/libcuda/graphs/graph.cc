@@ -66,9 +66,11 @@ const GraphLink* Graph::FindEdge(GraphId from, GraphId to) const {
 void Graph::AddEdge(const GraphEdge& edge) {
   GraphNode* const from = Find(edge.from);
   GraphNode* const to = Find(edge.to);
-  from->dependents.reserve(from->dependents.size() + 1);
+  // So that what follows it cannot fail. By doubling: a node may have any number of them.
+  std::vector<GraphLink>& dependents = from->dependents;
+  if (dependents.size() == dependents.capacity()) dependents.reserve(2 * dependents.size() + 1);
   to->dependencies.push_back({edge.from, edge.data});
-  from->dependents.push_back({edge.to, edge.data});
+  dependents.push_back({edge.to, edge.data});
 }
 
 void Graph::RemoveEdge(GraphId from, GraphId to) {

@@ -4,7 +4,6 @@
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_CALLS_H_
 
 #include <mutex>
-#include <vector>
 
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -23,10 +22,10 @@ inline constexpr CUresult kNotSupported = 801;
 inline CUresult NoSuchGraph() { return kInvalidValue; }
 
 // Calls them, with no lock held; the result of the call that found them due, unless one threw.
-inline CUresult Destroy(const CallSite& site, const std::vector<Destruction>& due,
-                        CUresult result) {
-  for (const Destruction& destruction : due) {
-    const DriverCode code = CallBack(site, [&] { destruction.destroy(destruction.pointer); });
+inline CUresult Destroy(const CallSite& site, const Destructions& due, CUresult result) {
+  for (const auto& [id, object] : due) {
+    const UserObject& of = object;  // a lambda takes no part of a binding
+    const DriverCode code = CallBack(site, [&] { of.destroy(of.pointer); });
     if (code != DriverCode::kSuccess) result = ToResult(code);
   }
   return result;
@@ -37,7 +36,7 @@ template <typename Body>
 CUresult EnterGraphs(const CallSite& site, Needed needed, const Body& body) {
   return Enter(site, needed, [&](DriverState& driver) {
     CUresult result = CUDA_SUCCESS;
-    std::vector<Destruction> due;
+    Destructions due;
     {
       const std::lock_guard lock(driver.graphs.mutex);
       result = ToResult(body(driver, driver.graphs));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
+
 namespace twinmmu::libcuda {
 
 std::shared_ptr<Graph> Graphs::Make() {
@@ -12,12 +14,24 @@ std::shared_ptr<Graph> Graphs::Make() {
 }
 
 void Graphs::Add(const std::shared_ptr<Graph>& graph, bool child) {
-  Known& known = graphs_[graph->id()];  // one that was moved stays so
-  known.graph = graph;
-  known.child = child;
+  Names names;
+  Collect(graph, child, &names);
+  graphs_.merge(names.graphs);
+  nodes_.merge(names.nodes);
+  // What is left was known before. One that was moved stays so.
+  for (const auto& [id, known] : names.graphs) {
+    graphs_.at(id).graph = known.graph;
+    graphs_.at(id).child = known.child;
+  }
+  for (const auto& [id, owner] : names.nodes) nodes_.at(id) = owner;
+}
+
+void Graphs::Collect(const std::shared_ptr<Graph>& graph, bool child, Names* names) {
+  names->graphs[graph->id()] = {graph, child, false};
   for (const auto& [id, node] : graph->nodes()) {
-    nodes_[id] = graph;
-    if (const auto* const of_node = std::get_if<ChildWork>(&node.work)) Add(of_node->graph, true);
+    names->nodes[id] = graph;
+    const auto* const of_node = std::get_if<ChildWork>(&node.work);
+    if (of_node != nullptr) Collect(of_node->graph, true, names);
   }
 }
 
@@ -31,14 +45,28 @@ void Graphs::Remove(const std::shared_ptr<Graph>& graph) {
   GiveUp(graph->id());
 }
 
-GraphId Graphs::AddNode(Graph& graph, GraphWork work) {
+GraphId Graphs::AddNode(Graph& graph, GraphWork work, std::vector<RememberedMemory> memory,
+                        const std::vector<GraphLink>& dependencies) {
   const GraphId id = NextId();
-  if (const auto* const child = std::get_if<ChildWork>(&work)) {
-    Add(child->graph, true);
-    graphs_.at(child->graph->id()).moved = child->moved;
-  }
-  graph.Add(id, std::move(work));
+  const ChildWork child =
+      std::holds_alternative<ChildWork>(work) ? std::get<ChildWork>(work) : ChildWork{};
   nodes_[id] = graphs_.at(graph.id()).graph;
+  absl::Cleanup undo = [&] {
+    graph.Remove(id);
+    nodes_.erase(id);
+    if (child.graph != nullptr && !child.moved) Remove(child.graph);
+  };
+  graph.Add(id, std::move(work)).memory = std::move(memory);
+  for (const GraphLink& link : dependencies) graph.AddEdge({link.node, id, link.data});
+  if (child.graph != nullptr && !child.moved) {
+    const auto original = graphs_.find(child.graph->original());
+    if (original != graphs_.end()) ShareHeld(*original->second.graph, child.graph->id());
+  }
+  if (child.graph != nullptr) {
+    Add(child.graph, true);
+    graphs_.at(child.graph->id()).moved = child.moved;
+  }
+  std::move(undo).Cancel();
   return id;
 }
 
@@ -110,30 +138,41 @@ void Graphs::Release(GraphId object, uint64_t count) {
   if (found == objects_.end()) return;
   found->second.references -= std::min(found->second.references, count);
   if (found->second.references != 0) return;
-  destructions_.push_back({found->second.pointer, found->second.destroy});
-  objects_.erase(found);
+  destructions_.insert(objects_.extract(found));
 }
 
-void Graphs::ShareHeld(const Graph& from, GraphId to) {
+void Graphs::CollectHeld(const Graph& from, std::map<GraphId, uint64_t>* held) const {
   for (const auto& [id, node] : from.nodes()) {
-    if (const auto* const child = std::get_if<ChildWork>(&node.work)) ShareHeld(*child->graph, to);
+    const auto* const child = std::get_if<ChildWork>(&node.work);
+    if (child != nullptr) CollectHeld(*child->graph, held);
   }
   const auto found = held_.find(from.id());
   if (found == held_.end()) return;
-  const std::map<GraphId, uint64_t> shared = found->second;
-  for (const auto& [object, count] : shared) {
-    const auto known = objects_.find(object);
-    if (known == objects_.end()) continue;  // the program gave up what it had moved
-    held_[to][object] += count;
-    known->second.references += count;
+  for (const auto& [object, count] : found->second) {
+    // Else the program gave up what it had moved.
+    if (objects_.count(object) != 0) (*held)[object] += count;
   }
 }
 
+void Graphs::ShareHeld(const Graph& from, GraphId to) {
+  std::map<GraphId, uint64_t> more;
+  CollectHeld(from, &more);
+  if (more.empty()) return;
+  std::map<GraphId, uint64_t>& held = held_[to];
+  std::map<GraphId, uint64_t> all = held;
+  for (const auto& [object, count] : more) all[object] += count;
+  held.swap(all);
+  for (const auto& [object, count] : more) objects_.at(object).references += count;
+}
+
 void Graphs::ReplaceHeld(const Graph& from, GraphId to) {
-  const auto before = held_.extract(to);
-  ShareHeld(from, to);
-  if (before.empty()) return;
-  for (const auto& [object, count] : before.mapped()) Release(object, count);
+  std::map<GraphId, uint64_t> held;
+  CollectHeld(from, &held);
+  if (held.empty()) return GiveUp(to);
+  std::map<GraphId, uint64_t>& now = held_[to];
+  for (const auto& [object, count] : held) objects_.at(object).references += count;
+  now.swap(held);
+  for (const auto& [object, count] : held) Release(object, count);
 }
 
 void Graphs::GiveUp(GraphId holder) {

@@ -36,14 +36,12 @@ struct UserObject {
   uint64_t references = 0;  // of the program and of graphs
 };
 
-// A user object that nobody refers to any more: to be called when no lock is held.
-struct Destruction {
-  void* pointer = nullptr;
-  cuda_abi::CUhostFn destroy = nullptr;
-};
+// User objects that nobody refers to any more: to be called when no lock is held.
+using Destructions = std::map<GraphId, UserObject>;
 
 // Handles are numbers, so that a dead one is told from a live one. Everything here is for who holds
-// `mutex`; that is taken before the locks of the simulator.
+// `mutex`; that is taken before the locks of the simulator. What finds no memory changes nothing;
+// what takes away needs none.
 class Graphs {
  public:
   std::mutex mutex;
@@ -56,8 +54,10 @@ class Graphs {
   void Add(const std::shared_ptr<Graph>& graph, bool child = false);
   // Forgets a graph and all that is in it, and gives up the user objects that it holds.
   void Remove(const std::shared_ptr<Graph>& graph);
-  // The same for a new node, and one that goes.
-  GraphId AddNode(Graph& graph, GraphWork work);
+  // The same for a new node, and one that goes. The dependencies are nodes of the graph. A copy
+  // that it runs holds the user objects of the graph that it is of.
+  GraphId AddNode(Graph& graph, GraphWork work, std::vector<RememberedMemory> memory,
+                  const std::vector<GraphLink>& dependencies);
   void RemoveNode(Graph& graph, GraphId node);
 
   // Null: there is none of that name.
@@ -85,7 +85,7 @@ class Graphs {
   // It holds that, and nothing else.
   void ReplaceHeld(const Graph& from, GraphId to);
   // Those that are due.
-  std::vector<Destruction> TakeDestructions() { return std::move(destructions_); }
+  Destructions TakeDestructions() { return std::exchange(destructions_, {}); }
 
  private:
   struct Known {
@@ -93,6 +93,14 @@ class Graphs {
     bool child = false;
     bool moved = false;
   };
+  // What Add adds.
+  struct Names {
+    std::map<GraphId, Known> graphs;
+    std::map<GraphId, std::shared_ptr<Graph>> nodes;
+  };
+  static void Collect(const std::shared_ptr<Graph>& graph, bool child, Names* names);
+  // The user objects of a graph and the graphs inside it that still exist.
+  void CollectHeld(const Graph& from, std::map<GraphId, uint64_t>* held) const;
   void GiveUp(GraphId holder);
 
   GraphId last_id_ = uint64_t{3} << 60;
@@ -101,7 +109,7 @@ class Graphs {
   std::map<GraphId, GraphExec> execs_;
   std::map<GraphId, UserObject> objects_;
   std::map<GraphId, std::map<GraphId, uint64_t>> held_;
-  std::vector<Destruction> destructions_;
+  Destructions destructions_;
 };
 
 // Handles as numbers, and back.

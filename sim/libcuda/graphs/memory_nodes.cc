@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/calls/pools/pool_calls.h"
 
 namespace twinmmu::libcuda {
@@ -74,7 +76,9 @@ CUresult MakeAlloc(const CallSite& site, DriverState& driver, const Graph& graph
       pools.Reserve(site.name(), DeviceOrdinal(given.poolProps.location.id), graph.id(),
                     Bytes(given.bytesize), ReadersOf(given));
   if (!address.ok()) return ToResult(address.status());
+  absl::Cleanup undo = [&] { ReservedMemory(&pools, *address); };
   made->memory = std::make_shared<ReservedMemory>(&pools, *address);
+  std::move(undo).Cancel();
   made->grants = std::make_shared<std::vector<CUmemAccessDesc>>(
       given.accessDescs, given.accessDescs + given.accessDescCount);
   made->params = given;
@@ -163,6 +167,20 @@ CUresult PrepareMemory(const CallSite& site, DriverState& driver, const Graph& g
     if (!freed.ok()) return ToResult(freed);
   }
   return CommitMemory(site, driver, graph);
+}
+
+void FreeAllocated(DriverState& driver, const Graph& graph, Stream stream) {
+  try {
+    LaunchedMemory memory;
+    Collect(graph, &memory);
+    PoolCalls& pools = driver.simulator->pools();
+    for (const CUdeviceptr address : memory.allocated) {
+      if (!pools.Find(DeviceAddress(address)).has_value()) continue;
+      Free(driver, FreeWork{address}, stream).IgnoreError();
+    }
+    pools.TrimReserved(stream.device());
+  } catch (const std::bad_alloc&) {  // then it stays for the program to free
+  }
 }
 
 absl::Status Allocate(const CallSite& site, DriverState& driver, const AllocWork& work,

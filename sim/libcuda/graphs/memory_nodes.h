@@ -28,6 +28,10 @@ CUresult CommitMemory(const CallSite& site, DriverState& driver, const Graph& gr
 CUresult PrepareMemory(const CallSite& site, DriverState& driver, const Graph& graph, bool frees,
                        Stream stream);
 
+// After a launch that failed on its way: frees what its nodes have allocated, and gives back what
+// it committed, as far as the host has the memory for that.
+void FreeAllocated(DriverState& driver, const Graph& graph, Stream stream);
+
 // The work of these nodes.
 absl::Status Allocate(const CallSite& site, DriverState& driver, const AllocWork& work,
                       Stream stream);

@@ -225,6 +225,7 @@ void Restart(uint8_t machine) {
   Profile profile = machines[machine % machines.size()].make();
   profile.kernel_instruction_budget = 100'000;
   profile.multicast_wait_ms = 0;
+  profile.wait_budget_ms = 10;
   Process::Get().Restart(profile);
   descriptors.Close();
   known.Clear();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/captures/capture_rules.h"
 #include "sim/libcuda/graphs/graph_edges.h"
@@ -29,7 +30,7 @@ template <typename Body>
 CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body) {
   return EnterInContext(site, needed, [&](DriverState& driver, Context& context) -> CUresult {
     CUresult result = CUDA_SUCCESS;
-    std::vector<Destruction> due;
+    Destructions due;
     {
       const std::lock_guard lock(driver.graphs.mutex);
       if (!IsStream(driver, stream)) return ToResult(DriverCode::kInvalidHandle);
@@ -53,6 +54,9 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
         if (driver.captures.Find(name) != nullptr) return ToResult(DriverCode::kIllegalState);
         const std::shared_ptr<Graph> found = graph == nullptr ? graphs.Make() : graphs.Find(*graph);
         if (found == nullptr) return NoSuchGraph();
+        absl::Cleanup undo = [&] {
+          if (graph == nullptr) graphs.Remove(found);
+        };
         CapturedStream captured;
         const CUresult known = FindDependencies(*found, KernelWork(), dependencies, data, count,
                                                 &captured.dependencies);
@@ -62,6 +66,7 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
         captured.context = &context;
         captured.blocking = IsBlocking(driver, stream);
         driver.captures.Begin(name, std::move(captured));
+        std::move(undo).Cancel();
         return CUDA_SUCCESS;
       });
 }
@@ -98,12 +103,14 @@ bool LosesData(const CapturedStream& stream, const Told& told) {
 }
 
 void TellDependencies(CapturedStream& stream, const Told& told) {
-  stream.told.clear();
-  stream.told_data.clear();
+  std::vector<CUgraphNode> nodes;
+  std::vector<CUgraphEdgeData> data;
   for (const GraphLink& link : stream.dependencies) {
-    stream.told.push_back(HandleOf<CUgraphNode>(link.node));
-    stream.told_data.push_back(link.data);
+    nodes.push_back(HandleOf<CUgraphNode>(link.node));
+    data.push_back(link.data);
   }
+  stream.told = std::move(nodes);
+  stream.told_data = std::move(data);
   const bool none = stream.told.empty();
   if (told.dependencies != nullptr) *told.dependencies = none ? nullptr : stream.told.data();
   if (told.data != nullptr) *told.data = none ? nullptr : stream.told_data.data();
@@ -154,7 +161,10 @@ CUresult Update(const CallSite& site, CUstream stream, const CUgraphNode* depend
           changed.dependencies.insert(changed.dependencies.end(), one.begin(), one.end());
           one.clear();
         }
-        if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) captured->dependencies.clear();
+        if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+          captured->dependencies.reserve(changed.dependencies.size());
+          captured->dependencies.clear();
+        }
         driver.captures.Join(name, std::move(changed));
         return CUDA_SUCCESS;
       });

@@ -44,6 +44,7 @@ void Captures::Begin(const StreamName& stream, CapturedStream captured) {
 void Captures::Join(const StreamName& stream, CapturedStream joining) {
   CapturedStream* const captured = Find(stream);
   if (captured == nullptr) return Begin(stream, std::move(joining));
+  captured->dependencies.reserve(captured->dependencies.size() + joining.dependencies.size());
   for (const GraphLink& link : joining.dependencies) {
     const bool known = std::any_of(captured->dependencies.begin(), captured->dependencies.end(),
                                    [&](const GraphLink& other) { return other.node == link.node; });

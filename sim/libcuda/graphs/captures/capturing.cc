@@ -20,8 +20,7 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
             bool programmatic) {
   Graph& graph = *stream.capture->graph;
   std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
-  const GraphId node = driver.graphs.AddNode(graph, std::move(work));
-  graph.Find(node)->memory = std::move(memory);
+  std::vector<GraphLink> dependencies;
   for (GraphLink link : stream.dependencies) {
     const GraphNode* const before = graph.Find(link.node);
     if (before == nullptr) continue;  // the program destroyed it
@@ -30,9 +29,11 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
       link.data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
       link.data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
     }
-    graph.AddEdge({link.node, node, link.data});
+    dependencies.push_back(link);
   }
-  stream.dependencies = {{node, {}}};
+  std::vector<GraphLink> next(1);
+  next[0].node = driver.graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
+  stream.dependencies = std::move(next);
 }
 
 }  // namespace

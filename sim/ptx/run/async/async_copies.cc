@@ -72,15 +72,20 @@ void AsyncCopies::Commit(int warp, Lanes lanes, bool bulk) {
 
 template <typename Chosen>
 bool AsyncCopies::DoThose(const Chosen& chosen) {
+  std::vector<bool> is_chosen;
+  for (const AsyncOperation& operation : pending_) is_chosen.push_back(chosen(operation));
   std::vector<AsyncOperation> those;
-  for (auto at = pending_.begin(); at != pending_.end();) {
-    if (!chosen(*at)) {
-      ++at;
-      continue;
+  those.reserve(static_cast<size_t>(std::count(is_chosen.begin(), is_chosen.end(), true)));
+  auto kept = pending_.begin();
+  for (size_t i = 0; i < is_chosen.size(); ++i) {
+    if (is_chosen[i]) {
+      those.push_back(std::move(pending_[i]));
+    } else {
+      if (&*kept != &pending_[i]) *kept = std::move(pending_[i]);
+      ++kept;
     }
-    those.push_back(std::move(*at));
-    at = pending_.erase(at);
   }
+  pending_.erase(kept, pending_.end());
   // Copies have no order among themselves; an arrival comes after the copies of its thread.
   for (size_t i = those.size(); shuffles_ && i > 1; --i) {
     std::swap(those[i - 1], those[static_cast<size_t>(Random() % i)]);
@@ -111,24 +116,28 @@ bool AsyncCopies::Drive(uint64_t barrier) {
   const auto tells = [&](const AsyncOperation& operation) {
     return operation.has_barrier && operation.barrier == barrier;
   };
-  const auto is_before = [&](const AsyncOperation& copy) {  // an arrival at the barrier
-    if (copy.kind != AsyncOperation::kCopy) return false;
-    return std::any_of(pending_.begin(), pending_.end(), [&](const AsyncOperation& other) {
-      return other.kind == AsyncOperation::kArrive && tells(other) && other.warp == copy.warp &&
-             other.lane == copy.lane;
-    });
-  };
   if (shuffles_ && Random() % 4 != 0) {
     return DoThose([&](const AsyncOperation& operation) {
       return operation.kind == AsyncOperation::kBulk && tells(operation) && Random() % 2 == 0;
     });
   }
-  std::vector<bool> chosen;
+  // Of threads that arrive there, their copies come first.
+  const auto thread_of = [](const AsyncOperation& operation) {
+    return operation.warp * kLanes + operation.lane;
+  };
+  std::vector<bool> arrives;
   for (const AsyncOperation& operation : pending_) {
-    chosen.push_back(tells(operation) || is_before(operation));
+    if (operation.kind != AsyncOperation::kArrive || !tells(operation)) continue;
+    const auto thread = static_cast<size_t>(thread_of(operation));
+    if (arrives.size() <= thread) arrives.resize(thread + 1);
+    arrives[thread] = true;
   }
-  size_t next = 0;
-  return DoThose([&](const AsyncOperation&) { return bool{chosen[next++]}; });
+  return DoThose([&](const AsyncOperation& operation) {
+    const auto thread = static_cast<size_t>(thread_of(operation));
+    const bool is_before =
+        operation.kind == AsyncOperation::kCopy && thread < arrives.size() && arrives[thread];
+    return is_before || tells(operation);
+  });
 }
 
 bool AsyncCopies::NextSlice() {
