@@ -9,10 +9,12 @@
 #include "third_party/cuda_abi/cudart_abi.h"
 
 struct CUctx_st;
+struct CUlinkState_st;
 
 namespace twinmmu::cudart {
 
 using CUcontext = CUctx_st*;
+using CUlinkState = CUlinkState_st*;
 
 // CUDA_MEMCPY2D, and the kinds of memory in it.
 struct Copy2D {
@@ -59,6 +61,7 @@ struct DriverFunctions {
   // each thread, from where the program called.
   void (*twinmmuWarn)(const char* words);
   const void** (*twinmmuCaller)();
+  bool is_simulated;
 };
 
 // Fills the table. False: there is no libcuda.so.1. May be called again.

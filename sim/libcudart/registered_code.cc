@@ -14,14 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "sim/libcudart/linked_code.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
 
 struct FatBinary {
-  explicit FatBinary(const void* of) : image(of) {}
+  FatBinary(const void* whole, const void* const* linked) : image(whole), parts(linked) {}
 
   const void* image;
+  const void* const* parts;         // of separate compilation; else null
   cudaLibrary_t library = nullptr;  // null: not loaded
   pid_t loaded_by = 0;              // a child made by fork does not have it
   std::vector<std::pair<void**, std::string>> managed;
@@ -54,16 +56,10 @@ struct FatBinaryWrapper {
   uint32_t magic;
   uint32_t version;
   const void* image;
+  const void* const* parts;  // of kLinked
 };
 constexpr uint32_t kWrapperMagic = 0x466243b1;
-
-const void* ImageIn(const void* wrapped) {
-  FatBinaryWrapper wrapper;
-  std::memcpy(&wrapper.magic, wrapped, sizeof(wrapper.magic));
-  if (wrapper.magic != kWrapperMagic) return wrapped;
-  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
-  return wrapper.image;
-}
+constexpr uint32_t kLinked = 2;
 
 void Forget(std::unordered_map<const void*, Symbol>& symbols, const FatBinary* binary) {
   for (auto symbol = symbols.begin(); symbol != symbols.end();) {
@@ -91,11 +87,19 @@ cudaError_t Explained(cudaError_t error) {
   return error;
 }
 
+cudaError_t LoadLibrary(const FatBinary& binary, cudaLibrary_t* library) {
+  if (binary.parts != nullptr && !HasCode(binary.image)) return LinkAndLoad(binary.parts, library);
+  const cudaError_t error =
+      driver.cuLibraryLoadData(library, binary.image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  return error == cudaErrorNoKernelImageForDevice && binary.parts != nullptr
+             ? LinkAndLoad(binary.parts, library)
+             : error;
+}
+
 // With the lock.
 cudaError_t Load(FatBinary& binary) {
   if (binary.library != nullptr) return cudaSuccess;
-  const cudaError_t error = driver.cuLibraryLoadData(&binary.library, binary.image, nullptr,
-                                                     nullptr, 0, nullptr, nullptr, 0);
+  const cudaError_t error = LoadLibrary(binary, &binary.library);
   if (error != cudaSuccess) return Explained(error);
   binary.loaded_by = getpid();
   for (const auto& [pointer, name] : binary.managed) {
@@ -109,7 +113,13 @@ cudaError_t Load(FatBinary& binary) {
 
 }  // namespace
 
-FatBinary* AddFatBinary(const void* image) { return new FatBinary(ImageIn(image)); }
+FatBinary* AddFatBinary(const void* wrapped) {
+  FatBinaryWrapper wrapper;
+  std::memcpy(&wrapper.magic, wrapped, sizeof(wrapper.magic));
+  if (wrapper.magic != kWrapperMagic) return new FatBinary(wrapped, nullptr);
+  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
+  return new FatBinary(wrapper.image, wrapper.version == kLinked ? wrapper.parts : nullptr);
+}
 
 void RemoveFatBinary(FatBinary* binary) {
   Registry& registry = GetRegistry();
@@ -185,6 +195,24 @@ cudaError_t FindFunction(const void* function, cudaFunction_t* result) {
   cudaKernel_t kernel = nullptr;
   const cudaError_t error = FindKernel(function, &kernel);
   return error == cudaSuccess ? driver.cuKernelGetFunction(result, kernel) : error;
+}
+
+void* HostFunctionOf(cudaFunction_t function) {
+  Registry& registry = GetRegistry();
+  const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+  const auto is_it = [&](cudaKernel_t kernel) {
+    cudaFunction_t of_kernel = nullptr;
+    return kernel != nullptr && driver.cuKernelGetFunction(&of_kernel, kernel) == cudaSuccess &&
+           of_kernel == function;
+  };
+  for (const auto& [host, symbol] : registry.kernels) {
+    if (is_it(symbol.kernel)) return const_cast<void*>(host);
+  }
+  for (const void* handle : registry.handles) {
+    const auto kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(handle));
+    if (is_it(kernel)) return kernel;
+  }
+  return function;
 }
 
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size) {

@@ -31,6 +31,9 @@ cudaError_t FindKernel(const void* function, cudaKernel_t* kernel);
 void KnowKernel(cudaKernel_t kernel);
 // As FindKernel, in the current context.
 cudaError_t FindFunction(const void* function, cudaFunction_t* result);
+// What FindFunction finds that function by, in the current context; the function itself if by
+// nothing.
+void* HostFunctionOf(cudaFunction_t function);
 // A variable in the current context. cudaErrorInvalidSymbol: nothing of that address.
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
 // Where `offset` of it is. cudaErrorInvalidValue: `size` bytes from there are not inside it.

@@ -32,6 +32,7 @@ def runtime_library(soname, version):
         srcs = ["calls/version_calls.cc"],
         local_defines = ["TWINMMU_RUNTIME_VERSION=%d" % version],
         deps = [
+            ":parameters",
             ":runtime",
             "//third_party/cuda_abi:cudart_abi",
         ],
@@ -62,6 +63,7 @@ def runtime_library(soname, version):
             ":%s.lds" % name,
             ":calls",
             ":%s_calls" % name,
+            ":parameters",
             ":runtime",
         ],
         outs = [static_runtime_of(version)],

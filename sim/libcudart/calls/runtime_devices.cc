@@ -77,4 +77,18 @@ extern "C" cudaError_t cudaDeviceGetP2PAttribute(int* value, int attribute, int 
   return Anywhere([&] { return driver.cuDeviceGetP2PAttribute(value, attribute, device, peer); });
 }
 
+// The older names.
+extern "C" cudaError_t cudaThreadGetLimit(size_t* value, int limit) {
+  return InContext([&] { return driver.cuCtxGetLimit(value, limit); });
+}
+extern "C" cudaError_t cudaThreadSetLimit(int limit, size_t value) {
+  return InContext([&] { return driver.cuCtxSetLimit(limit, value); });
+}
+extern "C" cudaError_t cudaThreadGetCacheConfig(int* config) {
+  return InContext([&] { return driver.cuCtxGetCacheConfig(config); });
+}
+extern "C" cudaError_t cudaThreadSetCacheConfig(int config) {
+  return InContext([&] { return driver.cuCtxSetCacheConfig(config); });
+}
+
 }  // namespace twinmmu::cudart

@@ -235,6 +235,17 @@ extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function) 
                       [&](cudaFunction_t found) { return driver.cuFuncGetName(name, found); });
 }
 
+extern "C" cudaError_t cudaFuncSetSharedMemConfig(const void* function, int config) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuFuncSetSharedMemConfig(found, config);
+  });
+}
+
+extern "C" cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute,
+                                                       int value, int device) {
+  return InContext([&] { return driver.cuKernelSetAttribute(attribute, value, kernel, device); });
+}
+
 extern "C" cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset,
                                             size_t* size) {
   return WithFunction(function, [&](cudaFunction_t found) {

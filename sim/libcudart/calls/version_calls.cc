@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/libcudart/node_parameters.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
@@ -197,6 +198,29 @@ extern "C" cudaError_t cudaMemcpyBatchAsync_ptsz TWINMMU_BATCH_PARAMETERS {
   return InContext([&] { return TWINMMU_BATCH_DRIVER(_ptsz) TWINMMU_BATCH_ARGUMENTS; });
 }
 
+#if TWINMMU_RUNTIME_VERSION >= 13000
+extern "C" cudaError_t cudaMemcpy3DBatchAsync(size_t count, void* copies, unsigned long long flags,
+                                              cudaStream_t stream) {
+  return InContext([&] { return driver.cuMemcpy3DBatchAsync_v2(count, copies, flags, stream); });
+}
+extern "C" cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t count, void* copies,
+                                                   unsigned long long flags, cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemcpy3DBatchAsync_v2_ptsz(count, copies, flags, stream); });
+}
+#elif TWINMMU_RUNTIME_VERSION >= 12000
+extern "C" cudaError_t cudaMemcpy3DBatchAsync(size_t count, void* copies, size_t* failed,
+                                              unsigned long long flags, cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemcpy3DBatchAsync(count, copies, failed, flags, stream); });
+}
+extern "C" cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t count, void* copies, size_t* failed,
+                                                   unsigned long long flags, cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemcpy3DBatchAsync_ptsz(count, copies, failed, flags, stream); });
+}
+#endif
+
 // --- Graphs
 
 #if TWINMMU_RUNTIME_VERSION >= 12000
@@ -218,6 +242,30 @@ extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t gra
   return InContext([&] { return driver.cuGraphExecUpdate(exec, graph, node, result); });
 }
 #endif
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+#define TWINMMU_ADD_NODE_V2 cudaGraphAddNode
+#else
+#define TWINMMU_ADD_NODE_V2 cudaGraphAddNode_v2
+extern "C" cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                        const cudaGraphNode_t* before, size_t count,
+                                        cudaGraphNodeParams* parameters) {
+  return InContext([&] {
+    return WithDriverNode(parameters, [&](void* same) {
+      return driver.cuGraphAddNode(node, graph, before, count, same);
+    });
+  });
+}
+#endif
+extern "C" cudaError_t TWINMMU_ADD_NODE_V2(cudaGraphNode_t* node, cudaGraph_t graph,
+                                           const cudaGraphNode_t* before, const void* data,
+                                           size_t count, cudaGraphNodeParams* parameters) {
+  return InContext([&] {
+    return WithDriverNode(parameters, [&](void* same) {
+      return driver.cuGraphAddNode_v2(node, graph, before, data, count, same);
+    });
+  });
+}
 
 // --- Captures, and edges of graphs: since CUDA 13 with what goes with an edge.
 

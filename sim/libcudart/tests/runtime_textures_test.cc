@@ -46,6 +46,38 @@ TEST_F(RuntimeTextures, BoxesOfArraysAreCountedInElements) {
   EXPECT_EQ(box, (std::vector<float>{2, 3, 6, 7}));
 }
 
+TEST_F(RuntimeTextures, BytesGoOnInTheNextRow) {
+  const std::vector<float> nines(5, 9);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 8, 0, nines.data(), 20, cudaMemcpyHostToDevice), cudaSuccess);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), array_, 0, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, (std::vector<float>{0, 1, 9, 9, 9, 9, 9, 7}));
+}
+
+TEST_F(RuntimeTextures, BytesGoFromRowsToRowsOfAnotherLength) {
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  cudaArray_t narrow = nullptr;
+  ASSERT_EQ(cudaMallocArray(&narrow, &channels, 3, 3, 0), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyArrayToArray(narrow, 4, 0, array_, 0, 0, 32, cudaMemcpyDeviceToDevice),
+            cudaSuccess);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), narrow, 4, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, floats_);
+  EXPECT_EQ(cudaFreeArray(narrow), cudaSuccess);
+}
+
+TEST_F(RuntimeTextures, BytesBehindTheEndAreRefusedBeforeAnyIsCopied) {
+  const std::vector<float> nines(8, 9);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 4, 0, nines.data(), 32, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 16, 0, nines.data(), 4, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), array_, 0, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, floats_);
+}
+
 TEST_F(RuntimeTextures, ArraysDescribeThemselves) {
   cudaChannelFormatDesc channels = {};
   cudaExtent extent = {};
