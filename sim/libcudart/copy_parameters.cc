@@ -77,6 +77,12 @@ void SetTo(CUDA_MEMCPY3D* copy, cudaMemcpyKind kind, const cudaPitchedPtr& memor
 cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
   *copy = {};
   if (!Exists(from.kind)) return cudaErrorInvalidMemcpyDirection;
+  const bool has_array = from.srcArray != nullptr || from.dstArray != nullptr;
+  if ((from.srcArray != nullptr && from.srcPtr.ptr != nullptr) ||
+      (from.dstArray != nullptr && from.dstPtr.ptr != nullptr) ||
+      (has_array && from.kind == cudaMemcpyHostToHost)) {
+    return cudaErrorInvalidValue;
+  }
   size_t source = 1;
   size_t destination = 1;
   cudaError_t error = cudaSuccess;
@@ -122,16 +128,16 @@ cudaError_t TranslateBack(const CUDA_MEMCPY3D& from, cudaMemcpy3DParms* copy) {
     const cudaError_t error = ElementOf(copy->srcArray, &source);
     if (error != cudaSuccess) return error;
   } else {
-    copy->srcPtr = {MemoryAt(from.srcMemoryType, from.srcHost, from.srcDevice), from.srcPitch,
-                    from.srcPitch, from.srcHeight};
+    copy->srcPtr = {MemoryAt(from.srcMemoryType, from.srcHost, from.srcDevice), from.srcPitch, 0,
+                    from.srcHeight};
   }
   if (from.dstMemoryType == kArrayMemory) {
     copy->dstArray = reinterpret_cast<cudaArray_t>(from.dstArray);
     const cudaError_t error = ElementOf(copy->dstArray, &destination);
     if (error != cudaSuccess) return error;
   } else {
-    copy->dstPtr = {MemoryAt(from.dstMemoryType, from.dstHost, from.dstDevice), from.dstPitch,
-                    from.dstPitch, from.dstHeight};
+    copy->dstPtr = {MemoryAt(from.dstMemoryType, from.dstHost, from.dstDevice), from.dstPitch, 0,
+                    from.dstHeight};
   }
   copy->srcPos = {from.srcXInBytes / source, from.srcY, from.srcZ};
   copy->dstPos = {from.dstXInBytes / destination, from.dstY, from.dstZ};

@@ -8,8 +8,8 @@ namespace {
 // Its parameters stay where the caller put them.
 cudaError_t Missing() { return cudaErrorCallRequiresNewerDriver; }
 
-const void** NobodyReads() {
-  static thread_local const void* place = nullptr;
+ReportedPlace* NobodyReads() {
+  static thread_local ReportedPlace place = {};
   return &place;
 }
 

@@ -68,23 +68,23 @@ void Forget(std::unordered_map<const void*, Symbol>& symbols, const FatBinary* b
 }
 
 // What a program meets most often here, and cannot see from the code of the error.
-cudaError_t Explained(cudaError_t error) {
-  static std::atomic<bool> said_no_image{false};
-  static std::atomic<bool> said_unknown{false};
-  if (error == cudaErrorNoKernelImageForDevice) {
-    WarnOnce(said_no_image,
-             "warning: the program's device code has no PTX for this device, only machine code: "
-             "cudaErrorNoKernelImageForDevice\n"
-             "  what to do: compile it with PTX, as by nvcc -gencode "
-             "arch=compute_90,code=compute_90");
-  } else if (error == cudaErrorInvalidDeviceFunction) {
-    WarnOnce(said_unknown,
-             "warning: a kernel was launched or asked about that no module of the program "
-             "registered: cudaErrorInvalidDeviceFunction\n"
-             "  what to do: pass the __global__ function itself, and keep the library loaded that "
-             "it is in");
-  }
-  return error;
+cudaError_t NoImage() {
+  static std::atomic<bool> said{false};
+  WarnOnce(said,
+           "warning: the program's device code has no PTX for this device, only machine code: "
+           "cudaErrorNoKernelImageForDevice\n"
+           "  what to do: compile it with PTX, as by nvcc -gencode "
+           "arch=compute_90,code=compute_90");
+  return cudaErrorNoKernelImageForDevice;
+}
+
+void WarnOfUnknownKernel() {
+  static std::atomic<bool> said{false};
+  WarnOnce(said,
+           "warning: a kernel was launched or asked about that no module of the program "
+           "registered\n"
+           "  what to do: pass the __global__ function itself, and keep the library loaded that "
+           "it is in");
 }
 
 cudaError_t LoadLibrary(const FatBinary& binary, cudaLibrary_t* library) {
@@ -100,13 +100,16 @@ cudaError_t LoadLibrary(const FatBinary& binary, cudaLibrary_t* library) {
 cudaError_t Load(FatBinary& binary) {
   if (binary.library != nullptr) return cudaSuccess;
   const cudaError_t error = LoadLibrary(binary, &binary.library);
-  if (error != cudaSuccess) return Explained(error);
+  if (error == cudaErrorNoKernelImageForDevice) return NoImage();
+  if (error != cudaSuccess) return error;
   binary.loaded_by = getpid();
   for (const auto& [pointer, name] : binary.managed) {
     size_t size = 0;
     const cudaError_t found =
         driver.cuLibraryGetManaged(pointer, &size, binary.library, name.c_str());
     if (found != cudaSuccess) return found;
+    // Programs name it by its address, which is the same on both sides.
+    GetRegistry().variables[*pointer] = {&binary, name};
   }
   return cudaSuccess;
 }
@@ -159,21 +162,20 @@ cudaError_t LoadFatBinary(FatBinary* binary) {
   return Load(*binary);
 }
 
-cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
+namespace {
+
+cudaError_t LookUp(const void* function, cudaKernel_t* kernel) {
   Registry& registry = GetRegistry();
   {
     const std::shared_lock<std::shared_mutex> lock(registry.mutex);
     const auto found = registry.kernels.find(function);
-    const bool is_handle = registry.handles.count(function) != 0;
-    if (found == registry.kernels.end() && !is_handle)
-      return Explained(cudaErrorInvalidDeviceFunction);
-    *kernel = is_handle ? reinterpret_cast<cudaKernel_t>(const_cast<void*>(function))
-                        : found->second.kernel;
+    if (found == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
+    *kernel = found->second.kernel;
     if (*kernel != nullptr) return cudaSuccess;
   }
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   const auto found = registry.kernels.find(function);
-  if (found == registry.kernels.end()) return Explained(cudaErrorInvalidDeviceFunction);
+  if (found == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
   Symbol& symbol = found->second;
   cudaError_t error = Load(*symbol.binary);
   if (error == cudaSuccess) {
@@ -183,6 +185,32 @@ cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
   registry.handles.insert(symbol.kernel);
   *kernel = symbol.kernel;
   return cudaSuccess;
+}
+
+bool IsHandle(const void* function) {
+  Registry& registry = GetRegistry();
+  const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+  return registry.handles.count(function) != 0;
+}
+
+}  // namespace
+
+cudaError_t FindKernelOf(const void* function, cudaKernel_t* kernel) {
+  const cudaError_t error = LookUp(function, kernel);
+  if (error == cudaErrorInvalidDeviceFunction) WarnOfUnknownKernel();
+  return error;
+}
+
+cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
+  const cudaError_t error = LookUp(function, kernel);
+  if (error != cudaErrorInvalidDeviceFunction) return error;
+  if (IsHandle(function)) {
+    *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+    return cudaSuccess;
+  }
+  WarnOfUnknownKernel();
+  const bool is_wrong_handle = function != nullptr && kRuntimeVersion >= 13000;
+  return is_wrong_handle ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
 }
 
 void KnowKernel(cudaKernel_t kernel) {

@@ -24,8 +24,10 @@ void AddManaged(FatBinary* binary, void** pointer, const char* name);
 // Loads it, and fills the pointers to its managed variables.
 cudaError_t LoadFatBinary(FatBinary* binary);
 
-// The kernel of a host function, or the one whose handle is given as such.
-// cudaErrorInvalidDeviceFunction: neither.
+// The kernel of a host function. cudaErrorInvalidDeviceFunction: it is none.
+cudaError_t FindKernelOf(const void* function, cudaKernel_t* kernel);
+// The same, or the kernel whose handle is given as such. What is neither is taken for a handle that
+// is wrong since CUDA 13: cudaErrorInvalidResourceHandle.
 cudaError_t FindKernel(const void* function, cudaKernel_t* kernel);
 // From now on `kernel` is known as such a handle.
 void KnowKernel(cudaKernel_t kernel);

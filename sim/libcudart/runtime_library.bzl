@@ -29,7 +29,10 @@ def runtime_library(soname, version):
     )
     cc_library(
         name = name + "_calls",
-        srcs = ["calls/version_calls.cc"],
+        srcs = [
+            "calls/version_calls.cc",
+            "calls/version_devices.cc",
+        ],
         local_defines = ["TWINMMU_RUNTIME_VERSION=%d" % version],
         deps = [
             ":parameters",

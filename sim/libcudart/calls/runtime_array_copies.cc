@@ -50,7 +50,9 @@ TWINMMU_INLINE cudaError_t CopyRowsTo(const By& by, cudaArray_t to, size_t x, si
                                       const void* from, size_t pitch, size_t width, size_t height,
                                       cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
-    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
+    if (!MayWriteVariable(kind)) return cudaErrorInvalidMemcpyDirection;
+    if (to == nullptr) return cudaErrorInvalidResourceHandle;
+    if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY3D copy = RowsOf(width, height);
     SetTo(&copy, to, x, y, 0);
     SetFrom(&copy, kind, {const_cast<void*>(from), pitch, width, height});
@@ -63,7 +65,9 @@ TWINMMU_INLINE cudaError_t CopyRowsFrom(const By& by, void* to, size_t pitch, co
                                         size_t x, size_t y, size_t width, size_t height,
                                         cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
-    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
+    if (!MayReadVariable(kind)) return cudaErrorInvalidMemcpyDirection;
+    if (from == nullptr) return cudaErrorInvalidResourceHandle;
+    if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY3D copy = RowsOf(width, height);
     SetFrom(&copy, from, x, y, 0);
     SetTo(&copy, kind, {to, pitch, width, height});
@@ -141,7 +145,7 @@ template <typename By>
 TWINMMU_INLINE cudaError_t CopyBytesTo(const By& by, cudaArray_t to, size_t x, size_t y,
                                        const void* from, size_t size, cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
-    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
+    if (!MayWriteVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     Position position = {};
     const cudaError_t error = Find(to, x, y, size, &position);
     if (error != cudaSuccess) return error;
@@ -157,7 +161,7 @@ template <typename By>
 TWINMMU_INLINE cudaError_t CopyBytesFrom(const By& by, void* to, const cudaArray* from, size_t x,
                                          size_t y, size_t size, cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
-    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
+    if (!MayReadVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     Position position = {};
     const cudaError_t error = Find(from, x, y, size, &position);
     if (error != cudaSuccess) return error;

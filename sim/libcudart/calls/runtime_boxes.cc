@@ -21,6 +21,7 @@ TWINMMU_INLINE cudaError_t FillBox(const cudaPitchedPtr& to, const cudaExtent& e
     if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
     size_t height = 0;
     size_t layer = 0;
+    if (extent.height > to.ysize) return cudaErrorInvalidValue;
     if (__builtin_mul_overflow(extent.height, extent.depth, &height) ||
         __builtin_mul_overflow(to.pitch, to.ysize, &layer)) {
       return cudaErrorInvalidValue;

@@ -9,5 +9,5 @@ int main() {
   const bool refused = cudaGraphicsMapResources(0, nullptr, nullptr) == cudaErrorNotSupported &&
                        cudaGraphicsMapResources(0, nullptr, nullptr) == cudaGetLastError();
   const cudaError_t unknown = cudaLaunchKernel(&kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
-  return refused && unknown == cudaErrorInvalidDeviceFunction ? 0 : 1;
+  return refused && unknown == cudaErrorInvalidResourceHandle ? 0 : 1;
 }

@@ -53,9 +53,15 @@ TEST_F(RuntimeBoxes, AFillOfNothingIsNone) {
   EXPECT_EQ(cudaMemset3D({nullptr, 0, 0, 0}, 7, {0, 1, 1}), cudaSuccess);
 }
 
+TEST_F(RuntimeBoxes, AFillOfMoreRowsThanALayerHasIsRefused) {
+  EXPECT_EQ(cudaMemset3D(Box(), 7, {1, kRows + 1, 1}), cudaErrorInvalidValue);
+  EXPECT_TRUE(Found(memory_).empty());
+}
+
 TEST_F(RuntimeBoxes, AFillOfTooManyBytesIsRefused) {
   EXPECT_EQ(cudaMemset3D({memory_, 8, 8, ~size_t{0}}, 7, {1, 2, 2}), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaMemset3D({memory_, 8, 8, 3}, 7, {1, ~size_t{0}, 3}), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset3D({memory_, 8, 8, ~size_t{0}}, 7, {1, ~size_t{0}, 3}),
+            cudaErrorInvalidValue);
 }
 
 TEST_F(RuntimeBoxes, ABoxIsCopiedFromDeviceToDevice) {
@@ -70,6 +76,9 @@ TEST_F(RuntimeBoxes, ABoxIsCopiedFromDeviceToDevice) {
   copy.extent = {1, 2, 1};
   EXPECT_EQ(cudaMemcpy3DPeer(&copy), cudaSuccess);
   EXPECT_EQ(Found(other), (std::vector<size_t>{1, 9}));
+  copy.dstArray = reinterpret_cast<cudaArray_t>(other);
+  EXPECT_EQ(cudaMemcpy3DPeer(&copy), cudaErrorInvalidValue) << "memory, or an array";
+  copy.dstArray = nullptr;
   copy.srcDevice = 100;
   EXPECT_EQ(cudaMemcpy3DPeer(&copy), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaMemcpy3DPeer(nullptr), cudaErrorInvalidValue);

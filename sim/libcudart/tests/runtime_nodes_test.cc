@@ -118,7 +118,7 @@ TEST_F(RuntimeNodes, AnUnknownKernelIsRefused) {
   any.of.kernel.func = &any;
   cudaGraphNode_t node = nullptr;
   EXPECT_EQ(cudaGraphAddNode(&node, graph_, nullptr, nullptr, 0, &any),
-            cudaErrorInvalidDeviceFunction);
+            cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaGraphAddNode(&node, graph_, nullptr, nullptr, 0, nullptr), cudaErrorInvalidValue);
 }
 

@@ -78,6 +78,24 @@ TEST_F(RuntimeTextures, BytesBehindTheEndAreRefusedBeforeAnyIsCopied) {
   EXPECT_EQ(all, floats_);
 }
 
+TEST_F(RuntimeTextures, ACopyMustGoItsWay) {
+  EXPECT_EQ(cudaMemcpy2DToArray(array_, 0, 0, floats_.data(), 16, 16, 2, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy2DFromArray(floats_.data(), 16, array_, 0, 0, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy2DToArray(array_, 0, 0, floats_.data(), 8, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaMemcpy2DToArray(nullptr, 0, 0, floats_.data(), 16, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidResourceHandle);
+  cudaMemcpy3DParms copy = {};
+  copy.srcArray = array_;
+  copy.srcPtr = {floats_.data(), 16, 16, 2};
+  copy.dstArray = array_;
+  copy.extent = {4, 2, 1};
+  copy.kind = cudaMemcpyDeviceToDevice;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue) << "memory, or an array";
+}
+
 TEST_F(RuntimeTextures, ArraysDescribeThemselves) {
   cudaChannelFormatDesc channels = {};
   cudaExtent extent = {};
