@@ -1,8 +1,10 @@
 #include "sim/libcudart/linked_code.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "sim/libcudart/runtime.h"
 
@@ -10,6 +12,8 @@ namespace twinmmu::cudart {
 namespace {
 
 constexpr int kFatBinaryInput = 2;  // CU_JIT_INPUT_FATBINARY
+constexpr int kErrorLog = 5;        // CU_JIT_ERROR_LOG_BUFFER, and its size
+constexpr int kErrorLogSize = 6;
 
 struct ContainerHeader {
   uint32_t magic;
@@ -83,13 +87,22 @@ bool HasCode(const void* image) {
 }
 
 cudaError_t LinkAndLoad(const void* const* parts, cudaLibrary_t* library) {
+  static std::atomic<bool> said{false};
+  char log[512] = {};
+  int options[] = {kErrorLog, kErrorLogSize};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof(log) - 1)};
   CUlinkState link = nullptr;
-  cudaError_t error = driver.cuLinkCreate_v2(0, nullptr, nullptr, &link);
+  cudaError_t error = driver.cuLinkCreate_v2(2, options, values, &link);
   if (error != cudaSuccess) return error;
   void* image = nullptr;
   size_t size = 0;
   error = AddParts(link, parts);
   if (error == cudaSuccess) error = driver.cuLinkComplete(link, &image, &size);
+  if (error != cudaSuccess) {
+    const std::string words =
+        std::string("warning: the program's device code cannot be linked: ") + log;
+    WarnOnce(said, words.c_str());
+  }
   if (error == cudaSuccess) {
     error = driver.cuLibraryLoadData(library, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
   }
