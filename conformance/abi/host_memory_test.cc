@@ -110,6 +110,7 @@ TEST_F(HostMemoryTest, MemoryOfTheProcessIsNotThatOfADeviceOnTheBus) {
   constexpr unsigned int kIoMemory = 4;
   EXPECT_EQ(cuMemHostRegister(page, sizeof(page), kIoMemory), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemHostUnregister(page), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  EXPECT_EQ(cuMemHostUnregister(nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(HostMemoryTest, OtherMemoryHasNoFlagsAndNoDevicePointer) {

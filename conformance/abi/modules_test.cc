@@ -395,6 +395,17 @@ TEST_F(ModuleTest, OccupancyIsSensible) {
   EXPECT_EQ(blocks, 32);
 }
 
+TEST_F(ModuleTest, FlagsAndCachesMustExist) {
+  const Function<CUresult(int*, void*, int, size_t, unsigned)> count(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
+  const Function<CUresult(void*, int)> prefer("cuFuncSetCacheConfig");
+  int blocks = 0;
+  EXPECT_EQ(count(&blocks, add_, 64, 0, 1), CUDA_SUCCESS);
+  EXPECT_EQ(count(&blocks, add_, 64, 0, 77), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(prefer(add_, 2), CUDA_SUCCESS);
+  EXPECT_EQ(prefer(add_, 100), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(ModuleTest, ALibrarysKernelCanBeLaunched) {
   const Function<CUresult(void**, const void*, int*, void**, unsigned, int*, void**, unsigned)>
       load("cuLibraryLoadData");

@@ -11,7 +11,9 @@ namespace {
 using cuda_abi::CUDA_ARRAY3D_DESCRIPTOR;
 using cuda_abi::CUDA_MEMCPY3D;
 
+constexpr int kHostMemory = 1;
 constexpr int kArrayMemory = 3;
+constexpr int kUnifiedMemory = 4;
 
 // The bytes of an element.
 cudaError_t ElementOf(const cudaArray* array, size_t* bytes) {
@@ -20,6 +22,17 @@ cudaError_t ElementOf(const cudaArray* array, size_t* bytes) {
   if (error != cudaSuccess) return error;
   *bytes = static_cast<size_t>(BitsOf(descriptor.Format) / 8) * descriptor.NumChannels;
   return cudaSuccess;
+}
+
+// Of an end of a copy that is memory.
+void* MemoryAt(int type, const void* host, cuda_abi::CUdeviceptr device) {
+  return type == kHostMemory ? const_cast<void*>(host) : reinterpret_cast<void*>(device);
+}
+
+cudaMemcpyKind KindOf(int from, int to) {
+  if (from == kUnifiedMemory || to == kUnifiedMemory) return cudaMemcpyDefault;
+  if (from == kHostMemory) return to == kHostMemory ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+  return to == kHostMemory ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
 }  // namespace
@@ -64,6 +77,12 @@ void SetTo(CUDA_MEMCPY3D* copy, cudaMemcpyKind kind, const cudaPitchedPtr& memor
 cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
   *copy = {};
   if (!Exists(from.kind)) return cudaErrorInvalidMemcpyDirection;
+  const bool has_array = from.srcArray != nullptr || from.dstArray != nullptr;
+  if ((from.srcArray != nullptr && from.srcPtr.ptr != nullptr) ||
+      (from.dstArray != nullptr && from.dstPtr.ptr != nullptr) ||
+      (has_array && from.kind == cudaMemcpyHostToHost)) {
+    return cudaErrorInvalidValue;
+  }
   size_t source = 1;
   size_t destination = 1;
   cudaError_t error = cudaSuccess;
@@ -96,6 +115,34 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
   copy->WidthInBytes = from.extent.width * element;
   copy->Height = from.extent.height;
   copy->Depth = from.extent.depth;
+  return cudaSuccess;
+}
+
+cudaError_t TranslateBack(const CUDA_MEMCPY3D& from, cudaMemcpy3DParms* copy) {
+  *copy = {};
+  size_t source = 1;
+  size_t destination = 1;
+  copy->kind = KindOf(from.srcMemoryType, from.dstMemoryType);
+  if (from.srcMemoryType == kArrayMemory) {
+    copy->srcArray = reinterpret_cast<cudaArray_t>(from.srcArray);
+    const cudaError_t error = ElementOf(copy->srcArray, &source);
+    if (error != cudaSuccess) return error;
+  } else {
+    copy->srcPtr = {MemoryAt(from.srcMemoryType, from.srcHost, from.srcDevice), from.srcPitch, 0,
+                    from.srcHeight};
+  }
+  if (from.dstMemoryType == kArrayMemory) {
+    copy->dstArray = reinterpret_cast<cudaArray_t>(from.dstArray);
+    const cudaError_t error = ElementOf(copy->dstArray, &destination);
+    if (error != cudaSuccess) return error;
+  } else {
+    copy->dstPtr = {MemoryAt(from.dstMemoryType, from.dstHost, from.dstDevice), from.dstPitch, 0,
+                    from.dstHeight};
+  }
+  copy->srcPos = {from.srcXInBytes / source, from.srcY, from.srcZ};
+  copy->dstPos = {from.dstXInBytes / destination, from.dstY, from.dstZ};
+  const size_t element = copy->srcArray != nullptr ? source : destination;
+  copy->extent = {from.WidthInBytes / element, from.Height, from.Depth};
   return cudaSuccess;
 }
 

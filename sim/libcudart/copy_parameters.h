@@ -44,6 +44,7 @@ void SetTo(cuda_abi::CUDA_MEMCPY3D* copy, cudaMemcpyKind kind, const cudaPitched
 
 // The whole of it, whose x is in elements: those of an array, or bytes where there is none.
 cudaError_t Translate(const cudaMemcpy3DParms& from, cuda_abi::CUDA_MEMCPY3D* copy);
+cudaError_t TranslateBack(const cuda_abi::CUDA_MEMCPY3D& from, cudaMemcpy3DParms* copy);
 
 }  // namespace twinmmu::cudart
 

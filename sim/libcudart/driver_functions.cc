@@ -8,8 +8,8 @@ namespace {
 // Its parameters stay where the caller put them.
 cudaError_t Missing() { return cudaErrorCallRequiresNewerDriver; }
 
-const void** NobodyReads() {
-  static thread_local const void* place = nullptr;
+ReportedPlace* NobodyReads() {
+  static thread_local ReportedPlace place = {};
   return &place;
 }
 
@@ -34,10 +34,11 @@ bool FindDriver(DriverFunctions& table) {
 #define TWINMMU_CUDART_REFUSED(first, last, name)
 #include "third_party/cuda_abi/runtime_exports.inc"
   Find(library, "twinmmuWarn", &table.twinmmuWarn);
-  if (library == nullptr || dlsym(library, "twinmmuCaller") == nullptr) {
-    table.twinmmuCaller = NobodyReads;
-  } else {
+  table.is_simulated = library != nullptr && dlsym(library, "twinmmuCaller") != nullptr;
+  if (table.is_simulated) {
     Find(library, "twinmmuCaller", &table.twinmmuCaller);
+  } else {
+    table.twinmmuCaller = NobodyReads;
   }
   return library != nullptr;
 }

@@ -9,10 +9,12 @@
 #include "third_party/cuda_abi/cudart_abi.h"
 
 struct CUctx_st;
+struct CUlinkState_st;
 
 namespace twinmmu::cudart {
 
 using CUcontext = CUctx_st*;
+using CUlinkState = CUlinkState_st*;
 
 // CUDA_MEMCPY2D, and the kinds of memory in it.
 struct Copy2D {
@@ -44,6 +46,13 @@ struct DriverLaunchConfig {
   unsigned int attribute_count;
 };
 
+// For the report of the simulated driver: from where the program called, and an address inside the
+// function that it called; null while nothing is called.
+struct ReportedPlace {
+  const void* caller;
+  const void* function;
+};
+
 // A function that the driver lacks gives cudaErrorCallRequiresNewerDriver.
 struct DriverFunctions {
 #define TWINMMU_CUDART_DRIVER(symbol, parameters) cudaError_t(*symbol) parameters;
@@ -58,7 +67,8 @@ struct DriverFunctions {
   // Of the simulated driver's report; elsewhere they do nothing. Adds to it; and where to say, in
   // each thread, from where the program called.
   void (*twinmmuWarn)(const char* words);
-  const void** (*twinmmuCaller)();
+  ReportedPlace* (*twinmmuCaller)();
+  bool is_simulated;
 };
 
 // Fills the table. False: there is no libcuda.so.1. May be called again.

@@ -14,14 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "sim/libcudart/linked_code.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
 
 struct FatBinary {
-  explicit FatBinary(const void* of) : image(of) {}
+  FatBinary(const void* whole, const void* const* linked) : image(whole), parts(linked) {}
 
   const void* image;
+  const void* const* parts;         // of separate compilation; else null
   cudaLibrary_t library = nullptr;  // null: not loaded
   pid_t loaded_by = 0;              // a child made by fork does not have it
   std::vector<std::pair<void**, std::string>> managed;
@@ -54,16 +56,10 @@ struct FatBinaryWrapper {
   uint32_t magic;
   uint32_t version;
   const void* image;
+  const void* const* parts;  // of kLinked
 };
 constexpr uint32_t kWrapperMagic = 0x466243b1;
-
-const void* ImageIn(const void* wrapped) {
-  FatBinaryWrapper wrapper;
-  std::memcpy(&wrapper.magic, wrapped, sizeof(wrapper.magic));
-  if (wrapper.magic != kWrapperMagic) return wrapped;
-  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
-  return wrapper.image;
-}
+constexpr uint32_t kLinked = 2;
 
 void Forget(std::unordered_map<const void*, Symbol>& symbols, const FatBinary* binary) {
   for (auto symbol = symbols.begin(); symbol != symbols.end();) {
@@ -72,44 +68,61 @@ void Forget(std::unordered_map<const void*, Symbol>& symbols, const FatBinary* b
 }
 
 // What a program meets most often here, and cannot see from the code of the error.
-cudaError_t Explained(cudaError_t error) {
-  static std::atomic<bool> said_no_image{false};
-  static std::atomic<bool> said_unknown{false};
-  if (error == cudaErrorNoKernelImageForDevice) {
-    WarnOnce(said_no_image,
-             "warning: the program's device code has no PTX for this device, only machine code: "
-             "cudaErrorNoKernelImageForDevice\n"
-             "  what to do: compile it with PTX, as by nvcc -gencode "
-             "arch=compute_90,code=compute_90");
-  } else if (error == cudaErrorInvalidDeviceFunction) {
-    WarnOnce(said_unknown,
-             "warning: a kernel was launched or asked about that no module of the program "
-             "registered: cudaErrorInvalidDeviceFunction\n"
-             "  what to do: pass the __global__ function itself, and keep the library loaded that "
-             "it is in");
-  }
-  return error;
+cudaError_t NoImage() {
+  static std::atomic<bool> said{false};
+  WarnOnce(said,
+           "warning: the program's device code has no PTX for this device, only machine code: "
+           "cudaErrorNoKernelImageForDevice\n"
+           "  what to do: compile it with PTX, as by nvcc -gencode "
+           "arch=compute_90,code=compute_90");
+  return cudaErrorNoKernelImageForDevice;
+}
+
+void WarnOfUnknownKernel() {
+  static std::atomic<bool> said{false};
+  WarnOnce(said,
+           "warning: a kernel was launched or asked about that no module of the program "
+           "registered\n"
+           "  what to do: pass the __global__ function itself, and keep the library loaded that "
+           "it is in");
+}
+
+cudaError_t LoadLibrary(const FatBinary& binary, cudaLibrary_t* library) {
+  if (binary.parts != nullptr && !HasCode(binary.image)) return LinkAndLoad(binary.parts, library);
+  const cudaError_t error =
+      driver.cuLibraryLoadData(library, binary.image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  return error == cudaErrorNoKernelImageForDevice && binary.parts != nullptr
+             ? LinkAndLoad(binary.parts, library)
+             : error;
 }
 
 // With the lock.
 cudaError_t Load(FatBinary& binary) {
   if (binary.library != nullptr) return cudaSuccess;
-  const cudaError_t error = driver.cuLibraryLoadData(&binary.library, binary.image, nullptr,
-                                                     nullptr, 0, nullptr, nullptr, 0);
-  if (error != cudaSuccess) return Explained(error);
+  const cudaError_t error = LoadLibrary(binary, &binary.library);
+  if (error == cudaErrorNoKernelImageForDevice) return NoImage();
+  if (error != cudaSuccess) return error;
   binary.loaded_by = getpid();
   for (const auto& [pointer, name] : binary.managed) {
     size_t size = 0;
     const cudaError_t found =
         driver.cuLibraryGetManaged(pointer, &size, binary.library, name.c_str());
     if (found != cudaSuccess) return found;
+    // Programs name it by its address, which is the same on both sides.
+    GetRegistry().variables[*pointer] = {&binary, name};
   }
   return cudaSuccess;
 }
 
 }  // namespace
 
-FatBinary* AddFatBinary(const void* image) { return new FatBinary(ImageIn(image)); }
+FatBinary* AddFatBinary(const void* wrapped) {
+  FatBinaryWrapper wrapper;
+  std::memcpy(&wrapper.magic, wrapped, sizeof(wrapper.magic));
+  if (wrapper.magic != kWrapperMagic) return new FatBinary(wrapped, nullptr);
+  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
+  return new FatBinary(wrapper.image, wrapper.version == kLinked ? wrapper.parts : nullptr);
+}
 
 void RemoveFatBinary(FatBinary* binary) {
   Registry& registry = GetRegistry();
@@ -149,21 +162,20 @@ cudaError_t LoadFatBinary(FatBinary* binary) {
   return Load(*binary);
 }
 
-cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
+namespace {
+
+cudaError_t LookUp(const void* function, cudaKernel_t* kernel) {
   Registry& registry = GetRegistry();
   {
     const std::shared_lock<std::shared_mutex> lock(registry.mutex);
     const auto found = registry.kernels.find(function);
-    const bool is_handle = registry.handles.count(function) != 0;
-    if (found == registry.kernels.end() && !is_handle)
-      return Explained(cudaErrorInvalidDeviceFunction);
-    *kernel = is_handle ? reinterpret_cast<cudaKernel_t>(const_cast<void*>(function))
-                        : found->second.kernel;
+    if (found == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
+    *kernel = found->second.kernel;
     if (*kernel != nullptr) return cudaSuccess;
   }
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   const auto found = registry.kernels.find(function);
-  if (found == registry.kernels.end()) return Explained(cudaErrorInvalidDeviceFunction);
+  if (found == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
   Symbol& symbol = found->second;
   cudaError_t error = Load(*symbol.binary);
   if (error == cudaSuccess) {
@@ -173,6 +185,32 @@ cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
   registry.handles.insert(symbol.kernel);
   *kernel = symbol.kernel;
   return cudaSuccess;
+}
+
+bool IsHandle(const void* function) {
+  Registry& registry = GetRegistry();
+  const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+  return registry.handles.count(function) != 0;
+}
+
+}  // namespace
+
+cudaError_t FindKernelOf(const void* function, cudaKernel_t* kernel) {
+  const cudaError_t error = LookUp(function, kernel);
+  if (error == cudaErrorInvalidDeviceFunction) WarnOfUnknownKernel();
+  return error;
+}
+
+cudaError_t FindKernel(const void* function, cudaKernel_t* kernel) {
+  const cudaError_t error = LookUp(function, kernel);
+  if (error != cudaErrorInvalidDeviceFunction) return error;
+  if (IsHandle(function)) {
+    *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+    return cudaSuccess;
+  }
+  WarnOfUnknownKernel();
+  const bool is_wrong_handle = function != nullptr && kRuntimeVersion >= 13000;
+  return is_wrong_handle ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
 }
 
 void KnowKernel(cudaKernel_t kernel) {
@@ -185,6 +223,24 @@ cudaError_t FindFunction(const void* function, cudaFunction_t* result) {
   cudaKernel_t kernel = nullptr;
   const cudaError_t error = FindKernel(function, &kernel);
   return error == cudaSuccess ? driver.cuKernelGetFunction(result, kernel) : error;
+}
+
+void* HostFunctionOf(cudaFunction_t function) {
+  Registry& registry = GetRegistry();
+  const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+  const auto is_it = [&](cudaKernel_t kernel) {
+    cudaFunction_t of_kernel = nullptr;
+    return kernel != nullptr && driver.cuKernelGetFunction(&of_kernel, kernel) == cudaSuccess &&
+           of_kernel == function;
+  };
+  for (const auto& [host, symbol] : registry.kernels) {
+    if (is_it(symbol.kernel)) return const_cast<void*>(host);
+  }
+  for (const void* handle : registry.handles) {
+    const auto kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(handle));
+    if (is_it(kernel)) return kernel;
+  }
+  return function;
 }
 
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size) {

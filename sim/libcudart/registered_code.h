@@ -24,13 +24,18 @@ void AddManaged(FatBinary* binary, void** pointer, const char* name);
 // Loads it, and fills the pointers to its managed variables.
 cudaError_t LoadFatBinary(FatBinary* binary);
 
-// The kernel of a host function, or the one whose handle is given as such.
-// cudaErrorInvalidDeviceFunction: neither.
+// The kernel of a host function. cudaErrorInvalidDeviceFunction: it is none.
+cudaError_t FindKernelOf(const void* function, cudaKernel_t* kernel);
+// The same, or the kernel whose handle is given as such. What is neither is taken for a handle that
+// is wrong since CUDA 13: cudaErrorInvalidResourceHandle.
 cudaError_t FindKernel(const void* function, cudaKernel_t* kernel);
 // From now on `kernel` is known as such a handle.
 void KnowKernel(cudaKernel_t kernel);
 // As FindKernel, in the current context.
 cudaError_t FindFunction(const void* function, cudaFunction_t* result);
+// What FindFunction finds that function by, in the current context; the function itself if by
+// nothing.
+void* HostFunctionOf(cudaFunction_t function);
 // A variable in the current context. cudaErrorInvalidSymbol: nothing of that address.
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
 // Where `offset` of it is. cudaErrorInvalidValue: `size` bytes from there are not inside it.

@@ -8,6 +8,7 @@ namespace twinmmu::cudart {
 DriverFunctions driver;
 thread_local ThreadState thread_state;
 std::atomic<uint64_t> context_generation{1};
+std::atomic<int> first_valid_device{0};
 
 namespace {
 
@@ -69,11 +70,11 @@ cudaError_t Initialize() {
   return cudaSuccess;
 }
 
-const void** Caller::FindSlot() {
-  static thread_local const void* nobody_reads = nullptr;
+ReportedPlace* Caller::FindSlot() {
+  static thread_local ReportedPlace nobody_reads = {};
   if (Initialize() != cudaSuccess) return &nobody_reads;
-  thread_state.caller = driver.twinmmuCaller();
-  return thread_state.caller;
+  thread_state.reported = driver.twinmmuCaller();
+  return thread_state.reported;
 }
 
 cudaError_t PrimaryContext(int device, CUcontext* context) {
@@ -87,7 +88,7 @@ cudaError_t UseDevice(int device) {
   cudaError_t error = PrimaryContext(device, &context);
   if (error == cudaSuccess) error = driver.cuCtxSetCurrent(context);
   if (error != cudaSuccess) return error;
-  thread_state.device = device;
+  thread_state.device_plus_one = device + 1;
   thread_state.generation = context_generation.load(std::memory_order_acquire);
   return cudaSuccess;
 }
@@ -105,7 +106,7 @@ cudaError_t BindContext() {
     const std::lock_guard<std::mutex> lock(state.mutex);
     usable = current != nullptr && !IsReset(state, current);
   }
-  if (!usable) return UseDevice(thread_state.device);
+  if (!usable) return UseDevice(ChosenDevice());
   thread_state.generation = generation;
   return cudaSuccess;
 }
@@ -114,7 +115,7 @@ cudaError_t CurrentDevice(int* device) {
   CUcontext current = nullptr;
   const cudaError_t error = driver.cuCtxGetCurrent(&current);
   if (error != cudaSuccess) return error;
-  *device = thread_state.device;
+  *device = ChosenDevice();
   State& state = GetState();
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (current == nullptr || IsReset(state, current)) return cudaSuccess;
@@ -132,7 +133,7 @@ cudaError_t ResetDevice() {
   const cudaError_t reset = driver.cuDevicePrimaryCtxReset_v2(device);
   if (reset != cudaSuccess) return reset;
   primary.alive = false;
-  thread_state.device = device;
+  thread_state.device_plus_one = device + 1;
   context_generation.fetch_add(1, std::memory_order_release);
   return cudaSuccess;
 }

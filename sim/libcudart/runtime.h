@@ -26,9 +26,9 @@ extern DriverFunctions driver;
 extern const int kRuntimeVersion;
 
 struct ThreadState {
-  const void** caller;  // from where the program called, for the report; null: nobody asked yet
-  uint64_t generation;  // of the contexts, when this thread last had one
-  int device;           // where there is no context
+  ReportedPlace* reported;  // null: nobody asked yet
+  uint64_t generation;      // of the contexts, when this thread last had one
+  int device_plus_one;      // where there is no context; 0: nobody chose one
   cudaError_t last_error;
 };
 // Read without a call even in a shared library.
@@ -39,6 +39,14 @@ extern std::atomic<uint64_t> context_generation;
 
 // Loads and initializes the driver, at the first call.
 cudaError_t Initialize();
+
+// The device of a thread where there is no context: the one it chose, or the first of those that
+// are valid (cudaSetValidDevices).
+extern std::atomic<int> first_valid_device;
+inline int ChosenDevice() {
+  const int chosen = thread_state.device_plus_one;
+  return chosen != 0 ? chosen - 1 : first_valid_device.load(std::memory_order_relaxed);
+}
 
 // The primary context of a device, which is made if it is not there.
 cudaError_t PrimaryContext(int device, CUcontext* context);
@@ -74,30 +82,43 @@ inline void WarnOnce(std::atomic<bool>& said, const char* words) {
   if (!said.exchange(true)) driver.twinmmuWarn(words);
 }
 
+#define TWINMMU_INLINE __attribute__((always_inline)) inline
+
+// An address inside the function that this is inlined in; null: not known.
+TWINMMU_INLINE const void* InsideThisFunction() {
+  const void* address = nullptr;
+#if defined(__x86_64__)
+  asm("lea 0(%%rip), %0" : "=r"(address));
+#elif defined(__aarch64__)
+  asm("adr %0, ." : "=r"(address));
+#endif
+  return address;
+}
+
 // While it lives, the report has what the driver is asked at the place from where the program
 // called the runtime. The outermost one counts.
 class Caller {
  public:
-  explicit Caller(const void* place) : slot_(thread_state.caller) {
+  explicit Caller(const ReportedPlace& place) : slot_(thread_state.reported) {
     if (__builtin_expect(slot_ == nullptr, 0)) slot_ = FindSlot();
-    is_outermost_ = *slot_ == nullptr;
+    is_outermost_ = slot_->caller == nullptr;
     if (is_outermost_) *slot_ = place;
   }
   ~Caller() {
-    if (is_outermost_) *slot_ = nullptr;
+    if (is_outermost_) slot_->caller = nullptr;
   }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
  private:
-  static const void** FindSlot();
+  static ReportedPlace* FindSlot();
 
-  const void** slot_;
+  ReportedPlace* slot_;
   bool is_outermost_;
 };
 // In a function of the interface, or what is inlined there.
-#define TWINMMU_CALLER ::twinmmu::cudart::Caller(__builtin_return_address(0))
-#define TWINMMU_INLINE __attribute__((always_inline)) inline
+#define TWINMMU_CALLER \
+  ::twinmmu::cudart::Caller({__builtin_return_address(0), ::twinmmu::cudart::InsideThisFunction()})
 
 // Runs body(), which needs the driver but no context.
 template <typename Body>

@@ -29,9 +29,13 @@ def runtime_library(soname, version):
     )
     cc_library(
         name = name + "_calls",
-        srcs = ["calls/version_calls.cc"],
+        srcs = [
+            "calls/version_calls.cc",
+            "calls/version_devices.cc",
+        ],
         local_defines = ["TWINMMU_RUNTIME_VERSION=%d" % version],
         deps = [
+            ":parameters",
             ":runtime",
             "//third_party/cuda_abi:cudart_abi",
         ],
@@ -62,6 +66,7 @@ def runtime_library(soname, version):
             ":%s.lds" % name,
             ":calls",
             ":%s_calls" % name,
+            ":parameters",
             ":runtime",
         ],
         outs = [static_runtime_of(version)],

@@ -161,6 +161,21 @@ struct cudaExternalMemoryBufferDesc {
   unsigned int flags;
 };
 
+/* Without what CUDA 13 has behind the flags, too. */
+typedef struct CUextSemaphore_st* cudaExternalSemaphore_t;
+struct cudaExternalSemaphoreHandleDesc {
+  int type;
+  union {
+    int fd;
+    struct {
+      void* handle;
+      const void* name;
+    } win32;
+    const void* nvSciSyncObj;
+  } handle;
+  unsigned int flags;
+};
+
 typedef struct cudaLaunchConfig_st {
   twinmmu_dim3 gridDim;
   twinmmu_dim3 blockDim;
@@ -212,6 +227,34 @@ struct cudaMemcpy3DParms {
   struct cudaPitchedPtr dstPtr;
   struct cudaExtent extent;
   cudaMemcpyKind kind;
+};
+
+struct cudaMemcpy3DPeerParms {
+  cudaArray_t srcArray;
+  struct cudaPos srcPos;
+  struct cudaPitchedPtr srcPtr;
+  int srcDevice;
+  cudaArray_t dstArray;
+  struct cudaPos dstPos;
+  struct cudaPitchedPtr dstPtr;
+  int dstDevice;
+  struct cudaExtent extent;
+};
+
+/* A node of any type, as far as it is not the driver's (CUgraphNodeParams). */
+struct cudaGraphNodeParams {
+  int type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    struct cudaKernelNodeParams kernel;
+    struct {
+      int flags;
+      int reserved[3];
+      struct cudaMemcpy3DParms copyParams;
+    } memcpy;
+  } of;
+  long long reserved2;
 };
 
 typedef int cudaResourceType;

@@ -44,17 +44,47 @@ std::string SourceOf(absl::string_view line) {
   return known ? std::string(line) : "";
 }
 
-// Two lines for each place: the function and the source.
+struct Frame {
+  absl::string_view function;
+  absl::string_view source;
+};
+
+// The frames of each place, the innermost of those that are inlined there first. Each place begins
+// with its address.
+std::vector<std::vector<Frame>> FramesIn(absl::string_view output) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(output, '\n');
+  std::vector<std::vector<Frame>> places;
+  for (size_t i = 0; i + 1 < lines.size(); ++i) {
+    if (absl::StartsWith(lines[i], "0x")) {
+      places.emplace_back();
+    } else if (!places.empty()) {
+      places.back().push_back({lines[i], lines[i + 1]});
+      ++i;
+    }
+  }
+  return places;
+}
+
+// The toolkit's header has templates around its functions, which are no place of the program.
+const Frame* PlaceOfProgram(const std::vector<Frame>& frames) {
+  for (const Frame& frame : frames) {
+    if (!absl::StrContains(frame.source, "/cuda_runtime.h:")) return &frame;
+  }
+  return frames.empty() ? nullptr : &frames.front();
+}
+
 void AskForLines(const std::string& module, const std::vector<Site*>& sites) {
-  std::vector<std::string> command = {"addr2line", "-Cfe", module};
+  std::vector<std::string> command = {"addr2line", "-aCfie", module};
   for (const Site* site : sites) command.push_back(absl::StrCat("0x", absl::Hex(CallOf(*site))));
   const absl::StatusOr<std::string> output = OutputOf(command, kSecondsForLines);
   if (!output.ok()) return;
-  const std::vector<absl::string_view> lines = absl::StrSplit(*output, '\n');
-  if (lines.size() < 2 * sites.size()) return;
+  const std::vector<std::vector<Frame>> places = FramesIn(*output);
+  if (places.size() != sites.size()) return;
   for (size_t i = 0; i < sites.size(); ++i) {
-    if (!absl::StartsWith(lines[2 * i], "??")) sites[i]->symbol = std::string(lines[2 * i]);
-    sites[i]->source = SourceOf(lines[2 * i + 1]);
+    const Frame* const frame = PlaceOfProgram(places[i]);
+    if (frame == nullptr) continue;
+    if (!absl::StartsWith(frame->function, "??")) sites[i]->symbol = std::string(frame->function);
+    sites[i]->source = SourceOf(frame->source);
   }
 }
 

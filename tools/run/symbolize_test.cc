@@ -124,8 +124,9 @@ TEST_F(SymbolizeTest, LooksAtNoMoreSymbolsThanTheFileHas) {
 
 TEST_F(SymbolizeTest, TakesLinesFromAddr2line) {
   UseAddr2line(R"sh(
-    [[ $1 == -Cfe && $2 == /opt/libpool.so && $3 == 0x1233 && $4 == 0xff && $# == 4 ]] || exit 1
-    echo "Pool::Grow(int)"; echo "/src/pool.cc:42 (discriminator 3)"; echo "??"; echo "??:0"
+    [[ $1 == -aCfie && $2 == /opt/libpool.so && $3 == 0x1233 && $4 == 0xff && $# == 4 ]] || exit 1
+    echo 0x1233; echo "Pool::Grow(int)"; echo "/src/pool.cc:42 (discriminator 3)"
+    echo 0xff; echo "??"; echo "??:0"
   )sh");
   libcuda::Site known = SiteIn("/opt/libpool.so", 0x1234);
   libcuda::Site unknown = SiteIn("/opt/libpool.so", 0x100);
@@ -137,9 +138,26 @@ TEST_F(SymbolizeTest, TakesLinesFromAddr2line) {
   EXPECT_EQ(unknown.source, "");
 }
 
+// What is inlined is the program's own, unless it is a template of the toolkit.
+TEST_F(SymbolizeTest, TakesTheLineOfTheProgram) {
+  UseAddr2line(R"sh(
+    echo 0x1233; echo "cudaError cudaMalloc<int>(int**, unsigned long)"
+    echo "/usr/local/cuda/include/cuda_runtime.h:679"
+    echo "Pool::Grow(int)"; echo "/src/pool.cc:42"; echo main; echo "/src/main.cc:7"
+    echo 0xff; echo "cudaError cudaMalloc<int>(int**, unsigned long)"
+    echo "/usr/local/cuda/include/cuda_runtime.h:679"
+  )sh");
+  libcuda::Site inlined = SiteIn("/opt/libpool.so", 0x1234);
+  libcuda::Site itself = SiteIn("/opt/libpool.so", 0x100);
+  Symbolize({&inlined, &itself});
+  EXPECT_EQ(inlined.symbol, "Pool::Grow(int)");
+  EXPECT_EQ(inlined.source, "/src/pool.cc:42");
+  EXPECT_EQ(itself.source, "/usr/local/cuda/include/cuda_runtime.h:679");
+}
+
 // A function without a line: the line is left out.
 TEST_F(SymbolizeTest, TakesFunctionsWithoutLines) {
-  UseAddr2line("echo main; echo ??:?");
+  UseAddr2line("echo 0x1233; echo main; echo ??:?");
   libcuda::Site site = SiteIn("/opt/libpool.so", 0x1234);
   Symbolize({&site});
   EXPECT_EQ(site.symbol, "main");

@@ -170,9 +170,13 @@ extern "C" CUresult cuMemHostRegister_v2(void* memory, size_t size, unsigned int
 TWINMMU_ALIAS(cuMemHostRegister, cuMemHostRegister_v2);
 
 extern "C" CUresult cuMemHostUnregister(void* memory) {
-  return EnterFree(
-      TWINMMU_HERE, ObjectKind::kRegisteredMemory, ToNumber(memory),
-      [&](DriverState& driver) { return driver.simulator->linear().UnregisterHost(memory); });
+  const CallSite site = TWINMMU_HERE;
+  if (memory == nullptr) {
+    return EnterInContext(site, [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  }
+  return EnterFree(site, ObjectKind::kRegisteredMemory, ToNumber(memory), [&](DriverState& driver) {
+    return driver.simulator->linear().UnregisterHost(memory);
+  });
 }
 
 // The device sees memory of the host where the CPU does.

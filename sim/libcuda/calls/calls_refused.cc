@@ -28,10 +28,9 @@ CUresult Refuse(const CallSite& site) {
 #include "third_party/cuda_abi/exports.inc"
 
 // For our CUDA runtime, another library of the process: what it has to say in the report, and where
-// it says that the program called it. Other drivers do not have these; they do nothing but report.
+// it says that the program called it, and which function. Other drivers do not have these; they do
+// nothing but report.
 extern "C" void twinmmuWarn(const char* words) { Process::Get().report().Warn(words); }
-extern "C" const void** twinmmuCaller() { return &caller_of_runtime; }
-
-thread_local const void* caller_of_runtime = nullptr;
+extern "C" RuntimeCall* twinmmuCaller() { return &runtime_call; }
 
 }  // namespace twinmmu::libcuda

@@ -44,11 +44,9 @@ CallSite Here(const void* caller) {
   (::twinmmu::libcuda::Here<::twinmmu::libcuda::IndexOf(__func__)>( \
       ::twinmmu::libcuda::CallerOf(__builtin_return_address(0))))
 
-// Where the program called our CUDA runtime, while that calls the driver in this thread; else null.
-// Read without a call even in a shared library.
-extern thread_local const void* caller_of_runtime __attribute__((tls_model("initial-exec")));
+// Who called, of the program.
 inline const void* CallerOf(const void* direct) {
-  return ABSL_PREDICT_TRUE(caller_of_runtime == nullptr) ? direct : caller_of_runtime;
+  return ABSL_PREDICT_TRUE(runtime_call.caller == nullptr) ? direct : runtime_call.caller;
 }
 
 // Another exported name of a function of this file.

@@ -108,12 +108,13 @@ class Reader {
     ForEachRecord([&](const Record& record, absl::string_view text) {
       if (record.type != RecordType::kSite) return;
       const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-      if (lines.size() != 3) return;
+      if (lines.size() != 4) return;
       Site& site = sites_[record.site];
       site.address = record.number;
       site.module = std::string(lines[0]);
       if (!absl::SimpleHexAtoi(lines[1], &site.offset)) site.offset = 0;
       site.symbol = std::string(lines[2]);
+      site.function = std::string(lines[3]);
     });
   }
   // A site that the process had no time to describe is still a place.

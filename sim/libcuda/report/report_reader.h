@@ -24,6 +24,7 @@ struct Site {
   uint64_t offset = 0;   // in it, as its symbol table counts
   std::string symbol;    // and the distance to it; empty: not known
   std::string source;    // "pool.cc:42"; empty: not known
+  std::string function;  // of our CUDA runtime, which is called there; empty: none
 };
 
 // A call, and from where it was made. An empty name: not known.

@@ -39,18 +39,21 @@ std::string Section(absl::string_view heading, const std::vector<std::string>& p
                       absl::StrJoin(parts, "\n"));
 }
 
-// "cuMemMap at pool.cc:42".
+// "cuMemMap at pool.cc:42"; what the program called, and not what that calls.
 std::string InWords(const CallPlace& place) {
-  const std::string call = place.call.empty() ? "a call" : place.call;
+  const std::string call = !place.site.function.empty() ? place.site.function
+                           : place.call.empty()         ? "a call"
+                                                        : place.call;
   return absl::StrCat(call, " at ", InWords(place.site));
 }
 
 // The place comes behind the headline.
 std::string InWords(const ReportedDiagnostic& diagnostic) {
   const size_t line = std::min(diagnostic.words.find('\n'), diagnostic.words.size() - 1) + 1;
-  std::string text = absl::StrCat(diagnostic.words.substr(0, line),
-                                  "  called at: ", InWords(diagnostic.place.site), "\n",
-                                  diagnostic.words.substr(line));
+  const Site& site = diagnostic.place.site;
+  std::string text = absl::StrCat(diagnostic.words.substr(0, line), "  called at: ", InWords(site));
+  if (!site.function.empty()) absl::StrAppend(&text, ", by ", site.function);
+  absl::StrAppend(&text, "\n", diagnostic.words.substr(line));
   if (diagnostic.count > 1) {
     absl::StrAppend(&text, "  and ", diagnostic.count - 1, " more of this kind from there\n");
   }
@@ -242,6 +245,7 @@ Json ToJson(const Site& site) {
   if (!site.module.empty()) json["offset"] = absl::StrCat("0x", absl::Hex(site.offset));
   if (!site.symbol.empty()) json["symbol"] = site.symbol;
   if (!site.source.empty()) json["source"] = site.source;
+  if (!site.function.empty()) json["function"] = site.function;
   return json;
 }
 

@@ -107,6 +107,19 @@ TEST(ReportWordsTest, TellAllInWords) {
                 "cuMemUnmap           2           0\n");
 }
 
+// Our runtime is told by the names that the program uses.
+TEST(ReportWordsTest, NameWhatTheProgramCalledOfTheRuntime) {
+  ProcessReport report = Example();
+  report.diagnostics[0].place.site.function = "cudaMemcpyAsync";
+  report.alive[0].place.site.function = "cudaMalloc";
+  const std::string words = InWords(report, "");
+  EXPECT_THAT(words, HasSubstr("called at: pool+0x20, by cudaMemcpyAsync\n"));
+  EXPECT_THAT(words, HasSubstr("made by: cudaMalloc at pool+0x30\n"));
+  const std::string json = ToJsonLines(report, "");
+  EXPECT_THAT(json, HasSubstr("\"function\":\"cudaMemcpyAsync\""));
+  EXPECT_THAT(json, HasSubstr("\"function\":\"cudaMalloc\""));
+}
+
 // As many of one kind as asked for, each from a place of its own.
 ProcessReport Many(DiagnosticKind kind, Severity severity, uint64_t count) {
   ProcessReport report;

@@ -8,8 +8,13 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace twinmmu::libcuda {
+
+thread_local RuntimeCall runtime_call = {};
+
 namespace {
 
 // As a path that holds in every folder.
@@ -18,9 +23,20 @@ std::string FullPath(const char* path) {
   return realpath(path, buffer) == nullptr ? path : buffer;
 }
 
-}  // namespace
+// The name that programs use: "cudaMemcpyAsync", whatever its default stream is.
+std::string RuntimeFunctionAt(const void* address) {
+  Dl_info info = {};
+  if (runtime_call.caller != address || dladdr(runtime_call.function, &info) == 0 ||
+      info.dli_sname == nullptr) {
+    return "";
+  }
+  absl::string_view name = info.dli_sname;
+  absl::ConsumePrefix(&name, "__");
+  if (!absl::ConsumeSuffix(&name, "_ptsz")) absl::ConsumeSuffix(&name, "_ptds");
+  return std::string(name);
+}
 
-std::string DescribeAddress(const void* address) {
+std::string PlaceInWords(const void* address) {
   Dl_info info = {};
   link_map* map = nullptr;
   if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) {
@@ -35,6 +51,12 @@ std::string DescribeAddress(const void* address) {
   absl::StrAppend(&text, info.dli_sname, "+0x",
                   absl::Hex(place - reinterpret_cast<uintptr_t>(info.dli_saddr)));
   return text;
+}
+
+}  // namespace
+
+std::string DescribeAddress(const void* address) {
+  return absl::StrCat(PlaceInWords(address), "\n", RuntimeFunctionAt(address));
 }
 
 }  // namespace twinmmu::libcuda

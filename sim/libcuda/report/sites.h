@@ -53,9 +53,19 @@ class Sites {
   std::array<std::atomic<uintptr_t>, kCount> addresses_ = {};
 };
 
+// While our CUDA runtime calls the driver in a thread: from where the program called it, and an
+// address inside the function that was called; else null. The runtime sets both.
+struct RuntimeCall {
+  const void* caller;
+  const void* function;
+};
+// Read without a call even in a shared library.
+extern thread_local RuntimeCall runtime_call __attribute__((tls_model("initial-exec")));
+
 // Where the code of an address comes from, a line each: the path of the program or library, the
-// offset in it as its symbol table counts, in hexadecimal, and the symbol with the distance to it,
-// as far as the dynamic linker knows one. What is not known is an empty line.
+// offset in it as its symbol table counts, in hexadecimal, the symbol with the distance to it, as
+// far as the dynamic linker knows one, and the function of the runtime that is called there, if
+// any. What is not known is an empty line.
 std::string DescribeAddress(const void* address);
 
 }  // namespace twinmmu::libcuda

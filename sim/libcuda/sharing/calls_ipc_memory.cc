@@ -1,6 +1,8 @@
 // Legacy IPC. The driver gives handles of memory of cuMemAlloc, which the simulator cannot share,
 // and of no other: mappings are shared by cuMemExportToShareableHandle.
 
+#include <atomic>
+
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -20,7 +22,10 @@ extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
   return EnterInContext(site, {handle}, [&](DriverState& driver, Context&) {
     const auto memory = driver.simulator->linear().Find(DeviceAddress(ptr));
     const bool has_handle = memory.ok() && memory->kind == LinearKind::kDevice;
-    return has_handle ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
+    if (!has_handle) return DriverCode::kInvalidValue;
+    static std::atomic<bool> said{false};
+    if (said.exchange(true)) return DriverCode::kNotSupported;
+    return Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
   });
 }
 

@@ -68,6 +68,7 @@ TWINMMU_INLINE cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from,
   return InContext([&]() -> cudaError_t {
     if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
     if (width == 0 || height == 0) return cudaSuccess;
+    if (height > 1 && (to_pitch < width || from_pitch < width)) return cudaErrorInvalidPitchValue;
     Copy2D copy = {};
     copy.from_type = MemoryOf(kind, /*written=*/false);
     copy.from_host = from;
@@ -96,13 +97,18 @@ TWINMMU_INLINE cudaError_t WithContexts(int to_device, int from_device, const Bo
 
 }  // namespace
 
+// No bytes are copied in any direction.
 extern "C" cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
-  return InContext([&] { return CopyBy(Blocking(), to, from, size, kind); });
+  return InContext([&]() -> cudaError_t {
+    return size != 0 ? CopyBy(Blocking(), to, from, size, kind) : cudaSuccess;
+  });
 }
 
 extern "C" cudaError_t cudaMemcpy_ptds(void* to, const void* from, size_t size,
                                        cudaMemcpyKind kind) {
-  return InContext([&] { return CopyBy(BlockingOfThread(), to, from, size, kind); });
+  return InContext([&]() -> cudaError_t {
+    return size != 0 ? CopyBy(BlockingOfThread(), to, from, size, kind) : cudaSuccess;
+  });
 }
 
 extern "C" cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,

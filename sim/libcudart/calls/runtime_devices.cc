@@ -3,6 +3,11 @@
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
+namespace {
+
+constexpr unsigned int kMapsHostMemory = 8;  // cudaDeviceMapHost
+
+}  // namespace
 
 extern "C" cudaError_t cudaGetDevice(int* device) {
   return Anywhere([&]() -> cudaError_t {
@@ -12,6 +17,20 @@ extern "C" cudaError_t cudaGetDevice(int* device) {
 
 extern "C" cudaError_t cudaSetDevice(int device) {
   return Anywhere([&] { return UseDevice(device); });
+}
+
+extern "C" cudaError_t cudaSetValidDevices(int* devices, int count) {
+  return Anywhere([&]() -> cudaError_t {
+    if (count < 0 || (devices == nullptr && count > 0)) return cudaErrorInvalidValue;
+    int present = 0;
+    const cudaError_t error = driver.cuDeviceGetCount(&present);
+    if (error != cudaSuccess) return error;
+    for (int i = 0; i < count; ++i) {
+      if (devices[i] < 0 || devices[i] >= present) return cudaErrorInvalidDevice;
+    }
+    first_valid_device.store(count > 0 ? devices[0] : 0, std::memory_order_relaxed);
+    return cudaSuccess;
+  });
 }
 
 extern "C" cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags) {
@@ -53,7 +72,10 @@ extern "C" cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
     driver.cuCtxGetCurrent(&current);
     if (current != nullptr) return driver.cuCtxGetFlags(flags);
     int active = 0;
-    return driver.cuDevicePrimaryCtxGetState(thread_state.device, flags, &active);
+    const cudaError_t error = driver.cuDevicePrimaryCtxGetState(ChosenDevice(), flags, &active);
+    // Every context will have it.
+    if (error == cudaSuccess) *flags |= kMapsHostMemory;
+    return error;
   });
 }
 
@@ -75,6 +97,20 @@ extern "C" cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 
 extern "C" cudaError_t cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
   return Anywhere([&] { return driver.cuDeviceGetP2PAttribute(value, attribute, device, peer); });
+}
+
+// The older names.
+extern "C" cudaError_t cudaThreadGetLimit(size_t* value, int limit) {
+  return InContext([&] { return driver.cuCtxGetLimit(value, limit); });
+}
+extern "C" cudaError_t cudaThreadSetLimit(int limit, size_t value) {
+  return InContext([&] { return driver.cuCtxSetLimit(limit, value); });
+}
+extern "C" cudaError_t cudaThreadGetCacheConfig(int* config) {
+  return InContext([&] { return driver.cuCtxGetCacheConfig(config); });
+}
+extern "C" cudaError_t cudaThreadSetCacheConfig(int config) {
+  return InContext([&] { return driver.cuCtxSetCacheConfig(config); });
 }
 
 }  // namespace twinmmu::cudart

@@ -1,4 +1,4 @@
-// External memory.
+// External memory and external semaphores.
 
 #include "sim/libcudart/runtime.h"
 
@@ -14,7 +14,12 @@ struct DriverBufferDesc {
   cudaExternalMemoryBufferDesc known;
   char zeros[64];
 };
+struct DriverSemaphoreDesc {
+  cudaExternalSemaphoreHandleDesc known;
+  char zeros[64];
+};
 static_assert(sizeof(DriverHandleDesc) == 104 && sizeof(DriverBufferDesc) == 88);
+static_assert(sizeof(DriverSemaphoreDesc) == 96);
 
 }  // namespace
 
@@ -40,6 +45,18 @@ extern "C" cudaError_t cudaExternalMemoryGetMappedBuffer(
     asked.known.size = description->size;
     asked.known.flags = description->flags;
     return driver.cuExternalMemoryGetMappedBuffer(address, memory, &asked.known);
+  });
+}
+
+extern "C" cudaError_t cudaImportExternalSemaphore(
+    cudaExternalSemaphore_t* semaphore, const cudaExternalSemaphoreHandleDesc* description) {
+  return InContext([&]() -> cudaError_t {
+    if (description == nullptr) return cudaErrorInvalidValue;
+    DriverSemaphoreDesc asked = {};
+    asked.known.type = description->type;
+    asked.known.handle = description->handle;
+    asked.known.flags = description->flags;
+    return driver.cuImportExternalSemaphore(semaphore, &asked.known);
   });
 }
 

@@ -18,13 +18,8 @@ cudaError_t RowOf(void* to, const void* from, size_t size, cudaMemcpyKind kind,
   return cudaSuccess;
 }
 
-// Arrays are not here yet.
 cudaError_t BoxOf(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* copy) {
-  if (parameters == nullptr) return cudaErrorInvalidValue;
-  if (parameters->srcArray != nullptr || parameters->dstArray != nullptr) {
-    return cudaErrorNotSupported;
-  }
-  return Translate(*parameters, copy);
+  return parameters == nullptr ? cudaErrorInvalidValue : Translate(*parameters, copy);
 }
 
 cudaError_t ToSymbol(const void* symbol, const void* from, size_t size, size_t offset,
@@ -104,6 +99,16 @@ extern "C" cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
 extern "C" cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                         const cudaMemcpy3DParms* parameters) {
   return ChangeInExec(exec, node, [&](CUDA_MEMCPY3D* copy) { return BoxOf(parameters, copy); });
+}
+
+extern "C" cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
+                                                    cudaMemcpy3DParms* parameters) {
+  return InContext([&]() -> cudaError_t {
+    if (parameters == nullptr) return cudaErrorInvalidValue;
+    CUDA_MEMCPY3D copy = {};
+    const cudaError_t error = driver.cuGraphMemcpyNodeGetParams(node, &copy);
+    return error == cudaSuccess ? TranslateBack(copy, parameters) : error;
+  });
 }
 
 extern "C" cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,

@@ -1,6 +1,7 @@
 // Nodes of graphs, as far as the driver needs to be told more than the program says. The structures
 // are the driver's, but for the function of a kernel.
 
+#include "sim/libcudart/node_parameters.h"
 #include "sim/libcudart/registered_code.h"
 #include "sim/libcudart/runtime.h"
 
@@ -48,6 +49,19 @@ extern "C" cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
   });
 }
 
+extern "C" cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+                                                    cudaKernelNodeParams* parameters) {
+  return InContext([&]() -> cudaError_t {
+    if (parameters == nullptr) return cudaErrorInvalidValue;
+    cudaKernelNodeParams found = {};
+    const cudaError_t error = driver.cuGraphKernelNodeGetParams(node, &found);
+    if (error != cudaSuccess) return error;
+    *parameters = found;
+    parameters->func = HostFunctionOf(static_cast<cudaFunction_t>(found.func));
+    return cudaSuccess;
+  });
+}
+
 extern "C" cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                         const cudaKernelNodeParams* parameters) {
   return WithFunction(parameters, [&](const cudaKernelNodeParams* kernel) {
@@ -67,6 +81,30 @@ extern "C" cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cu
                                                         const cudaMemsetParams* parameters) {
   return WithContext([&](CUcontext context) {
     return driver.cuGraphExecMemsetNodeSetParams(exec, node, parameters, context);
+  });
+}
+
+extern "C" cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node,
+                                              cudaGraphNodeParams* parameters) {
+  return InContext([&] {
+    return WithDriverNode(parameters,
+                          [&](void* same) { return driver.cuGraphNodeSetParams(node, same); });
+  });
+}
+
+extern "C" cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                  cudaGraphNodeParams* parameters) {
+  return InContext([&] {
+    return WithDriverNode(
+        parameters, [&](void* same) { return driver.cuGraphExecNodeSetParams(exec, node, same); });
+  });
+}
+
+extern "C" cudaError_t cudaGraphConditionalHandleCreate(unsigned long long* handle,
+                                                        cudaGraph_t graph, unsigned int value,
+                                                        unsigned int flags) {
+  return WithContext([&](CUcontext context) {
+    return driver.cuGraphConditionalHandleCreate(handle, graph, context, value, flags);
   });
 }
 

@@ -9,9 +9,10 @@ namespace {
 // The driver takes a kernel where it asks for a function, and finds that of the context.
 cudaFunction_t AsFunction(cudaKernel_t kernel) { return reinterpret_cast<cudaFunction_t>(kernel); }
 
-// What the driver calls an invalid value is, if the grid is what is wrong, an error of its own.
+// What the driver calls an invalid value was, if the grid is what is wrong, an error of its own
+// before CUDA 13.
 cudaError_t Explain(cudaError_t error, const twinmmu_dim3& grid, const twinmmu_dim3& block) {
-  if (error != cudaErrorInvalidValue) return error;
+  if (error != cudaErrorInvalidValue || kRuntimeVersion >= 13000) return error;
   const unsigned int sizes[] = {block.x, block.y, block.z, grid.x, grid.y, grid.z};
   int device = 0;
   if (driver.cuCtxGetDevice(&device) != cudaSuccess) return error;
@@ -152,7 +153,7 @@ extern "C" cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config
 
 extern "C" cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   return InContext([&]() -> cudaError_t {
-    return kernel != nullptr ? FindKernel(function, kernel) : cudaErrorInvalidValue;
+    return kernel != nullptr ? FindKernelOf(function, kernel) : cudaErrorInvalidValue;
   });
 }
 
@@ -163,7 +164,10 @@ extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* functio
 
 extern "C" cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* function) {
   return InContext([&]() -> cudaError_t {
-    return result != nullptr ? FindFunction(function, result) : cudaErrorInvalidValue;
+    if (result == nullptr) return cudaErrorInvalidValue;
+    cudaKernel_t kernel = nullptr;
+    const cudaError_t error = FindKernelOf(function, &kernel);
+    return error == cudaSuccess ? driver.cuKernelGetFunction(result, kernel) : error;
   });
 }
 
@@ -233,6 +237,17 @@ extern "C" cudaError_t cudaFuncSetCacheConfig(const void* function, int config) 
 extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function) {
   return WithFunction(function,
                       [&](cudaFunction_t found) { return driver.cuFuncGetName(name, found); });
+}
+
+extern "C" cudaError_t cudaFuncSetSharedMemConfig(const void* function, int config) {
+  return WithFunction(function, [&](cudaFunction_t found) {
+    return driver.cuFuncSetSharedMemConfig(found, config);
+  });
+}
+
+extern "C" cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute,
+                                                       int value, int device) {
+  return InContext([&] { return driver.cuKernelSetAttribute(attribute, value, kernel, device); });
 }
 
 extern "C" cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset,

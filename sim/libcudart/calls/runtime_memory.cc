@@ -50,6 +50,7 @@ extern "C" cudaError_t cudaFreeHost(void* memory) {
 
 extern "C" cudaError_t cudaMallocPitch(void** address, size_t* pitch, size_t width, size_t height) {
   const size_t some = width != 0 && height != 0 ? 1 : 0;
+  if (some == 0 && address != nullptr && pitch != nullptr) *pitch = 0;
   return Allocate(address, some, [&]() -> cudaError_t {
     if (pitch == nullptr) return cudaErrorInvalidValue;
     return driver.cuMemAllocPitch_v2(address, pitch, width, height, kPitchElement);

@@ -20,4 +20,22 @@ extern "C" cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode
   return InContext([&] { return driver.cuStreamBeginCapture_v2_ptsz(stream, mode); });
 }
 
+extern "C" cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
+                                            cudaEvent_t end) {
+  return InContext([&] {
+    return milliseconds != nullptr ? driver.cuEventElapsedTime(milliseconds, start, end)
+                                   : cudaErrorInvalidValue;
+  });
+}
+
+// An event that cannot be shared is what is wrong, even where there is no room for its handle.
+extern "C" cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
+  return InContext([&] {
+    cudaIpcEventHandle_t made = {};
+    const cudaError_t error = driver.cuIpcGetEventHandle(&made, event);
+    if (error == cudaSuccess && handle != nullptr) *handle = made;
+    return error == cudaSuccess && handle == nullptr ? cudaErrorInvalidValue : error;
+  });
+}
+
 }  // namespace twinmmu::cudart

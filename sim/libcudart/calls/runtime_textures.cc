@@ -114,6 +114,17 @@ void FromDriver(const CUDA_TEXTURE_DESC& from, cudaTextureDesc* to) {
   if (kRuntimeVersion >= 12000) to->seamlessCubemap = has(cuda_abi::CU_TRSF_SEAMLESS_CUBEMAP);
 }
 
+bool HasArray(const cudaResourceDesc& resource) {
+  switch (resource.resType) {
+    case cudaResourceTypeArray:
+      return resource.res.array.array != nullptr;
+    case cudaResourceTypeMipmappedArray:
+      return resource.res.mipmap.mipmap != nullptr;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
@@ -121,7 +132,8 @@ extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
                                                const cudaTextureDesc* texture,
                                                const cudaResourceViewDesc* view) {
   return InContext([&]() -> cudaError_t {
-    if (resource == nullptr || texture == nullptr) return cudaErrorInvalidValue;
+    if (resource == nullptr) return cudaErrorInvalidValue;
+    if (texture == nullptr || !HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
     const cudaError_t error = ToDriver(*resource, &shown);
     if (error != cudaSuccess) return error;
@@ -144,7 +156,7 @@ extern "C" cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resour
 extern "C" cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* texture,
                                                        cudaTextureObject_t object) {
   return InContext([&]() -> cudaError_t {
-    if (texture == nullptr) return cudaErrorInvalidValue;
+    if (texture == nullptr) return cudaErrorInvalidResourceHandle;
     CUDA_TEXTURE_DESC found;
     const cudaError_t error = driver.cuTexObjectGetTextureDesc(&found, object);
     if (error == cudaSuccess) FromDriver(found, texture);
@@ -155,7 +167,7 @@ extern "C" cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* texture,
 extern "C" cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
                                                const cudaResourceDesc* resource) {
   return InContext([&]() -> cudaError_t {
-    if (resource == nullptr) return cudaErrorInvalidValue;
+    if (object == nullptr || resource == nullptr) return cudaErrorInvalidValue;
     CUDA_RESOURCE_DESC shown;
     const cudaError_t error = ToDriver(*resource, &shown);
     return error == cudaSuccess ? driver.cuSurfObjectCreate(object, &shown) : error;
@@ -165,7 +177,7 @@ extern "C" cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
 extern "C" cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* resource,
                                                         cudaSurfaceObject_t object) {
   return InContext([&]() -> cudaError_t {
-    if (resource == nullptr) return cudaErrorInvalidValue;
+    if (resource == nullptr) return cudaErrorInvalidDevice;
     CUDA_RESOURCE_DESC found;
     const cudaError_t error = driver.cuSurfObjectGetResourceDesc(&found, object);
     if (error == cudaSuccess) FromDriver(found, resource);

@@ -1,139 +1,10 @@
-// The functions that differ from one version of the runtime to the next. Compiled once for each,
-// with TWINMMU_RUNTIME_VERSION.
+// The functions that differ from one version of the runtime to the next, but for those of
+// version_devices.cc. Compiled once for each, with TWINMMU_RUNTIME_VERSION.
 
-#include <algorithm>
-#include <cstring>
-
+#include "sim/libcudart/node_parameters.h"
 #include "sim/libcudart/runtime.h"
 
 namespace twinmmu::cudart {
-
-const int kRuntimeVersion = TWINMMU_RUNTIME_VERSION;
-
-#if TWINMMU_RUNTIME_VERSION >= 13000
-using DeviceProperties = twinmmu_cudaDeviceProp_13;
-#define TWINMMU_DEVICE_VERSION 13
-#elif TWINMMU_RUNTIME_VERSION >= 12000
-using DeviceProperties = twinmmu_cudaDeviceProp_12;
-#define TWINMMU_DEVICE_VERSION 12
-#else
-using DeviceProperties = twinmmu_cudaDeviceProp_11;
-#define TWINMMU_DEVICE_VERSION 11
-#endif
-
-namespace {
-
-// What the driver does not know is 0.
-int Attribute(int attribute, int device) {
-  int value = 0;
-  const bool known =
-      attribute != 0 && driver.cuDeviceGetAttribute(&value, attribute, device) == cudaSuccess;
-  return known ? value : 0;
-}
-
-void FillFields(DeviceProperties& properties, int device) {
-#define TWINMMU_DEVICE_ARRAY(type, name, count)
-#define TWINMMU_DEVICE_FIELD(type, name, attribute) \
-  properties.name = static_cast<type>(Attribute(attribute, device));
-#define TWINMMU_DEVICE_INTS(name, count, ...)                \
-  {                                                          \
-    const int attributes[count] = {__VA_ARGS__};             \
-    for (int i = 0; i < count; ++i) {                        \
-      properties.name[i] = Attribute(attributes[i], device); \
-    }                                                        \
-  }
-#include "third_party/cuda_abi/device_properties.inc"
-}
-
-TWINMMU_INLINE cudaError_t GetProperties(DeviceProperties* properties, int device) {
-  return Anywhere([&]() -> cudaError_t {
-    if (properties == nullptr) return cudaErrorInvalidValue;
-    DeviceProperties found = {};
-    size_t memory = 0;
-    cudaError_t error = driver.cuDeviceGetName(found.name, sizeof(found.name), device);
-    if (error == cudaSuccess) error = driver.cuDeviceTotalMem_v2(&memory, device);
-    if (error != cudaSuccess) return error;
-    FillFields(found, device);
-    found.totalGlobalMem = memory;
-    driver.cuDeviceGetUuid_v2(found.uuid, device);
-    *properties = found;
-    return cudaSuccess;
-  });
-}
-
-// Of the version that the program was made for, or the newest that the driver has.
-TWINMMU_INLINE cudaError_t FindEntryPoint(const char* symbol, void** function,
-                                          unsigned long long flags, int* found) {
-  return Anywhere([&]() -> cudaError_t {
-    int newest = 0;
-    int result = cudaDriverEntryPointSymbolNotFound;
-    cudaError_t error = driver.cuDriverGetVersion(&newest);
-    if (error != cudaSuccess) return error;
-    error = driver.cuGetProcAddress_v2(symbol, function, std::min(newest, kRuntimeVersion), flags,
-                                       &result);
-    if (error != cudaSuccess) return error;
-    if (found != nullptr) {
-      *found = result;
-    } else if (result != cudaDriverEntryPointSuccess) {
-      return cudaErrorSymbolNotFound;
-    }
-    return cudaSuccess;
-  });
-}
-
-#if TWINMMU_RUNTIME_VERSION < 13000
-// The part of the structure that was there before CUDA 12.
-void CopyOldest(const DeviceProperties& from, twinmmu_cudaDeviceProp_11* to) {
-  std::memcpy(to, &from, sizeof(*to));
-}
-#endif
-
-}  // namespace
-
-extern "C" cudaError_t cudaRuntimeGetVersion(int* version) {
-  if (version == nullptr) return Record(cudaErrorInvalidValue);
-  *version = kRuntimeVersion;
-  return cudaSuccess;
-}
-
-#if TWINMMU_RUNTIME_VERSION >= 13000
-extern "C" cudaError_t cudaGetDeviceProperties(DeviceProperties* properties, int device) {
-  return GetProperties(properties, device);
-}
-#else
-extern "C" cudaError_t cudaGetDeviceProperties(twinmmu_cudaDeviceProp_11* properties, int device) {
-  if (properties == nullptr) return Record(cudaErrorInvalidValue);
-  DeviceProperties found = {};
-  const cudaError_t error = GetProperties(&found, device);
-  if (error == cudaSuccess) CopyOldest(found, properties);
-  return error;
-}
-extern "C" cudaError_t cudaGetDeviceProperties_v2(DeviceProperties* properties, int device) {
-  return GetProperties(properties, device);
-}
-#endif
-
-#if TWINMMU_RUNTIME_VERSION >= 12000
-extern "C" cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
-                                               unsigned long long flags, int* found) {
-  return FindEntryPoint(symbol, function, flags, found);
-}
-extern "C" cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
-                                                    unsigned long long flags, int* found) {
-  if (flags == cudaEnableDefault) flags = cudaEnablePerThreadDefaultStream;
-  return FindEntryPoint(symbol, function, flags, found);
-}
-#else
-extern "C" cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
-                                               unsigned long long flags) {
-  return FindEntryPoint(symbol, function, flags, nullptr);
-}
-extern "C" cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
-                                                    unsigned long long flags) {
-  if (flags == cudaEnableDefault) flags = cudaEnablePerThreadDefaultStream;
-  return FindEntryPoint(symbol, function, flags, nullptr);
-}
-#endif
 
 // --- Hints to managed memory: since CUDA 13 for any location, not only a device.
 
@@ -197,6 +68,50 @@ extern "C" cudaError_t cudaMemcpyBatchAsync_ptsz TWINMMU_BATCH_PARAMETERS {
   return InContext([&] { return TWINMMU_BATCH_DRIVER(_ptsz) TWINMMU_BATCH_ARGUMENTS; });
 }
 
+#if TWINMMU_RUNTIME_VERSION >= 13000
+extern "C" cudaError_t cudaMemcpy3DBatchAsync(size_t count, void* copies, unsigned long long flags,
+                                              cudaStream_t stream) {
+  return InContext([&] { return driver.cuMemcpy3DBatchAsync_v2(count, copies, flags, stream); });
+}
+extern "C" cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t count, void* copies,
+                                                   unsigned long long flags, cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemcpy3DBatchAsync_v2_ptsz(count, copies, flags, stream); });
+}
+#elif TWINMMU_RUNTIME_VERSION >= 12000
+extern "C" cudaError_t cudaMemcpy3DBatchAsync(size_t count, void* copies, size_t* failed,
+                                              unsigned long long flags, cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemcpy3DBatchAsync(count, copies, failed, flags, stream); });
+}
+extern "C" cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t count, void* copies, size_t* failed,
+                                                   unsigned long long flags, cudaStream_t stream) {
+  return InContext(
+      [&] { return driver.cuMemcpy3DBatchAsync_ptsz(count, copies, failed, flags, stream); });
+}
+#endif
+
+// --- External semaphores: the name of today was another structure's before CUDA 13.
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+#define TWINMMU_SEMAPHORES(name, suffix) name##suffix
+#else
+#define TWINMMU_SEMAPHORES(name, suffix) name##_v2##suffix
+#endif
+#define TWINMMU_SEMAPHORE_CALL(what, suffix)                                                 \
+  extern "C" cudaError_t TWINMMU_SEMAPHORES(cuda##what##ExternalSemaphoresAsync, suffix)(    \
+      const cudaExternalSemaphore_t* semaphores, const void* parameters, unsigned int count, \
+      cudaStream_t stream) {                                                                 \
+    return InContext([&] {                                                                   \
+      return driver.cu##what##ExternalSemaphoresAsync##suffix(semaphores, parameters, count, \
+                                                              stream);                       \
+    });                                                                                      \
+  }
+TWINMMU_SEMAPHORE_CALL(Signal, )
+TWINMMU_SEMAPHORE_CALL(Signal, _ptsz)
+TWINMMU_SEMAPHORE_CALL(Wait, )
+TWINMMU_SEMAPHORE_CALL(Wait, _ptsz)
+
 // --- Graphs
 
 #if TWINMMU_RUNTIME_VERSION >= 12000
@@ -218,6 +133,30 @@ extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t gra
   return InContext([&] { return driver.cuGraphExecUpdate(exec, graph, node, result); });
 }
 #endif
+
+#if TWINMMU_RUNTIME_VERSION >= 13000
+#define TWINMMU_ADD_NODE_V2 cudaGraphAddNode
+#else
+#define TWINMMU_ADD_NODE_V2 cudaGraphAddNode_v2
+extern "C" cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                        const cudaGraphNode_t* before, size_t count,
+                                        cudaGraphNodeParams* parameters) {
+  return InContext([&] {
+    return WithDriverNode(parameters, [&](void* same) {
+      return driver.cuGraphAddNode(node, graph, before, count, same);
+    });
+  });
+}
+#endif
+extern "C" cudaError_t TWINMMU_ADD_NODE_V2(cudaGraphNode_t* node, cudaGraph_t graph,
+                                           const cudaGraphNode_t* before, const void* data,
+                                           size_t count, cudaGraphNodeParams* parameters) {
+  return InContext([&] {
+    return WithDriverNode(parameters, [&](void* same) {
+      return driver.cuGraphAddNode_v2(node, graph, before, data, count, same);
+    });
+  });
+}
 
 // --- Captures, and edges of graphs: since CUDA 13 with what goes with an edge.
 

@@ -1,13 +1,37 @@
 // Calls what the runtime refuses, for runtime_report_test.sh.
 
+#include "sim/libcudart/testing/fat_binary_image.h"
 #include "third_party/cuda_abi/cudart_abi.h"
 
 extern "C" cudaError_t cudaGraphicsMapResources(int count, void** resources, cudaStream_t stream);
+
+// A part of device code that was compiled separately; the function that it calls is in no part.
+TWINMMU_FAT_BINARY(kPart, 70,
+                   ".version 7.0\n.target sm_70\n.address_size 64\n"
+                   ".extern .func Missing();\n"
+                   ".visible .entry Call() { call.uni Missing; ret; }\n");
+
+static cudaError_t UseWhatCannotBeLinked() {
+  static const char kernel = 0;
+  static const void* parts[] = {kPart.image, nullptr};
+  static twinmmu_fat_headers nothing = {};
+  nothing.magic = kPartImage.headers.magic;
+  nothing.header_bytes = kPartImage.headers.header_bytes;
+  static twinmmu_fat_wrapper linked = {kPart.magic, 2, &nothing, parts};
+  void** const module = __cudaRegisterFatBinary(&linked);
+  __cudaRegisterFunction(module, &kernel, nullptr, "Call", -1, nullptr, nullptr, nullptr, nullptr,
+                         nullptr);
+  cudaFuncAttributes attributes = {};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, &kernel);
+  __cudaUnregisterFatBinary(module);
+  return error;
+}
 
 int main() {
   static const char kernel = 0;
   const bool refused = cudaGraphicsMapResources(0, nullptr, nullptr) == cudaErrorNotSupported &&
                        cudaGraphicsMapResources(0, nullptr, nullptr) == cudaGetLastError();
   const cudaError_t unknown = cudaLaunchKernel(&kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
-  return refused && unknown == cudaErrorInvalidDeviceFunction ? 0 : 1;
+  const bool linked = UseWhatCannotBeLinked() == cudaSuccess;
+  return refused && !linked && unknown == cudaErrorInvalidResourceHandle ? 0 : 1;
 }

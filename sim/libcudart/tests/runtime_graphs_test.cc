@@ -123,7 +123,7 @@ TEST_F(RuntimeGraphs, AKernelNodeHasAFunctionOfTheHost) {
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
   EXPECT_EQ(Result(), 4);
   kernel.func = &count;
-  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &kernel), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &kernel), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }

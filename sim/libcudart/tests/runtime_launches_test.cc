@@ -111,10 +111,13 @@ TEST_F(RuntimeLaunches, GoToTheDefaultStreamOfTheThread) {
 }
 
 TEST_F(RuntimeLaunches, OfWhatWasNeverRegisteredAreRefused) {
-  EXPECT_EQ(Launch(), cudaErrorInvalidDeviceFunction);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(Launch(), cudaErrorInvalidResourceHandle) << "taken for a handle";
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
   cudaFuncAttributes attributes = {};
-  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &Add), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &Add), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, nullptr), cudaErrorInvalidDeviceFunction);
+  cudaKernel_t kernel = nullptr;
+  EXPECT_EQ(cudaGetKernel(&kernel, &Add), cudaErrorInvalidDeviceFunction);
   EXPECT_EQ(__cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
             cudaErrorInvalidDeviceFunction)
       << "the error of the lookup";
@@ -128,18 +131,18 @@ TEST_F(RuntimeLaunches, EndWithTheRegistration) {
   EXPECT_EQ(Launch(), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   __cudaUnregisterFatBinary(module);
-  EXPECT_EQ(Launch(), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(Launch(), cudaErrorInvalidResourceHandle);
   void** const again = RegisterVectorKernels();
   EXPECT_EQ(Launch(), cudaSuccess);
   __cudaUnregisterFatBinary(again);
 }
 
-TEST_F(RuntimeLaunches, OfAWrongSizeAreAnInvalidConfiguration) {
+TEST_F(RuntimeLaunches, OfAWrongSizeAreAnInvalidValue) {
   void** const module = RegisterVectorKernels();
-  EXPECT_EQ(Launch(1025), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(Launch(0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(Launch(1025), cudaErrorInvalidValue);
+  EXPECT_EQ(Launch(0), cudaErrorInvalidValue);
   EXPECT_EQ(Launch(1024), cudaSuccess);
-  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue);
   __cudaUnregisterFatBinary(module);
 }
 

@@ -105,7 +105,7 @@ TEST(RuntimeLifetime, GoesOnWhenALibraryIsUnloaded) {
           REQUIRE(launch != nullptr);
           REQUIRE(launch() == cudaSuccess);
           // Two libraries may have a kernel of one name.
-          REQUIRE(Launch() == cudaErrorInvalidDeviceFunction);
+          REQUIRE(Launch() == cudaErrorInvalidResourceHandle);
           REQUIRE(dlclose(library) == 0);
           REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
         }

@@ -46,6 +46,56 @@ TEST_F(RuntimeTextures, BoxesOfArraysAreCountedInElements) {
   EXPECT_EQ(box, (std::vector<float>{2, 3, 6, 7}));
 }
 
+TEST_F(RuntimeTextures, BytesGoOnInTheNextRow) {
+  const std::vector<float> nines(5, 9);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 8, 0, nines.data(), 20, cudaMemcpyHostToDevice), cudaSuccess);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), array_, 0, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, (std::vector<float>{0, 1, 9, 9, 9, 9, 9, 7}));
+}
+
+TEST_F(RuntimeTextures, BytesGoFromRowsToRowsOfAnotherLength) {
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  cudaArray_t narrow = nullptr;
+  ASSERT_EQ(cudaMallocArray(&narrow, &channels, 3, 3, 0), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyArrayToArray(narrow, 4, 0, array_, 0, 0, 32, cudaMemcpyDeviceToDevice),
+            cudaSuccess);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), narrow, 4, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, floats_);
+  EXPECT_EQ(cudaFreeArray(narrow), cudaSuccess);
+}
+
+TEST_F(RuntimeTextures, BytesBehindTheEndAreRefusedBeforeAnyIsCopied) {
+  const std::vector<float> nines(8, 9);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 4, 0, nines.data(), 32, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 16, 0, nines.data(), 4, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), array_, 0, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, floats_);
+}
+
+TEST_F(RuntimeTextures, ACopyMustGoItsWay) {
+  EXPECT_EQ(cudaMemcpy2DToArray(array_, 0, 0, floats_.data(), 16, 16, 2, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy2DFromArray(floats_.data(), 16, array_, 0, 0, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy2DToArray(array_, 0, 0, floats_.data(), 8, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaMemcpy2DToArray(nullptr, 0, 0, floats_.data(), 16, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidResourceHandle);
+  cudaMemcpy3DParms copy = {};
+  copy.srcArray = array_;
+  copy.srcPtr = {floats_.data(), 16, 16, 2};
+  copy.dstArray = array_;
+  copy.extent = {4, 2, 1};
+  copy.kind = cudaMemcpyDeviceToDevice;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue) << "memory, or an array";
+}
+
 TEST_F(RuntimeTextures, ArraysDescribeThemselves) {
   cudaChannelFormatDesc channels = {};
   cudaExtent extent = {};

@@ -76,6 +76,16 @@ TEST_P(RuntimeVersions, TellsOfADeviceInItsLayout) {
   }
 }
 
+// A function that is no kernel is taken for a handle since CUDA 13.
+TEST_P(RuntimeVersions, TellsWhatIsWrongWithALaunchAsInItsTime) {
+  using Launch = cudaError_t(const void*, twinmmu_dim3, twinmmu_dim3, void**, size_t, void*);
+  auto* const launch = Find<Launch>("cudaLaunchKernel");
+  ASSERT_NE(launch, nullptr);
+  static const char no_kernel = 0;
+  EXPECT_EQ(launch(&no_kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
+            major() == 13 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RuntimeVersions,
                          testing::Values(std::pair<const char*, int>("libcudart.so.11.0", 11),
                                          std::pair<const char*, int>("libcudart.so.12", 12),

@@ -1,17 +1,7 @@
 // Managed memory and a managed variable: the CPU and a kernel use both at the same address, without
 // copies. runtime_managed_sum.c is what nvcc makes of it, in C.
 
-#include <cstdio>
-#include <cstdlib>
-
-#define CHECK(call) Check((call), #call)
-
-static void Check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s failed: %s, %s\n", call, cudaGetErrorName(error),
-               cudaGetErrorString(error));
-  std::exit(1);
-}
+#include "tools/examples/runtime/runtime_check.h"
 
 __managed__ int total = 3;
 
@@ -58,5 +48,7 @@ int main() {
   std::printf("total is %d, ", total);
   CHECK(PREFETCH(values, kSize, -1));
   std::printf("the values go to %d\n", LastPrefetch(values, kSize));
+#ifndef PLANTED_BUG
   CHECK(cudaFree(values));
+#endif
 }

@@ -1,27 +1,22 @@
 // Adds two vectors: an ordinary program for the CUDA runtime, and nothing in it knows where it
 // runs.
 //
-//   nvcc -cudart shared -gencode arch=compute_90,code=compute_90 runtime_vector_add.cu -o
-//   vector_add twinmmu run -- ./vector_add
+//   nvcc -I. -cudart shared -gencode arch=compute_90,code=compute_90 \
+//       tools/examples/runtime/runtime_vector_add.cu -o vector_add
+//   twinmmu run -- ./vector_add
 
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
-#define CHECK(call) Check((call), #call)
-
-static void Check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s failed: %s, %s\n", call, cudaGetErrorName(error),
-               cudaGetErrorString(error));
-  std::exit(1);
-}
+#include "tools/examples/runtime/runtime_check.h"
 
 __device__ int scale = 2;
 __constant__ int offset[2];
 
 __global__ void Add(const int* a, const int* b, int* c, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#ifdef PLANTED_BUG
+  count = 1 << 20;
+#endif
   if (i < count) c[i] = (a[i] + b[i]) * scale + offset[1];
 }
 
@@ -44,7 +39,11 @@ int main() {
   const int offsets[] = {0, 10};
   CHECK(cudaMemcpyToSymbol(scale, &three, sizeof(three)));
   CHECK(cudaMemcpyToSymbol(offset, offsets, sizeof(offsets)));
+#ifdef PLANTED_BUG
+  Add<<<1 << 13, 128, 0, stream>>>(a, b, c, kCount);
+#else
   Add<<<(kCount + 127) / 128, 128, 0, stream>>>(a, b, c, kCount);
+#endif
   CHECK(cudaGetLastError());
   CHECK(cudaStreamSynchronize(stream));
   CHECK(cudaMemcpy(host.data(), c, kSize, cudaMemcpyDeviceToHost));

@@ -264,9 +264,11 @@ extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int v
 }
 
 // A cache of a size that could be chosen is not simulated.
-extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int /*config*/) {
-  return EnterKernel(TWINMMU_HERE, function, {},
-                     [&](DriverState&, const Found&) { return DriverCode::kSuccess; });
+extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int config) {
+  return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState&, const Found&) {
+    const bool exists = config >= 0 && config <= CU_FUNC_CACHE_PREFER_EQUAL;
+    return exists ? DriverCode::kSuccess : DriverCode::kInvalidValue;
+  });
 }
 
 extern "C" CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
@@ -361,8 +363,13 @@ extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUf
 }
 
 extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, CUfunction function, int threads, size_t dynamic, unsigned int /*flags*/) {
-  return CountBlocks(TWINMMU_HERE, blocks, function, threads, dynamic);
+    int* blocks, CUfunction function, int threads, size_t dynamic, unsigned int flags) {
+  constexpr unsigned int kNoCachingOverride = 1;
+  const CallSite site = TWINMMU_HERE;
+  if (flags > kNoCachingOverride) {
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
+  return CountBlocks(site, blocks, function, threads, dynamic);
 }
 
 extern "C" CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function,

@@ -186,6 +186,7 @@ extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlib
                                        const char* name) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+    if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
     return Give(driver.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);

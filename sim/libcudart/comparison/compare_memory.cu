@@ -1,0 +1,282 @@
+#include <cstdint>
+
+#include "sim/libcudart/comparison/comparison.h"
+
+namespace comparison {
+namespace {
+
+void AskAboutPointer(const void* pointer) {
+  cudaPointerAttributes attributes = {};
+  attributes.device = 77;
+  ASK(cudaPointerGetAttributes(&attributes, pointer));
+  NUMBER(attributes.type);
+  NUMBER(attributes.device);
+  NUMBER(attributes.devicePointer == pointer);
+  NUMBER(attributes.devicePointer != nullptr);
+  NUMBER(attributes.hostPointer == pointer);
+  NUMBER(attributes.hostPointer != nullptr);
+}
+
+}  // namespace
+
+void AskAboutMemory() {
+  void* memory = Nowhere();
+  void* none = Nowhere();
+  size_t size = 0;
+  ASK(cudaMalloc(&memory, 1000));
+  NUMBER(reinterpret_cast<uintptr_t>(memory) % 256);
+  ASK(cudaMalloc(&none, 0));
+  NUMBER(none == nullptr);
+  ASK(cudaMalloc((void**)nullptr, 1000));
+  ASK(cudaMalloc(&none, ~size_t{0}));
+  ASK(cudaMalloc(&none, size_t{1} << 50));
+  ASK(cudaFree(nullptr));
+  ASK(cudaFree(Nowhere()));
+  ASK(cudaFree(static_cast<char*>(memory) + 16));
+  AskAboutPointer(memory);
+  AskAboutPointer(static_cast<char*>(memory) + 10);
+  AskAboutPointer(nullptr);
+  AskAboutPointer(Nowhere());
+  AskAboutPointer(&size);
+  ASK(cudaPointerGetAttributes(nullptr, memory));
+  ASK(cudaFree(memory));
+  ASK(cudaFree(memory));
+  size_t pitch = 0;
+  ASK(cudaMallocPitch(&memory, &pitch, 100, 10));
+  NUMBER(pitch);
+  ASK(cudaFree(memory));
+  ASK(cudaMallocPitch(&memory, &pitch, 0, 10));
+  NUMBER(memory == nullptr);
+  NUMBER(pitch);
+  ASK(cudaMallocPitch(&memory, &pitch, 10, 0));
+  NUMBER(memory == nullptr);
+  ASK(cudaMallocPitch(&memory, (size_t*)nullptr, 100, 10));
+  ASK(cudaMallocPitch((void**)nullptr, &pitch, 100, 10));
+  ASK(cudaMallocPitch(&memory, &pitch, size_t{1} << 40, 1 << 30));
+  cudaPitchedPtr box = {};
+  ASK(cudaMalloc3D(&box, {100, 10, 3}));
+  NUMBER(box.pitch);
+  NUMBER(box.xsize);
+  NUMBER(box.ysize);
+  ASK(cudaFree(box.ptr));
+  ASK(cudaMalloc3D(&box, {100, 10, 0}));
+  NUMBER(box.ptr == nullptr);
+  NUMBER(box.pitch);
+  ASK(cudaMalloc3D(&box, {0, 10, 1}));
+  NUMBER(box.ptr == nullptr);
+  ASK(cudaMalloc3D(nullptr, {100, 10, 3}));
+  ASK(cudaMemGetInfo(&size, &pitch));
+  NUMBER(size < pitch);
+  ASK(cudaMemGetInfo(nullptr, &pitch));
+  ASK(cudaMemGetInfo(&size, nullptr));
+  ASK(cudaMemGetInfo(nullptr, nullptr));
+}
+
+void AskAboutHostMemory() {
+  void* memory = nullptr;
+  void* device = nullptr;
+  unsigned flags = 0;
+  alignas(4096) static char page[8192];
+  ASK(cudaMallocHost(&memory, 1000));
+  AskAboutPointer(memory);
+  ASK(cudaHostGetFlags(&flags, memory));
+  NUMBER(flags);
+  ASK(cudaHostGetDevicePointer(&device, memory, 0));
+  NUMBER(device == memory);
+  ASK(cudaHostGetDevicePointer(&device, memory, 1));
+  ASK(cudaHostGetDevicePointer(nullptr, memory, 0));
+  ASK(cudaHostGetDevicePointer(&device, nullptr, 0));
+  ASK(cudaHostGetDevicePointer(&device, page, 0));
+  ASK(cudaFree(memory));
+  ASK(cudaFreeHost(memory));
+  ASK(cudaFreeHost(memory));
+  ASK(cudaFreeHost(nullptr));
+  ASK(cudaFreeHost(page));
+  ASK(cudaMallocHost(&memory, 0));
+  NUMBER(memory == nullptr);
+  ASK(cudaMallocHost((void**)nullptr, 100));
+  ASK(cudaHostAlloc(&memory, 1000, cudaHostAllocMapped | cudaHostAllocPortable));
+  ASK(cudaHostGetFlags(&flags, memory));
+  NUMBER(flags);
+  ASK(cudaHostGetFlags(nullptr, memory));
+  ASK(cudaHostGetFlags(&flags, page));
+  ASK(cudaHostGetFlags(&flags, nullptr));
+  ASK(cudaFreeHost(memory));
+  ASK(cudaHostAlloc(&memory, 1000, 1000));
+  ASK(cudaHostAlloc(&memory, 0, 0));
+  NUMBER(memory == nullptr);
+  ASK(cudaHostAlloc(&memory, size_t{1} << 50, 0));
+  ASK(cudaHostRegister(page, sizeof(page), 0));
+  AskAboutPointer(page);
+  ASK(cudaHostGetFlags(&flags, page));
+  NUMBER(flags);
+  ASK(cudaHostRegister(page, sizeof(page), 0));
+  ASK(cudaFreeHost(page));
+  ASK(cudaHostUnregister(page));
+  ASK(cudaHostUnregister(page));
+  ASK(cudaHostUnregister(nullptr));
+  ASK(cudaHostRegister(nullptr, 4096, 0));
+  ASK(cudaHostRegister(page, 0, 0));
+  ASK(cudaHostRegister(page, 4096, 1000));
+  ASK(cudaHostRegister(page, 4096, cudaHostRegisterIoMemory));
+  ASK(cudaHostUnregister(page));
+}
+
+void AskAboutManagedMemory() {
+  char* memory = nullptr;
+  int value = 77;
+  const cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
+  const cudaMemLocation other = {cudaMemLocationTypeDevice, 100};
+  const cudaMemLocation host = {cudaMemLocationTypeHost, 0};
+  const cudaMemLocation nonsense = {cudaMemLocationType(100), 0};
+  ASK(cudaMallocManaged(&memory, 1 << 20));
+  AskAboutPointer(memory);
+  ASK(cudaMallocManaged((void**)nullptr, 100));
+  ASK(cudaMallocManaged(&memory, 100, 0));
+  ASK(cudaMallocManaged(&memory, 100, 100));
+  void* none = Nowhere();
+  ASK(cudaMallocManaged(&none, 0));
+  NUMBER(none == nullptr);
+  ASK(cudaMallocManaged(&memory, 1 << 20, cudaMemAttachHost));
+  ASK(cudaStreamAttachMemAsync(nullptr, memory, 0, cudaMemAttachGlobal));
+  ASK(cudaStreamAttachMemAsync(nullptr, memory, 0, cudaMemAttachSingle));
+  ASK(cudaStreamAttachMemAsync(nullptr, memory, 0, 100));
+  ASK(cudaStreamAttachMemAsync(nullptr, memory, 100, cudaMemAttachGlobal));
+  ASK(cudaStreamAttachMemAsync(nullptr, Nowhere(), 0, cudaMemAttachGlobal));
+  ASK(cudaMemPrefetchAsync(memory, 1 << 20, device, 0, nullptr));
+  ASK(cudaMemPrefetchAsync(memory, 1 << 20, other, 0, nullptr));
+  ASK(cudaMemPrefetchAsync(memory, 1 << 20, nonsense, 0, nullptr));
+  ASK(cudaMemPrefetchAsync(memory, 0, device, 0, nullptr));
+  ASK(cudaMemPrefetchAsync(memory, 1 << 20, device, 1, nullptr));
+  ASK(cudaMemPrefetchAsync(Nowhere(), 1 << 20, device, 0, nullptr));
+  ASK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributeLastPrefetchLocation, memory, 4096));
+  NUMBER(value);
+  ASK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributeReadMostly, memory, 4096));
+  NUMBER(value);
+  ASK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocation, memory, 4096));
+  NUMBER(value);
+  ASK(cudaMemRangeGetAttribute(&value, 3, cudaMemRangeAttributeReadMostly, memory, 4096));
+  ASK(cudaMemRangeGetAttribute(nullptr, 4, cudaMemRangeAttributeReadMostly, memory, 4096));
+  ASK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttribute(100), memory, 4096));
+  ASK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributeReadMostly, Nowhere(), 4096));
+  ASK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributeReadMostly, memory, 0));
+  ASK(cudaMemAdvise(memory, 4096, cudaMemAdviseSetReadMostly, device));
+  ASK(cudaMemAdvise(memory, 4096, cudaMemAdviseSetPreferredLocation, host));
+  ASK(cudaMemAdvise(memory, 4096, cudaMemAdviseSetAccessedBy, other));
+  ASK(cudaMemAdvise(memory, 4096, cudaMemoryAdvise(100), device));
+  ASK(cudaMemAdvise(memory, 0, cudaMemAdviseSetReadMostly, device));
+  ASK(cudaMemAdvise(Nowhere(), 4096, cudaMemAdviseSetReadMostly, device));
+  void* values[1] = {&value};
+  size_t sizes[1] = {4};
+  cudaMemRangeAttribute attributes[1] = {cudaMemRangeAttributeReadMostly};
+  ASK(cudaMemRangeGetAttributes(values, sizes, attributes, 1, memory, 4096));
+  NUMBER(value);
+  ASK(cudaMemRangeGetAttributes(values, sizes, attributes, 0, memory, 4096));
+  ASK(cudaMemRangeGetAttributes(nullptr, sizes, attributes, 1, memory, 4096));
+  void* addresses[1] = {memory};
+  size_t lengths[1] = {1 << 20};
+  size_t first[1] = {0};
+  cudaMemLocation places[1] = {host};
+  ASK(cudaMemPrefetchBatchAsync(addresses, lengths, 1, places, first, 1, 0, cudaStreamPerThread));
+  ASK(cudaMemPrefetchBatchAsync(addresses, lengths, 1, places, first, 1, 0, nullptr));
+  ASK(cudaMemPrefetchBatchAsync(addresses, lengths, 0, places, first, 1, 0, cudaStreamPerThread));
+  ASK(cudaMemDiscardBatchAsync(addresses, lengths, 1, 0, cudaStreamPerThread));
+  ASK(cudaMemDiscardBatchAsync(addresses, lengths, 1, 1, cudaStreamPerThread));
+  ASK(cudaMemDiscardAndPrefetchBatchAsync(addresses, lengths, 1, places, first, 1, 0,
+                                          cudaStreamPerThread));
+  ASK(cudaDeviceSynchronize());
+  ASK(cudaFree(memory));
+}
+
+void AskAboutPools() {
+  cudaMemPool_t pool = nullptr;
+  cudaMemPool_t other = nullptr;
+  unsigned long long value = 77;
+  int number = 77;
+  void* memory = nullptr;
+  cudaMemPoolProps properties = {};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {cudaMemLocationTypeDevice, 0};
+  ASK(cudaDeviceGetDefaultMemPool(&other, 0));
+  ASK(cudaDeviceGetDefaultMemPool(&other, 100));
+  ASK(cudaDeviceGetDefaultMemPool(nullptr, 0));
+  ASK(cudaDeviceGetMemPool(&pool, 0));
+  NUMBER(pool == other);
+  ASK(cudaMemPoolDestroy(pool));
+  ASK(cudaMemPoolCreate(&pool, &properties));
+  ASK(cudaMemPoolCreate(nullptr, &properties));
+  ASK(cudaMemPoolCreate(&other, nullptr));
+  properties.location.id = 100;
+  ASK(cudaMemPoolCreate(&other, &properties));
+  properties.location.id = 0;
+  properties.allocType = cudaMemAllocationType(100);
+  ASK(cudaMemPoolCreate(&other, &properties));
+  ASK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
+  NUMBER(value);
+  ASK(cudaMemPoolGetAttribute(pool, cudaMemPoolReuseFollowEventDependencies, &number));
+  NUMBER(number);
+  ASK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttr(100), &value));
+  ASK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, nullptr));
+  ASK(cudaMemPoolGetAttribute(nullptr, cudaMemPoolAttrReleaseThreshold, &value));
+  ASK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, nullptr));
+  ASK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
+  value = 5;
+  ASK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &value));
+  cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+  cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+  ASK(cudaMemPoolSetAccess(pool, &access, 1));
+  ASK(cudaMemPoolSetAccess(pool, nullptr, 1));
+  ASK(cudaMemPoolSetAccess(pool, &access, 0));
+  access.flags = cudaMemAccessFlagsProtNone;
+  ASK(cudaMemPoolSetAccess(pool, &access, 1));
+  ASK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+  NUMBER(flags);
+  ASK(cudaMemPoolGetAccess(nullptr, pool, &access.location));
+  ASK(cudaMemPoolGetAccess(&flags, pool, nullptr));
+  access.location.id = 100;
+  ASK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+  ASK(cudaMallocAsync(&memory, 1000, nullptr));
+  AskAboutPointer(memory);
+  ASK(cudaFreeAsync(memory, nullptr));
+  ASK(cudaFreeAsync(memory, nullptr));
+  ASK(cudaFreeAsync(nullptr, nullptr));
+  ASK(cudaFreeAsync(Nowhere(), nullptr));
+  ASK(cudaMallocAsync(&memory, 0, nullptr));
+  NUMBER(memory == nullptr);
+  ASK(cudaMallocAsync((void**)nullptr, 100, nullptr));
+  ASK(cudaMallocAsync(&memory, size_t{1} << 50, nullptr));
+  ASK(cudaMallocFromPoolAsync(&memory, 1000, pool, nullptr));
+  ASK(cudaFree(memory));
+  ASK(cudaMallocFromPoolAsync(&memory, 0, pool, nullptr));
+  ASK(cudaMallocFromPoolAsync(&memory, 1000, nullptr, nullptr));
+  ASK(cudaMalloc(&memory, 1000));
+  ASK(cudaFreeAsync(memory, nullptr));
+  ASK(cudaDeviceSynchronize());
+  ASK(cudaMemPoolTrimTo(pool, 0));
+  ASK(cudaMemPoolTrimTo(nullptr, 0));
+  ASK(cudaDeviceSetMemPool(0, pool));
+  ASK(cudaDeviceSetMemPool(100, pool));
+  ASK(cudaDeviceSetMemPool(0, nullptr));
+  ASK(cudaDeviceGetMemPool(&other, 0));
+  NUMBER(other == pool);
+  cudaMemLocation place = {cudaMemLocationTypeDevice, 0};
+  ASK(cudaMemGetDefaultMemPool(&other, &place, cudaMemAllocationTypePinned));
+  NUMBER(other == pool);
+  ASK(cudaMemGetMemPool(&other, &place, cudaMemAllocationTypePinned));
+  NUMBER(other == pool);
+  ASK(cudaMemGetMemPool(&other, nullptr, cudaMemAllocationTypePinned));
+  ASK(cudaMemSetMemPool(&place, cudaMemAllocationTypePinned, nullptr));
+  place.id = 100;
+  ASK(cudaMemGetDefaultMemPool(&other, &place, cudaMemAllocationTypePinned));
+  int descriptor = -1;
+  ASK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
+                                         0));
+  ASK(cudaMemPoolExportToShareableHandle(nullptr, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+  ASK(cudaMemPoolDestroy(pool));
+  ASK(cudaMemPoolDestroy(nullptr));
+  ASK(cudaDeviceGetMemPool(&pool, 0));
+  ASK(cudaDeviceGetDefaultMemPool(&other, 0));
+  NUMBER(other == pool);
+}
+
+}  // namespace comparison
