@@ -36,6 +36,7 @@ ObjectKind KindOf(const LinearAllocation& memory) {
     case LinearKind::kManagedVariables:
     case LinearKind::kPool:
     case LinearKind::kHostPool:
+    case LinearKind::kManagedPool:
       break;
   }
   return ObjectKind::kMemory;
