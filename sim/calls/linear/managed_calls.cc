@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_streams.h"
@@ -160,6 +161,13 @@ absl::StatusOr<ManagedHints> ManagedCalls::HintsOf(const AddressRange& range) co
     }
     return InvalidValue(kCall, "range ", ToString(range), " is not managed memory");
   });
+}
+
+bool ManagedCalls::HasMemory() const {
+  const std::shared_lock lock(state_.mmu.mutex);
+  bool found = false;
+  state_.mmu.linear.ForEach([&](const LinearAllocation& memory) { found |= memory.managed(); });
+  return found;
 }
 
 absl::Status ManagedCalls::Attach(Stream stream, DeviceAddress address, Bytes size,
