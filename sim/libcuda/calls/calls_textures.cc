@@ -10,6 +10,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/references/textures.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
 namespace twinmmu::libcuda {
@@ -32,7 +33,8 @@ bool IsOfArray(const CUDA_RESOURCE_DESC& resource) {
          resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 }
 
-// Nothing: there is no such resource.
+}  // namespace
+
 std::optional<TextureResource> FromAbi(const CUDA_RESOURCE_DESC& from, DeviceOrdinal device) {
   TextureResource resource;
   if (from.flags != 0) return std::nullopt;
@@ -92,6 +94,8 @@ std::optional<ptx::Sampling> FromAbi(const CUDA_TEXTURE_DESC& from) {
   std::copy(std::begin(from.borderColor), std::end(from.borderColor), sampling.border.begin());
   return sampling;
 }
+
+namespace {
 
 TextureView FromAbi(const CUDA_RESOURCE_VIEW_DESC& from) {
   constexpr ArrayFormat kFormats[] = {

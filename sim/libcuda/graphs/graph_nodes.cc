@@ -184,6 +184,11 @@ CUresult CheckEvent(DriverState& driver, CUevent event) {
              : ToResult(DriverCode::kInvalidHandle);
 }
 
+bool UsesReferences(const CallSite& site, DriverState& driver, const KernelWork& work) {
+  const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, work);
+  return loaded.ok() && loaded->info->uses_references;
+}
+
 CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work) {
   const LaunchConfig& config = work.config;
   CUDA_KERNEL_NODE_PARAMS params = {};

@@ -8,6 +8,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/references/references.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -48,6 +49,7 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.report.RemoveObject(KindOf(memory), memory.range.base.value());
   };
   driver.simulator->linear().FreeOwnedBy(ToNumber(context.handle()), forget).IgnoreError();
+  ForgetReferences(driver, context);
   driver.modules.modules.RemoveOf(context, [&](uint64_t module) {
     driver.executor.UnloadModule(Module(context.device, module)).IgnoreError();
   });
