@@ -241,6 +241,9 @@ std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work
   if (const auto* const copy = std::get_if<CopyWork>(&work)) return copy->context->device;
   if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->context->device;
   if (const auto* const batch = std::get_if<BatchWork>(&work)) return batch->context->device;
+  if (const auto* const decides = std::get_if<ConditionalWork>(&work)) {
+    return decides->condition->context->device;
+  }
   if (const auto* const alloc = std::get_if<AllocWork>(&work)) {
     return DeviceOrdinal(alloc->params.poolProps.location.id);
   }

@@ -17,15 +17,14 @@ void Graphs::Add(const std::shared_ptr<Graph>& graph, bool child) {
   known.child = child;
   for (const auto& [id, node] : graph->nodes()) {
     nodes_[id] = graph;
-    if (const auto* const of_node = std::get_if<ChildWork>(&node.work)) Add(of_node->graph, true);
+    ForEachInside(node.work, [&](const std::shared_ptr<Graph>& inside) { Add(inside, true); });
   }
 }
 
 void Graphs::Remove(const std::shared_ptr<Graph>& graph) {
   for (const auto& [id, node] : graph->nodes()) {
     nodes_.erase(id);
-    const auto* const child = std::get_if<ChildWork>(&node.work);
-    if (child != nullptr) Remove(child->graph);
+    ForEachInside(node.work, [&](const std::shared_ptr<Graph>& inside) { Remove(inside); });
   }
   graphs_.erase(graph->id());
   GiveUp(graph->id());
@@ -33,8 +32,8 @@ void Graphs::Remove(const std::shared_ptr<Graph>& graph) {
 
 GraphId Graphs::AddNode(Graph& graph, GraphWork work) {
   const GraphId id = NextId();
+  ForEachInside(work, [&](const std::shared_ptr<Graph>& inside) { Add(inside, true); });
   if (const auto* const child = std::get_if<ChildWork>(&work)) {
-    Add(child->graph, true);
     graphs_.at(child->graph->id()).moved = child->moved;
   }
   graph.Add(id, std::move(work));
@@ -43,8 +42,8 @@ GraphId Graphs::AddNode(Graph& graph, GraphWork work) {
 }
 
 void Graphs::RemoveNode(Graph& graph, GraphId node) {
-  const auto* const child = std::get_if<ChildWork>(&graph.Find(node)->work);
-  if (child != nullptr) Remove(child->graph);
+  ForEachInside(graph.Find(node)->work,
+                [&](const std::shared_ptr<Graph>& inside) { Remove(inside); });
   graph.Remove(node);
   nodes_.erase(node);
 }
@@ -67,6 +66,15 @@ bool Graphs::IsMoved(cuda_abi::CUgraph graph) const {
 std::shared_ptr<Graph> Graphs::FindGraphOf(cuda_abi::CUgraphNode node) const {
   const auto found = nodes_.find(IdOf(node));
   return found == nodes_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Graph> Graphs::FindHolderOf(cuda_abi::CUgraphConditionalHandle condition) const {
+  for (const auto& [id, known] : graphs_) {
+    for (const auto& held : known.graph->conditions()) {
+      if (held->handle == condition) return known.graph;
+    }
+  }
+  return nullptr;
 }
 
 GraphExec* Graphs::Find(cuda_abi::CUgraphExec exec) {
@@ -116,7 +124,7 @@ void Graphs::Release(GraphId object, uint64_t count) {
 
 void Graphs::ShareHeld(const Graph& from, GraphId to) {
   for (const auto& [id, node] : from.nodes()) {
-    if (const auto* const child = std::get_if<ChildWork>(&node.work)) ShareHeld(*child->graph, to);
+    ForEachInside(node.work, [&](const std::shared_ptr<Graph>& inside) { ShareHeld(*inside, to); });
   }
   const auto found = held_.find(from.id());
   if (found == held_.end()) return;
