@@ -156,6 +156,7 @@ Call MakerOf(LinearKind kind) {
       return Call::kAllocateManaged;
     case LinearKind::kPool:
     case LinearKind::kHostPool:
+    case LinearKind::kManagedPool:
       return Call::kAllocateAsync;
   }
   return Call::kOther;

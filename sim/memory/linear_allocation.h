@@ -19,6 +19,7 @@ enum class LinearKind {
   kManagedVariables,  // of a module, as kModule
   kPool,              // of a device: what a pool has, whose pieces PooledPieces knows
   kHostPool,          // the same of the host
+  kManagedPool,       // the same of managed memory
 };
 
 // Memory of the host and managed memory lie at their own address, that of a device where no CPU can
@@ -37,12 +38,16 @@ struct LinearAllocation {
   uint64_t readers = 0;    // of a pool: the devices that may use it, a bit for each
   char* memory = nullptr;  // where its bytes lie
 
-  bool of_pool() const { return kind == LinearKind::kPool || kind == LinearKind::kHostPool; }
+  bool of_pool() const {
+    return kind == LinearKind::kPool || kind == LinearKind::kHostPool ||
+           kind == LinearKind::kManagedPool;
+  }
   bool on_device() const {
     return kind == LinearKind::kDevice || kind == LinearKind::kModule || kind == LinearKind::kPool;
   }
   bool managed() const {
-    return kind == LinearKind::kManaged || kind == LinearKind::kManagedVariables;
+    return kind == LinearKind::kManaged || kind == LinearKind::kManagedVariables ||
+           kind == LinearKind::kManagedPool;
   }
 };
 

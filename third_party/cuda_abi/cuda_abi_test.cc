@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "gtest/gtest.h"
+#include "third_party/cuda_abi/checkpoint_abi.h"
 #include "third_party/cuda_abi/graph_abi.h"
 #include "third_party/cuda_abi/tensor_abi.h"
 #include "third_party/cuda_abi/texture_abi.h"
@@ -64,10 +65,14 @@ static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) == 120 &&
               offsetof(CUDA_MEM_ALLOC_NODE_PARAMS, accessDescs) == 88);
 static_assert(sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS) == 32 &&
               offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, flags) == 24);
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_PARAMS) == 144 &&
+              sizeof(CUDA_EXT_SEM_NODE_PARAMS) == 24 && sizeof(CUDA_CONDITIONAL_NODE_PARAMS) == 32);
 static_assert(sizeof(CUgraphEdgeData) == 8 && offsetof(CUgraphEdgeData, type) == 2);
 static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32);
 static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);
 static_assert(sizeof(CUtensorMap) == 128);
+static_assert(sizeof(CUcheckpointLockArgs) == 64 && sizeof(CUcheckpointRestoreArgs) == 64 &&
+              offsetof(CUcheckpointRestoreArgs, reserved1) == 56);
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D_PEER) == 200);
 static_assert(sizeof(CUmemPoolPtrExportData) == 64 && sizeof(CUipcEventHandle) == 64);
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104 &&

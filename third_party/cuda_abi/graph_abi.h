@@ -16,6 +16,7 @@ using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUuserObject = struct CUuserObject_st*;
 using CUkernel = struct CUkern_st*;
+using CUexternalSemaphore = struct CUextSemaphore_st*;
 using CUhostFn = void (*)(void* userData);
 
 inline constexpr CUresult CUDA_ERROR_LOSSY_QUERY = 402;
@@ -41,6 +42,8 @@ inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_GRAPH = 4;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EMPTY = 5;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL = 8;
+inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT = 9;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_MEM_FREE = 11;
 inline constexpr CUgraphNodeType CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12;
@@ -139,6 +142,32 @@ struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
   unsigned int flags;
 };
 
+// What a semaphore is waited for, or set to: of both kinds, and looked at by nobody here.
+struct CUDA_EXTERNAL_SEMAPHORE_PARAMS {
+  unsigned long long words[18];
+};
+// Both kinds of nodes, and both versions.
+struct CUDA_EXT_SEM_NODE_PARAMS {
+  CUexternalSemaphore* extSemArray;
+  const CUDA_EXTERNAL_SEMAPHORE_PARAMS* paramsArray;
+  unsigned int numExtSems;
+};
+
+using CUgraphConditionalHandle = uint64_t;
+inline constexpr unsigned int CU_GRAPH_COND_ASSIGN_DEFAULT = 1;
+using CUgraphConditionalNodeType = int;
+inline constexpr CUgraphConditionalNodeType CU_GRAPH_COND_TYPE_IF = 0;
+inline constexpr CUgraphConditionalNodeType CU_GRAPH_COND_TYPE_WHILE = 1;
+inline constexpr CUgraphConditionalNodeType CU_GRAPH_COND_TYPE_SWITCH = 2;
+
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  CUgraphConditionalHandle handle;
+  CUgraphConditionalNodeType type;
+  unsigned int size;
+  CUgraph* phGraph_out;
+  CUcontext ctx;
+};
+
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];
@@ -153,7 +182,9 @@ struct CUgraphNodeParams {
     CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     CUDA_MEM_FREE_NODE_PARAMS free;
+    CUDA_EXT_SEM_NODE_PARAMS extSem;
     CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
+    CUDA_CONDITIONAL_NODE_PARAMS conditional;
   };
   long long reserved2;
 };
@@ -193,6 +224,8 @@ using CUgraphInstantiateResult = int;
 inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_SUCCESS = 0;
 inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_ERROR = 1;
 inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2;
+inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED = 3;
+inline constexpr CUgraphInstantiateResult CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5;
 
 struct CUDA_GRAPH_INSTANTIATE_PARAMS {
   uint64_t flags;

@@ -10,6 +10,8 @@
 
 namespace twinmmu::cuda_abi {
 
+using CUtexref = struct CUtexref_st*;
+using CUsurfref = struct CUsurfref_st*;
 using CUtexObject = unsigned long long;
 using CUsurfObject = unsigned long long;
 
@@ -68,6 +70,7 @@ using CUfilter_mode = int;
 inline constexpr CUfilter_mode CU_TR_FILTER_MODE_POINT = 0;
 inline constexpr CUfilter_mode CU_TR_FILTER_MODE_LINEAR = 1;
 
+inline constexpr unsigned int CU_TRSA_OVERRIDE_FORMAT = 0x01;
 inline constexpr unsigned int CU_TRSF_READ_AS_INTEGER = 0x01;
 inline constexpr unsigned int CU_TRSF_NORMALIZED_COORDINATES = 0x02;
 inline constexpr unsigned int CU_TRSF_SRGB = 0x10;

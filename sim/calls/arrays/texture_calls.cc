@@ -180,6 +180,24 @@ absl::StatusOr<uint64_t> TextureCalls::CreateSurface(DeviceOrdinal device,
   });
 }
 
+absl::Status TextureCalls::Bind(const char* call, DeviceAddress variable, DeviceOrdinal device,
+                                const TextureResource& resource,
+                                const std::optional<ptx::Sampling>& sampling) {
+  return guard_.Guard(call, [&]() -> absl::Status {
+    const absl::Status usable = state_.CheckContext(call, device);
+    if (!usable.ok()) return usable;
+    absl::StatusOr<ptx::Image> image = ImageOf(call, device, resource);
+    if (!image.ok()) return image.status();
+    const auto texture = std::make_shared<ptx::Texture>();
+    texture->device = device;
+    texture->surface = !sampling.has_value();
+    texture->image = *std::move(image);
+    if (sampling.has_value()) texture->sampling = *sampling;
+    table_.Put(variable.value(), texture);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<uint64_t> TextureCalls::MostLinearElements(DeviceOrdinal device, ArrayFormat format,
                                                           uint32_t channels) const {
   return guard_.Guard(kMostElements, [&]() -> absl::StatusOr<uint64_t> {

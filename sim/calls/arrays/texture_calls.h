@@ -64,6 +64,12 @@ class TextureCalls {
   // Does nothing where there is no such object.
   void Destroy(uint64_t handle) { table_.Remove(handle); }
 
+  // What a variable of a module stands for from now on, whose address is the handle; for a surface
+  // there is nothing to sample. `call`: what the program called.
+  absl::Status Bind(const char* call, DeviceAddress variable, DeviceOrdinal device,
+                    const TextureResource& resource, const std::optional<ptx::Sampling>& sampling);
+  void Unbind(DeviceAddress variable) { table_.Remove(variable.value()); }
+
   // How many elements of linear memory a texture can have.
   absl::StatusOr<uint64_t> MostLinearElements(DeviceOrdinal device, ArrayFormat format,
                                               uint32_t channels) const;

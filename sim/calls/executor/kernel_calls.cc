@@ -87,6 +87,10 @@ absl::StatusOr<AddressRange> KernelCalls::FindGlobal(const char* call, Module mo
   });
 }
 
+std::shared_ptr<ptx::GraphConditions> KernelCalls::conditions() const {
+  return modules_.conditions();
+}
+
 absl::Status KernelCalls::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
   return guard_.Guard("cuFuncSetAttribute",
                       [&] { return modules_.AllowDynamicShared(kernel, bytes); });

@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_CALLS_EXECUTOR_KERNEL_CALLS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/loaded_module.h"
+#include "sim/ptx/run/graph_conditions.h"
 #include "sim/ptx/text/module.h"
 
 namespace twinmmu {
@@ -67,6 +69,9 @@ class KernelCalls {
   // launch would be refused.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
+
+  // What kernels of graphs decide.
+  std::shared_ptr<ptx::GraphConditions> conditions() const;
 
   // Executor::Launch in a form of its own. The blocks of a cooperative one must fit onto the device
   // at once.

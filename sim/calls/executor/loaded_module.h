@@ -54,6 +54,7 @@ struct LoadedKernel {
 struct LaunchForm {
   bool cooperative = false;     // with memory by which its blocks can synchronise
   std::optional<Dim3> cluster;  // in blocks; if not said, what the kernel says, or single blocks
+  bool of_graph = false;        // a node of a graph: it may decide what others do
 };
 
 }  // namespace twinmmu

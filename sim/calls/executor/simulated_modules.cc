@@ -338,6 +338,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   launch.image = known->image;
   launch.managed = known->managed;
   launch.textures = textures_;
+  if (form.of_graph) launch.conditions = conditions_;
   launch.cluster = *cluster;
   launch.explicit_cluster = form.cluster.has_value() || known->info->cluster[0] != 0;
   const uint64_t call_id = RecordCall(state_, kLaunchCall);

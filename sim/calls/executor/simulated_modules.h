@@ -17,6 +17,7 @@
 #include "sim/memory/linear_allocation.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/device_heap.h"
+#include "sim/ptx/run/graph_conditions.h"
 #include "sim/ptx/text/module.h"
 #include "sim/ptx/textures/texture_table.h"
 
@@ -62,6 +63,8 @@ class SimulatedModules {
                       absl::Span<const void* const> arguments, const LaunchForm& form);
   // The objects that kernels read textures and access surfaces by.
   ptx::TextureTable& textures() { return *textures_; }
+  // What kernels of graphs decide.
+  std::shared_ptr<ptx::GraphConditions> conditions() const { return conditions_; }
 
  private:
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
@@ -102,6 +105,8 @@ class SimulatedModules {
   HandleTable<LoadedModule> modules_;
   HandleTable<LoadedKernel> kernels_;
   const std::shared_ptr<ptx::TextureTable> textures_ = std::make_shared<ptx::TextureTable>();
+  const std::shared_ptr<ptx::GraphConditions> conditions_ =
+      std::make_shared<ptx::GraphConditions>();
   std::mutex heap_mutex_;                                  // guards these; before mmu.mutex
   std::map<int, std::shared_ptr<ptx::DeviceHeap>> heaps_;  // by device
   std::map<int, Bytes> heap_sizes_;                        // that were set

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_streams.h"
@@ -135,11 +136,15 @@ absl::Status ManagedCalls::Advise(const AddressRange& range, Advice advice,
     if (!known || (by_location && !CanPrefetchTo(location)) || (accesses && of_nodes)) {
       return InvalidValue(kCall, "this cannot be advised for ", ToString(location));
     }
-    return WithManaged(kCall, range, [&](const LinearAllocation&) {
-      if (of_nodes) return;  // accepted, and without effect
+    bool of_pool = false;
+    const absl::Status done = WithManaged(kCall, range, [&](const LinearAllocation& memory) {
+      of_pool = memory.of_pool();
+      if (of_nodes || of_pool) return;  // accepted, and without effect
       state_.mmu.linear.hints().Edit(range,
                                      [&](ManagedHints& hints) { Apply(advice, location, &hints); });
     });
+    if (!done.ok() || !of_pool) return done;
+    return Fail(DriverCode::kNotSupported, kCall, "memory of a pool takes no advice");
   });
 }
 
@@ -158,6 +163,13 @@ absl::StatusOr<ManagedHints> ManagedCalls::HintsOf(const AddressRange& range) co
   });
 }
 
+bool ManagedCalls::HasMemory() const {
+  const std::shared_lock lock(state_.mmu.mutex);
+  bool found = false;
+  state_.mmu.linear.ForEach([&](const LinearAllocation& memory) { found |= memory.managed(); });
+  return found;
+}
+
 absl::Status ManagedCalls::Attach(Stream stream, DeviceAddress address, Bytes size,
                                   uint32_t flags) {
   static constexpr char kCall[] = "cuStreamAttachMemAsync";
@@ -173,7 +185,8 @@ absl::Status ManagedCalls::Attach(Stream stream, DeviceAddress address, Bytes si
     const AddressRange asked{address, std::max(size, Bytes(1)), Bytes(0)};
     bool whole = true;
     done = WithManaged(kCall, asked, [&](const LinearAllocation& memory) {
-      whole = address == memory.range.base && (size == Bytes(0) || size == memory.range.size);
+      whole = !memory.of_pool() && address == memory.range.base &&
+              (size == Bytes(0) || size == memory.range.size);
     });
     if (!done.ok() || whole) return done;
     return InvalidValue(kCall, "range ", ToString(asked), " is a part of an allocation");

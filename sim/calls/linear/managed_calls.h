@@ -65,6 +65,9 @@ class ManagedCalls {
   // What all pages of the range have in common. No misuse: a program may ask.
   absl::StatusOr<ManagedHints> HintsOf(const AddressRange& range) const;
 
+  // Whether there is any now.
+  bool HasMemory() const;
+
   // cuStreamAttachMemAsync: of the allocation that begins there. Nothing follows from it.
   // InvalidArgument: another size than that, or 0; no or several of the flags; single attachment to
   // the default stream.

@@ -82,7 +82,7 @@ absl::Status PoolCalls::SetAccess(uint64_t handle, absl::Span<const AccessGrant>
     for (const AccessGrant& grant : grants) {
       const absl::Status valid = CheckGrant(*pool, grant);
       if (!valid.ok()) return valid;
-      if (grant.location.type != LocationType::kDevice) continue;
+      if (grant.location.type != LocationType::kDevice || IsManaged(pool->properties)) continue;
       const uint64_t bit = uint64_t{1} << grant.location.id;
       readers = grant.access == Access::kNone ? readers & ~bit : readers | bit;
     }
@@ -102,6 +102,7 @@ absl::Status PoolCalls::CheckGrant(const PoolState& pool, const AccessGrant& gra
   static constexpr char kCall[] = "cuMemPoolSetAccess";
   const Location& to = grant.location;
   const Location& own = pool.properties.place.location;
+  if (IsManaged(pool.properties) && grant.access != Access::kRead) return absl::OkStatus();
   const bool keeps = own.type != LocationType::kDevice && to.type == LocationType::kHost &&
                      grant.access == Access::kReadWrite;
   if (keeps) return absl::OkStatus();
@@ -133,13 +134,15 @@ absl::StatusOr<Access> PoolCalls::GetAccess(uint64_t handle, const Location& loc
     const PoolState* const pool = FindPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     const Location& own = pool->properties.place.location;
+    const bool managed = IsManaged(pool->properties);  // of which an H100 says this
     if (location.type == LocationType::kHost || location.type == LocationType::kHostNuma) {
-      return own.type == LocationType::kDevice ? Access::kNone : Access::kReadWrite;
+      return own.type == LocationType::kDevice || managed ? Access::kNone : Access::kReadWrite;
     }
     const bool exists =
         location.type == LocationType::kDevice && state_.mmu.HasDevice(DeviceOrdinal(location.id));
     if (!exists) return InvalidValue(kCall, ToString(location), " is no device");
-    return (pool->readers >> location.id & 1) != 0 ? Access::kReadWrite : Access::kNone;
+    const bool granted = !managed && (pool->readers >> location.id & 1) != 0;
+    return granted ? Access::kReadWrite : Access::kNone;
   });
 }
 

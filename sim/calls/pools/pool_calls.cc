@@ -20,7 +20,8 @@ constexpr char kCreateCall[] = "cuMemPoolCreate";
 
 // The host has no number.
 PoolPlace Normal(PoolPlace place) {
-  if (place.location.type == LocationType::kHost) place.location.id = 0;
+  const LocationType type = place.location.type;
+  if (type == LocationType::kHost || type == LocationType::kInvalid) place.location.id = 0;
   return place;
 }
 
@@ -58,9 +59,7 @@ absl::Status PoolCalls::NoSuchPool(const char* call, uint64_t pool) const {
 // What a pool can be made of.
 absl::Status PoolCalls::CheckProperties(const char* call, const PoolProperties& properties) const {
   const Location& location = properties.place.location;
-  if (properties.place.type == AllocationType::kManaged) {
-    return Fail(DriverCode::kNotSupported, call, "pools of managed memory are not simulated");
-  }
+  if (IsManaged(properties)) return CheckManaged(call, properties);
   const bool known = location.type == LocationType::kDevice
                          ? state_.mmu.HasDevice(DeviceOrdinal(location.id))
                          : IsOfHost(state_.mmu.profile, location);
@@ -72,6 +71,23 @@ absl::Status PoolCalls::CheckProperties(const char* call, const PoolProperties& 
   const bool of_cpu = location.type == LocationType::kHost;
   if ((properties.handle_types & (of_cpu ? HandleType::kNone : all)) != properties.handle_types) {
     return InvalidValue(call, "pools have no such handle types");
+  }
+  return absl::OkStatus();
+}
+
+// Managed memory may be anywhere, or nowhere in particular.
+absl::Status PoolCalls::CheckManaged(const char* call, const PoolProperties& properties) const {
+  const Location& location = properties.place.location;
+  if (location.type > LocationType::kHostNumaCurrent) {
+    return Fail(DriverCode::kNotSupported, call, ToString(location), " has no pools");
+  }
+  const bool known =
+      location.type == LocationType::kInvalid || location.type == LocationType::kHostNumaCurrent ||
+      (location.type == LocationType::kDevice ? state_.mmu.HasDevice(DeviceOrdinal(location.id))
+                                              : IsOfHost(state_.mmu.profile, location));
+  if (!known) return InvalidValue(call, ToString(location), " has no pools");
+  if (properties.handle_types != HandleType::kNone || properties.most != Bytes(0)) {
+    return InvalidValue(call, "pools of managed memory have neither handles nor a limit");
   }
   return absl::OkStatus();
 }
@@ -92,6 +108,7 @@ uint64_t PoolCalls::Insert(const PoolProperties& properties, uint64_t made_by) {
   pool.made_by = made_by;
   const Location& location = properties.place.location;
   if (location.type == LocationType::kDevice) pool.readers = uint64_t{1} << location.id;
+  if (IsManaged(properties)) pool.readers = ~uint64_t{0};
   return pools_.Insert(std::move(pool));
 }
 

@@ -119,6 +119,7 @@ class PoolCalls {
   PoolState* FindOwnPool(uint64_t pool);
   absl::Status NoSuchPool(const char* call, uint64_t pool) const;
   absl::Status CheckProperties(const char* call, const PoolProperties& properties) const;
+  absl::Status CheckManaged(const char* call, const PoolProperties& properties) const;
   absl::Status CheckGrant(const PoolState& pool, const AccessGrant& grant) const;
   uint64_t Insert(const PoolProperties& properties, uint64_t made_by);
   absl::StatusOr<uint64_t> DefaultOf(const char* call, const PoolPlace& place);
@@ -140,6 +141,7 @@ class PoolCalls {
   void ReleaseImports(PoolState* pool, PoolSpans::MayUse is_over);
   // Memory so that there is room for `size`, beside what may_use(free).
   absl::Status Grow(const char* call, PoolState* pool, Bytes size, PoolSpans::MayUse may_use);
+  void PreferPlaceOf(const PoolState& pool, const AddressRange& part);
   // Memory for what is absent of the pool's addresses.
   absl::Status Commit(const char* call, PoolState* pool, const std::vector<AddressRange>& absent);
   // Releases free chunks, but for `keep` bytes of the pool; of all other pools all

@@ -39,7 +39,10 @@ absl::Status PoolCalls::Grow(const char* call, PoolState* pool, Bytes size,
     const Location& location = pool->properties.place.location;
     const bool on_device = location.type == LocationType::kDevice;
     LinearAllocation wanted;
-    wanted.kind = on_device ? LinearKind::kPool : LinearKind::kHostPool;
+    wanted.kind = IsManaged(pool->properties) ? LinearKind::kManagedPool
+                  : on_device                 ? LinearKind::kPool
+                                              : LinearKind::kHostPool;
+    wanted.sync_memops = wanted.managed();
     wanted.device = DeviceOrdinal(on_device ? location.id : 0);
     wanted.readers = pool->readers;
     const auto add = [&] {
@@ -78,6 +81,7 @@ absl::Status PoolCalls::Commit(const char* call, PoolState* pool,
   }
   for (const AddressRange& part : absent) pool->spans.PrepareCommit(part);
   for (const AddressRange& part : absent) {
+    if (IsManaged(pool->properties)) PreferPlaceOf(*pool, part);
     absl::Status committed = linear.Commit(part);
     if (!committed.ok()) {
       ReleaseOthers(pool);
@@ -87,6 +91,14 @@ absl::Status PoolCalls::Commit(const char* call, PoolState* pool,
     pool->spans.Commit(part);
   }
   return absl::OkStatus();
+}
+
+// Managed memory of a pool is rather where the pool is.
+void PoolCalls::PreferPlaceOf(const PoolState& pool, const AddressRange& part) {
+  const Location& place = pool.properties.place.location;
+  if (place.type == LocationType::kInvalid) return;
+  const Location preferred = place.type == LocationType::kDevice ? place : Location::Host();
+  state_.mmu.linear.hints().Edit(part, [&](ManagedHints& hints) { hints.preferred = preferred; });
 }
 
 // Where the program has no memory for it, more stays for the next time.
@@ -101,6 +113,7 @@ void PoolCalls::Release(PoolState* pool, Bytes keep) {
       });
       state_.mmu.pooled.Remove(*chunk);
       state_.mmu.linear.Decommit(*chunk);
+      if (IsManaged(pool->properties)) state_.mmu.linear.hints().Forget(*chunk);
     }
   } catch (const std::bad_alloc&) {
   }
@@ -225,7 +238,8 @@ absl::StatusOr<DeviceAddress> PoolCalls::AllocateIn(const char* call, Stream str
     piece.room = RoundUp(size, kUnit);
     if (piece.room < size) return Fail(DriverCode::kOutOfMemory, call, "the size wraps");
     piece.pool = handle;
-    piece.on_device = pool->properties.place.location.type == LocationType::kDevice;
+    piece.on_device = pool->properties.place.location.type == LocationType::kDevice ||
+                      IsManaged(pool->properties);
     piece.handle_types = pool->properties.handle_types;
     piece.made_by = record.id();
     piece.buffer_id = state_.mmu.NextBuffer();

@@ -53,6 +53,7 @@ bool Contains(const PoolWindow& window, const PoolPart& part) {
 
 bool IsShareable(const PoolState& pool) {
   return pool.properties.place.location.type == LocationType::kDevice &&
+         !IsManaged(pool.properties) &&
          pool.properties.handle_types == HandleType::kPosixFileDescriptor;
 }
 

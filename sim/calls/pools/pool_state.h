@@ -50,6 +50,10 @@ struct PoolProperties {
   uint16_t usage = 0;
 };
 
+inline bool IsManaged(const PoolProperties& properties) {
+  return properties.place.type == AllocationType::kManaged;
+}
+
 // A count of bytes, and the most that it was since somebody asked to forget that.
 struct WatermarkedBytes {
   Bytes now;

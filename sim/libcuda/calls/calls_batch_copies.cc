@@ -239,4 +239,18 @@ extern "C" CUresult cuMemcpy3DBatchAsync_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_
   return Copy3D(TWINMMU_HERE, NullStream::kOfThread, count, copies, fail_index, flags, stream);
 }
 
+// An engine that the H100 does not have, nor any profile here. A machine of the program's own may
+// say that it has one, which is not simulated.
+extern "C" CUresult cuMemBatchDecompressAsync() {
+  constexpr auto kAlgorithms = static_cast<DeviceAttribute>(136);
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    const auto algorithms = driver.vmm.GetDeviceAttribute(kAlgorithms, context.device);
+    const bool has_engine = algorithms.ok() && *algorithms != 0;
+    if (has_engine) Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
+    return DriverCode::kNotSupported;
+  });
+}
+TWINMMU_ALIAS(cuMemBatchDecompressAsync_ptsz, cuMemBatchDecompressAsync);
+
 }  // namespace twinmmu::libcuda

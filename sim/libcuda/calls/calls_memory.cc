@@ -198,7 +198,8 @@ extern "C" CUresult cuMemHostGetFlags(unsigned int* flags, void* memory) {
   return EnterInContext(TWINMMU_HERE, {flags}, [&](DriverState& driver, Context&) {
     const auto found = driver.simulator->linear().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
-    if (found->on_device()) return ToResult(DriverCode::kInvalidValue);
+    const bool of_managed_pool = found->managed() && found->of_pool();
+    if (found->on_device() || of_managed_pool) return ToResult(DriverCode::kInvalidValue);
     *flags = found->managed() ? kDeviceMap : found->flags;
     return CUDA_SUCCESS;
   });

@@ -11,6 +11,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/references/textures.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
 namespace twinmmu::libcuda {
@@ -33,19 +34,27 @@ bool IsOfArray(const CUDA_RESOURCE_DESC& resource) {
          resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 }
 
-// Nothing: there is no such resource.
-std::optional<TextureResource> FromAbi(DriverState& driver, const Context& context,
-                                       const CUDA_RESOURCE_DESC& from) {
+// The device on which the resource of an object of `context` lies.
+DeviceOrdinal HolderOf(DriverState& driver, const Context& context,
+                       const CUDA_RESOURCE_DESC& resource) {
+  return resource.resType == CU_RESOURCE_TYPE_ARRAY
+             ? ArrayOf(driver, context, resource.res.array.hArray).device()
+             : context.device;
+}
+
+}  // namespace
+
+std::optional<TextureResource> FromAbi(const CUDA_RESOURCE_DESC& from, DeviceOrdinal device) {
   TextureResource resource;
   if (from.flags != 0) return std::nullopt;
   switch (from.resType) {
     case CU_RESOURCE_TYPE_ARRAY:
       resource.kind = TextureResource::kArray;
-      resource.array = ArrayOf(driver, context, from.res.array.hArray);
+      resource.array = Array(device, ToNumber(from.res.array.hArray));
       return resource;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
       resource.kind = TextureResource::kMipmappedArray;
-      resource.mipmap = MipmappedArray(context.device, ToNumber(from.res.mipmap.hMipmappedArray));
+      resource.mipmap = MipmappedArray(device, ToNumber(from.res.mipmap.hMipmappedArray));
       return resource;
     case CU_RESOURCE_TYPE_LINEAR:
       resource.kind = TextureResource::kLinear;
@@ -94,6 +103,8 @@ std::optional<ptx::Sampling> FromAbi(const CUDA_TEXTURE_DESC& from) {
   std::copy(std::begin(from.borderColor), std::end(from.borderColor), sampling.border.begin());
   return sampling;
 }
+
+namespace {
 
 TextureView FromAbi(const CUDA_RESOURCE_VIEW_DESC& from) {
   constexpr ArrayFormat kFormats[] = {
@@ -148,7 +159,8 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
                                       const CUDA_RESOURCE_VIEW_DESC* view) {
   return EnterInContext(
       TWINMMU_HERE, {object, resource, texture}, [&](DriverState& driver, Context& context) {
-        const std::optional<TextureResource> shown = FromAbi(driver, context, *resource);
+        const std::optional<TextureResource> shown =
+            FromAbi(*resource, HolderOf(driver, context, *resource));
         const std::optional<ptx::Sampling> sampling = FromAbi(*texture);
         if (!shown.has_value() || !sampling.has_value()) return ToResult(DriverCode::kInvalidValue);
         std::optional<TextureView> part;
@@ -196,20 +208,21 @@ extern "C" CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view
 }
 
 extern "C" CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE_DESC* resource) {
-  return EnterInContext(
-      TWINMMU_HERE, {object, resource}, [&](DriverState& driver, Context& context) {
-        const std::optional<TextureResource> shown = FromAbi(driver, context, *resource);
-        if (!shown.has_value()) return ToResult(DriverCode::kInvalidValue);
-        TextureRecord made_of;
-        made_of.context = &context;
-        made_of.surface = true;
-        made_of.resource = *resource;
-        Records<TextureRecord>::Prepared record(made_of);
-        const absl::StatusOr<uint64_t> made =
-            driver.simulator->textures().CreateSurface(context.device, *shown);
-        if (made.ok()) driver.arrays.textures.Add(*made, std::move(record));
-        return Give(made, object);
-      });
+  return EnterInContext(TWINMMU_HERE, {object, resource},
+                        [&](DriverState& driver, Context& context) {
+                          const std::optional<TextureResource> shown =
+                              FromAbi(*resource, HolderOf(driver, context, *resource));
+                          if (!shown.has_value()) return ToResult(DriverCode::kInvalidValue);
+                          TextureRecord made_of;
+                          made_of.context = &context;
+                          made_of.surface = true;
+                          made_of.resource = *resource;
+                          Records<TextureRecord>::Prepared record(made_of);
+                          const absl::StatusOr<uint64_t> made =
+                              driver.simulator->textures().CreateSurface(context.device, *shown);
+                          if (made.ok()) driver.arrays.textures.Add(*made, std::move(record));
+                          return Give(made, object);
+                        });
 }
 
 extern "C" CUresult cuSurfObjectDestroy(CUsurfObject object) {

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "sim/libcuda/graphs/batch_nodes.h"
+#include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/exec_changes.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
+#include "sim/libcuda/graphs/semaphore_nodes.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -27,12 +29,17 @@ size_t SizeOf(CUgraphNodeType type) {
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       return sizeof(CUevent);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      return sizeof(CUDA_EXT_SEM_NODE_PARAMS);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       return sizeof(CUDA_MEM_ALLOC_NODE_PARAMS);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
       return sizeof(CUDA_MEM_FREE_NODE_PARAMS);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return sizeof(CUDA_CONDITIONAL_NODE_PARAMS);
     default:
       return 0;
   }
@@ -50,12 +57,6 @@ bool IsClean(const CUgraphNodeParams& params) {
   return params.reserved2 == 0;
 }
 
-// External semaphores and conditions: not here yet.
-bool IsRefused(CUgraphNodeType type) {
-  return (type > CU_GRAPH_NODE_TYPE_EVENT_RECORD && type < CU_GRAPH_NODE_TYPE_MEM_ALLOC) ||
-         type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
-}
-
 CUresult Refuse(const CallSite& site) {
   return ToResult(Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
 }
@@ -63,7 +64,6 @@ CUresult Refuse(const CallSite& site) {
 // `parent`: of a new node; null for one that has its child graph already.
 CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodeParams& params,
                   CUgraph parent, GraphWork* work) {
-  if (IsRefused(params.type)) return Refuse(site);
   if (!IsClean(params)) return kInvalidValue;
   switch (params.type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -94,6 +94,10 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       *work = RecordWork{params.eventRecord.event};
       return CheckEvent(driver, params.eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      return MakeSemaphores(params.extSem, &work->emplace<SignalWork>().list);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      return MakeSemaphores(params.extSem, &work->emplace<AwaitWork>().list);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       return MakeAlloc(site, driver, *driver.graphs.Find(parent), params.alloc,
                        &work->emplace<AllocWork>());
@@ -102,6 +106,8 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
                       &work->emplace<FreeWork>());
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return MakeBatch(site, driver, params.memOp, &work->emplace<BatchWork>());
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return MakeConditional(driver, params.conditional, parent, &work->emplace<ConditionalWork>());
     default:
       return kInvalidValue;
   }
@@ -109,12 +115,16 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
 
 CUresult AddGeneric(const CallSite& site, const NewNode& node, CUgraphNodeParams* params) {
   CUdeviceptr address = 0;
+  CUgraph* bodies = nullptr;
   const CUresult added = AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
     const CUresult made = MakeWork(site, driver, *params, node.graph, work);
     if (const auto* const alloc = std::get_if<AllocWork>(work)) address = alloc->params.dptr;
+    const auto* const decides = std::get_if<ConditionalWork>(work);
+    if (made == CUDA_SUCCESS && decides != nullptr) bodies = decides->told->data();
     return made;
   });
   if (added == CUDA_SUCCESS && address != 0) params->alloc.dptr = address;
+  if (added == CUDA_SUCCESS && bodies != nullptr) params->conditional.phGraph_out = bodies;
   return added;
 }
 
@@ -123,7 +133,8 @@ CUresult MakeOther(const CallSite& site, DriverState& driver, const CUgraphNodeP
                    const GraphWork& before, GraphWork* work) {
   if (params.type != TypeOf(before)) return kInvalidValue;
   if (params.type == CU_GRAPH_NODE_TYPE_GRAPH) return Refuse(site);
-  if (std::holds_alternative<AllocWork>(before) || std::holds_alternative<FreeWork>(before)) {
+  if (std::holds_alternative<AllocWork>(before) || std::holds_alternative<FreeWork>(before) ||
+      std::holds_alternative<ConditionalWork>(before)) {
     return kNotSupported;
   }
   const CUresult possible = MakeWork(site, driver, params, nullptr, work);

@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
@@ -19,7 +20,6 @@ namespace {
 // What the driver tells of the flags that it was given.
 constexpr uint64_t kToldFlags =
     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
-constexpr CUgraphInstantiateResult kOperationNotSupported = 3;
 
 // Of one executable graph: the other nodes would have the same to say.
 constexpr size_t kMostNodesTold = 4;
@@ -67,9 +67,10 @@ CUresult Check(const CallSite& site, DriverState& driver, const Graph& graph, In
       possible = CheckCopy(site, driver, *copy);
     } else if (const auto* const fill = std::get_if<FillWork>(&node.work)) {
       possible = CheckFill(site, driver, *fill);
-    } else if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
-      possible = Check(site, driver, *child->graph, done);
     }
+    ForEachInside(node.work, [&](const std::shared_ptr<Graph>& inside) {
+      if (possible == CUDA_SUCCESS) possible = Check(site, driver, *inside, done);
+    });
     if (possible == CUDA_SUCCESS) continue;
     if (done->result == CUDA_GRAPH_INSTANTIATE_SUCCESS) {
       *done = {CUDA_GRAPH_INSTANTIATE_ERROR, id};
@@ -100,13 +101,17 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
       done->error_node = FindHostWork(found);
       if (done->error_node != 0) {
-        done->result = kOperationNotSupported;
+        done->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
         return kInvalidValue;
       }
     }
-    const CUresult possible = Check(site, driver, found, done);
+    CUresult possible = Check(site, driver, found, done);
+    if (possible == CUDA_SUCCESS) {
+      possible = CheckConditions(found, &done->result, &done->error_node);
+    }
     if (possible != CUDA_SUCCESS) return possible;
-    if (HasMemoryNodes(found) && graphs.HasExecOf(found.id())) return kNotSupported;
+    const bool alone = HasMemoryNodes(found) || HasConditions(found);
+    if (alone && graphs.HasExecOf(found.id())) return kNotSupported;
     NoteCopies(found);
     const GraphId id = graphs.Add(GraphExec{
         flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
@@ -134,9 +139,9 @@ void WarnOfStaleMemory(const CallSite& site, DriverState& driver, const Graph& g
                        GraphExec* exec) {
   const GraphMemory& machine = driver.simulator->graph_memory();
   for (const auto& [id, node] : graph.nodes()) {
-    if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
-      WarnOfStaleMemory(site, driver, *child->graph, exec);
-    }
+    ForEachInside(node.work, [&](const std::shared_ptr<Graph>& inside) {
+      WarnOfStaleMemory(site, driver, *inside, exec);
+    });
     if (exec->told.size() >= kMostNodesTold) return;
     if (node.memory.empty() || !node.enabled || exec->told.count(id) != 0) continue;
     const DeviceOrdinal device = DeviceOf(driver, node.work).value_or(DeviceOrdinal(0));
@@ -192,6 +197,7 @@ CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Str
   const bool frees = (launch.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   const StreamScheduler::OneOperation one;
   CUresult given = PrepareMemory(site, driver, *launch.graph, frees, stream);
+  if (given == CUDA_SUCCESS) given = AssignDefaults(driver, *launch.graph, stream);
   if (given == CUDA_SUCCESS) {
     absl::Cleanup undo = [&] { FreeAllocated(driver, *launch.graph, stream); };
     given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);

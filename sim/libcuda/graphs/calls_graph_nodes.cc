@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_edges.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
@@ -32,7 +33,8 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
   const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
   if (given == nullptr) return kInvalidValue;
-  const bool copied = graph != parent && !driver.graphs.IsMoved(graph) && !HasMemoryNodes(*given);
+  const bool copied = graph != parent && !driver.graphs.IsMoved(graph) && !HasMemoryNodes(*given) &&
+                      !HasConditions(*given);
   if (!copied) return kNotSupported;
   made->graph = driver.graphs.Clone(*given);
   return CUDA_SUCCESS;

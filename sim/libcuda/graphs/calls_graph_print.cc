@@ -10,17 +10,17 @@ namespace twinmmu::libcuda {
 namespace {
 
 constexpr const char* kTypes[] = {
-    "KERNEL",      "MEMCPY",       "MEMSET",           "HOST",           "GRAPH",     "EMPTY",
-    "WAIT_EVENT",  "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
-    "BATCH_MEM_OP"};
+    "KERNEL",       "MEMCPY",       "MEMSET",           "HOST",           "GRAPH",     "EMPTY",
+    "WAIT_EVENT",   "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
+    "BATCH_MEM_OP", "CONDITIONAL"};
 
 void AppendGraph(const Graph& graph, std::string* text) {
   absl::StrAppend(text, "subgraph cluster_", graph.id(), " {\n");
   for (const auto& [id, node] : graph.nodes()) {
     absl::StrAppend(text, "\"", id, "\" [shape=\"record\" label=\"", kTypes[TypeOf(node.work)],
                     "\"];\n");
-    const auto* const child = std::get_if<ChildWork>(&node.work);
-    if (child != nullptr) AppendGraph(*child->graph, text);
+    ForEachInside(node.work,
+                  [&](const std::shared_ptr<Graph>& inside) { AppendGraph(*inside, text); });
   }
   for (const GraphEdge& edge : graph.Edges()) {
     absl::StrAppend(text, "\"", edge.from, "\" -> \"", edge.to, "\";\n");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_edges.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 
@@ -45,7 +46,7 @@ extern "C" CUresult cuGraphDestroy(CUgraph graph) {
 extern "C" CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return EnterGraph(TWINMMU_HERE, original, {clone},
                     [&](DriverState&, Graphs& graphs, Graph& found) {
-                      if (HasMemoryNodes(found)) return kNotSupported;
+                      if (HasMemoryNodes(found) || HasConditions(found)) return kNotSupported;
                       const std::shared_ptr<Graph> made = graphs.Clone(found);
                       graphs.Add(made);
                       absl::Cleanup undo = [&] { graphs.Remove(made); };

@@ -98,6 +98,24 @@ bool CanBecome(const FillWork& from, const FillWork& to) {
   return from.context == to.context && IsFlat(from.fill) == IsFlat(to.fill);
 }
 
+namespace {
+
+// Another condition may decide; what it is by default goes with it.
+bool UpdateBodies(const ConditionalWork& from, ConditionalWork* to, GraphId node,
+                  CUgraphExecUpdateResultInfo* info) {
+  if (from.type != to->type || from.bodies.size() != to->bodies.size()) {
+    *info = {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, HandleOf<CUgraphNode>(node), nullptr};
+    return false;
+  }
+  for (size_t i = 0; i < from.bodies.size(); ++i) {
+    if (!UpdateGraph(*from.bodies[i], to->bodies[i].get(), info)) return false;
+  }
+  to->condition = from.condition;
+  return true;
+}
+
+}  // namespace
+
 bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultInfo* info) {
   Pairing pairing(graph, *executable, info);
   if (!pairing.Find()) return false;
@@ -107,6 +125,11 @@ bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultI
     if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
       Graph* const inner = std::get<ChildWork>(found->work).graph.get();
       if (!UpdateGraph(*child->graph, inner, info)) return false;
+      continue;
+    }
+    if (const auto* const decides = std::get_if<ConditionalWork>(&node.work)) {
+      if (!UpdateBodies(*decides, std::get_if<ConditionalWork>(&found->work), id, info))
+        return false;
       continue;
     }
     if (!CanBecome(found->work, node.work)) {

@@ -134,11 +134,11 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
     copied.original = id;
     copied.enabled = node.enabled;
     copied.root_since = node.root_since;
-    if (auto* const child = std::get_if<ChildWork>(&copied.work)) {
-      child->graph = child->graph->Copy(rename);
-    }
+    ForEachInside(copied.work,
+                  [&](std::shared_ptr<Graph>& inside) { inside = inside->Copy(rename); });
   }
   copy->last_root_ = last_root_;
+  copy->conditions_ = conditions_;
   for (const auto& [id, node] : nodes_) {
     GraphNode* const copied = copy->Find(names[id]);
     for (const GraphLink& link : node.dependencies) {
@@ -154,7 +154,8 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
 void Graph::ForEachGraph(const std::function<void(Graph&)>& visit) {
   visit(*this);
   for (auto& [id, node] : nodes_) {
-    if (auto* const child = std::get_if<ChildWork>(&node.work)) child->graph->ForEachGraph(visit);
+    ForEachInside(node.work,
+                  [&](const std::shared_ptr<Graph>& inside) { inside->ForEachGraph(visit); });
   }
 }
 

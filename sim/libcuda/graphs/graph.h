@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/calls/executor/graph_memory.h"
@@ -56,6 +57,12 @@ class Graph {
   const GraphNode* Find(GraphId node) const;
   GraphNode* Find(GraphId node);
 
+  // What its nodes, and those of graphs inside it, may decide by.
+  const std::vector<std::shared_ptr<const Condition>>& conditions() const { return conditions_; }
+  void Add(std::shared_ptr<const Condition> condition) {
+    conditions_.push_back(std::move(condition));
+  }
+
   // The ids of nodes and edges that these take are of this graph, and those that Add takes new.
   GraphNode& Add(GraphId node, GraphWork work);
   void Remove(GraphId node);
@@ -76,7 +83,7 @@ class Graph {
   // and nodes.
   std::shared_ptr<Graph> Copy(const std::function<GraphId(GraphId)>& rename) const;
 
-  // Calls visit(graph) for this one and the graphs of all child nodes.
+  // Calls visit(graph) for this one and all graphs inside it.
   void ForEachGraph(const std::function<void(Graph&)>& visit);
 
  private:
@@ -84,6 +91,7 @@ class Graph {
   const GraphId original_;
   uint64_t last_root_ = 0;
   Nodes nodes_;
+  std::vector<std::shared_ptr<const Condition>> conditions_;
 };
 
 }  // namespace twinmmu::libcuda

@@ -11,8 +11,10 @@
 #include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/graphs/batch_nodes.h"
+#include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
+#include "sim/libcuda/graphs/semaphore_nodes.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/sharing/shared_events.h"
 #include "sim/ptx/program/program.h"
@@ -22,6 +24,7 @@ namespace {
 
 LaunchForm FormOf(const KernelWork& work) {
   LaunchForm form;
+  form.of_graph = true;
   for (const auto& [id, value] : work.attributes) {
     if (id == cuda_abi::CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
       form.cooperative = value.cooperative != 0;
@@ -196,6 +199,16 @@ class GraphLaunch {
   }
 
   CUresult GiveWork(const EmptyWork&, Stream) { return CUDA_SUCCESS; }
+
+  // The launch waits for what kernels decide.
+  CUresult GiveWork(const ConditionalWork& work, Stream stream) {
+    return Decide(driver_, work, stream, [&](const Graph& body) {
+      return LaunchGraph(site_, driver_, body, stream, &spare_);
+    });
+  }
+
+  CUresult GiveWork(const SignalWork& work, Stream) { return Submit(*work.list); }
+  CUresult GiveWork(const AwaitWork& work, Stream) { return Submit(*work.list); }
 
   absl::Status GiveWork(const WaitWork& work, Stream stream) {
     return WaitForEvent(driver_, site_.name(), stream, EventOf(work.event, stream));

@@ -192,6 +192,11 @@ CUresult CheckEvent(DriverState& driver, CUevent event) {
              : ToResult(DriverCode::kInvalidHandle);
 }
 
+bool UsesReferences(const CallSite& site, DriverState& driver, const KernelWork& work) {
+  const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, work);
+  return loaded.ok() && loaded->info->uses_references;
+}
+
 CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work) {
   const LaunchConfig& config = work.config;
   CUDA_KERNEL_NODE_PARAMS params = {};
@@ -244,6 +249,9 @@ std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work
   if (const auto* const copy = std::get_if<CopyWork>(&work)) return copy->context->device;
   if (const auto* const fill = std::get_if<FillWork>(&work)) return fill->device;
   if (const auto* const batch = std::get_if<BatchWork>(&work)) return batch->context->device;
+  if (const auto* const decides = std::get_if<ConditionalWork>(&work)) {
+    return decides->condition->context->device;
+  }
   if (const auto* const alloc = std::get_if<AllocWork>(&work)) {
     return DeviceOrdinal(alloc->params.poolProps.location.id);
   }

@@ -28,6 +28,9 @@ CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& wo
 CUresult CheckFillShape(const CallSite& site, DriverState& driver, const FillWork& work);
 CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& work);
 
+// Whether the kernel may read or write what variables of its module stand for.
+bool UsesReferences(const CallSite& site, DriverState& driver, const KernelWork& work);
+
 // What it uses of memory, as that is now.
 std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver,
                                        const GraphWork& work);

@@ -5,12 +5,14 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "api/executor.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/graphs/reserved_memory.h"
+#include "sim/ptx/run/graph_conditions.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -69,6 +71,19 @@ struct RecordWork {
   cuda_abi::CUevent event = nullptr;
 };
 
+// The semaphores of a node, and what is done to each. Shared by copies of the node, and never
+// changed.
+struct SemaphoreList {
+  std::vector<cuda_abi::CUexternalSemaphore> semaphores;
+  std::vector<cuda_abi::CUDA_EXTERNAL_SEMAPHORE_PARAMS> params;
+};
+struct SignalWork {
+  std::shared_ptr<SemaphoreList> list;
+};
+struct AwaitWork {
+  std::shared_ptr<SemaphoreList> list;
+};
+
 struct AllocWork {
   cuda_abi::CUDA_MEM_ALLOC_NODE_PARAMS params = {};  // as the driver tells them: with the address
   // What `params` points to.
@@ -86,16 +101,50 @@ struct BatchWork {
   bool of_first_version = false;  // captured from one of the functions of CUDA 8
 };
 
-// In the order of CUgraphNodeType, of which some are missing.
+// What kernels set, and a node decides by. It has its value as long as a graph knows it.
+struct Condition {
+  Condition(std::shared_ptr<ptx::GraphConditions> in, Context* of, unsigned int initial,
+            bool assigns)
+      : values(std::move(in)),
+        handle(values->Add()),
+        context(of),
+        default_value(initial),
+        assigns_default(assigns) {}
+  ~Condition() { values->Remove(handle); }
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+
+  const std::shared_ptr<ptx::GraphConditions> values;
+  const cuda_abi::CUgraphConditionalHandle handle;
+  Context* const context;
+  const unsigned int default_value;
+  const bool assigns_default;  // when a launch begins
+};
+
+struct ConditionalWork {
+  std::shared_ptr<const Condition> condition;
+  cuda_abi::CUgraphConditionalNodeType type = cuda_abi::CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::shared_ptr<Graph>> bodies;            // the node's own
+  std::shared_ptr<std::vector<cuda_abi::CUgraph>> told;  // their handles, as the program has them
+};
+
+// In the order of CUgraphNodeType.
 using GraphWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
-                               WaitWork, RecordWork, AllocWork, FreeWork, BatchWork>;
+                               WaitWork, RecordWork, SignalWork, AwaitWork, AllocWork, FreeWork,
+                               BatchWork, ConditionalWork>;
 
 inline cuda_abi::CUgraphNodeType TypeOf(const GraphWork& work) {
-  const int index = static_cast<int>(work.index());
-  return index <= cuda_abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD
-             ? index
-             : index + (cuda_abi::CU_GRAPH_NODE_TYPE_MEM_ALLOC -
-                        cuda_abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD - 1);
+  return static_cast<int>(work.index());
+}
+
+// Calls visit(graph) for each graph that a node has, a std::shared_ptr<Graph> that may be changed
+// where the work may.
+template <typename Work, typename Visit>
+void ForEachInside(Work& work, const Visit& visit) {
+  if (auto* const child = std::get_if<ChildWork>(&work)) visit(child->graph);
+  if (auto* const conditional = std::get_if<ConditionalWork>(&work)) {
+    for (auto& body : conditional->bodies) visit(body);
+  }
 }
 
 }  // namespace twinmmu::libcuda

@@ -30,16 +30,15 @@ void Graphs::Collect(const std::shared_ptr<Graph>& graph, bool child, Names* nam
   names->graphs[graph->id()] = {graph, child, false};
   for (const auto& [id, node] : graph->nodes()) {
     names->nodes[id] = graph;
-    const auto* const of_node = std::get_if<ChildWork>(&node.work);
-    if (of_node != nullptr) Collect(of_node->graph, true, names);
+    ForEachInside(node.work,
+                  [&](const std::shared_ptr<Graph>& inside) { Collect(inside, true, names); });
   }
 }
 
 void Graphs::Remove(const std::shared_ptr<Graph>& graph) {
   for (const auto& [id, node] : graph->nodes()) {
     nodes_.erase(id);
-    const auto* const child = std::get_if<ChildWork>(&node.work);
-    if (child != nullptr) Remove(child->graph);
+    ForEachInside(node.work, [&](const std::shared_ptr<Graph>& inside) { Remove(inside); });
   }
   graphs_.erase(graph->id());
   GiveUp(graph->id());
@@ -48,31 +47,33 @@ void Graphs::Remove(const std::shared_ptr<Graph>& graph) {
 GraphId Graphs::AddNode(Graph& graph, GraphWork work, std::vector<RememberedMemory> memory,
                         const std::vector<GraphLink>& dependencies) {
   const GraphId id = NextId();
-  const ChildWork child =
-      std::holds_alternative<ChildWork>(work) ? std::get<ChildWork>(work) : ChildWork{};
+  const bool moved = std::holds_alternative<ChildWork>(work) && std::get<ChildWork>(work).moved;
+  std::vector<std::shared_ptr<Graph>> inside;
+  ForEachInside(
+      work, [&](const std::shared_ptr<Graph>& graph_of_node) { inside.push_back(graph_of_node); });
   nodes_[id] = graphs_.at(graph.id()).graph;
   absl::Cleanup undo = [&] {
     graph.Remove(id);
     nodes_.erase(id);
-    if (child.graph != nullptr && !child.moved) Remove(child.graph);
+    for (const auto& of_node : inside) {
+      if (!moved) Remove(of_node);
+    }
   };
   graph.Add(id, std::move(work)).memory = std::move(memory);
   for (const GraphLink& link : dependencies) graph.AddEdge({link.node, id, link.data});
-  if (child.graph != nullptr && !child.moved) {
-    const auto original = graphs_.find(child.graph->original());
-    if (original != graphs_.end()) ShareHeld(*original->second.graph, child.graph->id());
-  }
-  if (child.graph != nullptr) {
-    Add(child.graph, true);
-    graphs_.at(child.graph->id()).moved = child.moved;
+  for (const auto& of_node : inside) {
+    const auto original = moved ? graphs_.end() : graphs_.find(of_node->original());
+    if (original != graphs_.end()) ShareHeld(*original->second.graph, of_node->id());
+    Add(of_node, true);
+    if (moved) graphs_.at(of_node->id()).moved = true;
   }
   std::move(undo).Cancel();
   return id;
 }
 
 void Graphs::RemoveNode(Graph& graph, GraphId node) {
-  const auto* const child = std::get_if<ChildWork>(&graph.Find(node)->work);
-  if (child != nullptr) Remove(child->graph);
+  ForEachInside(graph.Find(node)->work,
+                [&](const std::shared_ptr<Graph>& inside) { Remove(inside); });
   graph.Remove(node);
   nodes_.erase(node);
 }
@@ -95,6 +96,15 @@ bool Graphs::IsMoved(cuda_abi::CUgraph graph) const {
 std::shared_ptr<Graph> Graphs::FindGraphOf(cuda_abi::CUgraphNode node) const {
   const auto found = nodes_.find(IdOf(node));
   return found == nodes_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Graph> Graphs::FindHolderOf(cuda_abi::CUgraphConditionalHandle condition) const {
+  for (const auto& [id, known] : graphs_) {
+    for (const auto& held : known.graph->conditions()) {
+      if (held->handle == condition) return known.graph;
+    }
+  }
+  return nullptr;
 }
 
 GraphExec* Graphs::Find(cuda_abi::CUgraphExec exec) {
@@ -143,8 +153,8 @@ void Graphs::Release(GraphId object, uint64_t count) {
 
 void Graphs::CollectHeld(const Graph& from, std::map<GraphId, uint64_t>* held) const {
   for (const auto& [id, node] : from.nodes()) {
-    const auto* const child = std::get_if<ChildWork>(&node.work);
-    if (child != nullptr) CollectHeld(*child->graph, held);
+    ForEachInside(node.work,
+                  [&](const std::shared_ptr<Graph>& inside) { CollectHeld(*inside, held); });
   }
   const auto found = held_.find(from.id());
   if (found == held_.end()) return;

@@ -66,6 +66,8 @@ class Graphs {
   // A child graph that the program made.
   bool IsMoved(cuda_abi::CUgraph graph) const;
   std::shared_ptr<Graph> FindGraphOf(cuda_abi::CUgraphNode node) const;
+  // The graph that the condition is of.
+  std::shared_ptr<Graph> FindHolderOf(cuda_abi::CUgraphConditionalHandle condition) const;
   GraphExec* Find(cuda_abi::CUgraphExec exec);
 
   bool HasExecOf(GraphId graph) const;

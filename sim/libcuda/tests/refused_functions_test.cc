@@ -1,7 +1,6 @@
 // Functions that the simulator does not have yet. The simulated driver is linked in: no other one
 // can be meant.
 
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -14,9 +13,8 @@
 #include "sim/libcuda/report/report_reader.h"
 
 // As a program calls them: their parameters are never looked at.
-extern "C" int cuGraphConditionalHandleCreate(uint64_t* handle, void* graph, void* context,
-                                              unsigned int value, unsigned int flags);
-extern "C" int cuCheckpointProcessLock(int pid, void* args);
+extern "C" int cuDeviceGetNvSciSyncAttributes(void* list, int device, int flags);
+extern "C" int cuGraphicsUnregisterResource(void* resource);
 
 namespace twinmmu::libcuda {
 namespace {
@@ -39,16 +37,15 @@ std::vector<std::string> Refused() {
 
 // One after the other: the first call is made before cuInit.
 TEST(RefusedFunctionsTest, AreRefusedAndNamedOnceEach) {
-  uint64_t handle = 0;
-  EXPECT_EQ(cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0), kNotInitialized);
+  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(nullptr, 0, 1), kNotInitialized);
   EXPECT_THAT(Refused(), ElementsAre());
   ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(cuGraphConditionalHandleCreate(&handle, nullptr, nullptr, 0, 0), kNotSupported);
-    EXPECT_EQ(cuCheckpointProcessLock(1, nullptr), kNotSupported);
+    EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(nullptr, 0, 1), kNotSupported);
+    EXPECT_EQ(cuGraphicsUnregisterResource(nullptr), kNotSupported);
   }
-  EXPECT_EQ(handle, 0u);
-  EXPECT_THAT(Refused(), ElementsAre("cuGraphConditionalHandleCreate", "cuCheckpointProcessLock"));
+  EXPECT_THAT(Refused(),
+              ElementsAre("cuDeviceGetNvSciSyncAttributes", "cuGraphicsUnregisterResource"));
 }
 
 }  // namespace

@@ -13,6 +13,11 @@ bool UsesHeap(const FunctionCode& function) {
   });
 }
 
+bool UsesReferences(const FunctionCode& function) {
+  return std::any_of(function.textures.begin(), function.textures.end(),
+                     [](const TextureCode& access) { return access.of_variable; });
+}
+
 }  // namespace
 
 CallGraph::CallGraph(const std::vector<FunctionCode>& functions)
@@ -24,7 +29,8 @@ CallGraph::CallGraph(const std::vector<FunctionCode>& functions)
   std::vector<std::vector<size_t>> callers(functions.size() + 1);
   for (size_t i = 0; i < functions.size(); ++i) {
     const FunctionCode& function = functions[i];
-    matters_[i] = !function.shared.empty() || !function.refusals.empty() || UsesHeap(function);
+    matters_[i] = !function.shared.empty() || !function.refusals.empty() || UsesHeap(function) ||
+                  UsesReferences(function);
     if (matters_[i]) found.push_back(i);
     for (const int callee : function.callees) callers[static_cast<size_t>(callee)].push_back(i);
     if (function.calls_by_address) callers[by_address_].push_back(i);

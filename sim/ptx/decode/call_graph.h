@@ -13,8 +13,8 @@ namespace twinmmu::ptx {
 // A call by address may reach every function whose address is taken.
 class CallGraph {
  public:
-  // What matters of these is that one has shared variables, uses the heap, or has an instruction
-  // that is not covered.
+  // What matters of these is that one has shared variables, uses the heap, names a texture or
+  // surface by a variable, or has an instruction that is not covered.
   explicit CallGraph(const std::vector<FunctionCode>& functions);
 
   // Those that matter, of `kernel` and what it may reach; the nearest first.

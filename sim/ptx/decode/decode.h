@@ -169,6 +169,7 @@ class Decoder {
   void SurfaceStore();
   void SurfaceReduction();
   bool TakeGeometry(TextureGeometry* geometry);
+  bool IsReference(const Operand& operand) const;
   uint32_t HandleAt(size_t index);
   std::vector<uint32_t> ComponentsOf(const Operand& operand, size_t count, Type type);
   void CoordinatesAt(size_t index, Type type, TextureCode* code);

@@ -18,6 +18,7 @@ constexpr KnownFunction kKnown[] = {
     {"__assertfail", Builtin::kAssert},
     {"malloc", Builtin::kAllocate},
     {"free", Builtin::kFree},
+    {"cudaGraphSetConditional", Builtin::kSetCondition},
 };
 
 }  // namespace

@@ -51,14 +51,20 @@ bool Decoder::TakeGeometry(TextureGeometry* geometry) {
   }
 }
 
-// Of [a, ...]: the slot of a, a handle.
+bool Decoder::IsReference(const Operand& operand) const {
+  return operand.kind == Operand::kVariable && operand.index >= 0 &&
+         static_cast<size_t>(operand.index) < module_.variables.size() &&
+         module_.variables[static_cast<size_t>(operand.index)].reference != Reference::kNone;
+}
+
+// Of [a, ...]: the slot of a, a handle. That of a variable is its address.
 uint32_t Decoder::HandleAt(size_t index) {
   const Operand& address = At(index);
   if (address.kind != Operand::kAddress || address.parts.empty() || address.bits != 0) {
     FailInvalid("a texture or surface is missing");
     return 0;
   }
-  if (address.parts[0].kind != Operand::kRegister) {
+  if (address.parts[0].kind != Operand::kRegister && !IsReference(address.parts[0])) {
     FailUnimplemented("a texture that no handle in a register names is not supported");
     return 0;
   }
@@ -84,6 +90,7 @@ void Decoder::CoordinatesAt(size_t index, Type type, TextureCode* code) {
   code->handle = HandleAt(index);
   if (!status_.ok()) return;
   const Operand& address = At(index);
+  code->of_variable = IsReference(address.parts[0]);
   if (address.parts.size() > 2) {
     return FailUnimplemented("samplers apart from their textures are not supported");
   }
@@ -201,6 +208,8 @@ void Decoder::AskTexture() {
     if (!Take(named.name)) continue;
     TextureCode code;
     code.handle = HandleAt(1);
+    if (!status_.ok()) return;
+    code.of_variable = IsReference(At(1).parts[0]);
     if (level) code.level.push_back(Source(At(2), Type::kU32));
     code.values.push_back(Destination(At(0), Type::kB32));
     return EmitTexture(code, PerformTextureQuery, static_cast<uint8_t>(named.query));
@@ -208,10 +217,14 @@ void Decoder::AskTexture() {
   FailUnimplemented("of a handle, only width, height and depth can be asked for");
 }
 
-// istypep.type p, a: no handle is one of a variable.
+// istypep.type p, a: in a module without such variables no handle is one of a variable.
 void Decoder::IsTextureType() {
   if (TakeOneOf({"texref", "surfref", "samplerref"}) < 0) {
     return FailInvalid("the type is .texref, .samplerref or .surfref");
+  }
+  for (const Variable& variable : module_.variables) {
+    if (variable.reference == Reference::kNone) continue;
+    return FailUnimplemented("a module with variables for textures or surfaces cannot ask");
   }
   ExpectOperands(2, 2);
   if (!status_.ok()) return;

@@ -146,7 +146,8 @@ class ProgramBuilder {
       if (variable.external) continue;
       place.offset = variable.managed ? 0 : code_->image_offsets[i];
       if (variable.managed) place.managed = static_cast<int>(code_->image_offsets[i]);
-      program_->globals_.push_back({variable.name, place.offset, variable.size(), place.managed});
+      program_->globals_.push_back(
+          {variable.name, place.offset, variable.size(), place.managed, variable.reference});
       for (const Initializer& value : variable.initial) {
         if (value.address_of.empty() || names_.contains(value.address_of)) continue;
         const auto function = function_names_.find(value.address_of);
@@ -296,6 +297,9 @@ class ProgramBuilder {
     for (const int other : reached) {
       const FunctionCode& reachable = code_->functions[static_cast<size_t>(other)];
       bulk_copies |= reachable.bulk_copies;
+      for (const TextureCode& access : reachable.textures) {
+        info.uses_references |= access.of_variable;
+      }
       for (const CallSite& call : reachable.calls) {
         info.uses_heap |= call.builtin == Builtin::kAllocate || call.builtin == Builtin::kFree;
       }

@@ -172,7 +172,7 @@ struct Passed {
   uint8_t slot_width = 0;  // 0: not a slot
 };
 
-enum class Builtin : uint8_t { kNone, kPrint, kAssert, kAllocate, kFree };
+enum class Builtin : uint8_t { kNone, kPrint, kAssert, kAllocate, kFree, kSetCondition };
 
 struct CallSite {
   int function = -1;  // -1: the address is in operands[0]

@@ -41,10 +41,11 @@ struct KernelInfo {
   std::string refusal;  // why it cannot run; empty: it can
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0;
-  uint64_t shared_bytes = 0;  // static
-  uint64_t local_bytes = 0;   // of one thread
-  bool uses_heap = false;     // it may call malloc or free
-  uint32_t registers = 0;     // of one thread, as declared (32-bit registers)
+  uint64_t shared_bytes = 0;     // static
+  uint64_t local_bytes = 0;      // of one thread
+  bool uses_heap = false;        // it may call malloc or free
+  bool uses_references = false;  // it may read or write what variables stand for
+  uint32_t registers = 0;        // of one thread, as declared (32-bit registers)
   uint32_t max_threads = 1024;
   std::array<uint32_t, 3> required_threads = {0, 0, 0};
   std::array<uint32_t, 3> cluster = {0, 0, 0};  // that it must have, in blocks; 0: not said
@@ -58,6 +59,7 @@ struct GlobalInfo {
   uint64_t offset = 0;  // into the image
   uint64_t size = 0;
   int managed = -1;  // its number among managed variables, which are not in the image
+  Reference reference = Reference::kNone;
 };
 
 // An instruction, for messages.

@@ -26,6 +26,7 @@ enum class SurfaceBounds : uint8_t { kTrap, kClamp, kZero };
 struct TextureCode {
   TextureGeometry geometry;
   uint32_t handle = 0;
+  bool of_variable = false;         // a variable that stands for a texture or surface is named
   std::vector<uint32_t> at;         // coordinates; of a cube: the direction
   std::vector<uint32_t> layer;      // one, of a geometry with layers
   std::vector<uint32_t> offset;     // none, or as many as dimensions

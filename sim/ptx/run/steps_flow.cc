@@ -7,6 +7,7 @@
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/device_heap.h"
 #include "sim/ptx/run/device_print.h"
+#include "sim/ptx/run/graph_conditions.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
 
@@ -81,6 +82,28 @@ Flow FreeOnHeap(Warp& warp, const CallSite& site, Lanes lanes) {
   return Flow::kNext;
 }
 
+// A kernel that is not a node of a graph may not. Source: an H100 with driver 580.159.
+Flow SetCondition(Warp& warp, const CallSite& site, Lanes lanes) {
+  GraphConditions* const conditions = warp.block().grid().launch->conditions.get();
+  if (conditions == nullptr) {
+    return warp.Fault(GridFault::kIllegalAddress, lanes,
+                      "cudaGraphSetConditional is for kernels of graphs");
+  }
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    uint64_t handle = 0;
+    uint32_t value = 0;
+    const Passed& first = site.arguments[0];
+    const Passed& second = site.arguments[1];
+    std::memcpy(&handle, warp.frame().PlaceOf(first, lane),
+                std::min<size_t>(first.size, sizeof(handle)));
+    std::memcpy(&value, warp.frame().PlaceOf(second, lane),
+                std::min<size_t>(second.size, sizeof(value)));
+    conditions->Set(handle, value);
+  }
+  return Flow::kNext;
+}
+
 }  // namespace
 
 Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
@@ -93,6 +116,7 @@ Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
   if (site.builtin == Builtin::kAssert) return FailAssertion(warp, site, lanes);
   if (site.builtin == Builtin::kAllocate) return AllocateOnHeap(warp, site, lanes);
   if (site.builtin == Builtin::kFree) return FreeOnHeap(warp, site, lanes);
+  if (site.builtin == Builtin::kSetCondition) return SetCondition(warp, site, lanes);
   warp.KeepOnly(lanes, warp.running().pc + 1);
   if (site.function >= 0) return warp.Call(site, site.function);
   const uint64_t* const addresses = warp.Slot<uint64_t>(step.operands[0]);

@@ -40,6 +40,9 @@ struct Initializer {
   bool generic = false;  // generic(name): the address as a generic one
 };
 
+// A variable that stands for a texture or a surface: what that is, the driver's functions say.
+enum class Reference : uint8_t { kNone, kTexture, kSurface };
+
 // A variable of any space, a parameter of a function or kernel included.
 struct Variable {
   Position position;
@@ -51,7 +54,8 @@ struct Variable {
   uint64_t alignment = 1;
   bool external = false;
   Visibility visibility = Visibility::kPrivate;
-  bool managed = false;              // .attribute(.managed): the CPU sees it too
+  bool managed = false;  // .attribute(.managed): the CPU sees it too
+  Reference reference = Reference::kNone;
   std::vector<Initializer> initial;  // element by element; the rest is 0
 
   uint64_t size() const { return BytesOf(type) * static_cast<uint64_t>(vector) * count; }

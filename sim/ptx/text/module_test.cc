@@ -89,6 +89,16 @@ TEST(Variables, AreManagedIfDeclaredSo) {
   EXPECT_FALSE(module.variables[2].managed);
 }
 
+// Those that stand for textures and surfaces are told apart; kernels know their addresses.
+TEST(Variables, StandForTexturesAndSurfaces) {
+  const Module module = ParseModule(".global .texref a, b;\n.visible .global .surfref c;");
+  ASSERT_EQ(module.variables.size(), 3u);
+  EXPECT_EQ(module.variables[0].reference, Reference::kTexture);
+  EXPECT_EQ(module.variables[1].reference, Reference::kTexture);
+  EXPECT_EQ(module.variables[2].reference, Reference::kSurface);
+  EXPECT_EQ(module.variables[2].size(), 8u);
+}
+
 // A variable has its space, type, alignment, and size.
 TEST(Variables, AreAsDeclared) {
   const Module module = ParseModule(

@@ -216,7 +216,8 @@ TEST_P(Unsupported, IsUnimplemented) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
-    Values(Wrong{".version 8.0 .target sm_90 .global .texref t;", ".texref is not supported"},
+    Values(Wrong{".version 8.0 .target sm_90 .global .samplerref s;",
+                 ".samplerref is not supported"},
            Wrong{".version 8.0 .target sm_90 .global .attribute(.unified(1, 2)) .u32 x;",
                  ".attribute(.unified) is not supported"},
            Wrong{".version 8.0 .target sm_90 .func F(); .alias G, F;", ".alias is not supported"},

@@ -53,6 +53,7 @@ class Parser {
   void VariableDeclarations(const Linkage& linkage);
   Variable VariableType(const Linkage& linkage);
   uint64_t Alignment();
+  Variable ReferenceTo(Variable variable);
   void Attributes(Variable* variable);
   std::vector<Variable> Parameters();
   void PointerAttributes();

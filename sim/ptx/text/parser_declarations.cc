@@ -119,8 +119,9 @@ Variable Parser::VariableType(const Linkage& linkage) {
       variable.type = *type;
       break;
     }
-    if (word.text == "texref" || word.text == "samplerref" || word.text == "surfref") {
-      cursor_.FailUnsupported(word.position, absl::StrCat(".", word.text, " is not supported"));
+    if (word.text == "texref" || word.text == "surfref") return ReferenceTo(variable);
+    if (word.text == "samplerref") {
+      cursor_.FailUnsupported(word.position, ".samplerref is not supported");
     } else if (word.text == "v2" || word.text == "v4" || word.text == "v8") {
       variable.vector = word.text[1] - '0';
     } else if (word.text != "align" && word.text != "attribute") {
@@ -137,6 +138,19 @@ Variable Parser::VariableType(const Linkage& linkage) {
   if (variable.alignment == 0) {
     variable.alignment = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
   }
+  return variable;
+}
+
+// .texref, .surfref: 8 bytes, whose address is what kernels know.
+Variable Parser::ReferenceTo(Variable variable) {
+  const Token kind = cursor_.Next();
+  if (variable.space != Space::kGlobal) {
+    cursor_.Fail(kind.position, absl::StrCat("a .", kind.text, " is in .global"));
+  }
+  variable.reference = kind.text == "texref" ? Reference::kTexture : Reference::kSurface;
+  variable.type = Type::kB64;
+  variable.vector = 1;
+  variable.alignment = BytesOf(variable.type);
   return variable;
 }
 

@@ -14,13 +14,18 @@
 
 namespace twinmmu::ptx {
 
-// A handle is used once. Thread-safe; a leaf.
+// A handle that Add gives is used once. Thread-safe; a leaf.
 class TextureTable {
  public:
   uint64_t Add(std::shared_ptr<const Texture> texture) {
     const std::unique_lock lock(mutex_);
     objects_.emplace(last_ + 1, std::move(texture));
     return ++last_;
+  }
+  // Under a handle that is the caller's, in the place of what there may be.
+  void Put(uint64_t handle, std::shared_ptr<const Texture> texture) {
+    const std::unique_lock lock(mutex_);
+    objects_[handle] = std::move(texture);
   }
   // False: there is none.
   bool Remove(uint64_t handle) {

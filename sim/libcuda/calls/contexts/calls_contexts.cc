@@ -8,6 +8,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/references/references.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -36,6 +37,7 @@ ObjectKind KindOf(const LinearAllocation& memory) {
     case LinearKind::kManagedVariables:
     case LinearKind::kPool:
     case LinearKind::kHostPool:
+    case LinearKind::kManagedPool:
       break;
   }
   return ObjectKind::kMemory;
@@ -47,6 +49,7 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.report.RemoveObject(KindOf(memory), memory.range.base.value());
   };
   driver.simulator->linear().FreeOwnedBy(ToNumber(context.handle()), forget).IgnoreError();
+  ForgetReferences(driver, context);
   driver.modules.modules.RemoveOf(context, [&](uint64_t module) {
     driver.executor.UnloadModule(Module(context.device, module)).IgnoreError();
   });

@@ -67,7 +67,7 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
 CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const LoadedKernel& loaded,
                   const LaunchConfig& config, const LaunchForm& form,
                   const std::vector<const void*>& arguments) {
-  if (!form.cooperative && !form.cluster.has_value()) {
+  if (!form.cooperative && !form.cluster.has_value() && !form.of_graph) {
     return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
   }
   if (form.cooperative && !FitsAtOnce(driver, loaded, config)) {

@@ -9,6 +9,7 @@
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/images.h"
+#include "sim/libcuda/calls/references/references.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
 
@@ -132,6 +133,7 @@ extern "C" CUresult cuLibraryUnload(CUlibrary library) {
       const absl::Status unloaded =
           driver.executor.UnloadModule(Module(DeviceOrdinal(device), module));
       if (!unloaded.ok()) return ToResult(unloaded);
+      ForgetReferences(driver, module);
       // The rest may have to be asked for again; and what was unloaded may be loaded again.
       const int gone = device;
       driver.modules.libraries.Edit(id, [&](LibraryRecord& known) { known.modules.erase(gone); });

@@ -15,6 +15,7 @@
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/images.h"
+#include "sim/libcuda/calls/references/references.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
 
@@ -151,6 +152,7 @@ extern "C" CUresult cuModuleUnload(CUmodule module) {
     const absl::Status unloaded = driver.executor.UnloadModule(ModuleOf(driver, context, module));
     if (unloaded.ok()) {
       driver.modules.modules.Remove(ToNumber(module));
+      ForgetReferences(driver, ToNumber(module));
       const auto is_of_it = [&](const FunctionRecord& function) {
         return function.module == ToNumber(module);
       };
@@ -216,7 +218,9 @@ extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUm
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
     const bool is_function = found->program->FindKernel(name) != nullptr;
-    if (*name == '\0' || is_function) return ToResult(DriverCode::kInvalidValue);
+    const ptx::GlobalInfo* const variable = found->program->FindGlobal(name);
+    const bool is_reference = variable != nullptr && variable->reference != ptx::Reference::kNone;
+    if (*name == '\0' || is_function || is_reference) return ToResult(DriverCode::kInvalidValue);
     return Give(driver.simulator->kernels().FindGlobal(site.name(), named, name), address, size);
   });
 }

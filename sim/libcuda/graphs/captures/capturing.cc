@@ -81,7 +81,7 @@ Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context
 
 Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& context,
                        const CapturedLaunch& launch, CUstream stream) {
-  const auto make = [&](std::optional<GraphWork>* work) {
+  const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
     CUDA_KERNEL_NODE_PARAMS given = launch.kernel;
     if (driver.modules.kernels.Find(ToNumber(given.func)).has_value()) {
       given.kern = ToPointer<cuda_abi::CUkernel>(ToNumber(std::exchange(given.func, nullptr)));
@@ -97,6 +97,10 @@ Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& conte
     // An impossible shape makes the capture invalid; what is missing does not.
     if (possible != CUDA_SUCCESS && made.arguments != nullptr) {
       driver.captures.Find(NameOf(context, stream))->capture->valid = false;
+    }
+    if (possible == CUDA_SUCCESS && UsesReferences(site, driver, made)) {
+      driver.captures.Find(NameOf(context, stream))->capture->valid = false;
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
     if (possible == CUDA_SUCCESS) *work = std::move(made);
     return possible;

@@ -35,6 +35,7 @@ bool Bring(int64_t* coordinate, int64_t last, SurfaceBounds bounds) {
 SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_t size,
                   Access access, int lane) {
   const uint64_t handle = warp.Slot<uint64_t>(code.handle)[lane];
+  if (objects.IsUnbound(code, handle)) return {Place::kNowhere, nullptr};
   const Texture* const surface = objects.Find(handle, /*surface=*/true, code.geometry, lane);
   if (surface == nullptr) return {};
   const Image& image = surface->image;

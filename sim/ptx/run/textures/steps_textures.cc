@@ -109,6 +109,11 @@ Flow PerformTexture(Warp& warp, const Step& step, Lanes lanes) {
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = __builtin_ctz(rest);
     const uint64_t handle = ValueOf<uint64_t>(warp, code.handle, lane);
+    if (objects.IsUnbound(code, handle)) {
+      Store(warp, code, Texture(), TexelWords(), lane);
+      if (!code.resident.empty()) StorePredicate(warp, code.resident[0], lane, false);
+      continue;
+    }
     const Texture* const texture = objects.Find(handle, /*surface=*/false, code.geometry, lane);
     if (texture == nullptr) return Flow::kFault;
     bool there = true;
@@ -139,6 +144,10 @@ Flow PerformTextureQuery(Warp& warp, const Step& step, Lanes lanes) {
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = __builtin_ctz(rest);
     const uint64_t handle = ValueOf<uint64_t>(warp, code.handle, lane);
+    if (objects.IsUnbound(code, handle)) {
+      warp.Slot<uint32_t>(code.values[0])[lane] = 0;
+      continue;
+    }
     const Texture* const texture = objects.Look(handle);
     if (texture == nullptr) {
       objects.Find(handle, /*surface=*/false, lane);
