@@ -118,7 +118,18 @@ void Graphs::ShareHeld(const Graph& from, GraphId to) {
   for (const auto& [id, node] : from.nodes()) {
     if (const auto* const child = std::get_if<ChildWork>(&node.work)) ShareHeld(*child->graph, to);
   }
-  const auto found = held_.find(from.id());
+  CopyHeld(from.id(), to);
+}
+
+GraphId Graphs::HoldAsWell(cuda_abi::CUgraphExec exec) {
+  if (held_.count(IdOf(exec)) == 0) return 0;
+  const GraphId holder = NextId();
+  CopyHeld(IdOf(exec), holder);
+  return holder;
+}
+
+void Graphs::CopyHeld(GraphId from, GraphId to) {
+  const auto found = held_.find(from);
   if (found == held_.end()) return;
   const std::map<GraphId, uint64_t> shared = found->second;
   for (const auto& [object, count] : shared) {

@@ -82,6 +82,9 @@ class Graphs {
   std::map<GraphId, uint64_t>& HeldBy(GraphId holder) { return held_[holder]; }
   // `to` holds what `from` does, and the graphs inside it, beside that.
   void ShareHeld(const Graph& from, GraphId to);
+  // A holder of what an executable graph holds now; 0: that is nothing.
+  GraphId HoldAsWell(cuda_abi::CUgraphExec exec);
+  void GiveUp(GraphId holder);
   // It holds that, and nothing else.
   void ReplaceHeld(const Graph& from, GraphId to);
   // Those that are due.
@@ -93,7 +96,7 @@ class Graphs {
     bool child = false;
     bool moved = false;
   };
-  void GiveUp(GraphId holder);
+  void CopyHeld(GraphId from, GraphId to);
 
   GraphId last_id_ = uint64_t{3} << 60;
   std::map<GraphId, Known> graphs_;

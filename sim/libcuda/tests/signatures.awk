@@ -4,7 +4,7 @@
 
 function Letter(type) {
   gsub(/\/\*.*\*\//, "", type)
-  if (type ~ /(Callback|CUhostFn)( [a-z]+)?$/) return "f"
+  if (type ~ /(Callback|CUhostFn|SharedForThreads)( [a-z_]+)?$/) return "f"
   if (type ~ /const char\*($| )/) return "s"
   if (type ~ /void\*\*/) return "v"
   if (type ~ /^ *const CU(graphNode|stream|event|contex|graph|greenCtx|devResourceDesc)\*/) return "i"
