@@ -98,6 +98,7 @@ TEST_F(CoredumpTest, ASizeIsNeededAndAValueIsNot) {
   EXPECT_EQ(get(kEnable, &on, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(get(kEnable, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(set(0, &on, &size), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set_for_all(0, &on, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(CoredumpTest, OnlyThoseOfAContextNeedOne) {

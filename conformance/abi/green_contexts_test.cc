@@ -44,6 +44,7 @@ class GreenContextTest : public ContextTest {
     ContextTest::SetUp();
     if (DriverVersion() < 12050) GTEST_SKIP() << "the driver is older than these functions";
     ASSERT_EQ(GetOfDevice("cuDeviceGetDevResource")(0, &all_, kMultiprocessors), CUDA_SUCCESS);
+    ASSERT_EQ(all_.type, kMultiprocessors);
     if (all_.count < 32) GTEST_SKIP() << "the device is too small";
     unsigned groups = 1;
     ASSERT_EQ(Split("cuDevSmResourceSplitByCount")(&group_, &groups, &all_, &rest_, 0, 16),
@@ -67,6 +68,12 @@ class GreenContextTest : public ContextTest {
   void* green_ = nullptr;
   CUcontext as_context_ = nullptr;
 };
+
+TEST_F(GreenContextTest, NoGreenContextIsNoContext) {
+  CUcontext context = nullptr;
+  EXPECT_EQ(FromGreen("cuCtxFromGreenCtx")(&context, nullptr), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(FromGreen("cuCtxFromGreenCtx")(nullptr, green_), CUDA_ERROR_INVALID_VALUE);
+}
 
 TEST_F(GreenContextTest, ADeviceHasItsMultiprocessors) {
   int count = 0;

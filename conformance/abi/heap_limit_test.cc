@@ -36,6 +36,10 @@ class HeapLimitTest : public NewProcessTest {
   void SetUp() override {
     if (!IsNewProcess()) return;
     ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    Retain();
+  }
+
+  void Retain() {
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
     ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
   }
@@ -94,6 +98,18 @@ TEST_F(HeapLimitTest, StaysOnceTheHeapIsUsed) {
   EXPECT_EQ(Set(48 << 20), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Set(16 << 20), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Get(), size_t{16} << 20);
+}
+
+TEST_F(HeapLimitTest, IsOpenAgainAfterAReset) {
+  if (RanInNewProcess()) return;
+  EXPECT_EQ(Set(16 << 20), CUDA_SUCCESS);
+  EXPECT_GT(Run(KernelOf(kCode, "take")), 0u);
+  EXPECT_EQ(cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
+  Retain();
+  EXPECT_EQ(Get(), size_t{8} << 20);
+  EXPECT_EQ(Set(48 << 20), CUDA_SUCCESS);
+  const size_t taken = Run(KernelOf(kCode, "take")) * kBlock;
+  EXPECT_GT(taken, size_t{24} << 20);
 }
 
 TEST_F(HeapLimitTest, IsLeftOpenByOtherKernels) {

@@ -1,6 +1,9 @@
 // The driver's log of calls that failed.
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "conformance/abi/abi_fixtures.h"
@@ -98,6 +101,46 @@ TEST_F(LogsTest, NothingIsNull) {
   EXPECT_EQ(dump(&first, text, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(dump_to_file(&first, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(dump_to_file(&first, "/nowhere/at/all", 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Its data may go then.
+TEST_F(LogsTest, ACallbackInAnotherThreadHasReturnedWhenItIsTakenAway) {
+  struct Seen {
+    std::atomic<bool> entered{false};
+    std::atomic<bool> returned{false};
+  };
+  Seen seen;
+  const auto stay = [](void* data, int, char*, size_t) {
+    Seen& of_callback = *static_cast<Seen*>(data);
+    of_callback.entered = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    of_callback.returned = true;
+  };
+  void* handle = nullptr;
+  ASSERT_EQ(add(stay, &seen, &handle), CUDA_SUCCESS);
+  std::thread other([&] {
+    EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    FailOnce();
+  });
+  while (!seen.entered) std::this_thread::yield();
+  EXPECT_EQ(take_away(handle), CUDA_SUCCESS);
+  EXPECT_TRUE(seen.returned);
+  other.join();
+}
+
+TEST_F(LogsTest, ACallbackMayTakeItselfAway) {
+  struct Self {
+    void* handle = nullptr;
+    int calls = 0;
+  };
+  Self self;
+  const auto leave = [](void* data, int, char*, size_t) {
+    ++static_cast<Self*>(data)->calls;
+    EXPECT_EQ(take_away(static_cast<Self*>(data)->handle), CUDA_SUCCESS);
+  };
+  ASSERT_EQ(add(leave, &self, &self.handle), CUDA_SUCCESS);
+  FailOnce();
+  EXPECT_EQ(self.calls, 1);
 }
 
 }  // namespace

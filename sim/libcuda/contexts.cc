@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace twinmmu::libcuda {
@@ -46,6 +47,7 @@ Context* Contexts::Find(cuda_abi::CUcontext handle) const {
 void Contexts::Enliven(Context& context) {
   const std::lock_guard lock(context.mutex);
   context.limits.clear();
+  context.uses_heap = false;
   context.id = ++last_id_;
   context.alive = true;
 }
@@ -97,5 +99,12 @@ Context& Contexts::CreateGreen(Context& primary, unsigned int multiprocessors) {
 }
 
 bool Contexts::Destroy(Context& created) { return created.alive.exchange(false); }
+
+bool Contexts::AreAlive(DeviceOrdinal device) const {
+  const std::shared_lock lock(mutex_);
+  return std::any_of(known_.begin(), known_.end(), [&](const Context* context) {
+    return context->device == device && context->alive;
+  });
+}
 
 }  // namespace twinmmu::libcuda

@@ -80,6 +80,9 @@ class Contexts {
   // False: it is not alive.
   bool Destroy(Context& created);
 
+  // Whether one of the device is.
+  bool AreAlive(DeviceOrdinal device) const;
+
  private:
   void Enliven(Context& context);
   Context& Add(std::unique_ptr<Context> made);

@@ -1,7 +1,9 @@
 // User objects, which graphs keep. Measured on an H100 with driver 580.159, where the function of
-// an object was called when the last executable graph was destroyed.
+// an object was called when the last executable graph was destroyed, and no launch of it ran.
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "conformance/abi/graphs/graph_fixture.h"
 
@@ -41,6 +43,7 @@ TEST_F(UserObjectsTest, CountsMayNotBeZero) {
   EXPECT_EQ(retain(object, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(release(object, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(retain_in_graph(graph_, object, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(release_in_graph(graph_, object, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(retain_in_graph(graph_, object, 1, 2), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(retain(nullptr, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(release(object, 1), CUDA_SUCCESS);
@@ -60,6 +63,40 @@ TEST_F(UserObjectsTest, GraphsAndExecutableGraphsKeepAnObject) {
   EXPECT_EQ(destroyed, 0);
   EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
   EXPECT_EQ(destroyed, 1);
+}
+
+// The driver calls its function from a thread of its own, some time after the launch is over.
+TEST_F(UserObjectsTest, ALaunchThatRunsKeepsAnObject) {
+  destroyed = 0;
+  UserObject object = nullptr;
+  EXPECT_EQ(create(&object, nullptr, Destroy, 1, kNoSync), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(retain_in_graph(graph, object, 1, kMove), CUDA_SUCCESS);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddEmptyNode(&node, graph, nullptr, 0), CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  const Buffer word(4);
+  EXPECT_EQ(cuMemsetD32(word.address(), 0, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32(stream, word.address(), 1, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(destroyed, 0);
+  CUstream other = nullptr;
+  EXPECT_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD32Async(word.address(), 1, 1, other), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  for (int i = 0; i < 5000 && destroyed == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(other), CUDA_SUCCESS);
 }
 
 TEST_F(UserObjectsTest, AnObjectThatAGraphGaveUpIsNobodys) {

@@ -60,11 +60,21 @@ TEST(ArrayLayoutTest, HasNoMoreLevelsThanThereAre) {
   EXPECT_EQ(Words({1000, 700, 0}, 1, 0, 40).level(3).extent, (ArrayExtent{125, 87, 1}));
 }
 
+// As cuArrayGetMemoryRequirements has it on an H100 with driver 580.159: rows of 64 bytes and more,
+// eight of them for one.
+TEST(ArrayLayoutTest, RowsOfOneDimensionTakeEightTimesTheirSize) {
+  EXPECT_EQ(Words({1024, 0, 0}, 1, 0, 1).blocks(), 1u);
+  EXPECT_EQ(Words({1024, 0, 64}, 1, kArrayLayered, 1).blocks(), 32u);
+  EXPECT_EQ(Words({1, 0, 2048}, 1, kArrayLayered, 1).blocks(), 16u);
+  EXPECT_EQ(Words({131072, 0, 0}, 4, 0, 1).blocks(), 256u);
+}
+
 // Every element of every level has a place of its own, inside of the blocks that there are.
 TEST(ArrayLayoutTest, KeepsElementsApart) {
   for (const auto& [extent, flags] :
-       {std::pair(ArrayExtent{150, 140, 0}, 0u), std::pair(ArrayExtent{40, 30, 3}, kArrayLayered),
-        std::pair(ArrayExtent{50, 30, 20}, 0u)}) {
+       {std::pair(ArrayExtent{150, 140, 0}, 0u), std::pair(ArrayExtent{30000, 0, 0}, 0u),
+        std::pair(ArrayExtent{300, 0, 7}, kArrayLayered),
+        std::pair(ArrayExtent{40, 30, 3}, kArrayLayered), std::pair(ArrayExtent{50, 30, 20}, 0u)}) {
     const ArrayLayout layout = Words(extent, 1, flags, 5);
     std::set<std::pair<uint64_t, uint64_t>> places;
     uint64_t elements = 0;

@@ -54,7 +54,12 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
 }
 
 absl::Status HostFunctions::Mark(const char* call, Stream stream, std::function<void()> task) {
-  return guard_.Guard(call, [&] { return streams_.SubmitTask(call, stream, std::move(task)); });
+  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue&) {
+    return [&state = state_, task = std::move(task)](Turn) {
+      if (!state.sticky_error.HasFault()) task();
+      return Progress::kDone;
+    };
+  });
 }
 
 absl::Status HostFunctions::Await(const char* call, Stream stream, std::function<bool()> is_over) {

@@ -30,8 +30,8 @@ class HostFunctions {
   absl::Status Submit(const char* call, Stream stream, std::function<void(DriverCode)> function,
                       bool always = false);
 
-  // For what other processes see of a stream. Calls `task`, which may not throw, in its turn, as
-  // copies are run: not after a fault.
+  // For what other processes see of a stream. Calls `task`, which may not throw and takes no lock,
+  // in its turn, whether or not this process makes another call: not after a fault.
   absl::Status Mark(const char* call, Stream stream, std::function<void()> task);
   // What is behind it in the stream waits until `is_over()`, which takes no lock, for as long as
   // that takes.

@@ -116,6 +116,13 @@ absl::Status KernelCalls::SetHeapSize(DeviceOrdinal device, Bytes size) {
   });
 }
 
+absl::Status KernelCalls::ForgetHeap(DeviceOrdinal device) {
+  return guard_.Guard("cuDevicePrimaryCtxReset", [&] {
+    modules_.ForgetHeap(device);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<Dim3> KernelCalls::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                             const LaunchForm& form) const {
   return guard_.Guard("cuLaunchKernelEx", [&] { return modules_.ClusterOf(kernel, grid, form); });

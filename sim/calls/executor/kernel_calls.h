@@ -64,6 +64,8 @@ class KernelCalls {
   // What malloc of kernels of the device takes from, until the first of them is launched; then it
   // stays as it is.
   absl::Status SetHeapSize(DeviceOrdinal device, Bytes size);
+  // It has its first size again, and nothing in it.
+  absl::Status ForgetHeap(DeviceOrdinal device);
 
   // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE): the
   // launch would be refused.

@@ -79,6 +79,18 @@ void SimulatedModules::SetHeapSize(DeviceOrdinal device, Bytes size) {
   heap_sizes_[device.value()] = size;
 }
 
+void SimulatedModules::ForgetHeap(DeviceOrdinal device) {
+  const std::lock_guard lock(heap_mutex_);
+  heap_sizes_.erase(device.value());
+  const auto found = heaps_.find(device.value());
+  if (found == heaps_.end()) return;
+  if (found->second != nullptr) {
+    const std::unique_lock mmu_lock(mmu_.mutex);
+    mmu_.linear.Free(found->second->memory().base);
+  }
+  heaps_.erase(found);
+}
+
 void SimulatedModules::FreeWorkspace(DeviceAddress workspace) {
   if (workspace == DeviceAddress(0)) return;
   const std::unique_lock lock(mmu_.mutex);

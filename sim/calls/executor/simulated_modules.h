@@ -54,6 +54,7 @@ class SimulatedModules {
   absl::Status SetCarveout(Kernel kernel, int per_cent);
   // Of the heap of the device, until the first kernel that may use it is launched.
   void SetHeapSize(DeviceOrdinal device, Bytes size);
+  void ForgetHeap(DeviceOrdinal device);
   // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "sim/libcuda/calls/exception_guard.h"
 
@@ -53,32 +56,56 @@ void DriverLog::AfterFork() {
 }
 
 uint64_t DriverLog::Register(Callback callback, void* data) {
+  auto listener = std::make_shared<Listener>();
+  listener->callback = callback;
+  listener->data = data;
   const std::lock_guard lock(mutex_);
-  listeners_[++last_handle_] = {callback, data};
+  listeners_[++last_handle_] = std::move(listener);
   return last_handle_;
 }
 
 bool DriverLog::Unregister(uint64_t handle) {
+  std::unique_lock lock(mutex_);
+  const auto found = listeners_.find(handle);
+  if (found == listeners_.end()) return false;
+  const std::shared_ptr<Listener> listener = std::move(found->second);
+  listeners_.erase(found);
+  listener->listens = false;
+  // A call-back may end itself.
+  if (!in_callback) returned_.wait(lock, [&] { return listener->calls == 0; });
+  return true;
+}
+
+bool DriverLog::Begin(Listener* listener) {
   const std::lock_guard lock(mutex_);
-  return listeners_.erase(handle) != 0;
+  if (listener->listens) ++listener->calls;
+  return listener->listens;
+}
+
+void DriverLog::End(Listener* listener) {
+  const std::lock_guard lock(mutex_);
+  --listener->calls;
+  returned_.notify_all();
 }
 
 void DriverLog::Say(absl::string_view message) {
   try {
     std::string line = LineOf(message);
-    std::vector<Listener> listeners;
+    std::vector<std::shared_ptr<Listener>> listeners;
     {
       const std::lock_guard lock(mutex_);
       lines_.push_back(std::move(line));
       ++end_;
       if (lines_.size() > kMostLines) lines_.pop_front();
+      if (listeners_.empty() || in_callback) return;
       for (const auto& [handle, listener] : listeners_) listeners.push_back(listener);
     }
-    if (listeners.empty() || in_callback) return;
     std::string text(message);
     in_callback = true;
-    for (const Listener& listener : listeners) {
-      CallBack([&] { listener.callback(listener.data, kError, text.data(), text.size()); });
+    for (const std::shared_ptr<Listener>& listener : listeners) {
+      if (!Begin(listener.get())) continue;
+      const absl::Cleanup end = [&] { End(listener.get()); };  // also where the thread ends in it
+      CallBack([&] { listener->callback(listener->data, kError, text.data(), text.size()); });
     }
     in_callback = false;
   } catch (const std::bad_alloc&) {

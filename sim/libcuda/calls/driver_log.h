@@ -4,10 +4,12 @@
 #define TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -25,6 +27,7 @@ class DriverLog {
 
   // A handle that is not 0.
   uint64_t Register(Callback callback, void* data);
+  // Returns when no other thread is in the call-back any more.
   bool Unregister(uint64_t handle);
 
   // An error. Call-backs that make calls which fail are not called for those. Without memory for it
@@ -43,13 +46,19 @@ class DriverLog {
   static void AfterFork();
 
   struct Listener {
-    Callback callback;
-    void* data;
+    Callback callback = nullptr;
+    void* data = nullptr;
+    bool listens = true;
+    int calls = 0;  // that go on
   };
+  // A call of it; false: it no longer listens.
+  bool Begin(Listener* listener);
+  void End(Listener* listener);
 
   static std::atomic<DriverLog*> log_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, Listener> listeners_;
+  std::condition_variable returned_;
+  std::map<uint64_t, std::shared_ptr<Listener>> listeners_;
   uint64_t last_handle_ = 0;
   std::deque<std::string> lines_;
   uint32_t end_ = 0;  // behind the last of lines_

@@ -10,9 +10,8 @@
 
 namespace twinmmu::libcuda {
 
-// `uuid`: its 16 bytes. `has_context`: whether the process has its primary context, or memory
-// there. False: the process sees no such device, has not called cuInit, or is a child of one that
-// had.
+// `uuid`: its 16 bytes. `has_context`: whether the process has a context or memory there. False:
+// the process sees no such device, has not called cuInit, or is a child of one that had.
 extern "C" bool twinmmuDeviceInUse(const char* uuid, size_t* free, size_t* total,
                                    bool* has_context) {
   try {
@@ -28,8 +27,8 @@ extern "C" bool twinmmuDeviceInUse(const char* uuid, size_t* free, size_t* total
       *free = info->free.value();
       *total = info->total.value();
       const Bytes at_start = profile.devices[static_cast<size_t>(device)].memory_in_use;
-      *has_context = driver->contexts.Primary(DeviceOrdinal(device)).alive ||
-                     info->total - info->free > at_start;
+      *has_context =
+          driver->contexts.AreAlive(DeviceOrdinal(device)) || info->total - info->free > at_start;
       return true;
     }
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "sim/calls/executor/host_functions.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_launch.h"
@@ -152,8 +153,9 @@ void WarnOfStaleMemory(const CallSite& site, DriverState& driver, const Graph& g
 }
 
 // The graph as it is to be launched, and what its launches share; of no graph: there is none.
+// `holder` keeps its user objects.
 GraphExec FindForLaunch(const CallSite& site, DriverState& driver, CUgraphExec exec,
-                        DeviceOrdinal device) {
+                        DeviceOrdinal device, GraphId* holder) {
   const std::lock_guard lock(driver.graphs.mutex);
   GraphExec* const found = driver.graphs.Find(exec);
   if (found == nullptr) return {};
@@ -170,6 +172,7 @@ GraphExec FindForLaunch(const CallSite& site, DriverState& driver, CUgraphExec e
   launch.graph = found->graph;
   launch.launched = found->launched;
   launch.lanes = std::exchange(found->lanes, {});
+  *holder = driver.graphs.HoldAsWell(exec);
   return launch;
 }
 
@@ -186,13 +189,37 @@ void GiveBackLanes(DriverState& driver, CUgraphExec exec, std::vector<Stream> la
   found->lanes = std::move(lanes);
 }
 
+void GiveUp(const CallSite& site, DriverState& driver, GraphId holder) {
+  Destructions due;
+  {
+    const std::lock_guard lock(driver.graphs.mutex);
+    driver.graphs.GiveUp(holder);
+    due = driver.graphs.TakeDestructions();
+  }
+  Destroy(site, due, CUDA_SUCCESS);
+}
+
+// When what the stream has got is done: what a launch uses outlives the executable graph, and is
+// destroyed by another thread. Source: an H100 with driver 580.159.
+void GiveUpBehind(const CallSite& site, DriverState& driver, Stream stream, GraphId holder) {
+  if (holder == 0) return;
+  const auto give_up = [site, &driver, holder](DriverCode) { GiveUp(site, driver, holder); };
+  const absl::Status later =
+      driver.simulator->host_functions().Submit(site.name(), stream, give_up, /*always=*/true);
+  if (!later.ok()) GiveUp(site, driver, holder);
+}
+
 CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Stream stream) {
-  GraphExec launch = FindForLaunch(site, driver, exec, stream.device());
+  GraphId holder = 0;
+  GraphExec launch = FindForLaunch(site, driver, exec, stream.device(), &holder);
   if (launch.graph == nullptr) return NoSuchGraph();
   const absl::Cleanup give_back = [&] { GiveBackLanes(driver, exec, std::move(launch.lanes)); };
   if (launch.launched.has_value()) {
     const absl::Status behind = driver.executor.WaitEvent(stream, *launch.launched);
-    if (!behind.ok()) return ToResult(behind);
+    if (!behind.ok()) {
+      GiveUpBehind(site, driver, stream, holder);
+      return ToResult(behind);
+    }
   }
   const bool frees = (launch.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   const StreamScheduler::OneOperation one;
@@ -203,6 +230,7 @@ CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Str
     given = LaunchGraph(site, driver, *launch.graph, stream, &launch.lanes);
     if (given == CUDA_SUCCESS) std::move(undo).Cancel();
   }
+  GiveUpBehind(site, driver, stream, holder);
   if (launch.launched.has_value()) {
     driver.executor.RecordEvent(*launch.launched, stream).IgnoreError();
   }

@@ -151,12 +151,16 @@ void Graphs::Release(GraphId object, uint64_t count) {
   destructions_.insert(objects_.extract(found));
 }
 
-void Graphs::CollectHeld(const Graph& from, std::map<GraphId, uint64_t>* held) const {
+void Graphs::CollectHeld(const Graph& from, Held* held) const {
   for (const auto& [id, node] : from.nodes()) {
     ForEachInside(node.work,
                   [&](const std::shared_ptr<Graph>& inside) { CollectHeld(*inside, held); });
   }
-  const auto found = held_.find(from.id());
+  CollectHeld(from.id(), held);
+}
+
+void Graphs::CollectHeld(GraphId holder, Held* held) const {
+  const auto found = held_.find(holder);
   if (found == held_.end()) return;
   for (const auto& [object, count] : found->second) {
     // Else the program gave up what it had moved.
@@ -164,22 +168,35 @@ void Graphs::CollectHeld(const Graph& from, std::map<GraphId, uint64_t>* held) c
   }
 }
 
-void Graphs::ShareHeld(const Graph& from, GraphId to) {
-  std::map<GraphId, uint64_t> more;
-  CollectHeld(from, &more);
+void Graphs::Hold(const Held& more, GraphId to) {
   if (more.empty()) return;
-  std::map<GraphId, uint64_t>& held = held_[to];
-  std::map<GraphId, uint64_t> all = held;
+  Held& held = held_[to];
+  Held all = held;
   for (const auto& [object, count] : more) all[object] += count;
   held.swap(all);
   for (const auto& [object, count] : more) objects_.at(object).references += count;
 }
 
+GraphId Graphs::HoldAsWell(cuda_abi::CUgraphExec exec) {
+  Held more;
+  CollectHeld(IdOf(exec), &more);
+  if (more.empty()) return 0;
+  const GraphId holder = NextId();
+  Hold(more, holder);
+  return holder;
+}
+
+void Graphs::ShareHeld(const Graph& from, GraphId to) {
+  Held more;
+  CollectHeld(from, &more);
+  Hold(more, to);
+}
+
 void Graphs::ReplaceHeld(const Graph& from, GraphId to) {
-  std::map<GraphId, uint64_t> held;
+  Held held;
   CollectHeld(from, &held);
   if (held.empty()) return GiveUp(to);
-  std::map<GraphId, uint64_t>& now = held_[to];
+  Held& now = held_[to];
   for (const auto& [object, count] : held) objects_.at(object).references += count;
   now.swap(held);
   for (const auto& [object, count] : held) Release(object, count);

@@ -84,6 +84,9 @@ class Graphs {
   std::map<GraphId, uint64_t>& HeldBy(GraphId holder) { return held_[holder]; }
   // `to` holds what `from` does, and the graphs inside it, beside that.
   void ShareHeld(const Graph& from, GraphId to);
+  // A holder of what an executable graph holds now; 0: that is nothing.
+  GraphId HoldAsWell(cuda_abi::CUgraphExec exec);
+  void GiveUp(GraphId holder);
   // It holds that, and nothing else.
   void ReplaceHeld(const Graph& from, GraphId to);
   // Those that are due.
@@ -101,9 +104,11 @@ class Graphs {
     std::map<GraphId, std::shared_ptr<Graph>> nodes;
   };
   static void Collect(const std::shared_ptr<Graph>& graph, bool child, Names* names);
-  // The user objects of a graph and the graphs inside it that still exist.
-  void CollectHeld(const Graph& from, std::map<GraphId, uint64_t>* held) const;
-  void GiveUp(GraphId holder);
+  using Held = std::map<GraphId, uint64_t>;  // references, by user object
+  // The user objects of a graph and the graphs inside it, or of a holder, that still exist.
+  void CollectHeld(const Graph& from, Held* held) const;
+  void CollectHeld(GraphId holder, Held* held) const;
+  void Hold(const Held& more, GraphId to);
 
   GraphId last_id_ = uint64_t{3} << 60;
   std::map<GraphId, Known> graphs_;

@@ -21,13 +21,23 @@ CUresult WhyNotOpened(const absl::Status& status) {
   return kMapFailed;
 }
 
+// Not measured.
+bool HasIpcEvents(const DriverState& driver, const Context& context) {
+  constexpr auto kIpcEvents = static_cast<DeviceAttribute>(125);
+  const auto device = static_cast<size_t>(context.device.value());
+  const auto& attributes = driver.simulator->profile().devices[device].attributes;
+  const auto found = attributes.find(kIpcEvents);
+  return found == attributes.end() || found->second != 0;  // older drivers have no such attribute
+}
+
 }  // namespace
 
 extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
   const CallSite site = TWINMMU_HERE;
   // Even before cuInit.
   if (event == nullptr) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, {handle}, [&](DriverState& driver, Context&) {
+  return EnterInContext(site, {handle}, [&](DriverState& driver, Context& context) {
+    if (!HasIpcEvents(driver, context)) return DriverCode::kNotSupported;
     const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
     const bool has_handle =
         record.has_value() && record->shared != nullptr && record->shared->IsMadeHere();
@@ -40,6 +50,7 @@ extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
 
 extern "C" CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
   return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {
+    if (!HasIpcEvents(driver, context)) return ToResult(DriverCode::kNotSupported);
     SharedEventName name;
     std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
     absl::StatusOr<std::shared_ptr<SharedEvent>> shared = SharedEvent::Open(name);

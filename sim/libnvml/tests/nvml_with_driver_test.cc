@@ -92,6 +92,21 @@ TEST_F(NvmlWithDriverTest, SeesTheMemoryThatTheProgramUses) {
             CUDA_SUCCESS);
 }
 
+TEST_F(NvmlWithDriverTest, SeesAProcessThatOnlyMadeAContext) {
+  CUcontext context = nullptr;
+  ASSERT_EQ(TWINMMU_DRIVER(cuCtxCreate, "cuCtxCreate_v2")(&context, 0, 0), CUDA_SUCCESS);
+  unsigned int count = 2;
+  nvmlProcessInfo_t infos[2] = {};
+  EXPECT_EQ(Nvml("nvmlDeviceGetComputeRunningProcesses_v3", Device(2), &count, &infos[0]),
+            NVML_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(infos[0].pid, static_cast<unsigned int>(getpid()));
+  EXPECT_EQ(TWINMMU_DRIVER(cuCtxDestroy, "cuCtxDestroy_v2")(context), CUDA_SUCCESS);
+  EXPECT_EQ(Nvml("nvmlDeviceGetComputeRunningProcesses_v3", Device(2), &count, &infos[0]),
+            NVML_SUCCESS);
+  EXPECT_EQ(count, 0u);
+}
+
 TEST_F(NvmlWithDriverTest, TellsTheDriversVersion) {
   int of_driver = 0;
   int of_nvml = 0;

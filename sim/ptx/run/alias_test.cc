@@ -493,6 +493,7 @@ TEST_F(AliasTest, TellsOfBlocksOnSeveralThreads) {
 TEST_F(AliasTest, EndsThreadsOfGridsThatAreDropped) {
   auto grid =
       Make("st.global.u32 [%rd3], 7;\nW: ld.volatile.global.u32 %r2, [%rd1+1024]; bra W;", 1, 1);
+  EXPECT_EQ(grid->Run(100'000), Grid::State::kRunning);
   EXPECT_EQ(grid->Run(100'000), Grid::State::kWaiting);
   coherence::Clocks everything;
   everything.all.AddEnded(1, 1 << 20);
@@ -533,6 +534,7 @@ TEST_F(StaleAliasTest, WatchesMemoryThatGetsAnotherAddress) {
       "setp.eq.u32 %p1, %r2, 0; @%p1 bra W; st.global.u32 [%rd3], 7;\n"
       "ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;",
       1, 1);
+  EXPECT_EQ(grid->Run(100'000), Grid::State::kRunning);
   EXPECT_EQ(grid->Run(100'000), Grid::State::kWaiting);
   EXPECT_THAT(vmm_.Map(Granule(3), handle, Bytes(0), 0), IsOk());
   const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};

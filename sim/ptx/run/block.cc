@@ -78,15 +78,14 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
   changes_ = 0;
   instructions_ = 0;
   if (copies_ != nullptr && !copies_->NextSlice()) return State::kFaulted;
-  size_t polling = 0;  // warps in a row that gave way: if all do, it is the turn of others
-  for (size_t idle = 0; steps != 0 && idle < warps_.size() && polling <= warps_.size();) {
+  // Warps in a row that wait or gave way: if all do, it is the turn of others.
+  for (size_t idle = 0; steps != 0 && idle <= warps_.size();) {
     const size_t i = next_;
     next_ = (next_ + 1) % warps_.size();
     if (states_[i] != Warp::State::kRunnable) {
       ++idle;
       continue;
     }
-    idle = 0;
     Warp& warp = *warps_[i];
     const uint64_t polls_before = warp.polls;
     const uint64_t changes_before = warp.changes;
@@ -98,7 +97,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     polls_ += warp.polls - polls_before;
     changes_ += warp.changes - changes_before;
     instructions_ += warp.instructions - instructions_before;
-    polling = warp.gave_way() ? polling + 1 : 0;
+    idle = warp.gave_way() ? idle + 1 : 0;
     if (std::exchange(stops_, false)) steps = 0;
     if (states_[i] == Warp::State::kFaulted) return State::kFaulted;
   }

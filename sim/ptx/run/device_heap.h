@@ -16,6 +16,8 @@ class DeviceHeap {
  public:
   explicit DeviceHeap(const AddressRange& memory);
 
+  const AddressRange& memory() const { return memory_; }
+
   // Memory for `size` bytes, aligned to 16; 0: there is no room. Also of 0 bytes.
   DeviceAddress Allocate(uint64_t size);
 

@@ -34,6 +34,8 @@ constexpr DeviceLimit kSharedOfBlock{111, 1 << 10};  // that the system takes
 constexpr uint64_t kChunk = 2048;
 // Chunks of a block before others have their turn.
 constexpr int kChunks = 64;
+// Work of a slice before other threads help: about what it costs to start one.
+constexpr uint64_t kAlone = 1 << 14;
 // Turns of blocks that work, for each one more that begins.
 constexpr uint64_t kTurnsPerBegin = 16;
 // Blocks that are there at once while griddepcontrol.wait holds them.
@@ -104,15 +106,9 @@ class Grid::Impl {
     progress_ = false;
     quiet_ = 0;
     std::vector<std::thread> helpers;
-    const uint64_t work = parked_.size() + (total_ - next_);
-    try {
-      for (uint64_t i = 1; i < std::min<uint64_t>(static_cast<uint64_t>(threads_), work); ++i) {
-        helpers.emplace_back([this] { Work(); });
-      }
-    } catch (const std::system_error&) {  // those that there are do it
-    } catch (const std::bad_alloc&) {
-    }
-    Work();
+    if (std::exchange(busy_, false)) StartHelpers(&helpers);
+    Work(helpers.empty() && threads_ > 1 ? &helpers : nullptr);
+    busy_ = !helpers.empty() && left_ <= 0;
     for (std::thread& helper : helpers) helper.join();
     if (fault_.kind != GridFault::kNone) {
       for (const BlockPointer& block : parked_) block->EndThreads(&clocks_);
@@ -135,7 +131,21 @@ class Grid::Impl {
   // Blocks that run together: all that is said of blocks here is of these.
   using BlockPointer = std::unique_ptr<Cluster>;
 
-  void Work() {
+  // Of blocks that are there, or can begin.
+  void StartHelpers(std::vector<std::thread>* helpers) {
+    const uint64_t work = parked_.size() + (total_ - next_);
+    try {
+      for (uint64_t i = 1; i < std::min<uint64_t>(static_cast<uint64_t>(threads_), work); ++i) {
+        helpers->emplace_back([this] { Work(nullptr); });
+      }
+    } catch (const std::system_error&) {  // those that there are do it
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
+  // Starts `helpers`, unless that is null, when there turns out to be much to do.
+  void Work(std::vector<std::thread>* helpers) {
+    uint64_t alone = 0;
     try {
       PagesThatMayGo pages;
       TranslationCache cache(mmu_, launch_.device, &used_);
@@ -144,8 +154,10 @@ class Grid::Impl {
       while (TakeBlock(&block, &index)) {
         if (block == nullptr) block = std::make_unique<Cluster>(context_);
         if (index != kParked) block->Start(index);
-        RunFor(&cache, std::move(block));
+        alone += RunFor(&cache, std::move(block), helpers != nullptr ? 1 : kChunks);
         if (pages.gone() != nullptr) return NoteGone(pages.gone());
+        if (helpers == nullptr || alone < kAlone) continue;
+        StartHelpers(std::exchange(helpers, nullptr));
       }
     } catch (const std::bad_alloc&) {
       NoteNoMemory();
@@ -188,24 +200,28 @@ class Grid::Impl {
       unused_.pop_back();
       return true;
     }
-    // All have polled, some of them twice: they wait for something outside.
-    if (parked_.empty() || quiet_ > 2 * resident_) return false;
+    // All have polled, one of them twice: they wait for something outside.
+    if (parked_.empty() || quiet_ > resident_) return false;
     *block = std::move(parked_.front());
     parked_.pop_front();
     *index = kParked;
     return true;
   }
 
-  void RunFor(TranslationCache* cache, BlockPointer block) {
+  // Tells what work it did.
+  uint64_t RunFor(TranslationCache* cache, BlockPointer block, int chunks) {
     bool polls = false;
-    uint64_t before = block->work();
+    bool got_on = false;
+    const uint64_t begun = block->work();
+    uint64_t before = begun;
     Block::State state = Block::State::kRunning;
-    for (int i = 0; i < kChunks && state == Block::State::kRunning && !polls && left_ > 0; ++i) {
+    for (int i = 0; i < chunks && state == Block::State::kRunning && !polls && left_ > 0; ++i) {
       mmu_.FollowTeams();
       const std::shared_lock lock(mmu_.mutex);
       state = block->Run(cache, kChunk);
       left_ -= static_cast<int64_t>(block->instructions());
       polls = block->polls() != 0 && block->changes() == 0;
+      got_on |= !polls;
       const uint64_t work = block->work();
       if (!polls) {
         unfinished_work_ += work - before;
@@ -219,16 +235,21 @@ class Grid::Impl {
     }
     const std::lock_guard lock(mutex_);
     polls &= state == Block::State::kRunning;
-    progress_ |= !polls;
-    quiet_ = polls ? quiet_ + 1 : 0;
+    got_on |= !polls;
+    progress_ |= got_on;
+    quiet_ = got_on ? 0 : quiet_ + 1;
     // What it waits for may be a block that has not begun, even if it does other things meanwhile.
     begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
-    if (state == Block::State::kRunning) return parked_.push_back(std::move(block));
+    if (state == Block::State::kRunning) {
+      parked_.push_back(std::move(block));
+      return before - begun;
+    }
     --resident_;
     unfinished_work_ -= block->counted_work;
     block->EndThreads(&clocks_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));
+    return before - begun;
   }
 
   static constexpr uint64_t kParked = ~uint64_t{0};
@@ -240,6 +261,7 @@ class Grid::Impl {
   GridContext context_;
   uint64_t total_ = 0;
   uint64_t most_resident_ = 1;
+  bool busy_ = false;             // the last slice ended with work for several threads
   std::atomic<int64_t> left_{0};  // thread-instructions of this slice
   std::atomic<uint64_t> unfinished_work_{0};
   std::atomic<uint64_t> holding_{0};  // blocks that do not let the next kernel start

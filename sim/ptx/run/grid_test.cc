@@ -98,6 +98,40 @@ TEST_F(GridTest, APollGivesWayAtOnce) {
   EXPECT_EQ(count("add.s64 %rd3, %rd3, 8;\n").second, 2000u);
 }
 
+// What it did before it came to wait counts: the one that waits for it is to have its turn at once.
+TEST_F(GridTest, ASliceThatEndsWithPollsMayHaveGotSomewhere) {
+  Write<uint32_t>(0, 0);
+  Write<uint32_t>(1, 0);
+  const auto program =
+      Load(Module(Kernel("st.release.sys.global.u32 [%rd1], 1;\n"
+                         "L: ld.acquire.sys.global.u32 %r2, [%rd1+4]; setp.eq.u32 %p1, %r2, 0;\n"
+                         "@%p1 bra L;")));
+  const auto grid = MakeGrid(program, Dim3(), Dim3(), {memory().value()});
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kRunning);
+  EXPECT_EQ(Read(0), 1u);
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
+  Write<uint32_t>(1, 1);
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+}
+
+// The rest of its block waits at a barrier: no reason to poll more often.
+TEST_F(GridTest, APollGivesWayAsSoonInALargeBlock) {
+  const auto count = [&](uint32_t threads) {
+    Write<uint32_t>(0, 0);
+    const auto program = Load(Module(
+        Kernel("mov.u32 %r3, %tid.x; setp.ne.u32 %p1, %r3, 0; @%p1 bra MET; mov.u32 %r3, 0;\n"
+               "L: ld.acquire.sys.global.u32 %r2, [%rd1]; add.u32 %r3, %r3, 1;\n"
+               "setp.eq.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%rd1+4], %r3;\n"
+               "MET: bar.sync 0;")));
+    const auto grid = MakeGrid(program, Dim3(), Dim3{threads, 1, 1}, {memory().value()});
+    EXPECT_NE(grid->Run(kEnough), Grid::State::kDone);
+    Write<uint32_t>(0, 1);
+    EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+    return Read(1);
+  };
+  EXPECT_LT(count(1024), 2 * count(64));
+}
+
 // A wait that is held lets those threads go on that do not come to it, and few blocks begin.
 TEST_F(GridTest, HoldsThreadsAtAWait) {
   const auto program =
@@ -105,6 +139,7 @@ TEST_F(GridTest, HoldsThreadsAtAWait) {
                          "atom.global.add.u32 %r2, [%rd2], 1;")));
   const auto grid = MakeGrid(program, Dim3{100, 1, 1}, Dim3{2, 1, 1}, {memory().value()});
   grid->HoldWaits();
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kRunning);
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
   EXPECT_EQ(Read(0), 0u);
   EXPECT_EQ(Read(1), 16u);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/calls/arrays/texture_calls.h"
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
@@ -77,6 +78,9 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.executor.DestroyEvent(Event(context.device, event)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kEvent, event);
   });
+  if (!driver.contexts.AreAlive(context.device)) {
+    driver.simulator->kernels().ForgetHeap(context.device).IgnoreError();
+  }
 }
 
 CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CUdevice dev) {

@@ -231,8 +231,8 @@ extern "C" CUresult cuLinkAddData_v2(CUlinkState handle, int type, void* data, s
   const CallSite site = TWINMMU_HERE;
   return EnterLink(site, handle, [&](DriverState& driver, LinkState& link) -> absl::Status {
     const bool closed = link.complete || link.failed.has_value();
-    if (closed || data == nullptr || size == 0 || type < 0 || type >= kInputTypes ||
-        CheckInputOptions(count, options, values) != DriverCode::kSuccess) {
+    if (closed || data == nullptr || size == 0 || size > PTRDIFF_MAX || type < 0 ||
+        type >= kInputTypes || CheckInputOptions(count, options, values) != DriverCode::kSuccess) {
       return Refuse(site, DriverCode::kInvalidValue, "this cannot be added");
     }
     return Tell(site, link,

@@ -1,0 +1,121 @@
+// Nodes that are given other work than they were made with, in a graph and in an executable graph,
+// and what is not theirs.
+
+#include "conformance/abi/graphs/graph_fixture.h"
+
+namespace twinmmu::abi {
+namespace {
+
+const Function<CUresult(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*)> set_kernel(
+    "cuGraphKernelNodeSetParams_v2");
+const Function<CUresult(CUgraphNode, const CUDA_MEMCPY3D*)> set_copy("cuGraphMemcpyNodeSetParams");
+const Function<CUresult(CUgraphNode, const CUDA_MEMSET_NODE_PARAMS*)> set_fill(
+    "cuGraphMemsetNodeSetParams");
+const Function<CUresult(CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS*, CUcontext)>
+    set_fill_of_executable("cuGraphExecMemsetNodeSetParams");
+const Function<CUresult(CUgraphNode, const CUDA_HOST_NODE_PARAMS*)> set_call(
+    "cuGraphHostNodeSetParams");
+const Function<CUresult(CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS*)>
+    set_call_of_executable("cuGraphExecHostNodeSetParams");
+const Function<CUresult(CUgraphNode, CUDA_HOST_NODE_PARAMS*)> get_call("cuGraphHostNodeGetParams");
+const Function<CUresult(CUgraphExec, uint64_t*)> get_flags("cuGraphExecGetFlags");
+
+void Add(void* number) { *static_cast<int*>(number) += 1; }
+void AddTen(void* number) { *static_cast<int*>(number) += 10; }
+
+class NodeSettingsGraphTest : public GraphTest {
+ protected:
+  CUgraphNode AddCall(CUhostFn function) {
+    const CUDA_HOST_NODE_PARAMS call = {function, &number_};
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphAddHostNode(&node, graph_, nullptr, 0, &call), CUDA_SUCCESS);
+    return node;
+  }
+
+  int number_ = 0;
+};
+
+TEST_F(NodeSettingsGraphTest, AKernelHasOtherArguments) {
+  const CUgraphNode node = AddKernel(set_, 3);
+  const CUDA_KERNEL_NODE_PARAMS other = KernelOf(set_, memory_, 9);
+  EXPECT_EQ(set_kernel(node, &other), CUDA_SUCCESS);
+  Run(Instantiate());
+  EXPECT_EQ(Number(), 9u);
+  EXPECT_EQ(set_kernel(AddEmpty(), &other), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(NodeSettingsGraphTest, AFillHasAnotherValue) {
+  const CUgraphNode node = AddFill(FillOf(memory_, 3));
+  const CUDA_MEMSET_NODE_PARAMS other = FillOf(memory_, 9);
+  EXPECT_EQ(set_fill(node, &other), CUDA_SUCCESS);
+  const CUgraphExec executable = Instantiate();
+  Run(executable);
+  EXPECT_EQ(Number(), 9u);
+  const CUDA_MEMSET_NODE_PARAMS third = FillOf(memory_, 27);
+  EXPECT_EQ(set_fill_of_executable(executable, node, &third, context_), CUDA_SUCCESS);
+  Run(executable);
+  EXPECT_EQ(Number(), 27u);
+}
+
+TEST_F(NodeSettingsGraphTest, AFillIsOfElementsThatThereAre) {
+  const CUgraphNode node = AddFill(FillOf(memory_, 3));
+  const CUgraphExec executable = Instantiate();
+  CUDA_MEMSET_NODE_PARAMS wrong = FillOf(memory_, 9);
+  wrong.elementSize = 3;
+  EXPECT_EQ(set_fill(node, &wrong), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set_fill_of_executable(executable, node, &wrong, context_), CUDA_ERROR_INVALID_VALUE);
+  Run(executable);
+  EXPECT_EQ(Number(), 3u);
+}
+
+TEST_F(NodeSettingsGraphTest, ACopyGoesElsewhere) {
+  ASSERT_EQ(cuMemsetD32(memory_, 5, 1), CUDA_SUCCESS);
+  CUDA_MEMCPY3D copy = CopyOf(memory_ + 64, memory_, 4);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddMemcpyNode(&node, graph_, nullptr, 0, &copy, context_), CUDA_SUCCESS);
+  copy = CopyOf(memory_ + 128, memory_, 4);
+  EXPECT_EQ(set_copy(node, &copy), CUDA_SUCCESS);
+  Run(Instantiate());
+  EXPECT_EQ(Number(128), 5u);
+  EXPECT_EQ(set_copy(AddEmpty(), &copy), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(NodeSettingsGraphTest, AnotherFunctionIsCalled) {
+  const CUgraphNode node = AddCall(Add);
+  const CUDA_HOST_NODE_PARAMS other = {AddTen, &number_};
+  EXPECT_EQ(set_call(node, &other), CUDA_SUCCESS);
+  CUDA_HOST_NODE_PARAMS found = {};
+  EXPECT_EQ(get_call(node, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found.fn, AddTen);
+  EXPECT_EQ(found.userData, &number_);
+  const CUgraphExec executable = Instantiate();
+  Run(executable);
+  EXPECT_EQ(number_, 10);
+  const CUDA_HOST_NODE_PARAMS first = {Add, &number_};
+  EXPECT_EQ(set_call_of_executable(executable, node, &first), CUDA_SUCCESS);
+  Run(executable);
+  EXPECT_EQ(number_, 11);
+}
+
+TEST_F(NodeSettingsGraphTest, OnlyNodesThatCallHaveFunctions) {
+  const CUgraphNode node = AddEmpty();
+  const CUgraphExec executable = Instantiate();
+  CUDA_HOST_NODE_PARAMS call = {Add, &number_};
+  EXPECT_EQ(set_call(node, &call), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get_call(node, &call), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set_call_of_executable(executable, node, &call), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(NodeSettingsGraphTest, NumbersOfNodesAndFlagsAreAskedFor) {
+  const CUgraphNode node = AddEmpty();
+  EXPECT_EQ(cuGraphGetRootNodes(graph_, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get_dependent_nodes(node, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get_flags(Instantiate(), nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(NodeSettingsGraphTest, ACaptureIsAskedFor) {
+  EXPECT_EQ(cuStreamIsCapturing(stream_, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

@@ -1,0 +1,107 @@
+// Events by legacy IPC, of processes that make no calls any more, and on a machine without them.
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+
+#include "gtest/gtest.h"
+#include "sim/libcuda/calls/entry_points.h"
+
+namespace twinmmu::libcuda {
+
+// What no header of the library declares.
+extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event);
+extern "C" CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle);
+extern "C" CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t size);
+
+namespace {
+
+constexpr unsigned int kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+constexpr CUresult kNotSupported = 801;
+constexpr unsigned int kMostSeconds = 30;
+
+// The driver is first called in processes of their own.
+class SharedEventsTest : public testing::Test {
+ protected:
+  SharedEventsTest() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0); }
+  ~SharedEventsTest() override {
+    for (const int end : ends_) close(end);
+  }
+
+  // `body` says whether all went well.
+  static pid_t Start(const char* setting, const char* value, const std::function<bool()>& body) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    alarm(kMostSeconds);
+    setenv(setting, value, 1);
+    CUcontext context = nullptr;
+    const bool begun = cuInit(0) == CUDA_SUCCESS &&
+                       cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
+                       cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+    std::_Exit(begun && body() ? 0 : 1);
+  }
+  static int StatusOf(pid_t child) {
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
+  }
+
+  bool Send(CUevent event) const {
+    CUipcEventHandle handle = {};
+    return cuIpcGetEventHandle(&handle, event) == CUDA_SUCCESS &&
+           write(ends_[0], &handle, sizeof(handle)) == sizeof(handle);
+  }
+  bool Open(CUevent* event) const {
+    CUipcEventHandle handle = {};
+    return read(ends_[1], &handle, sizeof(handle)) == sizeof(handle) &&
+           cuIpcOpenEventHandle(event, handle) == CUDA_SUCCESS;
+  }
+
+ private:
+  int ends_[2] = {};
+};
+
+// Under this policy work runs in calls, unless something else is to see it.
+TEST_F(SharedEventsTest, ComeToPassWithoutAnotherCallOfWhoRecorded) {
+  const pid_t recorder = Start("TWINMMU_STREAM_POLICY", "deferred", [&] {
+    CUevent event = nullptr;
+    CUstream stream = nullptr;
+    CUdeviceptr memory = 0;
+    const bool recorded = cuEventCreate(&event, kShared) == CUDA_SUCCESS &&
+                          cuStreamCreate(&stream, 1) == CUDA_SUCCESS &&
+                          cuMemAlloc_v2(&memory, 64) == CUDA_SUCCESS &&
+                          cuMemsetD8Async(memory, 1, 64, stream) == CUDA_SUCCESS && Send(event) &&
+                          cuEventRecord(event, stream) == CUDA_SUCCESS && Send(event);
+    pause();
+    return recorded;
+  });
+  const pid_t waiting = Start("TWINMMU_STREAM_POLICY", "eager", [&] {
+    CUevent event = nullptr;
+    CUevent again = nullptr;
+    return Open(&event) && Open(&again) && cuEventSynchronize(again) == CUDA_SUCCESS;
+  });
+  EXPECT_EQ(StatusOf(waiting), 0);
+  kill(recorder, SIGKILL);
+  StatusOf(recorder);
+}
+
+TEST_F(SharedEventsTest, AreRefusedWhereTheDeviceSaysThatThereAreNone) {
+  const pid_t process = Start("TWINMMU_PROFILE", "vgpu", [] {
+    int supported = -1;
+    CUevent event = nullptr;
+    CUipcEventHandle handle = {};
+    return cuDeviceGetAttribute(&supported, static_cast<CUdevice_attribute>(125), 0) ==
+               CUDA_SUCCESS &&
+           supported == 0 && cuEventCreate(&event, kShared) == CUDA_SUCCESS &&
+           cuIpcGetEventHandle(&handle, event) == kNotSupported &&
+           cuIpcOpenEventHandle(&event, handle) == kNotSupported;
+  });
+  EXPECT_EQ(StatusOf(process), 0);
+}
+
+}  // namespace
+}  // namespace twinmmu::libcuda
