@@ -8,11 +8,13 @@
 #include "api/diagnostic_words.h"
 #include "sim/coherence/model/litmus_program.h"
 #include "sim/diagnostics/explain.h"
+#include "sim/diagnostics/race_words.h"
 
 namespace twinmmu {
 namespace {
 
 DiagnosticKind KindOf(const coherence::AliasHazard& hazard) {
+  if (hazard.unwritten) return DiagnosticKind::kUninitializedRead;
   switch (hazard.hazard) {
     case coherence::Hazard::kData:
       return DiagnosticKind::kDataRace;
@@ -47,11 +49,24 @@ std::optional<DeviceAddress> MulticastAddressOf(const SimulatorState& state,
   return std::nullopt;
 }
 
+// The same of linear memory, or of a piece of a pool.
+std::optional<DeviceAddress> LinearAddressOf(const SimulatorState& state, uint32_t id,
+                                             const char* memory) {
+  std::optional<DeviceAddress> found;
+  state.mmu.linear.ForEach([&](const LinearAllocation& allocation) {
+    const bool of_it = allocation.of_pool() || allocation.buffer_id == id;
+    if (!of_it || memory < allocation.memory) return;
+    const Bytes inside(static_cast<uint64_t>(memory - allocation.memory));
+    if (inside < allocation.range.size) found = allocation.range.base + inside;
+  });
+  return found;
+}
+
 // The address of `memory` by that mapping; of linear memory it is the memory's own.
 std::optional<DeviceAddress> AddressOf(const SimulatorState& state, uint32_t mapping_id,
                                        const char* memory) {
   const MappingRecord* const mapping = FindMapping(state, mapping_id);
-  if (mapping == nullptr) return std::nullopt;
+  if (mapping == nullptr) return LinearAddressOf(state, mapping_id, memory);
   if (mapping->multicast) return MulticastAddressOf(state, *mapping, memory);
   const auto inside = static_cast<uint64_t>(memory - state.mmu.MemoryOf(*mapping));
   return state.mmu.RangeOf(*mapping).base + Bytes(inside);
@@ -79,17 +94,45 @@ std::string InWords(const coherence::AliasHazard& hazard, const std::string& fir
       one_address ? "the same address" : InWords(first_address), "; ", WhatIsMissing(hazard));
 }
 
+// The same where all memory is watched: "kernel read, PTX line 12, ld.shared.u32, thread ... reads
+// shared memory at 0x410, which kernel read, PTX line 7, ... has written; bar.sync ..."
+std::string RaceInWords(const coherence::AliasHazard& hazard, const std::string& first,
+                        const std::string& second, const std::optional<DeviceAddress>& address) {
+  const std::string where =
+      hazard.second.address != 0 ? InWords(address)
+      : hazard.shared == nullptr
+          ? "shared memory of another block of its cluster"
+          : absl::StrCat("shared memory at 0x", absl::Hex(hazard.memory - hazard.shared));
+  return absl::StrCat(
+      AccessInWords(hazard.second, second), hazard.second.writes ? " writes " : " reads ", where,
+      ", which ", AccessInWords(hazard.first, first),
+      hazard.first.writes ? ", has written" : ", has read", "; ", WhatWouldOrder(hazard));
+}
+
+// "kernel read, PTX line 12, ld.global.u32, thread ... reads 4 B at 0x1000, which nothing has
+// written"
+std::string UnwrittenInWords(const coherence::AliasHazard& hazard, const std::string& site,
+                             const std::optional<DeviceAddress>& address) {
+  return absl::StrCat(AccessInWords(hazard.second, site), " reads ", ToString(Bytes(hazard.size)),
+                      " at ", InWords(address), ", and nothing has written all of them");
+}
+
 void Keep(SimulatorState& state, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
   const std::optional<DeviceAddress> first = AddressOf(state, hazard.first.address, hazard.memory);
   const std::optional<DeviceAddress> second =
       AddressOf(state, hazard.second.address, hazard.memory);
   const std::string by = state.sites.InWords(hazard.second.site);
+  const std::string earlier = state.sites.InWords(hazard.first.site);
   const Call known = FindCall(by);
   const Call call = known == Call::kOther ? Call::kLaunch : known;
   const AddressRange range{second.value_or(DeviceAddress(0)), Bytes(hazard.size), Bytes(0)};
+  const bool watched = state.aliases.watches_all() && kind == DiagnosticKind::kDataRace;
   Diagnostic diagnostic =
-      DiagnosticOf(Misuse{kind, second}, InfoOf(kind).severity, NameOf(call), hazard.call, range,
-                   InWords(hazard, state.sites.InWords(hazard.first.site), by, first, second));
+      DiagnosticOf(Misuse{kind, second}, watched ? Severity::kError : InfoOf(kind).severity,
+                   NameOf(call), hazard.call, range,
+                   hazard.unwritten ? UnwrittenInWords(hazard, by, second)
+                   : watched        ? RaceInWords(hazard, earlier, by, second)
+                                    : InWords(hazard, earlier, by, first, second));
   if (second.has_value()) diagnostic.history = HistoryOf(state, *second);
   state.log.Keep(std::move(diagnostic));
 }

@@ -33,6 +33,12 @@ absl::Status SetProfile(const std::string& value, Settings& settings) {
   return absl::OkStatus();
 }
 
+absl::Status SetFlag(const std::string& value, bool& flag) {
+  if (value != "0" && value != "1") return NotThat("it is 0 or 1");
+  flag = flag || value == "1";
+  return absl::OkStatus();
+}
+
 absl::Status SetStrict(const std::string& value, Settings& settings) {
   if (value != "0" && value != "1") return NotThat("it is 0 or 1");
   if (value == "0") return absl::OkStatus();
@@ -86,6 +92,13 @@ absl::Status SetPolicy(const std::string& value, Settings& settings) {
 
 absl::Status SetAliasPolicy(const std::string& value, Settings& settings) {
   return settings.profile.SetAliasPolicy(value);
+}
+
+absl::Status SetRaceCheck(const std::string& value, Settings& settings) {
+  return SetFlag(value, settings.profile.race_check);
+}
+absl::Status SetInitCheck(const std::string& value, Settings& settings) {
+  return SetFlag(value, settings.profile.init_check);
 }
 
 // "512MiB", "512 MiB", "536870912".
@@ -161,6 +174,9 @@ constexpr Setter kSetters[] = {
       "What is read if an alias fence is missing: coherent, stale, l1, random or random:NUMBER.",
       "stale"},
      SetAliasPolicy},
+    {{"TWINMMU_RACE_CHECK", "1: races are diagnosed of all memory.", "1"}, SetRaceCheck},
+    {{"TWINMMU_INIT_CHECK", "1: reads of memory that nothing has written are diagnosed.", "1"},
+     SetInitCheck},
     {{"TWINMMU_MEMORY", "How much memory is free on each device at the start.", "512MiB"},
      SetMemory},
     {{"TWINMMU_FAIL", "Which calls fail: CALL:WHEN:CODE, several separated by semicolons.",

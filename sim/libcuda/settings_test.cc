@@ -103,6 +103,15 @@ TEST(SettingsTest, TakeTheAliasPolicy) {
   }
 }
 
+TEST(SettingsTest, TakeTheChecksOfMemory) {
+  EXPECT_FALSE(Read({})->profile.race_check);
+  EXPECT_TRUE(Read({"TWINMMU_RACE_CHECK=1"})->profile.race_check);
+  EXPECT_FALSE(Read({"TWINMMU_RACE_CHECK=1"})->profile.init_check);
+  EXPECT_TRUE(Read({"TWINMMU_INIT_CHECK=1"})->profile.init_check);
+  EXPECT_FALSE(Read({"TWINMMU_INIT_CHECK=0"})->profile.init_check);
+  EXPECT_THAT(Complaint("TWINMMU_RACE_CHECK=yes"), HasSubstr("it is 0 or 1"));
+}
+
 // What is said is what is free, on each device, however much the machine had.
 TEST(SettingsTest, TakeTheBudgetOfMemory) {
   for (const auto& [text, size] :

@@ -44,6 +44,7 @@ struct PhysicalPages {
   // Of all allocations over them, and of the multicast objects that they are bound to, once for
   // each binding: how many addresses a byte may have.
   uint64_t mappings = 0;
+  bool was_mapped = false;              // some time
   std::unique_ptr<MulticastTeam> team;  // of a multicast object; null: this is memory
   std::shared_ptr<PhysicalPages> next_unfreed;
 

@@ -40,6 +40,7 @@ const AddressRange* Mmu::ReservationAt(DeviceAddress address) const {
 void Mmu::AddAddresses(PhysicalPages& pages, uint64_t count) {
   const bool armed = pages.IsArmed();
   pages.mappings += count;
+  pages.was_mapped = true;
   if (!armed && pages.IsArmed()) aliases_.Arm(pages.backing.data(), pages.size.value());
 }
 
@@ -47,11 +48,15 @@ void Mmu::RemoveAddresses(PhysicalPages& pages, uint64_t count) {
   const bool armed = pages.IsArmed();
   pages.mappings -= count;
   if (armed && !pages.IsArmed()) aliases_.Disarm(pages.backing.data(), pages.size.value());
+  if (pages.mappings == 0) aliases_.Forget(pages.backing.data(), pages.size.value());
 }
 
 void Mmu::AddMapping(uint32_t allocation) {
   memory.AddMapping(allocation);
   PhysicalPages& pages = *memory[allocation].pages;
+  const bool fresh = !pages.was_mapped && !pages.imported && !pages.exported && !pages.published &&
+                     pages.location.type == LocationType::kDevice;
+  if (pages.team == nullptr && fresh) aliases_.Allocate(pages.backing.data(), pages.size.value());
   if (pages.team == nullptr) return AddAddresses(pages, 1);
   ++pages.mappings;
   for (const MulticastBinding& bound : pages.team->bindings) AddAddresses(*bound.pages, 1);

@@ -78,6 +78,9 @@ struct Mmu {
   Pool<MappingRecord> mappings;
   uint32_t buffers_made = 0;  // the last id of a mapping or a linear allocation
 
+  // Whether the alias monitor observes all memory.
+  bool watched() const { return aliases_.watches_all(); }
+
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < profile.device_count();
   }

@@ -32,7 +32,7 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   span.generation = mmu_.generation();
   span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
   span.access = run.entry.access(device_.value());
-  span.armed = mmu_.AllocationOf(mapping).pages->IsArmed();
+  span.armed = mmu_.AllocationOf(mapping).pages->IsArmed() || mmu_.watched();
   span.address_id = mapping.id;
   if (!Holds(span, address, size, access)) return nullptr;
   if (used_ != nullptr) used_->Add(mapping.id);
@@ -72,6 +72,7 @@ const TranslationCache::Span* TranslationCache::WalkLinear(DeviceAddress address
   span.generation = mmu_.generation();
   span.memory = Mmu::MemoryOf(*allocation, range.base);
   span.access = can_go ? access : Access::kReadWrite;
+  span.armed = mmu_.watched();
   span.address_id =
       static_cast<uint32_t>(piece != nullptr ? piece->buffer_id : allocation->buffer_id);
   if (!Holds(span, address, size, access)) return nullptr;

@@ -35,7 +35,7 @@ class TranslationCache {
     uint64_t generation = 0;  // of Mmu, whose first is 2
     char* memory = nullptr;   // of `base`
     Access access = Access::kNone;
-    bool armed = false;       // its memory has several mappings
+    bool armed = false;       // the alias monitor observes its memory
     uint32_t address_id = 0;  // of this one, or of linear memory: the id of the buffer
   };
 

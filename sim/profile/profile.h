@@ -163,6 +163,9 @@ struct Profile {
   coherence::MulticastMode alias_multicast = coherence::MulticastMode::kGuide;
   bool alias_check = true;  // whether accesses through several addresses that nothing orders, and
                             // missing alias fences, are diagnosed
+  bool race_check = false;  // whether races are diagnosed of all memory: with one address, too, and
+                            // shared memory; and barriers that diverge
+  bool init_check = false;  // whether reads of memory that nothing has written are diagnosed
   Quirks quirks;
 
   // The reference: `devices` H200s with driver 580.159, each a peer of every other.

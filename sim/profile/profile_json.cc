@@ -86,6 +86,8 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("alias_boundary", profile.alias_boundary);
   visit("alias_multicast", profile.alias_multicast);
   visit("alias_check", profile.alias_check);
+  visit("race_check", profile.race_check);
+  visit("init_check", profile.init_check);
   visit("quirks", profile.quirks);
 }
 

@@ -88,11 +88,15 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
     other.alias_boundary = coherence::BoundaryMode::kPtx;
     other.alias_multicast = coherence::MulticastMode::kStrict;
     other.alias_check = false;
+    other.race_check = true;
+    other.init_check = true;
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_policy, known.value) << known.name;
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_seed, other.alias_seed);
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_boundary, coherence::BoundaryMode::kPtx);
     EXPECT_EQ(ParseProfile(ToJson(other))->alias_multicast, coherence::MulticastMode::kStrict);
     EXPECT_FALSE(ParseProfile(ToJson(other))->alias_check);
+    EXPECT_TRUE(ParseProfile(ToJson(other))->race_check);
+    EXPECT_TRUE(ParseProfile(ToJson(other))->init_check);
   }
   Profile other = reference;
   other.fabric_domain = "/domain";

@@ -13,7 +13,10 @@ coherence::AliasOptions AliasOptionsOf(const Profile& profile) {
   options.modes.multicast = profile.alias_multicast;
   options.policy = profile.alias_policy;
   options.seed = profile.alias_seed;
-  options.check = profile.alias_check;
+  options.check = profile.alias_check || profile.race_check;
+  options.watch_all = profile.race_check || profile.init_check;
+  options.tell_races = profile.race_check;
+  options.tell_unwritten = profile.init_check;
   return options;
 }
 

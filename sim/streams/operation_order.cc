@@ -174,6 +174,7 @@ void OperationOrder::HostWaited(DeviceOrdinal device) {
 
 // Not while an operation has a past that others would no longer know what to make of.
 void OperationOrder::NotifyMonitor() {
+  monitor_.SetHost(host_.clocks);
   if (running_ != 0 || !monitor_.active() || host_.clocks.all.empty()) return;
   if (monitor_.HostWaited(host_.clocks)) ++generation_;
 }

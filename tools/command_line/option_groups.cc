@@ -88,6 +88,12 @@ void AddProfile(CLI::App& app, MachineOptions& options) {
           "stale, l1, random or random:NUMBER. Default: that of its profile",
           options.alias_policy)
       ->group(kMachine);
+  app.add_flag("--race-check", options.race_check,
+               "diagnose races of all memory, with one address, too, and of shared memory")
+      ->group(kMachine);
+  app.add_flag("--init-check", options.init_check,
+               "diagnose reads of memory that nothing has written")
+      ->group(kMachine);
 }
 
 void AddSharedDevices(CLI::App& app, MachineOptions& options) {

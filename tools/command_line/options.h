@@ -21,6 +21,8 @@ struct MachineOptions {
   int sim_devices = -1;  // as many as the profile has
   std::string stream_policy;
   std::string alias_policy;
+  bool race_check = false;
+  bool init_check = false;
   bool strict_multicast = false;
   bool shared_devices = false;
 };

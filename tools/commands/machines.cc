@@ -91,6 +91,8 @@ absl::StatusOr<Profile> ChosenProfile(const MachineOptions& options) {
   if (!known.ok()) return Wrong("--stream-policy", options.stream_policy, known);
   if (!options.alias_policy.empty()) known = profile->SetAliasPolicy(options.alias_policy);
   if (!known.ok()) return Wrong("--alias-policy", options.alias_policy, known);
+  if (options.race_check) profile->race_check = true;
+  if (options.init_check) profile->init_check = true;
   if (options.strict_multicast) profile->alias_multicast = coherence::MulticastMode::kStrict;
   return profile;
 }
@@ -104,6 +106,8 @@ std::vector<std::pair<std::string, std::string>> ProfileVariables(const MachineO
   set("TWINMMU_DEVICES", options.sim_devices < 0 ? "" : absl::StrCat(options.sim_devices));
   set("TWINMMU_STREAM_POLICY", options.stream_policy);
   set("TWINMMU_ALIAS_POLICY", options.alias_policy);
+  set("TWINMMU_RACE_CHECK", options.race_check ? "1" : "");
+  set("TWINMMU_INIT_CHECK", options.init_check ? "1" : "");
   return variables;
 }
 

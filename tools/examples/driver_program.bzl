@@ -19,13 +19,13 @@ def _program(name, srcs, defines):
         deps = ["//third_party/cuda_abi:cuda_header"],
     )
 
-def driver_program(src, exit_code, bug, gpus = 1, more = []):
+def driver_program(src, exit_code, bug, gpus = 1, more = [], options = []):
     """The program of a source file, and of `more`, and <name>_wrong with its planted bug.
 
     <name>_test: on the simulated driver the program prints what <name>.golden holds, and the report
     has nothing to say. <name>_gpu_test: it prints the same on a machine with GPUs.
-    <name>_wrong_test: the report says `bug`; the program ends with `exit_code`, which is 99 where it
-    did not notice itself that anything is wrong.
+    <name>_wrong_test: the report, with these options, says `bug`; the program ends with `exit_code`,
+    which is 99 where it did not notice itself that anything is wrong.
     """
     name = src.rpartition(".")[0]
     _program(name, [src] + more, [])
@@ -49,6 +49,6 @@ def driver_program(src, exit_code, bug, gpus = 1, more = []):
         name = name + "_wrong_test",
         size = "small",
         srcs = ["//tools/examples:wrong_program_test.sh"],
-        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug],
+        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug] + options,
         data = [_TOOL, ":" + name + "_wrong"],
     )

@@ -167,7 +167,8 @@ KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id
       shared_(kInPassing),
       last_turn_(std::chrono::steady_clock::now()),
       grid_({&state->mmu, &state->sites, &state->aliases,
-             [this](const ptx::AsyncHazard& hazard) { Report(hazard); }},
+             [this](const ptx::AsyncHazard& hazard) { Report(hazard); },
+             [this](const ptx::DivergentBarrier& barrier) { Report(barrier); }},
             launch, HostThreads(state->mmu, launch.config)) {}
 
 uint64_t KernelRun::AmountOf(Turn turn) const {
@@ -312,6 +313,19 @@ void KernelRun::Report(const ptx::AsyncHazard& hazard) {
   try {
     CallRecord(state_, Call::kLaunch, range, 0, call_id_)
         .Report(Severity::kError, misuse, InWords(hazard));
+  } catch (const std::bad_alloc&) {  // then it is not told
+  }
+}
+
+void KernelRun::Report(const ptx::DivergentBarrier& barrier) {
+  const Misuse misuse{DiagnosticKind::kDivergentBarrier, std::nullopt, std::nullopt, device_};
+  try {
+    CallRecord(state_, Call::kLaunch, AddressRange(), 0, call_id_)
+        .Report(Severity::kError, misuse, barrier.second, ", thread ", InWords(barrier.thread),
+                " of block ", InWords(barrier.block),
+                ", waits for the barrier apart from lanes of "
+                "its warp, which wait at ",
+                barrier.first);
   } catch (const std::bad_alloc&) {  // then it is not told
   }
 }

@@ -55,6 +55,7 @@ class KernelRun {
   void Fault(const ptx::GridFault& fault);
   void OverBudget();
   void Report(const ptx::AsyncHazard& hazard);
+  void Report(const ptx::DivergentBarrier& barrier);
   void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
 
   SimulatorState& state_;

@@ -44,7 +44,11 @@ class ObservedWork {
   template <typename Move>
   void Write(const Part& to, const Part& from, uint64_t size, const Move& move) {
     if (clocks_ == nullptr || !state_.aliases.active()) return static_cast<void>(move());
-    const coherence::MonitoredAccess written = Of(to);
+    coherence::MonitoredAccess written = Of(to);
+    // A kernel may poll it.
+    if (mmu_.watched() && size <= coherence::kMaxFlagBytes) {
+      written.strength = {coherence::Semantics::kRelease, coherence::Scope::kSys};
+    }
     const coherence::MonitoredAccess read = Of(from);
     const bool observes_write =
         written.armed || (written.address != 0 && size <= coherence::kMaxFlagBytes);
@@ -89,7 +93,10 @@ class ObservedWork {
     if (observes_write) session.AfterRangeStore(written, size);
   }
   void Start() {
-    if (!started_) thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_);
+    if (started_) return;
+    coherence::Origin origin;
+    origin.call = call_;
+    thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_, origin);
     started_ = true;
   }
   coherence::MonitoredAccess Flag(const Part& word, uint32_t size, coherence::Semantics semantics) {
@@ -109,9 +116,14 @@ class ObservedWork {
     const MappingRecord* const mapping = mmu_.MappingAt(part.address);
     const LinearAllocation* const linear =
         mapping == nullptr ? mmu_.linear.Find(part.address) : nullptr;
-    access.armed = mapping != nullptr && mmu_.AllocationOf(*mapping).pages->IsArmed();
+    access.armed =
+        mmu_.watched() || (mapping != nullptr && mmu_.AllocationOf(*mapping).pages->IsArmed());
     if (mapping != nullptr) access.address = mapping->id;
     if (linear != nullptr) access.address = static_cast<uint32_t>(linear->buffer_id);
+    // As kernels know it.
+    const PooledPiece* const piece =
+        linear != nullptr && linear->of_pool() ? mmu_.pooled.Find(part.address) : nullptr;
+    if (piece != nullptr) access.address = static_cast<uint32_t>(piece->buffer_id);
     return access;
   }
 

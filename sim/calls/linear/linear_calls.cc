@@ -47,6 +47,10 @@ absl::StatusOr<AddressRange> Make(SimulatorState& state, LinearAllocation wanted
   const absl::StatusOr<AddressRange> range = state.mmu.linear.Allocate(size, wanted);
   if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call.name(), range.status().message());
   state.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
+  if (wanted.kind == LinearKind::kDevice && state.aliases.watches_all()) {
+    const LinearAllocation& allocation = *state.mmu.linear.Find(range->base);
+    state.aliases.Allocate(allocation.memory, size.value());
+  }
   call.Done(*range, 0);
   return range;
 }
@@ -124,6 +128,7 @@ absl::Status FreeOne(SimulatorState& state, Call call, LinearKind kind, DeviceAd
   const LinearAllocation* const found = Freeable(state, kind, address);
   if (found == nullptr) return RefuseFree(state, call, kind, address);
   const AddressRange range = found->range;
+  state.aliases.Forget(found->memory, range.size.value());
   state.mmu.linear.Free(address);
   CallRecord(state, call, range).Done(range, 0);
   return absl::OkStatus();
@@ -241,6 +246,7 @@ absl::Status LinearCalls::FreeOwnedBy(uint64_t owner,
     state_.mmu.linear.RemovePeerAccessOf(owner);
     state_.mmu.linear.FreeOwnedBy(owner, [&](const LinearAllocation& allocation) {
       visit(allocation);
+      state_.aliases.Forget(allocation.memory, allocation.range.size.value());
       CallRecord(state_, Call::kDestroyContext, allocation.range).Done(allocation.range, 0);
     });
     return absl::OkStatus();

@@ -274,6 +274,15 @@ void PoolCalls::AddPiece(PoolState* pool, PooledPieces::Prepared prepared) {
   state_.mmu.pooled.ForEachIn(At(piece.range.base, piece.room), [&](const PooledPiece& freed) {
     state_.pooled_order.Forget(freed.buffer_id, queued);
   });
+  // Whoever had it before: that is what the rules of pools are for.
+  const LinearAllocation* const memory = state_.mmu.linear.Find(piece.range.base);
+  if (memory != nullptr) {
+    char* const bytes = Mmu::MemoryOf(*memory, piece.range.base);
+    state_.aliases.Forget(bytes, piece.room.value());
+    if (piece.on_device && piece.handle_types == HandleType::kNone) {
+      state_.aliases.Allocate(bytes, piece.range.size.value());
+    }
+  }
   state_.pooled_order.Place(piece.buffer_id, piece.range);
   state_.mmu.pooled.Add(std::move(prepared));
   state_.mmu.buffers_made = static_cast<uint32_t>(piece.buffer_id);

@@ -32,6 +32,10 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
                        words::TypeNotRequested(type, requested));
   }
   const uint32_t index = PhysicalMemory::IndexOf(handle);
+  if (!allocation->is_multicast()) {
+    const PhysicalPages& pages = *allocation->pages;
+    state_.aliases.SetWritten(pages.backing.data(), pages.size.value());
+  }
   if (type == HandleType::kFabric) {
     const absl::StatusOr<FabricHandle> fabric = mmu_.memory.ExportFabric(index);
     if (!fabric.ok()) {

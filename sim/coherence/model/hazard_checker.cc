@@ -166,6 +166,7 @@ void HazardChecker::Report(const Now& now, const AccessEvent& earlier, const Kin
   report.second = now.event;
   report.first_writes = kind.writes();
   report.second_writes = now.writes;
+  report.first_strength = kind.strength();
   report.missing_fence = !same && reached;
   now.reports->push_back(report);
 }

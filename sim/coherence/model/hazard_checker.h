@@ -23,6 +23,7 @@ struct HazardReport {
   AccessEvent second;
   bool first_writes = false;
   bool second_writes = false;
+  Strength first_strength;
   // What is missing is an alias fence: all else is in order. False: nothing orders the two.
   bool missing_fence = false;
 };
@@ -59,6 +60,8 @@ class HazardChecker {
 
   // Forgets what was noted of the bytes from `first` to `last`, whole pages.
   void Forget(LocationId first, LocationId last);
+  // The same of any bytes, word by word where they are less than a page. Can throw std::bad_alloc.
+  void ForgetBytes(LocationId first, LocationId last);
   // Where nothing runs: all that was is in order.
   void Collapse();
   // The same, but what is noted of threads from `first` on stays. Costs nothing.
@@ -237,6 +240,7 @@ class HazardChecker {
   void DropUnusedKinds();
   void ForgetKinds();
   Cell CellOf(Page* page, uint64_t number, size_t index);
+  void ForgetPart(Page* page, uint64_t number, uint32_t first, uint32_t last);
   void MakeRoom(uint64_t number);
   // Whether a later access that races with `earlier` races with `now`, too.
   static bool Replaces(const Kind& now, const Kind& earlier);

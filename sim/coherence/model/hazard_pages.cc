@@ -95,6 +95,48 @@ void HazardChecker::Forget(LocationId first, LocationId last) {
   bytes_ = 0;
 }
 
+// What lies partly in them is forgotten, too: cells, and entries of ranges.
+void HazardChecker::ForgetPart(Page* page, uint64_t number, uint32_t first, uint32_t last) {
+  SpreadLines(page, number, first, last);
+  const size_t end = std::min<size_t>(page->firsts.size(), last / kCellBytes + 1);
+  for (size_t index = first / kCellBytes; index < end; ++index) {
+    Cell cell(page, index);
+    cell.Resize(0);
+    cell.PruneObservers();
+  }
+  const std::vector<RangeEntry> before = std::move(page->ranges);
+  page->ranges.clear();
+  for (const RangeEntry& range : before) {
+    if (range.last < first || last < range.first) {
+      page->ranges.push_back(range);
+      continue;
+    }
+    if (range.first < first) {
+      page->ranges.push_back({range.entry, range.first, static_cast<uint16_t>(first - 1)});
+    }
+    if (last < range.last) {
+      page->ranges.push_back({range.entry, static_cast<uint16_t>(last + 1), range.last});
+    }
+  }
+}
+
+void HazardChecker::ForgetBytes(LocationId first, LocationId last) {
+  const auto forget_part = [&](LocationId from, LocationId to) {
+    Page* const page = pages_.Find(PageOf(from));
+    if (page == nullptr) return;
+    ForgetPart(page, PageOf(from), static_cast<uint32_t>(from % kPageBytes),
+               static_cast<uint32_t>(to % kPageBytes));
+  };
+  const LocationId whole = (first + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const LocationId end = (last + 1) / kPageBytes * kPageBytes;
+  if (PageOf(first) == PageOf(last) && (first != whole || last + 1 != end)) {
+    return forget_part(first, last);
+  }
+  if (first != whole) forget_part(first, whole - 1);
+  if (last + 1 != end) forget_part(end, last);
+  if (whole < end) Forget(whole, end - 1);
+}
+
 // All entries, also those that are void.
 template <typename Visit>
 void HazardChecker::ForEachEntry(const Visit& visit) {

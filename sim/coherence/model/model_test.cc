@@ -154,6 +154,49 @@ TEST_F(MonitorTest, AccessesOfMemoryThatIsForgottenTakeNoMemory) {
   EXPECT_EQ(checker_.bytes(), 0u);
 }
 
+// What lies beside the bytes that are forgotten stays: of words, and of what covers much of a page.
+TEST_F(MonitorTest, ForgetsAnyBytes) {
+  const auto races_at = [&](LocationId location) {
+    reports_.clear();
+    checker_.Check(ordering_, location, 4, ordering_.Next(1, kX), kWeak, true, &reports_);
+    return !reports_.empty();
+  };
+  for (LocationId word = 0; word < 64; word += 4) {
+    checker_.Check(ordering_, word, 4, ordering_.Next(0, kX), kWeak, true, &reports_);
+  }
+  checker_.Check(ordering_, 1024, 1024, ordering_.Next(0, kX), kWeak, true, &reports_);
+  ASSERT_THAT(reports_, IsEmpty());
+  checker_.ForgetBytes(8, 15);
+  checker_.ForgetBytes(1100, 1199);
+  EXPECT_TRUE(races_at(4));
+  EXPECT_FALSE(races_at(8));
+  EXPECT_FALSE(races_at(12));
+  EXPECT_TRUE(races_at(16));
+  EXPECT_TRUE(races_at(1096));
+  EXPECT_FALSE(races_at(1100));
+  EXPECT_FALSE(races_at(1196));
+  EXPECT_TRUE(races_at(1200));
+}
+
+TEST(HazardCheckerTest, AccessesSideBySideTakeLessThanAByteForEachByte) {
+  constexpr uint64_t kBytes = uint64_t{1} << 20;
+  Ordering ordering;
+  ordering.Start(1, 32, Place(), Clocks());
+  HazardChecker checker;
+  HazardChecker::Row row;
+  row.size = 4;
+  row.threads = 32;
+  row.event.thread = 1;
+  row.event.address = kX;
+  for (const bool writes : {false, true, false}) {
+    row.writes = writes;
+    for (row.first = 0; row.first < kBytes; row.first += 128) {
+      ASSERT_EQ(checker.CheckQuickly(&ordering, row), 32u);
+    }
+  }
+  EXPECT_LT(checker.bytes(), kBytes);
+}
+
 TEST_F(MonitorTest, ValuesThatAreForgottenTakeNoMemory) {
   constexpr Strength kRelease = {Semantics::kRelease, Scope::kSys};
   for (LocationId location = 0; location < 4096; location += 4) {

@@ -8,7 +8,9 @@
 namespace twinmmu::coherence {
 
 AliasMonitor::AliasMonitor(const AliasOptions& options, Report report)
-    : impl_(std::make_unique<Impl>(options, std::move(report))) {}
+    : watches_all_(options.watch_all),
+      active_(options.watch_all),
+      impl_(std::make_unique<Impl>(options, std::move(report))) {}
 AliasMonitor::~AliasMonitor() = default;
 
 void AliasMonitor::Arm(const char*, uint64_t size) {
@@ -21,6 +23,26 @@ void AliasMonitor::Disarm(const char* memory, uint64_t size) {
   active_.store(impl_->Disarm(memory, size), std::memory_order_relaxed);
 }
 
+void AliasMonitor::Forget(const char* memory, uint64_t size) {
+  if (!watches_all_) return;
+  const std::lock_guard lock(impl_->mutex());
+  impl_->ForgetBytes(memory, size);
+  impl_->SetWritten(memory, size);
+}
+
+void AliasMonitor::Allocate(const char* memory, uint64_t size) {
+  if (!watches_all_) return;
+  const std::lock_guard lock(impl_->mutex());
+  impl_->ForgetBytes(memory, size);
+  impl_->SetFresh(memory, size);
+}
+
+void AliasMonitor::SetWritten(const char* memory, uint64_t size) {
+  if (!watches_all_) return;
+  const std::lock_guard lock(impl_->mutex());
+  impl_->SetWritten(memory, size);
+}
+
 void AliasMonitor::AddMulticastAddress(AddressId address) {
   const std::lock_guard lock(impl_->mutex());
   impl_->ordering().SetAddress(address, /*multicast=*/true, /*device=*/-1);
@@ -31,9 +53,12 @@ void AliasMonitor::RemoveMulticastAddress(AddressId address) {
   impl_->ordering().ForgetAddress(address);
 }
 
-ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Clocks& clocks) {
+ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Clocks& clocks,
+                             const Origin& origin) {
   const std::lock_guard lock(impl_->mutex());
-  return impl_->Start(threads, device, sm, clocks);
+  const ThreadId first = impl_->Start(threads, device, sm, clocks);
+  if (watches_all_ && first != 0) impl_->SetOrigin(first, origin);
+  return first;
 }
 
 void AliasMonitor::End(ThreadId first, uint32_t threads, Clocks* clocks) {
@@ -44,6 +69,12 @@ void AliasMonitor::End(ThreadId first, uint32_t threads, Clocks* clocks) {
 bool AliasMonitor::HostWaited(const Clocks& clocks) {
   const std::lock_guard lock(impl_->mutex());
   return impl_->HostWaited(clocks);
+}
+
+void AliasMonitor::SetHost(const Clocks& clocks) {
+  if (!watches_all_) return;
+  const std::lock_guard lock(impl_->mutex());
+  impl_->SetHost(clocks);
 }
 
 AliasMonitor::Meeting::Meeting() = default;

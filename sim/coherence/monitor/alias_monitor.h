@@ -1,9 +1,10 @@
 // AliasMonitor: alias coherence of the device code, copies and fills that a machine runs.
 //
-// Memory is armed while it has several mappings. Weak accesses of other memory need not be observed
-// at all; strong accesses, fences and barriers are observed while anything is armed, wherever they
-// go, as they may order accesses of armed memory. Newest values always lie in the memory of the
-// host; what is kept here is who may not have seen them.
+// Memory is armed while it has several mappings, and all of it is where the options say so. Weak
+// accesses of other memory need not be observed at all; strong accesses, fences and barriers are
+// observed while anything is armed, wherever they go, as they may order accesses of armed memory.
+// Newest values always lie in the memory of the host; what is kept here is who may not have seen
+// them.
 //
 // Locations go by their place in the memory of the host, addresses by the ids of live mappings (an
 // address that is mapped again has another id), threads by ids given out here.
@@ -11,6 +12,7 @@
 #ifndef TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_
 #define TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -35,7 +37,15 @@ struct MonitoredAccess {
   AddressId address = 0;
   Strength strength;
   Site site = 0;
-  uint64_t call = 0;  // that asked for it: an id for whoever reports
+  uint64_t call = 0;             // that asked for it: an id for whoever reports
+  const char* shared = nullptr;  // of shared memory: where that of its block begins
+};
+
+// Which block of a kernel, or which copy or fill, threads are of.
+struct Origin {
+  uint64_t call = 0;                     // that asked for it; 0: not known
+  std::array<uint32_t, 3> block = {};    // its place in the grid
+  std::array<uint32_t, 2> threads = {};  // of a block, in x and y; 0: it is no kernel
 };
 
 // Two accesses of the same bytes that nothing orders, at least one of them a write.
@@ -44,15 +54,21 @@ struct AliasHazard {
     AddressId address = 0;
     Site site = 0;
     bool writes = false;
+    Strength strength;
+    Origin origin;        // where all memory is watched
+    uint32_t thread = 0;  // of its block
   };
   Hazard hazard = Hazard::kData;
   bool missing_fence = false;  // all else is in order: an alias fence is what is missing
+  bool unwritten = false;      // none: the second reads what nothing has written
+  bool same_block = false;
   Side first;
   Side second;
   // Of the access that came second; of a copy or fill the part in one page.
   const char* memory = nullptr;
   uint64_t size = 0;
   uint64_t call = 0;
+  const char* shared = nullptr;  // as in MonitoredAccess
 };
 
 struct AliasOptions {
@@ -60,6 +76,11 @@ struct AliasOptions {
   Policy policy = Policy::kCoherent;
   uint64_t seed = 0;  // of Policy::kRandom
   bool check = true;  // for hazards
+  // All memory is armed, with one address, too; and what of it is to be told: races, reads of what
+  // nothing has written.
+  bool watch_all = false;
+  bool tell_races = true;
+  bool tell_unwritten = false;
   // About how much memory it may have. Beyond it, what was noted first is forgotten.
   uint64_t limit = uint64_t{1} << 30;
 };
@@ -81,10 +102,17 @@ class AliasMonitor {
 
   // Whether anything is armed. If not, nothing below but Arm need be called.
   bool active() const { return active_.load(std::memory_order_relaxed); }
+  // Whether all memory is.
+  bool watches_all() const { return watches_all_; }
 
   // `memory`: whole pages of 4 KiB. Disarm forgets what was noted of it.
   void Arm(const char* memory, uint64_t size);
   void Disarm(const char* memory, uint64_t size);
+  // Where all memory is watched: these bytes are given to somebody else, who has written nothing of
+  // them; are given back; can be written by others who are not seen here.
+  void Allocate(const char* memory, uint64_t size);
+  void Forget(const char* memory, uint64_t size);
+  void SetWritten(const char* memory, uint64_t size);
   // A multicast address begins and ends: what it accesses lies at other addresses, too, one on each
   // device of its team. Can throw std::bad_alloc.
   void AddMulticastAddress(AddressId address);
@@ -93,17 +121,22 @@ class AliasMonitor {
   // --- Operations: a grid, a copy, a fill. Its threads start after what is in `clocks`. ---
   // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the id of the
   // first.
-  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks);
+  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks,
+                 const Origin& origin = Origin());
   // Ends them, and adds theirs to the past of their operation.
   void End(ThreadId first, uint32_t threads, Clocks* clocks);
   // The host has waited for all that is in `clocks`. Where that is all that ever ran, and nothing
   // runs, all is forgotten but the newest values. True: ids of threads start again, so that no
   // Clocks from before may be used any more.
   bool HostWaited(const Clocks& clocks);
+  // All that it has waited for: who sees a word that nobody known has written may see what the host
+  // wrote after that.
+  void SetHost(const Clocks& clocks);
 
  private:
   class Impl;
-  std::atomic<bool> active_{false};
+  const bool watches_all_;
+  std::atomic<bool> active_;
   std::unique_ptr<Impl> impl_;
 };
 

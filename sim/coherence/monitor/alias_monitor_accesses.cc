@@ -109,11 +109,10 @@ void AliasMonitor::Impl::AfterRangeStore(const MonitoredAccess& access, uint64_t
   if (size == 0 || !ordering_.Runs(access.thread)) return;
   MonitoredAccess whole = access;
   whole.strength = Strength();
-  if (access.armed) {
-    if (keeps_values_ && size <= kMaxValueRange) {
-      StoreValues(whole, size, EventOf(access), /*atomic=*/false);
-    }
-  } else if (size <= kMaxFlagBytes) {
+  if (access.armed && keeps_values_ && size <= kMaxValueRange) {
+    StoreValues(whole, size, EventOf(access), /*atomic=*/false);
+  }
+  if (size <= kMaxFlagBytes && (!access.armed || access.strength.IsStrong())) {
     whole.strength = {Semantics::kRelease, Scope::kSys};
     whole.size = static_cast<uint32_t>(size);
     StoreFlag(whole, EventOf(access), /*atomic=*/false);

@@ -5,8 +5,9 @@
 namespace twinmmu::coherence {
 
 // The read sees the newest value. Where that is not what a strong write left there, somebody else
-// wrote it, of whom nothing is known.
+// wrote it, of whom nothing is known; it may have been the host.
 void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const AccessEvent& event) {
+  bool by_others = true;
   if (flags_.HasPage(LocationOf(access.memory))) {
     Split(&flags_, access.memory, access.size, &pieces_);
     for (const Piece& piece : pieces_) {
@@ -15,12 +16,17 @@ void AliasMonitor::Impl::LoadFlag(const MonitoredAccess& access, const AccessEve
         flags_.Forget(piece.location);
         continue;
       }
+      by_others = false;
       observed_.clear();
       flags_.Load(&ordering_, piece.location, access.strength, piece.newest, event, &observed_);
       if (options_.check && access.armed) {
         checker_.Observe(piece.location, piece.size, observed_, event);
       }
     }
+  }
+  if (by_others && !host_.empty() && access.shared == nullptr &&
+      access.strength.scope == Scope::kSys) {
+    ordering_.Boundary(access.thread, host_);
   }
   ordering_.Acquire(access.thread, access.address, access.strength);
 }

@@ -23,20 +23,39 @@ uint32_t EndOfRow(uint32_t size, uint32_t lanes, char* const* memory, uint32_t l
 
 void AliasMonitor::Impl::Check(const MonitoredAccess& access, const AccessEvent& event,
                                bool writes) {
+  NoteWritten(access, access.memory, access.size, writes);
+  CheckOrder(access, event, writes);
+}
+
+void AliasMonitor::Impl::CheckOrder(const MonitoredAccess& access, const AccessEvent& event,
+                                    bool writes) {
   if (!options_.check) return;
   checker_.Check(ordering_, LocationOf(access.memory), access.size, event, access.strength, writes,
                  &reports_);
   if (!reports_.empty()) ReportHazards(access, 0, access.size);
 }
 
+// What is known of one side of a hazard.
+AliasHazard::Side AliasMonitor::Impl::SideOf(const AccessEvent& event, const Strength& strength,
+                                             bool writes) const {
+  AliasHazard::Side side{event.address, event.site, writes, strength, Origin(), 0};
+  auto origin = origins_.upper_bound(event.thread);
+  if (origin == origins_.begin()) return side;
+  --origin;
+  side.origin = origin->second;
+  side.thread = event.thread - origin->first;
+  return side;
+}
+
 void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size,
                                     const AccessEvent& event, bool writes) {
+  NoteWritten(access, access.memory, size, writes);
   if (!options_.check) return;
   LocationId first = LocationOf(access.memory);
   const LocationId end = first + size;
   while (first < end) {
     const uint64_t part = std::min(end - first, kPageBytes - first % kPageBytes);
-    checker_.Check(ordering_, first, static_cast<uint32_t>(part), event, Strength(), writes,
+    checker_.Check(ordering_, first, static_cast<uint32_t>(part), event, access.strength, writes,
                    &reports_);
     if (!reports_.empty()) ReportHazards(access, first - LocationOf(access.memory), part);
     first += part;
@@ -49,11 +68,12 @@ void AliasMonitor::Impl::ReportHazards(const MonitoredAccess& access, uint64_t a
     AliasHazard hazard;
     hazard.hazard = report.hazard;
     hazard.missing_fence = report.missing_fence;
-    hazard.first = {report.first.address, report.first.site, report.first_writes};
-    hazard.second = {report.second.address, report.second.site, report.second_writes};
+    hazard.first = SideOf(report.first, report.first_strength, report.first_writes);
+    hazard.second = SideOf(report.second, access.strength, report.second_writes);
     hazard.memory = access.memory + at;
     hazard.size = size;
     hazard.call = access.call;
+    hazard.shared = access.shared;
     const Place* const first = ordering_.PlaceOf(report.first.thread);
     const Place* const second = ordering_.PlaceOf(report.second.thread);
     if (hazard.hazard == Hazard::kAlias && first != nullptr && second != nullptr &&
@@ -61,23 +81,48 @@ void AliasMonitor::Impl::ReportHazards(const MonitoredAccess& access, uint64_t a
         !ordering_.IsMulticast(report.second.address)) {
       hazard.hazard = Hazard::kCrossDevice;
     }
-    if (!reported_.emplace(hazard.first.site, hazard.second.site, hazard.hazard).second) continue;
+    hazard.same_block =
+        report.first.thread - hazard.first.thread == report.second.thread - hazard.second.thread;
+    if (options_.watch_all) {
+      if (hazard.hazard == Hazard::kData && !options_.tell_races) continue;
+      // Whichever of two places comes first in this run.
+      const auto [low, high] = std::minmax(hazard.first.site, hazard.second.site);
+      if (!reported_.emplace(low, high, hazard.hazard).second) continue;
+    } else if (!reported_.emplace(hazard.first.site, hazard.second.site, hazard.hazard).second) {
+      continue;
+    }
     if (report_) report_(hazard);
   }
   reports_.clear();
 }
 
+void AliasMonitor::Impl::CheckWritten(const MonitoredAccess& access, const char* memory,
+                                      uint64_t size, bool writes) {
+  const LocationId first = LocationOf(memory);
+  if (writes) return written_.SetWritten(first, size);
+  if (unwritten_.count(access.site) != 0 || !written_.HasFresh(first, size)) return;
+  unwritten_.insert(access.site);
+  AliasHazard hazard;
+  hazard.unwritten = true;
+  const AccessEvent event{access.thread, 0, access.address, access.site};
+  hazard.second = SideOf(event, access.strength, /*writes=*/false);
+  hazard.memory = memory;
+  hazard.size = size;
+  hazard.call = access.call;
+  if (report_) report_(hazard);
+}
+
 // Row by row: the lanes from one on that access memory one behind the other.
 void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory,
                                  bool writes) {
-  if (!options_.check) return;
   HazardChecker::Row row;
   row.size = access.size;
   row.writes = writes;
   while (lanes != 0) {
     auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
     const uint32_t end = EndOfRow(access.size, lanes, memory, lane);
-    while (lane < end) {
+    NoteWritten(access, memory[lane], uint64_t{end - lane} * access.size, writes);
+    while (options_.check && lane < end) {
       row.first = LocationOf(memory[lane]);
       row.threads = end - lane;
       row.event = {access.thread + lane, 0, access.address, access.site};
@@ -87,7 +132,7 @@ void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, 
       one.memory = memory[lane];
       one.thread += lane++;
       if (ordering_.Runs(one.thread)) {
-        Check(one, ordering_.Next(one.thread, one.address, one.site), writes);
+        CheckOrder(one, ordering_.Next(one.thread, one.address, one.site), writes);
       }
     }
     lanes = end == kLanes ? 0 : lanes >> end << end;

@@ -4,7 +4,9 @@
 #define TWINMMU_SIM_COHERENCE_MONITOR_ALIAS_MONITOR_IMPL_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <new>
 #include <set>
@@ -18,6 +20,7 @@
 #include "sim/coherence/model/page_map.h"
 #include "sim/coherence/model/value_choice.h"
 #include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/coherence/monitor/written_bytes.h"
 
 namespace twinmmu::coherence {
 
@@ -62,9 +65,16 @@ class AliasMonitor::Impl {
   // Whether anything is armed now.
   bool Arm(uint64_t size) {
     armed_ += size;
-    return armed_ != 0;
+    return IsActive();
   }
   bool Disarm(const char* memory, uint64_t size);
+  void ForgetBytes(const char* memory, uint64_t size) noexcept;
+  // These may be called while all else is blind.
+  void SetFresh(const char* memory, uint64_t size) noexcept;
+  void SetWritten(const char* memory, uint64_t size) noexcept;
+  // Of the threads from `first` on that start together.
+  void SetOrigin(ThreadId first, const Origin& origin);
+  void SetHost(const Clocks& clocks) { host_ = clocks; }
   ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks);
   void End(ThreadId first, uint32_t threads, Clocks* clocks);
   bool HostWaited(const Clocks& clocks);
@@ -94,6 +104,9 @@ class AliasMonitor::Impl {
   Ordering& ordering() { return ordering_; }
 
  private:
+  // Of so many blocks it is kept which ones they are.
+  static constexpr size_t kMaxOrigins = size_t{1} << 16;
+
   // Part of an access: a word, or a byte of a word that was accessed by bytes.
   struct Piece {
     LocationId location;
@@ -103,6 +116,7 @@ class AliasMonitor::Impl {
   };
   using Pieces = std::vector<Piece>;
 
+  bool IsActive() const { return options_.watch_all || armed_ != 0; }
   void Lose();
   void ForgetAccesses();
   void Forget();
@@ -113,9 +127,18 @@ class AliasMonitor::Impl {
     return ordering_.Last(access.thread, access.address, access.site);
   }
   void Check(const MonitoredAccess& access, const AccessEvent& event, bool writes);
+  void CheckOrder(const MonitoredAccess& access, const AccessEvent& event, bool writes);
+  // What the access does with memory that nothing has written.
+  void NoteWritten(const MonitoredAccess& access, const char* memory, uint64_t size, bool writes) {
+    if (options_.tell_unwritten && !written_.empty() && access.shared == nullptr) {
+      CheckWritten(access, memory, size, writes);
+    }
+  }
+  void CheckWritten(const MonitoredAccess& access, const char* memory, uint64_t size, bool writes);
   void CheckRange(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
                   bool writes);
   void ReportHazards(const MonitoredAccess& access, uint64_t at, uint64_t size);
+  AliasHazard::Side SideOf(const AccessEvent& event, const Strength& strength, bool writes) const;
   static void Split(OperationalModel* view, const char* memory, uint64_t size, Pieces* pieces);
   bool LoadValues(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
                   bool atomic, char* older);
@@ -148,6 +171,10 @@ class AliasMonitor::Impl {
   std::unordered_map<ThreadId, uint64_t> sms_;    // by the first thread of a block
   std::unordered_map<uint64_t, uint32_t> older_;  // how often a thread got one, of that address
   std::set<std::tuple<Site, Site, Hazard>> reported_;
+  std::map<ThreadId, Origin> origins_;  // where all memory is watched: by the first of the threads
+  Clocks host_;                         // the same: what the host has waited for
+  WrittenBytes written_;                // the same
+  std::set<Site> unwritten_;            // who was told of
 
   // Reused.
   std::vector<HazardReport> reports_;

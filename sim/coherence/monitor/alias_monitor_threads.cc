@@ -37,17 +37,58 @@ void AliasMonitor::Impl::Forget() {
   ForgetAccesses();
   ordering_.Forget();
   sms_.clear();
+  origins_.clear();
+  host_ = Clocks();
+  written_.Clear();  // writes may not be noted
 }
 
 bool AliasMonitor::Impl::Disarm(const char* memory, uint64_t size) {
   armed_ -= std::min(armed_, size);
-  if (size != 0) {
+  // What has one address left is still watched, then.
+  if (size != 0 && !options_.watch_all) {
     // Flags stay: they order accesses of other memory.
     const LocationId first = LocationOf(memory);
     checker_.Forget(first, first + size - 1);
     values_.Forget(first, first + size - 1);
   }
-  return armed_ != 0;
+  return IsActive();
+}
+
+void AliasMonitor::Impl::ForgetBytes(const char* memory, uint64_t size) noexcept {
+  if (size == 0) return;
+  Try([&] {
+    // Flags stay: at worst they keep more in order than is.
+    const LocationId first = LocationOf(memory);
+    checker_.ForgetBytes(first, first + size - 1);
+    const LocationId whole = (first + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const LocationId end = (first + size) / kPageBytes * kPageBytes;
+    if (whole < end) values_.Forget(whole, end - 1);
+  });
+}
+
+void AliasMonitor::Impl::SetFresh(const char* memory, uint64_t size) noexcept {
+  if (!options_.tell_unwritten) return;
+  try {
+    written_.SetFresh(LocationOf(memory), size);
+  } catch (const std::bad_alloc&) {
+    written_.Clear();
+  }
+}
+
+void AliasMonitor::Impl::SetWritten(const char* memory, uint64_t size) noexcept {
+  if (!options_.tell_unwritten) return;
+  try {
+    written_.SetWritten(LocationOf(memory), size);
+  } catch (const std::bad_alloc&) {
+    written_.Clear();
+  }
+}
+
+void AliasMonitor::Impl::SetOrigin(ThreadId first, const Origin& origin) {
+  Try([&] {
+    if (origins_.size() >= kMaxOrigins) origins_.erase(origins_.begin());
+    origins_.insert_or_assign(first, origin);
+  });
 }
 
 ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const Clocks& clocks) {
@@ -96,6 +137,8 @@ bool AliasMonitor::Impl::HostWaited(const Clocks& clocks) {
   older_.clear();
   ordering_.Forget();
   sms_.clear();
+  origins_.clear();
+  host_ = Clocks();
   const bool restarts = next_thread_ >= kManyThreads;
   if (restarts) next_thread_ = 1;
   first_noted_ = next_thread_;

@@ -16,7 +16,7 @@ void Decoder::Bar() {
   if (Take("warp")) return WarpBarrier();
   if (Take("cluster")) return ClusterBarrier();
   Take("cta");
-  Take("aligned");
+  const bool aligned = Take("aligned") || instruction_->opcode == "bar";
   const int form = TakeOneOf({"sync", "arrive", "red"});
   if (form < 0) return FailInvalid("sync, arrive or red is missing");
   Step step;
@@ -39,6 +39,7 @@ void Decoder::Bar() {
     ExpectOperands(form == 1 ? 2 : 1, 2);
     if (form == 1) step.detail = kArrives;
   }
+  if (aligned) step.detail |= kAligned;
   step.operands[0] = Source(At(next++), Type::kB32);
   if (next < end) step.operands[1] = Source(At(next), Type::kB32);
   Emit(step);

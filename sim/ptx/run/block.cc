@@ -55,12 +55,16 @@ BlockThreads& Block::threads() {
   const auto kernel = static_cast<uint32_t>(launch.kernel - launch.program->kernels().data());
   const coherence::Site sites = grid_.environment.sites->Add(
       launch.program, kernel, grid_.code->sites, absl::StrCat("kernel ", launch.kernel->name));
+  const coherence::Origin origin{launch.call_id,
+                                 {index_.x, index_.y, index_.z},
+                                 {launch.config.block.x, launch.config.block.y}};
   threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
-                                            static_cast<int>(sm()), grid_.before, sites);
+                                            static_cast<int>(sm()), grid_.before, sites, origin);
   return *threads_;
 }
 
 void Block::EndThreads(coherence::Clocks* clocks) {
+  aliases().Forget(shared_.data(), shared_.size());
   if (threads_ == nullptr) return;
   threads_->End(clocks);
   threads_.reset();

@@ -122,6 +122,8 @@ class Block {
   }
   // Two accesses without a fence of proxies, or a wait, in between; `hazard` has all but who.
   void ReportHazard(const ExecutedStep& first, const ExecutedStep& second, AsyncHazard hazard);
+  // Lanes of a warp are at two steps of one barrier.
+  void ReportDivergence(const ExecutedStep& first, const ExecutedStep& second);
   // What is to come at an mbarrier of its own comes. False: something faulted.
   bool DriveCopies(uint32_t mbarrier);
   // The cache of the grid's thread that runs it.
@@ -158,6 +160,8 @@ class Block {
   void Leave(int barrier, int warp, Lanes lanes);
 
  private:
+  std::string InWords(const ExecutedStep& step) const;
+
   struct Barrier {
     uint32_t expected = 0;                    // threads; 0: all that live
     uint32_t warps = 0;                       // bit i: a thread of warp i has arrived

@@ -19,7 +19,8 @@ class BlockThreads {
   // Starts `threads` threads on multiprocessor `sm`, after what is in `before`. `monitor` must
   // outlive this object. `sites`: the id of the first site of their kernel.
   BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
-               const coherence::Clocks& before, coherence::Site sites);
+               const coherence::Clocks& before, coherence::Site sites,
+               const coherence::Origin& origin);
   // Ends them, if End has not.
   ~BlockThreads();
   BlockThreads(const BlockThreads&) = delete;

@@ -111,21 +111,28 @@ std::string Block::WhyNoSharedMemory(uint64_t address) {
   return absl::StrCat(where, " of the cluster, beyond its end");
 }
 
+std::string Block::InWords(const ExecutedStep& step) const {
+  const Code& code = *grid_.code;
+  const auto function = static_cast<size_t>(step.function - code.functions.data());
+  return ptx::InWords(grid_.function().name,
+                      PlaceOf(code, function, static_cast<size_t>(step.instruction)));
+}
+
 void Block::ReportHazard(const ExecutedStep& first, const ExecutedStep& second,
                          AsyncHazard hazard) {
   const ReportAsyncHazard& report = grid_.environment.on_async_hazard;
   if (report == nullptr || !grid_.environment.mmu->profile.alias_check) return;
-  const auto words = [&](const ExecutedStep& step) {
-    const Code& code = *grid_.code;
-    const auto function = static_cast<size_t>(step.function - code.functions.data());
-    return ptx::InWords(grid_.function().name,
-                        PlaceOf(code, function, static_cast<size_t>(step.instruction)));
-  };
-  hazard.first = words(first);
-  hazard.second = words(second);
+  hazard.first = InWords(first);
+  hazard.second = InWords(second);
   hazard.thread = ThreadAt(second.warp, second.lane);
   hazard.block = index_;
   report(hazard);
+}
+
+void Block::ReportDivergence(const ExecutedStep& first, const ExecutedStep& second) {
+  const ReportDivergentBarrier& report = grid_.environment.on_divergent_barrier;
+  if (report == nullptr) return;
+  report({InWords(first), InWords(second), ThreadAt(second.warp, second.lane), index_});
 }
 
 }  // namespace twinmmu::ptx

@@ -71,6 +71,13 @@ class Grid::Impl {
             if (hazards_.emplace(hazard.first, hazard.second).second) report(hazard);
           };
     }
+    if (context_.environment.on_divergent_barrier != nullptr) {
+      context_.environment.on_divergent_barrier =
+          [this, report = environment.on_divergent_barrier](const DivergentBarrier& barrier) {
+            const std::lock_guard lock(hazards_mutex_);
+            if (hazards_.emplace(barrier.first, barrier.second).second) report(barrier);
+          };
+    }
     const auto limit = [&](const DeviceLimit& of) {
       return LimitOf(mmu_.profile, launch_.device, of);
     };

@@ -86,6 +86,15 @@ struct AsyncHazard {
 };
 using ReportAsyncHazard = std::function<void(const AsyncHazard&)>;
 
+// Lanes of a warp wait for one barrier at different instructions, and these want them together.
+struct DivergentBarrier {
+  std::string first;   // "kernel k, PTX line 12, bar.sync"
+  std::string second;  // the same
+  Dim3 thread;         // of the second
+  Dim3 block;
+};
+using ReportDivergentBarrier = std::function<void(const DivergentBarrier&)>;
+
 // What a grid runs on, which must outlive it.
 struct GridEnvironment {
   Mmu* mmu = nullptr;
@@ -94,6 +103,7 @@ struct GridEnvironment {
   // Called once for each pair of instructions, with mmu->mutex held, shared, by any thread; may be
   // null.
   ReportAsyncHazard on_async_hazard = nullptr;
+  ReportDivergentBarrier on_divergent_barrier = nullptr;  // the same
 };
 
 // Blocks run one after another, as many at once as the device holds if some of them wait for

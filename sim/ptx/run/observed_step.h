@@ -53,13 +53,15 @@ class ObservedStep {
     access_.armed = (observed_.armed >> lane & 1) != 0;
     access_.thread = first_ + static_cast<coherence::ThreadId>(lane);
     access_.address = observed_.addresses[static_cast<size_t>(lane)];
+    access_.shared = access_.address == 0 ? observed_.shared : nullptr;  // mappings count from 1
     return access_;
   }
   // What all lanes have in common.
   const coherence::MonitoredAccess& OfAll() {
     access_.armed = true;
     access_.thread = first_;
-    access_.address = observed_.addresses.front();
+    access_.address = observed_.addresses[static_cast<size_t>(__builtin_ctz(lanes_))];
+    access_.shared = access_.address == 0 ? observed_.shared : nullptr;
     return access_;
   }
 

@@ -34,20 +34,26 @@ std::string Kernel(const std::string& body) {
       body, "\nret;\n}\n");
 }
 
-// What has two addresses.
-enum Aliased { kNothing, kMemory, kOtherMemory };
+// What has two addresses; or all memory is watched for races.
+enum Aliased { kNothing, kMemory, kOtherMemory, kWatched };
+
+Profile ProfileOf(Aliased aliased) {
+  Profile profile = Profile::ReferenceH200(1);
+  profile.race_check = aliased == kWatched;
+  return profile;
+}
 
 // A machine with 1 GiB at memory().
 class Workload {
  public:
-  explicit Workload(Aliased aliased = kNothing) {
+  explicit Workload(Aliased aliased = kNothing) : profile_(ProfileOf(aliased)) {
     range_ = *vmm_.AddressReserve(GiB(1));
     auto handle = vmm_.Create(GiB(1), {}, 0);
     const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};
     if (!vmm_.Map(range_, *handle, Bytes(0), 0).ok() || !vmm_.SetAccess(range_, grants).ok()) {
       std::abort();
     }
-    if (aliased == kNothing) return;
+    if (aliased == kNothing || aliased == kWatched) return;
     if (aliased == kOtherMemory) {
       handle = vmm_.Create(GiB(1), {}, 0);
       if (!vmm_.Map(*vmm_.AddressReserve(GiB(1)), *handle, Bytes(0), 0).ok()) std::abort();
@@ -74,7 +80,7 @@ class Workload {
   }
 
  private:
-  const Profile profile_ = Profile::ReferenceH200(1);
+  const Profile profile_;
   SimulatorState state_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
   Mmu& mmu_ = state_.mmu;
   SimulatedVmm vmm_{&state_};
@@ -134,7 +140,7 @@ void BM_Fill(benchmark::State& state) {
 BENCHMARK(BM_Fill)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
 // The same of 16 MiB, and a loop that loads, adds, and stores again: of memory with one address,
-// with two, and with one beside other memory with two.
+// with two, with one beside other memory with two, and where all is watched.
 void BM_Aliased(benchmark::State& state, const char* body) {
   Workload workload(static_cast<Aliased>(state.range(0)));
   const std::string loop = absl::StrCat(
@@ -145,20 +151,24 @@ void BM_Aliased(benchmark::State& state, const char* body) {
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 22);
 }
 BENCHMARK_CAPTURE(BM_Aliased, Fill, "st.global.u32 [%rd3], %r6;\n")
-    ->DenseRange(kNothing, kOtherMemory)
+    ->DenseRange(kNothing, kWatched)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Aliased, Increment,
                   "ld.global.u32 %r7, [%rd3]; add.u32 %r7, %r7, 1; st.global.u32 [%rd3], %r7;\n")
-    ->DenseRange(kNothing, kOtherMemory)
+    ->DenseRange(kNothing, kWatched)
     ->Unit(benchmark::kMillisecond);
 
 // Threads that do one thing each: 2^20 of them.
 void BM_ManyBlocks(benchmark::State& state) {
-  Workload workload;
+  Workload workload(static_cast<Aliased>(state.range(0)));
   for (auto _ : state) workload.Run("st.global.u32 [%rd3], %r3;", 4096, 256, 1);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) << 20);
 }
-BENCHMARK(BM_ManyBlocks)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ManyBlocks)
+    ->Arg(kNothing)
+    ->Arg(kWatched)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // Copies of 32 KiB to shared memory and back: in bulk, by one thread; and of 16 bytes, by 256.
 void BM_CopyInBulk(benchmark::State& state) {

@@ -142,8 +142,9 @@ Flow PerformReadSpecial(Warp& warp, const Step& step, Lanes lanes);
 // What a step of barrier gives, by detail.
 enum class VoteKind : uint8_t { kNone, kCount, kAll, kAny };
 // operands: the barrier, the number of threads or kNoSlot, the result or kNoSlot, the predicate or
-// kNoSlot; detail: VoteKind, and kArrives.
+// kNoSlot; detail: VoteKind, kArrives, and kAligned, where the threads of a warp come together.
 inline constexpr uint8_t kArrives = 0x80;
+inline constexpr uint8_t kAligned = 0x40;
 Flow PerformBarrier(Warp& warp, const Step& step, Lanes lanes);
 // Stores the result of a barrier whose votes were counted.
 void TakeVotes(const Step& step, uint32_t count, bool all, Lanes lanes, char* registers);

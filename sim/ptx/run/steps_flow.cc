@@ -56,6 +56,12 @@ Flow AllocateOnHeap(Warp& warp, const CallSite& site, Lanes lanes) {
     std::memcpy(&size, warp.frame().PlaceOf(argument, lane),
                 std::min<size_t>(argument.size, sizeof(size)));
     const uint64_t address = heap == nullptr ? 0 : heap->Allocate(size).value();
+    // Whoever had it before has freed it.
+    char* const memory =
+        address == 0 || size == 0 || !warp.block().aliases().watches_all()
+            ? nullptr
+            : warp.block().cache().Translate(DeviceAddress(address), size, Access::kReadWrite);
+    if (memory != nullptr) warp.block().aliases().Forget(memory, size);
     const Passed& result = site.results[0];
     std::memcpy(warp.frame().PlaceOf(result, lane), &address,
                 std::min<size_t>(result.size, sizeof(address)));

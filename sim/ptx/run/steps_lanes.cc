@@ -255,7 +255,7 @@ Flow PerformBarrier(Warp& warp, const Step& step, Lanes lanes) {
 void TakeVotes(const Step& step, uint32_t count, bool all, Lanes lanes, char* registers) {
   if (step.operands[2] == kNoSlot) return;
   char* const slot = registers + step.operands[2];
-  const VoteKind kind = static_cast<VoteKind>(step.detail & ~kArrives);
+  const VoteKind kind = static_cast<VoteKind>(step.detail & ~(kArrives | kAligned));
   if (kind == VoteKind::kCount) {
     uint32_t* const to = reinterpret_cast<uint32_t*>(slot);
     ForEachLane(lanes, [&](int lane) { to[lane] = count; });

@@ -37,6 +37,7 @@ void Warp::Start() {
   turns_ = 0;
   rotate_ = false;
   meets_copies_ = block_.proxy_writes() != nullptr;
+  watched_ = block_.aliases().watches_all();
   patience_ = kPatience;
   for (Frame* frame : used_) unused_.push_back(frame);
   used_.clear();
@@ -263,7 +264,25 @@ Flow Warp::Fault(GridFault::Kind kind, Lanes lanes, const std::string& words) {
   return Flow::kFault;
 }
 
+// Lanes that wait for it at one step may have come there one after the other, which is no matter.
+void Warp::NoteDivergence(int barrier) {
+  const Group* first = nullptr;
+  for (int i = 0; i < group_count_; ++i) {
+    const Group& group = groups_[i];
+    if (group.wait != Group::kBarrier || group.barrier != barrier) continue;
+    const Step& step = group.frame->function->steps[group.pc];
+    if ((step.detail & kAligned) == 0) continue;
+    if (first == nullptr) first = &group;
+    const Step& other = first->frame->function->steps[first->pc];
+    if (&step == &other) continue;
+    block_.ReportDivergence(
+        {first->frame->function, other.instruction, number_, __builtin_ctz(first->lanes)},
+        {group.frame->function, step.instruction, number_, __builtin_ctz(group.lanes)});
+  }
+}
+
 void Warp::PassBarrier(int barrier) {
+  if (watched_ && block_.grid().environment.mmu->profile.race_check) NoteDivergence(barrier);
   const Block::Votes& votes = block_.votes(barrier);
   for (int i = 0; i < group_count_; ++i) {
     Group& group = groups_[i];

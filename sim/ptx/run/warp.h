@@ -33,8 +33,9 @@ enum class Found : uint8_t {
 // Of which ones, and what of them.
 struct ObservedLanes {
   Lanes lanes = 0;
-  Lanes armed = 0;     // memory that has several mappings
-  bool alike = false;  // all of them go to one address's memory
+  Lanes armed = 0;               // memory that has several mappings, or any where all is watched
+  bool alike = false;            // all of them go to one address's memory
+  const char* shared = nullptr;  // where that of the block begins, if some go there
   std::array<coherence::AddressId, kLanes> addresses;
 };
 
@@ -216,6 +217,7 @@ class Warp {
   char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
   Found Observe(const TranslationCache::Span& span, Lanes lanes);
   Found ObserveSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
+  void NoteDivergence(int barrier);
   bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
 
   Block& block_;
@@ -229,6 +231,7 @@ class Warp {
   bool contended_ = false;  // another group could run
   bool rotate_ = false;     // the next one is that which ran longest ago
   bool meets_copies_ = false;
+  bool watched_ = false;  // all memory, shared memory too
   int patience_ = 0;
   uint64_t polls_before_ = 0;
   const char* polled_ = nullptr;  // the last poll was there

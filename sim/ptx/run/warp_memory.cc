@@ -36,6 +36,7 @@ char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access,
   const bool generic = space == Space::kGeneric;
   if (generic) space = SpaceOf(&address);
   if (space == Space::kShared) {
+    *armed |= watched_;
     std::vector<char>& shared = block_.shared();
     const uint64_t offset = address - block_.shared_base();
     return Fits(offset, size, shared.size()) ? shared.data() + offset
@@ -146,6 +147,7 @@ Found Warp::Observe(const TranslationCache::Span& span, Lanes lanes) {
   observed_.lanes = lanes;
   observed_.armed = span.armed ? lanes : 0;
   observed_.alike = true;
+  observed_.shared = nullptr;
   observed_.addresses.fill(span.address_id);
   return Found::kObserved;
 }
@@ -156,13 +158,19 @@ Found Warp::ObserveSome(const MemoryAccess& access, const uint64_t* addresses, L
   observed_.lanes = 0;
   observed_.armed = 0;
   observed_.alike = false;
+  observed_.shared = nullptr;
+  Lanes own = 0;  // in the shared memory of the block
   ForEachLane(lanes, [&](int lane) {
     const Lanes bit = Lanes{1} << lane;
     uint64_t address = addresses[lane];
     const Space space = access.space == Space::kGeneric ? SpaceOf(&address) : access.space;
     const bool strong = access.strength.IsStrong();
     observed_.addresses[lane] = kSharedAddress;
-    if (space == Space::kShared && strong) observed_.lanes |= bit;
+    if (space == Space::kShared) {
+      if (watched_) observed_.armed |= bit;
+      if (watched_ || strong) observed_.lanes |= bit;
+      if (address >> kSharedOfBlockBits == block_.rank()) own |= bit;
+    }
     if (space != Space::kGlobal && space != Space::kConst) return;
     const TranslationCache::Span* const span =
         block_.cache().Find(DeviceAddress(address), access.size(), access.access);
@@ -170,6 +178,8 @@ Found Warp::ObserveSome(const MemoryAccess& access, const uint64_t* addresses, L
     if (span->armed) observed_.armed |= bit;
     if (span->armed || strong) observed_.lanes |= bit;
   });
+  if (own != 0) observed_.shared = block_.shared().data();
+  observed_.alike = watched_ && own == lanes;
   return observed_.lanes != 0 ? Found::kObserved : Found::kMemory;
 }
 

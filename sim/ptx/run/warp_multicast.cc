@@ -25,7 +25,7 @@ bool Warp::AddReplicas(const MemoryAccess& access, uint64_t address, int lane) {
   for (size_t i = 0; i < found.replicas.size(); ++i) {
     if (i == replicas_.size()) replicas_.emplace_back();
     ReplicaLanes& replica = replicas_[i];
-    const bool armed = found.replicas[i].pages->IsArmed();
+    const bool armed = found.replicas[i].pages->IsArmed() || block_.aliases().watches_all();
     replica.lanes |= bit;
     replica.memory[lane] = found.replicas[i].memory;
     replica.observed.addresses[lane] = found.address_id;

@@ -174,6 +174,8 @@ AsyncCopies::Part AsyncCopies::At(const AsyncOperation& operation, bool of_targe
   part.size = size;
   if (of_target ? operation.to_shared : operation.from_shared) {
     part.memory = block_.SharedAt(address, part.size);
+    part.armed = block_.aliases().watches_all();
+    part.shared = true;
     return part;
   }
   if (operation.box != nullptr && !operation.box->RunAt(offset).inside) {
@@ -276,6 +278,7 @@ void AsyncCopies::Write(const AsyncOperation& operation, const Part& to, const P
     access.memory = part.memory;
     access.armed = part.armed;
     access.address = part.address_id;
+    if (part.shared && &to == &part) access.shared = block_.shared().data();
     access.thread =
         block_.threads().FirstOf(operation.warp) + static_cast<coherence::ThreadId>(operation.lane);
     access.call = block_.grid().launch->call_id;

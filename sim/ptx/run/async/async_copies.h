@@ -97,7 +97,8 @@ class AsyncCopies {
   struct Part {
     char* memory = nullptr;  // null: it may not be accessed
     uint64_t size = 0;
-    bool armed = false;  // it has several addresses
+    bool armed = false;  // the alias monitor observes it
+    bool shared = false;
     uint32_t address_id = 0;
     bool filled = false;  // it is of no tensor: what is there instead
   };

@@ -73,7 +73,14 @@ bool CopyNow(Warp& warp, const Step& step, Lanes lanes) {
   MemoryAccess target = step.memory;
   target.space = Space::kShared;
   target.access = Access::kReadWrite;
-  if (warp.Resolve(target, step.operands[0], lanes, &to) == Found::kFault) return false;
+  const Found target_found = warp.Resolve(target, step.operands[0], lanes, &to);
+  if (target_found == Found::kFault) return false;
+  if (target_found == Found::kObserved) {
+    ObservedStep observed(&warp, step);
+    if (!observed.BeforeAll(to, /*writes=*/true)) {
+      ForEachLane(lanes, [&](int lane) { observed.BeforeStore(lane, to[lane]); });
+    }
+  }
   if (warp.meets_copies()) warp.MeetCopies(step, lanes, to, /*writes=*/true);
   const Found found = warp.Resolve(step.memory, step.operands[1], lanes, &from);
   if (found == Found::kFault) return false;
