@@ -19,8 +19,16 @@ namespace {
 // Places in code stay for as long as a machine is there.
 constexpr int kProgramsOfAMachine = 500;
 constexpr int kRefusals = 12;
-constexpr std::array kPolicies = {coherence::Policy::kCoherent, coherence::Policy::kStale,
-                                  coherence::Policy::kRandom};
+struct Machine {
+  coherence::Policy policy;
+  bool aliased;
+};
+// What is aliased takes much longer.
+constexpr std::array<Machine, 10> kMachines = {{{coherence::Policy::kCoherent, true},
+                                                {coherence::Policy::kStale, true},
+                                                {coherence::Policy::kRandom, true},
+                                                {coherence::Policy::kStale, false},
+                                                {coherence::Policy::kRandom, false}}};
 
 // Without the line that a message names: what a program is refused for is most often one of many
 // lines. Empty: it names none.
@@ -39,17 +47,18 @@ std::string WithoutLineOf(const std::string& message, const std::string& module)
 }
 
 void RunOne(const uint8_t* data, size_t size) {
-  static std::array<std::unique_ptr<PtxMachine>, kPolicies.size()> machines;
-  static std::array<int, kPolicies.size()> programs = {};
+  static std::array<std::unique_ptr<PtxMachine>, kMachines.size()> machines;
+  static std::array<int, kMachines.size()> programs = {};
   Choices choices(data, size);
-  const size_t policy = choices.Byte() % kPolicies.size();
+  const size_t machine = choices.Byte() % kMachines.size();
   std::string module = RandomPtx(choices);
   const bool verbose = std::getenv("TWINMMU_SHOW_PROGRAMS") != nullptr;
-  if (programs[policy]++ % kProgramsOfAMachine == 0) {
-    machines[policy] = std::make_unique<PtxMachine>(kPolicies[policy]);
+  if (programs[machine]++ % kProgramsOfAMachine == 0) {
+    machines[machine] =
+        std::make_unique<PtxMachine>(kMachines[machine].policy, kMachines[machine].aliased);
   }
   for (int i = 0; i < kRefusals && !module.empty(); ++i) {
-    const PtxMachine::Result result = machines[policy]->Run(module);
+    const PtxMachine::Result result = machines[machine]->Run(module);
     if (verbose) std::fprintf(stderr, "%s=> %s\n", module.c_str(), result.words.c_str());
     if (!result.refused) return;
     module = WithoutLineOf(result.words, module);

@@ -65,18 +65,19 @@ class FewTexels : public TexelMemory {
 
 }  // namespace
 
-PtxMachine::PtxMachine(coherence::Policy policy)
+PtxMachine::PtxMachine(coherence::Policy policy, bool aliased)
     : profile_(MachineWith(policy)),
       state_(profile_, *Window::Make(profile_.window, profile_.default_alignment(),
                                      LinearMemory::AddressesFor(profile_))),
       cache_(state_.mmu, DeviceOrdinal(0)) {
   range_ = Must(vmm_.AddressReserve(2 * kGranule));
   const AllocationHandle handle = Must(vmm_.Create(kGranule, {}, 0));
-  for (const uint64_t i : {0, 1}) {
+  const uint64_t mappings = aliased ? 2 : 1;
+  for (uint64_t i = 0; i < mappings; ++i) {
     Must(vmm_.Map(range_.subrange(i * kGranule, kGranule), handle, Bytes(0), 0));
   }
   const std::array grants{AccessGrant{Location::Device(DeviceOrdinal(0)), Access::kReadWrite}};
-  Must(vmm_.SetAccess(range_, grants));
+  Must(vmm_.SetAccess(range_.subrange(Bytes(0), mappings * kGranule), grants));
   MakeTextures();
 }
 

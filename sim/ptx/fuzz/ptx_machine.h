@@ -17,10 +17,11 @@
 
 namespace twinmmu::ptx {
 
-// A device with memory at two addresses, with tensor maps and textures, as random_ptx.h says.
+// A device with memory, at two addresses if `aliased`, with tensor maps and textures, as
+// random_ptx.h says.
 class PtxMachine {
  public:
-  explicit PtxMachine(coherence::Policy policy);
+  PtxMachine(coherence::Policy policy, bool aliased);
 
   struct Result {
     bool refused = false;
