@@ -221,6 +221,10 @@ absl::StatusOr<Instruction> ProgramBuilder::ParseAsynchronous(absl::string_view 
                                                               absl::string_view rest,
                                                               Thread* thread) {
   if (word == "fence.proxy.async") return Only(Instruction::kAsyncFence);
+  if (thread->kind != Thread::kResident) {
+    return absl::UnimplementedError(
+        "asynchronous operations and mbarriers are for tests of threads");
+  }
   if (absl::StartsWith(word, "mbarrier.")) return ParseMbarrier(parts, rest);
   if (absl::StartsWith(word, "barrier.cluster.")) {
     parts.Take("cluster");
@@ -239,8 +243,13 @@ absl::StatusOr<Instruction> ProgramBuilder::ParseAsynchronous(absl::string_view 
     return Ask(text, {wait}, MeetingNumber(absl::StrCat("mbarrier ", rest)), *thread);
   }
   if (absl::StartsWith(word, "wgmma.mma_async")) return ParseProduct(text, rest, thread);
-  if (absl::StartsWith(word, "cp.")) return ParseCopy(text, parts, rest, thread);
-  return ParseRemoteStore(text, parts, rest, thread);
+  if (absl::StartsWith(word, "cp.async") || absl::StartsWith(word, "cp.reduce.async.bulk")) {
+    return ParseCopy(text, parts, rest, thread);
+  }
+  if (absl::StartsWith(word, "st.async") || absl::StartsWith(word, "red.async")) {
+    return ParseRemoteStore(text, parts, rest, thread);
+  }
+  return absl::InvalidArgumentError("there is no such asynchronous operation");
 }
 
 }  // namespace twinmmu::coherence

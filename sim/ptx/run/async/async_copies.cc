@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "sim/ptx/run/block.h"
@@ -11,6 +12,7 @@ namespace {
 
 // Slices of the block after which a copy gets on though nobody waits for it.
 constexpr uint32_t kMostSlices = 4;
+constexpr size_t kMostPending = 16384;  // of a block
 
 bool IsOf(const AsyncOperation& operation, int warp, Lanes lanes) {
   return operation.warp == warp && (lanes >> operation.lane & 1) != 0;
@@ -35,6 +37,7 @@ uint64_t AsyncCopies::Random() {
 
 void AsyncCopies::Clear() {
   pending_.clear();
+  telling_.clear();
   groups_.clear();
 }
 
@@ -54,6 +57,9 @@ bool AsyncCopies::Add(AsyncOperation operation) {
       if (part.memory == nullptr) return FaultAt(operation, of_target, done);
     }
   }
+  // Nothing is as late as that.
+  if (pending_.size() >= kMostPending && !FinishAll()) return false;
+  if (operation.has_barrier) ++telling_[operation.barrier];
   pending_.push_back(std::move(operation));
   if (!shuffles_) return true;
   return DoThose([&](const AsyncOperation&) { return Random() % 8 == 0; });
@@ -73,14 +79,18 @@ void AsyncCopies::Commit(int warp, Lanes lanes, bool bulk) {
 template <typename Chosen>
 bool AsyncCopies::DoThose(const Chosen& chosen) {
   std::vector<AsyncOperation> those;
-  for (auto at = pending_.begin(); at != pending_.end();) {
-    if (!chosen(*at)) {
-      ++at;
-      continue;
+  size_t kept = 0;
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    AsyncOperation& operation = pending_[i];
+    if (chosen(operation)) {
+      if (operation.has_barrier) --telling_[operation.barrier];
+      those.push_back(std::move(operation));
+    } else {
+      if (kept != i) pending_[kept] = std::move(operation);
+      ++kept;
     }
-    those.push_back(std::move(*at));
-    at = pending_.erase(at);
   }
+  pending_.resize(kept);
   // Copies have no order among themselves; an arrival comes after the copies of its thread.
   for (size_t i = those.size(); shuffles_ && i > 1; --i) {
     std::swap(those[i - 1], those[static_cast<size_t>(Random() % i)]);
@@ -108,15 +118,20 @@ bool AsyncCopies::Wait(int warp, Lanes lanes, bool bulk, uint32_t left, bool onl
 }
 
 bool AsyncCopies::Drive(uint64_t barrier) {
+  // Whoever polls comes here often.
+  const auto telling = telling_.find(barrier);
+  if (telling == telling_.end() || telling->second == 0) return true;
   const auto tells = [&](const AsyncOperation& operation) {
     return operation.has_barrier && operation.barrier == barrier;
   };
+  std::set<std::pair<int, int>> arriving;  // threads
+  for (const AsyncOperation& operation : pending_) {
+    if (operation.kind == AsyncOperation::kArrive && tells(operation)) {
+      arriving.emplace(operation.warp, operation.lane);
+    }
+  }
   const auto is_before = [&](const AsyncOperation& copy) {  // an arrival at the barrier
-    if (copy.kind != AsyncOperation::kCopy) return false;
-    return std::any_of(pending_.begin(), pending_.end(), [&](const AsyncOperation& other) {
-      return other.kind == AsyncOperation::kArrive && tells(other) && other.warp == copy.warp &&
-             other.lane == copy.lane;
-    });
+    return copy.kind == AsyncOperation::kCopy && arriving.count({copy.warp, copy.lane}) != 0;
   };
   if (shuffles_ && Random() % 4 != 0) {
     return DoThose([&](const AsyncOperation& operation) {
