@@ -116,6 +116,8 @@ std::string OpcodeOf(const Instruction& instruction, bool multicast) {
       return "griddepcontrol.wait";
     case Instruction::kAliasReleaseFence:
     case Instruction::kAliasAcquireFence:
+    case Instruction::kBarrierWait:
+    case Instruction::kAsyncFence:
       break;
   }
   return "";

@@ -58,6 +58,15 @@ absl::Status CheckMultimem(const Program& program, const Instruction& instructio
   return absl::UnimplementedError(absl::StrCat("PTX has no ", instruction.text));
 }
 
+// What these kernels have not: sim/ptx/tests plays some of it.
+absl::Status CheckProxies(const Program& program, const Instruction& instruction) {
+  const bool barrier = instruction.IsBarrier() && instruction.meeting != Instruction::kOfCta;
+  const bool proxy = instruction.IsAccess() &&
+                     program.addresses[instruction.address].proxy != coherence::Proxy::kGeneric;
+  if (!barrier && !proxy && instruction.kind != Instruction::kAsyncFence) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("it cannot play ", instruction.text));
+}
+
 }  // namespace
 
 std::vector<int> GpusOf(const Program& program) {
@@ -89,6 +98,8 @@ absl::Status CheckCanRun(const coherence::LitmusTest& test) {
     for (const Instruction& instruction : thread.instructions) {
       const absl::Status multimem = CheckMultimem(test.program, instruction);
       if (!multimem.ok()) return multimem;
+      const absl::Status proxies = CheckProxies(test.program, instruction);
+      if (!proxies.ok()) return proxies;
       if (instruction.kind == Instruction::kAliasReleaseFence ||
           instruction.kind == Instruction::kAliasAcquireFence) {
         return absl::UnimplementedError(

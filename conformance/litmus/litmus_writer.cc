@@ -192,6 +192,8 @@ void LitmusWriter::Emit(int thread, const Instruction& instruction,
       return;
     case Instruction::kAliasReleaseFence:
     case Instruction::kAliasAcquireFence:
+    case Instruction::kBarrierWait:
+    case Instruction::kAsyncFence:
       return;  // CheckCanRun refuses them
   }
 }

@@ -21,6 +21,7 @@ DiagnosticKind KindOf(const coherence::AliasHazard& hazard) {
     case coherence::Hazard::kCrossDevice:
       return DiagnosticKind::kUnorderedAliasesOfDevices;
     case coherence::Hazard::kAlias:
+    case coherence::Hazard::kProxy:  // of litmus tests alone
       break;
   }
   return hazard.missing_fence ? DiagnosticKind::kMissingAliasFence

@@ -7,7 +7,7 @@ _C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"]
 _LIBRARY = "//sim/libcuda:libcuda.so.1"
 _TOOL = "//tools:twinmmu"
 
-def _program(name, srcs, defines):
+def _program(name, srcs, defines, deps):
     cc_binary(
         name = name,
         srcs = srcs + ["//tools/examples:check.h"],
@@ -16,11 +16,11 @@ def _program(name, srcs, defines):
         # By its name alone, so that the machine's own driver is found where there is one.
         linkopts = ["$(location %s)" % _LIBRARY],
         local_defines = defines,
-        deps = ["//third_party/cuda_abi:cuda_header"],
+        deps = ["//third_party/cuda_abi:cuda_header"] + deps,
     )
 
-def driver_program(src, exit_code, bug, gpus = 1, more = [], options = []):
-    """The program of a source file, and of `more`, and <name>_wrong with its planted bug.
+def driver_program(src, exit_code = 0, bug = "", gpus = 1, more = [], deps = [], options = []):
+    """The program of a source file, and of `more`, and <name>_wrong with its planted bug, if it has one.
 
     <name>_test: on the simulated driver the program prints what <name>.golden holds, and the report
     has nothing to say. <name>_gpu_test: it prints the same on a machine with GPUs.
@@ -28,8 +28,7 @@ def driver_program(src, exit_code, bug, gpus = 1, more = [], options = []):
     which is 99 where it did not notice itself that anything is wrong.
     """
     name = src.rpartition(".")[0]
-    _program(name, [src] + more, [])
-    _program(name + "_wrong", [src] + more, ["PLANTED_BUG"])
+    _program(name, [src] + more, [], deps)
     sh_test(
         name = name + "_test",
         size = "small",
@@ -45,6 +44,9 @@ def driver_program(src, exit_code, bug, gpus = 1, more = [], options = []):
         data = [":" + name, name + ".golden"],
         tags = ["exclusive", "requires-gpu" if gpus == 1 else "requires-2-gpus"],
     )
+    if not bug:
+        return
+    _program(name + "_wrong", [src] + more, ["PLANTED_BUG"], deps)
     sh_test(
         name = name + "_wrong_test",
         size = "small",

@@ -204,6 +204,10 @@ absl::StatusOr<Enumeration> Enumerate(const LitmusTest& test, const Modes& modes
     return absl::ResourceExhaustedError(
         absl::StrCat(events.size(), " events; the most is ", kMaxEvents));
   }
+  if (test.program.addresses.size() > kMaxEvents) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(test.program.addresses.size(), " addresses; the most is ", kMaxEvents));
+  }
   const ProgramOrders orders = OrdersOf(test.program, modes, std::move(events));
   return Enumerator(test, orders).Run();
 }

@@ -18,12 +18,11 @@ void AddInstruction(const Program& program, int thread, int index, std::vector<E
   event.thread = thread;
   event.index = index;
   event.instruction = &instruction;
-  if (instruction.kind == Instruction::kBarrier ||
-      instruction.kind == Instruction::kBarrierArrive) {
+  if (instruction.IsBarrier()) {
     event.kind = Event::kArrive;
-    events->push_back(event);
+    if (instruction.Arrives()) events->push_back(event);
     event.kind = Event::kDepart;
-    if (instruction.kind == Instruction::kBarrier) events->push_back(event);
+    if (instruction.kind != Instruction::kBarrierArrive) events->push_back(event);
     return;
   }
   if (!instruction.IsAccess()) {

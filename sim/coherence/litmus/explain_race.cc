@@ -10,7 +10,11 @@ namespace {
 
 std::string AddressAt(const Program& program, std::pair<int, int> at) {
   const int address = program.threads[at.first].instructions[at.second].address;
-  return address < 0 ? "?" : program.addresses[address].name;
+  if (address < 0) return "?";
+  static constexpr const char* kProxies[] = {"", " by the async proxy", " by the texture proxy",
+                                             " by the surface proxy"};
+  const Address& of = program.addresses[address];
+  return absl::StrCat(of.name, kProxies[static_cast<int>(of.proxy)]);
 }
 
 // "in P0 after instruction 1 and before instruction 3": a run of gaps.
@@ -34,10 +38,11 @@ std::string Explain(const Program& program, const Race& race) {
     return absl::StrCat(text, " access ", a, " and nothing orders them.");
   }
   absl::StrAppend(&text, " are the same memory through ", a, " and ", b, ": ");
+  const char* const fence =
+      race.hazard == Hazard::kProxy ? "fence.proxy.async" : "fence.proxy.alias";
   if (!race.ordered) {
-    return absl::StrCat(text,
-                        "nothing orders them; synchronise through one address, with a "
-                        "fence.proxy.alias on the way.");
+    return absl::StrCat(text, "nothing orders them; synchronise through one address, with a ",
+                        fence, " on the way.");
   }
   absl::StrAppend(&text, "ordered, but without a proxy fence between.");
   std::vector<std::string> places;
@@ -52,7 +57,9 @@ std::string Explain(const Program& program, const Race& race) {
     i = end;
   }
   if (!places.empty()) {
-    absl::StrAppend(&text, " A fence.proxy.alias would do: ", absl::StrJoin(places, "; or "), ".");
+    absl::StrAppend(&text, " A ", fence, " would do: ", absl::StrJoin(places, "; or "), ".");
+  } else if (race.hazard == Hazard::kProxy) {
+    absl::StrAppend(&text, " There is none for textures and surfaces: use a grid of its own.");
   }
   return text;
 }

@@ -5,7 +5,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "api/files/json_text.h"
 #include "nlohmann/json.hpp"
@@ -185,6 +187,7 @@ absl::Status ReadAssertion(const json& object, LitmusTest* test) {
     const Thread& thread = test->program.threads[t];
     if (thread.kind == Thread::kCopy) continue;  // its register is ours
     for (size_t r = 0; r < thread.registers.size(); ++r) {
+      if (thread.registers[r][0] == '%') continue;  // and this of an asynchronous copy
       Observable observable;
       observable.thread = static_cast<int>(t);
       observable.index = static_cast<int>(r);
@@ -223,14 +226,47 @@ absl::Status ReadExpectations(const json& object, LitmusTest* test) {
   test->hazards.emplace();
   for (const std::string& name : *hazards) {
     if (name == "none") continue;
-    const auto known = {Hazard::kData, Hazard::kAlias, Hazard::kCrossDevice};
+    const auto known = {Hazard::kData, Hazard::kAlias, Hazard::kCrossDevice, Hazard::kProxy};
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](Hazard hazard) { return name == NameOf(hazard); });
     if (found == known.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("hazard \"", name, "\"; known are alias, data, alias-xdev and none"));
+          absl::StrCat("hazard \"", name, "\"; known are alias, data, alias-xdev, proxy and none"));
     }
     test->hazards->insert(*found);
+  }
+  return absl::OkStatus();
+}
+
+// "P1:2": the second instruction of P1.
+absl::StatusOr<LitmusTest::Spot> ReadSpot(const std::string& text, const Program& program) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  int index = 0;
+  for (size_t t = 0; t < program.threads.size(); ++t) {
+    const Thread& thread = program.threads[t];
+    if (thread.issuer >= 0 || thread.name != parts.first) continue;
+    if (!absl::SimpleAtoi(parts.second, &index) || index < 1 ||
+        index > static_cast<int>(thread.instructions.size())) {
+      break;
+    }
+    return LitmusTest::Spot(static_cast<int>(t), index - 1);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("races: there is no instruction ", text));
+}
+
+absl::Status ReadRaces(const json& object, LitmusTest* test) {
+  if (!object.contains("races")) return absl::OkStatus();
+  if (!object["races"].is_array()) return absl::InvalidArgumentError("races is not a list");
+  test->races.emplace();
+  for (const json& pair : object["races"]) {
+    const absl::StatusOr<std::vector<std::string>> texts = Texts(pair, "a race");
+    if (!texts.ok()) return texts.status();
+    if (texts->size() != 2) return absl::InvalidArgumentError("a race is of two instructions");
+    absl::StatusOr<LitmusTest::Spot> first = ReadSpot(texts->front(), test->program);
+    absl::StatusOr<LitmusTest::Spot> second = ReadSpot(texts->back(), test->program);
+    if (!first.ok()) return first.status();
+    if (!second.ok()) return second.status();
+    test->races->insert(std::minmax(*first, *second));
   }
   return absl::OkStatus();
 }
@@ -267,6 +303,7 @@ absl::StatusOr<LitmusTest> FromJson(const json& object) {
   test.runnable = !object.contains("ptx_runnable") || object["ptx_runnable"] != json(false);
   status = ReadAssertion(object, &test);
   if (status.ok()) status = ReadExpectations(object, &test);
+  if (status.ok()) status = ReadRaces(object, &test);
   if (!status.ok()) return status;
   return test;
 }

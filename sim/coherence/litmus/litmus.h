@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,6 +39,10 @@ struct LitmusTest {
   // The verdict comes from the note ("use forbidden"), not from the field of that name.
   bool verdict_from_note = false;
   std::optional<std::set<Hazard>> hazards;
+  // Exactly these races: pairs of instructions, the one of the earlier thread first, each by thread
+  // and index as written.
+  using Spot = std::pair<int, int>;
+  std::optional<std::set<std::pair<Spot, Spot>>> races;
   std::string note;
 
   bool host = false;       // its threads are tasks of streams

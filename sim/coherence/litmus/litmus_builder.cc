@@ -178,6 +178,8 @@ void ProgramBuilder::WaitFor(const std::string& event, int thread, std::set<std:
 }
 
 absl::StatusOr<Program> ProgramBuilder::Finish() {
+  for (Thread& operation : operations_) program_.threads.push_back(std::move(operation));
+  operations_.clear();
   for (const LateWait& wait : late_waits_) {
     std::set<std::string> seen;
     WaitFor(wait.event, wait.thread, &seen);

@@ -19,6 +19,10 @@ namespace twinmmu::coherence {
 // The parts of `text` between `separator`s that stand in no brackets, without blanks around them.
 std::vector<absl::string_view> SplitOutsideBrackets(absl::string_view text, char separator);
 
+// What a modifier says; false: something else.
+bool FindScope(absl::string_view part, Scope* scope);
+bool FindArithmetic(absl::string_view part, Arithmetic* operation);
+
 class ProgramBuilder {
  public:
   // Memory with one location, seen through each of `aliases`.
@@ -77,6 +81,25 @@ class ProgramBuilder {
   absl::Status ParseOperands(absl::string_view text, bool multimem, bool has_result, Thread* thread,
                              Instruction* out);
   absl::Status ParseSpin(absl::string_view text, Thread* thread, Instruction* out);
+  static bool IsAsynchronous(absl::string_view word);
+  absl::StatusOr<Instruction> ParseAsynchronous(absl::string_view text, absl::string_view word,
+                                                Parts parts, absl::string_view rest,
+                                                Thread* thread);
+  absl::StatusOr<Instruction> ParseCopy(absl::string_view text, Parts parts, absl::string_view rest,
+                                        Thread* thread);
+  absl::StatusOr<Instruction> ParseRemoteStore(absl::string_view text, Parts parts,
+                                               absl::string_view rest, Thread* thread);
+  absl::StatusOr<Instruction> ParseProduct(absl::string_view text, absl::string_view rest,
+                                           Thread* thread);
+  absl::StatusOr<Instruction> ParseMbarrier(Parts parts, absl::string_view rest);
+  static absl::StatusOr<Instruction> ParseClusterBarrier(Parts parts);
+  Instruction Ask(absl::string_view text, std::vector<Instruction> body, int meeting,
+                  const Thread& thread);
+  // Where the thread meets its asynchronous operations of a kind that it has not waited for.
+  int GroupOf(const Thread& thread, absl::string_view kind);
+  Instruction WaitForGroup(const Thread& thread, absl::string_view kind);
+  int MeetingNumber(absl::string_view name);
+  absl::StatusOr<int> FindProxyAddress(absl::string_view name, Proxy proxy, const Place& place);
   absl::StatusOr<int> FindAddress(absl::string_view name, bool multimem, const Place& place);
   absl::StatusOr<Value> ParseValue(absl::string_view text, Thread* thread);
   int AddUndeclared(absl::string_view name, bool multimem, const Place& place);
@@ -112,6 +135,9 @@ class ProgramBuilder {
   std::vector<LateStart> late_starts_;
   // "until n": thread, instruction.
   std::vector<std::pair<int, int>> counted_;
+  std::vector<Thread> operations_;  // asynchronous ones: behind all other threads
+  std::map<std::string, int, std::less<>> meetings_;
+  std::map<std::string, int> waits_;  // of a thread, for a kind of operation
   bool next_is_counted_ = false;
 };
 

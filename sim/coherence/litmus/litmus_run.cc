@@ -17,6 +17,9 @@ LitmusRun::LitmusRun(const LitmusTest& test, const Modes& modes)
   for (size_t i = 0; i < program_->addresses.size(); ++i) {
     const Address& address = program_->addresses[i];
     ordering_.SetAddress(static_cast<AddressId>(i), address.multicast, address.device);
+    if (address.proxy == Proxy::kGeneric) continue;
+    ordering_.SetProxy(static_cast<AddressId>(i), address.proxy,
+                       static_cast<AddressId>(address.generic));
   }
   for (size_t i = 0; i < program_->locations.size(); ++i) {
     view_.SetInitial(LocationOf(i), program_->locations[i].initial);
@@ -47,9 +50,9 @@ bool LitmusRun::CanStep(int t) const {
   if (instruction.kind == Instruction::kGridWait) {
     return std::all_of(thread.after_trigger.begin(), thread.after_trigger.end(), ended);
   }
-  if (instruction.kind == Instruction::kBarrier && state.arrived) {
-    const BarrierKey key = KeyOf(t, instruction);
-    return meetings_.at(key).arrived == Participants(key);
+  if (instruction.kind == Instruction::kBarrierWait ||
+      (instruction.kind == Instruction::kBarrier && state.arrived)) {
+    return IsComplete(KeyOf(t, instruction), instruction);
   }
   return true;
 }
@@ -105,8 +108,12 @@ bool LitmusRun::Step(int t, Chooser* chooser) {
     case Instruction::kAliasAcquireFence:
       ordering_.AliasAcquireFence(id);
       break;
+    case Instruction::kAsyncFence:
+      ordering_.AsyncFence(id);
+      break;
     case Instruction::kBarrier:
     case Instruction::kBarrierArrive:
+    case Instruction::kBarrierWait:
       return StepBarrier(t, instruction);
     case Instruction::kTrigger:
       state.triggered = true;
@@ -123,46 +130,67 @@ bool LitmusRun::Step(int t, Chooser* chooser) {
 }
 
 LitmusRun::BarrierKey LitmusRun::KeyOf(int t, const Instruction& instruction) const {
-  const Place& place = program_->threads[t].place;
-  const auto turn = threads_[t].turns.find(instruction.barrier);
-  return {place.gpu, place.cta, instruction.barrier,
-          turn == threads_[t].turns.end() ? 0 : turn->second};
+  const auto found = threads_[t].turns.find(instruction.barrier);
+  int turn = found == threads_[t].turns.end() ? 0 : found->second;
+  // The turn is over with the arrival, which comes before the wait.
+  if (instruction.kind == Instruction::kBarrierWait) --turn;
+  return MeetingOf(program_->threads[t].place, instruction, turn);
 }
 
-// How many threads of that CTA come there that often.
-int LitmusRun::Participants(const BarrierKey& key) const {
-  const auto& [gpu, cta, number, turn] = key;
+// How many arrivals there are in that turn: one of each thread, or all.
+int LitmusRun::Participants(const BarrierKey& key, const Instruction& barrier) const {
   int participants = 0;
   for (const Thread& thread : program_->threads) {
-    if (thread.place.gpu != gpu || thread.place.cta != cta) continue;
-    int times = 0;
+    int turn = 0;
     for (const Instruction& instruction : thread.instructions) {
-      const bool barrier = instruction.kind == Instruction::kBarrier ||
-                           instruction.kind == Instruction::kBarrierArrive;
-      times += barrier && instruction.barrier == number ? 1 : 0;
+      if (!instruction.Arrives() || instruction.barrier != barrier.barrier) continue;
+      participants += MeetingOf(thread.place, instruction, turn++) == key ? 1 : 0;
     }
-    participants += times > turn ? 1 : 0;
   }
   return participants;
 }
 
+bool LitmusRun::IsComplete(const BarrierKey& key, const Instruction& barrier) const {
+  const auto found = meetings_.find(key);
+  const int arrived = found == meetings_.end() ? 0 : found->second.arrived;
+  return arrived == Participants(key, barrier);
+}
+
+void LitmusRun::Arrive(int t, const Instruction& instruction, Meeting* meeting) {
+  ++meeting->arrived;
+  Gathering* gathering = &meeting->gathering;
+  if (instruction.meeting != Instruction::kOfCta) {
+    meeting->arrivals.push_back({t, &instruction, Gathering()});
+    gathering = &meeting->arrivals.back().gathering;
+  }
+  ordering_.Arrive(static_cast<ThreadId>(t), gathering);
+}
+
+void LitmusRun::Leave(int t, const Instruction& instruction, Meeting* meeting) {
+  const auto id = static_cast<ThreadId>(t);
+  if (instruction.meeting == Instruction::kOfCta) ordering_.Leave(id, &meeting->gathering);
+  for (Arrival& arrival : meeting->arrivals) {
+    if (Orders(*arrival.instruction, program_->threads[arrival.thread].place, instruction,
+               program_->threads[t].place)) {
+      ordering_.Leave(id, &arrival.gathering);
+    }
+  }
+}
+
 bool LitmusRun::StepBarrier(int t, const Instruction& instruction) {
   ThreadState& state = threads_[t];
-  const auto id = static_cast<ThreadId>(t);
-  const BarrierKey key = KeyOf(t, instruction);
-  Meeting& meeting = meetings_[key];
-  if (!state.arrived) {
-    ++meeting.arrived;
-    ordering_.Arrive(id, &meeting.gathering);
+  Meeting& meeting = meetings_[KeyOf(t, instruction)];
+  if (instruction.Arrives() && !state.arrived) {
+    Arrive(t, instruction, &meeting);
     if (instruction.kind == Instruction::kBarrier) {
       state.arrived = true;
       return true;
     }
   } else {
-    ordering_.Leave(id, &meeting.gathering);
+    Leave(t, instruction, &meeting);
   }
   state.arrived = false;
-  ++state.turns[instruction.barrier];
+  if (instruction.Arrives()) ++state.turns[instruction.barrier];
   ++state.next;
   return true;
 }
@@ -271,6 +299,7 @@ std::vector<uint64_t> LitmusRun::Key() {
   for (auto& [where, meeting] : meetings_) {
     key.push_back(static_cast<uint64_t>(meeting.arrived));
     meeting.gathering.AppendTo(&key);
+    for (Arrival& arrival : meeting.arrivals) arrival.gathering.AppendTo(&key);
   }
   ordering_.AppendTo(&key);
   view_.AppendTo(&key);

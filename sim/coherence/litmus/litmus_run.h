@@ -68,10 +68,16 @@ class LitmusRun {
     std::map<int, int> turns;  // how often it came to each barrier
     Clocks clocks;             // once it ended
   };
-  using BarrierKey = std::tuple<int, int, int, int>;  // GPU, CTA, number, turn
+  using BarrierKey = std::tuple<int, int, int, int>;  // MeetingOf
+  struct Arrival {
+    int thread;
+    const Instruction* instruction;
+    Gathering gathering;
+  };
   struct Meeting {
     int arrived = 0;
-    Gathering gathering;
+    Gathering gathering;            // of a CTA
+    std::vector<Arrival> arrivals;  // of others, whose scope may be too narrow
   };
 
   void Begin(int thread, Chooser* chooser);
@@ -82,7 +88,10 @@ class LitmusRun {
              bool writes);
   uint64_t Operand(int thread, const Value& value) const;
   BarrierKey KeyOf(int thread, const Instruction& instruction) const;
-  int Participants(const BarrierKey& key) const;
+  int Participants(const BarrierKey& key, const Instruction& barrier) const;
+  bool IsComplete(const BarrierKey& key, const Instruction& barrier) const;
+  void Arrive(int thread, const Instruction& instruction, Meeting* meeting);
+  void Leave(int thread, const Instruction& instruction, Meeting* meeting);
   bool StepBarrier(int thread, const Instruction& instruction);
   void Advance(int thread);
 

@@ -19,7 +19,9 @@ constexpr char kKnown[] =
     "known are ld, st, atom, red (weak, relaxed, acquire, release, acq_rel, volatile, with .cta, "
     ".cluster, .gpu, .sys), fence.{sc,acq_rel,acquire,release}, membar, fence.proxy.alias, "
     "bar.sync, "
-    "bar.arrive, multimem.{st,red,ld_reduce}, griddepcontrol and spin ... until";
+    "bar.arrive, multimem.{st,red,ld_reduce}, griddepcontrol, spin ... until, tex, suld, sust, "
+    "fence.proxy.async, cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async, "
+    "wgmma.mma_async, mbarrier.{arrive,try_wait} and barrier.cluster.{arrive,wait}";
 
 // Modifiers that change nothing for the memory model.
 bool IsIgnored(absl::string_view part) {
@@ -32,6 +34,18 @@ bool IsIgnored(absl::string_view part) {
   }
   return false;
 }
+
+Proxy ProxyOf(absl::string_view text) {
+  if (absl::StartsWith(text, "tex")) return Proxy::kTexture;
+  if (absl::StartsWith(text, "suld") || absl::StartsWith(text, "sust")) return Proxy::kSurface;
+  return Proxy::kGeneric;
+}
+
+absl::Status Unknown(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("unknown: ", what, "; ", kKnown));
+}
+
+}  // namespace
 
 bool FindScope(absl::string_view part, Scope* scope) {
   if (part == "cta")
@@ -70,12 +84,6 @@ bool FindArithmetic(absl::string_view part, Arithmetic* operation) {
   }
   return false;
 }
-
-absl::Status Unknown(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("unknown: ", what, "; ", kKnown));
-}
-
-}  // namespace
 
 absl::Status ProgramBuilder::ParseModifiers(const std::vector<absl::string_view>& parts,
                                             Instruction* out) {
@@ -153,7 +161,11 @@ absl::Status ProgramBuilder::ParseOperands(absl::string_view text, bool multimem
         absl::StrCat(operands.size(), " operands, where ", needed, " are needed"));
   }
   size_t next = has_result ? 1 : 0;
-  const absl::StatusOr<int> address = FindAddress(operands[next++], multimem, thread->place);
+  const absl::string_view operand = operands[next++];
+  const Proxy proxy = ProxyOf(out->text);
+  const absl::StatusOr<int> address = proxy == Proxy::kGeneric
+                                          ? FindAddress(operand, multimem, thread->place)
+                                          : FindProxyAddress(operand, proxy, thread->place);
   if (!address.ok()) return address.status();
   out->address = *address;
   for (size_t i = 0; i < values; ++i) {
@@ -260,9 +272,9 @@ absl::Status ProgramBuilder::ParseAccess(absl::string_view opcode, Parts parts,
     return multimem ? parts.Take(of_multimem) : opcode == plain;
   };
   bool has_result = false;
-  if (is("ld", "ld_reduce")) {
+  if (is("ld", "ld_reduce") || opcode == "tex" || opcode == "suld") {
     has_result = true;
-  } else if (is("st", "st")) {
+  } else if (is("st", "st") || opcode == "sust") {
     out->kind = Instruction::kStore;
   } else if (is("red", "red") || opcode == "atom") {
     out->kind = Instruction::kAtomic;
@@ -292,6 +304,12 @@ absl::StatusOr<Instruction> ProgramBuilder::ParseInstruction(absl::string_view t
   const absl::string_view opcode = parts.list.front();
   parts.list.erase(parts.list.begin());
   absl::Status status;
+  if (IsAsynchronous(word)) {
+    absl::StatusOr<Instruction> asynchronous = ParseAsynchronous(text, word, parts, rest, thread);
+    if (!asynchronous.ok()) return asynchronous.status();
+    asynchronous->text = std::string(text);
+    return asynchronous;
+  }
   if (word == "spin") {
     status = ParseSpin(rest, thread, &result);
     result.text = std::string(text);
@@ -303,9 +321,6 @@ absl::StatusOr<Instruction> ProgramBuilder::ParseInstruction(absl::string_view t
     result.kind = Instruction::kTrigger;
   } else if (word == "griddepcontrol.wait") {
     result.kind = Instruction::kGridWait;
-  } else if (opcode == "tex" || opcode == "suld" || opcode == "sust" || opcode == "tld4") {
-    status = absl::UnimplementedError(
-        absl::StrCat(opcode, ": textures and surfaces are outside of the model (R13)"));
   } else {
     status = ParseAccess(opcode, parts, rest, thread, &result);
   }

@@ -13,16 +13,23 @@ void AddBarriers(ProgramOrders* orders) {
   for (int i = 0; i < orders->size(); ++i) {
     const Event& event = orders->events[i];
     if (event.kind != Event::kArrive && event.kind != Event::kDepart) continue;
-    const int number = event.instruction->barrier;
-    int& turn = turns[{event.thread, number}];
+    int& turn = turns[{event.thread, event.instruction->barrier}];
     if (event.kind == Event::kArrive) ++turn;
     const Place& place = orders->program->threads[event.thread].place;
-    (event.kind == Event::kArrive ? arrivals : departures)[{place.gpu, place.cta, number, turn}]
+    (event.kind == Event::kArrive ? arrivals
+                                  : departures)[MeetingOf(place, *event.instruction, turn)]
         .push_back(i);
   }
   for (const auto& [key, all] : departures) {
     for (const int departure : all) {
-      for (const int arrival : arrivals[key]) Add(arrival, departure, &orders->fixed);
+      for (const int arrival : arrivals[key]) {
+        const Event& from = orders->events[arrival];
+        const Event& to = orders->events[departure];
+        if (Orders(*from.instruction, orders->program->threads[from.thread].place, *to.instruction,
+                   orders->program->threads[to.thread].place)) {
+          Add(arrival, departure, &orders->fixed);
+        }
+      }
     }
   }
 }

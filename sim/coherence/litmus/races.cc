@@ -50,13 +50,15 @@ class RaceFinder {
     const Address& a = program.addresses[events_[x].address];
     const Address& b = program.addresses[events_[y].address];
     race.hazard = IsSameAddress(events_[x], events_[y])                    ? Hazard::kData
+                  : a.proxy != b.proxy                                     ? Hazard::kProxy
                   : a.device >= 0 && b.device >= 0 && a.device != b.device ? Hazard::kCrossDevice
                                                                            : Hazard::kAlias;
     race.first = {events_[x].thread, events_[x].index};
     race.second = {events_[y].thread, events_[y].index};
     race.ordered = Has(causality_.base, x, y);
-    if (!race.ordered) return race;
+    if (!race.ordered || HasNoFence(a) || HasNoFence(b)) return race;
     for (size_t t = 0; t < program.threads.size(); ++t) {
+      if (program.threads[t].issuer >= 0) continue;
       const int thread = static_cast<int>(t);
       const int length = static_cast<int>(program.threads[t].instructions.size());
       for (int after = -1; after < length; ++after) {
@@ -66,6 +68,10 @@ class RaceFinder {
       }
     }
     return race;
+  }
+
+  static bool HasNoFence(const Address& address) {
+    return address.proxy == Proxy::kTexture || address.proxy == Proxy::kSurface;
   }
 
   // Whether `x` would come before a fence after instruction `after` of the thread.

@@ -158,7 +158,9 @@ void HazardChecker::Report(const Now& now, const AccessEvent& earlier, const Kin
   HazardReport report;
   const int device = ordering.DeviceOf(earlier.address);
   const int other_device = ordering.DeviceOf(now.event.address);
-  report.hazard = same ? Hazard::kData
+  const bool proxies = ordering.ProxyOf(earlier.address) != ordering.ProxyOf(now.event.address);
+  report.hazard = same      ? Hazard::kData
+                  : proxies ? Hazard::kProxy
                   : device >= 0 && other_device >= 0 && device != other_device
                       ? Hazard::kCrossDevice
                       : Hazard::kAlias;

@@ -59,7 +59,35 @@ bool Compare(uint64_t a, Comparison comparison, uint64_t b) {
   return false;
 }
 
+std::tuple<int, int, int, int> MeetingOf(const Place& place, const Instruction& barrier, int turn) {
+  switch (barrier.meeting) {
+    case Instruction::kOfCta:
+      return {place.gpu, place.cta, barrier.barrier, turn};
+    case Instruction::kOfCluster:
+      return {place.gpu, -1 - place.cluster, barrier.barrier, turn};
+    case Instruction::kOnce:
+      break;
+  }
+  return {-1, -1, barrier.barrier, 0};
+}
+
+bool Orders(const Instruction& arrival, const Place& from, const Instruction& departure,
+            const Place& to) {
+  if (arrival.meeting == Instruction::kOfCta) return true;
+  if (arrival.completes) return Acquires(departure.semantics);
+  return Releases(arrival.semantics) && Acquires(departure.semantics) &&
+         Includes(arrival.scope, from, to) && Includes(departure.scope, to, from);
+}
+
+std::pair<int, int> WrittenAt(const Program& program, int thread, int index) {
+  const Thread& of = program.threads[thread];
+  return of.issuer < 0 ? std::pair(thread, index) : std::pair(of.issuer, of.issuer_index);
+}
+
 std::string Describe(const Program& program, int thread, int index) {
+  if (program.threads[thread].issuer >= 0) {
+    std::tie(thread, index) = WrittenAt(program, thread, index);
+  }
   const Thread& of = program.threads[thread];
   if (index < 0) return absl::StrCat("the start of ", of.name);
   if (index >= static_cast<int>(of.instructions.size())) {
@@ -74,6 +102,8 @@ const char* NameOf(Hazard hazard) {
       return "data";
     case Hazard::kAlias:
       return "alias";
+    case Hazard::kProxy:
+      return "proxy";
     case Hazard::kCrossDevice:
       break;
   }

@@ -11,6 +11,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace twinmmu::coherence {
@@ -28,9 +30,12 @@ struct Modes {
 };
 
 // What a race is about: one address or two; kCrossDevice: two that are the mappings of different
-// devices, which those in the field rarely fence.
-enum class Hazard { kData, kAlias, kCrossDevice };
+// devices, which those in the field rarely fence. kProxy: two proxies, and no proxy fence between.
+enum class Hazard { kData, kAlias, kCrossDevice, kProxy };
 const char* NameOf(Hazard hazard);
+
+// By which way an access goes to memory.
+enum class Proxy : uint8_t { kGeneric, kAsync, kTexture, kSurface };
 
 enum class Scope : uint8_t { kCta, kCluster, kGpu, kSys };
 
@@ -96,9 +101,14 @@ struct Instruction {
     kAliasAcquireFence,
     kBarrier,        // bar.sync
     kBarrierArrive,  // bar.arrive
+    kBarrierWait,    // mbarrier.try_wait, barrier.cluster.wait, the wait for an asynchronous copy
     kTrigger,        // griddepcontrol.launch_dependents
     kGridWait,       // griddepcontrol.wait
+    kAsyncFence,     // fence.proxy.async
   };
+  // Which threads meet at a barrier: those of the CTA or of the cluster, each time again; or
+  // whichever arrive, once: an mbarrier.
+  enum Meeting : uint8_t { kOfCta, kOfCluster, kOnce };
   Kind kind = kLoad;
   Semantics semantics = Semantics::kWeak;
   bool sequential = false;  // fence.sc
@@ -110,7 +120,9 @@ struct Instruction {
   Arithmetic operation = Arithmetic::kAdd;
   std::optional<Until> until;
   int barrier = 0;
-  std::string text;  // as written
+  Meeting meeting = kOfCta;
+  bool completes = false;  // the arrival of an asynchronous operation that is done: for all
+  std::string text;        // as written
 
   bool IsAccess() const { return kind <= kAtomic; }
   bool IsFence() const {
@@ -120,6 +132,8 @@ struct Instruction {
   bool Writes() const { return kind == kStore || kind == kAtomic; }
   // Of an access: others may synchronise with it.
   bool IsStrong() const { return semantics != Semantics::kWeak; }
+  bool IsBarrier() const { return kBarrier <= kind && kind <= kBarrierWait; }
+  bool Arrives() const { return kind == kBarrier || kind == kBarrierArrive; }
 };
 
 struct Thread {
@@ -131,6 +145,10 @@ struct Thread {
   Place place;
   std::vector<Instruction> instructions;
   std::vector<std::string> registers;
+  // What it is if it is an asynchronous operation: the thread and the instruction that asked for
+  // it.
+  int issuer = -1;
+  int issuer_index = -1;
   // What must be before this thread starts: the end of threads (a boundary), the start of others,
   // the trigger of others (no edges of the memory model).
   std::vector<int> after;
@@ -139,12 +157,14 @@ struct Thread {
   bool host_waits = false;  // the host synchronised with `after` before it queued this task
 };
 
-// A virtual address. One of a multicast object stands for several locations.
+// A virtual address, as one proxy uses it. One of a multicast object stands for several locations.
 struct Address {
   std::string name;
   std::vector<int> locations;
   int device = -1;  // the device whose mapping it is, where that was said
   bool multicast = false;
+  Proxy proxy = Proxy::kGeneric;
+  int generic = -1;  // of another proxy: the address that it has in the generic one
 };
 
 struct MemoryLocation {
@@ -173,6 +193,16 @@ struct Event {
   int partner = -1;                          // the other half of an atomic operation
   const Instruction* instruction = nullptr;  // null: kStart, kEnd
 };
+
+// Where threads meet at that barrier: equal for those that do. `turn`: how often they have met
+// there.
+std::tuple<int, int, int, int> MeetingOf(const Place& place, const Instruction& barrier, int turn);
+// Whether the one that leaves comes after what the one that arrives has done before.
+bool Orders(const Instruction& arrival, const Place& from, const Instruction& departure,
+            const Place& to);
+
+// The instruction that was written: of an asynchronous operation, the one that asked for it.
+std::pair<int, int> WrittenAt(const Program& program, int thread, int index);
 
 // "P1 instruction 2 (ld.weak r1, y)": counted from 1.
 std::string Describe(const Program& program, int thread, int index);

@@ -89,6 +89,17 @@ const Ordering::AddressState* Ordering::FindAddress(AddressId address) const {
   return found == addresses_.end() ? nullptr : &found->second;
 }
 
+void Ordering::SetProxy(AddressId address, Proxy proxy, AddressId generic) {
+  has_proxies_ = has_proxies_ || proxy != Proxy::kGeneric;
+  addresses_[address].proxy = proxy;
+  addresses_[address].generic = generic;
+}
+
+Proxy Ordering::ProxyOf(AddressId address) const {
+  const AddressState* const state = FindAddress(address);
+  return state == nullptr ? Proxy::kGeneric : state->proxy;
+}
+
 int Ordering::DeviceOf(AddressId address) const {
   const AddressState* state = FindAddress(address);
   return state == nullptr ? -1 : state->device;
@@ -142,7 +153,7 @@ void Ordering::Start(ThreadId first, uint32_t threads, const Place& place, const
   State state;
   state.clocks = clocks;
   // The edge counts like a fence, and what is behind the fence is so for whoever comes later.
-  if (modes_.boundary == BoundaryMode::kPtx) state.clocks.passed = state.clocks.all;
+  if (modes_.boundary == BoundaryMode::kPtx) PassAll(&state, first, 0);
   block.now.resize(threads);
   block.states.resize(threads, state);
   AddPlace(first, first + threads - 1, place);
@@ -159,8 +170,7 @@ void Ordering::Boundary(ThreadId thread, const Clocks& clocks) {
   State& state = block->states[thread - block->first];
   state.clocks.Join(clocks);
   if (modes_.boundary == BoundaryMode::kPtx) {
-    state.clocks.passed = state.clocks.all;
-    state.passed = block->now[thread - block->first];
+    PassAll(&state, thread, block->now[thread - block->first]);
   }
 }
 
@@ -239,13 +249,62 @@ bool Ordering::IsReached(const AccessEvent& earlier, ThreadId thread) const {
   return state != nullptr && earlier.epoch <= state->clocks.all.Get(earlier.thread);
 }
 
-bool Ordering::HasPassed(const AccessEvent& earlier, ThreadId thread, const Block& block,
-                         const State& state) {
+bool Ordering::HasPassed(const AccessEvent& earlier, ThreadId thread, AddressId address,
+                         const Block& block, const State& state) const {
+  if (earlier.epoch <= block.start.Get(earlier.thread) &&
+      (earlier.thread == thread || earlier.epoch <= state.clocks.all.Get(earlier.thread))) {
+    return true;
+  }
+  if (has_proxies_ &&
+      (ProxyOf(earlier.address) != Proxy::kGeneric || ProxyOf(address) != Proxy::kGeneric)) {
+    return HasPassedProxies(earlier, address, state);
+  }
   // Past a fence of its own, or past that of a thread that it met in between.
   return (earlier.thread == thread && earlier.epoch <= state.passed) ||
-         earlier.epoch <= state.clocks.passed.Get(earlier.thread) ||
-         (earlier.epoch <= block.start.Get(earlier.thread) &&
-          (earlier.thread == thread || earlier.epoch <= state.clocks.all.Get(earlier.thread)));
+         earlier.epoch <= state.clocks.passed.Get(earlier.thread);
+}
+
+// Textures and surfaces have no fence: only where a grid starts all is in order.
+bool Ordering::HasPassedProxies(const AccessEvent& earlier, AddressId address,
+                                const State& state) const {
+  if (state.clocks.proxies == nullptr) return false;
+  const AddressState& from = addresses_.at(earlier.address);
+  const AddressState& to = addresses_.at(address);
+  const auto known = [](Proxy proxy) { return proxy == Proxy::kGeneric || proxy == Proxy::kAsync; };
+  if (!known(from.proxy) || !known(to.proxy)) return false;
+  const bool from_async = from.proxy == Proxy::kAsync;
+  const bool to_async = to.proxy == Proxy::kAsync;
+  const bool same =
+      (from_async ? from.generic : earlier.address) == (to_async ? to.generic : address);
+  const ProxyClocks& clocks = *state.clocks.proxies;
+  const VectorClock& passed = same                     ? clocks.async
+                              : from_async && to_async ? clocks.async_alias_async
+                              : from_async             ? clocks.async_alias
+                                                       : clocks.alias_async;
+  return earlier.epoch <= passed.Get(earlier.thread);
+}
+
+void Ordering::PassAll(State* state, ThreadId thread, Epoch now) const {
+  state->clocks.passed = state->clocks.all;
+  state->passed = now;
+  if (!has_proxies_) return;
+  VectorClock all = state->clocks.all;
+  all.Raise(thread, now);
+  state->clocks.proxies = std::make_shared<const ProxyClocks>(ProxyClocks{all, all, all, all});
+}
+
+void Ordering::AsyncFence(ThreadId thread) {
+  State* const state = Find(thread);
+  if (state == nullptr) return;
+  const Epoch now = *EpochsOf(thread, 1);
+  ProxyClocks clocks;
+  if (state->clocks.proxies != nullptr) clocks = *state->clocks.proxies;
+  clocks.async_alias_async.Join(clocks.async_alias);
+  clocks.alias_async.Join(state->clocks.passed);
+  if (state->passed != 0) clocks.alias_async.Raise(thread, state->passed);
+  clocks.async.Join(state->clocks.all);
+  if (now != 0) clocks.async.Raise(thread, now);
+  state->clocks.proxies = std::make_shared<const ProxyClocks>(std::move(clocks));
 }
 
 void Ordering::AliasFence(ThreadId thread) {
@@ -253,6 +312,10 @@ void Ordering::AliasFence(ThreadId thread) {
   if (state == nullptr) return;
   state->clocks.passed = state->clocks.all;
   state->passed = *EpochsOf(thread, 1);
+  if (state->clocks.proxies == nullptr) return;
+  ProxyClocks clocks = *state->clocks.proxies;
+  clocks.async_alias.Join(clocks.async);
+  state->clocks.proxies = std::make_shared<const ProxyClocks>(std::move(clocks));
 }
 
 void Ordering::AliasReleaseFence(ThreadId thread) {

@@ -11,6 +11,7 @@
 //   atomic, red     view.Candidates, checker.Check as a read, view.Load, checker.Check as a write,
 //                   view.Store
 //   fence           ordering.Fence           fence.proxy.alias   ordering.AliasFence
+//                                            fence.proxy.async   ordering.AsyncFence
 //   bar.sync        ordering.Arrive for each thread that comes, and ordering.Leave, with the same
 //                   Gathering, for each thread that goes on
 //   start of a grid ordering.Start for its threads with the joined clocks of what it waits for
@@ -100,6 +101,8 @@ class Ordering {
 
   // `multicast`: it stands for one location per device. `device`: whose mapping; -1: not known.
   void SetAddress(AddressId address, bool multicast, int device);
+  // The address is that of another proxy than the generic one, where it is `generic`.
+  void SetProxy(AddressId address, Proxy proxy, AddressId generic);
   void ForgetAddress(AddressId address) { addresses_.erase(address); }
 
   // Starts threads with consecutive ids, at one place. `clocks`: of all that was complete before.
@@ -146,7 +149,7 @@ class Ordering {
     if (block->ended.first <= earlier.thread && earlier.thread <= block->ended.second) return true;
     const State& state = block->states[thread - block->first];
     return earlier.address == address ? earlier.epoch <= state.clocks.all.Get(earlier.thread)
-                                      : HasPassed(earlier, thread, *block, state);
+                                      : HasPassed(earlier, thread, address, *block, state);
   }
   bool IsReached(const AccessEvent& earlier, ThreadId thread) const;
 
@@ -155,6 +158,7 @@ class Ordering {
   void AliasFence(ThreadId thread);
   void AliasReleaseFence(ThreadId thread);
   void AliasAcquireFence(ThreadId thread);
+  void AsyncFence(ThreadId thread);
 
   void Arrive(ThreadId thread, Gathering* gathering) const;
   void Leave(ThreadId thread, Gathering* gathering);
@@ -179,6 +183,7 @@ class Ordering {
   bool IsMulticast(AddressId address) const;
   bool IsMulticastPair(AddressId a, AddressId b) const;
   int DeviceOf(AddressId address) const;
+  Proxy ProxyOf(AddressId address) const;
   // Where the thread runs, or ran; null: not known.
   const Place* PlaceOf(ThreadId thread) const;
 
@@ -217,6 +222,8 @@ class Ordering {
   struct AddressState {
     bool multicast = false;
     int device = -1;
+    Proxy proxy = Proxy::kGeneric;
+    AddressId generic = 0;  // of another proxy
   };
   struct Sequential {
     Place place;
@@ -247,8 +254,11 @@ class Ordering {
   State* Find(ThreadId thread) {
     return const_cast<State*>(static_cast<const Ordering*>(this)->Find(thread));
   }
-  static bool HasPassed(const AccessEvent& earlier, ThreadId thread, const Block& block,
-                        const State& state);
+  bool HasPassed(const AccessEvent& earlier, ThreadId thread, AddressId address, const Block& block,
+                 const State& state) const;
+  bool HasPassedProxies(const AccessEvent& earlier, AddressId address, const State& state) const;
+  // As if all had passed every fence.
+  void PassAll(State* state, ThreadId thread, Epoch now) const;
   void SetStart(Block* block, const Clocks& clocks);
   void AddPlace(ThreadId first, ThreadId last, const Place& place);
   void LeavePlace(const Block& block);
@@ -265,6 +275,7 @@ class Ordering {
   const AddressState* FindAddress(AddressId address) const;
 
   Modes modes_;
+  bool has_proxies_ = false;
   std::vector<Block> blocks_;   // by their first thread
   mutable size_t last_ = 0;     // the one that was looked for last
   std::vector<Places> places_;  // by thread; also of those that ended

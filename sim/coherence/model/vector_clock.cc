@@ -178,4 +178,14 @@ void VectorClock::AppendTo(std::vector<uint64_t>* key) const {
   for (const auto& [first, last] : data_->ended) key->push_back(uint64_t{first} << 32 | last);
 }
 
+void Clocks::JoinProxies(const Clocks& other) {
+  if (proxies == other.proxies) return;
+  ProxyClocks joined = proxies == nullptr ? ProxyClocks() : *proxies;
+  joined.async.Join(other.proxies->async);
+  joined.alias_async.Join(other.proxies->alias_async);
+  joined.async_alias.Join(other.proxies->async_alias);
+  joined.async_alias_async.Join(other.proxies->async_alias_async);
+  proxies = std::make_shared<const ProxyClocks>(std::move(joined));
+}
+
 }  // namespace twinmmu::coherence

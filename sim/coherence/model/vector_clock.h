@@ -71,26 +71,44 @@ class VectorClock {
   std::shared_ptr<const Data> data_;
 };
 
+// The same for proxies: what of it has passed a fence.proxy.async since; one behind an alias fence;
+// an alias fence behind it; and another one behind that.
+struct ProxyClocks {
+  VectorClock async;
+  VectorClock alias_async;
+  VectorClock async_alias;
+  VectorClock async_alias_async;
+};
+
 // What came before something: everything; what of it has passed an alias fence since; and what has
 // passed the first half of one (fence.proxy.alias.release). The latter two are parts of the first.
 struct Clocks {
   VectorClock all;
   VectorClock passed;
   VectorClock half;
+  std::shared_ptr<const ProxyClocks> proxies;  // null: there was no fence.proxy.async
 
   void Join(const Clocks& other) {
     all.Join(other.all);
     passed.Join(other.passed);
     half.Join(other.half);
+    if (other.proxies != nullptr) JoinProxies(other);
   }
-  bool empty() const { return all.empty(); }
+  void JoinProxies(const Clocks& other);
+  bool empty() const { return all.empty() && proxies == nullptr; }
   bool Shares(const Clocks& other) const {
-    return all.Shares(other.all) && passed.Shares(other.passed) && half.Shares(other.half);
+    return all.Shares(other.all) && passed.Shares(other.passed) && half.Shares(other.half) &&
+           proxies == other.proxies;
   }
   void AppendTo(std::vector<uint64_t>* key) const {
     all.AppendTo(key);
     passed.AppendTo(key);
     half.AppendTo(key);
+    if (proxies == nullptr) return;
+    for (const VectorClock* const clock : {&proxies->async, &proxies->alias_async,
+                                           &proxies->async_alias, &proxies->async_alias_async}) {
+      clock->AppendTo(key);
+    }
   }
 };
 

@@ -313,9 +313,6 @@ void Decoder::BulkReduction(bool to_shared, Step* step) {
   const absl::string_view name = TakeName({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
   const bool half = type == Type::kF16 || type == Type::kBf16;
   step->perform = to_shared && IsFloating(type) ? nullptr : FindBulkReduction(name, type);
-  if (half && (name == "min" || name == "max")) {
-    return FailUnimplemented("minima and maxima of 16 bits are not supported");
-  }
   if (step->perform == nullptr || (noftz != (half && name == "add"))) {
     FailInvalid("there is no bulk '", name, "' of .", NameOf(type));
   }

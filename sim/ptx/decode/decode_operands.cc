@@ -73,7 +73,9 @@ const Special* SpecialNamed(absl::string_view name) {
   static const Special kZero = Special::kZero;
   const auto found = kSpecials->find(name);
   if (found != kSpecials->end()) return &found->second;
-  return name.substr(0, 7) == "%envreg" ? &kZero : nullptr;
+  // Nobody counts anything in %pm0 and the like.
+  const bool counts_nothing = name.substr(0, 7) == "%envreg" || name.substr(0, 3) == "%pm";
+  return counts_nothing ? &kZero : nullptr;
 }
 
 // Beyond its range a float is infinite; the conversion would not be defined.

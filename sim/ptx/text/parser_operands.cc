@@ -5,7 +5,9 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "sim/ptx/text/parser.h"
 
 namespace twinmmu::ptx {
@@ -22,8 +24,9 @@ bool IsVectorRegister(absl::string_view name) {
   return kNames->contains(name);
 }
 
-// %pm3, %envreg17
+// %pm3, %pm3_64, %envreg17
 bool IsNumberedRegister(absl::string_view name) {
+  if (absl::StartsWith(name, "%pm")) absl::ConsumeSuffix(&name, "_64");
   while (!name.empty() && absl::ascii_isdigit(name.back())) name.remove_suffix(1);
   return name == "%pm" || name == "%envreg" || name == "%reserved_smem_offset_";
 }

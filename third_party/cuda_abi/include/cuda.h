@@ -837,6 +837,7 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define cuStreamIsCapturing TWINMMU_CUDA_PTSZ(cuStreamIsCapturing)
 #define cuStreamAddCallback TWINMMU_CUDA_PTSZ(cuStreamAddCallback)
 #define cuLaunchKernel TWINMMU_CUDA_PTSZ(cuLaunchKernel)
+#define cuLaunchCooperativeKernel TWINMMU_CUDA_PTSZ(cuLaunchCooperativeKernel)
 #define cuStreamEndCapture TWINMMU_CUDA_PTSZ(cuStreamEndCapture)
 #define cuGraphLaunch TWINMMU_CUDA_PTSZ(cuGraphLaunch)
 #define cuLaunchHostFunc TWINMMU_CUDA_PTSZ(cuLaunchHostFunc)
@@ -1098,6 +1099,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int grid_z, unsigned int block_x, unsigned int block_y,
                         unsigned int block_z, unsigned int shared_bytes, CUstream stream,
                         void** arguments, void** extra);
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+                                   void** arguments);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument);
 CUresult cuEventCreate(CUevent* event, unsigned int flags);
 CUresult cuEventDestroy(CUevent event);

@@ -11,6 +11,7 @@ namespace {
 
 // Slices of the block after which a copy gets on though nobody waits for it.
 constexpr uint32_t kMostSlices = 4;
+constexpr size_t kMostPending = 16384;  // of a block
 
 bool IsOf(const AsyncOperation& operation, int warp, Lanes lanes) {
   return operation.warp == warp && (lanes >> operation.lane & 1) != 0;
@@ -35,6 +36,7 @@ uint64_t AsyncCopies::Random() {
 
 void AsyncCopies::Clear() {
   pending_.clear();
+  telling_.clear();
   groups_.clear();
 }
 
@@ -54,6 +56,9 @@ bool AsyncCopies::Add(AsyncOperation operation) {
       if (part.memory == nullptr) return FaultAt(operation, of_target, done);
     }
   }
+  // Nothing is as late as that.
+  if (pending_.size() >= kMostPending && !FinishAll()) return false;
+  if (operation.has_barrier) ++telling_[operation.barrier];
   pending_.push_back(std::move(operation));
   if (!shuffles_) return true;
   return DoThose([&](const AsyncOperation&) { return Random() % 8 == 0; });
@@ -72,16 +77,14 @@ void AsyncCopies::Commit(int warp, Lanes lanes, bool bulk) {
 
 template <typename Chosen>
 bool AsyncCopies::DoThose(const Chosen& chosen) {
-  std::vector<bool> is_chosen;
-  for (const AsyncOperation& operation : pending_) is_chosen.push_back(chosen(operation));
   std::vector<AsyncOperation> those;
-  those.reserve(static_cast<size_t>(std::count(is_chosen.begin(), is_chosen.end(), true)));
   auto kept = pending_.begin();
-  for (size_t i = 0; i < is_chosen.size(); ++i) {
-    if (is_chosen[i]) {
-      those.push_back(std::move(pending_[i]));
+  for (AsyncOperation& operation : pending_) {
+    if (chosen(operation)) {
+      if (operation.has_barrier) --telling_[operation.barrier];
+      those.push_back(std::move(operation));
     } else {
-      if (&*kept != &pending_[i]) *kept = std::move(pending_[i]);
+      if (&*kept != &operation) *kept = std::move(operation);
       ++kept;
     }
   }
@@ -113,6 +116,9 @@ bool AsyncCopies::Wait(int warp, Lanes lanes, bool bulk, uint32_t left, bool onl
 }
 
 bool AsyncCopies::Drive(uint64_t barrier) {
+  // Whoever polls comes here often.
+  const auto telling = telling_.find(barrier);
+  if (telling == telling_.end() || telling->second == 0) return true;
   const auto tells = [&](const AsyncOperation& operation) {
     return operation.has_barrier && operation.barrier == barrier;
   };

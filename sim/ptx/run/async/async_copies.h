@@ -4,8 +4,10 @@
 #define TWINMMU_SIM_PTX_RUN_ASYNC_ASYNC_COPIES_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -122,6 +124,7 @@ class AsyncCopies {
   const bool shuffles_;
   uint64_t random_;
   std::deque<AsyncOperation> pending_;  // in the order in which they were asked for
+  std::map<uint64_t, size_t> telling_;  // how many of them tell the barrier
   std::vector<Groups> groups_;          // two of each thread: cp.async, bulk
 };
 

@@ -137,6 +137,32 @@ TEST_P(AsyncCopiesTest, ReducesInBulk) {
   EXPECT_EQ(Read<uint64_t>(4), 9u);
 }
 
+TEST_P(AsyncCopiesTest, TakesExtremesOfHalvesInBulk) {
+  for (uint32_t i = 0; i < 8; ++i) Write<uint32_t>(i, 0x3c00'4000);  // 1 and 2
+  RunKernel(
+      With("mov.u32 %r2, 0x3e003e00; st.shared.v4.u32 [%r9], {%r2, %r2, %r2, %r2};\n"  // 1.5
+           "fence.proxy.async;\n"
+           "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16 [%rd1], [%r9], 16;\n"
+           "cp.reduce.async.bulk.global.shared::cta.bulk_group.max.f16 [%rd1+16], [%r9], 16;\n"
+           "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"),
+      1);
+  EXPECT_EQ(Read(0), 0x3c00'3e00u);
+  EXPECT_EQ(Read(7), 0x3e00'4000u);
+}
+
+// What nobody waits for is done at last, and whoever polls meanwhile does not look at all of it.
+TEST_P(AsyncCopiesTest, ManyCopiesThatNobodyWaitsFor) {
+  Write(0, 7);
+  RunKernel(
+      With(std::string(kInit) + "mov.u32 %r3, 0;\n"
+                                "L: cp.async.ca.shared.global [%r9], [%rd1], 4;\n"
+                                "mbarrier.test_wait.parity.shared.b64 %p1, [%r10], 0;\n"
+                                "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 20000; @%p1 bra L;\n"
+                                "ld.shared.u32 %r4, [%r9]; st.global.u32 [%rd2+1024], %r4;"),
+      1);
+  EXPECT_EQ(Read(256), 7u);
+}
+
 TEST_P(AsyncCopiesTest, FaultsWhereBytesAreNotMapped) {
   EXPECT_EQ(FaultOf(With(std::string(kInit) + "mov.u32 %r2, 64; add.u64 %rd1, %rd1, 2097120;\n" +
                          "@%p3 " + kBulkLoad + kWait)),

@@ -307,6 +307,15 @@ Perform FindBulkReduction(absl::string_view operation, Type type) {
   if (type == Type::kU32 && operation == "dec") {
     return ReduceBulk<uint32_t, Decrement<uint32_t>>;
   }
+  const bool largest = operation == "max";
+  if ((largest || operation == "min") && type == Type::kF16) {
+    return largest ? ReduceBulk<uint16_t, HalfExtreme<true, 0x7c00>>
+                   : ReduceBulk<uint16_t, HalfExtreme<false, 0x7c00>>;
+  }
+  if ((largest || operation == "min") && type == Type::kBf16) {
+    return largest ? ReduceBulk<uint16_t, HalfExtreme<true, 0x7f80>>
+                   : ReduceBulk<uint16_t, HalfExtreme<false, 0x7f80>>;
+  }
   return FindForm<BulkReductions>(operation, type);
 }
 
