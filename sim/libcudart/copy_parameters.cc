@@ -77,11 +77,15 @@ void SetTo(CUDA_MEMCPY3D* copy, cudaMemcpyKind kind, const cudaPitchedPtr& memor
 cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
   *copy = {};
   if (!Exists(from.kind)) return cudaErrorInvalidMemcpyDirection;
-  const bool has_array = from.srcArray != nullptr || from.dstArray != nullptr;
-  if ((from.srcArray != nullptr && from.srcPtr.ptr != nullptr) ||
-      (from.dstArray != nullptr && from.dstPtr.ptr != nullptr) ||
-      (has_array && from.kind == cudaMemcpyHostToHost)) {
+  const bool from_host = from.kind == cudaMemcpyHostToHost || from.kind == cudaMemcpyHostToDevice;
+  if ((from.srcArray != nullptr && (from.srcPtr.ptr != nullptr || from_host)) ||
+      (from.dstArray != nullptr && from.dstPtr.ptr != nullptr)) {
     return cudaErrorInvalidValue;
+  }
+  const bool has_array = from.srcArray != nullptr || from.dstArray != nullptr;
+  if (!has_array && from.extent.height > 1 &&
+      (from.srcPtr.pitch < from.extent.width || from.dstPtr.pitch < from.extent.width)) {
+    return cudaErrorInvalidPitchValue;
   }
   size_t source = 1;
   size_t destination = 1;

@@ -50,9 +50,10 @@ TWINMMU_INLINE cudaError_t CopyRowsTo(const By& by, cudaArray_t to, size_t x, si
                                       const void* from, size_t pitch, size_t width, size_t height,
                                       cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
+    if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
     if (!MayWriteVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     if (to == nullptr) return cudaErrorInvalidResourceHandle;
-    if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY3D copy = RowsOf(width, height);
     SetTo(&copy, to, x, y, 0);
     SetFrom(&copy, kind, {const_cast<void*>(from), pitch, width, height});
@@ -65,9 +66,10 @@ TWINMMU_INLINE cudaError_t CopyRowsFrom(const By& by, void* to, size_t pitch, co
                                         size_t x, size_t y, size_t width, size_t height,
                                         cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
+    if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
     if (!MayReadVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     if (from == nullptr) return cudaErrorInvalidResourceHandle;
-    if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY3D copy = RowsOf(width, height);
     SetFrom(&copy, from, x, y, 0);
     SetTo(&copy, kind, {to, pitch, width, height});

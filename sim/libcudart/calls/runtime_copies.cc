@@ -66,9 +66,9 @@ TWINMMU_INLINE cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from,
                                     size_t width, size_t height, cudaMemcpyKind kind,
                                     const Body& body) {
   return InContext([&]() -> cudaError_t {
-    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
     if (width == 0 || height == 0) return cudaSuccess;
     if (height > 1 && (to_pitch < width || from_pitch < width)) return cudaErrorInvalidPitchValue;
+    if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
     Copy2D copy = {};
     copy.from_type = MemoryOf(kind, /*written=*/false);
     copy.from_host = from;
@@ -113,12 +113,16 @@ extern "C" cudaError_t cudaMemcpy_ptds(void* to, const void* from, size_t size,
 
 extern "C" cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                                        cudaStream_t stream) {
-  return InContext([&] { return CopyBy(Queued(), to, from, size, kind, stream); });
+  return InContext([&]() -> cudaError_t {
+    return size != 0 ? CopyBy(Queued(), to, from, size, kind, stream) : cudaSuccess;
+  });
 }
 
 extern "C" cudaError_t cudaMemcpyAsync_ptsz(void* to, const void* from, size_t size,
                                             cudaMemcpyKind kind, cudaStream_t stream) {
-  return InContext([&] { return CopyBy(QueuedOfThread(), to, from, size, kind, stream); });
+  return InContext([&]() -> cudaError_t {
+    return size != 0 ? CopyBy(QueuedOfThread(), to, from, size, kind, stream) : cudaSuccess;
+  });
 }
 
 extern "C" cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,

@@ -125,6 +125,31 @@ bool HasArray(const cudaResourceDesc& resource) {
   }
 }
 
+// Whether elements of that format can be read so. What is not known, the driver decides.
+cudaError_t CheckReading(const CUDA_RESOURCE_DESC& shown, const cudaTextureDesc& texture) {
+  constexpr int kLinearFilter = 1;
+  cuda_abi::CUDA_ARRAY3D_DESCRIPTOR array = {};
+  cuda_abi::CUarray_format format = 0;
+  switch (shown.resType) {
+    case cudaResourceTypeArray:
+      driver.cuArray3DGetDescriptor_v2(&array,
+                                       reinterpret_cast<cudaArray_t>(shown.res.array.hArray));
+      format = array.Format;
+      break;
+    case cudaResourceTypeLinear:
+      format = shown.res.linear.format;
+      break;
+    default:
+      return cudaSuccess;
+  }
+  if (format == 0) return cudaSuccess;
+  const bool is_float = ChannelsOf(format, 1).f == cudaChannelFormatKindFloat;
+  const bool as_floats = texture.readMode == cudaReadModeNormalizedFloat;
+  if (as_floats && (is_float || BitsOf(format) > 16)) return cudaErrorInvalidNormSetting;
+  const bool blends = texture.filterMode == kLinearFilter;
+  return blends && !is_float && !as_floats ? cudaErrorInvalidFilterSetting : cudaSuccess;
+}
+
 }  // namespace
 
 extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
@@ -135,7 +160,8 @@ extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
     if (resource == nullptr) return cudaErrorInvalidValue;
     if (texture == nullptr || !HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
-    const cudaError_t error = ToDriver(*resource, &shown);
+    cudaError_t error = ToDriver(*resource, &shown);
+    if (error == cudaSuccess) error = CheckReading(shown, *texture);
     if (error != cudaSuccess) return error;
     const CUDA_TEXTURE_DESC sampling = ToDriver(*texture);
     return driver.cuTexObjectCreate(object, &shown, &sampling, view);
@@ -168,6 +194,7 @@ extern "C" cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
                                                const cudaResourceDesc* resource) {
   return InContext([&]() -> cudaError_t {
     if (object == nullptr || resource == nullptr) return cudaErrorInvalidValue;
+    if (!HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
     const cudaError_t error = ToDriver(*resource, &shown);
     return error == cudaSuccess ? driver.cuSurfObjectCreate(object, &shown) : error;

@@ -117,6 +117,37 @@ TEST_F(RuntimeTextures, ChannelsHaveOneSize) {
   EXPECT_EQ(cudaMallocArray(&none, &channels, 4, 2, 0), cudaErrorInvalidChannelDescriptor);
 }
 
+TEST_F(RuntimeTextures, FloatsAreNotNormalized) {
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array_;
+  cudaTextureDesc texture = {};
+  texture.readMode = cudaReadModeNormalizedFloat;
+  cudaTextureObject_t object = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+            cudaErrorInvalidNormSetting);
+  resource.res.array.array = nullptr;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+            cudaErrorInvalidResourceHandle);
+}
+
+TEST_F(RuntimeTextures, IntegersAreNotBlended) {
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  ASSERT_EQ(cudaMallocArray(&resource.res.array.array, &channels, 4, 2, 0), cudaSuccess);
+  cudaTextureDesc texture = {};
+  texture.filterMode = 1;
+  cudaTextureObject_t object = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+            cudaErrorInvalidFilterSetting);
+  texture.readMode = cudaReadModeNormalizedFloat;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaDestroyTextureObject(object), cudaSuccess);
+  EXPECT_EQ(cudaFreeArray(resource.res.array.array), cudaSuccess);
+}
+
 TEST_F(RuntimeTextures, TexturesGiveBackWhatTheyWereMadeOf) {
   cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeArray;
