@@ -126,6 +126,16 @@ TEST_F(LinkingTest, TheOrderOfTheTextsDoesNotMatter) {
   EXPECT_EQ(Run(), 507u);
 }
 
+TEST_F(LinkingTest, ATextEndsAtItsEndWhateverItsSizeIsSaidToBe) {
+  std::string text = kKernel;
+  EXPECT_EQ(
+      AddData("cuLinkAddData_v2")(link_, kPtx, &text[0], ~size_t{0}, "text", 0, nullptr, nullptr),
+      CUDA_SUCCESS);
+  ASSERT_EQ(Add(kDefinitions), CUDA_SUCCESS);
+  ASSERT_EQ(Link(), CUDA_SUCCESS);
+  EXPECT_EQ(Run(), 507u);
+}
+
 TEST_F(LinkingTest, ACopyOfTheImageOutlivesTheLink) {
   ASSERT_EQ(Add(kKernel), CUDA_SUCCESS);
   ASSERT_EQ(Add(kDefinitions), CUDA_SUCCESS);

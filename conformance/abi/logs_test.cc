@@ -56,6 +56,12 @@ TEST_F(LogsTest, CallbacksAreToldWhyACallFailed) {
   EXPECT_EQ(lines.size(), 2u) << "no longer";
 }
 
+TEST_F(LogsTest, ThereIsNoCallbackWithoutAFunction) {
+  void* handle = nullptr;
+  EXPECT_EQ(add(nullptr, nullptr, &handle), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(take_away(nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(LogsTest, NothingIsSaidOfCallsThatWork) {
   std::vector<Line> lines;
   void* handle = nullptr;

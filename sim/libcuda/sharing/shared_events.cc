@@ -41,8 +41,8 @@ absl::Status RecordEvent(DriverState& driver, const char* call, Event event, Str
   return recorded;
 }
 
-// Where the process that recorded it is gone before its work was done, it never comes to pass, as an
-// H100 with driver 580.159 has it.
+// Where the process that recorded it is gone before its work was done, it never comes to pass, as
+// an H100 with driver 580.159 has it.
 absl::Status WaitForEvent(DriverState& driver, const char* call, Stream stream, Event event) {
   const absl::Status waits = driver.executor.WaitEvent(stream, event);
   const std::shared_ptr<SharedEvent> shared = SharedOf(driver, event.value());

@@ -1,5 +1,7 @@
 // The linker: texts that name what others define, as one image.
 
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -231,12 +233,15 @@ extern "C" CUresult cuLinkAddData_v2(CUlinkState handle, int type, void* data, s
   const CallSite site = TWINMMU_HERE;
   return EnterLink(site, handle, [&](DriverState& driver, LinkState& link) -> absl::Status {
     const bool closed = link.complete || link.failed.has_value();
-    if (closed || data == nullptr || size == 0 || size > PTRDIFF_MAX || type < 0 ||
-        type >= kInputTypes || CheckInputOptions(count, options, values) != DriverCode::kSuccess) {
+    if (closed || data == nullptr || size == 0 || type < 0 || type >= kInputTypes ||
+        CheckInputOptions(count, options, values) != DriverCode::kSuccess) {
       return Refuse(site, DriverCode::kInvalidValue, "this cannot be added");
     }
-    return Tell(site, link,
-                Add(site, driver, link, type, {static_cast<const char*>(data), size}, name));
+    const auto* const bytes = static_cast<const char*>(data);
+    // A text ends at its end, whatever is said of it, as an H100 has it.
+    const size_t there = type == kPtx ? strnlen(bytes, size) : size;
+    if (there > PTRDIFF_MAX) return Refuse(site, DriverCode::kInvalidValue, "nothing is so large");
+    return Tell(site, link, Add(site, driver, link, type, {bytes, there}, name));
   });
 }
 TWINMMU_ALIAS(cuLinkAddData, cuLinkAddData_v2);

@@ -1,0 +1,93 @@
+// Each mutant of mutants.inc is found by its tests: the usual ones of the C interface, in a process
+// of their own, on a driver that is wrong in one function.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace {
+
+struct Mutants {
+  const char* tests;
+  const char* function;
+  const char* second;  // way in which it is wrong
+};
+constexpr Mutants kMutants[] = {
+#define TWINMMU_ABI_MUTANTS(tests, function) {tests, #function, "blind"},
+#define TWINMMU_ABI_MUTANTS_OF_WILLING(tests, function) {tests, #function, "denying"},
+#include "conformance/abi/mutants/mutants.inc"
+};
+
+void PrintTo(const Mutants& mutants, std::ostream* out) { *out << mutants.function; }
+
+constexpr unsigned int kMostSeconds = 30;  // a test that hangs has found it, too
+
+std::string* tests = nullptr;
+std::string* mutant_driver = nullptr;
+
+// Whether the tests pass.
+bool Pass(const std::string& filter, const std::string& mutant) {
+  const pid_t child = fork();
+  if (child == 0) {
+    // What Bazel says is for this test, not for those.
+    for (const char* const name :
+         {"GTEST_OUTPUT", "GTEST_SHARD_INDEX", "GTEST_SHARD_STATUS_FILE", "GTEST_TOTAL_SHARDS",
+          "TESTBRIDGE_TEST_ONLY", "TEST_PREMATURE_EXIT_FILE", "TEST_SHARD_INDEX",
+          "TEST_SHARD_STATUS_FILE", "TEST_TOTAL_SHARDS", "XML_OUTPUT_FILE"}) {
+      unsetenv(name);
+    }
+    setenv("TWINMMU_MUTANT", mutant.c_str(), 1);
+    alarm(kMostSeconds);
+    // What it says is of interest to nobody, but it would be taken for what this test says.
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(0);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    const std::string driver = "--driver=" + *mutant_driver;
+    const std::string only = "--gtest_filter=" + filter;
+    execl(tests->c_str(), tests->c_str(), driver.c_str(), only.c_str(), nullptr);
+    _exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool PassWithoutAMutant(const std::string& filter) {
+  static auto* const known = new std::map<std::string, bool>;
+  const auto found = known->find(filter);
+  if (found != known->end()) return found->second;
+  return known->emplace(filter, Pass(filter, "")).first->second;
+}
+
+class AbiMutantsTest : public testing::TestWithParam<Mutants> {};
+
+TEST_P(AbiMutantsTest, AreFound) {
+  ASSERT_TRUE(PassWithoutAMutant(GetParam().tests));
+  for (const char* const wrong : {"nothing", GetParam().second}) {
+    EXPECT_FALSE(Pass(GetParam().tests, absl::StrCat(GetParam().function, ":", wrong))) << wrong;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, AbiMutantsTest, testing::ValuesIn(kMutants),
+                         [](const auto& named) { return named.param.function; });
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: abi_mutants_test ABI_TEST MUTANT_DRIVER DRIVER\n");
+    return 2;
+  }
+  tests = new std::string(argv[1]);
+  mutant_driver = new std::string(argv[2]);
+  setenv("TWINMMU_MUTATED_DRIVER", argv[3], 1);
+  return RUN_ALL_TESTS();
+}
