@@ -45,11 +45,14 @@ class ObservedWork {
   void Write(const Part& to, const Part& from, uint64_t size, const Move& move) {
     if (clocks_ == nullptr || !state_.aliases.active()) return static_cast<void>(move());
     coherence::MonitoredAccess written = Of(to);
-    // A kernel may poll it.
+    coherence::MonitoredAccess read = Of(from);
+    // A kernel may poll it; and the program what a kernel writes.
     if (mmu_.watched() && size <= coherence::kMaxFlagBytes) {
       written.strength = {coherence::Semantics::kRelease, coherence::Scope::kSys};
     }
-    const coherence::MonitoredAccess read = Of(from);
+    if (mmu_.watched() && size <= kMaxPolledBytes) {
+      read.strength = {coherence::Semantics::kAcquire, coherence::Scope::kSys};
+    }
     const bool observes_write =
         written.armed || (written.address != 0 && size <= coherence::kMaxFlagBytes);
     if (!observes_write && !read.armed) return static_cast<void>(move());
@@ -79,6 +82,8 @@ class ObservedWork {
 
  private:
   static constexpr int kNoMultiprocessor = -1;
+  // What a copy reads of no more than that may be what a kernel tells a program that polls.
+  static constexpr uint64_t kMaxPolledBytes = 64;
 
   template <typename Move>
   void Observe(coherence::MonitoredAccess written, bool observes_write,

@@ -286,6 +286,18 @@ TEST_F(QueuedRaceCheckTest, AFewBytesCopiedAreAFlag) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
+// And a program that copies a word again and again may be told by a kernel.
+TEST_F(QueuedRaceCheckTest, AKernelMayTellTheHostByAWord) {
+  Launch(a_, "st.global.u32 [%rd1+256], 7;\n st.release.sys.global.u32 [%rd1+512], 1;", 1);
+  uint32_t flag = 0;
+  while (flag == 0) {
+    ASSERT_THAT(executor().CopyDeviceToHost(b_, &flag, at_ + Bytes(512), Bytes(4)), IsOk());
+    ASSERT_THAT(executor().SynchronizeStream(b_), IsOk());
+  }
+  ASSERT_THAT(executor().Fill(b_, at_ + Bytes(256), {1, Bytes(1)}, 128), IsOk());
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
 // Not watched: nothing is said.
 class UnwatchedTest : public MachineTest {};
 

@@ -79,6 +79,11 @@ void AliasMonitor::Impl::AfterRangeLoad(const MonitoredAccess& access, uint64_t 
   if (size == 0 || !access.armed || !ordering_.Runs(access.thread)) return;
   const AccessEvent event = ordering_.Next(access.thread, access.address, access.site);
   CheckRange(access, size, event, /*writes=*/false);
+  if (access.strength.IsStrong()) {  // a few bytes
+    MonitoredAccess whole = access;
+    whole.size = static_cast<uint32_t>(size);
+    LoadFlag(whole, event);
+  }
   if (!keeps_values_ || values_.empty()) return;
   MonitoredAccess part = access;
   part.strength = Strength();
