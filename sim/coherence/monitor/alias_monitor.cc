@@ -31,9 +31,10 @@ void AliasMonitor::RemoveMulticastAddress(AddressId address) {
   impl_->ordering().ForgetAddress(address);
 }
 
-ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Clocks& clocks) {
+ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Clocks& clocks,
+                             ThreadId cluster) {
   const std::lock_guard lock(impl_->mutex());
-  return impl_->Start(threads, device, sm, clocks);
+  return impl_->Start(threads, device, sm, clocks, cluster);
 }
 
 void AliasMonitor::End(ThreadId first, uint32_t threads, Clocks* clocks) {

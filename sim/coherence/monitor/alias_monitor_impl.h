@@ -65,7 +65,7 @@ class AliasMonitor::Impl {
     return armed_ != 0;
   }
   bool Disarm(const char* memory, uint64_t size);
-  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks);
+  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks, ThreadId cluster);
   void End(ThreadId first, uint32_t threads, Clocks* clocks);
   bool HostWaited(const Clocks& clocks);
 

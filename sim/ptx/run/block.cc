@@ -56,7 +56,9 @@ BlockThreads& Block::threads() {
   const coherence::Site sites = grid_.environment.sites->Add(
       launch.program, kernel, grid_.code->sites, absl::StrCat("kernel ", launch.kernel->name));
   threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
-                                            static_cast<int>(sm()), grid_.before, sites);
+                                            static_cast<int>(sm()), grid_.before, sites,
+                                            cluster().first_thread());
+  cluster().SetFirstThread(threads_->FirstOf(0));
   return *threads_;
 }
 

@@ -5,11 +5,12 @@ namespace twinmmu::ptx {
 using Session = coherence::AliasMonitor::Session;
 
 BlockThreads::BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
-                           const coherence::Clocks& before, coherence::Site sites)
+                           const coherence::Clocks& before, coherence::Site sites,
+                           coherence::ThreadId cluster)
     : monitor_(*monitor),
       threads_(threads),
       sites_(sites),
-      first_(monitor->Start(threads, device, sm, before)) {}
+      first_(monitor->Start(threads, device, sm, before, cluster)) {}
 
 BlockThreads::~BlockThreads() {
   coherence::Clocks clocks;
