@@ -54,9 +54,9 @@ void AliasMonitor::RemoveMulticastAddress(AddressId address) {
 }
 
 ThreadId AliasMonitor::Start(uint32_t threads, int device, int sm, const Clocks& clocks,
-                             const Origin& origin) {
+                             ThreadId cluster, const Origin& origin) {
   const std::lock_guard lock(impl_->mutex());
-  const ThreadId first = impl_->Start(threads, device, sm, clocks);
+  const ThreadId first = impl_->Start(threads, device, sm, clocks, cluster);
   if (watches_all_ && first != 0) impl_->SetOrigin(first, origin);
   return first;
 }

@@ -120,8 +120,8 @@ class AliasMonitor {
 
   // --- Operations: a grid, a copy, a fill. Its threads start after what is in `clocks`. ---
   // Starts `threads` threads, one behind the other, of one block on `sm`. Returns the id of the
-  // first.
-  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks,
+  // first. `cluster`: the first thread of another block of its cluster; 0: there is none yet.
+  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks, ThreadId cluster = 0,
                  const Origin& origin = Origin());
   // Ends them, and adds theirs to the past of their operation.
   void End(ThreadId first, uint32_t threads, Clocks* clocks);

@@ -75,7 +75,7 @@ class AliasMonitor::Impl {
   // Of the threads from `first` on that start together.
   void SetOrigin(ThreadId first, const Origin& origin);
   void SetHost(const Clocks& clocks) { host_ = clocks; }
-  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks);
+  ThreadId Start(uint32_t threads, int device, int sm, const Clocks& clocks, ThreadId cluster);
   void End(ThreadId first, uint32_t threads, Clocks* clocks);
   bool HostWaited(const Clocks& clocks);
 

@@ -91,7 +91,8 @@ void AliasMonitor::Impl::SetOrigin(ThreadId first, const Origin& origin) {
   });
 }
 
-ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const Clocks& clocks) {
+ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const Clocks& clocks,
+                                   ThreadId cluster) {
   ++running_;
   if (threads == 0 || exhausted_ || threads > kLastThread - next_thread_) {
     exhausted_ = exhausted_ || threads != 0;
@@ -101,7 +102,8 @@ ThreadId AliasMonitor::Impl::Start(uint32_t threads, int device, int sm, const C
   next_thread_ += threads;
   if (threads > kMaxBlock) return first;
   Try([&] {
-    const Place place{device, static_cast<int>(first), static_cast<int>(first)};
+    const Place place{device, static_cast<int>(cluster == 0 ? first : cluster),
+                      static_cast<int>(first)};
     if (options_.policy == Policy::kL1) {
       sms_[first] = KeyOfSm(device, sm);
       caches_.Invalidate(KeyOfSm(device, sm));

@@ -59,7 +59,9 @@ BlockThreads& Block::threads() {
                                  {index_.x, index_.y, index_.z},
                                  {launch.config.block.x, launch.config.block.y}};
   threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
-                                            static_cast<int>(sm()), grid_.before, sites, origin);
+                                            static_cast<int>(sm()), grid_.before, sites,
+                                            cluster().first_thread(), origin);
+  cluster().SetFirstThread(threads_->FirstOf(0));
   return *threads_;
 }
 

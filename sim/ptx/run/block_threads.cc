@@ -6,11 +6,11 @@ using Session = coherence::AliasMonitor::Session;
 
 BlockThreads::BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
                            const coherence::Clocks& before, coherence::Site sites,
-                           const coherence::Origin& origin)
+                           coherence::ThreadId cluster, const coherence::Origin& origin)
     : monitor_(*monitor),
       threads_(threads),
       sites_(sites),
-      first_(monitor->Start(threads, device, sm, before, origin)) {}
+      first_(monitor->Start(threads, device, sm, before, cluster, origin)) {}
 
 BlockThreads::~BlockThreads() {
   coherence::Clocks clocks;

@@ -18,8 +18,9 @@ class BlockThreads {
  public:
   // Starts `threads` threads on multiprocessor `sm`, after what is in `before`. `monitor` must
   // outlive this object. `sites`: the id of the first site of their kernel.
+  // `cluster`: as AliasMonitor::Start takes it.
   BlockThreads(coherence::AliasMonitor* monitor, uint32_t threads, int device, int sm,
-               const coherence::Clocks& before, coherence::Site sites,
+               const coherence::Clocks& before, coherence::Site sites, coherence::ThreadId cluster,
                const coherence::Origin& origin);
   // Ends them, if End has not.
   ~BlockThreads();

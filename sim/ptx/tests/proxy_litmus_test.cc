@@ -116,8 +116,6 @@ TEST_P(ProxyLitmusTest, ShowsNothingThatIsForbidden) {
   std::set<std::string> weak;
   for (const LitmusTest& test : ProxySample()) {
     SCOPED_TRACE(test.name);
-    // The monitor takes each block for a cluster of its own.
-    if (test.name == "cluster-atomics") continue;
     const absl::StatusOr<coherence::Enumeration> all = Enumerate(test, coherence::Modes());
     ASSERT_THAT(all, IsOk());
     bool plays = false;

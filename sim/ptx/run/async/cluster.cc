@@ -31,6 +31,7 @@ Dim3 Cluster::PlaceOf(uint32_t rank) const {
 }
 
 void Cluster::Start(uint64_t index) {
+  first_thread_ = 0;
   const Dim3& grid = grid_.launch->config.grid;
   const Dim3& size = grid_.cluster;
   const uint64_t x = grid.x / size.x;

@@ -44,6 +44,11 @@ class Cluster {
   Block* BlockOf(uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
   uint32_t size() const { return static_cast<uint32_t>(blocks_.size()); }
   const Dim3& index() const { return index_; }
+  // For the alias monitor: the first thread of the block that has threads there first; 0: none has.
+  coherence::ThreadId first_thread() const { return first_thread_; }
+  void SetFirstThread(coherence::ThreadId thread) {
+    if (first_thread_ == 0) first_thread_ = thread;
+  }
   // The place of a block in it.
   Dim3 PlaceOf(uint32_t rank) const;
 
@@ -78,6 +83,7 @@ class Cluster {
 
   const GridContext& grid_;
   Dim3 index_;
+  coherence::ThreadId first_thread_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block::State> states_;
   std::vector<std::array<OfWarp, kMaxWarps>> arrivals_;  // by rank
