@@ -23,14 +23,14 @@ Function* Find(const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-#define DRIVER(name)                                     \
-  [](auto... arguments) {                                \
+#define DRIVER(name)                                           \
+  [](auto... arguments) {                                      \
     static auto* const function = Find<decltype(name)>(#name); \
-    const CUresult result = function(arguments...);      \
-    if (result != CUDA_SUCCESS) {                        \
-      std::fprintf(stderr, "%s: %d\n", #name, result);   \
-      std::exit(1);                                      \
-    }                                                    \
+    const CUresult result = function(arguments...);            \
+    if (result != CUDA_SUCCESS) {                              \
+      std::fprintf(stderr, "%s: %d\n", #name, result);         \
+      std::exit(1);                                            \
+    }                                                          \
   }
 
 // One range of addresses, mapped from its beginning as far as it is used.

@@ -68,8 +68,7 @@ int Child(int socket) {
   cudaMemPool_t pool = nullptr;
   void* opened = nullptr;
   cudaEvent_t filled = nullptr;
-  CHECK(cudaMemPoolImportFromShareableHandle(&pool,
-                                             reinterpret_cast<void*>(uintptr_t(descriptor)),
+  CHECK(cudaMemPoolImportFromShareableHandle(&pool, reinterpret_cast<void*>(uintptr_t(descriptor)),
                                              cudaMemHandleTypePosixFileDescriptor, 0));
   close(descriptor);
   cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};

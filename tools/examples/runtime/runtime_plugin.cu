@@ -31,6 +31,4 @@ double Run() {
 
 extern "C" double RunWhole() { return Run<int, 3>(); }
 extern "C" double RunReal() { return Run<float, PLUGIN>(); }
-extern "C" const void* KernelOfPlugin() {
-  return reinterpret_cast<const void*>(&Count<int, 3>);
-}
+extern "C" const void* KernelOfPlugin() { return reinterpret_cast<const void*>(&Count<int, 3>); }

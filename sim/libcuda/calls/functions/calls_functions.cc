@@ -1,6 +1,5 @@
 // What a program asks about functions that are loaded, and what devices can do for each other.
 
-
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
