@@ -101,7 +101,7 @@ class ObservedWork {
     if (started_) return;
     coherence::Origin origin;
     origin.call = call_;
-    thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_, origin);
+    thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_, 0, origin);
     started_ = true;
   }
   coherence::MonitoredAccess Flag(const Part& word, uint32_t size, coherence::Semantics semantics) {
