@@ -12,6 +12,13 @@ set(twinmmu_api_sources
   api/driver_error.cc
   api/files/json_text.cc
   api/files/read_file.cc
+  api/record/call_stack.cc
+  api/record/diagnostic_event.cc
+  api/record/entry.cc
+  api/record/event.cc
+  api/record/event_file.cc
+  api/record/event_reader.cc
+  api/record/event_writer.cc
   api/sharing/create_shareable.cc
   api/sharing/message.cc
   api/sharing/owned_descriptor.cc
@@ -40,6 +47,13 @@ set(twinmmu_api_headers
   api/executor.h
   api/files/read_file.h
   api/multicast.h
+  api/record/diagnostic_event.h
+  api/record/entry.h
+  api/record/event.h
+  api/record/event_file.h
+  api/record/event_format.h
+  api/record/event_reader.h
+  api/record/event_writer.h
   api/requirements.h
   api/sharing/create_shareable.h
   api/sharing/owned_descriptor.h
@@ -114,6 +128,7 @@ set(twinmmu_testing_sources
   api/testing/checked/set_access.cc
   api/testing/checked/state.cc
   api/testing/checked_vmm.cc
+  api/testing/event_vmm.cc
   api/testing/fault_injecting.cc
   api/testing/fault_plan.cc
   api/testing/matchers.cc
@@ -139,6 +154,7 @@ set(twinmmu_testing_headers
   api/testing/call_trace.h
   api/testing/checked_vmm.h
   api/testing/diagnostic_matchers.h
+  api/testing/event_vmm.h
   api/testing/fault_injecting.h
   api/testing/fault_plan.h
   api/testing/forwarding.h
@@ -231,11 +247,14 @@ set(twinmmu_sim_sources
   sim/coherence/monitor/alias_monitor_threads.cc
   sim/coherence/monitor/alias_monitor_values.cc
   sim/coherence/monitor/site_table.cc
+  sim/coherence/monitor/written_bytes.cc
   sim/diagnostics/alias_reports.cc
   sim/diagnostics/call_record.cc
   sim/diagnostics/explain.cc
   sim/diagnostics/leaks.cc
   sim/diagnostics/pooled_uses.cc
+  sim/diagnostics/race_words.cc
+  sim/diagnostics/run_events.cc
   sim/host/backing.cc
   sim/host/fabric_domain.cc
   sim/host/foreign_file.cc
@@ -375,6 +394,7 @@ set(twinmmu_sim_headers
 set(twinmmu_sim_dependencies
   absl::btree
   absl::cleanup
+  absl::core_headers
   absl::function_ref
   absl::span
   absl::status
