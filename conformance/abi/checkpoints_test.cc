@@ -147,6 +147,11 @@ TEST_F(CheckpointTest, ReservedWordsAreZero) {
   EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(checkpoint(me_, words), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(StateNow(), kLocked);
+  EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
+}
+
+TEST_F(CheckpointTest, ReservedWordsOfARestoreAreZero) {
+  EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(checkpoint(me_, nullptr), CUDA_SUCCESS);
   RestoreArgs restores;
   restores.reserved1 = 1;

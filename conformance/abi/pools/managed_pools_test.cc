@@ -163,23 +163,28 @@ TEST_F(ManagedPoolTest, TheirMemoryPrefersTheirPlace) {
   }
 }
 
-TEST_F(ManagedPoolTest, AccessIsTakenAndNotTold) {
+// Before that, all are told that there is none.
+TEST_F(ManagedPoolTest, AccessIsToldToAllAsItWasGivenToOne) {
   const CUmemoryPool pool = MakePool(Managed());
   const auto set = [&](int type, int access) {
     const CUmemAccessDesc grant = {{static_cast<CUmemLocationType>(type), 0},
                                    static_cast<CUmemAccess_flags>(access)};
     return set_access(pool, &grant, 1);
   };
+  const auto expect = [&](int expected) {
+    for (const int type : {1, 2, 3}) {
+      CUmemLocation location = {static_cast<CUmemLocationType>(type), 0};
+      int access = 9;
+      EXPECT_EQ(get_access(&access, pool, &location), CUDA_SUCCESS) << type;
+      EXPECT_EQ(access, expected) << type;
+    }
+  };
+  expect(0);
   EXPECT_EQ(set(1, 0), CUDA_SUCCESS);
   EXPECT_EQ(set(1, 1), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(set(1, 3), CUDA_SUCCESS);
   EXPECT_EQ(set(2, 3), CUDA_SUCCESS);
-  for (const int type : {1, 2, 3}) {
-    CUmemLocation location = {static_cast<CUmemLocationType>(type), 0};
-    int access = 9;
-    EXPECT_EQ(get_access(&access, pool, &location), CUDA_SUCCESS) << type;
-    EXPECT_EQ(access, 0) << type;
-  }
+  expect(3);
 }
 
 }  // namespace

@@ -79,14 +79,17 @@ absl::Status PoolCalls::SetAccess(uint64_t handle, absl::Span<const AccessGrant>
     PoolState* const pool = FindPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     uint64_t readers = pool->readers;
+    Access told = pool->told;
     for (const AccessGrant& grant : grants) {
       const absl::Status valid = CheckGrant(*pool, grant);
       if (!valid.ok()) return valid;
+      told = grant.access;
       if (grant.location.type != LocationType::kDevice || IsManaged(pool->properties)) continue;
       const uint64_t bit = uint64_t{1} << grant.location.id;
       readers = grant.access == Access::kNone ? readers & ~bit : readers | bit;
     }
     pool->readers = readers;
+    pool->told = told;
     for (const AddressRange& arena : pool->spans.arenas()) {
       state_.mmu.linear.SetReaders(arena.base, readers);
     }
@@ -134,14 +137,15 @@ absl::StatusOr<Access> PoolCalls::GetAccess(uint64_t handle, const Location& loc
     const PoolState* const pool = FindPool(handle);
     if (pool == nullptr) return NoSuchPool(kCall, handle);
     const Location& own = pool->properties.place.location;
-    const bool managed = IsManaged(pool->properties);  // of which an H100 says this
     if (location.type == LocationType::kHost || location.type == LocationType::kHostNuma) {
-      return own.type == LocationType::kDevice || managed ? Access::kNone : Access::kReadWrite;
+      if (IsManaged(pool->properties)) return pool->told;
+      return own.type == LocationType::kDevice ? Access::kNone : Access::kReadWrite;
     }
     const bool exists =
         location.type == LocationType::kDevice && state_.mmu.HasDevice(DeviceOrdinal(location.id));
     if (!exists) return InvalidValue(kCall, ToString(location), " is no device");
-    const bool granted = !managed && (pool->readers >> location.id & 1) != 0;
+    if (IsManaged(pool->properties)) return pool->told;
+    const bool granted = (pool->readers >> location.id & 1) != 0;
     return granted ? Access::kReadWrite : Access::kNone;
   });
 }

@@ -87,7 +87,8 @@ struct PoolState {
   Bytes release_threshold;
   WatermarkedBytes reserved;
   WatermarkedBytes used;
-  uint64_t readers = 0;  // the devices that may use its memory, a bit for each
+  uint64_t readers = 0;         // the devices that may use its memory, a bit for each
+  Access told = Access::kNone;  // of a managed pool, to whoever asks: what was granted last
   PoolSpans spans;
   // Of one that other processes may use, from when the file is needed; and of one that was
   // imported, which has only this.
