@@ -23,7 +23,7 @@ struct Machine {
   coherence::Policy policy;
   bool aliased;
 };
-// What is aliased takes much longer.
+// Those that are not named are coherent: what is aliased takes much longer.
 constexpr std::array<Machine, 10> kMachines = {{{coherence::Policy::kCoherent, true},
                                                 {coherence::Policy::kStale, true},
                                                 {coherence::Policy::kRandom, true},

@@ -38,6 +38,7 @@ constexpr int kSlices = 3;
 Profile MachineWith(coherence::Policy policy) {
   Profile profile = Profile::ReferenceH200();
   profile.alias_policy = policy;
+  profile.window.size = TiB(1);  // many machines share a process
   return profile;
 }
 
