@@ -213,9 +213,3 @@ INSTANTIATE_TEST_SUITE_P(OnceOrFromThenOn, SharingMemoryFailureTest, testing::Bo
 
 }  // namespace
 }  // namespace twinmmu::libcuda
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (twinmmu::libcuda::cuInit(0) != twinmmu::cuda_abi::CUDA_SUCCESS) return 1;
-  return RUN_ALL_TESTS();
-}

@@ -169,9 +169,3 @@ INSTANTIATE_TEST_SUITE_P(All, VmmMemoryFailureTest, testing::Bool());
 
 }  // namespace
 }  // namespace twinmmu::libcuda
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (twinmmu::libcuda::cuInit(0) != 0) return 1;
-  return RUN_ALL_TESTS();
-}
