@@ -26,6 +26,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <new>
 #include <random>
@@ -383,6 +384,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: random_calls LIBRARY SECONDS [SEED]\n");
     return 2;
   }
+  const std::string library = std::filesystem::absolute(argv[1]);
+  // Some calls write files, named by whatever text is at hand.
+  std::string folder = std::filesystem::temp_directory_path() / "random_calls_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0) return 2;
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::seconds(std::strtol(argv[2], nullptr, 10));
   const bool once = argc == 4;
@@ -401,7 +406,7 @@ int main(int argc, char** argv) {
     processes[worker] = fork();
     if (processes[worker] != 0) return;
     place = &places[worker];
-    Run(argv[1], seeds[worker]);
+    Run(library.c_str(), seeds[worker]);
   };
   for (size_t worker = 0; worker < workers; ++worker) start(worker);
   for (size_t running = workers; running > 0;) {
@@ -418,6 +423,7 @@ int main(int argc, char** argv) {
       --running;
     }
   }
+  std::filesystem::remove_all(folder);
   std::printf(
       "%llu calls in %llu processes: %llu crashes and hangs; %llu read where they said "
       "themselves, and nothing is\n",
