@@ -334,8 +334,8 @@ set(twinmmu_sim_sources
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
-  sim/ptx/run/device_heap.cc
-  sim/ptx/run/device_print.cc
+  sim/ptx/run/device/device_heap.cc
+  sim/ptx/run/device/device_print.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
   sim/ptx/run/observed_step.cc
@@ -498,8 +498,8 @@ set_property(SOURCE
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
-  sim/ptx/run/device_heap.cc
-  sim/ptx/run/device_print.cc
+  sim/ptx/run/device/device_heap.cc
+  sim/ptx/run/device/device_print.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
   sim/ptx/run/observed_step.cc

@@ -8,8 +8,7 @@ namespace {
 
 // Zeros behind it up to a whole word.
 void AppendText(std::string_view text, char** at) {
-  std::memcpy(*at, text.data(), text.size());
-  *at += text.size();
+  *at = std::copy(text.begin(), text.end(), *at);
 }
 
 size_t WordsOf(size_t bytes) { return (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t); }

@@ -15,7 +15,7 @@
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/loaded_module.h"
-#include "sim/ptx/run/graph_conditions.h"
+#include "sim/ptx/run/device/graph_conditions.h"
 #include "sim/ptx/text/module.h"
 
 namespace twinmmu {

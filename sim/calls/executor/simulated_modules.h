@@ -16,8 +16,8 @@
 #include "sim/calls/executor/loaded_module.h"
 #include "sim/memory/linear_allocation.h"
 #include "sim/ptx/program/program.h"
-#include "sim/ptx/run/device_heap.h"
-#include "sim/ptx/run/graph_conditions.h"
+#include "sim/ptx/run/device/device_heap.h"
+#include "sim/ptx/run/device/graph_conditions.h"
 #include "sim/ptx/text/module.h"
 #include "sim/ptx/textures/texture_table.h"
 

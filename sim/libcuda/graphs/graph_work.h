@@ -12,7 +12,7 @@
 #include "api/executor.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/graphs/reserved_memory.h"
-#include "sim/ptx/run/graph_conditions.h"
+#include "sim/ptx/run/device/graph_conditions.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 #include "third_party/cuda_abi/graph_abi.h"
 

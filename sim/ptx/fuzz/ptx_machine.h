@@ -11,7 +11,7 @@
 #include "sim/coherence/model/policy.h"
 #include "sim/mmu/translation_cache.h"
 #include "sim/profile/profile.h"
-#include "sim/ptx/run/device_heap.h"
+#include "sim/ptx/run/device/device_heap.h"
 #include "sim/ptx/textures/texture_table.h"
 #include "sim/state/simulator_state.h"
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/run/block.h"
-#include "sim/ptx/run/device_heap.h"
-#include "sim/ptx/run/device_print.h"
-#include "sim/ptx/run/graph_conditions.h"
+#include "sim/ptx/run/device/device_heap.h"
+#include "sim/ptx/run/device/device_print.h"
+#include "sim/ptx/run/device/graph_conditions.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
 

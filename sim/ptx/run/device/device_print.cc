@@ -1,4 +1,4 @@
-#include "sim/ptx/run/device_print.h"
+#include "sim/ptx/run/device/device_print.h"
 
 #include <cstdio>
 #include <cstring>

@@ -1,7 +1,7 @@
 // GraphConditions: what kernels of graphs decide by cudaGraphSetConditional.
 
-#ifndef TWINMMU_SIM_PTX_RUN_GRAPH_CONDITIONS_H_
-#define TWINMMU_SIM_PTX_RUN_GRAPH_CONDITIONS_H_
+#ifndef TWINMMU_SIM_PTX_RUN_DEVICE_GRAPH_CONDITIONS_H_
+#define TWINMMU_SIM_PTX_RUN_DEVICE_GRAPH_CONDITIONS_H_
 
 #include <cstdint>
 #include <map>
@@ -43,4 +43,4 @@ class GraphConditions {
 
 }  // namespace twinmmu::ptx
 
-#endif  // TWINMMU_SIM_PTX_RUN_GRAPH_CONDITIONS_H_
+#endif  // TWINMMU_SIM_PTX_RUN_DEVICE_GRAPH_CONDITIONS_H_

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tools/examples/check.h"
-#include "tools/examples/weight_sharing.h"
+#include "tools/examples/weights/weight_sharing.h"
 
 /* Fills a layer, and adds to the checksum what the workers will read of it: a word in each line. */
 static uint64_t fill_layer(int layer, uint32_t* words, size_t size, uint64_t first_line) {

@@ -2,8 +2,8 @@
  * other. A message is one packet of a Unix socket; the descriptors of all layers travel in one, so
  * that nobody ever has half of the weights. Nobody waits for ever, whoever is killed. */
 
-#ifndef TWINMMU_TOOLS_EXAMPLES_WEIGHT_SHARING_H_
-#define TWINMMU_TOOLS_EXAMPLES_WEIGHT_SHARING_H_
+#ifndef TWINMMU_TOOLS_EXAMPLES_WEIGHTS_WEIGHT_SHARING_H_
+#define TWINMMU_TOOLS_EXAMPLES_WEIGHTS_WEIGHT_SHARING_H_
 
 #ifndef _GNU_SOURCE
 #error "define _GNU_SOURCE first: this needs sockets of Linux"
@@ -128,4 +128,4 @@ static inline int receive_message(int socket, struct message* message, struct we
 void run_server(int listener, int control, int load);
 void run_worker(const char* address, int control);
 
-#endif /* TWINMMU_TOOLS_EXAMPLES_WEIGHT_SHARING_H_ */
+#endif /* TWINMMU_TOOLS_EXAMPLES_WEIGHTS_WEIGHT_SHARING_H_ */

@@ -1,7 +1,7 @@
 // DeviceHeap: the memory that kernels take by malloc and give back by free.
 
-#ifndef TWINMMU_SIM_PTX_RUN_DEVICE_HEAP_H_
-#define TWINMMU_SIM_PTX_RUN_DEVICE_HEAP_H_
+#ifndef TWINMMU_SIM_PTX_RUN_DEVICE_DEVICE_HEAP_H_
+#define TWINMMU_SIM_PTX_RUN_DEVICE_DEVICE_HEAP_H_
 
 #include <cstdint>
 #include <map>
@@ -39,4 +39,4 @@ class DeviceHeap {
 
 }  // namespace twinmmu::ptx
 
-#endif  // TWINMMU_SIM_PTX_RUN_DEVICE_HEAP_H_
+#endif  // TWINMMU_SIM_PTX_RUN_DEVICE_DEVICE_HEAP_H_

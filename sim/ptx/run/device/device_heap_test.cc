@@ -1,4 +1,4 @@
-#include "sim/ptx/run/device_heap.h"
+#include "sim/ptx/run/device/device_heap.h"
 
 #include "gtest/gtest.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "tools/examples/check.h"
-#include "tools/examples/weight_sharing.h"
+#include "tools/examples/weights/weight_sharing.h"
 
 /* Adds up the first word of each line of 128 bytes, times its number. */
 static const char kPtx[] =

@@ -9,7 +9,7 @@
  * outlives a server. */
 
 #define _GNU_SOURCE
-#include "tools/examples/weight_sharing.h"
+#include "tools/examples/weights/weight_sharing.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // Print: what kernels say: vprintf and __assertfail.
 
-#ifndef TWINMMU_SIM_PTX_RUN_DEVICE_PRINT_H_
-#define TWINMMU_SIM_PTX_RUN_DEVICE_PRINT_H_
+#ifndef TWINMMU_SIM_PTX_RUN_DEVICE_DEVICE_PRINT_H_
+#define TWINMMU_SIM_PTX_RUN_DEVICE_DEVICE_PRINT_H_
 
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/run/warp.h"
@@ -17,4 +17,4 @@ Flow FailAssertion(Warp& warp, const CallSite& site, Lanes lanes);
 
 }  // namespace twinmmu::ptx
 
-#endif  // TWINMMU_SIM_PTX_RUN_DEVICE_PRINT_H_
+#endif  // TWINMMU_SIM_PTX_RUN_DEVICE_DEVICE_PRINT_H_
