@@ -68,6 +68,13 @@ OpenView OpenText(const std::string& path, std::unique_ptr<View> view) {
           }};
 }
 
+// The name of the program, without its folder.
+std::string TitleOf(MergedEvents& events) {
+  if (events.processes().empty()) return "";
+  const std::string& program = events.processes().front().program;
+  return program.substr(program.rfind('/') + 1);
+}
+
 std::unique_ptr<Page> MakePage(const std::string& title, MergedEvents& events) {
   auto page = std::make_unique<Page>(title);
   for (const record::ProcessInfo& process : events.processes()) {
@@ -91,7 +98,7 @@ absl::Status WriteViews(const ViewPaths& paths, MergedEvents& events,
                         const std::vector<record::EventSink*>& others) {
   std::vector<OpenView> views;
   if (!paths.record.empty()) views.push_back(OpenRecord(paths.record, events));
-  const std::string title = events.processes().empty() ? "" : events.processes().front().program;
+  const std::string title = TitleOf(events);
   if (!paths.html.empty()) views.push_back(OpenText(paths.html, MakePage(title, events)));
   if (!paths.svg.empty()) views.push_back(OpenText(paths.svg, std::make_unique<Drawing>(title)));
   if (!paths.trace.empty()) views.push_back(OpenTrace(paths.trace, events));
