@@ -11,6 +11,10 @@ function(twinmmu_library name description)
   add_library(${target} ${${target}_sources})
   add_library(twinmmu::${name} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_17)
+  # What nearly every source includes, and half of its time to compile.
+  target_precompile_headers(${target} PRIVATE
+    <algorithm> <cstdint> <map> <memory> <mutex> <optional> <string> <utility> <vector>
+    <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/types/span.h>)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/twinmmu>)
