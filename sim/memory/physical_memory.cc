@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,10 +49,15 @@ absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
   const Capacity& capacity = CapacityOf(location);
   const Bytes free = capacity.free();
   if (capacity.kept_back <= free && size <= free - capacity.kept_back) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
+  std::string words =
       absl::StrCat("size ", ToString(size), " is more than what is left of the ",
                    ToString(capacity.total), " of ", ToString(location), ": ", ToString(free),
-                   ", of which ", ToString(capacity.kept_back), " are kept back"));
+                   ", of which ", ToString(capacity.kept_back), " are kept back");
+  if (capacity.late != Bytes(0)) {
+    absl::StrAppend(&words, "; ", ToString(capacity.late),
+                    " that were freed come back once the program waits for its work");
+  }
+  return absl::ResourceExhaustedError(words);
 }
 
 void PhysicalMemory::Occupy(Bytes size, const Location& location) {
@@ -61,7 +67,19 @@ void PhysicalMemory::Occupy(Bytes size, const Location& location) {
 
 void PhysicalMemory::Vacate(Bytes size, const Location& location) {
   Capacity& capacity = CapacityOf(location);
-  capacity.used = capacity.used - size;
+  if (profile_.memory_returns_late) {
+    capacity.late = capacity.late + size;
+  } else {
+    capacity.used = capacity.used - size;
+  }
+}
+
+void PhysicalMemory::ReturnFreed() {
+  const auto take_back = [](Capacity& capacity) {
+    capacity.used = capacity.used - std::exchange(capacity.late, Bytes(0));
+  };
+  for (Capacity& capacity : devices_) take_back(capacity);
+  for (auto& [node, capacity] : host_nodes_) take_back(capacity);
 }
 
 void PhysicalMemory::VacateBlock(uint64_t block, Bytes size, const Location& location) {

@@ -188,6 +188,9 @@ class PhysicalMemory {
   // The same for a block of linear memory, once no descriptor pins it.
   void VacateBlock(uint64_t block, Bytes size, const Location& location);
 
+  // Where profile.memory_returns_late: what was freed comes back.
+  void ReturnFreed();
+
   const FabricDomain& fabric() const { return domain_; }
 
   MemoryInfo Info(DeviceOrdinal device);
@@ -226,6 +229,7 @@ class PhysicalMemory {
     Bytes total;
     Bytes used;  // with imports, it may be more than the total
     Bytes kept_back;
+    Bytes late = Bytes(0);  // of what is used: freed, and not yet back
 
     Bytes free() const { return used < total ? total - used : Bytes(0); }
   };

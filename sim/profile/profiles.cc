@@ -195,6 +195,18 @@ Profile ExporterInvisible() {
   return profile;
 }
 
+Profile MemoryReturnsLate() {
+  Profile profile = Reference();
+  profile.memory_returns_late = true;
+  return profile;
+}
+
+Profile MappingsSeenLate() {
+  Profile profile = Reference();
+  profile.mappings_seen_late = true;
+  return profile;
+}
+
 // The attributes that the driver of a CUDA version knows: those up to a number, and some of the
 // next ones. Source: CUdevice_attribute in the cuda.h of each version.
 struct DriverLevel {
@@ -266,6 +278,10 @@ absl::Span<const NamedProfile> NamedProfiles() {
        NumaWithoutMemory},
       {"exporter-invisible", "what other processes export is of devices that this one cannot see",
        ExporterInvisible},
+      {"memory-returns-late", "what is freed counts as in use until the program waits for its work",
+       MemoryReturnsLate},
+      {"mappings-seen-late",
+       "devices see zeros in a new mapping until the program waits for its work", MappingsSeenLate},
       {"driver-10.1", "the reference with the last driver without virtual memory management",
        Driver101},
       {"driver-10.2", "with the first driver that has it", Driver102},
