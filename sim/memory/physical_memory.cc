@@ -61,11 +61,13 @@ absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
 }
 
 void PhysicalMemory::Occupy(Bytes size, const Location& location) {
+  if (location.type == LocationType::kInvisible) return;
   Capacity& capacity = CapacityOf(location);
   capacity.used = capacity.used + size;
 }
 
 void PhysicalMemory::Vacate(Bytes size, const Location& location) {
+  if (location.type == LocationType::kInvisible) return;
   Capacity& capacity = CapacityOf(location);
   if (profile_.memory_returns_late) {
     capacity.late = capacity.late + size;
@@ -103,20 +105,21 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   const HandleType types = properties.requested_handle_types;
   auto pages = std::make_shared<PhysicalPages>();
   pages->size = size;
-  pages->location = properties.location;
+  pages->location = properties.location.whole();
   pages->properties = properties;
   pages->serial = next_serial_;
   pages->id = first_id_ + next_serial_;
   if (IsInFile(types)) {
     pages->kind = BackingKind::kMemoryFile;
-  } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
+  } else if (pages->location.type != LocationType::kDevice && profile_.window.claimed) {
     pages->kind = BackingKind::kAliased;
   }
   absl::StatusOr<Backing> backing = Backing::Make(pages->kind, size);
   if (!backing.ok()) return backing.status();
   pages->backing = *std::move(backing);
+  const Location location = pages->location;
   const AllocationHandle handle = Insert(std::move(pages), call);
-  Occupy(size, properties.location);
+  Occupy(size, location);
   return handle;
 }
 
