@@ -30,14 +30,23 @@ std::string ToString(LocationType type) {
       return "host NUMA node";
     case LocationType::kHostNumaCurrent:
       return "current host NUMA node";
+    case LocationType::kInvisible:
+      return "device that is not visible";
+    case LocationType::kLocalityDomain:
+      return "locality domain";
   }
   return Unnamed("location type", type);
 }
 
 std::string ToString(const Location& location) {
-  const bool id_is_ignored =
-      location.type == LocationType::kHost || location.type == LocationType::kHostNumaCurrent;
+  const bool id_is_ignored = location.type == LocationType::kHost ||
+                             location.type == LocationType::kHostNumaCurrent ||
+                             location.type == LocationType::kInvisible;
   if (id_is_ignored) return ToString(location.type);
+  if (location.type == LocationType::kLocalityDomain) {
+    return absl::StrCat(ToString(location.type), " ", location.domain(), " of device ",
+                        location.whole().id);
+  }
   return absl::StrCat(ToString(location.type), " ", location.id);
 }
 

@@ -46,6 +46,8 @@ enum class LocationType : int32_t {
   kHost = 2,             // id is ignored
   kHostNuma = 3,         // id is a NUMA node of the host
   kHostNumaCurrent = 4,  // the NUMA node of the calling thread; id is ignored
+  kInvisible = 5,        // a device that this process does not see; id is -2 [CUDA 13.2]
+  kLocalityDomain = 6,   // a part of a device: see Location::LocalityDomain [CUDA 13.4]
 };
 
 // A place that holds memory or accesses it: CUmemLocation.
@@ -60,6 +62,17 @@ struct Location {
   static constexpr Location HostNuma(int node) { return Location{LocationType::kHostNuma, node}; }
   static constexpr Location HostNumaCurrent() {
     return Location{LocationType::kHostNumaCurrent, 0};
+  }
+
+  // The memory of a device that is near to a part of its multiprocessors.
+  static constexpr Location LocalityDomain(DeviceOrdinal device, int domain) {
+    return Location{LocationType::kLocalityDomain, (device.value() & 0xff) | domain << 8};
+  }
+  // Of that: the domain, and the device that it is a part of.
+  constexpr int domain() const { return id >> 8 & 0xff; }
+  constexpr Location whole() const {
+    return type == LocationType::kLocalityDomain ? Location{LocationType::kDevice, id & 0xff}
+                                                 : *this;
   }
 
   friend constexpr bool operator==(const Location& a, const Location& b) {
@@ -111,6 +124,7 @@ enum class CompressionType : uint8_t { kNone = 0, kGeneric = 1 };
 // CU_MEM_CREATE_USAGE_*: bits of AllocationProperties::usage.
 inline constexpr uint16_t kUsageTilePool = 1;
 inline constexpr uint16_t kUsageHardwareDecompress = 2;
+inline constexpr uint16_t kUsageRdmaOverPcie = 4;  // [CUDA 13.4]
 
 // The properties of an allocation: CUmemAllocationProp. The default is pinned memory of device 0
 // that cannot be shared.

@@ -9,6 +9,7 @@
 #include "sim/calls/arrays/box_copies.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 #include "sim/calls/arrays/texture_calls.h"
+#include "sim/calls/endpoints/endpoint_calls.h"
 #include "sim/calls/executor/graph_memory.h"
 #include "sim/calls/executor/host_functions.h"
 #include "sim/calls/executor/kernel_calls.h"
@@ -35,6 +36,7 @@ struct Simulator::Parts {
         vmm(&state),
         executor(&state),
         multicast(&state),
+        endpoints(&state, &vmm, &multicast),
         linear(&state, &executor.copies()),
         managed(&state, &executor.streams()),
         host_functions(&state, &executor.streams()),
@@ -62,6 +64,7 @@ struct Simulator::Parts {
   SimulatedVmm vmm;
   SimulatedExecutor executor;
   MulticastCalls multicast;
+  EndpointCalls endpoints;
   LinearCalls linear;
   ManagedCalls managed;
   HostFunctions host_functions;
@@ -134,6 +137,7 @@ bool Simulator::IsMulticastObject(AllocationHandle handle) const {
 LinearCalls& Simulator::linear() { return parts_->linear; }
 ManagedCalls& Simulator::managed() { return parts_->managed; }
 BoxCopies& Simulator::boxes() { return parts_->boxes; }
+EndpointCalls& Simulator::endpoints() { return parts_->endpoints; }
 GraphMemory& Simulator::graph_memory() { return parts_->graph_memory; }
 HostFunctions& Simulator::host_functions() { return parts_->host_functions; }
 KernelCalls& Simulator::kernels() { return parts_->kernels; }

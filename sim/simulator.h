@@ -23,6 +23,7 @@
 namespace twinmmu {
 
 class BoxCopies;         // sim/calls/arrays/box_copies.h
+class EndpointCalls;     // sim/calls/endpoints/endpoint_calls.h
 class HostFunctions;     // sim/calls/executor/host_functions.h
 class KernelCalls;       // sim/calls/executor/kernel_calls.h
 class LinearCalls;       // sim/calls/linear/linear_calls.h
@@ -76,6 +77,7 @@ class Simulator : public Driver {
   LinearCalls& linear();
   ManagedCalls& managed();
   BoxCopies& boxes();
+  EndpointCalls& endpoints();
   GraphMemory& graph_memory();
   HostFunctions& host_functions();
   KernelCalls& kernels();

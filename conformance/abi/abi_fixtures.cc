@@ -79,7 +79,6 @@ const Traits& TraitsOf() {
     const bool genuine = !SaysThatItIsSimulated();
     Traits made;
     made.survives_bad_pointers = !genuine;
-    made.shares_linear_memory = genuine;
     made.has_export_tables = genuine;
     made.keeps_old_forms = genuine;
     return made;

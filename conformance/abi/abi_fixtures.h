@@ -17,8 +17,6 @@ struct Traits {
   // Null pointers, and handles that are dead or invented, are errors. The genuine driver ends the
   // process for many of them.
   bool survives_bad_pointers;
-  // cuMemAlloc's memory can be exported: as a DMA-BUF and as an IPC handle.
-  bool shares_linear_memory;
   // cuGetExportTable looks its tables up.
   bool has_export_tables;
   // The forms of CUDA 2, such as cuMemAlloc without a suffix, are those of 32 bits. They are the

@@ -275,16 +275,5 @@ TEST_F(BadInputTest, CopiesBetweenInventedContexts) {
             CUDA_ERROR_INVALID_CONTEXT);
 }
 
-// --- What only the genuine driver can do ---------------------------------------------------------
-
-TEST_F(BadInputTest, SharingPlainMemoryByIpcIsNotSupported) {
-  if (RanInNewProcess()) return;
-  EnterState(State::kWithContext);
-  const Buffer buffer(100);
-  const Function<CUresult(void*, CUdeviceptr)> export_linear("cuIpcGetMemHandle");
-  char handle[64];
-  EXPECT_EQ(export_linear(handle, buffer.address()), CUDA_ERROR_NOT_SUPPORTED);
-}
-
 }  // namespace
 }  // namespace twinmmu::abi

@@ -244,16 +244,6 @@ TEST_F(LinearMemoryTest, EndsWithItsContext) {
   EXPECT_EQ(cuMemFree(address), CUDA_ERROR_INVALID_VALUE);
 }
 
-// --- What others may do with it ------------------------------------------------------------------
-
-TEST_F(LinearMemoryTest, IsSharedWhereTheDriverShares) {
-  const Function<CUresult(void*, CUdeviceptr)> get_ipc_handle("cuIpcGetMemHandle");
-  const Buffer buffer(100);
-  char handle[64];
-  EXPECT_EQ(get_ipc_handle(handle, buffer.address()),
-            TraitsOf().shares_linear_memory ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
-}
-
 // --- Forms of CUDA 2, which are of 32 bits -------------------------------------------------------
 
 TEST_F(LinearMemoryTest, FormsOfCuda2) {

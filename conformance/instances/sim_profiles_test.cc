@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     // What these refuse, every rule may use.
     const twinmmu::Profile machine = profile.make();
     if (!machine.rdma_memory_granted || !machine.exporters_visible) continue;
+    if (machine.memory_returns_late || machine.mappings_seen_late) continue;
     std::string name(profile.name);
     for (char& c : name) c = c == '-' || c == '.' ? '_' : c;  // see RunConformance
     targets.push_back(twinmmu::conformance::SimTarget(name, machine));

@@ -53,7 +53,8 @@ uint64_t ReleaseOf(const SimulatorState& state, AllocationHandle handle) {
 
 bool FreesLinear(Call call) {
   return call == Call::kFreeMemory || call == Call::kFreeHost || call == Call::kUnregisterHost ||
-         call == Call::kFreeAsync || call == Call::kUnloadModule || call == Call::kDestroyContext;
+         call == Call::kFreeAsync || call == Call::kUnloadModule || call == Call::kDestroyContext ||
+         call == Call::kCloseIpcMemory;
 }
 
 // The call that freed the linear memory that was last at `address`, if there is none now.
@@ -154,6 +155,8 @@ Call MakerOf(LinearKind kind) {
       return Call::kRegisterHost;
     case LinearKind::kManaged:
       return Call::kAllocateManaged;
+    case LinearKind::kForeign:
+      return Call::kOpenIpcMemory;
     case LinearKind::kPool:
     case LinearKind::kHostPool:
     case LinearKind::kManagedPool:

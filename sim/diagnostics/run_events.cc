@@ -35,9 +35,11 @@ std::optional<EventKind> KindOf(Call call) {
     case Call::kAllocate:
     case Call::kAllocateManaged:
     case Call::kAllocateHost:
+    case Call::kOpenIpcMemory:
       return EventKind::kAllocate;
     case Call::kFreeMemory:
     case Call::kFreeHost:
+    case Call::kCloseIpcMemory:
     case Call::kDestroyContext:
       return EventKind::kFree;
     case Call::kAllocateAsync:

@@ -59,6 +59,15 @@ int NewMemoryFile(size_t size) {
   return -1;
 }
 
+// But for pages of zeros, so that they stay uncommitted. `size`: of whole pages.
+void CopyWritten(const char* from, char* to, size_t size) {
+  constexpr size_t kPage = 4096;
+  static constexpr char kZeros[kPage] = {};
+  for (size_t done = 0; done < size; done += kPage) {
+    if (std::memcmp(from + done, kZeros, kPage) != 0) std::memcpy(to + done, from + done, kPage);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<FileIdentity> IdentifyFile(int file_descriptor) {
@@ -121,6 +130,19 @@ absl::StatusOr<Backing> Backing::Open(int file_descriptor, const FileIdentity& i
     close(again);
   }
   return backing;
+}
+
+absl::Status Backing::MoveToFile() {
+  absl::StatusOr<Backing> file = Make(BackingKind::kMemoryFile, Bytes(size_));
+  if (!file.ok()) return file.status();
+  CopyWritten(data_, file->data_, size_);
+  void* const moved =
+      mremap(file->data_, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(data_));
+  if (moved == MAP_FAILED) return HostRefused("mremap");
+  file->data_ = nullptr;
+  std::swap(file_descriptor_, file->file_descriptor_);
+  identity_ = file->identity_;
+  return absl::OkStatus();
 }
 
 bool Backing::Map(int flags, int file_descriptor, Bytes size, Bytes offset) {

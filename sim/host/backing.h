@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/address.h"
 
@@ -51,6 +52,10 @@ class Backing {
     return *this;
   }
   ~Backing() { Free(); }
+
+  // What kPrivate made becomes a memory file with the same contents, at the same address. Nobody
+  // may use it meanwhile. ResourceExhausted: the host refused, and nothing has changed.
+  absl::Status MoveToFile();
 
   char* data() const { return data_; }
   // Gives the memory back. False: the host refused, which it may do when it has to split what it

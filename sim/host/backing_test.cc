@@ -3,6 +3,7 @@
 #include "sim/host/backing.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/testing/matchers.h"
@@ -46,6 +47,38 @@ TEST(BackingTest, KnowsOfDescriptorsElsewhere) {
   EXPECT_TRUE(backing->HasDescriptorElsewhere());
   munmap(mapped, kSize.value());
   EXPECT_FALSE(backing->HasDescriptorElsewhere());
+}
+
+// Others see it from then on, and it is where it was.
+TEST(BackingTest, MovesIntoAFileWithWhatIsInIt) {
+  auto backing = Backing::Make(BackingKind::kPrivate, kSize);
+  ASSERT_THAT(backing, IsOk());
+  char* const data = backing->data();
+  data[0] = 'a';
+  data[kSize.value() - 1] = 'z';
+  ASSERT_THAT(backing->MoveToFile(), IsOk());
+  EXPECT_EQ(backing->data(), data);
+  EXPECT_EQ(data[0], 'a');
+  EXPECT_EQ(data[4096], 0);
+  EXPECT_EQ(data[kSize.value() - 1], 'z');
+  const auto other = Backing::OfFile(backing->file_descriptor(), backing->identity(), kSize);
+  ASSERT_THAT(other, IsOk());
+  EXPECT_EQ(other->data()[0], 'a');
+  other->data()[0] = 'b';
+  EXPECT_EQ(data[0], 'b');
+  data[kSize.value() - 1] = 'y';
+  EXPECT_EQ(other->data()[kSize.value() - 1], 'y');
+}
+
+// What nobody has written takes no memory of the file.
+TEST(BackingTest, MovesOnlyWhatWasWritten) {
+  auto backing = Backing::Make(BackingKind::kPrivate, GiB(1));
+  ASSERT_THAT(backing, IsOk());
+  backing->data()[MiB(512).value()] = 1;
+  ASSERT_THAT(backing->MoveToFile(), IsOk());
+  struct stat file;
+  ASSERT_EQ(fstat(backing->file_descriptor(), &file), 0);
+  EXPECT_LE(file.st_blocks * 512, 4 << 20) << "a page of the largest size";
 }
 
 // A window shows memory at its addresses, until it hides it.

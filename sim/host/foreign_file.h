@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,22 @@ uint64_t ProcessNamespace();
 // NotFound: it is not, or the host does not allow it. ResourceExhausted: the host refused.
 absl::StatusOr<OwnedDescriptor> OpenForeignFile(pid_t process, int descriptor,
                                                 const FileIdentity& identity);
+
+// Names a file that a process has open for others of this host, with two words that its maker adds.
+// It is checked for damage and not for truth, and keeps nothing.
+using FileName = std::array<char, 64>;
+// `mark`: what kind of file it is.
+FileName NameFile(uint64_t mark, const FileIdentity& identity, int descriptor,
+                  const std::array<uint64_t, 2>& words = {});
+
+struct NamedFile {
+  OwnedDescriptor file;
+  FileIdentity identity;
+  std::array<uint64_t, 2> words;
+};
+// The file may still be any: whoever made the name up may have named it. FailedPrecondition: it is
+// of this process. NotFound, ResourceExhausted: as above. InvalidArgument: it is no such name.
+absl::StatusOr<NamedFile> OpenNamedFile(uint64_t mark, const FileName& name);
 
 }  // namespace twinmmu
 

@@ -3,7 +3,6 @@
 #ifndef TWINMMU_SIM_HOST_SHARED_EVENT_H_
 #define TWINMMU_SIM_HOST_SHARED_EVENT_H_
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -11,12 +10,12 @@
 #include "absl/status/statusor.h"
 #include "api/sharing/owned_descriptor.h"
 #include "sim/host/backing.h"
+#include "sim/host/foreign_file.h"
 
 namespace twinmmu {
 
-// Names an event for other processes of this host. It is checked for damage and not for truth, and
-// keeps nothing.
-using SharedEventName = std::array<char, 64>;
+// Names an event for other processes of this host.
+using SharedEventName = FileName;
 
 // Two words in a memory file: the number of the last record, and of the last one whose work is
 // done. They outlive the process that made them, for those who have opened it. Thread-safe.

@@ -1,6 +1,7 @@
 #include "sim/libcuda/functions_document.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,10 @@ struct Function {
   std::string name;
   Support support = Support::kRefused;  // of the form that has most
   std::vector<std::string> forms;
+  int version = 0;  // that brought it
 };
+
+constexpr int kVersion = 13000;  // of the library that is documented
 
 std::string NameOf(Support support) {
   switch (support) {
@@ -34,7 +38,7 @@ std::vector<Function> Functions() {
   std::vector<Function> functions;
   for (const SymbolInfo& symbol : kSymbols) {
     if (functions.empty() || functions.back().name != symbol.name) {
-      functions.push_back({symbol.name, Support::kRefused, {}});
+      functions.push_back({symbol.name, Support::kRefused, {}, symbol.version});
     }
     Function& function = functions.back();
     function.support = std::min(function.support, symbol.support);
@@ -55,21 +59,26 @@ std::string FunctionsDocument() {
     absl::StrAppend(&rows, "| `", function.name, "` | ", NameOf(function.support), " | ",
                     absl::StrJoin(function.forms, ", "), " |\n");
   }
+  const auto is_later = [](const Function& function) { return function.version > kVersion; };
+  const auto later = std::count_if(functions.begin(), functions.end(), is_later);
   const auto count = [&](Support support) {
-    return std::count_if(functions.begin(), functions.end(),
-                         [&](const Function& function) { return function.support == support; });
+    return std::count_if(functions.begin(), functions.end(), [&](const Function& function) {
+      return function.support == support && !is_later(function);
+    });
   };
   return absl::StrCat(
       "# The functions of the driver\n\nThe simulated `libcuda.so.1` exports all ",
-      functions.size(), " functions of CUDA 13.0, in all their forms:\n\n* ",
-      count(Support::kModelled),
+      static_cast<std::ptrdiff_t>(functions.size()) - later,
+      " functions of CUDA 13.0, in all their forms:\n\n* ", count(Support::kModelled),
       " are **modelled**: they do what the documentation says, on simulated memory;\n* ",
       count(Support::kDeclared),
       " are **declared**: they take no part in memory. They are accepted where a driver accepts "
       "them,\n  without effect, and what they set can be read back;\n* ",
       count(Support::kRefused),
       " are **refused**: NOT_SUPPORTED, and the report of the run names them "
-      "(kFunctionNotSimulated).\n\n",
+      "(kFunctionNotSimulated).\n\nOf the functions that came later it has those of memory, ",
+      later,
+      " of them, and only in\nlibraries of those versions. Nobody compared them with a driver.\n\n",
       R"(Generated from `third_party/cuda_abi/exports.inc`:
 
     tools/bazel run //sim/libcuda:update_functions

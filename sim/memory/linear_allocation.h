@@ -20,6 +20,7 @@ enum class LinearKind {
   kPool,              // of a device: what a pool has, whose pieces PooledPieces knows
   kHostPool,          // the same of the host
   kManagedPool,       // the same of managed memory
+  kForeign,           // of a device: another process has it from cuMemAlloc
 };
 
 // Memory of the host and managed memory lie at their own address, that of a device where no CPU can
@@ -35,6 +36,7 @@ struct LinearAllocation {
   uint64_t buffer_id = 0;  // never used again, for mappings neither
   uint64_t made_by = 0;    // the id of the call
   bool sync_memops = false;
+  bool shared = false;     // other processes may have it, too
   uint64_t readers = 0;    // of a pool: the devices that may use it, a bit for each
   char* memory = nullptr;  // where its bytes lie
 
@@ -43,7 +45,8 @@ struct LinearAllocation {
            kind == LinearKind::kManagedPool;
   }
   bool on_device() const {
-    return kind == LinearKind::kDevice || kind == LinearKind::kModule || kind == LinearKind::kPool;
+    return kind == LinearKind::kDevice || kind == LinearKind::kModule ||
+           kind == LinearKind::kPool || kind == LinearKind::kForeign;
   }
   bool managed() const {
     return kind == LinearKind::kManaged || kind == LinearKind::kManagedVariables ||

@@ -169,6 +169,7 @@ absl::StatusOr<AddressRange> LinearMemory::Allocate(Bytes size, const LinearAllo
   allocation.block_id = block->id;
   if (!allocation.managed()) allocation.flags = block->flags;
   allocation.memory = block->memory + first * kStep;
+  allocation.shared = block->backing.file_descriptor() >= 0;
   made.key() = allocation.range.base.value();
   return allocations_.insert(std::move(made)).position->second.range;
 }
@@ -196,7 +197,7 @@ void LinearMemory::Free(DeviceAddress base) {
   ++generation_;
   if (allocation.kind == LinearKind::kRegistered) return;
   const auto block = blocks_.find(allocation.block.base.value());
-  if (IsShared(allocation.range.size)) {
+  if (allocation.kind != LinearKind::kForeign && IsShared(allocation.range.size)) {
     const uint64_t first = (base - allocation.block.base).value() / kStep;
     const uint64_t steps = RoundUp(allocation.range.size, Bytes(kStep)).value() / kStep;
     for (uint64_t i = 0; i < steps; ++i) block->second.taken.reset(first + i);

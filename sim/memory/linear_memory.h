@@ -62,6 +62,22 @@ class LinearMemory {
   // Of the pages of managed memory.
   HintsByPage& hints() { return hints_; }
 
+  // A block in a memory file, and the part of it that an allocation has.
+  struct BlockFile {
+    int descriptor = -1;
+    FileIdentity identity;
+    Bytes size;  // of the block
+    Bytes offset;
+  };
+  // Moves the block around memory of kDevice into a file, unless it is in one. It stays where it
+  // is, and the file with it. ResourceExhausted: the host refused.
+  absl::StatusOr<BlockFile> PutInFile(DeviceAddress base);
+  // Memory of kForeign in such a file of another process: a block for itself, which never fails for
+  // lack of room. InvalidArgument: it is no part of a block. ResourceExhausted: there are no
+  // addresses, or the host refused.
+  absl::StatusOr<AddressRange> AddForeign(const BlockFile& file, Bytes size,
+                                          const LinearAllocation& wanted);
+
   // Addresses for the memory of a pool, of at least `least` bytes, with no memory yet; all else is
   // as in `wanted`. ResourceExhausted: there are none, or the host that simulates it refused.
   absl::StatusOr<AddressRange> AddArena(Bytes least, const LinearAllocation& wanted);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,20 +49,39 @@ absl::Status PhysicalMemory::CheckRoom(Bytes size, const Location& location) {
   const Capacity& capacity = CapacityOf(location);
   const Bytes free = capacity.free();
   if (capacity.kept_back <= free && size <= free - capacity.kept_back) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
+  std::string words =
       absl::StrCat("size ", ToString(size), " is more than what is left of the ",
                    ToString(capacity.total), " of ", ToString(location), ": ", ToString(free),
-                   ", of which ", ToString(capacity.kept_back), " are kept back"));
+                   ", of which ", ToString(capacity.kept_back), " are kept back");
+  if (capacity.late != Bytes(0)) {
+    absl::StrAppend(&words, "; ", ToString(capacity.late),
+                    " that were freed come back once the program waits for its work");
+  }
+  return absl::ResourceExhaustedError(words);
 }
 
 void PhysicalMemory::Occupy(Bytes size, const Location& location) {
+  if (location.type == LocationType::kInvisible) return;
   Capacity& capacity = CapacityOf(location);
   capacity.used = capacity.used + size;
 }
 
 void PhysicalMemory::Vacate(Bytes size, const Location& location) {
+  if (location.type == LocationType::kInvisible) return;
   Capacity& capacity = CapacityOf(location);
-  capacity.used = capacity.used - size;
+  if (profile_.memory_returns_late) {
+    capacity.late = capacity.late + size;
+  } else {
+    capacity.used = capacity.used - size;
+  }
+}
+
+void PhysicalMemory::ReturnFreed() {
+  const auto take_back = [](Capacity& capacity) {
+    capacity.used = capacity.used - std::exchange(capacity.late, Bytes(0));
+  };
+  for (Capacity& capacity : devices_) take_back(capacity);
+  for (auto& [node, capacity] : host_nodes_) take_back(capacity);
 }
 
 void PhysicalMemory::VacateBlock(uint64_t block, Bytes size, const Location& location) {
@@ -85,20 +105,21 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::Create(Bytes size,
   const HandleType types = properties.requested_handle_types;
   auto pages = std::make_shared<PhysicalPages>();
   pages->size = size;
-  pages->location = properties.location;
+  pages->location = properties.location.whole();
   pages->properties = properties;
   pages->serial = next_serial_;
   pages->id = first_id_ + next_serial_;
   if (IsInFile(types)) {
     pages->kind = BackingKind::kMemoryFile;
-  } else if (properties.location.type != LocationType::kDevice && profile_.window.claimed) {
+  } else if (pages->location.type != LocationType::kDevice && profile_.window.claimed) {
     pages->kind = BackingKind::kAliased;
   }
   absl::StatusOr<Backing> backing = Backing::Make(pages->kind, size);
   if (!backing.ok()) return backing.status();
   pages->backing = *std::move(backing);
+  const Location location = pages->location;
   const AllocationHandle handle = Insert(std::move(pages), call);
-  Occupy(size, properties.location);
+  Occupy(size, location);
   return handle;
 }
 

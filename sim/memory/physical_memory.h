@@ -78,7 +78,10 @@ struct AllocationRecord {
   RdmaMappings rdma;
   uint64_t pins = 0;  // of tiles of sparse arrays, and of descriptors of address ranges
 
-  bool on_device() const { return is_multicast() || pages->location.type == LocationType::kDevice; }
+  bool on_device() const {
+    return is_multicast() || pages->location.type == LocationType::kDevice ||
+           pages->location.type == LocationType::kInvisible;
+  }
   bool is_multicast() const { return pages->team != nullptr; }
 };
 
@@ -182,11 +185,15 @@ class PhysicalMemory {
   const std::vector<PhysicalPages*>& shared_teams() const { return shared_teams_; }
   bool has_shared_teams() const { return shared_team_count_.load(std::memory_order_relaxed) != 0; }
 
-  // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back.
+  // Takes room, where CheckRoom was OK, for memory that has no handle; and gives it back. Memory
+  // that is not visible takes none.
   void Occupy(Bytes size, const Location& location);
   void Vacate(Bytes size, const Location& location);
   // The same for a block of linear memory, once no descriptor pins it.
   void VacateBlock(uint64_t block, Bytes size, const Location& location);
+
+  // Where profile.memory_returns_late: what was freed comes back.
+  void ReturnFreed();
 
   const FabricDomain& fabric() const { return domain_; }
 
@@ -226,6 +233,7 @@ class PhysicalMemory {
     Bytes total;
     Bytes used;  // with imports, it may be more than the total
     Bytes kept_back;
+    Bytes late = Bytes(0);  // of what is used: freed, and not yet back
 
     Bytes free() const { return used < total ? total - used : Bytes(0); }
   };

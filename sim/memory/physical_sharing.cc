@@ -99,7 +99,7 @@ absl::StatusOr<AllocationHandle> PhysicalMemory::ImportForeign(int file_descript
 std::shared_ptr<PhysicalPages> PhysicalMemory::PagesOf(const MemoryLabel& label, Backing backing) {
   auto pages = std::make_shared<PhysicalPages>();
   pages->size = label.size;
-  pages->location = label.properties.location;
+  pages->location = label.properties.location.whole();
   pages->properties = label.properties;
   pages->kind = BackingKind::kMemoryFile;
   pages->backing = std::move(backing);

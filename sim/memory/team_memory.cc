@@ -103,7 +103,7 @@ absl::StatusOr<std::shared_ptr<PhysicalPages>> PhysicalMemory::Reach(const TeamE
   if (!label.ok() || label->team_devices != 0) {
     return absl::NotFoundError("it is not what was bound");
   }
-  const Location& location = label->properties.location;
+  const Location location = label->properties.location.whole();
   if (location != Location::Device(entry.device) ||
       !DifferenceOf(label->traits, SharingTraits::Of(profile_, location)).empty()) {
     return absl::NotFoundError("it is of another machine");

@@ -86,7 +86,27 @@ uint32_t Mmu::AddRecord(const MappingRecord& mapping) {
 
 void Mmu::RemoveRecord(uint32_t id) {
   if (mappings[id].multicast) aliases_.RemoveMulticastAddress(mappings[id].id);
+  unseen.erase(mappings[id].id);
   mappings.Remove(id);
+}
+
+absl::Status Mmu::HideFromDevices(const MappingRecord& mapping) {
+  if (!profile.mappings_seen_late || mapping.multicast) return absl::OkStatus();
+  absl::StatusOr<Backing> zeros = Backing::Make(BackingKind::kPrivate, SizeOf(mapping.pages));
+  if (!zeros.ok()) return zeros.status();
+  unseen[mapping.id] = *std::move(zeros);
+  return absl::OkStatus();
+}
+
+void Mmu::SeeAll() {
+  if (unseen.empty()) return;
+  unseen.clear();
+  table.Invalidate();
+}
+
+char* Mmu::FindSeen(const MappingRecord& mapping) const {
+  const auto found = unseen.find(mapping.id);
+  return found == unseen.end() ? MemoryOf(mapping) : found->second.data();
 }
 
 template <typename Allowed>

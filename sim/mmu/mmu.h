@@ -7,9 +7,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/address.h"
@@ -18,6 +20,7 @@
 #include "sim/base/host_memory.h"
 #include "sim/base/pool.h"
 #include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/host/backing.h"
 #include "sim/host/window.h"
 #include "sim/memory/address_space.h"
 #include "sim/memory/linear_memory.h"
@@ -76,6 +79,9 @@ struct Mmu {
   AddressSpace space;
   PageTable table;
   Pool<MappingRecord> mappings;
+  // Where profile.mappings_seen_late: what devices find in mappings that they do not see yet, by
+  // id.
+  std::map<uint32_t, Backing> unseen;
   uint32_t buffers_made = 0;  // the last id of a mapping or a linear allocation
 
   // Whether the alias monitor observes all memory.
@@ -186,6 +192,10 @@ struct Mmu {
   // throws std::bad_alloc nothing has changed.
   uint32_t AddRecord(const MappingRecord& mapping);
   void RemoveRecord(uint32_t id);
+  // Where profile.mappings_seen_late, devices do not see that mapping until SeeAll.
+  // ResourceExhausted: the host refused.
+  absl::Status HideFromDevices(const MappingRecord& mapping);
+  void SeeAll();
   // The memory of `binding`, which is not yet or no longer in the team, has the addresses of the
   // object's mappings, too; or has them no more, and may go.
   void AddBinding(PhysicalPages& object, MulticastBinding binding);
@@ -203,6 +213,10 @@ struct Mmu {
   char* MemoryOf(const MappingRecord& mapping) const {
     return AllocationOf(mapping).pages->backing.data() + SizeOf(mapping.offset).value();
   }
+  // The same as devices see it.
+  char* MemorySeen(const MappingRecord& mapping) const {
+    return ABSL_PREDICT_TRUE(unseen.empty()) ? MemoryOf(mapping) : FindSeen(mapping);
+  }
   static char* MemoryOf(const LinearAllocation& allocation, DeviceAddress address) {
     return allocation.memory + (address - allocation.range.base).value();
   }
@@ -218,7 +232,7 @@ struct Mmu {
       const uint64_t inside = (address - AddressOf(mapping->first_page)).value();
       const uint64_t length =
           std::min(range.size.value() - done, SizeOf(mapping->pages).value() - inside);
-      visit(MemoryOf(*mapping) + inside, length);
+      visit(MemorySeen(*mapping) + inside, length);
       done += length;
     }
   }
@@ -226,6 +240,7 @@ struct Mmu {
  private:
   coherence::AliasMonitor& aliases_;  // of pages with several addresses
 
+  [[gnu::cold]] char* FindSeen(const MappingRecord& mapping) const;
   void AddAddresses(PhysicalPages& pages, uint64_t count);
   void RemoveAddresses(PhysicalPages& pages, uint64_t count);
   bool AddForeign(PhysicalPages& object, const TeamEntry& entry);

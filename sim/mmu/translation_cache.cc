@@ -30,7 +30,7 @@ const TranslationCache::Span* TranslationCache::Walk(DeviceAddress address, uint
   span.base = mmu_.AddressOf(page);
   span.size = mmu_.SizeOf(std::min(run.end, mapping.end()) - page).value();
   span.generation = mmu_.generation();
-  span.memory = mmu_.MemoryOf(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
+  span.memory = mmu_.MemorySeen(mapping) + mmu_.SizeOf(page - mapping.first_page).value();
   span.access = run.entry.access(device_.value());
   span.armed = mmu_.AllocationOf(mapping).pages->IsArmed() || mmu_.watched();
   span.address_id = mapping.id;

@@ -137,6 +137,13 @@ struct Profile {
   // Whether the devices whose memory another process exports are visible to this one. If not, an
   // import is INVALID_DEVICE. Reported of containers (NCCL 1647), not measured.
   bool exporters_visible = true;
+  // Two quirks of time, which end where the program waits for its work: for a device, a stream or
+  // an event. What it frees and unmaps still counts as in use until then, as reported of a GB200
+  // (Dynamo 5759); not measured.
+  bool memory_returns_late = false;
+  // Devices see zeros in a new mapping until then, and what they write there is lost, as reported
+  // of AMD's driver (rocm-systems 11693); not measured.
+  bool mappings_seen_late = false;
   // Where processes find each other's fabric handles: a directory, and this machine's channel in
   // it, DIRECTORY/channelN. Without one, handles are valid only in the machine that made them.
   // Users who cannot read and write the channel are not permitted.

@@ -74,6 +74,8 @@ void VisitFields(Profile& profile, Visit& visit) {
   visit("host_memory_permitted", profile.host_memory_permitted);
   visit("rdma_memory_granted", profile.rdma_memory_granted);
   visit("exporters_visible", profile.exporters_visible);
+  visit("memory_returns_late", profile.memory_returns_late);
+  visit("mappings_seen_late", profile.mappings_seen_late);
   visit("map_takes_offsets", profile.map_takes_offsets);
   visit("stream_policy", profile.stream_policy);
   visit("stream_seed", profile.stream_seed);

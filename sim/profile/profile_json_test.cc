@@ -111,6 +111,10 @@ TEST(ProfileJsonTest, TellsTheDifferenceOfProfiles) {
   EXPECT_FALSE(ParseProfile(ToJson(other))->rdma_memory_granted);
   other.exporters_visible = false;
   EXPECT_FALSE(ParseProfile(ToJson(other))->exporters_visible);
+  other.memory_returns_late = true;
+  EXPECT_TRUE(ParseProfile(ToJson(other))->memory_returns_late);
+  other.mappings_seen_late = true;
+  EXPECT_TRUE(ParseProfile(ToJson(other))->mappings_seen_late);
   other.reservation_area = MiB(64);
   EXPECT_EQ(ParseProfile(ToJson(other))->reservation_area, MiB(64));
   other.contraction = Contraction::kNever;

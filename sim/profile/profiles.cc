@@ -123,6 +123,13 @@ constexpr int kRdma = 116;
 constexpr int kIpcEvents = 125;
 constexpr int kFabricHandles = 128;
 constexpr int kMulticast = 132;
+constexpr int kLocalityDomains = 149;
+constexpr int kUnicastEndpoints = 153;
+constexpr int kMulticastEndpoints = 154;
+constexpr int kCountedEndpointOperations = 155;
+constexpr int kEndpointAccessOnOwner = 156;
+constexpr int kMultiprocessorsOfDomain = 157;
+constexpr int kRdmaWithLocalizedMemory = 161;
 
 // Not measured. What is not published of a B200 is as of an H200.
 Profile ReferenceB200() {
@@ -195,6 +202,18 @@ Profile ExporterInvisible() {
   return profile;
 }
 
+Profile MemoryReturnsLate() {
+  Profile profile = Reference();
+  profile.memory_returns_late = true;
+  return profile;
+}
+
+Profile MappingsSeenLate() {
+  Profile profile = Reference();
+  profile.mappings_seen_late = true;
+  return profile;
+}
+
 // The attributes that the driver of a CUDA version knows: those up to a number, and some of the
 // next ones. Source: CUdevice_attribute in the cuda.h of each version.
 struct DriverLevel {
@@ -223,11 +242,30 @@ Profile Driver110() { return AtLevel({11000, 111, 0}); }
 Profile Driver120() { return AtLevel({12000, 127, 129}); }
 Profile Driver124() { return AtLevel({12040, 134, 0}); }
 
-// Not measured: the reference as a later driver would see it.
-Profile Driver131() {
-  Profile profile = Reference();
-  profile.driver_version = 13010;
+// Not measured: machines as a later driver would see them.
+Profile AsLater(Profile profile, int version) {
+  profile.driver_version = version;
   return profile;
+}
+
+Profile Driver131() { return AsLater(Reference(), 13010); }
+Profile Driver132() { return AsLater(Reference(), 13020); }
+
+// H200s have no logical endpoints, B200s do. What of them a kernel would use is not modelled: that
+// there are counted operations, and access on the owner, is not told.
+Profile Driver133() {
+  return With(AsLater(ReferenceB200(), 13030), {{kUnicastEndpoints, 1},
+                                                {kMulticastEndpoints, 1},
+                                                {kCountedEndpointOperations, 0},
+                                                {kEndpointAccessOnOwner, 0}});
+}
+
+// The numbers of domains and of their multiprocessors are as somebody reported of a B200. What RDMA
+// can do with their memory is not known: as little as there may be.
+Profile Driver134() {
+  return With(
+      AsLater(Driver133(), 13040),
+      {{kLocalityDomains, 2}, {kMultiprocessorsOfDomain, 70}, {kRdmaWithLocalizedMemory, 0}});
 }
 
 }  // namespace
@@ -266,6 +304,10 @@ absl::Span<const NamedProfile> NamedProfiles() {
        NumaWithoutMemory},
       {"exporter-invisible", "what other processes export is of devices that this one cannot see",
        ExporterInvisible},
+      {"memory-returns-late", "what is freed counts as in use until the program waits for its work",
+       MemoryReturnsLate},
+      {"mappings-seen-late",
+       "devices see zeros in a new mapping until the program waits for its work", MappingsSeenLate},
       {"driver-10.1", "the reference with the last driver without virtual memory management",
        Driver101},
       {"driver-10.2", "with the first driver that has it", Driver102},
@@ -274,6 +316,11 @@ absl::Span<const NamedProfile> NamedProfiles() {
       {"driver-12.4", "with the first driver that has fabric handles", Driver124},
       {"driver-13.0", "with a CUDA 13.0 driver: the reference", Reference},
       {"driver-13.1", "with a CUDA 13.1 driver: not measured", Driver131},
+      {"driver-13.2", "with a CUDA 13.2 driver: not measured", Driver132},
+      {"driver-13.3",
+       "two B200s with a CUDA 13.3 driver, which has logical endpoints: not measured", Driver133},
+      {"driver-13.4",
+       "two B200s with a CUDA 13.4 driver, each of two locality domains: not measured", Driver134},
   };
   return kProfiles;
 }

@@ -78,6 +78,10 @@ std::string SentenceOf(const CallEvent& event, int host) {
     case Call::kAllocateFromPool:
     case Call::kLoadModule:
       return words::Sentence(name, std::make_tuple("made ", range));
+    case Call::kOpenIpcMemory:
+      return words::Sentence(name, std::make_tuple("opened ", range));
+    case Call::kCloseIpcMemory:
+      return words::Sentence(name, std::make_tuple("closed ", range));
     case Call::kRegisterHost:
       return words::Sentence(name, std::make_tuple("registered ", range));
     case Call::kUnregisterHost:

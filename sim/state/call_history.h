@@ -35,6 +35,8 @@ namespace twinmmu {
   CALL(kFreeHost, "cuMemFreeHost")                   \
   CALL(kRegisterHost, "cuMemHostRegister")           \
   CALL(kUnregisterHost, "cuMemHostUnregister")       \
+  CALL(kOpenIpcMemory, "cuIpcOpenMemHandle")         \
+  CALL(kCloseIpcMemory, "cuIpcCloseMemHandle")       \
   CALL(kDestroyContext, "cuCtxDestroy")              \
   CALL(kCopy, "cuMemcpy")                            \
   CALL(kCopyPeer, "cuMemcpyPeer")                    \

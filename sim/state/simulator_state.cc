@@ -1,5 +1,6 @@
 #include "sim/state/simulator_state.h"
 
+#include <mutex>
 #include <utility>
 
 #include "sim/base/errors.h"
@@ -34,6 +35,12 @@ SimulatorState::SimulatorState(const Profile& profile, Window window, size_t cal
       scheduler(profile.stream_policy, profile.stream_seed),
       history(calls_remembered),
       log(diagnostics_kept, std::move(observer)) {}
+
+void SimulatorState::CatchUpNow() {
+  const std::unique_lock lock(mmu.mutex);
+  mmu.memory.ReturnFreed();
+  mmu.SeeAll();
+}
 
 absl::Status SimulatorState::NoSuchDevice(const char* call, DeviceOrdinal device) {
   return Fail(DriverCode::kInvalidDevice, call, ToString(device), " does not exist");

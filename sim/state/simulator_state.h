@@ -58,6 +58,10 @@ struct SimulatorState {
   bool IsBypassed() const {
     return scheduler.IsBypassed() && !aliases.active() && !clocks.active();
   }
+  // To be called without a lock where the program has waited for work: what was late is there.
+  void CatchUp() {
+    if (mmu.profile.memory_returns_late || mmu.profile.mappings_seen_late) CatchUpNow();
+  }
   // Returns when all work is done that the device was given before.
   void FinishDevice(DeviceOrdinal device) {
     if (IsBypassed()) return;
@@ -67,6 +71,7 @@ struct SimulatorState {
   }
 
  private:
+  [[gnu::cold]] void CatchUpNow();
   [[gnu::cold]] static absl::Status NoSuchDevice(const char* call, DeviceOrdinal device);
 };
 

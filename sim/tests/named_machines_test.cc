@@ -61,6 +61,75 @@ TEST(NamedMachinesTest, ADeviceThatIsNotVisibleIsInvalid) {
   importer.Take(importer.Export(importer.Create()));
 }
 
+// Since CUDA 13.2 it can be used, and nobody is told where it is.
+TEST(NamedMachinesTest, LaterDriversImportMemoryOfDevicesThatAreNotVisible) {
+  Profile here = MachineOf("exporter-invisible");
+  here.driver_version = 13020;
+  SharingMachine exporter(MachineOf("driver-13.2"));
+  SharingMachine importer(here);
+  const int foreign = exporter.Export(exporter.Create());
+  const Bytes before = importer.vmm().GetMemoryInfo(kDevice0)->free;
+  const absl::StatusOr<AllocationHandle> memory = importer.Import(foreign);
+  close(foreign);
+  ASSERT_THAT(memory, IsOk());
+  EXPECT_EQ(importer.vmm().GetMemoryInfo(kDevice0)->free, before) << "it is of no device here";
+  EXPECT_EQ(importer.vmm().GetAllocationProperties(*memory)->location,
+            (Location{LocationType::kInvisible, -2}));
+  const AddressRange range = *importer.vmm().AddressReserve(SharingMachine::kSize);
+  ASSERT_THAT(importer.vmm().Map(range, *memory), IsOk());
+  for (const DeviceOrdinal device : {kDevice0, kDevice1}) {
+    EXPECT_THAT(importer.vmm().SetAccess(range, std::array{For(device, Access::kReadWrite)}),
+                IsOk());
+  }
+  EXPECT_THAT(importer.vmm().SetAccess(range, std::array{ForHost(Access::kReadWrite)}),
+              HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_EQ(static_cast<int>(*importer.vmm().GetPointerAttribute(
+                kDevice0, PointerAttribute::kDeviceOrdinal, range.base)),
+            -2);
+  EXPECT_THAT(importer.vmm().Unmap(range), IsOk());
+  EXPECT_THAT(importer.vmm().Release(*memory), IsOk());
+  EXPECT_EQ(importer.vmm().GetMemoryInfo(kDevice0)->free, before);
+}
+
+TEST(NamedMachinesTest, LocalityDomainsCameWithCuda134) {
+  AllocationProperties domain;
+  domain.location = Location::LocalityDomain(kDevice0, 1);
+  for (const char* const name : {"reference", "driver-13.3"}) {
+    SharingMachine machine(MachineOf(name));
+    EXPECT_THAT(machine.vmm().Create(kGranule, domain), HasDriverCode(DriverCode::kInvalidValue));
+  }
+  SharingMachine machine(MachineOf("driver-13.4"));
+  EXPECT_THAT(machine.vmm().Create(kGranule, domain), IsOk());
+}
+
+// A device that is all one has memory of no part.
+TEST(NamedMachinesTest, TheOnlyDomainIsTheDevice) {
+  Profile profile = MachineOf("driver-13.4");
+  for (DeviceProfile& device : profile.devices) {
+    device.attributes[static_cast<DeviceAttribute>(149)] = 1;
+  }
+  SharingMachine machine(profile);
+  AllocationProperties domain;
+  domain.location = Location::LocalityDomain(kDevice1, 0);
+  const auto handle = machine.vmm().Create(kGranule, domain);
+  ASSERT_THAT(handle, IsOk());
+  EXPECT_EQ(machine.vmm().GetAllocationProperties(*handle)->location, Location::Device(kDevice1));
+  domain.location = Location::LocalityDomain(kDevice1, 1);
+  EXPECT_THAT(machine.vmm().Create(kGranule, domain), HasDriverCode(DriverCode::kInvalidValue));
+}
+
+TEST(NamedMachinesTest, AnImportIsInTheDomainOfItsMemory) {
+  SharingMachine exporter(MachineOf("driver-13.4"));
+  SharingMachine importer(MachineOf("driver-13.4"));
+  AllocationProperties domain = Shareable();
+  domain.location = Location::LocalityDomain(kDevice1, 1);
+  const int foreign = exporter.Export(*exporter.vmm().Create(kGranule, domain));
+  const absl::StatusOr<AllocationHandle> memory = importer.Import(foreign);
+  close(foreign);
+  ASSERT_THAT(memory, IsOk());
+  EXPECT_EQ(importer.vmm().GetAllocationProperties(*memory)->location, domain.location);
+}
+
 TEST(NamedMachinesTest, MemoryOfTheHostIsVisibleFromEverywhere) {
   SharingMachine exporter;
   SharingMachine importer(MachineOf("exporter-invisible"));

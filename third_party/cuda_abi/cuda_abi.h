@@ -93,9 +93,39 @@ struct CUmemPoolPtrExportData {
   unsigned char reserved[64];
 };
 
-// An event that other processes use. [CUDA 4.1]
+// An event that other processes use, and memory. [CUDA 4.1]
 struct CUipcEventHandle {
   char reserved[64];
+};
+struct CUipcMemHandle {
+  char reserved[64];
+};
+
+// Names of memory for operations on the fabric. [CUDA 13.3]
+using CUlogicalEndpointId = unsigned int;
+using CUlogicalEndpointIpcHandleType = int;
+struct CUlogicalEndpointProp {
+  int type;
+  union {
+    struct {
+      CUdevice device;
+    } unicast;
+    struct {
+      unsigned int numDevices;
+    } multicast;
+  };
+  unsigned long long size;
+  unsigned int ipcHandleTypes;
+  unsigned int flags;
+};
+struct CUlogicalEndpointFabricHandle {
+  unsigned char data[64];
+};
+
+// Devices that reach each other in a certain way. [CUDA 13.4]
+struct CUcliqueInfo {
+  int type;
+  unsigned int id;
 };
 
 // Memory that was not made by the driver, or is taken for such. [CUDA 10.0]

@@ -74,7 +74,10 @@ static_assert(sizeof(CUtensorMap) == 128);
 static_assert(sizeof(CUcheckpointLockArgs) == 64 && sizeof(CUcheckpointRestoreArgs) == 64 &&
               offsetof(CUcheckpointRestoreArgs, reserved1) == 56);
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D_PEER) == 200);
-static_assert(sizeof(CUmemPoolPtrExportData) == 64 && sizeof(CUipcEventHandle) == 64);
+static_assert(sizeof(CUmemPoolPtrExportData) == 64 && sizeof(CUipcEventHandle) == 64 &&
+              sizeof(CUipcMemHandle) == 64);
+static_assert(sizeof(CUlogicalEndpointProp) == 24 && offsetof(CUlogicalEndpointProp, size) == 8 &&
+              sizeof(CUlogicalEndpointFabricHandle) == 64 && sizeof(CUcliqueInfo) == 8);
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104 &&
               offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, handle) == 8 &&
               offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, flags) == 32);

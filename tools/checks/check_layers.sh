@@ -86,7 +86,7 @@ function check_include(path, quoted) {
 BEGIN {
   rooms = split("base coherence/model coherence/monitor profile host memory mmu ptx/text " \
                 "ptx/operations ptx/textures ptx/program ptx/tensors ptx/run ptx/decode streams state diagnostics " \
-                "calls/multicast calls/vmm calls/executor calls/linear calls/arrays", room)
+                "calls/multicast calls/vmm calls/executor calls/linear calls/arrays calls/endpoints", room)
 }
 
 # The number of the room that a file of sim/ is in; 0: none. Litmus tests run on the monitor alone.

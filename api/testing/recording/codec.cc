@@ -16,10 +16,9 @@ namespace {
 constexpr size_t kMostHexBytes = 64;
 
 constexpr ValueName<LocationType> kLocations[] = {
-    {LocationType::kDevice, "device"},
-    {LocationType::kHost, "host"},
-    {LocationType::kHostNuma, "host_numa"},
-    {LocationType::kHostNumaCurrent, "host_numa_current"},
+    {LocationType::kDevice, "device"},       {LocationType::kHost, "host"},
+    {LocationType::kHostNuma, "host_numa"},  {LocationType::kHostNumaCurrent, "host_numa_current"},
+    {LocationType::kInvisible, "invisible"}, {LocationType::kLocalityDomain, "locality_domain"},
 };
 constexpr ValueName<Access> kAccesses[] = {
     {Access::kNone, "none"}, {Access::kRead, "read"}, {Access::kReadWrite, "read-write"}};

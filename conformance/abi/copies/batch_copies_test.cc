@@ -42,6 +42,11 @@ const Function<CUresult(size_t, Operation*, size_t*, unsigned long long, CUstrea
 const Function<CUresult(size_t, Operation*, unsigned long long, CUstream)> copy_boxes(
     "cuMemcpy3DBatchAsync_v2");
 
+const Function<CUresult(CUdeviceptr, CUdeviceptr, size_t, Attributes*, CUstream)> copy_one(
+    "cuMemcpyWithAttributesAsync");
+const Function<CUresult(Operation*, unsigned long long, CUstream)> copy_box(
+    "cuMemcpy3DWithAttributesAsync");
+
 constexpr size_t kSize = 4096;
 
 // The source is numbered, and the destination is 0.
@@ -225,6 +230,67 @@ TEST_F(BatchCopiesTest, ImpossibleBoxesAreRefused) {
   box.order = 0;
   refused(box);
   refused(Box(), 1);
+}
+
+// One copy, without a batch. Nobody measured any of it.
+class SingleCopiesTest : public BatchCopiesTest {
+ protected:
+  void SetUp() override {
+    if (DriverVersion() < 13020) GTEST_SKIP() << "the driver is older than these functions";
+    BatchCopiesTest::SetUp();
+  }
+};
+
+TEST_F(SingleCopiesTest, OneIsMade) {
+  Attributes attributes = kInStreamOrder;
+  EXPECT_EQ(copy_one(to_ + 100, from_ + 8, 4, &attributes, stream_), CUDA_SUCCESS);
+  Content expected(kSize);
+  for (size_t i = 0; i < 4; ++i) expected[100 + i] = Numbered(kSize)[8 + i];
+  EXPECT_EQ(Result(), expected);
+}
+
+TEST_F(SingleCopiesTest, AttributesSayWhenTheSourceIsRead) {
+  Content host = Numbered(4);
+  Attributes attributes = kDuringTheCall;
+  EXPECT_EQ(copy_one(to_, AddressOf(host.data()), 4, &attributes, stream_), CUDA_SUCCESS);
+  host.assign(4, 9);
+  Content expected = Numbered(4);
+  expected.resize(kSize);
+  EXPECT_EQ(Result(), expected);
+}
+
+TEST_F(SingleCopiesTest, AnyStreamTakesIt) {
+  Attributes attributes = kInStreamOrder;
+  EXPECT_EQ(copy_one(to_, from_, 4, &attributes, nullptr), CUDA_SUCCESS);
+  Operation box = Box();
+  box.to.where = to_ + 4;
+  EXPECT_EQ(copy_box(&box, 0, CU_STREAM_LEGACY), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(Read(to_, 4), Numbered(4));
+  EXPECT_EQ(Read(to_ + 4, 4), Numbered(4));
+}
+
+TEST_F(SingleCopiesTest, ABoxIsMadeOfRows) {
+  Operation box = Box();
+  EXPECT_EQ(copy_box(&box, 0, stream_), CUDA_SUCCESS);
+  const Content result = Result();
+  for (size_t row = 0; row < 4; ++row) {
+    EXPECT_EQ(result[row * 4], Numbered(kSize)[(row / 2 * 3 + row % 2) * 8]) << row;
+  }
+}
+
+TEST_F(SingleCopiesTest, ImpossibleOnesAreRefused) {
+  Attributes attributes = kInStreamOrder;
+  EXPECT_EQ(copy_one(to_, from_, 4, nullptr, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_one(0, from_, 4, &attributes, stream_), CUDA_ERROR_INVALID_VALUE);
+  attributes.order = 0;
+  EXPECT_EQ(copy_one(to_, from_, 4, &attributes, stream_), CUDA_ERROR_INVALID_VALUE);
+  Operation box = Box();
+  EXPECT_EQ(copy_box(nullptr, 0, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_box(&box, 1, stream_), CUDA_ERROR_INVALID_VALUE);
+  box.width = 0;
+  EXPECT_EQ(copy_box(&box, 0, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Result(), Content(kSize));
 }
 
 }  // namespace

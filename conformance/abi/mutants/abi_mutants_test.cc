@@ -19,10 +19,12 @@ struct Mutants {
   const char* tests;
   const char* function;
   const char* second;  // way in which it is wrong
+  bool later = false;  // it is of the later driver
 };
 constexpr Mutants kMutants[] = {
 #define TWINMMU_ABI_MUTANTS(tests, function) {tests, #function, "blind"},
 #define TWINMMU_ABI_MUTANTS_OF_WILLING(tests, function) {tests, #function, "denying"},
+#define TWINMMU_ABI_MUTANTS_OF_LATER(tests, function) {tests, #function, "blind", true},
 #include "conformance/abi/mutants/mutants.inc"
 };
 
@@ -32,6 +34,7 @@ constexpr unsigned int kMostSeconds = 30;  // a test that hangs has found it, to
 
 std::string* tests = nullptr;
 std::string* mutant_driver = nullptr;
+const char* drivers[2] = {};  // the usual one, and the later one
 
 // Whether the tests pass.
 bool Pass(const std::string& filter, const std::string& mutant) {
@@ -69,6 +72,7 @@ bool PassWithoutAMutant(const std::string& filter) {
 class AbiMutantsTest : public testing::TestWithParam<Mutants> {};
 
 TEST_P(AbiMutantsTest, AreFound) {
+  setenv("TWINMMU_MUTATED_DRIVER", drivers[GetParam().later ? 1 : 0], 1);
   ASSERT_TRUE(PassWithoutAMutant(GetParam().tests));
   for (const char* const wrong : {"nothing", GetParam().second}) {
     EXPECT_FALSE(Pass(GetParam().tests, absl::StrCat(GetParam().function, ":", wrong))) << wrong;
@@ -82,12 +86,13 @@ INSTANTIATE_TEST_SUITE_P(Functions, AbiMutantsTest, testing::ValuesIn(kMutants),
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: abi_mutants_test ABI_TEST MUTANT_DRIVER DRIVER\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: abi_mutants_test ABI_TEST MUTANT_DRIVER DRIVER LATER_DRIVER\n");
     return 2;
   }
   tests = new std::string(argv[1]);
   mutant_driver = new std::string(argv[2]);
-  setenv("TWINMMU_MUTATED_DRIVER", argv[3], 1);
+  drivers[0] = argv[3];
+  drivers[1] = argv[4];
   return RUN_ALL_TESTS();
 }

@@ -21,7 +21,8 @@ constexpr std::chrono::microseconds kLongestTurn(100'000);
 // An H100 refuses all other memory: managed memory, and that of pools.
 bool HasWords(LinearKind kind) {
   return kind == LinearKind::kDevice || kind == LinearKind::kModule ||
-         kind == LinearKind::kPinned || kind == LinearKind::kRegistered;
+         kind == LinearKind::kPinned || kind == LinearKind::kRegistered ||
+         kind == LinearKind::kForeign;
 }
 
 // Whether neither the CPU nor another process can write the word, which is there.
@@ -29,7 +30,7 @@ bool IsOnlyForStreams(const Mmu& mmu, DeviceAddress address) {
   const MappingRecord* const mapping = mmu.MappingAt(address);
   if (mapping == nullptr) {
     const LinearAllocation* const linear = mmu.linear.Find(address);
-    return linear != nullptr && linear->on_device();
+    return linear != nullptr && linear->on_device() && !linear->shared;
   }
   const AllocationRecord& allocation = mmu.AllocationOf(*mapping);
   return !allocation.imported && allocation.mappings == 1 &&

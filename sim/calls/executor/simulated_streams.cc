@@ -153,9 +153,12 @@ absl::Status SimulatedStreams::DoSynchronizeStream(Stream stream) {
   static constexpr char kCall[] = "cuStreamSynchronize";
   Queue queue;
   const absl::Status usable = CheckStream(kCall, stream, &queue);
-  if (!usable.ok() || state_.IsBypassed()) return usable;
-  Finish(Record(queue));
-  Synchronized();
+  if (!usable.ok()) return usable;
+  if (!state_.IsBypassed()) {
+    Finish(Record(queue));
+    Synchronized();
+  }
+  state_.CatchUp();
   return state_.sticky_error.Check(kCall);
 }
 
@@ -269,6 +272,7 @@ absl::Status SimulatedStreams::DoSynchronizeEvent(Event event) {
     Finish(point);
     Synchronized();
   }
+  state_.CatchUp();
   return state_.sticky_error.Check(kCall);
 }
 
@@ -278,6 +282,7 @@ absl::Status SimulatedStreams::DoSynchronizeDevice(DeviceOrdinal device) {
   if (!known.ok()) return known;
   state_.FinishDevice(device);
   Synchronized();
+  state_.CatchUp();
   return state_.sticky_error.Check(kCall);
 }
 

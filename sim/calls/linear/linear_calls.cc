@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -238,10 +239,30 @@ absl::Status LinearCalls::UnregisterHost(void* memory) {
   });
 }
 
+absl::StatusOr<bool> LinearCalls::CloseShared(DeviceAddress address) {
+  return guard_.Guard("cuIpcCloseMemHandle", [&]() -> absl::StatusOr<bool> {
+    const std::lock_guard lock(open_mutex_);
+    const auto found = open_.find(address.value());
+    if (found != open_.end() && found->second.count > 1) {
+      --found->second.count;
+      return false;
+    }
+    const absl::Status freed =
+        FreeOne(state_, Call::kCloseIpcMemory, LinearKind::kForeign, address);
+    if (!freed.ok()) return freed;
+    open_.erase(found);
+    return true;
+  });
+}
+
 absl::Status LinearCalls::FreeOwnedBy(uint64_t owner,
                                       absl::FunctionRef<void(const LinearAllocation&)> visit) {
   return guard_.Guard("cuCtxDestroy", [&] {
     FinishWork(state_);
+    const std::lock_guard open_lock(open_mutex_);
+    for (auto at = open_.begin(); at != open_.end();) {
+      at = at->second.owner == owner ? open_.erase(at) : std::next(at);
+    }
     const std::unique_lock lock(state_.mmu.mutex);
     state_.mmu.linear.RemovePeerAccessOf(owner);
     state_.mmu.linear.FreeOwnedBy(owner, [&](const LinearAllocation& allocation) {

@@ -6,6 +6,8 @@
 #define TWINMMU_SIM_CALLS_LINEAR_LINEAR_CALLS_H_
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -14,6 +16,7 @@
 #include "api/allocation.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
+#include "sim/host/foreign_file.h"
 #include "sim/memory/linear_allocation.h"
 
 namespace twinmmu {
@@ -64,6 +67,26 @@ class LinearCalls {
   absl::Status RegisterHost(const Context& context, void* memory, Bytes size, uint32_t flags);
   absl::Status UnregisterHost(void* memory);
 
+  // cuIpcGetMemHandle: names the memory of Allocate that contains `address` for other processes of
+  // this host. InvalidArgument: there is none. ResourceExhausted: the host refused.
+  absl::StatusOr<FileName> Share(DeviceAddress address);
+
+  // cuIpcOpenMemHandle: that memory, from its first byte on, at an address of this process. A
+  // context that has it open gets the same address again; one of another device gets peer access.
+  // InvalidArgument: no machine of this kind gave the name. INVALID_CONTEXT: this process did.
+  // MAP_FAILED: the memory is gone, or the host does not allow it. INVALID_DEVICE: this process
+  // does not see the device. PEER_ACCESS_UNSUPPORTED: it is no peer. ResourceExhausted: there are
+  // no addresses, or the host refused.
+  struct Opened {
+    AddressRange range;
+    DeviceOrdinal device;
+    bool is_new = false;  // it was not open
+  };
+  absl::StatusOr<Opened> OpenShared(const Context& context, const FileName& name);
+  // cuIpcCloseMemHandle: as often as it was opened; the last time it frees the address, as Free
+  // does, and that is what the result tells. InvalidArgument: it is not open.
+  absl::StatusOr<bool> CloseShared(DeviceAddress address);
+
   // Frees what was made in a context, which ends, and forgets what was registered or enabled in it.
   // It needs no memory, and calls visit(allocation) for each that goes.
   absl::Status FreeOwnedBy(
@@ -97,8 +120,20 @@ class LinearCalls {
                         Bytes size);
 
  private:
+  struct OpenMemory {
+    uint64_t owner = 0;
+    FileName name;
+    uint64_t count = 0;
+  };
+  using OpenMemories = std::map<uint64_t, OpenMemory>;  // by address
+
+  absl::StatusOr<Opened> AddShared(const Context& context, const FileName& name);
+  absl::StatusOr<AddressRange> MapShared(const Context& context, const NamedFile& named);
+
   SimulatorState& state_;
   SimulatedCopies& copies_;
+  std::mutex open_mutex_;  // before mmu.mutex
+  OpenMemories open_;
   const CallGuard guard_;
 };
 

@@ -34,6 +34,7 @@ class SimulatedVmm : public Vmm {
   absl::StatusOr<std::vector<uint32_t>> AllocationsOf(const char* call,
                                                       const AddressRange& range) const;
   absl::Status CheckDevice(const char* call, DeviceOrdinal device) const;
+  absl::Status CheckPlace(const char* call, const Location& place) const;
   absl::Status CheckProperties(const char* call, const AllocationProperties& properties) const;
   absl::Status CheckGranularityOf(const AllocationProperties& properties);
   absl::Status CheckSupport(const char* call, const Location& location) const;
@@ -65,6 +66,7 @@ class SimulatedVmm : public Vmm {
 
   absl::Status CheckGrant(const AccessGrant& grant) const;
   absl::StatusOr<AddressRange> CheckAccessRange(CallRecord& call, const AddressRange& range) const;
+  absl::StatusOr<uint64_t> DomainAt(DeviceAddress address) const;
   absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
                                                DeviceAddress address) const;
   absl::Status CheckReach(const MappingRecord& mapping, const AccessGrant& grant) const;

@@ -71,11 +71,12 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
   const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
   if (grant.access == Access::kNone || !allocation.on_device()) return absl::OkStatus();
   const int index = mmu_.IndexOf(grant.location);
-  const int owner = allocation.properties.location.id;
+  const Location& location = allocation.pages->location;
+  const int owner = location.id;
   if (index == mmu_.host) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
                 " cannot access memory of ",
-                allocation.is_multicast() ? "a multicast object" : absl::StrCat("device ", owner));
+                allocation.is_multicast() ? "a multicast object" : ToString(location));
   }
   if (!mmu_.profile.Supports(DeviceAttribute::kVirtualMemoryManagementSupported, index)) {
     return Fail(DriverCode::kNotSupported, kCall, ToString(grant.location),
@@ -86,7 +87,8 @@ absl::Status SimulatedVmm::CheckReach(const MappingRecord& mapping,
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
                 " is not in the team of the multicast object");
   }
-  if (index != owner && !mmu_.profile.peers[index][owner]) {
+  const bool visible = location.type != LocationType::kInvisible;
+  if (visible && index != owner && !mmu_.profile.peers[index][owner]) {
     return Fail(DriverCode::kInvalidDevice, kCall, ToString(grant.location),
                 " is not a peer of device ", owner, ", which has the memory");
   }
@@ -103,7 +105,7 @@ absl::Status SimulatedVmm::CheckRdma(const MappingRecord& mapping, const AccessG
   static constexpr char kCall[] = "cuMemSetAccess";
   const AllocationRecord& allocation = mmu_.AllocationOf(mapping);
   const int index = mmu_.IndexOf(grant.location);
-  const bool of_owner = index == allocation.properties.location.id;
+  const bool of_owner = index == allocation.pages->location.id;
   if (grant.access == Access::kNone) {
     if (of_owner && holder == mapping.id) holder = 0;
     return absl::OkStatus();

@@ -5,7 +5,9 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/base/errors.h"
 #include "sim/calls/multicast/multicast_wait.h"
 #include "sim/calls/vmm/simulated_vmm.h"
@@ -125,8 +127,12 @@ absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle han
   mapping.overhangs = !mmu_.space[mapping.reservation].contains(range);
   mapping.call = call.id();
   mapping.multicast = allocation->is_multicast();
-  mmu_.table.Prepare();  // what can fail comes first
+  const absl::Status hidden = mmu_.HideFromDevices(mapping);  // what can fail comes first
+  if (!hidden.ok()) return Fail(DriverCode::kOutOfMemory, kCall, hidden.message());
+  absl::Cleanup see = [&] { mmu_.unseen.erase(mapping.id); };
+  mmu_.table.Prepare();
   const uint32_t id = mmu_.AddRecord(mapping);
+  std::move(see).Cancel();
   mmu_.buffers_made = mapping.id;
   mmu_.table.Apply(mapping.first_page, mapping.pages, PageEdit::Replace(PageEntry::Mapped(id)));
   mmu_.AddMapping(mapping.allocation);

@@ -19,6 +19,22 @@ constexpr HandleType kKnownHandleTypes =
 
 constexpr uint16_t kKnownUsage = kUsageTilePool | kUsageHardwareDecompress;
 
+// Since CUDA 13.4.
+constexpr int kDomainsFrom = 13040;
+constexpr auto kLocalityDomains = static_cast<DeviceAttribute>(149);
+constexpr auto kRdmaWithLocalizedMemory = static_cast<DeviceAttribute>(161);
+
+// How many domains the device has, which exists. One that does not tell is all one.
+int DomainsOf(const Profile& profile, int device) {
+  const auto& attributes = profile.devices[static_cast<size_t>(device)].attributes;
+  const auto found = attributes.find(kLocalityDomains);
+  return found == attributes.end() ? 1 : found->second;
+}
+
+uint16_t KnownUsage(const Profile& profile) {
+  return profile.driver_version < kDomainsFrom ? kKnownUsage : kKnownUsage | kUsageRdmaOverPcie;
+}
+
 bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
 
 bool IsTilePool(const AllocationProperties& properties) {
@@ -28,7 +44,7 @@ bool IsTilePool(const AllocationProperties& properties) {
 // A tile pool of a device that is too large for the driver: that is INVALID_VALUE. It was seen to
 // make one of 2046 MiB and none of 2 GiB; from 2^47 on it says OUT_OF_MEMORY as for any memory.
 bool IsTooLargeATilePool(Bytes size, const AllocationProperties& properties, bool has_room) {
-  return IsTilePool(properties) && properties.location.type == LocationType::kDevice &&
+  return IsTilePool(properties) && properties.location.whole().type == LocationType::kDevice &&
          (size >= GiB(2) || !has_room) && size < Bytes(uint64_t{1} << 47);
 }
 
@@ -88,35 +104,56 @@ absl::Status SimulatedVmm::CheckSupport(const char* call, const Location& locati
 absl::Status SimulatedVmm::CheckCapabilities(const char* call,
                                              const AllocationProperties& properties) const {
   constexpr DeviceAttribute kRdma = DeviceAttribute::kGpuDirectRdmaWithCudaVmmSupported;
-  if (properties.gpu_direct_rdma != 0 && !SupportedBy(mmu_.profile, properties.location, kRdma)) {
-    return Fail(DriverCode::kNotSupported, call, ToString(properties.location), " does not have ",
+  const Location location = properties.location.whole();
+  if (properties.gpu_direct_rdma != 0 && !SupportedBy(mmu_.profile, location, kRdma)) {
+    return Fail(DriverCode::kNotSupported, call, ToString(location), " does not have ",
                 ToString(kRdma));
+  }
+  const bool localized = properties.location != location;
+  if (localized && properties.gpu_direct_rdma != 0 &&
+      (properties.usage & kUsageRdmaOverPcie) == 0 &&
+      !SupportedBy(mmu_.profile, location, kRdmaWithLocalizedMemory)) {
+    return Fail(DriverCode::kNotSupported, call, ToString(properties.location),
+                " is for GPUDirect RDMA over PCIe only: usage 4");
   }
   for (const auto& [type, capability] :
        {std::pair(HandleType::kPosixFileDescriptor,
                   DeviceAttribute::kHandleTypePosixFileDescriptorSupported),
         std::pair(HandleType::kFabric, DeviceAttribute::kHandleTypeFabricSupported)}) {
     if (Has(properties.requested_handle_types, type) &&
-        !SupportedBy(mmu_.profile, properties.location, capability)) {
-      return Fail(DriverCode::kNotSupported, call, ToString(properties.location), " does not have ",
+        !SupportedBy(mmu_.profile, location, capability)) {
+      return Fail(DriverCode::kNotSupported, call, ToString(location), " does not have ",
                   ToString(capability));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status SimulatedVmm::CheckProperties(const char* call,
-                                           const AllocationProperties& properties) const {
-  const Location& location = properties.location;
-  const HandleType types = properties.requested_handle_types;
+// Memory can be created there, as far as the place goes.
+absl::Status SimulatedVmm::CheckPlace(const char* call, const Location& place) const {
+  const bool is_domain = place.type == LocationType::kLocalityDomain;
+  if (is_domain && mmu_.profile.driver_version < kDomainsFrom) {
+    return InvalidValue(call, "locality domains came with CUDA 13.4");
+  }
+  const Location location = place.whole();
   if (location.type == LocationType::kDevice) {
     const absl::Status known = CheckDevice(call, DeviceOrdinal(location.id));
     if (!known.ok()) return known;
+    if (is_domain && place.domain() >= DomainsOf(mmu_.profile, location.id)) {
+      return InvalidValue(call, "there is no ", ToString(place));
+    }
   } else if (!IsHostMemory(mmu_.profile, location)) {
     return InvalidValue(call, "location ", ToString(location), " holds no memory");
   }
-  const absl::Status supported = CheckSupport(call, location);
-  if (!supported.ok()) return supported;
+  return CheckSupport(call, location);
+}
+
+absl::Status SimulatedVmm::CheckProperties(const char* call,
+                                           const AllocationProperties& properties) const {
+  const absl::Status exists = CheckPlace(call, properties.location);
+  if (!exists.ok()) return exists;
+  const Location location = properties.location.whole();
+  const HandleType types = properties.requested_handle_types;
   if (properties.type != AllocationType::kPinned) {
     return InvalidValue(call, "allocation type ", static_cast<uint32_t>(properties.type),
                         " is not pinned (1)");
@@ -138,7 +175,8 @@ absl::Status SimulatedVmm::CheckProperties(const char* call,
   if (properties.gpu_direct_rdma != 0 && location.type != LocationType::kDevice) {
     return InvalidValue(call, "memory of ", ToString(location), " is not for GPUDirect RDMA");
   }
-  if (!mmu_.profile.quirks.create_ignores_unknown_usage && (properties.usage & ~kKnownUsage) != 0) {
+  if (!mmu_.profile.quirks.create_ignores_unknown_usage &&
+      (properties.usage & ~KnownUsage(mmu_.profile)) != 0) {
     return InvalidValue(call, "usage ", properties.usage, " has bits that do not exist");
   }
   const bool plain = types == HandleType::kNone && properties.gpu_direct_rdma == 0 &&
@@ -183,10 +221,16 @@ AllocationProperties SimulatedVmm::Granted(const AllocationProperties& propertie
   AllocationProperties granted = properties;
   granted.requested_handle_types = properties.requested_handle_types & kKnownHandleTypes;
   granted.gpu_direct_rdma = properties.gpu_direct_rdma != 0 ? 1 : 0;
-  granted.usage = properties.usage & kUsageTilePool;  // which nobody is told
+  // Which nobody is told.
+  granted.usage = properties.usage & KnownUsage(mmu_.profile) & ~kUsageHardwareDecompress;
+  // A device that is all one has no memory of a part.
+  const Location whole = properties.location.whole();
+  if (whole != properties.location && DomainsOf(mmu_.profile, whole.id) == 1) {
+    granted.location = whole;
+  }
   if (granted.gpu_direct_rdma != 0) granted.compression = CompressionType::kNone;
   if (!mmu_.profile.compression_granted ||
-      !SupportedBy(mmu_.profile, granted.location, DeviceAttribute::kGenericCompressionSupported)) {
+      !SupportedBy(mmu_.profile, whole, DeviceAttribute::kGenericCompressionSupported)) {
     granted.compression = CompressionType::kNone;
   }
   if (properties.location.type == LocationType::kHost) {
@@ -249,14 +293,15 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoCreate(Bytes size,
     }
     return valid;
   }
-  if (!mmu_.profile.host_memory_permitted && properties.location.type != LocationType::kDevice) {
+  if (!mmu_.profile.host_memory_permitted &&
+      properties.location.whole().type != LocationType::kDevice) {
     return Fail(DriverCode::kNotPermitted, kCall, "memory of ", ToString(properties.location),
                 " is not permitted to this process");
   }
   const AllocationProperties granted = Granted(properties);
 
   const std::unique_lock lock(mmu_.mutex);
-  const absl::Status room = mmu_.memory.CheckRoom(size, granted.location);
+  const absl::Status room = mmu_.memory.CheckRoom(size, granted.location.whole());
   if (IsTooLargeATilePool(size, granted, room.ok())) {
     return InvalidValue(kCall, "size ", ToString(size), " is too large for a tile pool");
   }

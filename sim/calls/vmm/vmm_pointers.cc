@@ -16,6 +16,9 @@ constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
 // Numbers that have no name in api/attributes.h.
 constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
 constexpr auto kHardwareDecompressCapable = static_cast<PointerAttribute>(21);
+constexpr auto kLocalityDomainOrdinal = static_cast<PointerAttribute>(22);  // since CUDA 13.4
+constexpr int kDomainsFrom = 13040;
+constexpr uint64_t kNoDomain = ~uint64_t{0};  // -1
 
 // `reachable`: for the device that asks.
 absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
@@ -118,6 +121,20 @@ absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attr
   return InvalidValue("cuPointerGetAttribute", "nothing is mapped at ", ToString(address));
 }
 
+// With mmu_.mutex held: the locality domain of the memory there, if it is in one.
+absl::StatusOr<uint64_t> SimulatedVmm::DomainAt(DeviceAddress address) const {
+  if (mmu_.profile.driver_version < kDomainsFrom) {
+    return InvalidValue("cuPointerGetAttribute", "locality domains came with CUDA 13.4");
+  }
+  const MappingRecord* const mapping = mmu_.MappingAt(address);
+  if (mapping == nullptr) {
+    if (mmu_.linear.Find(address) != nullptr) return kNoDomain;
+    return AttributeOfReserved(kLocalityDomainOrdinal, address);
+  }
+  const Location& place = mmu_.AllocationOf(*mapping).properties.location;
+  return place == place.whole() ? kNoDomain : static_cast<uint64_t>(place.domain());
+}
+
 absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal device,
                                                              PointerAttribute attribute,
                                                              DeviceAddress address) {
@@ -125,6 +142,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal devic
   const absl::Status known = CheckDevice(kCall, device);
   if (!known.ok()) return known;
   const std::shared_lock lock(mmu_.mutex);
+  if (attribute == kLocalityDomainOrdinal) return DomainAt(address);
   const MappingRecord* mapping = mmu_.MappingAt(address);
   if (mapping == nullptr) {
     const LinearAllocation* const linear = mmu_.linear.Find(address);
@@ -156,7 +174,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal devic
       return mapping->id;
     case PointerAttribute::kDeviceOrdinal:
       if (allocation.is_multicast()) break;  // it is of several
-      return on_device ? allocation.properties.location.id : 0;
+      return on_device ? static_cast<uint64_t>(int64_t{allocation.pages->location.id}) : 0;
     case PointerAttribute::kRangeStartAddress:
       return reservation.base.value();
     case PointerAttribute::kRangeSize:

@@ -12,6 +12,12 @@
 #include "sim/host/memory_label.h"
 
 namespace twinmmu {
+namespace {
+
+constexpr int kInvisibleFrom = 13020;  // drivers have a location for it
+constexpr int kNoDevice = -2;          // CU_DEVICE_INVALID
+
+}  // namespace
 
 absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(AllocationHandle handle,
                                                                       HandleType type,
@@ -138,7 +144,7 @@ absl::Status SimulatedVmm::CheckTeamLabel(const MemoryLabel& label) const {
 absl::Status SimulatedVmm::CheckLabel(const MemoryLabel& label) const {
   if (label.team_devices != 0) return CheckTeamLabel(label);
   const AllocationProperties& properties = label.properties;
-  const Location& location = properties.location;
+  const Location location = properties.location.whole();
   if (location.type == LocationType::kDevice && !mmu_.HasDevice(DeviceOrdinal(location.id))) {
     return absl::InvalidArgumentError(
         absl::StrCat("it is memory of ", ToString(location), ", which is not here"));
@@ -169,8 +175,8 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const 
       return absl::InvalidArgumentError("it is the simulator's own, which nobody exported");
     }
     // It may have come here as what another simulator has bound, of which less was asked.
-    const absl::Status right =
-        pages->imported ? CheckLabel(pages->LabelOn(mmu_.profile)) : absl::OkStatus();
+    const bool asked = pages->imported && pages->location.type != LocationType::kInvisible;
+    const absl::Status right = asked ? CheckLabel(pages->LabelOn(mmu_.profile)) : absl::OkStatus();
     if (!right.ok()) return right;
     return mmu_.memory.Import(*identity, call);
   }
@@ -182,14 +188,17 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const 
   const absl::Status right = CheckLabel(*label);
   if (!right.ok()) return right;
   const bool of_device =
-      label->team_devices != 0 || label->properties.location.type == LocationType::kDevice;
-  if (of_device && !mmu_.profile.exporters_visible) {
+      label->team_devices != 0 || label->properties.location.whole().type == LocationType::kDevice;
+  const bool invisible = of_device && !mmu_.profile.exporters_visible;
+  if (invisible && (mmu_.profile.driver_version < kInvisibleFrom || label->team_devices != 0)) {
     return absl::FailedPreconditionError("the device that has the memory is not visible here");
   }
   if (label->team_devices != 0) {
     return mmu_.memory.ImportTeam(descriptor, *identity, *label, call);
   }
-  return mmu_.memory.ImportForeign(descriptor, *identity, *label, call);
+  MemoryLabel told = *label;
+  if (invisible) told.properties.location = Location{LocationType::kInvisible, kNoDevice};
+  return mmu_.memory.ImportForeign(descriptor, *identity, told, call);
 }
 
 // With mmu_.mutex held. As ImportFile; else why it names no memory.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
 constexpr auto kIsHwDecompressCapable = static_cast<PointerAttribute>(21);
+constexpr auto kLocalityDomainOrdinal = static_cast<PointerAttribute>(22);
 
 // How many bytes of an answer are written.
 size_t SizeOf(PointerAttribute attribute) {
@@ -27,7 +28,9 @@ size_t SizeOf(PointerAttribute attribute) {
     case PointerAttribute::kAccessFlags:
       return sizeof(int);
     default:
-      return attribute == kIsHwDecompressCapable ? sizeof(int) : sizeof(uint64_t);
+      return attribute == kIsHwDecompressCapable || attribute == kLocalityDomainOrdinal
+                 ? sizeof(int)
+                 : sizeof(uint64_t);
   }
 }
 
@@ -106,8 +109,10 @@ std::optional<uint64_t> DefaultOf(DriverState& driver, PointerAttribute attribut
   }
 }
 
-bool IsAttribute(CUpointer_attribute attribute) {
-  return attribute > 0 && attribute <= static_cast<int>(kIsHwDecompressCapable);
+bool IsAttribute(const DriverState& driver, CUpointer_attribute attribute) {
+  const bool has_domains = driver.simulator->profile().driver_version >= 13040;
+  const PointerAttribute last = has_domains ? kLocalityDomainOrdinal : kIsHwDecompressCapable;
+  return attribute > 0 && attribute <= static_cast<int>(last);
 }
 
 }  // namespace
@@ -153,7 +158,7 @@ extern "C" CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribu
     Context* const context = CurrentOrNull();
     if (std::find(data, data + count, nullptr) != data + count) return NullPointer(site);
     for (unsigned int i = 0; i < count; ++i) {
-      if (!IsAttribute(attributes[i])) return DriverCode::kInvalidValue;
+      if (!IsAttribute(driver, attributes[i])) return DriverCode::kInvalidValue;
       const auto asked = static_cast<PointerAttribute>(attributes[i]);
       if (asked == kP2pTokens) return DriverCode::kInvalidValue;  // those before it are written
       const absl::StatusOr<uint64_t> known =

@@ -1,38 +1,58 @@
-// Legacy IPC. The driver gives handles of memory of cuMemAlloc, which the simulator cannot share,
-// and of no other: mappings are shared by cuMemExportToShareableHandle.
+// Memory by legacy IPC: that of cuMemAlloc, and no other. Mappings are shared by
+// cuMemExportToShareableHandle.
+// Source of the codes for what has no handle, and for what is none: an H100 with driver 580.159.
 
-#include <atomic>
+#include <cstring>
 
+#include "sim/calls/linear/linear_calls.h"
+#include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
 namespace twinmmu::libcuda {
 namespace {
 
-CUresult NoSuchHandle(const CallSite& site) {
-  return EnterInContext(site, [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
-}
+constexpr unsigned int kLazyPeerAccess = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: no other exist
 
 }  // namespace
 
-extern "C" CUresult cuIpcGetMemHandle(void* handle, CUdeviceptr ptr) {
+extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr ptr) {
   const CallSite site = TWINMMU_HERE;
   // Before the driver looks for a context, and even before cuInit.
   if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
   return EnterInContext(site, {handle}, [&](DriverState& driver, Context&) {
-    const auto memory = driver.simulator->linear().Find(DeviceAddress(ptr));
-    const bool has_handle = memory.ok() && memory->kind == LinearKind::kDevice;
-    if (!has_handle) return DriverCode::kInvalidValue;
-    static std::atomic<bool> said{false};
-    if (said.exchange(true)) return DriverCode::kNotSupported;
-    return Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
+    const absl::StatusOr<FileName> name = driver.simulator->linear().Share(DeviceAddress(ptr));
+    if (name.ok()) std::memcpy(handle->reserved, name->data(), sizeof(handle->reserved));
+    return name.status();
   });
 }
 
-// Nothing here declares these two: their parameters stay where the caller put them. As no handle
-// was ever given, none is known.
-extern "C" CUresult cuIpcOpenMemHandle_v2() { return NoSuchHandle(TWINMMU_HERE); }
+extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* ptr, CUipcMemHandle handle,
+                                          unsigned int flags) {
+  return EnterInContext(TWINMMU_HERE, {ptr}, [&](DriverState& driver, Context& context) {
+    if (flags != kLazyPeerAccess) return ToResult(DriverCode::kInvalidValue);
+    FileName name;
+    std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
+    const absl::StatusOr<LinearCalls::Opened> opened =
+        driver.simulator->linear().OpenShared(ContextOf(context), name);
+    if (!opened.ok()) return ToResult(opened.status());
+    const uint64_t address = opened->range.base.value();
+    if (opened->is_new) {
+      driver.report.AddObject(ObjectKind::kMemory, address, opened->range.size,
+                              opened->device.value());
+    }
+    *ptr = address;
+    return CUDA_SUCCESS;
+  });
+}
 TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
-extern "C" CUresult cuIpcCloseMemHandle() { return NoSuchHandle(TWINMMU_HERE); }
+
+extern "C" CUresult cuIpcCloseMemHandle(CUdeviceptr ptr) {
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
+    const absl::StatusOr<bool> gone = driver.simulator->linear().CloseShared(DeviceAddress(ptr));
+    if (gone.ok() && *gone) driver.report.RemoveObject(ObjectKind::kMemory, ptr);
+    return ToResult(gone.status());
+  });
+}
 
 }  // namespace twinmmu::libcuda

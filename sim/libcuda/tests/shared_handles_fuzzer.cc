@@ -1,5 +1,6 @@
-// Any handle that another process may have made up: events of legacy IPC, fabric handles, pieces of
-// pools, files of pools. It is refused, or what it names can be used and given back.
+// Any handle that another process may have made up: events and memory of legacy IPC, fabric
+// handles, pieces of pools, files of pools. It is refused, or what it names can be used and given
+// back.
 //
 // The first byte says what it is, the second how it is finished; each nine bytes behind them are a
 // word of it, by its number and value. What is not changed is as a driver gave it.
@@ -30,6 +31,9 @@ namespace twinmmu::libcuda {
 extern "C" CUresult cuCtxSetCurrent(CUcontext);
 extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle*, CUevent);
 extern "C" CUresult cuIpcOpenEventHandle(CUevent*, CUipcEventHandle);
+extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr);
+extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr*, CUipcMemHandle, unsigned int);
+extern "C" CUresult cuIpcCloseMemHandle(CUdeviceptr);
 extern "C" CUresult cuMemPoolCreate(CUmemoryPool*, const CUmemPoolProps*);
 extern "C" CUresult cuMemPoolDestroy(CUmemoryPool);
 extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr*, size_t, CUmemoryPool, CUstream);
@@ -75,6 +79,16 @@ Handle EventHandle() {
   return words;
 }
 
+Handle MemoryHandle() {
+  CUdeviceptr memory = 0;
+  CUipcMemHandle handle = {};
+  Require(cuMemAlloc_v2(&memory, 4096) == CUDA_SUCCESS);
+  Require(cuIpcGetMemHandle(&handle, memory) == CUDA_SUCCESS);
+  Handle words = {};
+  std::memcpy(words.data(), handle.reserved, sizeof(words));
+  return words;
+}
+
 Handle FabricHandle() {
   CUmemAllocationProp properties = {};
   properties.type = static_cast<decltype(properties.type)>(1);
@@ -87,8 +101,8 @@ Handle FabricHandle() {
   return words;
 }
 
-// Of an event of a process that stays as long as this one: it opens none of its own.
-Handle HandleOfAnotherProcess() {
+// Of an event and of memory of a process that stays as long as this one: it opens none of its own.
+std::array<Handle, 2> HandlesOfAnotherProcess() {
   int ends[2];
   Require(pipe(ends) == 0);
   const pid_t parent = getpid();
@@ -96,11 +110,11 @@ Handle HandleOfAnotherProcess() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
     Start();
-    const Handle given = EventHandle();
+    const std::array<Handle, 2> given = {EventHandle(), MemoryHandle()};
     Require(write(ends[1], &given, sizeof(given)) == sizeof(given));
     for (;;) pause();
   }
-  Handle given = {};
+  std::array<Handle, 2> given = {};
   Require(read(ends[0], &given, sizeof(given)) == sizeof(given));
   close(ends[0]);
   close(ends[1]);
@@ -119,7 +133,7 @@ CUmemoryPool MakePool() {
 
 // What there is to change.
 struct World {
-  World() : event(HandleOfAnotherProcess()) {
+  World() : of_another(HandlesOfAnotherProcess()) {
     Start();
     fabric = FabricHandle();
     CUmemoryPool pool = MakePool();
@@ -136,7 +150,7 @@ struct World {
     close(file);
   }
 
-  const Handle event;
+  const std::array<Handle, 2> of_another;
   Handle fabric = {};
   CUmemoryPool imported = nullptr;
   Handle part = {};
@@ -155,6 +169,15 @@ void OpenEvent(const Words& words) {
   if (cuIpcOpenEventHandle(&event, handle) != CUDA_SUCCESS) return;
   cuEventQuery(event);
   Require(cuEventDestroy_v2(event) == CUDA_SUCCESS);
+}
+
+void OpenMemory(const Words& words) {
+  CUipcMemHandle handle = {};
+  std::memcpy(handle.reserved, words.data(), sizeof(handle.reserved));
+  CUdeviceptr memory = 0;
+  if (cuIpcOpenMemHandle_v2(&memory, handle, 1) != CUDA_SUCCESS) return;
+  cuMemsetD8_v2(memory, 1, 1);
+  Require(cuIpcCloseMemHandle(memory) == CUDA_SUCCESS);
 }
 
 void ImportFabric(Words words) {
@@ -210,9 +233,9 @@ Words ToWords(const From& from) {
 
 void Try(const uint8_t* data, size_t size) {
   static const World* const world = new World;
-  const Words all[] = {ToWords(world->event), ToWords(world->fabric), ToWords(world->part),
-                       ToWords(world->label)};
-  const uint8_t kind = data[0] % 4;
+  const Words all[] = {ToWords(world->of_another[0]), ToWords(world->fabric), ToWords(world->part),
+                       ToWords(world->label), ToWords(world->of_another[1])};
+  const uint8_t kind = data[0] % 5;
   Words words = all[kind];
   Change(data + 2, size - 2, &words);
   if ((data[1] & 1) == 0) Finish(&words);
@@ -220,6 +243,7 @@ void Try(const uint8_t* data, size_t size) {
   if (kind == 1) ImportFabric(words);
   if (kind == 2) ImportPiece(world->imported, words);
   if (kind == 3) ImportPool(words, data[1]);
+  if (kind == 4) OpenMemory(words);
 }
 
 }  // namespace

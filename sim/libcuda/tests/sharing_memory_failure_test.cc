@@ -32,6 +32,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool*, void*, CUmemAllocatio
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData*, CUdeviceptr);
 CUresult cuMemPoolImportPointer(CUdeviceptr*, CUmemoryPool, CUmemPoolPtrExportData*);
 CUresult cuIpcGetEventHandle(CUipcEventHandle*, CUevent);
+CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr);
 CUresult cuImportExternalMemory(CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*);
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr*, CUexternalMemory,
                                          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*);
@@ -55,7 +56,7 @@ struct World {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUmemoryPool pool = nullptr, imported = nullptr;
-  CUdeviceptr piece = 0, other = 0, again = 0, buffer = 0;
+  CUdeviceptr piece = 0, other = 0, again = 0, buffer = 0, linear = 0;
   CUmemPoolPtrExportData data = {};
   CUevent event = nullptr;
   CUmemGenericAllocationHandle memory = 0;
@@ -152,6 +153,13 @@ Steps External() {
       {"record it", [](World& w) { return cuEventRecord(w.event, w.stream); }},
       {"wait for it", [](World& w) { return cuStreamWaitEvent(w.stream, w.event, 0); }},
       {"synchronise it", [](World& w) { return cuEventSynchronize(w.event); }},
+      {"allocate memory", [](World& w) { return cuMemAlloc_v2(&w.linear, kSize); }},
+      {"its handle",
+       [](World& w) {
+         CUipcMemHandle handle = {};
+         return cuIpcGetMemHandle(&handle, w.linear);
+       }},
+      {"free the memory", [](World& w) { return cuMemFree_v2(w.linear); }},
       {"create memory", CreateMemory},
       {"export memory",
        [](World& w) {

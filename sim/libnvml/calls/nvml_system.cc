@@ -15,8 +15,9 @@ std::string DriverVersionOf(const Profile& profile) {
   constexpr struct {
     int cuda;
     const char* driver;
-  } kDrivers[] = {{13010, "590.44.01"}, {13000, "580.159.04"}, {12040, "550.54.14"},
-                  {12000, "525.60.13"}, {11000, "450.51.05"},  {10020, "440.33.01"}};
+  } kDrivers[] = {{13040, "615.71.09"}, {13010, "590.44.01"}, {13000, "580.159.04"},
+                  {12040, "550.54.14"}, {12000, "525.60.13"}, {11000, "450.51.05"},
+                  {10020, "440.33.01"}};
   for (const auto& known : kDrivers) {
     if (profile.driver_version >= known.cuda) return known.driver;
   }

@@ -39,6 +39,7 @@ ObjectKind KindOf(const LinearAllocation& memory) {
     case LinearKind::kPool:
     case LinearKind::kHostPool:
     case LinearKind::kManagedPool:
+    case LinearKind::kForeign:
       break;
   }
   return ObjectKind::kMemory;
