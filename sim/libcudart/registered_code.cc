@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -35,13 +36,16 @@ namespace {
 struct Symbol {
   FatBinary* binary;
   std::string name;
-  cudaKernel_t kernel = nullptr;  // of a kernel that was looked up
+  cudaKernel_t kernel = nullptr;   // of a kernel that was looked up
+  bool as_floats = false;          // of a texture: integers are
+  std::optional<size_t> offset{};  // of a texture that shows memory
 };
 
 struct Registry {
   std::shared_mutex mutex;
   std::unordered_map<const void*, Symbol> kernels;
   std::unordered_map<const void*, Symbol> variables;
+  std::unordered_map<const void*, Symbol> references;
   std::unordered_set<const void*> handles;  // of kernels, which launches may name, too
 };
 
@@ -132,6 +136,7 @@ void RemoveFatBinary(FatBinary* binary) {
   }
   Forget(registry.kernels, binary);
   Forget(registry.variables, binary);
+  Forget(registry.references, binary);
   if (binary->library != nullptr && binary->loaded_by == getpid()) {
     driver.cuLibraryUnload(binary->library);
   }
@@ -155,6 +160,12 @@ void AddManaged(FatBinary* binary, void** pointer, const char* name) {
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   binary->managed.emplace_back(pointer, name);
   registry.variables[pointer] = {binary, name};
+}
+
+void AddReference(FatBinary* binary, const void* host, const char* name, bool as_floats) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  registry.references[host] = {binary, name, nullptr, as_floats};
 }
 
 cudaError_t LoadFatBinary(FatBinary* binary) {
@@ -262,6 +273,39 @@ cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, c
   if (offset > whole || size > whole - offset) return cudaErrorInvalidValue;
   *address = static_cast<char*>(base) + offset;
   return cudaSuccess;
+}
+
+cudaError_t FindReference(const void* host, FoundReference* reference) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  const auto found = registry.references.find(host);
+  if (found == registry.references.end()) return cudaErrorInvalidSymbol;
+  const Symbol& symbol = found->second;
+  const cudaError_t error = Load(*symbol.binary);
+  if (error != cudaSuccess) return error;
+  reference->name = symbol.name;
+  reference->as_floats = symbol.as_floats;
+  return driver.cuLibraryGetModule(&reference->module, symbol.binary->library);
+}
+
+bool IsReference(const void* host) {
+  Registry& registry = GetRegistry();
+  const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+  return registry.references.count(host) != 0;
+}
+
+void SetOffset(const void* host, std::optional<size_t> offset) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  const auto found = registry.references.find(host);
+  if (found != registry.references.end()) found->second.offset = offset;
+}
+
+std::optional<size_t> OffsetOf(const void* host) {
+  Registry& registry = GetRegistry();
+  const std::shared_lock<std::shared_mutex> lock(registry.mutex);
+  const auto found = registry.references.find(host);
+  return found == registry.references.end() ? std::nullopt : found->second.offset;
 }
 
 }  // namespace twinmmu::cudart

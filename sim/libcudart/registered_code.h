@@ -6,6 +6,8 @@
 #define TWINMMU_SIM_LIBCUDART_REGISTERED_CODE_H_
 
 #include <cstddef>
+#include <optional>
+#include <string>
 
 #include "third_party/cuda_abi/cudart_abi.h"
 
@@ -20,6 +22,8 @@ void AddKernel(FatBinary* binary, const void* host, const char* name);
 void AddVariable(FatBinary* binary, const void* host, const char* name);
 // A variable that both sides use: `pointer` gets its address when the binary is loaded.
 void AddManaged(FatBinary* binary, void** pointer, const char* name);
+// A texture or surface of old. `as_floats`: a texture that gives integers as floats.
+void AddReference(FatBinary* binary, const void* host, const char* name, bool as_floats);
 
 // Loads it, and fills the pointers to its managed variables.
 cudaError_t LoadFatBinary(FatBinary* binary);
@@ -40,6 +44,19 @@ void* HostFunctionOf(cudaFunction_t function);
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
 // Where `offset` of it is. cudaErrorInvalidValue: `size` bytes from there are not inside it.
 cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, char** address);
+
+// What the driver knows a reference by, in the current context.
+struct FoundReference {
+  void* module = nullptr;
+  std::string name;
+  bool as_floats = false;
+};
+// cudaErrorInvalidSymbol: none of that address.
+cudaError_t FindReference(const void* host, FoundReference* reference);
+bool IsReference(const void* host);
+// How far behind its beginning the memory is that a texture shows; nullopt: it shows none.
+void SetOffset(const void* host, std::optional<size_t> offset);
+std::optional<size_t> OffsetOf(const void* host);
 
 }  // namespace twinmmu::cudart
 

@@ -311,6 +311,35 @@ struct cudaTextureDesc {
   int seamlessCubemap;
 };
 
+/* Until CUDA 12: a texture of old, as the program has it beside the variable of the device. */
+struct textureReference {
+  int normalized;
+  int filterMode;
+  int addressMode[3];
+  struct cudaChannelFormatDesc channelDesc;
+  int sRGB;
+  unsigned int maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias;
+  float minMipmapLevelClamp;
+  float maxMipmapLevelClamp;
+  int disableTrilinearOptimization;
+  int reserved[14];
+};
+
+struct surfaceReference {
+  struct cudaChannelFormatDesc channelDesc;
+};
+
+/* Without what CUDA 13 has behind the levels, which must be zeros. */
+struct cudaExternalMemoryMipmappedArrayDesc {
+  unsigned long long offset;
+  struct cudaChannelFormatDesc formatDesc;
+  struct cudaExtent extent;
+  unsigned int flags;
+  unsigned int numLevels;
+};
+
 /* The driver's. */
 struct cudaResourceViewDesc {
   int format;

@@ -21,6 +21,8 @@ static_assert(sizeof(cudaIpcMemHandle_t) == 64);
 static_assert(sizeof(cudaExternalMemoryHandleDesc) == 40 &&
               offsetof(cudaExternalMemoryHandleDesc, size) == 24);
 static_assert(sizeof(cudaExternalMemoryBufferDesc) == 24);
+static_assert(offsetof(cudaExternalMemoryMipmappedArrayDesc, numLevels) == 60);
+static_assert(sizeof(textureReference) == 124 && offsetof(textureReference, sRGB) == 40);
 static_assert(sizeof(twinmmu_dim3) == 12);
 static_assert(offsetof(cudaLaunchConfig_t, stream) == 32);
 static_assert(offsetof(cudaPointerAttributes, hostPointer) == 16);

@@ -31,6 +31,14 @@ cudaError_t Create(cudaArray_t* array, const cudaChannelFormatDesc* channels,
   return error == cudaSuccess ? driver.cuArray3DCreate_v2(array, &descriptor) : error;
 }
 
+// CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC.
+struct ExternalMipmapDesc {
+  unsigned long long offset;
+  CUDA_ARRAY3D_DESCRIPTOR array;
+  unsigned int levels;
+  unsigned int zeros[16];
+};
+
 }  // namespace
 
 extern "C" cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
@@ -57,6 +65,21 @@ extern "C" cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* mipmap,
     const cudaError_t error = Describe(channels, extent, flags, &descriptor);
     return error == cudaSuccess ? driver.cuMipmappedArrayCreate(mipmap, &descriptor, levels)
                                 : error;
+  });
+}
+
+extern "C" cudaError_t cudaExternalMemoryGetMappedMipmappedArray(
+    cudaMipmappedArray_t* mipmap, cudaExternalMemory_t memory,
+    const cudaExternalMemoryMipmappedArrayDesc* description) {
+  return InContext([&]() -> cudaError_t {
+    if (description == nullptr) return cudaErrorInvalidValue;
+    ExternalMipmapDesc asked = {};
+    const cudaError_t error =
+        Describe(&description->formatDesc, description->extent, description->flags, &asked.array);
+    if (error != cudaSuccess) return error;
+    asked.offset = description->offset;
+    asked.levels = description->numLevels;
+    return driver.cuExternalMemoryGetMappedMipmappedArray(mipmap, memory, &asked);
   });
 }
 

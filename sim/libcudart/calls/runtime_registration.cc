@@ -52,9 +52,16 @@ extern "C" void __cudaRegisterManagedVar(void** module, void** host, char* /*dev
 // Nothing is done for these: what would use them is refused when it is called.
 extern "C" void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
 extern "C" void __cudaRegisterUnifiedTable(void**, void*) {}
-extern "C" void __cudaRegisterTexture(void**, const void*, const void**, const char*, int, int,
-                                      int) {}
-extern "C" void __cudaRegisterSurface(void**, const void*, const void**, const char*, int, int) {}
+
+// Textures and surfaces of old.
+extern "C" void __cudaRegisterTexture(void** module, const void* host, const void** /*device*/,
+                                      const char* name, int /*dim*/, int norm, int /*ext*/) {
+  AddReference(BinaryOf(module), host, name, norm != 0);
+}
+extern "C" void __cudaRegisterSurface(void** module, const void* host, const void** /*device*/,
+                                      const char* name, int /*dim*/, int /*ext*/) {
+  AddReference(BinaryOf(module), host, name, false);
+}
 
 // Before the host reads a managed variable.
 extern "C" char __cudaInitModule(void** module) {

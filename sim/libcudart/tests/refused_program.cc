@@ -3,7 +3,7 @@
 #include "sim/libcudart/testing/fat_binary_image.h"
 #include "third_party/cuda_abi/cudart_abi.h"
 
-extern "C" cudaError_t cudaGraphicsMapResources(int count, void** resources, cudaStream_t stream);
+extern "C" cudaError_t cudaGLSetGLDevice(int device);
 
 // A part of device code that was compiled separately; the function that it calls is in no part.
 TWINMMU_FAT_BINARY(kPart, 70,
@@ -29,8 +29,8 @@ static cudaError_t UseWhatCannotBeLinked() {
 
 int main() {
   static const char kernel = 0;
-  const bool refused = cudaGraphicsMapResources(0, nullptr, nullptr) == cudaErrorNotSupported &&
-                       cudaGraphicsMapResources(0, nullptr, nullptr) == cudaGetLastError();
+  const bool refused =
+      cudaGLSetGLDevice(0) == cudaErrorNotSupported && cudaGLSetGLDevice(0) == cudaGetLastError();
   const cudaError_t unknown = cudaLaunchKernel(&kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
   const bool linked = UseWhatCannotBeLinked() == cudaSuccess;
   return refused && !linked && unknown == cudaErrorInvalidResourceHandle ? 0 : 1;

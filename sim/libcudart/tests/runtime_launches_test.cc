@@ -68,6 +68,22 @@ TEST_F(RuntimeLaunches, GoInTwoHalves) {
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
+// Between the halves: what it had pushed ends with it, and is nobody else's.
+TEST_F(RuntimeLaunches, MayBeLeftInTheMiddleByAThreadThatEnds) {
+  void** const module = RegisterVectorKernels();
+  std::thread([] {
+    EXPECT_EQ(__cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr), 0u);
+  }).join();
+  twinmmu_dim3 size = {};
+  size_t shared = 0;
+  cudaStream_t stream = nullptr;
+  EXPECT_EQ(__cudaPopCallConfiguration(&size, &size, &shared, &stream),
+            cudaErrorMissingConfiguration);
+  EXPECT_EQ(Launch(), cudaSuccess);
+  EXPECT_EQ(Result(99), 2 * 198);
+  __cudaUnregisterFatBinary(module);
+}
+
 // What nvcc of CUDA 13 writes: the kernel is looked up once, and launched by its handle.
 TEST_F(RuntimeLaunches, TakeAHandle) {
   void** const module = RegisterVectorKernels();

@@ -4,24 +4,13 @@
 // the one that its first call made.
 
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <vector>
 
 #include "sim/libcudart/testing/vector_kernels.h"
-#include "third_party/cuda_abi/cudart_abi.h"
-#include "tools/examples/check.h"
+#include "tools/examples/runtime/check_runtime.h"
 
 namespace {
-
-void CheckRuntime(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  std::fflush(stdout);
-  std::fprintf(stderr, "%s failed: %s, %s\n", call, cudaGetErrorName(error),
-               cudaGetErrorString(error));
-  std::exit(1);
-}
-#define CHECK_RUNTIME(call) CheckRuntime((call), #call)
 
 // One range of addresses, mapped from its beginning as far as it is used.
 class ExpandableSegment {

@@ -10,7 +10,7 @@ def _program(name, src, defines):
     cc_binary(
         name = name,
         testonly = True,
-        srcs = [src, "//tools/examples:check.h"],
+        srcs = [src, "check_runtime.h", "//tools/examples:check.h"],
         additional_linker_inputs = _LIBRARIES,
         copts = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"] if src.endswith(".c") else [],
         # By their names alone, so that those of the machine are found where there are some.
