@@ -24,6 +24,7 @@ namespace twinmmu::record {
 namespace {
 
 constexpr uint64_t kFirstWindow = 64 << 10;
+constexpr uint64_t kEndSize = 2 * sizeof(uint64_t);  // of the entry that ends a file
 constexpr uint64_t kMaxWindow = 4 << 20;
 constexpr size_t kStackSlots = 1 << 14;
 constexpr size_t kPlaceSlots = 1 << 15;
@@ -253,7 +254,11 @@ uint64_t EventWriter::lost() const {
 // The head comes last: an entry that is begun and not ended is none.
 bool EventWriter::Write(const EntryBuffer& entry) {
   const uint64_t size = entry.size * sizeof(uint64_t);
-  if (size > window_size_ - used_ && (full_ || !NextWindow())) {
+  // A file that cannot grow still says how much is missing.
+  EntryHead head;
+  std::memcpy(&head, entry.words, sizeof(head));
+  const uint64_t kept = head.type == static_cast<uint8_t>(EntryType::kEnd) ? 0 : kEndSize;
+  if (size + kept > window_size_ - used_ && (full_ || !NextWindow())) {
     full_ = true;
     return false;
   }

@@ -124,12 +124,12 @@ OperationOrder::Operation OperationOrder::Submit(const Line& line, Kind kind) {
   cell.line_number = line->number;
   cell.number = ++line->submitted;
   line->last = operation.cell_;
+  ++running_;
   return operation;
 }
 
 coherence::Clocks OperationOrder::Begin(const Operation& operation) {
   const std::lock_guard lock(mutex_);
-  ++running_;
   Known before;
   try {
     Join(operation.early_ ? operation.line_->begun : operation.line_->completed, &before);

@@ -66,6 +66,21 @@ expect 0 "allocation" view "$folder/killed.events"
 expect 0 "" run --record="$folder/many.events" -- bash -c 'for i in {1..100}; do "$0" leak; done' "$subject"
 expect 0 "200 MiB" view "$folder/many.events"
 
+# --- A full disk: what fits is kept, the program goes on, and the rest is told of
+
+if unshare -rm true 2>/dev/null; then
+  library_of=$folder/driver
+  mkdir "$library_of" "$folder/tiny" "$folder/kept"
+  "$twinmmu" run -- bash -c 'cp "${LD_LIBRARY_PATH%%:*}"/lib* '"$library_of" 2>"$folder/output"
+  unshare -rm bash -c 'mount -t tmpfs -o size=64k none "$1/tiny" || exit 9
+    LD_LIBRARY_PATH=$1/driver TWINMMU_RECORD=$1/tiny "$2" churn || exit 8
+    cp "$1/tiny"/* "$1/kept"' - "$folder" "$subject" >"$folder/output" 2>&1 ||
+    complain "a full disk ends the program"
+  expect 0 "events found no room" view "$folder/kept"
+else
+  echo "Skipped: no small disk can be mounted here."
+fi
+
 # --- Bad records
 
 head -c 200 "$folder/leak.events" >"$folder/cut.events"

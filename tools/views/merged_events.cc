@@ -116,7 +116,7 @@ absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::Open(
     absl::StatusOr<std::unique_ptr<EventReader>> reader = EventReader::Open(path, symbolizer);
     if (!reader.ok()) return reader.status();
     (*reader)->SetBegin(begin_ns);
-    merged->sources_.push_back({*std::move(reader), {}, nullptr});
+    merged->sources_.push_back({*std::move(reader), {}, nullptr, {}});
     merged->Advance(merged->sources_.size() - 1);
   }
   return merged;
@@ -136,8 +136,13 @@ absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::OpenFolder(const std
 
 void MergedEvents::Advance(size_t source) {
   Source& next = sources_[source];
-  if (next.reader->Next(&next.event, &next.stack))
-    turns_.emplace(next.event.time_ns + next.event.duration_ns, source);
+  if (!next.reader->Next(&next.event, &next.stack)) return;
+  if (next.event.stack != 0) {
+    const auto [known, is_new] = next.stacks.emplace(next.event.stack, last_stack_ + 1);
+    last_stack_ += is_new ? 1 : 0;
+    next.event.stack = known->second;
+  }
+  turns_.emplace(next.event.time_ns + next.event.duration_ns, source);
 }
 
 bool MergedEvents::Next(record::Event* event, const record::Stack** stack) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <queue>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ class MergedEvents {
     std::unique_ptr<record::EventReader> reader;
     record::Event event;
     const record::Stack* stack = nullptr;
+    std::unordered_map<uint32_t, uint32_t> stacks;  // ids among those of all sources, by its own
   };
   MergedEvents() = default;
   void Advance(size_t source);
@@ -47,6 +49,7 @@ class MergedEvents {
   std::vector<Source> sources_;
   using Turn = std::pair<uint64_t, size_t>;  // when the next event of a source ended
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  uint32_t last_stack_ = 0;
   int given_ = -1;  // the source of the event that was given out
   std::vector<record::ProcessInfo> processes_;
 };

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 std::string NewFolder(const std::string& name) {
@@ -65,6 +68,24 @@ TEST(MergedEventsTest, EventsOfSeveralFilesComeInOrderOfTime) {
   EXPECT_THAT(ProcessesIn(**events), ElementsAre(1, 2, 1, 2, 1, 2));
   EXPECT_EQ((*events)->lost(), 3u);
   EXPECT_THAT((*events)->warnings(), ElementsAre(HasSubstr("3 events found no room")));
+}
+
+// Each file counts its stacks from 1 on.
+TEST(MergedEventsTest, StacksOfSeveralFilesHaveIdsOfTheirOwn) {
+  const std::string folder = NewFolder("stacks");
+  for (const uint32_t process : {1u, 2u}) {
+    record::EventFile file(absl::StrCat(folder, "/events.", process, ".1"));
+    const record::Stack stack = {{absl::StrCat("Of", process), "", 0}};
+    for (uint64_t i = 0; i < 2; ++i) file.Add(At(10 + i * 10 + process, process), stack);
+    EXPECT_TRUE(file.Finish(0).ok());
+  }
+  const auto events = MergedEvents::OpenFolder(folder);
+  ASSERT_TRUE(events.ok()) << events.status();
+  std::map<uint32_t, std::set<std::string>> functions;
+  record::Event event;
+  const record::Stack* stack = nullptr;
+  while ((*events)->Next(&event, &stack)) functions[event.stack].insert(stack->at(0).function);
+  EXPECT_THAT(functions, ElementsAre(Pair(1, ElementsAre("Of1")), Pair(2, ElementsAre("Of2"))));
 }
 
 TEST(MergedEventsTest, WhatTakesTimeComesAtItsEnd) {

@@ -146,7 +146,8 @@ std::string InWords(const ptx::AsyncHazard& hazard) {
       hazard.shared ? " in shared memory" : "", ", which ", hazard.first);
   if (hazard.waits_missing) {
     return absl::StrCat(words, hazard.first_writes ? " writes" : " reads",
-                        ": nothing has waited for that copy");
+                        ": nothing has waited for that copy",
+                        hazard.bulk ? "" : ", cp.async.wait_group or cp.async.wait_all would");
   }
   return absl::StrCat(words, " has written, with no fence.proxy.async in between");
 }
@@ -304,7 +305,8 @@ void KernelRun::Fault(const ptx::GridFault& fault) {
 }
 
 void KernelRun::Report(const ptx::AsyncHazard& hazard) {
-  Misuse misuse{DiagnosticKind::kMissingAsyncFence, std::nullopt, std::nullopt, device_};
+  Misuse misuse{hazard.bulk ? DiagnosticKind::kMissingAsyncFence : DiagnosticKind::kDataRace,
+                std::nullopt, std::nullopt, device_};
   AddressRange range;
   if (!hazard.shared) {
     misuse.address = hazard.address;

@@ -9,14 +9,17 @@ void Decoder::ClusterBarrier() {
   if (!IsThere(78, 90)) return;
   const int form = TakeOneOf({"arrive", "wait"});
   if (form < 0) return FailInvalid("arrive or wait is missing");
+  Order order = Order::kAcquire;
   if (form == 0) {
-    TakeOneOf({"release", "relaxed"});
+    order = TakeOneOf({"release", "relaxed"}) == 1 ? Order::kRelaxed : Order::kRelease;
   } else {
     Take("acquire");
   }
   Take("aligned");
   ExpectOperands(0, 0);
-  Emit(PerformClusterBarrier).detail = form == 0;
+  Step& step = Emit(PerformClusterBarrier);
+  step.detail = form == 0;
+  step.memory.order = order;
 }
 
 // mapa d, a, rank; getctarank d, a;

@@ -39,6 +39,7 @@ void Block::Start(const Dim3& index) {
   mbarriers_.Clear();
   copies_.reset();
   proxy_writes_.reset();
+  unwaited_copies_.reset();
   const Profile& profile = grid_.environment.mmu->profile;
   if (grid_.kernel->bulk_copies &&
       (profile.alias_check || profile.alias_policy != coherence::Policy::kCoherent)) {
@@ -63,6 +64,15 @@ BlockThreads& Block::threads() {
                                             cluster().first_thread(), origin);
   cluster().SetFirstThread(threads_->FirstOf(0));
   return *threads_;
+}
+
+void Block::Begin(const UnwaitedCopies::Copy& copy) {
+  if (!grid_.environment.mmu->profile.race_check) return;
+  if (unwaited_copies_ == nullptr) {
+    unwaited_copies_ = std::make_unique<UnwaitedCopies>();
+    for (const std::unique_ptr<Warp>& warp : warps_) warp->set_meets_copies();
+  }
+  unwaited_copies_->Begin(copy);
 }
 
 void Block::EndThreads(coherence::Clocks* clocks) {

@@ -16,6 +16,7 @@
 #include "sim/ptx/run/async/async_copies.h"
 #include "sim/ptx/run/async/mbarriers.h"
 #include "sim/ptx/run/async/proxy_writes.h"
+#include "sim/ptx/run/async/unwaited_copies.h"
 #include "sim/ptx/run/block_threads.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/ptx/run/warp.h"
@@ -116,6 +117,9 @@ class Block {
   AsyncCopies& copies();
   // Null where nothing is to be found out: the kernel has no bulk copies, or the profile says so.
   ProxyWrites* proxy_writes() { return proxy_writes_.get(); }
+  // Null where there is none, or the profile does not ask for races.
+  UnwaitedCopies* unwaited_copies() { return unwaited_copies_.get(); }
+  void Begin(const UnwaitedCopies::Copy& copy);
   // Threads have synchronised, as far as proxies are concerned.
   void Synchronize() {
     if (proxy_writes_ != nullptr) proxy_writes_->Synchronize();
@@ -191,6 +195,7 @@ class Block {
   Mbarriers mbarriers_;
   std::unique_ptr<AsyncCopies> copies_;  // null until there are some
   std::unique_ptr<ProxyWrites> proxy_writes_;
+  std::unique_ptr<UnwaitedCopies> unwaited_copies_;
   std::unique_ptr<BlockThreads> threads_;  // null until they are needed
   GridFault fault_;
   uint64_t polls_ = 0;

@@ -121,7 +121,8 @@ std::string Block::InWords(const ExecutedStep& step) const {
 void Block::ReportHazard(const ExecutedStep& first, const ExecutedStep& second,
                          AsyncHazard hazard) {
   const ReportAsyncHazard& report = grid_.environment.on_async_hazard;
-  if (report == nullptr || !grid_.environment.mmu->profile.alias_check) return;
+  const Profile& profile = grid_.environment.mmu->profile;
+  if (report == nullptr || !(hazard.bulk ? profile.alias_check : profile.race_check)) return;
   hazard.first = InWords(first);
   hazard.second = InWords(second);
   hazard.thread = ThreadAt(second.warp, second.lane);

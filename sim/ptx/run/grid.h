@@ -72,12 +72,14 @@ struct GridFault {
   std::string words;  // what else there is to say
 };
 
-// A thread and a bulk copy access the same bytes, and nothing orders the one with the other.
+// An asynchronous copy and a thread, or another copy, access the same bytes, and nothing orders the
+// one with the other.
 struct AsyncHazard {
   std::string first;   // "kernel k, PTX line 12, st.shared.u32"
   std::string second;  // the same
   bool first_writes = false;
   bool second_writes = false;
+  bool bulk = true;            // else it is a cp.async
   bool waits_missing = false;  // nobody has waited for the copy; else a fence is missing
   DeviceAddress address;       // where they meet
   bool shared = false;         // in shared memory

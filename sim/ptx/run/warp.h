@@ -155,8 +155,10 @@ class Warp {
 
   // The host memory of an access by each of `lanes`. A fault is noted.
   Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
-  // Behind it, where its block has ProxyWrites: what bulk copies have to do with the access.
+  // Behind it, where its block has ProxyWrites or UnwaitedCopies: what asynchronous copies have to
+  // do with the access.
   bool meets_copies() const { return meets_copies_; }
+  void set_meets_copies() { meets_copies_ = true; }
   [[gnu::cold]] void MeetCopies(const Step& step, Lanes lanes, const LaneMemory& memory,
                                 bool writes);
   // After it said kObserved.
@@ -218,6 +220,8 @@ class Warp {
   Found Observe(const TranslationCache::Span& span, Lanes lanes);
   Found ObserveSome(const MemoryAccess& access, const uint64_t* addresses, Lanes lanes);
   void NoteDivergence(int barrier);
+  void MeetBulk(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes);
+  void MeetUnwaited(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes);
   bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
 
   Block& block_;

@@ -186,6 +186,28 @@ Found Warp::ObserveSome(const MemoryAccess& access, const uint64_t* addresses, L
 void Warp::MeetCopies(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes) {
   const Space space = step.memory.space;
   if (space == Space::kLocal || space == Space::kParam || space == Space::kConst) return;
+  if (block_.unwaited_copies() != nullptr) MeetUnwaited(step, lanes, memory, writes);
+  if (block_.proxy_writes() != nullptr) MeetBulk(step, lanes, memory, writes);
+}
+
+void Warp::MeetUnwaited(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes) {
+  const auto [copy, lane, copy_writes] =
+      block_.unwaited_copies()->Find(lanes, memory, step.memory.size(), writes);
+  if (copy == nullptr) return;
+  AsyncHazard hazard;
+  hazard.bulk = false;
+  hazard.first_writes = copy_writes;
+  hazard.second_writes = writes;
+  hazard.waits_missing = true;
+  hazard.shared = copy_writes;
+  const char* const at = memory[static_cast<size_t>(lane)];
+  hazard.address = copy_writes
+                       ? DeviceAddress(copy->to_address + static_cast<uint64_t>(at - copy->to))
+                       : DeviceAddress(copy->from_address + static_cast<uint64_t>(at - copy->from));
+  block_.ReportHazard(copy->step, {frame().function, step.instruction, number_, lane}, hazard);
+}
+
+void Warp::MeetBulk(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes) {
   ProxyWrites& proxy = *block_.proxy_writes();
   // What it may synchronise with comes after its own write.
   if (step.memory.order != Order::kWeak) proxy.Synchronize();

@@ -93,6 +93,10 @@ int main(int argc, char** argv) {
   CHECK(cuInit(0));
   if (strcmp(how, "fine") == 0) map_and_unmap();
   if (strcmp(how, "leak") == 0) leak_a_mapping();
+  if (strcmp(how, "churn") == 0) { /* more events than a small disk has room for */
+    int i;
+    for (i = 0; i < 500; ++i) map_and_unmap();
+  }
   if (strcmp(how, "export") == 0) { /* closes one of three, whose number comes again */
     export_one();
     close(export_one());

@@ -118,6 +118,26 @@ class PageTest(BrowserTest):
                       "src/vec/buffer.cc:77"):
             self.assertIn(words, history)
 
+    def test_streams_have_lanes_with_their_kernels_and_copies(self):
+        self.open("growth")
+        self.assertEqual(self.browser.run("shownLanes().map(laneName)"), ["host, stream 0x3", "host, default stream"])
+        self.assertIn("kernel", self.text("#legend"))
+        x, y = self.browser.run("""(() => {
+            byId('work').scrollIntoView({block: 'center'});
+            const lane = shownLanes()[0];
+            const box = workBox(lane, 0, lane.events[40]);
+            const canvas = byId('work').getBoundingClientRect();
+            return [canvas.left + box.left + box.width / 2, canvas.top + box.top + box.height / 2];
+        })()""")
+        self.browser.click(x, y)
+        self.assertIn("launch append_tokens", self.text("#moment-text"))
+        self.assertIn("launch append_tokens", self.text("#tip"))
+        self.choose("process", "4102")
+        self.assertEqual(self.browser.run("shownLanes().length"), 2)
+        self.browser.run("view.device = 1; filterChanged()")
+        self.browser.frame()
+        self.assertTrue(self.browser.run("byId('work').hidden"))
+
     def test_a_click_shows_the_error_in_words(self):
         self.open("crash")
         span = self.first_span("run.spans.kind[i] === MAPPING && run.spans.end[i] < run.events.count")

@@ -201,6 +201,19 @@ AsyncCopies::Part AsyncCopies::At(const AsyncOperation& operation, bool of_targe
   return part;
 }
 
+void AsyncCopies::MeetCopies(const ProxyWrites::Copy& copy) {
+  const ProxyWrites::Copy* const other = block_.proxy_writes()->FindCopy(copy);
+  if (other == nullptr) return;
+  AsyncHazard hazard;
+  hazard.first_writes = other->writes;
+  hazard.second_writes = copy.writes;
+  hazard.waits_missing = true;
+  hazard.address = DeviceAddress(
+      copy.address + static_cast<uint64_t>(std::max<int64_t>(0, other->memory - copy.memory)));
+  hazard.shared = copy.shared;
+  block_.ReportHazard(other->step, copy.step, hazard);
+}
+
 bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
   ProxyWrites& proxy = *block_.proxy_writes();
   bool unseen = false;
@@ -211,6 +224,7 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
     copy.step = {operation->function, operation->instruction, operation->warp, operation->lane};
     copy.shared = of_target ? operation->to_shared : operation->from_shared;
     copy.writes = of_target;
+    copy.reduces = of_target && operation->reduce != nullptr;
     copy.by_mbarrier = operation->has_barrier;
     copy.mbarrier = operation->barrier;
     Part part;
@@ -234,14 +248,17 @@ bool AsyncCopies::MeetWrites(AsyncOperation* operation) {
       }
       copy.memory = part.memory;
       copy.size = part.size;
-      if (known && operation->box == nullptr) proxy.Begin(copy);
+      if (operation->box != nullptr) continue;
+      MeetCopies(copy);
+      if (known) proxy.Begin(copy);
     }
     // Of a box, what it has of shared memory: its rows are too many.
-    if (known && operation->box != nullptr && copy.shared && operation->size != 0) {
+    if (operation->box != nullptr && copy.shared && operation->size != 0) {
       copy.address = of_target ? operation->to : operation->from;
       copy.size = operation->box->extent;
       copy.memory = block_.SharedAt(copy.address, copy.size);
-      proxy.Begin(copy);
+      MeetCopies(copy);
+      if (known) proxy.Begin(copy);
     }
   }
   // A later fence does not help.

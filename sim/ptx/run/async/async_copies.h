@@ -15,6 +15,7 @@
 #include "sim/mmu/translation_cache.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/code.h"
+#include "sim/ptx/run/async/proxy_writes.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/ptx/tensors/tensor_box.h"
 
@@ -114,6 +115,8 @@ class AsyncCopies {
   void Write(const AsyncOperation& operation, const Part& to, const Part& from, uint64_t size);
   // What the async proxy does not see of what it is to read or to overwrite; and what it begins.
   bool MeetWrites(AsyncOperation* operation);
+  // Copies that nobody has waited for.
+  void MeetCopies(const ProxyWrites::Copy& copy);
   bool Fault(const AsyncOperation& operation, GridFault::Kind kind, const char* words);
   bool FaultAt(const AsyncOperation& operation, bool of_target, uint64_t offset);
   Groups& GroupsOf(int warp, int lane, bool bulk);

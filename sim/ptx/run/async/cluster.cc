@@ -127,10 +127,10 @@ Lanes Cluster::Arrived(const Block& block, int warp) const {
 
 Lanes Cluster::Waiting(const Block& block, int warp) const { return ~At(block, warp).passed; }
 
-void Cluster::Arrive(Block& block, int warp, Lanes lanes) {
+void Cluster::Arrive(Block& block, int warp, Lanes lanes, bool releases) {
   At(block, warp).here |= lanes;
   used_ = true;
-  if (block.aliases().active()) block.threads().Arrive(&meeting_, warp, lanes);
+  if (releases && block.aliases().active()) block.threads().Arrive(&meeting_, warp, lanes);
   PassIfComplete();
 }
 

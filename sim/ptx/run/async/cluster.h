@@ -55,7 +55,8 @@ class Cluster {
   // --- The barrier of the cluster. A thread arrives, and then waits. ---
   // Lanes that have arrived and have not waited yet.
   Lanes Arrived(const Block& block, int warp) const;
-  void Arrive(Block& block, int warp, Lanes lanes);
+  // `releases`: who waits then sees what the threads did before.
+  void Arrive(Block& block, int warp, Lanes lanes, bool releases);
   // Of lanes that have arrived: those for which the barrier is still closed.
   Lanes Waiting(const Block& block, int warp) const;
   // They have waited.

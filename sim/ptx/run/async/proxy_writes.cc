@@ -118,6 +118,16 @@ void ProxyWrites::EndGroups(int warp, Lanes lanes, uint32_t left, bool only_read
   copies_.erase(std::remove_if(copies_.begin(), copies_.end(), is_over), copies_.end());
 }
 
+const ProxyWrites::Copy* ProxyWrites::FindCopy(const Copy& copy) const {
+  const auto meets = [&](const Copy& other) {
+    if ((!copy.writes && !other.writes) || (copy.reduces && other.reduces)) return false;
+    return NumberOf(copy.memory) < NumberOf(other.memory) + other.size &&
+           NumberOf(other.memory) < NumberOf(copy.memory) + copy.size;
+  };
+  const auto found = std::find_if(copies_.begin(), copies_.end(), meets);
+  return found == copies_.end() ? nullptr : &*found;
+}
+
 const ProxyWrites::Copy* ProxyWrites::FindCopy(Lanes lanes, const LaneMemory& memory, uint32_t size,
                                                bool writes, int* lane) const {
   uint64_t least = ~uint64_t{0};

@@ -54,6 +54,7 @@ class ProxyWrites {
     uint64_t size = 0;
     bool shared = false;
     bool writes = false;
+    bool reduces = false;
     bool by_mbarrier = false;
     uint64_t mbarrier = 0;  // or
     uint32_t group = 0;     // of its thread
@@ -68,6 +69,8 @@ class ProxyWrites {
   // One that an access of `lanes` meets, the first of them in *lane; null: none.
   const Copy* FindCopy(Lanes lanes, const LaneMemory& memory, uint32_t size, bool writes,
                        int* lane) const;
+  // One that `copy` meets. Reductions do not meet each other.
+  const Copy* FindCopy(const Copy& copy) const;
 
  private:
   static constexpr uint64_t kWord = 4;

@@ -46,6 +46,20 @@ uint32_t ReadBytes(Warp& warp, const Step& step, int lane) {
   return size;
 }
 
+// Until somebody waits for it.
+void Begin(Warp& warp, const Step& step, int lane, const char* to, const char* from,
+           uint32_t read) {
+  UnwaitedCopies::Copy copy;
+  copy.step = {warp.frame().function, step.instruction, warp.number(), lane};
+  copy.to = to;
+  copy.from = from;
+  copy.to_address = warp.Slot<uint64_t>(step.operands[0])[lane];
+  copy.from_address = warp.Slot<uint64_t>(step.operands[1])[lane];
+  copy.size = step.memory.size();
+  copy.read = read;
+  warp.block().Begin(copy);
+}
+
 Flow CopyOne(Warp& warp, const Step& step, int lane) {
   AsyncOperation operation = OperationOf(warp, step, lane);
   MemoryAccess access = step.memory;
@@ -62,7 +76,15 @@ Flow CopyOne(Warp& warp, const Step& step, int lane) {
     warp.FaultAt(GridFault::kMisalignedAddress, lane, access, address);
     return Flow::kFault;
   }
-  return warp.block().copies().Add(std::move(operation)) ? Flow::kNext : Flow::kFault;
+  const DeviceAddress from(operation.from);
+  const uint32_t read = operation.read;
+  const char* const to = warp.block().SharedAt(operation.to, operation.size);
+  if (!warp.block().copies().Add(std::move(operation))) return Flow::kFault;
+  const TranslationCache::Span* const source =
+      read == 0 ? nullptr : warp.block().cache().Find(from, read, Access::kRead);
+  Begin(warp, step, lane, to,
+        source == nullptr ? to : source->memory + (from - source->base).value(), read);
+  return Flow::kNext;
 }
 
 // All lanes at once, each as a load and a store. False: a fault.
@@ -89,6 +111,7 @@ bool CopyNow(Warp& warp, const Step& step, Lanes lanes) {
     alignas(kMaxAccess) char older[kMaxAccess];
     ForEachLane(lanes, [&](int lane) {
       std::memcpy(to[lane], observed.Load(lane, from[lane], older), size);
+      Begin(warp, step, lane, to[lane], from[lane], size);
     });
     return true;
   }
@@ -284,6 +307,8 @@ Flow PerformCommitCopies(Warp& warp, const Step& step, Lanes lanes) {
   warp.block().copies().Commit(warp.number(), lanes, bulk);
   ProxyWrites* const proxy = warp.block().proxy_writes();
   if (bulk && proxy != nullptr) proxy->Commit(warp.number(), lanes);
+  UnwaitedCopies* const unwaited = warp.block().unwaited_copies();
+  if (!bulk && unwaited != nullptr) unwaited->Commit(warp.number(), lanes);
   return Flow::kNext;
 }
 
@@ -293,6 +318,8 @@ Flow PerformWaitForCopies(Warp& warp, const Step& step, Lanes lanes) {
   const bool done = warp.block().copies().Wait(warp.number(), lanes, bulk, step.target, only_read);
   ProxyWrites* const proxy = warp.block().proxy_writes();
   if (bulk && proxy != nullptr) proxy->EndGroups(warp.number(), lanes, step.target, only_read);
+  UnwaitedCopies* const unwaited = warp.block().unwaited_copies();
+  if (!bulk && unwaited != nullptr) unwaited->EndGroups(warp.number(), lanes, step.target);
   return done ? Flow::kNext : Flow::kFault;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kInBlock = (uint64_t{1} << kSharedOfBlockBits) - 1;
 
-Flow ArriveAtCluster(Warp& warp, Lanes lanes) {
+Flow ArriveAtCluster(Warp& warp, Lanes lanes, bool releases) {
   Block& block = warp.block();
   const Lanes again = block.cluster().Arrived(block, warp.number()) & lanes;
   if (again != 0) {
@@ -22,7 +22,7 @@ Flow ArriveAtCluster(Warp& warp, Lanes lanes) {
   warp.KeepOnly(lanes, warp.running().pc + 1);
   ++warp.running().pc;
   ++warp.changes;
-  block.cluster().Arrive(block, warp.number(), lanes);
+  block.cluster().Arrive(block, warp.number(), lanes, releases);
   return Flow::kMoved;
 }
 
@@ -51,7 +51,9 @@ void RankAll(Warp& warp, const Step& step, Lanes lanes) {
 
 Flow PerformClusterBarrier(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
-  if (step.detail != 0) return ArriveAtCluster(warp, lanes);
+  if (step.detail != 0) {
+    return ArriveAtCluster(warp, lanes, step.memory.order == Order::kRelease);
+  }
   Block& block = warp.block();
   Cluster& cluster = block.cluster();
   const Lanes waiting = cluster.Waiting(block, warp.number()) & lanes;

@@ -135,6 +135,8 @@ Flow PerformMbarrierWait(Warp& warp, const Step& step, Lanes lanes) {
       proxy->Synchronize();
       proxy->EndAtMbarrier(word.address);
     }
+    if (UnwaitedCopies* const unwaited = warp.block().unwaited_copies())
+      unwaited->EndAtMbarrier(word.address);
     if (step.memory.order == Order::kAcquire && warp.block().aliases().active()) {
       warp.block().threads().Leave(&object->completed, warp.number(), Lanes{1} << lane);
     }
@@ -171,6 +173,8 @@ Flow PerformArriveAfterCopies(Warp& warp, const Step& step, Lanes lanes) {
         return warp.Fault(GridFault::kUndefined, Lanes{1} << lane, wrong);
       }
     }
+    if (UnwaitedCopies* const unwaited = warp.block().unwaited_copies())
+      unwaited->ArriveAt(warp.number(), Lanes{1} << lane, word.address);
     AsyncOperation operation = OperationOf(warp, step, lane);
     operation.kind = AsyncOperation::kArrive;
     operation.has_barrier = true;

@@ -15,6 +15,7 @@ function drawNow() {
   layOut(width, height);
   byId('bands-height').style.height = layout.full + 'px';
   paintBands(penOf(byId('bands'), width, height), frame.scrollTop);
+  paintWork();
   paintCurves();
   placeSlider();
 }
@@ -171,14 +172,10 @@ function connectCanvas() {
     }
     const {x, y} = pointOf(event);
     const span = dragged && dragged.moved ? -1 : spanAt(x, y);
-    tip.hidden = span < 0;
     canvas.style.cursor = span < 0 ? '' : 'pointer';
-    if (span < 0) return;
-    const site = placeText(run.spans.begin[span]);
-    tip.textContent = `${spanTitle(span)}\n${run.spans.kind[span] === RESERVATION ? '' : deviceText(run.spans.device[span]) + ', '}process ${run.spans.process[span]}` +
-      (site ? `\n${site}` : '');
-    tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + 'px';
-    tip.style.top = Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8) + 'px';
+    const site = span < 0 ? '' : placeText(run.spans.begin[span]);
+    showTip(tip, event, span < 0 ? '' : `${spanTitle(span)}\n${run.spans.kind[span] === RESERVATION ? '' : deviceText(run.spans.device[span]) + ', '}process ${run.spans.process[span]}` +
+      (site ? `\n${site}` : ''));
   };
   canvas.onpointerleave = () => { tip.hidden = true; };
   canvas.onpointerup = (event) => {
@@ -204,6 +201,14 @@ function connectCanvas() {
   }, {passive: false});
   canvas.onkeydown = pressed;
   frame.onscroll = draw;
+}
+
+// Beside the mouse; without words there is none.
+function showTip(tip, event, words) {
+  tip.hidden = !words;
+  tip.textContent = words;
+  tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + 'px';
+  tip.style.top = Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8) + 'px';
 }
 
 // A time is chosen in the curves, as by the slider.
@@ -291,6 +296,7 @@ function showPage() {
   connectControls();
   connectCanvas();
   connectCurves();
+  connectWork();
   connectTables();
   paintLegend();
   fillTables();

@@ -5,7 +5,7 @@ const colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ['panel', 'text', 'faint', 'line', 'reserved', 'gap', 'accent', 'error', 'warning', 'edge', 'chosen', 'none',
-    'read', 'write', 'host', 'device-0', 'device-1', 'device-2', 'device-3', 'device-4', 'device-5', 'device-6',
+    'read', 'write', 'kernel', 'copy', 'host', 'device-0', 'device-1', 'device-2', 'device-3', 'device-4', 'device-5', 'device-6',
     'device-7', 'curve-reserved', 'curve-mapped', 'curve-created', 'curve-free', 'curve-other']) {
     colours[name] = style.getPropertyValue('--' + name).trim();
   }
@@ -292,6 +292,9 @@ function paintLegend() {
   entries.push(named('empty', 'reserved, nothing mapped'));
   if (run.spans.aliased.some((each) => each)) entries.push(named('edge', 'mapped twice'));
   if (someLeft) entries.push(named('left', 'left at the end'));
+  const works = (test) => lanes.some((lane) => lane.events.some((event) => (kindOf(event) === 'launch') === test));
+  if (works(true)) entries.push(entry(filled(colours.kernel), 'kernel'));
+  if (works(false)) entries.push(entry(filled(colours.copy), 'copy or fill'));
   if (!run.marks.every(isMild)) entries.push(named('mark', 'error'));
   if (run.marks.some(isMild)) entries.push(named('mark mild', 'warning'));
   byId('legend').replaceChildren(...entries);

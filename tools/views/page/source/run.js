@@ -18,7 +18,7 @@ const run = (() => {
     return array;
   };
   const columns = (from) => {
-    const made = {count: from.count, exact: {address: from.address, from: from.from || []}};
+    const made = {count: from.count, exact: {address: from.address, from: from.from || [], stream: from.stream || []}};
     for (const name of Object.keys(from)) {
       if (Array.isArray(from[name])) made[name] = numbers(from[name], from.count);
     }
@@ -28,6 +28,8 @@ const run = (() => {
   const {changes, changedSpan, changedBy, ...spanColumns} = data.spans;
   const events = columns(data.events);
   const spans = columns(spanColumns);
+  // What takes time stands at its end, and its time is that of its beginning.
+  events.began = events.time.slice();
   // Time never goes back on the axis, whatever a record says.
   for (let i = 1; i < events.count; ++i) events.time[i] = Math.max(events.time[i], events.time[i - 1]);
 
