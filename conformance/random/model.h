@@ -136,6 +136,9 @@ class Model {
   bool Overlap(const AddressRange& destination, const AddressRange& source) const;
   // All mappings of which some part is in `range`.
   std::vector<AddressRange> MappingsIn(const AddressRange& range) const;
+  // The state but for what memory holds, as a text: two are equal if the states differ only in the
+  // names of handles and in where `origin` is.
+  std::string Shape(DeviceAddress origin) const;
 
  private:
   // Of each granule of memory, the first and the last bytes are watched.
@@ -202,6 +205,7 @@ class Model {
   const Allocation* Usable(AllocationHandle handle) const;
   const Memory& MemoryOf(const Granule& granule) const;
   Bytes FreeOn(int device) const;
+  std::string ShapeOf(const Allocation& allocation, DeviceAddress origin) const;
   void AddReference(AllocationHandle handle, uint64_t memory, const AllocationProperties& granted);
   void DropUnused();
 
