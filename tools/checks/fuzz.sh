@@ -47,11 +47,18 @@ ulimit -c 0
 
 command_of() {  # NAME SECONDS SEED
   case $1 in
-    program_fuzzer) echo "$programs/$1" $(($3 * 1000000000)) 1000000000 "$2" ;;
+    program_fuzzer) echo run_programs "$2" "$3" ;;
     random_calls) echo "$programs/$1" "$programs/libcuda.so.1" "$2" $(($3 * 1000000)) 1 ;;
     killer) echo kill_in_any_order "$2" "$3" ;;
     *) echo "$programs/$1" "--seconds=$2" "--seed=$3" "$programs/$1.seeds"/* ;;
   esac
+}
+
+# Programs of other numbers than those of another seed, a thousand to a process.
+run_programs() {  # SECONDS SEED
+  local end=$((SECONDS + $1)) first=$(($2 * 1000000000)) count=0
+  for (( ; SECONDS < end; count += 1000)); do "$programs/program_fuzzer" $((first + count)) 1000 > /dev/null || return; done
+  echo "$count programs"
 }
 
 # What a signal leaves behind, the next run removes; the program of a tool that is killed goes with it.
@@ -96,7 +103,7 @@ fuzz() {  # NUMBER NAME SECONDS
   find tmp -mindepth 1 -maxdepth 1 > left
 }
 export first_seed
-export -f command_of kill_in_any_order fuzz
+export -f command_of run_programs kill_in_any_order fuzz
 
 host_files() { find /dev/shm /tmp "${TMPDIR:-/tmp}" -maxdepth 1 -name '*twinmmu*' 2> /dev/null | sort -u; }
 # Resident memory of each session, in MiB: NUMBER OF RUN, TIME, MEMORY.
