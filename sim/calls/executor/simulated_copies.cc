@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <new>
+#include <set>
 #include <shared_mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,9 @@
 
 namespace twinmmu {
 namespace {
+
+// What copies and fills of less take of the host nobody looks at.
+constexpr Bytes kLarge = MiB(256);
 
 // What was read when a copy was asked for, one row behind the other.
 class RowsTaken : public BoxOfRows {
@@ -252,6 +257,7 @@ const void* SimulatedCopies::TakeSource(CopyOperation* operation) const {
   }
   operation->read.kind = CopySide::kArray;
   operation->read.array = taken;
+  operation->reads_at_call = false;
   return missing;
 }
 
@@ -260,8 +266,14 @@ void SimulatedCopies::Run(const QueuedCopy& queued) const {
   coherence::Clocks clocks = state_.order.Begin(queued.order);
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
-  if (!CanPerform(queued.asked.call, queued.operation, &fault) ||
-      !Perform(queued.asked, queued.operation, queued.call_id, &clocks, &fault)) {
+  const bool can = CanPerform(queued.asked.call, queued.operation, &fault);
+  const absl::Status room =
+      can ? CheckRoomOnHost(queued.asked.call, queued.operation) : absl::OkStatus();
+  if (!room.ok()) {
+    return state_.sticky_error.Raise(queued.asked.call, DriverCode::kLaunchFailed,
+                                     std::string(room.message()));
+  }
+  if (!can || !Perform(queued.asked, queued.operation, queued.call_id, &clocks, &fault)) {
     // As an H100 was seen to do.
     if (queued.asked.part == Part::kWork && queued.operation.kind == CopyOperation::kFill) {
       state_.sticky_error.Raise(queued.asked.call, DriverCode::kLaunchFailed, fault.Reason());
@@ -280,11 +292,36 @@ absl::Status SimulatedCopies::Do(const Asked& asked, CopyOperation operation) {
   return Submit(asked, queue, std::move(operation));
 }
 
+absl::Status SimulatedCopies::CheckRoomOnHost(const char* call,
+                                              const CopyOperation& operation) const {
+  const CopyShape& shape = operation.shape;
+  const Bytes size(shape.width * shape.rows());
+  if (size < kLarge) return absl::OkStatus();
+  // The last part of it is what the host needs to go on.
+  const Bytes left = AvailableMemory();
+  const Bytes available = left - left / 16;
+  Bytes needed = operation.reads_at_call ? size : Bytes(0);
+  if (needed + size <= available) return absl::OkStatus();
+  std::set<const char*> seen;  // aliases of one page lead to the same memory
+  for (uint64_t row = 0; row < shape.rows(); ++row) {
+    ForEachPiece(shape, operation.written, row, 0, shape.width,
+                 [&](const ObservedWork::Part& to, uint64_t length) {
+                   if (to.memory == nullptr || !seen.insert(to.memory).second) return;
+                   needed = needed + UntouchedBytes(to.memory, length);
+                 });
+  }
+  if (needed <= available) return absl::OkStatus();
+  return Fail(DriverCode::kOutOfMemory, call, "it takes ", ToString(needed),
+              " of the host that simulates it, which has ", ToString(available), " left");
+}
+
 absl::Status SimulatedCopies::Check(const Asked& asked, const CopyOperation& operation) const {
   Fault fault;
   const CopyShape& shape = operation.shape;
-  const bool can = CanSubmit(asked.call, operation, &fault) &&
-                   IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
+  if (!CanSubmit(asked.call, operation, &fault)) return RefuseFault(state_, fault);
+  const absl::Status room = CheckRoomOnHost(asked.call, operation);
+  if (!room.ok()) return room;
+  const bool can = IsThere(asked.call, shape, operation.written, Access::kReadWrite, &fault) &&
                    IsThere(asked.call, shape, operation.read, Access::kRead, &fault);
   return can ? absl::OkStatus() : RefuseFault(state_, fault);
 }

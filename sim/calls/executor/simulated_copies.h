@@ -80,8 +80,11 @@ class SimulatedCopies {
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
                       CopyOperation operation);
-  // Whether it could be done now. With mmu_.mutex held.
+  // Whether it could be done now. With mmu_.mutex held, as the next one.
   absl::Status Check(const Asked& asked, const CopyOperation& operation) const;
+  // OUT_OF_MEMORY: the host has no room for what is written for the first time. It would end the
+  // process.
+  absl::Status CheckRoomOnHost(const char* call, const CopyOperation& operation) const;
   StreamScheduler::Point Enqueue(const Asked& asked, const SimulatedStreams::Queue& queue,
                                  const CopyOperation& operation);
   absl::Status CheckFillBorders(const char* call, DeviceOrdinal device,

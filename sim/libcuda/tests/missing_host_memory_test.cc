@@ -12,6 +12,7 @@
 #include "api/diagnostics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/host/guarded_access.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/profile/profile.h"
@@ -32,6 +33,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr CUresult kInvalidValue = 1;
+constexpr CUresult kOutOfMemory = 2;
 constexpr CUresult kIllegalAddress = 700;
 constexpr size_t kPage = 4096;
 
@@ -232,6 +234,45 @@ TEST_F(MissingHostMemoryTest, A3DCopyFromNullWithAnOffsetIsRefused) {
   copy.dstArray = array;
   EXPECT_EQ(cuMemcpy3DAsync_v2(&copy, nullptr), kInvalidValue);
   ExpectSaid("source: the memory is null");
+}
+
+// More than any host has, on a machine that has it.
+class MoreThanTheHostHasTest : public MissingHostMemoryTest {
+ protected:
+  MoreThanTheHostHasTest() {
+    Profile profile = Profile::ReferenceH200();
+    profile.devices[0].memory = Bytes(3 * huge_);
+    for (HostNodeProfile& node : profile.host_nodes) node.memory = Bytes(3 * huge_);
+    Restart(profile);
+  }
+
+  const size_t huge_ = RoundUp(2 * AvailableMemory() + GiB(1), GiB(1)).value();
+};
+
+// It would be ended by the host.
+TEST_F(MoreThanTheHostHasTest, AFillIsRefusedAndTheNextOneWorks) {
+  CUdeviceptr huge = 0;
+  ASSERT_EQ(cuMemAlloc_v2(&huge, huge_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8_v2(huge, 1, huge_), kOutOfMemory);
+  EXPECT_EQ(cuMemsetD8Async(huge, 1, huge_, nullptr), kOutOfMemory);
+  EXPECT_EQ(cuMemsetD8_v2(huge, 1, kPage), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+TEST_F(MoreThanTheHostHasTest, AFillOfPinnedMemoryIsRefused) {
+  void* huge = nullptr;
+  ASSERT_EQ(cuMemHostAlloc(&huge, huge_, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8_v2(AddressOf(huge), 1, huge_), kOutOfMemory);
+  EXPECT_EQ(cuMemFreeHost(huge), CUDA_SUCCESS);
+}
+
+TEST_F(MoreThanTheHostHasTest, ACopyIsRefused) {
+  CUdeviceptr from = 0;
+  CUdeviceptr to = 0;
+  ASSERT_EQ(cuMemAlloc_v2(&from, huge_), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAlloc_v2(&to, huge_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyDtoDAsync_v2(to, from, huge_, nullptr), kOutOfMemory);
+  EXPECT_EQ(cuMemcpyDtoDAsync_v2(to, from, kPage, nullptr), CUDA_SUCCESS);
 }
 
 }  // namespace
