@@ -135,7 +135,7 @@ done
 
 for ((i = 0; i < runs; ++i)); do
   read -r _ name < <(sed -n "$((i + 1))p" "$work/names")
-  awk -v i=$i -v half=$((SECONDS / 4)) -v end=$((SECONDS * 3 / 4)) '
+  awk -v i=$i -v half=$((seconds / 4)) -v end=$((seconds * 3 / 4)) '
       $1 == i && $2 <= half && $3 > first { first = $3 }
       $1 == i && $2 >= end && $3 > last { last = $3 }
       END { printf "%d %d ", first, last }' "$work/samples"

@@ -1,10 +1,13 @@
-// Random calls of all functions, through the C interface, in as many processes as the machine has
-// processors, until the time is over: on each profile, from 1 to 8 threads, with dead handles, null
-// pointers, numbers that mean nothing, and with what earlier calls gave.
+// Random calls of all functions, through the C interface, in processes one after the other until
+// the time is over: on each profile, from 1 to 8 threads, with dead handles, null pointers, numbers
+// that mean nothing, and with what earlier calls gave. In every fourth process the host has no
+// memory for some of what calls allocate.
 //
-// Usage: random_calls LIBRARY SECONDS [SEED]. A run of a process is reproduced by its seed, as far
-// as its threads take turns alike. Says how many calls there were, and of each process that crashed
-// or did not come to its end the seed and the last calls; the exit code is 1 if there was one.
+// Usage: random_calls LIBRARY SECONDS [FIRST_SEED [PROCESSES]]. So many processes call at a time;
+// as many as the machine has processors unless it is said. What a process did is reproduced by its
+// seed, as far as its threads take turns alike: random_calls LIBRARY 0 SEED 1. Says how many calls
+// there were, and of each process that crashed or did not come to its end the seed and the last
+// calls; the exit code is 1 if there was one.
 //
 // Not done is what no library can survive: copies to addresses of the host that nobody has, and so
 // a process that faults at an address which it passed itself, though within a structure, is not
@@ -13,10 +16,12 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -32,6 +37,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sim/profile/profile.h"
@@ -70,6 +76,7 @@ constexpr char kPtx[] = R"(
 }
 )";
 
+using Clock = std::chrono::steady_clock;
 using Random = std::mt19937_64;
 using Any = uintptr_t;
 using Function = int(Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any);
@@ -81,11 +88,28 @@ struct Place {
   std::array<std::atomic<uint32_t>, kMostThreads> running = {};  // function + 1 of each thread
   std::atomic<uint64_t> calls{0};
 };
+Clock::time_point last_call = Clock::time_point::max();
 Place* place = nullptr;
 
 // Exit codes.
 constexpr int kNoMemory = 3;
 constexpr int kFaultOfItsOwn = 77;
+
+// --- Allocations that fail -----------------------------------------------------------------------
+
+// Of which one fails; 0: none.
+std::atomic<uint32_t> fails_of{0};
+// Of this thread: while it is in a call, how many will work before the next one that fails.
+thread_local bool in_call = false;
+thread_local uint32_t until_failure = 0;
+thread_local std::minstd_rand when;
+
+bool Fails() {
+  if (!in_call || fails_of == 0 || until_failure-- != 0) return false;
+  until_failure = static_cast<uint32_t>(when() % fails_of);
+  errno = ENOMEM;
+  return true;
+}
 
 // --- What calls are given ------------------------------------------------------------------------
 
@@ -132,6 +156,7 @@ const char* ProfileOf(Random* random) {
 class Caller {
  public:
   explicit Caller(uint64_t seed) : random_(seed) {
+    when.seed(static_cast<uint32_t>(seed));
     for (char*& room : call_.rooms) room = MakeRoom();
     call_.pointers = reinterpret_cast<char**>(MakeRoom());
     current = &call_;
@@ -156,8 +181,10 @@ class Caller {
     }
     for (size_t i = 0; i < count; ++i) call_.given[i] = Make(signature.parameters[i], i);
     const auto& g = call_.given;
+    in_call = true;
     const int result = function(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10],
                                 g[11], g[12], g[13]);
+    in_call = false;
     for (size_t i = 0; result == 0 && i < count; ++i) {
       const char parameter = signature.parameters[i];
       if ((parameter != 'o' && parameter != 'd') || g[i] == 0) continue;
@@ -279,6 +306,7 @@ void CallAtRandom(uint64_t seed, size_t thread, const std::vector<Found>& functi
   uint64_t context = 0;
   for (size_t call = 0; call < kCallsOfProcess / place->threads; ++call) {
     if (call % 64 == 0) {
+      if (Clock::now() > last_call) return;
       retain(reinterpret_cast<Any>(&context), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
       const int result = set_current(context, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
       if (result >= 700 && result < 720) return;  // it is no good any more
@@ -303,13 +331,14 @@ std::string FileOf(const char* profile) {
   return std::rename(made.c_str(), name.c_str()) == 0 ? name : profile;
 }
 
-[[noreturn]] void Run(const char* library, uint64_t seed) {
+[[noreturn]] void CallInThisProcess(const char* library, uint64_t seed) {
   Random random(seed);
   const char* const profile = ProfileOf(&random);
   static constexpr const char* kPolicies[] = {"eager", "deferred", "seeded"};
   setenv("TWINMMU_PROFILE", FileOf(profile).c_str(), 1);
   setenv("TWINMMU_STREAM_POLICY", kPolicies[random() % std::size(kPolicies)], 1);
   setenv("TWINMMU_MEMORY", "256MiB", 1);
+  if (seed % 4 == 3) fails_of = 100;
   const rlimit limit = {rlim_t{1} << 20, rlim_t{1} << 20};
   setrlimit(RLIMIT_FSIZE, &limit);
   alarm(kMostSeconds);
@@ -377,52 +406,83 @@ void Judge(int status, uint64_t seed, const Place& of, Totals* totals) {
   std::fflush(stdout);
 }
 
+// Processes that call, one after the other in each place.
+class Watch {
+ public:
+  // One process in each place, and more until `end`.
+  Watch(std::string library, uint64_t first_seed, size_t count, Clock::time_point end)
+      : library_(std::move(library)), seed_(first_seed), end_(end), children_(count) {
+    void* const memory = mmap(nullptr, count * sizeof(Place), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::_Exit(kNoMemory);
+    places_ = static_cast<Place*>(memory);
+  }
+
+  Totals Run() {
+    for (size_t i = 0; i < children_.size(); ++i) Start(i);
+    for (size_t running = children_.size(); running > 0;) {
+      int status = 0;
+      const pid_t ended = waitpid(-1, &status, 0);
+      if (ended < 0) continue;
+      size_t i = 0;
+      while (i < children_.size() && children_[i].process != ended) ++i;
+      if (i == children_.size()) continue;
+      Judge(status, children_[i].seed, places_[i], &totals_);
+      if (Clock::now() < end_) {
+        Start(i);
+      } else {
+        --running;
+      }
+    }
+    return totals_;
+  }
+
+ private:
+  struct Child {
+    pid_t process = 0;
+    uint64_t seed = 0;
+  };
+
+  void Start(size_t i) {
+    new (&places_[i]) Place;
+    children_[i].seed = seed_++;
+    children_[i].process = fork();
+    if (children_[i].process < 0) std::_Exit(kNoMemory);
+    if (children_[i].process != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    place = &places_[i];
+    CallInThisProcess(library_.c_str(), children_[i].seed);
+  }
+
+  std::string library_;
+  uint64_t seed_;
+  Clock::time_point end_;
+  std::vector<Child> children_;
+  Place* places_ = nullptr;
+  Totals totals_;
+};
+
 }  // namespace
 
+// Of the whole process, the library included.
+extern "C" void* __libc_malloc(size_t size);
+extern "C" void* malloc(size_t size) { return Fails() ? nullptr : __libc_malloc(size); }
+
 int main(int argc, char** argv) {
-  if (argc < 3 || argc > 4) {
-    std::fprintf(stderr, "usage: random_calls LIBRARY SECONDS [SEED]\n");
+  if (argc < 3 || argc > 5) {
+    std::fprintf(stderr, "usage: random_calls LIBRARY SECONDS [FIRST_SEED [PROCESSES]]\n");
     return 2;
   }
   const std::string library = std::filesystem::absolute(argv[1]);
+  const auto number = [&](int i) { return std::strtoull(argv[i], nullptr, 10); };
+  const uint64_t seed = argc > 3 ? number(3) : 0;
+  const size_t processes = argc > 4 ? number(4) : std::thread::hardware_concurrency();
   // Some calls write files, named by whatever text is at hand.
   std::string folder = std::filesystem::temp_directory_path() / "random_calls_XXXXXX";
   if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0) return 2;
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::seconds(std::strtol(argv[2], nullptr, 10));
-  const bool once = argc == 4;
-  uint64_t seed = once ? std::strtoull(argv[3], nullptr, 10) : 0;
-  const size_t workers = once ? 1 : std::max(std::thread::hardware_concurrency(), 1u);
-  void* const memory = mmap(nullptr, workers * sizeof(Place), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 2;
-  auto* const places = static_cast<Place*>(memory);
-  std::vector<pid_t> processes(workers, 0);
-  std::vector<uint64_t> seeds(workers, 0);
-  Totals totals;
-  const auto start = [&](size_t worker) {
-    new (&places[worker]) Place;
-    seeds[worker] = seed++;
-    processes[worker] = fork();
-    if (processes[worker] != 0) return;
-    place = &places[worker];
-    Run(library.c_str(), seeds[worker]);
-  };
-  for (size_t worker = 0; worker < workers; ++worker) start(worker);
-  for (size_t running = workers; running > 0;) {
-    int status = 0;
-    const pid_t ended = waitpid(-1, &status, 0);
-    if (ended < 0 && errno == EINTR) continue;
-    size_t worker = 0;
-    while (worker < workers && processes[worker] != ended) ++worker;
-    if (worker == workers) continue;
-    Judge(status, seeds[worker], places[worker], &totals);
-    if (!once && std::chrono::steady_clock::now() < end) {
-      start(worker);
-    } else {
-      --running;
-    }
-  }
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(number(2));
+  if (number(2) != 0) last_call = end;
+  const Totals totals = Watch(library, seed, std::max(processes, size_t{1}), end).Run();
   std::filesystem::remove_all(folder);
   std::printf(
       "%llu calls in %llu processes: %llu crashes and hangs; %llu read where they said "
