@@ -1,0 +1,36 @@
+#!/bin/bash
+# The tests of what asks the host for files, memory and processes, as a user that has no rights and no
+# home: after `tools/bazel test //...`, with the tests that it has built. As root only; others are
+# such a user already.
+set -u
+cd "$(dirname "$0")/../.."
+((EUID == 0)) || { echo "not root: all tests have run as another user"; exit 0; }
+
+# Nobody has this number.
+as_user=(setpriv --reuid=54321 --regid=54321 --clear-groups --no-new-privs)
+folder=$(mktemp -d /tmp/other_user.XXXXXX)
+trap 'rm -rf "$folder"' EXIT
+chmod 755 "$folder"
+places='//api/files:all + //api/record:all + //api/sharing:all + //sim/host:all + //sim/libcuda/... +
+  //sim/tests:all + //tools/run:all'
+tests=$(tools/bazel query --noshow_progress --ui_event_filters=-info \
+  "kind(cc_test, attr(args, '^\[\]\$', $places)) except attr(tags, 'requires-gpu', $places)") || exit
+[[ -n $tests ]] || { echo "there are no tests"; exit 1; }
+tools/bazel build --noshow_progress --ui_event_filters=-info $tests || exit
+
+failed=0
+for label in $tests; do
+  path=${label#//} path=${path/:/\/}
+  # Where that user may read it, with the files that it names.
+  rm -rf "$folder/files" "$folder/tmp"
+  cp -rL "bazel-bin/$path.runfiles" "$folder/files" && mkdir -m 1777 "$folder/tmp" || exit
+  chmod -R a+rX "$folder/files"
+  workspace=$(dirname "$(cd "$folder/files" && ls -d ./*/"${path%%/*}" | head -n 1)")
+  (cd "$folder/files/$workspace" &&
+    HOME=/nonexistent TMPDIR=$folder/tmp TEST_TMPDIR=$folder/tmp TEST_SRCDIR=$folder/files \
+      timeout 600 "${as_user[@]}" "./$path") > "$folder/log" 2>&1 < /dev/null && continue
+  echo "$label fails as another user:"
+  tail -n 40 "$folder/log"
+  failed=1
+done
+exit $failed
