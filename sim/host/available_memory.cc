@@ -1,5 +1,3 @@
-#include "sim/host/guarded_access.h"
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <fstream>
 #include <limits>
 #include <string>
+
+#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {

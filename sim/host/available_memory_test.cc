@@ -1,13 +1,12 @@
 // What the host has left of memory.
 
-#include "sim/host/guarded_access.h"
-
 #include <sys/mman.h>
 
 #include <cstring>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {
