@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <shared_mutex>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "sim/diagnostics/call_record.h"
@@ -117,12 +118,14 @@ void GraphMemory::Warn(DeviceOrdinal device, absl::string_view node,
     }
     // A driver runs a graph on other memory, and a kernel may not use its arguments.
     const Severity severity = there || !was.certain ? Severity::kWarning : Severity::kError;
-    CallRecord call(state_, FindCall(kCall), was.range);
+    const std::string instead = there
+                                    ? absl::StrCat("call ", now.made_by, " put other memory there")
+                                    : "nothing is there now";
+    CallRecord call(state_, FindCall(kCall), was.range);  // from here on nothing fails
     call.Report(severity, misuse, node, was.certain ? " uses " : " has an argument that points to ",
                 was.range, ", where call ", was.made_by,
                 was.mapped ? " had mapped" : " had allocated", " memory when the node was made; ",
-                there ? absl::StrCat("call ", now.made_by, " put other memory there")
-                      : "nothing is there now");
+                instead);
     call.DoneShared();
   }
 }

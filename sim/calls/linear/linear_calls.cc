@@ -96,7 +96,8 @@ void FinishWork(SimulatorState& state) {
   for (int i = 0; i < state.mmu.profile.device_count(); ++i) state.FinishDevice(DeviceOrdinal(i));
 }
 
-// With mmu.mutex held. `kind`: of what the call frees.
+// With mmu.mutex held, so that the record is made when nothing can fail any more. `kind`: of what
+// the call frees.
 absl::Status RefuseFree(SimulatorState& state, Call call, LinearKind kind, DeviceAddress address) {
   const AddressRange asked{address, Bytes(1), Bytes(0)};
   const LinearAllocation* const found = state.mmu.linear.Find(address);
@@ -104,12 +105,12 @@ absl::Status RefuseFree(SimulatorState& state, Call call, LinearKind kind, Devic
   const DriverCode code =
       unregistered ? DriverCode::kHostMemoryNotRegistered : DriverCode::kInvalidValue;
   const std::string maker = NameOf(MakerOf(kind));
-  CallRecord record(state, call, asked);
+  const std::string its_maker = found == nullptr ? "" : NameOf(MakerOf(found->kind));
   const Misuse misuse = WhyLinearNotFreed(state, address);
+  CallRecord record(state, call, asked);
   if (found == nullptr) {
     return record.RefuseWith(code, misuse, "nothing that ", maker, " made begins at ", address);
   }
-  const std::string its_maker = NameOf(MakerOf(found->kind));
   if (found->range.base != address) {
     return record.RefuseWith(code, misuse, address, " is inside of what ", its_maker, " made at ",
                              found->range.base);

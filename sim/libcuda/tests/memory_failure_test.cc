@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -243,6 +244,41 @@ TEST_P(MemoryFailureTest, ALaunchFailsAndCorruptsNothing) {
     }
     if (result == kOutOfMemory) result = launch();
     EXPECT_TRUE(result == CUDA_SUCCESS || (failed && result == kLaunchFailed)) << result;
+  }
+}
+
+// What is refused is told of with words that know the past, for which there may be no memory: the
+// call ends, and the next one gets all locks.
+TEST_P(MemoryFailureTest, RefusedFreesEnd) {
+  bool failed = true;
+  for (uint64_t n = 0; failed && !HasFailure(); ++n) {
+    SCOPED_TRACE(n);
+    Restart();
+    World world;
+    for (const Step<World>& step : Building()) ASSERT_EQ(step.run(world), CUDA_SUCCESS);
+    const CUdeviceptr freed = world.memory;
+    ASSERT_EQ(cuMemFree_v2(freed), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemAlloc_v2(&world.memory, kSmall), CUDA_SUCCESS);
+    failing_host::FailAt(Fails::kMemory, n, GetParam());
+    failed = false;
+    const std::function<CUresult()> refused[] = {
+        [&] { return cuMemFree_v2(world.memory + 1); },
+        [&] { return cuMemFreeHost(world.own.data()); },
+        [&] { return cuMemHostUnregister(world.own.data() + kSmall); },
+        [&] { return cuMemFree_v2(freed + (CUdeviceptr{1} << 30)); },
+    };
+    for (const std::function<CUresult()>& call : refused) {
+      CUresult result = CUDA_SUCCESS;
+      {
+        const failing_host::Scope scope;
+        result = call();
+        failed = failed || scope.failed();
+      }
+      EXPECT_NE(result, CUDA_SUCCESS);
+      if (result == kOutOfMemory) {
+        EXPECT_NE(call(), kOutOfMemory);
+      }
+    }
   }
 }
 
