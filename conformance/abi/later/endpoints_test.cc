@@ -78,7 +78,9 @@ class EndpointTest : public LaterDriverTest<13030, 153> {
     ASSERT_EQ(reserve(&id_, kNumbers), CUDA_SUCCESS);
   }
   void TearDown() override {
-    if (!IsSkipped()) EXPECT_EQ(release(id_, kNumbers), CUDA_SUCCESS);
+    if (!IsSkipped()) {
+      EXPECT_EQ(release(id_, kNumbers), CUDA_SUCCESS);
+    }
     ContextTest::TearDown();
   }
   void Create(const Properties& properties = Properties()) {

@@ -19,7 +19,9 @@ CUmemAllocationProp InDomain(CUdevice device, int domain) {
 CUresult CreateIn(const CUmemAllocationProp& properties) {
   CUmemGenericAllocationHandle handle = 0;
   const CUresult made = cuMemCreate(&handle, kChunk, &properties, 0);
-  if (made == CUDA_SUCCESS) EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+  if (made == CUDA_SUCCESS) {
+    EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+  }
   return made;
 }
 

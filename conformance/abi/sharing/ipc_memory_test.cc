@@ -61,7 +61,9 @@ TEST_F(IpcMemoryTest, HandlesAreDifferent) {
     before = HandleOf(address);
   }
   const Buffer after(64);
-  if (after.address() == address) EXPECT_NE(HandleOf(address), before);
+  if (after.address() == address) {
+    EXPECT_NE(HandleOf(address), before);
+  }
 }
 
 TEST_F(IpcMemoryTest, MemoryIsNotOpenedWhereItWasMade) {
@@ -111,7 +113,7 @@ TEST_F(IpcMemoriesTest, TwoProcessesUseTheSameMemory) {
 // Also where other memory lies before it, and the handle is of an address inside.
 TEST_F(IpcMemoriesTest, OpenedMemoryBeginsWhereTheMemoryDoes) {
   if (RanInNewProcess()) return;
-  constexpr size_t kSmall = 1000;
+  static constexpr size_t kSmall = 1000;
   const auto exporter = [](Peer& peer) {
     const Buffer before(kSmall);
     const Buffer buffer(kSmall);
@@ -196,7 +198,7 @@ TEST_F(IpcMemoriesTest, OpenedMemoryIsNotPassedOn) {
 
 TEST_F(IpcMemoriesTest, MemoryThatIsGoneIsNotOpened) {
   if (RanInNewProcess()) return;
-  constexpr CUresult kMapFailed = static_cast<CUresult>(205);
+  static constexpr CUresult kMapFailed = static_cast<CUresult>(205);
   const auto exporter = [](Peer& peer) {
     CUdeviceptr address = 0;
     EXPECT_EQ(cuMemAlloc(&address, kSize), CUDA_SUCCESS);

@@ -31,6 +31,7 @@ namespace twinmmu::libcuda {
 extern "C" CUresult cuCtxSetCurrent(CUcontext);
 extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle*, CUevent);
 extern "C" CUresult cuIpcOpenEventHandle(CUevent*, CUipcEventHandle);
+extern "C" CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
 extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr);
 extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr*, CUipcMemHandle, unsigned int);
 extern "C" CUresult cuIpcCloseMemHandle(CUdeviceptr);

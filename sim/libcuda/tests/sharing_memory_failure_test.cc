@@ -32,6 +32,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool*, void*, CUmemAllocatio
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData*, CUdeviceptr);
 CUresult cuMemPoolImportPointer(CUdeviceptr*, CUmemoryPool, CUmemPoolPtrExportData*);
 CUresult cuIpcGetEventHandle(CUipcEventHandle*, CUevent);
+CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
 CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr);
 CUresult cuImportExternalMemory(CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*);
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr*, CUexternalMemory,
