@@ -14,7 +14,8 @@ namespace twinmmu::conformance::small_scope {
 OpenSide SimSide(const Profile& profile);
 
 // The backend over `library`, a libcuda.so.1 of sim/libcuda that the environment tells to simulate
-// this profile, and what CheckedVmm diagnoses of the calls.
+// this profile, and what CheckedVmm diagnoses of the calls; nothing of the latter where the machine
+// departs from the reference.
 OpenSide CudaOnSimSide(const std::string& library, const Profile& profile);
 
 }  // namespace twinmmu::conformance::small_scope

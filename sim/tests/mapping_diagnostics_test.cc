@@ -157,6 +157,15 @@ TEST_F(StrictDiagnosticsTest, RefuseAnUnmapBeyondTheReservation) {
                             DiagnosticSeverityIs(Severity::kError)));
 }
 
+// Of two reasons the one that every driver has: CheckedVmm, which does not know the machine, says
+// the same.
+TEST_F(StrictDiagnosticsTest, TellOfACutMappingFirst) {
+  const AddressRange range = Ready(2);
+  EXPECT_THAT(vmm().Unmap(At(range.base + kGranule, 2 * kGranule)),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(Only(), IsDiagnostic(Kind::kUnmapOfPart));
+}
+
 TEST_F(DiagnosticsTest, TellOfAnUnmapThatWraps) {
   const AddressRange range = Ready(1);
   EXPECT_THAT(vmm().Unmap(At(range.base, Bytes(0) - kGranule)), IsOk());

@@ -9,4 +9,4 @@
 # sources are changed in place meanwhile: nothing in api/, backend/ and sim/ may be uncommitted.
 set -eu
 cd "$(dirname "$0")/../.."
-exec python3 tools/mutation/run.py "$@"
+exec python3 -B tools/mutation/run.py "$@"

@@ -190,25 +190,35 @@ def try_one(mutant, tests):
     return None
 
 
-def report(chosen, dropped, killers, tests):
-    reached = set().union(*(test.reached for test in tests)) if tests else set()
-    survivors, unreached, tried = [], [], 0
-    for path, (_, found) in chosen.items():
-        for mutant in found:
-            if mutant.id in dropped:
-                continue
-            tried += 1
-            if killers.get(mutant.id) is None:
-                words = f'{path}:{mutant.line}: {mutant.operator} {mutant.id}: {mutant.words[:160]}'
-                (survivors if mutant.id in reached else unreached).append(words)
-    print('\n'.join(['', 'Survivors:', *survivors, '', 'Reached by no test that was run:', *unreached]))
+def words_of(path, mutant):
+    return f'{path}:{mutant.line}: {mutant.operator} {mutant.id}: {mutant.words[:160]}'
+
+
+def try_all(chosen, dropped, tests, jobs):
+    """Of each change the test that notices it, or None. Says at once what is not noticed."""
+    todo = [(path, mutant) for path, (_, found) in chosen.items() for mutant in found
+            if mutant.id not in dropped]
+    reached = set().union(*(test.reached for test in tests))
+    killers = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda entry: try_one(entry[1], tests), todo)
+        for (path, mutant), killer in zip(todo, results):
+            killers[mutant.id] = killer
+            if killer is None:
+                what = 'survives' if mutant.id in reached else 'is reached by no test'
+                print(f'{words_of(path, mutant)} {what}', flush=True)
+    return killers, reached
+
+
+def report(killers, reached, dropped):
     by_test = collections.Counter(test.label for test in killers.values() if test is not None)
-    print('\nKilled by:')
+    print('noticed by:')
     for label, count in by_test.most_common():
         print(f'{count:5} {label}')
-    left = len(survivors) + len(unreached)
-    print(f'{tried} changes, {tried - left} noticed, {left} not ({len(unreached)} of them reached by no test), '
-          f'{len(dropped)} left out')
+    left = [number for number, test in killers.items() if test is None]
+    unreached = sum(number not in reached for number in left)
+    print(f'{len(killers)} changes, {len(killers) - len(left)} noticed, {len(left)} not '
+          f'({unreached} of them reached by no test), {len(dropped)} do not compile')
 
 
 def main():
@@ -243,13 +253,10 @@ def main():
         tests.sort(key=lambda test: test.seconds)
         looked = time.monotonic()
         print(f'{len(tests)} tests looked at in {looked - built:.0f} s', flush=True)
-        all_mutants = [m for _, found in chosen.values() for m in found if m.id not in dropped]
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            found = pool.map(lambda mutant: (mutant.id, try_one(mutant, tests)), all_mutants)
-            killers = dict(found)
+        killers, reached = try_all(chosen, dropped, tests, options.jobs)
     finally:
         restore(chosen)
-    report(chosen, dropped, killers, tests)
+    report(killers, reached, dropped)
     print(f'{time.monotonic() - start:.0f} s, of which {time.monotonic() - looked:.0f} s to try them')
 
 

@@ -128,6 +128,28 @@ TEST_F(AccessTest, GetForTheHostFallsBackToDevice0) {
   EXPECT_THAT(vmm().GetAccess(Location::HostNuma(5), host.base), IsOkAndHolds(Access::kRead));
 }
 
+// Of the host and device 0 the one whose access changed last answers, whatever other devices got.
+TEST_F(AccessTest, GetForTheHostIsOfWhoChangedLast) {
+  const AddressRange host = Ready(1, On(Location::HostNuma(0)));
+  Grant(host, ForHost(Access::kRead));
+  Grant(host, For(kDevice1, Access::kRead));
+  EXPECT_THAT(vmm().GetAccess(Location::Host(), host.base), IsOkAndHolds(Access::kRead));
+  Grant(host, For(kDevice0, Access::kRead));
+  Grant(host, For(kDevice0, Access::kReadWrite));
+  EXPECT_THAT(vmm().GetAccess(Location::Host(), host.base), IsOkAndHolds(Access::kReadWrite));
+  Grant(host, For(kDevice1, Access::kNone));
+  EXPECT_THAT(vmm().GetAccess(Location::Host(), host.base), IsOkAndHolds(Access::kReadWrite));
+  EXPECT_THAT(vmm().GetAccess(Location::HostNuma(0), host.base), IsOkAndHolds(Access::kRead));
+}
+
+// A range that wraps is refused as such: the program is not told of a mapping that is missing.
+TEST_F(AccessTest, ARangeThatWrapsIsNoMisuse) {
+  const AddressRange range = Ready(1);
+  EXPECT_THAT(vmm().SetAccess(At(range.base, Bytes(0) - kGranule), std::array{kReadWrite}),
+              HasDriverCode(kInvalid));
+  EXPECT_THAT(simulator_->diagnostics(), testing::IsEmpty());
+}
+
 // The CPU reads and writes host memory at its device address once the host has the access, and sees
 // what a device wrote.
 TEST_F(AccessTest, TheCpuSeesHostMemory) {
@@ -141,6 +163,21 @@ TEST_F(AccessTest, TheCpuSeesHostMemory) {
   EXPECT_THAT(Read(kDevice0, range.base + kGranule), IsOkAndHolds(0x66u));
   Grant(range, ForHost(Access::kRead));
   EXPECT_EQ(*cpu, 0x66u);
+}
+
+// Access that is taken and given again shows the same memory; in between the CPU faults.
+TEST_F(AccessTest, TheCpuSeesHostMemoryAgain) {
+  if (!profile().window.claimed) GTEST_SKIP() << "needs a claimed window";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const AddressRange range = Ready(1, On(Location::Host()));
+  auto* cpu = reinterpret_cast<volatile uint32_t*>(range.base.value());
+  Grant(range, ForHost(Access::kReadWrite));
+  *cpu = 0x77;
+  Grant(range, ForHost(Access::kNone));
+  EXPECT_DEATH(*cpu = 1, "");
+  Grant(range, ForHost(Access::kReadWrite));
+  EXPECT_EQ(*cpu, 0x77u);
+  EXPECT_THAT(Read(kDevice0, range.base), IsOkAndHolds(0x77u));
 }
 
 // Without access, or on memory of a device, a CPU access faults.
