@@ -29,12 +29,19 @@
 
 namespace twinmmu {
 
+namespace record {
+class EventWriter;  // api/record/event_writer.h
+}
+
 // The pages of a pool or a buffer.
 struct PageOptions {
   AllocationProperties properties;  // of each page; its location has read-write access
   Bytes page_size = MiB(2);         // a power of two, at least 64 KiB
   // How much unmapped memory is kept for reuse. Unset: 1 GiB in a pool, none elsewhere.
   std::optional<Bytes> cache_limit;
+  // Of a pool: what it gives and takes back is told here, for the record of a run; null: nowhere.
+  // It must outlive the pool.
+  record::EventWriter* events = nullptr;
 };
 
 // Pages of 32 MiB of device 0, for memory that comes and goes in large pieces. The reference driver

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "api/record/event_writer.h"
 
 namespace twinmmu {
 
@@ -19,7 +20,32 @@ absl::StatusOr<std::unique_ptr<VirtualMemoryPool>> VirtualMemoryPool::Make(
   absl::StatusOr<std::unique_ptr<PagedReservation>> pages =
       PagedReservation::Make(vmm, executor, capacity, pooled);
   if (!pages.ok()) return pages.status();
-  return std::unique_ptr<VirtualMemoryPool>(new VirtualMemoryPool(*std::move(pages)));
+  return std::unique_ptr<VirtualMemoryPool>(new VirtualMemoryPool(*std::move(pages), options));
+}
+
+VirtualMemoryPool::VirtualMemoryPool(std::unique_ptr<PagedReservation> pages,
+                                     const PageOptions& options)
+    : events_(options.events),
+      device_(options.properties.location.type == LocationType::kDevice
+                  ? options.properties.location.id
+                  : record::kHost),
+      pages_(std::move(pages)) {}
+
+VirtualMemoryPool::~VirtualMemoryPool() { TellEnd(); }
+
+// Before its addresses may be somebody else's.
+void VirtualMemoryPool::TellEnd() const {
+  if (pages_->CheckOpen().ok()) Tell(record::EventKind::kPoolFree, pages_->all());
+}
+
+void VirtualMemoryPool::Tell(record::EventKind kind, const PageRun& run) const {
+  if (events_ == nullptr) return;
+  record::Event event;
+  event.kind = kind;
+  event.device = device_;
+  event.address = pages_->RangeOf(run).base.value();
+  event.bytes = pages_->RangeOf(run).size.value();
+  events_->Add(event);
 }
 
 absl::StatusOr<DeviceAddress> VirtualMemoryPool::Allocate(Bytes offset, Bytes size) {
@@ -41,6 +67,7 @@ absl::StatusOr<DeviceAddress> VirtualMemoryPool::Allocate(Bytes offset, Bytes si
   }
   status = pages_->Commit(*run);
   if (!status.ok()) return status;
+  Tell(record::EventKind::kPoolAllocate, *run);
   return BaseAddress() + offset;
 }
 
@@ -56,7 +83,9 @@ absl::Status VirtualMemoryPool::Deallocate(Bytes offset, Bytes size,
                                               pages_->Describe(*hole), " of it is not allocated"));
     }
   }
-  return pages_->Decommit(*run, after);
+  absl::Status status = pages_->Decommit(*run, after);
+  if (status.ok()) Tell(record::EventKind::kPoolFree, *run);
+  return status;
 }
 
 absl::Status VirtualMemoryPool::Grant(DeviceOrdinal device, Access access) {
@@ -71,6 +100,7 @@ absl::StatusOr<Bytes> VirtualMemoryPool::Compact() {
 
 absl::Status VirtualMemoryPool::Close() {
   std::lock_guard<std::mutex> lock(mutex_);
+  TellEnd();
   return pages_->Close();
 }
 

@@ -10,6 +10,7 @@
 #ifndef TWINMMU_API_ALLOCATORS_VIRTUAL_MEMORY_POOL_H_
 #define TWINMMU_API_ALLOCATORS_VIRTUAL_MEMORY_POOL_H_
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "api/allocators/memory_stats.h"
 #include "api/allocators/paged_reservation.h"
 #include "api/executor.h"
+#include "api/record/event.h"
 #include "api/vmm.h"
 
 namespace twinmmu {
@@ -41,7 +43,7 @@ class VirtualMemoryPool {
   static absl::StatusOr<std::unique_ptr<VirtualMemoryPool>> Make(
       Vmm* vmm, Executor* executor, Bytes capacity, const PageOptions& options = PageOptions());
   // Like Close; errors go to the hook of destructor_errors.h.
-  ~VirtualMemoryPool() = default;
+  ~VirtualMemoryPool();
 
   // Gives [offset, offset + size) memory, and returns its address. The content is undefined: pages
   // may come from an earlier user of this pool.
@@ -88,8 +90,12 @@ class VirtualMemoryPool {
   MemoryStats Stats() const;
 
  private:
-  explicit VirtualMemoryPool(std::unique_ptr<PagedReservation> pages) : pages_(std::move(pages)) {}
+  VirtualMemoryPool(std::unique_ptr<PagedReservation> pages, const PageOptions& options);
+  void Tell(record::EventKind kind, const PageRun& run) const;
+  void TellEnd() const;
 
+  record::EventWriter* const events_;  // null: nobody wants to know
+  const int32_t device_;               // as events have it
   mutable std::mutex mutex_;
   std::unique_ptr<PagedReservation> pages_;  // guarded by mutex_, except for what never changes
 };

@@ -1,10 +1,16 @@
 // VirtualMemoryPool on machines that only the simulator can be, and what it says of wrong use.
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "api/allocators/growable_buffer.h"
 #include "api/allocators/virtual_memory_pool.h"
+#include "api/record/event.h"
+#include "api/record/event_reader.h"
+#include "api/record/event_writer.h"
 #include "api/testing/diagnostic_matchers.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
@@ -144,6 +150,38 @@ TEST(OtherMachinesTest, RunOutOfMemoryAndGoOn) {
   EXPECT_EQ(pool->Stats().cached, MiB(2));
   EXPECT_THAT(pool->Allocate(MiB(100), MiB(16)), IsOk());
   EXPECT_EQ(vmm->GetMemoryInfo(kDevice)->free, Bytes(0));
+}
+
+// --- The record of a run -----------------------------------------------------------------------
+
+// Pages from its cache, too, and what is left at the end.
+TEST(RecordTest, APoolTellsWhichBlocksItGivesAndTakes) {
+  const std::string path = testing::TempDir() + "pool.events";
+  const auto simulator = SimulatorOf("reference");
+  TWINMMU_ASSERT_OK_AND_ASSIGN(auto events, record::EventWriter::Create(path));
+  PageOptions options;
+  options.events = events.get();
+  {
+    TWINMMU_ASSERT_OK_AND_ASSIGN(
+        const auto pool, VirtualMemoryPool::Make(*simulator->vmm(), nullptr, MiB(8), options));
+    ASSERT_THAT(pool->Allocate(Bytes(0), MiB(4)), IsOk());
+    ASSERT_THAT(pool->Deallocate(MiB(2), MiB(2)), IsOk());
+    ASSERT_THAT(pool->Allocate(MiB(6), MiB(2)), IsOk());
+    EXPECT_THAT(pool->Allocate(Bytes(0), MiB(2)), StatusIs(StatusCode::kAlreadyExists));
+  }
+  events.reset();
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const auto reader, record::EventReader::Open(path));
+  std::vector<std::string> told;
+  uint64_t base = 0;
+  record::Event event;
+  const record::Stack* stack = nullptr;
+  while (reader->Next(&event, &stack)) {
+    if (base == 0) base = event.address;
+    told.push_back(absl::StrCat(std::string(record::Word(event.kind)), " ",
+                                (event.address - base) >> 20, "+", event.bytes >> 20));
+  }
+  EXPECT_THAT(told, ElementsAre("pool-allocate 0+4", "pool-free 2+2", "pool-allocate 6+2",
+                                "pool-free 0+8"));
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ class OperationOrder {
   mutable std::mutex mutex_;  // guards what follows, lines and cells; the monitor's comes after it
   uint64_t generation_ = 1;
   uint64_t last_line_ = 0;
-  uint64_t running_ = 0;        // operations that have begun
+  uint64_t running_ = 0;        // operations that were submitted and are not over
   Known host_;                  // what it has waited for
   std::vector<Known> devices_;  // what each of them has done
   Known everything_;            // for where there is no memory

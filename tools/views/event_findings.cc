@@ -56,8 +56,9 @@ void EventFindings::Add(const record::Event& event, const record::Stack& stack) 
 
 std::vector<Annotation> EventFindings::Finish() {
   memory_.ForEach([this](const LiveObject& object) {
-    // Who imported memory or maps it holds it, too; the mapping is told.
+    // Who imported memory or maps it holds it, too; the mapping is told, also of blocks in it.
     if (object.kind == LiveKind::kAllocation && object.released) return;
+    if (object.mapped) return;
     FindingAt(InfoOf(LeakOf(object.kind)).name, *object.stack).bytes += object.bytes;
   });
   std::vector<Annotation> annotations;

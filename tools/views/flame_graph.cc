@@ -11,7 +11,7 @@ namespace {
 
 bool IsPhysical(const LiveObject& object) {
   return (object.kind == LiveKind::kAllocation && !object.imported) ||
-         object.kind == LiveKind::kBlock;
+         (object.kind == LiveKind::kBlock && !object.mapped);
 }
 
 // The outermost first. A semicolon ends a frame, and a space is the last one of a line.
@@ -43,8 +43,9 @@ void FlameGraph::Add(const record::Event& event, const record::Stack& stack) {
     const auto found = now_.find(object.stack);
     if (found != now_.end() && (found->second -= object.bytes) == 0) now_.erase(found);
   }
-  if (change.made == nullptr || !IsPhysical(*change.made)) return;
-  now_[change.made->stack] += change.made->bytes;
+  // Of mapped blocks there may be several.
+  if (change.made.empty() || !IsPhysical(*change.made.front())) return;
+  now_[change.made.front()->stack] += change.made.front()->bytes;
   const uint64_t bytes = memory_.totals().physical();
   if (bytes <= peak_bytes_) return;
   peak_bytes_ = bytes;

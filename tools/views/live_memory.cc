@@ -1,5 +1,6 @@
 #include "tools/views/live_memory.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace twinmmu {
@@ -20,7 +21,8 @@ void AddTo(MemoryTotals& totals, const LiveObject& object, bool made) {
       if (!object.imported) Add(totals.created, object.bytes, made);
       return;
     case LiveKind::kBlock:
-      return Add(totals.allocated, object.bytes, made);
+      if (!object.mapped) Add(totals.allocated, object.bytes, made);
+      return;
   }
 }
 
@@ -66,6 +68,40 @@ void LiveMemory::Release(uint32_t process, uint64_t allocation, MemoryChange* ch
   if (found->second.mappings == 0) End(key, found, change);
 }
 
+void LiveMemory::FreeBlocks(uint32_t process, uint64_t address, uint64_t bytes,
+                            MemoryChange* change) {
+  const Key key{process, LiveKind::kBlock};
+  Objects& blocks = objects_[key];
+  auto next = blocks.upper_bound(address);
+  if (next != blocks.begin()) {
+    const LiveObject& before = std::prev(next)->second;
+    if (before.address == address || (before.mapped && address - before.address < before.bytes))
+      --next;
+  }
+  const uint64_t size = std::max<uint64_t>(bytes, 1);
+  std::vector<LiveObject> left;
+  while (next != blocks.end() && (next->first <= address || next->first - address < size)) {
+    const LiveObject block = next->second;
+    End(key, next++, change);
+    if (!block.mapped) continue;
+    const uint64_t skipped = address - std::min(address, block.address);
+    if (skipped != 0) {
+      left.push_back(block);
+      left.back().bytes = skipped;
+    }
+    const uint64_t freed = address - block.address + size;  // from its begin on; may wrap back
+    if (freed >= block.bytes) continue;
+    left.push_back(block);
+    left.back().address = block.address + freed;
+    left.back().bytes = block.bytes - freed;
+  }
+  for (LiveObject& piece : left) {
+    piece.id = next_id_++;
+    Count(piece, true);
+    change->made.push_back(&(blocks[piece.address] = piece));
+  }
+}
+
 const LiveObject* LiveMemory::Make(LiveKind kind, const Event& event, const record::Stack& stack,
                                    MemoryChange* change) {
   LiveObject made;
@@ -80,6 +116,7 @@ const LiveObject* LiveMemory::Make(LiveKind kind, const Event& event, const reco
   made.offset = event.offset;
   made.made_ns = event.time_ns;
   made.imported = event.kind == EventKind::kImport;
+  made.mapped = kind == LiveKind::kBlock && ReservationAt(event.process, event.address) != nullptr;
   made.stack = &stack;
   const Key key{event.process, kind};
   EndAt(key, made.address, change);
@@ -101,7 +138,7 @@ MemoryChange LiveMemory::Apply(const Event& event, const record::Stack& stack) {
   const uint32_t process = event.process;
   switch (event.kind) {
     case EventKind::kReserve:
-      change.made = Make(LiveKind::kReservation, event, stack, &change);
+      change.made.push_back(Make(LiveKind::kReservation, event, stack, &change));
       break;
     case EventKind::kAddressFree:
       EndAt({process, LiveKind::kReservation}, event.address, &change);
@@ -111,24 +148,24 @@ MemoryChange LiveMemory::Apply(const Event& event, const record::Stack& stack) {
       if (Allocation(process, event.allocation) != nullptr) break;
       [[fallthrough]];
     case EventKind::kCreate:
-      change.made = Make(LiveKind::kAllocation, event, stack, &change);
+      change.made.push_back(Make(LiveKind::kAllocation, event, stack, &change));
       break;
     case EventKind::kRelease:
       Release(process, event.allocation, &change);
       break;
     case EventKind::kMap:
-      change.made = Make(LiveKind::kMapping, event, stack, &change);
+      change.made.push_back(Make(LiveKind::kMapping, event, stack, &change));
       break;
     case EventKind::kUnmap:
       EndIn({process, LiveKind::kMapping}, event.address, event.bytes, &change);
       break;
     case EventKind::kAllocate:
     case EventKind::kPoolAllocate:
-      change.made = Make(LiveKind::kBlock, event, stack, &change);
+      change.made.push_back(Make(LiveKind::kBlock, event, stack, &change));
       break;
     case EventKind::kFree:
     case EventKind::kPoolFree:
-      EndAt({process, LiveKind::kBlock}, event.address, &change);
+      FreeBlocks(process, event.address, event.bytes, &change);
       break;
     default:
       break;

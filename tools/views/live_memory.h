@@ -27,6 +27,7 @@ struct LiveObject {
   uint64_t offset = 0;
   uint64_t made_ns = 0;
   bool imported = false;                 // an allocation whose memory another process made
+  bool mapped = false;                   // a block of mapped memory: its bytes are counted there
   bool released = false;                 // an allocation that lives by its mappings only
   uint64_t mappings = 0;                 // of an allocation
   const record::Stack* stack = nullptr;  // not null
@@ -37,14 +38,14 @@ struct MemoryTotals {
   uint64_t reserved = 0;
   uint64_t mapped = 0;
   uint64_t created = 0;    // by cuMemCreate, and not gone
-  uint64_t allocated = 0;  // linear memory, and of pools
+  uint64_t allocated = 0;  // linear memory, and of pools, unless it is mapped
 
   uint64_t physical() const { return created + allocated; }
 };
 
-// What an event changed.
+// What an event changed. Of a block that is given back in part, what is left is made anew.
 struct MemoryChange {
-  const LiveObject* made = nullptr;
+  std::vector<const LiveObject*> made;
   std::vector<LiveObject> ended;
 };
 
@@ -77,6 +78,8 @@ class LiveMemory {
                          MemoryChange* change);
   void EndAt(Key key, uint64_t address, MemoryChange* change);
   void EndIn(Key key, uint64_t address, uint64_t bytes, MemoryChange* change);
+  // Blocks that have a part of it.
+  void FreeBlocks(uint32_t process, uint64_t address, uint64_t bytes, MemoryChange* change);
   void End(Key key, Objects::iterator object, MemoryChange* change);
   void Release(uint32_t process, uint64_t allocation, MemoryChange* change);
   void Count(const LiveObject& object, bool made);

@@ -1,6 +1,7 @@
 #include "tools/views/memory_snapshot.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace twinmmu {
 namespace {
@@ -54,9 +55,15 @@ size_t MemorySnapshot::PlaceOf(uint32_t process, int32_t device) {
   return places_[{process, device}] = place;
 }
 
-void MemorySnapshot::Trace(size_t place, const char* action, const LiveObject& object,
-                           const Event& event, const Stack& stack) {
-  Pickle& trace = traces_[place];
+void MemorySnapshot::Tell(const char* action, const LiveObject& object, const Event& event,
+                          const Stack& stack) {
+  const bool of_segment = std::string_view(action).substr(0, 7) == "segment";
+  const LiveObject* const in = memory_.ReservationAt(object.process, object.address);
+  const uint64_t unless =
+      object.kind == LiveKind::kMapping && !of_segment && in != nullptr ? in->id : 0;
+  std::vector<DeviceTrace::Part>& parts = traces_[PlaceOf(object.process, object.device)].parts;
+  if (parts.empty() || parts.back().unless_pooled != unless) parts.push_back({unless, {}});
+  Pickle& trace = parts.back().entries;
   trace.BeginDict();
   Put(trace, "action", action);
   Put(trace, "addr", Signed(object.address));
@@ -69,24 +76,30 @@ void MemorySnapshot::Trace(size_t place, const char* action, const LiveObject& o
 
 // A mapping is both: memory that the allocator got, and that it uses.
 void MemorySnapshot::Add(const Event& event, const Stack& stack) {
+  const auto is_shown = [](const LiveObject& object) {
+    return object.device >= 0 &&
+           (object.kind == LiveKind::kMapping || object.kind == LiveKind::kBlock);
+  };
   const MemoryChange change = memory_.Apply(event, stack);
   for (const LiveObject& object : change.ended) {
-    const bool is_mapping = object.kind == LiveKind::kMapping;
-    if (object.device < 0 || (!is_mapping && object.kind != LiveKind::kBlock)) continue;
-    const size_t place = PlaceOf(object.process, object.device);
-    Trace(place, "free_requested", object, event, stack);
-    Trace(place, "free_completed", object, event, stack);
-    Trace(place, is_mapping ? "segment_unmap" : "segment_free", object, event, stack);
+    if (!is_shown(object)) continue;
+    Tell("free_requested", object, event, stack);
+    Tell("free_completed", object, event, stack);
+    if (object.mapped) continue;
+    Tell(object.kind == LiveKind::kMapping ? "segment_unmap" : "segment_free", object, event,
+         stack);
   }
-  if (change.made == nullptr || change.made->device < 0) return;
-  const LiveObject& made = *change.made;
-  const bool is_mapping = made.kind == LiveKind::kMapping;
-  if (!is_mapping && made.kind != LiveKind::kBlock) return;
-  const size_t place = PlaceOf(made.process, made.device);
-  Trace(place, is_mapping ? "segment_map" : "segment_alloc", made, event, stack);
-  Trace(place, "alloc", made, event, stack);
-  const LiveObject* const reservation = memory_.ReservationAt(made.process, made.address);
-  if (is_mapping && reservation != nullptr) of_reservation_.emplace(reservation->id, place);
+  for (const LiveObject* const made : change.made) {
+    if (!is_shown(*made)) continue;
+    const LiveObject* const in = memory_.ReservationAt(made->process, made->address);
+    if (made->mapped && in != nullptr) pooled_.insert(in->id);
+    if (!made->mapped) {
+      Tell(made->kind == LiveKind::kMapping ? "segment_map" : "segment_alloc", *made, event, stack);
+    }
+    Tell("alloc", *made, event, *made->stack);
+    if (made->kind == LiveKind::kMapping && in != nullptr)
+      of_reservation_.emplace(in->id, PlaceOf(made->process, made->device));
+  }
 }
 
 void MemorySnapshot::AddBlock(const char* state, uint64_t address, uint64_t bytes,
@@ -141,21 +154,26 @@ void MemorySnapshot::AddSegment(const LiveObject& segment,
 }
 
 std::string MemorySnapshot::Finish() {
-  std::map<uint64_t, std::vector<const LiveObject*>> mappings;  // by the id of the reservation
+  std::map<uint64_t, std::vector<const LiveObject*>> blocks;  // by the id of the reservation
   std::vector<const LiveObject*> segments;
   memory_.ForEach([&](const LiveObject& object) {
+    const bool is_block = object.kind == LiveKind::kBlock;
     if (object.kind == LiveKind::kReservation) segments.push_back(&object);
-    if (object.kind == LiveKind::kBlock && object.device >= 0) segments.push_back(&object);
-    if (object.kind != LiveKind::kMapping) return;
+    if (is_block && !object.mapped && object.device >= 0) segments.push_back(&object);
+    if (!object.mapped && object.kind != LiveKind::kMapping) return;
     const LiveObject* const in = memory_.ReservationAt(object.process, object.address);
+    if (in == nullptr || (pooled_.count(in->id) != 0) != is_block) return;
     // One that overhangs, which only a quirk of the driver allows, would break the sums.
-    const bool fits = in != nullptr && object.bytes <= in->bytes - (object.address - in->address);
-    if (fits) mappings[in->id].push_back(&object);
+    std::vector<const LiveObject*>& inside = blocks[in->id];
+    const uint64_t end =
+        inside.empty() ? in->address : inside.back()->address + inside.back()->bytes;
+    const bool fits =
+        object.address >= end && object.bytes <= in->bytes - (object.address - in->address);
+    if (fits) inside.push_back(&object);
   });
   for (const LiveObject* const segment : segments) {
     const bool is_block = segment->kind == LiveKind::kBlock;
-    AddSegment(*segment,
-               is_block ? std::vector<const LiveObject*>{segment} : mappings[segment->id]);
+    AddSegment(*segment, is_block ? std::vector<const LiveObject*>{segment} : blocks[segment->id]);
   }
   Pickle snapshot;
   snapshot.BeginDict();
@@ -165,9 +183,11 @@ std::string MemorySnapshot::Finish() {
   snapshot.EndList();
   snapshot.Text("device_traces");
   snapshot.BeginList();
-  for (const Pickle& trace : traces_) {
+  for (const DeviceTrace& trace : traces_) {
     snapshot.BeginList();
-    snapshot.Append(trace);
+    for (const DeviceTrace::Part& part : trace.parts) {
+      if (pooled_.count(part.unless_pooled) == 0) snapshot.Append(part.entries);
+    }
     snapshot.EndList();
   }
   snapshot.EndList();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@
 
 namespace twinmmu {
 
-// A reservation is an expandable segment, with its mappings as blocks; what cuMemAlloc or a pool
-// gave is a segment with one block. The trace of a device has all that was made and ended there.
+// A reservation is an expandable segment. Its blocks are what its allocator has told of, such as a
+// VirtualMemoryPool, or else its mappings. What cuMemAlloc or a pool of the driver gave is a
+// segment with one block. The trace of a device has all that was made and ended there.
 //
 // The format knows one process: the devices of the first one have their numbers, those of others
 // come behind them, in the order in which they first appear. Memory of the host is left out.
@@ -28,16 +30,26 @@ class MemorySnapshot : public record::EventSink {
 
  private:
   size_t PlaceOf(uint32_t process, int32_t device);
-  void Trace(size_t place, const char* action, const LiveObject& object, const record::Event& event,
-             const record::Stack& stack);
+  // One device's.
+  struct DeviceTrace {
+    // What says that a mapping is used counts unless the allocator says which blocks are.
+    struct Part {
+      uint64_t unless_pooled = 0;  // id of a reservation; 0: it counts in any case
+      Pickle entries;
+    };
+    std::vector<Part> parts;
+  };
+  void Tell(const char* action, const LiveObject& object, const record::Event& event,
+            const record::Stack& stack);
   void AddBlock(const char* state, uint64_t address, uint64_t bytes, const record::Stack& stack);
   void AddSegment(const LiveObject& segment, const std::vector<const LiveObject*>& blocks);
 
   LiveMemory memory_;
   std::map<std::pair<uint32_t, int32_t>, size_t> places_;
   std::map<uint64_t, size_t> of_reservation_;  // the place of its first mapping, by id
+  std::set<uint64_t> pooled_;                  // reservations whose allocator tells of blocks
   uint32_t first_process_ = 0;
-  std::vector<Pickle> traces_;  // by place
+  std::vector<DeviceTrace> traces_;  // by place
   Pickle segments_;
 };
 

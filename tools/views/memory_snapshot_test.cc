@@ -115,6 +115,61 @@ TEST(MemorySnapshotTest, TheTraceOfADeviceHasWhatHappenedThere) {
   EXPECT_EQ(read["device_traces"][0][0]["size"], 512);
 }
 
+// Two pages each, of a reservation of eight.
+class PooledSnapshotTest : public testing::Test {
+ protected:
+  PooledSnapshotTest() {
+    told_.Reserve(kBase, 8 * kMiB);
+    for (uint64_t i = 0; i < 6; ++i) {
+      told_.Create(i + 1, kMiB);
+      told_.Map(kBase + i * kMiB, kMiB, i + 1);
+      if (i % 2 == 1) told_.AllocateFromPool(kBase + (i - 1) * kMiB, 2 * kMiB);
+    }
+  }
+  // "0-2, 4-6": what is in use, in MiB.
+  static std::string UsedIn(const Json& segment) {
+    std::string used;
+    for (const Json& block : segment["blocks"]) {
+      if (block["state"] != "active_allocated") continue;
+      const uint64_t first = (block["address"].get<uint64_t>() - kBase) / kMiB;
+      if (!used.empty()) used += ", ";
+      used += std::to_string(first) + "-" +
+              std::to_string(first + block["size"].get<uint64_t>() / kMiB);
+    }
+    return used;
+  }
+
+  MemorySnapshot snapshot_;
+  ToldEvents told_{&snapshot_};
+};
+
+TEST_F(PooledSnapshotTest, BlocksOfAnAllocatorAreThoseOfItsSegment) {
+  NEED_PYTHON();
+  const Json read = ReadByPython(snapshot_.Finish())[1];
+  ASSERT_EQ(read["segments"].size(), 1u);
+  EXPECT_EQ(UsedIn(read["segments"][0]), "0-2, 2-4, 4-6");
+}
+
+// Pages that it keeps mapped are not in use.
+TEST_F(PooledSnapshotTest, ABlockMayGoInParts) {
+  NEED_PYTHON();
+  told_.FreeToPool(kBase, kMiB);
+  told_.FreeToPool(kBase + 3 * kMiB, 2 * kMiB);
+  const Json read = ReadByPython(snapshot_.Finish())[1];
+  EXPECT_EQ(UsedIn(read["segments"][0]), "1-2, 2-3, 5-6");
+}
+
+TEST_F(PooledSnapshotTest, TheTraceSaysOfBlocksThatTheyAreUsedAndOfMappingsThatTheyAreThere) {
+  NEED_PYTHON();
+  told_.FreeToPool(kBase, 2 * kMiB);
+  const Json read = ReadByPython(snapshot_.Finish())[1];
+  std::vector<std::string> actions;
+  for (const Json& entry : read["device_traces"][0]) actions.push_back(entry["action"]);
+  const std::string kMap = "segment_map";
+  EXPECT_EQ(actions, std::vector<std::string>({kMap, kMap, "alloc", kMap, kMap, "alloc", kMap, kMap,
+                                               "alloc", "free_requested", "free_completed"}));
+}
+
 TEST(MemorySnapshotTest, DevicesOfOtherProcessesComeBehind) {
   NEED_PYTHON();
   MemorySnapshot snapshot;

@@ -22,7 +22,7 @@ void SiteTotals::Change(const LiveObject& object, bool made) {
 void SiteTotals::Add(const record::Event& event, const record::Stack& stack) {
   const MemoryChange change = memory_.Apply(event, stack);
   for (const LiveObject& object : change.ended) Change(object, false);
-  if (change.made != nullptr) Change(*change.made, true);
+  for (const LiveObject* const made : change.made) Change(*made, true);
 }
 
 std::vector<GrowthRow> CompareSites(const std::map<SiteKey, SiteTotal>& before,

@@ -64,6 +64,16 @@ class ToldEvents {
     event.device = device;
     Add(event);
   }
+  void AllocateFromPool(uint64_t address, uint64_t bytes) {
+    record::Event event = Of(record::EventKind::kPoolAllocate);
+    event.address = address;
+    event.bytes = bytes;
+    event.device = 0;
+    Add(event);
+  }
+  void FreeToPool(uint64_t address, uint64_t bytes) {
+    AddRange(record::EventKind::kPoolFree, address, bytes);
+  }
   void Free(uint64_t address) { AddRange(record::EventKind::kFree, address, 0); }
 
  private:

@@ -204,9 +204,10 @@ void Trace::Add(const Event& event, const Stack& stack) {
     WriteShared(event, stack);
   const MemoryChange change = memory_.Apply(event, stack);
   for (const LiveObject& object : change.ended) WriteEnded(object, event.time_ns);
-  if (change.made != nullptr && change.made->kind != LiveKind::kReservation)
-    WriteAsync(*change.made, "b", event.time_ns);
-  if (change.made != nullptr || !change.ended.empty()) WriteCounters(event);
+  for (const LiveObject* const made : change.made) {
+    if (made->kind != LiveKind::kReservation) WriteAsync(*made, "b", event.time_ns);
+  }
+  if (!change.made.empty() || !change.ended.empty()) WriteCounters(event);
 }
 
 }  // namespace twinmmu

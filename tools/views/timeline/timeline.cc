@@ -56,6 +56,7 @@ void Timeline::Add(const Event& event) {
       case EventKind::kAllocate:
       case EventKind::kPoolAllocate: {
         const bool pool = event.kind == EventKind::kPoolAllocate;
+        if (pool && IsReserved(event)) break;  // its mappings show it
         std::map<Key, uint32_t>& live = pool ? pool_ : linear_;
         End(live, {event.process, event.address});
         live[{event.process, event.address}] = static_cast<uint32_t>(spans_.size());
@@ -75,6 +76,13 @@ void Timeline::Add(const Event& event) {
     }
   }
   ++events_;
+}
+
+bool Timeline::IsReserved(const Event& event) const {
+  const auto above = reservations_.upper_bound({event.process, event.address});
+  if (above == reservations_.begin()) return false;
+  const Span& below = spans_[std::prev(above)->second];
+  return below.process == event.process && event.address - below.address < below.bytes;
 }
 
 Span& Timeline::Begin(SpanKind kind, const Event& event) {

@@ -57,6 +57,8 @@ class Timeline {
   };
 
   static bool Failed(const record::Event& event);
+  // Whether its address is in a reservation.
+  bool IsReserved(const record::Event& event) const;
   Span& Begin(SpanKind kind, const record::Event& event);
   bool End(std::map<Key, uint32_t>& live, Key key);
   void Create(const record::Event& event);
