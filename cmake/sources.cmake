@@ -201,6 +201,7 @@ set(twinmmu_sim_sources
   sim/calls/arrays/sparse_array_copies.cc
   sim/calls/arrays/sparse_array_work.cc
   sim/calls/arrays/texture_calls.cc
+  sim/calls/endpoints/endpoint_calls.cc
   sim/calls/executor/copy_calls.cc
   sim/calls/executor/graph_memory.cc
   sim/calls/executor/host_functions.cc
@@ -214,6 +215,7 @@ set(twinmmu_sim_sources
   sim/calls/executor/simulated_modules.cc
   sim/calls/executor/simulated_streams.cc
   sim/calls/linear/linear_calls.cc
+  sim/calls/linear/linear_sharing.cc
   sim/calls/linear/managed_calls.cc
   sim/calls/multicast/multicast_calls.cc
   sim/calls/multicast/multicast_wait.cc
@@ -265,6 +267,7 @@ set(twinmmu_sim_sources
   sim/host/team_file.cc
   sim/host/window.cc
   sim/memory/address_space.cc
+  sim/memory/foreign_blocks.cc
   sim/memory/linear_arenas.cc
   sim/memory/linear_memory.cc
   sim/memory/managed_hints.cc
@@ -331,6 +334,7 @@ set(twinmmu_sim_sources
   sim/ptx/run/async/steps_cluster.cc
   sim/ptx/run/async/steps_mbarrier.cc
   sim/ptx/run/async/steps_tensor.cc
+  sim/ptx/run/async/unwaited_copies.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
@@ -495,6 +499,7 @@ set_property(SOURCE
   sim/ptx/run/async/steps_cluster.cc
   sim/ptx/run/async/steps_mbarrier.cc
   sim/ptx/run/async/steps_tensor.cc
+  sim/ptx/run/async/unwaited_copies.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
