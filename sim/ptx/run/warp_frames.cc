@@ -13,6 +13,8 @@ namespace {
 
 // Of what the system takes of shared memory, what it uses; as an H100 says.
 constexpr uint32_t kUsedOfReserved = 288;
+// A full multiprocessor of an H100 has 16 warps for each of its schedulers, which take turns.
+constexpr uint64_t kClocksOfStep = 16;
 constexpr uint32_t kMaxDepth = 4096;
 constexpr uint64_t kMaxFrameBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxLocalBytes = uint64_t{512} << 10;
@@ -27,6 +29,11 @@ uint64_t AlignLocal(uint64_t bytes) {
 template <typename T>
 void Repeat(char* slot, T value) {
   for (int lane = 0; lane < kLanes; ++lane) std::memcpy(slot + lane * sizeof(T), &value, sizeof(T));
+}
+
+uint64_t NanosecondsOfHost() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 }  // namespace
@@ -268,15 +275,12 @@ uint64_t Warp::SpecialOf(Special special, int lane) const {
   }
 }
 
-// Clocks count the steps of the warp; timers, what the host has of nanoseconds.
+// Timers have what the host has of nanoseconds; clocks, the steps of the warp, so that they are the
+// same in each run, and kernels that pass the time by them do not ask the host.
 void Warp::ReadSpecial(Special special, uint32_t slot) {
   const bool of_clock =
       special == Special::kClock || special == Special::kClockHigh || special == Special::kClock64;
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  const uint64_t value =
-      of_clock ? clock
-               : static_cast<uint64_t>(
-                     std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+  const uint64_t value = of_clock ? clock * kClocksOfStep : NanosecondsOfHost();
   char* const to = frame().data() + slot;
   if (special == Special::kClock64 || special == Special::kTimer64) return Repeat(to, value);
   const bool high = special == Special::kClockHigh || special == Special::kTimerHigh;

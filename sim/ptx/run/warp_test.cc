@@ -344,6 +344,20 @@ TEST_F(GridTest, FailsAssertions) {
 // trap ends the grid.
 TEST_F(GridTest, Traps) { EXPECT_EQ(FaultOf("trap;"), GridFault::kTrap); }
 
+// A clock goes on by 16 for each instruction, whatever the host's time is: by 64 more where there
+// are four instructions more.
+TEST_F(GridTest, ClocksCountInstructions) {
+  EXPECT_EQ(Run(Kernel("mov.u64 %rd3, %clock64; add.u32 %r2, %r2, 1; mov.u64 %rd4, %clock64;\n"
+                       "add.u32 %r2, %r2, 1; add.u32 %r2, %r2, 1; add.u32 %r2, %r2, 1;\n"
+                       "add.u32 %r2, %r2, 1; add.u32 %r2, %r2, 1; mov.u64 %rd5, %clock64;\n"
+                       "sub.u64 %rd3, %rd4, %rd3; sub.u64 %rd5, %rd5, %rd4;\n"
+                       "sub.u64 %rd3, %rd5, %rd3; cvt.u32.u64 %r2, %rd3;\n"
+                       "st.global.u32 [%rd1], %r2;"),
+                Dim3(), Dim3()),
+            Grid::State::kDone);
+  EXPECT_EQ(Read(0), 64u);
+}
+
 // Special registers say where a thread is.
 TEST_F(GridTest, KnowsWhereAThreadIs) {
   EXPECT_EQ(Run(Kernel("mov.u32 %r2, %tid.y; mov.u32 %r3, %ctaid.z; mov.u32 %r4, %ntid.x;\n"
