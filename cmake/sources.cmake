@@ -254,6 +254,7 @@ set(twinmmu_sim_sources
   sim/diagnostics/call_record.cc
   sim/diagnostics/explain.cc
   sim/diagnostics/leaks.cc
+  sim/diagnostics/neighbours.cc
   sim/diagnostics/pooled_uses.cc
   sim/diagnostics/race_words.cc
   sim/diagnostics/run_events.cc
@@ -364,6 +365,7 @@ set(twinmmu_sim_sources
   sim/ptx/text/cursor.cc
   sim/ptx/text/expression.cc
   sim/ptx/text/fat_binary.cc
+  sim/ptx/text/inlined_calls.cc
   sim/ptx/text/isa.cc
   sim/ptx/text/labels.cc
   sim/ptx/text/lexer.cc

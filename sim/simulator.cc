@@ -160,6 +160,7 @@ std::vector<Diagnostic> Simulator::leaks() const {
   std::vector<Diagnostic> leaks = parts_->executor.streams().Leaks();
   for (Diagnostic& leak : parts_->sparse_arrays.Leaks()) leaks.push_back(std::move(leak));
   for (Diagnostic& leak : parts_->pools.Leaks()) leaks.push_back(std::move(leak));
+  for (Diagnostic& leak : parts_->kernels.HeapLeaks()) leaks.push_back(std::move(leak));
   const std::unique_lock lock(parts_->state.mmu.mutex);
   for (Diagnostic& leak : LeaksOf(parts_->state)) leaks.push_back(std::move(leak));
   return leaks;

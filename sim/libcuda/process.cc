@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/symbols.h"
 
 namespace twinmmu::libcuda {
@@ -81,6 +82,7 @@ void Process::End() {
   Process* const process = the_process_.load();
   if (process == nullptr) return;
   process->ForgetClosedDescriptors();
+  process->TellHeapLeaks();
   process->report().Finish();
   if (process->events() != nullptr) process->events()->Finish();
 }
@@ -90,6 +92,11 @@ void Process::ForgetClosedDescriptors() {
   driver()->exported.ForEachClosed([this](int descriptor) {
     report_.RemoveObject(ObjectKind::kDescriptor, static_cast<uint64_t>(descriptor));
   });
+}
+
+void Process::TellHeapLeaks() {
+  if (driver() == nullptr || IsForked()) return;
+  for (const Diagnostic& leak : driver()->simulator->kernels().HeapLeaks()) report_.Add(leak);
 }
 
 namespace {

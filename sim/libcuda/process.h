@@ -84,6 +84,8 @@ class Process {
   static Process& Make();
   static void FollowFork();
   void ForgetClosedDescriptors();
+  // To the report.
+  void TellHeapLeaks();
   void StartEvents();
 
   static std::atomic<Process*> the_process_;

@@ -94,10 +94,11 @@ class GridTest : public testing::Test {
 
   std::unique_ptr<Grid> MakeGrid(const std::shared_ptr<const Program>& program, const Dim3& grid,
                                  const Dim3& block, const std::vector<uint64_t>& arguments,
-                                 absl::string_view name = "k", int threads = 1,
-                                 uint32_t shared = 0) {
+                                 absl::string_view name = "k", int threads = 1, uint32_t shared = 0,
+                                 DeviceOrdinal device = DeviceOrdinal(0)) {
     Launch launch;
     launch.program = program;
+    launch.device = device;
     launch.kernel = program->FindKernel(name);
     launch.config = LaunchConfig{grid, block, shared};
     launch.parameters.resize(launch.kernel->parameter_bytes);

@@ -15,9 +15,11 @@ namespace twinmmu {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Module text with these kernels.
@@ -244,6 +246,33 @@ TEST_P(KernelsTest, FaultsAreExplained) {
                     HasSubstr(ToString(range.base + Bytes(8))), HasSubstr("unmapped by call")));
 }
 
+// A fault where nothing lies names the eight variables and pieces of memory that are nearest.
+TEST_P(KernelsTest, FaultsNameWhatIsNearest) {
+  const auto module = executor().LoadModule(
+      kDevice0, Ptx(".visible .global .align 4 .b8 counts[12];\n"
+                    ".visible .entry k(.param .u64 at) {\n.reg .b64 %rd<2>;\n"
+                    "ld.param.u64 %rd1, [at];\nst.global.u32 [%rd1], 7;\nret;\n}\n"));
+  ASSERT_THAT(module, IsOk());
+  const AddressRange counts =
+      *simulator_->kernels().FindGlobal("cuModuleGetGlobal", *module, "counts");
+  for (int i = 0; i < 10; ++i) Allocate();
+  const DeviceAddress at = counts.end() + Bytes(4);
+  EXPECT_THAT(executor().Launch(Stream(kDevice0), *executor().GetKernel(*module, "k"), {}, {&at}),
+              IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), HasDriverCode(DriverCode::kIllegalAddress));
+  const std::vector<Diagnostic> noticed = simulator_->diagnostics();
+  ASSERT_THAT(noticed, SizeIs(1));
+  EXPECT_THAT(noticed[0].message,
+              HasSubstr(absl::StrCat("; nearest: 4 B after variable counts, ", InWords(counts))));
+  size_t pieces = 0;
+  for (size_t found = noticed[0].message.find("memory of cuMemAlloc, call ");
+       found != std::string::npos;
+       found = noticed[0].message.find("memory of cuMemAlloc, call ", found + 1)) {
+    ++pieces;
+  }
+  EXPECT_EQ(pieces, 7u);
+}
+
 // A machine on which a kernel runs that has loaded from one mapping, and waits for another word.
 class RunningKernelTest : public KernelsTest {
  protected:
@@ -403,7 +432,13 @@ TEST_P(KernelsTest, ShareTheHeapOfTheDevice) {
     return executor().SynchronizeDevice(kDevice0);
   };
   EXPECT_THAT(launch("take"), IsOk());
+  EXPECT_THAT(
+      simulator_->leaks(),
+      Contains(AllOf(IsDiagnostic(DiagnosticKind::kLeakedDeviceHeap), DiagnosticDeviceIs(kDevice0),
+                     DiagnosticMessageIs(HasSubstr("kernel take, PTX line 10, call.uni: "
+                                                   "1 times, 64 B in all")))));
   EXPECT_THAT(launch("give"), IsOk());
+  EXPECT_THAT(simulator_->leaks(), Not(Contains(IsDiagnostic(DiagnosticKind::kLeakedDeviceHeap))));
   EXPECT_EQ(WordAt(words + Bytes(8)), 7u);
   EXPECT_THAT(launch("give"), HasDriverCode(DriverCode::kLaunchFailed));
   EXPECT_EQ(simulator_->CountOf(DiagnosticKind::kDeviceHeapMisuse), 1u);

@@ -123,6 +123,10 @@ absl::Status KernelCalls::ForgetHeap(DeviceOrdinal device) {
   });
 }
 
+std::vector<Diagnostic> KernelCalls::HeapLeaks(std::optional<DeviceOrdinal> device) const {
+  return modules_.HeapLeaks(device);
+}
+
 absl::StatusOr<Dim3> KernelCalls::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                             const LaunchForm& form) const {
   return guard_.Guard("cuLaunchKernelEx", [&] { return modules_.ClusterOf(kernel, grid, form); });

@@ -5,13 +5,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/address.h"
 #include "api/allocation.h"
+#include "api/diagnostics.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/loaded_module.h"
@@ -66,6 +69,8 @@ class KernelCalls {
   absl::Status SetHeapSize(DeviceOrdinal device, Bytes size);
   // It has its first size again, and nothing in it.
   absl::Status ForgetHeap(DeviceOrdinal device);
+  // What is left in it, by the place in code that asked for it. Of all devices if none is said.
+  std::vector<Diagnostic> HeapLeaks(std::optional<DeviceOrdinal> device = std::nullopt) const;
 
   // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE): the
   // launch would be refused.

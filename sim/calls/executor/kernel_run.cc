@@ -160,6 +160,9 @@ KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id
       device_(launch.device),
       kernel_(launch.kernel->name),
       call_id_(call_id),
+      program_(launch.program),
+      image_(launch.image),
+      managed_(launch.managed),
       workspace_(launch.workspace),
       operation_(std::move(operation)),
       work_(std::move(work)),
@@ -286,19 +289,37 @@ void KernelRun::Raise(DriverCode code, const Misuse& misuse, const std::string& 
   TellFault(state_, device_, misuse.address.value_or(DeviceAddress(0)), words);
 }
 
+std::vector<Neighbour> KernelRun::Variables() const {
+  std::vector<Neighbour> variables;
+  for (const ptx::GlobalInfo& global : program_->globals()) {
+    if (global.reference != ptx::Reference::kNone || global.size == 0) continue;
+    AddressRange range{image_ + Bytes(global.offset), Bytes(global.size), Bytes(0)};
+    if (global.managed >= 0) range = (*managed_)[static_cast<size_t>(global.managed)];
+    variables.push_back({range, absl::StrCat("variable ", global.name)});
+  }
+  return variables;
+}
+
 void KernelRun::Fault(const ptx::GridFault& fault) {
   const DriverCode code = CodeOf(fault.kind);
   const std::shared_lock lock(mmu_.mutex);
   Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   try {
-    if (fault.kind == ptx::GridFault::kIllegalAddress) {
+    // Where there are words, it is no address of the device's memory.
+    const bool no_access = fault.kind == ptx::GridFault::kIllegalAddress && fault.words.empty();
+    if (no_access) {
       const AddressRange range{fault.address, fault.size, Bytes(0)};
       misuse = WhyNoAccess(state_, device_, range, fault.access);
       misuse.why = misuse.kind;
       misuse.kind = DiagnosticKind::kFaultOfKernel;
     }
     if (fault.kind == ptx::GridFault::kHeapMisuse) misuse.kind = DiagnosticKind::kDeviceHeapMisuse;
-    Raise(code, misuse, InWords(fault, device_, mmu_.host_memory.limit()));
+    std::string words = InWords(fault, device_, mmu_.host_memory.limit());
+    if (no_access) {
+      const std::string near = NeighboursInWords(state_, fault.address, Variables());
+      if (!near.empty()) absl::StrAppend(&words, "; nearest: ", near);
+    }
+    Raise(code, misuse, words);
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
   }

@@ -5,12 +5,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "api/allocation.h"
 #include "api/diagnostic_words.h"
 #include "api/driver_error.h"
+#include "sim/diagnostics/neighbours.h"
 #include "sim/diagnostics/run_events.h"
+#include "sim/ptx/program/program.h"
 #include "sim/ptx/run/grid.h"
 #include "sim/state/pooled_order.h"
 #include "sim/state/simulator_state.h"
@@ -56,6 +60,8 @@ class KernelRun {
   void OverBudget();
   void Report(const ptx::AsyncHazard& hazard);
   void Report(const ptx::DivergentBarrier& barrier);
+  // Those of the module that lie in memory.
+  std::vector<Neighbour> Variables() const;
   void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
 
   SimulatorState& state_;
@@ -63,6 +69,10 @@ class KernelRun {
   const DeviceOrdinal device_;
   const std::string kernel_;
   const uint64_t call_id_;
+  // For what is said of a fault: whose variables lie where.
+  const std::shared_ptr<const ptx::Program> program_;
+  const DeviceAddress image_;
+  const std::shared_ptr<const std::vector<AddressRange>> managed_;
   DeviceAddress workspace_;  // of a cooperative launch, until it ends
   const OperationOrder::Operation operation_;
   const PooledWork work_;

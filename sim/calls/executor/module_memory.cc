@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "api/diagnostic_words.h"
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_modules.h"
 #include "sim/diagnostics/call_record.h"
@@ -89,6 +91,22 @@ void SimulatedModules::ForgetHeap(DeviceOrdinal device) {
     mmu_.linear.Free(found->second->memory().base);
   }
   heaps_.erase(found);
+}
+
+std::vector<Diagnostic> SimulatedModules::HeapLeaks(std::optional<DeviceOrdinal> device) {
+  std::vector<Diagnostic> leaks;
+  const std::lock_guard lock(heap_mutex_);
+  for (const auto& [owner, heap] : heaps_) {
+    if (heap == nullptr || (device.has_value() && device->value() != owner)) continue;
+    for (const ptx::DeviceHeap::Left& left : heap->WhatIsLeft()) {
+      Diagnostic leak = LeakOf(DiagnosticKind::kLeakedDeviceHeap, kLaunchCall, 0);
+      leak.device = DeviceOrdinal(owner);
+      leak.message = absl::StrCat(state_.sites.InWords(left.site), ": ", left.blocks, " times, ",
+                                  ToString(Bytes(left.bytes)), " in all");
+      leaks.push_back(std::move(leak));
+    }
+  }
+  return leaks;
 }
 
 void SimulatedModules::FreeWorkspace(DeviceAddress workspace) {

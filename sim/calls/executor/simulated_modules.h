@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "api/call_macros.h"
+#include "api/diagnostics.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/base/handle_table.h"
@@ -55,6 +57,8 @@ class SimulatedModules {
   // Of the heap of the device, until the first kernel that may use it is launched.
   void SetHeapSize(DeviceOrdinal device, Bytes size);
   void ForgetHeap(DeviceOrdinal device);
+  // What kernels have taken by malloc and not given back, by place. `device`: of that one only.
+  std::vector<Diagnostic> HeapLeaks(std::optional<DeviceOrdinal> device);
   // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;

@@ -101,13 +101,12 @@ class Limit {
   std::map<DiagnosticKind, uint64_t> hidden_;
 };
 
-// Errors come before warnings, and otherwise what was first comes first.
+// Errors come before warnings, and these before leaks; otherwise what was first comes first.
 std::string Misuse(const ProcessReport& report, size_t limit) {
   std::vector<const ReportedDiagnostic*> ordered;
   for (const ReportedDiagnostic& diagnostic : report.diagnostics) ordered.push_back(&diagnostic);
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
-    return a->severity != Severity::kWarning && b->severity == Severity::kWarning;
-  });
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto* a, const auto* b) { return a->severity < b->severity; });
   Limit shown(limit);
   std::vector<std::string> parts;
   std::map<DiagnosticKind, uint64_t> told = {{kOwnRuntime, ~uint64_t{0}}};
@@ -316,7 +315,9 @@ ReportTotals TotalsOf(const ProcessReport& report) {
   for (const auto& [kind, count] : report.counts) {
     const auto found = severities.find(kind);
     const Severity severity = found != severities.end() ? found->second : InfoOf(kind).severity;
-    (severity == Severity::kWarning ? totals.warnings : totals.errors) += count;
+    (severity == Severity::kWarning ? totals.warnings
+     : severity == Severity::kLeak  ? totals.alive
+                                    : totals.errors) += count;
   }
   totals.warnings += report.warnings.size();
   for (const LiveObjects& objects : report.alive) totals.alive += objects.count;

@@ -27,6 +27,7 @@ extern "C" CUresult cuMemPoolDestroy(CUmemoryPool);
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
@@ -99,6 +100,34 @@ TEST_F(LeftObjectsTest, AnArrayIsLeftUntilItIsDestroyed) {
   EXPECT_NE(cuArrayDestroy(array), CUDA_SUCCESS);
   EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedArray, "cuMipmappedArrayCreate")));
   EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
+}
+
+// What kernels took by malloc and did not give back is told once, when the context ends.
+TEST_F(LeftObjectsTest, TheHeapOfKernelsIsToldWithItsContext) {
+  constexpr char kCode[] =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".extern .func (.param .b64 r) malloc (.param .b64 s);\n"
+      ".visible .entry take() {\n.param .b64 s; .param .b64 r; st.param.b64 [s], 100;\n"
+      "call.uni (r), malloc, (s);\nret;\n}\n";
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  ASSERT_EQ(cuModuleLoadDataEx(&module, kCode, 0, nullptr, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&kernel, module, "take"), CUDA_SUCCESS);
+  EXPECT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  const auto told = [] {
+    std::vector<std::string> words;
+    const ReportMemory& memory = *Process::Get().report().memory();
+    for (const auto& diagnostic : ReadReport(memory.data(), memory.layout().size())->diagnostics) {
+      if (diagnostic.kind == DiagnosticKind::kLeakedDeviceHeap) words.push_back(diagnostic.words);
+    }
+    return words;
+  };
+  EXPECT_THAT(told(), IsEmpty());
+  EndContext();
+  EXPECT_THAT(told(),
+              ElementsAre(HasSubstr("kernel take, PTX line 7, call.uni: 32 times, 3200 B in all")));
+  BeginContext();
 }
 
 // A level goes with its array, and its number may be that of another one.

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "sim/coherence/model/litmus_program.h"
 #include "sim/ptx/decode/fusions.h"
 #include "sim/ptx/operations/matrix_fragments.h"
@@ -79,6 +80,8 @@ class Decoder {
   void Load();
   void Store();
   void LoadOrStore(bool stores);
+  void AccessHalves(Step step, Type type, absl::Span<const Operand> parts, bool stores);
+  void EmitAccess(Step step, Type type, absl::Span<const Operand> parts, bool stores);
   void Atom();
   void Red();
   void Atomic(bool gives_old);

@@ -1,6 +1,7 @@
 // Instructions that compute, and those that move values and addresses.
 
 #include <optional>
+#include <vector>
 
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/run/moves.h"
@@ -18,6 +19,9 @@ void Decoder::Computation() {
     return FailUnimplemented(found.status().message());
   }
   const Operation& operation = *found;
+  if (module_.target < operation.first_target) {
+    return FailInvalid("it is there from sm_", operation.first_target, " on");
+  }
   std::vector<const Operand*> operands;
   for (const Operand& operand : instruction_->operands) {
     if (operand.kind != Operand::kPair) {
@@ -70,13 +74,30 @@ void Decoder::Computation() {
 
 void Decoder::Mov() {
   if (IsWide()) return MoveWide();
+  const size_t elements = Take("v2") ? 2 : Take("v4") ? 4 : 0;
   const Type type = TakeType();
   ExpectOperands(2, 2);
   if (!status_.ok()) return;
   const int width = WidthOf(type);
+  if (elements != 0) {  // vectors, element by element
+    const bool fits = At(0).kind == Operand::kVector && At(0).parts.size() == elements &&
+                      At(1).kind == Operand::kVector && At(1).parts.size() == elements;
+    if (!fits) return FailInvalid("it is of vectors of ", elements);
+    std::vector<uint32_t> kept;  // what the first elements may go to
+    for (const Operand& part : At(1).parts) {
+      kept.push_back(NewSlot(width));
+      EmitCompute(FindCopy(width), {kept.back(), Source(part, type)});
+    }
+    for (size_t i = 0; i < elements; ++i) {
+      EmitCompute(FindCopy(width), {Destination(At(0).parts[i], type), kept[i]});
+    }
+    return;
+  }
   if (At(0).kind == Operand::kVector || At(1).kind == Operand::kVector) {
     const bool packs = At(1).kind == Operand::kVector;
-    const std::vector<Operand>& parts = packs ? At(1).parts : At(0).parts;
+    const Operand& vector = packs ? At(1) : At(0);
+    if (!vector.name.empty()) return FailInvalid("'", vector.name, "' takes .v2 or .v4");
+    const std::vector<Operand>& parts = vector.parts;
     const int count = static_cast<int>(parts.size());
     const Compute compute = packs ? FindPack(width, count) : FindUnpack(width, count);
     if (compute == nullptr) return FailInvalid("a vector of ", count, " does not make up that");

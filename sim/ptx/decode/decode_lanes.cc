@@ -117,12 +117,20 @@ void Decoder::Redux() {
   const Type type = TakeType();
   ExpectOperands(3, 3);
   const absl::string_view name = TakeName({"add", "min", "max", "and", "or", "xor"});
-  if (type != Type::kB32 && type != Type::kU32 && type != Type::kS32) {
-    return FailUnimplemented(".", NameOf(type), " is not supported");
-  }
   Step step;
-  step.perform = FindReduction(name, type);
-  if (step.perform == nullptr) return FailInvalid("the operation is missing");
+  if (type == Type::kF32) {
+    if (module_.target < 100 || !module_.of_one_target) {
+      return FailInvalid("it is there from sm_100a on");
+    }
+    if (name != "min" && name != "max") return FailInvalid("of .f32 there are min and max");
+    step.perform = PerformFloatExtreme;
+    step.detail =
+        static_cast<uint8_t>((name == "max" ? kLargest : 0) | (Take("abs") ? kOfMagnitudes : 0) |
+                             (Take("NaN") ? kWithNan : 0));
+  } else if (type == Type::kB32 || type == Type::kU32 || type == Type::kS32) {
+    step.perform = FindReduction(name, type);
+  }
+  if (step.perform == nullptr) return FailInvalid("there is no such operation of this type");
   step.operands[0] = Destination(At(0), Type::kB32);
   step.operands[2] = Source(At(1), Type::kB32);
   step.operands[kMask] = MaskAt(2);

@@ -8,6 +8,8 @@
 namespace twinmmu::ptx {
 namespace {
 
+constexpr uint32_t kWidest = 32;  // bytes of a vector
+
 using coherence::Scope;
 using coherence::Semantics;
 
@@ -146,7 +148,7 @@ void Decoder::LoadOrStore(bool stores) {
   TakeSpace(&step.memory);
   const Space space = step.memory.space;
   TakeCacheHints();
-  const int count = Take("v2") ? 2 : Take("v4") ? 4 : 1;
+  const int count = Take("v2") ? 2 : Take("v4") ? 4 : Take("v8") ? 8 : 1;
   ExpectOperands(2, 3);
   if (!status_.ok()) return;
   const Operand& elements = At(stores ? 1 : 0);
@@ -154,11 +156,40 @@ void Decoder::LoadOrStore(bool stores) {
   if (vector != (count > 1) || (vector && static_cast<int>(elements.parts.size()) != count)) {
     return FailInvalid("the ", stores ? "value" : "result", " is not a vector of ", count);
   }
+  if (count == 8 && BytesOf(type) != 4) return FailInvalid("vectors of 8 are of 32 bits each");
   const absl::Span<const Operand> parts =
       vector ? absl::MakeConstSpan(elements.parts) : absl::MakeConstSpan(&elements, 1);
-  TakeSize(type, count, &step.memory);
   if (stores) step.memory.access = Access::kReadWrite;
   step.operands[0] = Address(At(stores ? 0 : 1), space, &step);
+  if (BytesOf(type) * static_cast<uint64_t>(count) == kWidest) {
+    return AccessHalves(step, type, parts, stores);
+  }
+  EmitAccess(step, type, parts, stores);
+}
+
+// As two accesses, once it is known that what they need is there. The model has no order between
+// the elements of a vector.
+void Decoder::AccessHalves(Step step, Type type, absl::Span<const Operand> parts, bool stores) {
+  if (!IsThere(88, 100)) return;
+  if (step.memory.space != Space::kGlobal) return FailInvalid("such vectors are in .global");
+  Step check = step;
+  check.perform = PerformCheck;
+  check.memory.bytes = kWidest;
+  if (status_.ok()) Emit(check);
+  // The first half may be loaded into the address.
+  if (!stores && step.memory.wide) {
+    const uint32_t address = NewSlot(8);
+    EmitCompute(FindCopy(8), {address, step.operands[0]});
+    step.operands[0] = address;
+  }
+  const size_t half = parts.size() / 2;
+  EmitAccess(step, type, parts.subspan(0, half), stores);
+  step.memory.offset += kWidest / 2;
+  EmitAccess(step, type, parts.subspan(half), stores);
+}
+
+void Decoder::EmitAccess(Step step, Type type, absl::Span<const Operand> parts, bool stores) {
+  TakeSize(type, static_cast<int>(parts.size()), &step.memory);
   int width = WidthOf(type);
   bool predicate = type == Type::kPred;
   for (const Operand& part : parts) {

@@ -114,6 +114,7 @@ class Linker::State {
     std::vector<Place> functions;
     std::map<std::string, std::string> new_names;
     int earlier_files = 0;
+    int earlier_calls = 0;  // that are inlined
   };
 
   // Calls visit(input, index, symbol, its place, all of its kind in module_).
@@ -232,6 +233,21 @@ class Linker::State {
     module_.debug |= module.debug;
     states_[input].earlier_files = static_cast<int>(module_.files.size()) - 1;
     for (size_t i = 1; i < module.files.size(); ++i) module_.files.push_back(module.files[i]);
+    const int functions = static_cast<int>(module_.inlined_functions.size());
+    states_[input].earlier_calls = static_cast<int>(module_.inlined_calls.size());
+    module_.inlined_functions.insert(module_.inlined_functions.end(),
+                                     module.inlined_functions.begin(),
+                                     module.inlined_functions.end());
+    for (InlinedCall call : module.inlined_calls) {
+      call.function += functions;
+      Renumber(input, &call.at);
+      module_.inlined_calls.push_back(call);
+    }
+  }
+
+  void Renumber(size_t input, SourceLine* line) {
+    if (line->file != 0) line->file += states_[input].earlier_files;
+    if (line->inlined >= 0) line->inlined += states_[input].earlier_calls;
   }
 
   // The last: what a symbol names by a number of its input, it names by that of module_.
@@ -247,7 +263,7 @@ class Linker::State {
   void Renumber(size_t input, Function* function) {
     std::set<int> callees;  // lists of them
     for (Instruction& instruction : function->body) {
-      if (instruction.source.file != 0) instruction.source.file += states_[input].earlier_files;
+      Renumber(input, &instruction.source);
       for (Operand& operand : instruction.operands) {
         Renumber(input, &operand);
         if (operand.kind == Operand::kTargets && instruction.opcode == "call") {

@@ -151,13 +151,18 @@ TEST(LinkTest, PrivateVariablesOfOneNameStayApart) {
 TEST(LinkTest, InstructionsKeepTheFileThatTheyCameFrom) {
   const auto body = [](const char* file, const char* name) {
     return absl::StrCat(".file 1 \"", file, "\"\n.visible .entry ", name,
-                        "() {\n.loc 1 3 0\nret;\n}\n");
+                        "() {\n.loc 1 3 0, function_name s, inlined_at 1 8 0\nret;\n}\n",
+                        ".section .debug_str { s: .b8 ", static_cast<int>(name[0]), " }\n");
   };
   const absl::StatusOr<Module> linked = LinkTexts({body("a.cu", "a"), body("b.cu", "b")});
   ASSERT_TRUE(linked.ok()) << linked.status();
   for (const Function& function : linked->functions) {
     const int file = function.body[0].source.file;
     EXPECT_EQ(linked->files[static_cast<size_t>(file)], function.name + ".cu");
+    const int inlined = function.body[0].source.inlined;
+    const InlinedCall& call = linked->inlined_calls.at(static_cast<size_t>(inlined));
+    EXPECT_EQ(call.at.file, file);
+    EXPECT_EQ(linked->inlined_functions.at(static_cast<size_t>(call.function)), function.name);
   }
 }
 

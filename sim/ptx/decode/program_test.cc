@@ -55,11 +55,13 @@ TEST_F(ProgramTest, RefusesWhatIsNotCovered) {
       "for");
 }
 
-// Vectors have up to 16 bytes.
+// Before sm_100 vectors have up to 16 bytes, as the driver's compiler says, too.
 TEST_F(ProgramTest, RefusesLongVectors) {
   for (const char* body : {"ld.global.v4.u64 {%rd1, %rd2, %rd3, %rd4}, [%rd1];",
                            "st.global.v4.u64 [%rd1], {%rd1, %rd2, %rd3, %rd4};"}) {
-    EXPECT_THAT(RefusalOf(body), HasSubstr("16 bytes")) << body;
+    const absl::Status refused = MakeStatus(Module(Kernel(body)));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << body;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("from PTX 8.8 and sm_100 on"));
   }
 }
 
@@ -153,6 +155,23 @@ TEST_F(ProgramTest, LayoutsThatGrowWithTheSquareOfTheTextAreRefused) {
   const absl::Status refused = MakeStatus(Module(text));
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("may reach more than 4194304"));
+}
+
+// A place names the functions that stand there, from the innermost outwards, as C++ has them.
+TEST_F(ProgramTest, PlacesNameFunctionsThatAreInlined) {
+  const auto program = Load(
+      Module("\t.file 1 \"k.cu\"\n\t.file 2 \"f.h\"\n"
+             ".visible .entry k() {\n.loc 1 5 3\n"
+             ".loc 2 7 1, function_name outer, inlined_at 1 5 3\nbar.sync 0;\n"
+             ".loc 2 9 4, function_name strings+6, inlined_at 2 7 1\ntrap;\n.loc 1 6 1\nret;\n}\n"
+             ".section .debug_str {\nstrings:\n.b8 95,90,49,102,118,0\n.b8 95,90,49,103,105,0\n"
+             "outer:\n.b8 95,90,49,104,118,0\n}\n"));
+  ASSERT_NE(program, nullptr);
+  EXPECT_THAT(program->SiteInWords(0, 0),
+              HasSubstr(" (f.h:7 in h(), inlined at k.cu:5), bar.sync"));
+  EXPECT_THAT(program->SiteInWords(0, 1),
+              HasSubstr(" (f.h:9 in g(int), inlined at f.h:7 in h(), inlined at k.cu:5), trap"));
+  EXPECT_THAT(program->SiteInWords(0, 2), HasSubstr(" (k.cu:6), ret"));
 }
 
 // All that a module needs is told, not only the first.

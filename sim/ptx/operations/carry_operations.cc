@@ -15,10 +15,11 @@ Carried<T> Sum(T a, T b, bool in) {
   const Wide sum = Wide{Unsigned<T>(a)} + Unsigned<T>(b) + (in ? 1 : 0);
   return {static_cast<T>(static_cast<Unsigned<T>>(sum)), (sum >> (8 * sizeof(T))) != 0};
 }
+// As a device subtracts: the sum of a and of all bits of b turned, so that the flag is set where
+// nothing is borrowed. Compiled divisions of 128 bits read it by addc behind subc.cc.
 template <typename T>
 Carried<T> Difference(T a, T b, bool in) {
-  const Wide taken = Wide{Unsigned<T>(b)} + (in ? 1 : 0);
-  return {static_cast<T>(static_cast<Unsigned<T>>(Unsigned<T>(a) - taken)), Unsigned<T>(a) < taken};
+  return Sum(a, static_cast<T>(~b), in);
 }
 template <typename T>
 T Low(T a, T b) {
@@ -36,7 +37,7 @@ T High(T a, T b) {
 // Difference.
 template <typename T, Carried<T> (*kDo)(T, T, bool)>
 Carried<T> Gives(T a, T b) {
-  return kDo(a, b, false);
+  return kDo(a, b, kDo == Difference<T>);
 }
 template <typename T, Carried<T> (*kDo)(T, T, bool)>
 Carried<T> TakesAndGives(T a, T b, Carry carry) {

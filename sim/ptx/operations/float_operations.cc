@@ -171,6 +171,36 @@ double NegF64(double a) { return IsNan(a) ? QuietNan(a) : -a; }
 float CopysignF32(float a, float b) { return std::copysign(b, a); }
 double CopysignF64(double a, double b) { return std::copysign(b, a); }
 
+// --- f32x2 ---------------------------------------------------------------------------------------
+
+// What kFunction does to the lower halves, and to the upper ones.
+template <auto kFunction>
+uint64_t BothOfTwo(uint64_t a, uint64_t b) {
+  const auto part = [&](int shift) {
+    return uint64_t{BitsOf(kFunction(BitCast<float>(static_cast<uint32_t>(a >> shift)),
+                                     BitCast<float>(static_cast<uint32_t>(b >> shift))))}
+           << shift;
+  };
+  return part(0) | part(32);
+}
+template <auto kFunction>
+uint64_t BothOfThree(uint64_t a, uint64_t b, uint64_t c) {
+  const auto part = [&](int shift) {
+    return uint64_t{BitsOf(kFunction(BitCast<float>(static_cast<uint32_t>(a >> shift)),
+                                     BitCast<float>(static_cast<uint32_t>(b >> shift)),
+                                     BitCast<float>(static_cast<uint32_t>(c >> shift))))}
+           << shift;
+  };
+  return part(0) | part(32);
+}
+// Of three: .abs is done before.
+template <bool kMax, bool kFtz, bool kNan, bool kAbs>
+float ExtremeOfThree(float a, float b, float c) {
+  const auto as_compared = [](float x) { return kAbs ? std::fabs(x) : x; };
+  constexpr auto kExtreme = ExtremeF32<kMax, kFtz, kNan, false>;
+  return kExtreme(kExtreme(as_compared(a), as_compared(b)), as_compared(c));
+}
+
 // --- The forms -----------------------------------------------------------------------------------
 
 template <Round kRound, bool kFtz, bool kSat>
@@ -192,6 +222,16 @@ void AddF32Arithmetic(OperationTable& table) {
     table.Map<Ops::Fma>("mad" + rounded);
   }
   if constexpr (!kSat) {
+    const std::string pair = std::string(kFtz ? ".ftz" : "") + ".f32x2";
+    table.MapLater<BothOfTwo<Ops::Add>>("add" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Sub>>("sub" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Mul>>("mul" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfThree<Ops::Fma>>("fma" + (SuffixOf(kRound) + pair), 100);
+    if constexpr (kRound == Round::kNearest) {
+      table.MapLater<BothOfTwo<Ops::Add>>("add" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Sub>>("sub" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Mul>>("mul" + pair, 100);
+    }
     table.Map<Ops::Div>("div" + rounded);
     table.Map<Ops::Rcp>("rcp" + rounded);
     table.Map<Ops::Sqrt>("sqrt" + rounded);
@@ -228,12 +268,23 @@ void AddExtremes(OperationTable& table) {
   table.Map<ExtremeF32<false, kFtz, kNan, kXorSign>>("min" + suffix);
   table.Map<ExtremeF32<true, kFtz, kNan, kXorSign>>("max" + suffix);
 }
+template <bool kFtz, bool kNan, bool kAbs>
+void AddExtremesOfThree(OperationTable& table) {
+  const std::string suffix =
+      std::string(kFtz ? ".ftz" : "") + (kNan ? ".NaN" : "") + (kAbs ? ".abs" : "") + ".f32";
+  table.MapLater<ExtremeOfThree<false, kFtz, kNan, kAbs>>("min" + suffix, 100);
+  table.MapLater<ExtremeOfThree<true, kFtz, kNan, kAbs>>("max" + suffix, 100);
+}
 template <bool kFtz>
 void AddFlushing(OperationTable& table) {
   AddExtremes<kFtz, false, false>(table);
   AddExtremes<kFtz, false, true>(table);
   AddExtremes<kFtz, true, false>(table);
   AddExtremes<kFtz, true, true>(table);
+  AddExtremesOfThree<kFtz, false, false>(table);
+  AddExtremesOfThree<kFtz, false, true>(table);
+  AddExtremesOfThree<kFtz, true, false>(table);
+  AddExtremesOfThree<kFtz, true, true>(table);
   table.Map<AbsF32<kFtz>>(kFtz ? "abs.ftz.f32" : "abs.f32");
   table.Map<NegF32<kFtz>>(kFtz ? "neg.ftz.f32" : "neg.f32");
 }

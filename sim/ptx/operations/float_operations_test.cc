@@ -57,6 +57,22 @@ TEST(FloatTest, FmaRoundsOnce) {
   EXPECT_EQ(ResultOf("mad.rn.f32", {a, b, c}), Bits(-0x1p-46F));
 }
 
+// The halves of a pair know nothing of each other.
+TEST(FloatTest, PairsAreTwoOfF32) {
+  const auto pair = [](float low, float high) { return Bits(high) << 32 | Bits(low); };
+  EXPECT_EQ(ResultOf("fma.rn.f32x2", {pair(2, 3), pair(5, 7), pair(1, -1)}), pair(11, 20));
+  EXPECT_EQ(ResultOf("sub.rz.ftz.f32x2", {pair(1, kTiny), pair(0x1p-30F, 0)}),
+            pair(0x1.fffffep-1F, 0));
+  EXPECT_EQ(ResultOf("mul.f32x2", {pair(-1, kInfinity), pair(4, 2)}), pair(-4, kInfinity));
+}
+
+TEST(FloatTest, ExtremesOfThree) {
+  EXPECT_EQ(ResultOf("max.f32", {Bits(1.0F), Bits(-7.0F), Bits(3.0F)}), Bits(3.0F));
+  EXPECT_EQ(ResultOf("max.abs.f32", {Bits(1.0F), Bits(-7.0F), Bits(3.0F)}), Bits(7.0F));
+  EXPECT_EQ(ResultOf("min.f32", {Bits(1.0F), kNan, Bits(3.0F)}), Bits(1.0F));
+  EXPECT_EQ(ResultOf("min.NaN.f32", {Bits(1.0F), kNan, Bits(3.0F)}), kCanonicalNan);
+}
+
 // The exact result lies just above a tie, by less than f64 has bits for.
 TEST(FloatTest, FmaDoesNotRoundTwice) {
   const uint64_t a = Bits(1 + 0x1p-23F), b = Bits(1 + 0x1p-1F);

@@ -74,10 +74,13 @@ TEST(CarryTest, GoesFromTheLowerWordIntoTheUpper) {
   EXPECT_THAT(ResultsOf("mad.lo.cc.u32", {kOnes32, 1, 1}, 2), ElementsAre(0, 1));
 }
 
-TEST(CarryTest, IsTheBorrowOfADifference) {
-  EXPECT_THAT(ResultsOf("sub.cc.u32", {0, 1}, 2), ElementsAre(kOnes32, 1));
-  EXPECT_THAT(ResultsOf("subc.cc.u64", {0, ~uint64_t{0}, 1}, 2), ElementsAre(0, 1));
-  EXPECT_THAT(ResultsOf("subc.u32", {5, 2, 1}), ElementsAre(2));
+// A difference sets it where nothing is borrowed.
+TEST(CarryTest, IsSetByADifferenceThatBorrowsNothing) {
+  EXPECT_THAT(ResultsOf("sub.cc.u32", {0, 1}, 2), ElementsAre(kOnes32, 0));
+  EXPECT_THAT(ResultsOf("sub.cc.s32", {7, 7}, 2), ElementsAre(0, 1));
+  EXPECT_THAT(ResultsOf("subc.cc.u64", {0, ~uint64_t{0}, 0}, 2), ElementsAre(0, 0));
+  EXPECT_THAT(ResultsOf("subc.cc.u64", {9, 4, 1}, 2), ElementsAre(5, 1));
+  EXPECT_THAT(ResultsOf("subc.u32", {5, 2, 0}), ElementsAre(2));
 }
 
 TEST(ShiftTest, BeyondTheWidthGivesZeroOrTheSign) {

@@ -105,11 +105,10 @@ bool IsPlainMove(const Instruction& instruction) {
 }
 
 // What PTX has, but for targets beyond sm_90, or in a way that is not simulated.
-bool IsKnownElsewhere(const Instruction& instruction, int operand_count) {
+bool IsKnownElsewhere(const Instruction& instruction) {
   static constexpr absl::string_view kModifiers[] = {
-      "oob",    "rs",     "f32x2",   "b128",   "e2m1x2",
-      "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4",
-      "e2m1x4", "e2m3x4", "e3m2x4",  "s2f6x2", "scaled::n2::ue8m0",
+      "oob",    "rs",     "b128",   "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2",
+      "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2", "scaled::n2::ue8m0",
       "u8x4",   "s8x4",
   };
   for (const std::string& modifier : instruction.modifiers) {
@@ -118,8 +117,6 @@ bool IsKnownElsewhere(const Instruction& instruction, int operand_count) {
     }
   }
   const std::vector<std::string>& modifiers = instruction.modifiers;
-  const bool extreme = instruction.opcode == "min" || instruction.opcode == "max";
-  if (extreme && operand_count == 4) return true;  // of three inputs
   // add.f32.f16: of mixed precision.
   const bool mixes =
       instruction.opcode == "add" || instruction.opcode == "sub" || instruction.opcode == "fma";
@@ -155,7 +152,7 @@ absl::StatusOr<Operation> FindOperation(const Instruction& instruction) {
   if (const Operation* found = forms.Find(KeyOf(instruction.opcode, modifiers, count))) {
     return *found;
   }
-  if (IsKnownElsewhere(instruction, count)) {
+  if (IsKnownElsewhere(instruction)) {
     return absl::UnimplementedError(absl::StrCat(text, " is not simulated"));
   }
   for (int other = 1; other <= kMaxOperands; ++other) {

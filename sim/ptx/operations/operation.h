@@ -37,7 +37,8 @@ using Compute = void (*)(const uint32_t* operands, char* registers, Lanes lanes)
 //
 // The carry flag CC.CF of a thread is a predicate that the text does not name: the operands marked
 // `carry` come behind those of the text, and the decoder gives them the slot of the flag. addc.cc
-// has two of them, the flag as it is read and as it is written. After sub.cc it is the borrow.
+// has two of them, the flag as it is read and as it is written. After sub.cc it is set where
+// nothing is borrowed.
 struct OperandType {
   Type type = Type::kB32;
   bool written = false;
@@ -47,6 +48,7 @@ struct OperandType {
 struct Operation {
   Compute compute = nullptr;
   int operand_count = 0;
+  int first_target = 0;  // 100: there is it from sm_100 on
   std::array<OperandType, kMaxOperands> operands;
 };
 

@@ -211,6 +211,12 @@ class OperationTable {
     Map<kFunction>(form);
     forms_.back().approximate = true;
   }
+  // The same for a form that there is only from a target on: 100 for sm_100.
+  template <auto kFunction>
+  void MapLater(const std::string& form, int first_target) {
+    Map<kFunction>(form);
+    forms_.back().operation.first_target = first_target;
+  }
   void Put(const std::string& form, Compute compute, absl::Span<const OperandType> operands);
 
   std::vector<OperationForm> Take() { return std::move(forms_); }

@@ -1,9 +1,13 @@
 #include "sim/ptx/program/program.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/container/btree_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/program/code.h"
 
@@ -19,19 +23,57 @@ uint32_t SharedLayout::OffsetOf(int variable) const {
   return found != places.end() && found->variable == variable ? found->offset : 0;
 }
 
+namespace {
+
+// Of functions that are inlined into each other, those that are told.
+constexpr int kMostInlined = 16;
+
+// As it is written in C++, without what names its file; as it is, if it is too long.
+std::string InCpp(const std::string& name) {
+  constexpr size_t kLongest = 1024;
+  if (name.size() > kLongest) return name;
+  int status = 0;
+  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string demangled = text == nullptr ? name : text;
+  std::free(text);
+  constexpr absl::string_view kOfFile = "_INTERNAL_";
+  const size_t end = demangled.find("::");
+  if (absl::StartsWith(demangled, kOfFile) && end != std::string::npos) {
+    demangled.erase(0, end + 2);
+  }
+  return demangled;
+}
+
+// Empty: it is not known.
+std::string SourceInWords(const Module& module, SourceLine line) {
+  std::string words;
+  for (int i = 0; i < kMostInlined; ++i) {
+    const auto file = static_cast<size_t>(std::max(line.file, 0));
+    if (line.line == 0 || file >= module.files.size() || module.files[file].empty()) break;
+    absl::StrAppend(&words, module.files[file], ":", line.line);
+    if (line.inlined < 0) break;
+    const InlinedCall& call = module.inlined_calls[static_cast<size_t>(line.inlined)];
+    const std::string& name = module.inlined_functions[static_cast<size_t>(call.function)];
+    if (!name.empty()) absl::StrAppend(&words, " in ", InCpp(name));
+    absl::StrAppend(&words, ", inlined at ");
+    line = call.at;
+  }
+  return words;
+}
+
+}  // namespace
+
 CodePlace PlaceOf(const Code& code, size_t function, size_t instruction) {
   CodePlace place;
   const std::vector<Instruction>& body = code.module.functions[function].body;
   if (instruction >= body.size()) return place;
   const Instruction& found = body[instruction];
   place.position = found.position;
-  place.source = found.source;
+  place.source = SourceInWords(code.module, found.source);
   place.instruction = found.opcode;
   for (const std::string& modifier : found.modifiers) {
     absl::StrAppend(&place.instruction, ".", modifier);
   }
-  const size_t file = static_cast<size_t>(std::max(found.source.file, 0));
-  if (file < code.module.files.size()) place.source_file = code.module.files[file];
   return place;
 }
 
@@ -39,9 +81,7 @@ std::string InWords(const std::string& kernel, const CodePlace& place) {
   std::string words = absl::StrCat("kernel ", kernel);
   if (place.position.line == 0) return words;
   absl::StrAppend(&words, ", PTX line ", place.position.line);
-  if (place.source.line != 0 && !place.source_file.empty()) {
-    absl::StrAppend(&words, " (", place.source_file, ":", place.source.line, ")");
-  }
+  if (!place.source.empty()) absl::StrAppend(&words, " (", place.source, ")");
   absl::StrAppend(&words, ", ", place.instruction);
   return words;
 }

@@ -64,9 +64,8 @@ struct GlobalInfo {
 
 // An instruction, for messages.
 struct CodePlace {
-  Position position;  // in the PTX
-  SourceLine source;
-  std::string source_file;  // if known
+  Position position;   // in the PTX
+  std::string source;  // "copy.h:7 in Copy(int*), inlined at copy.cu:12", as far as it is known
   std::string instruction;  // its opcode and modifiers, as written
 };
 

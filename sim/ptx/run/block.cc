@@ -50,17 +50,20 @@ void Block::Start(const Dim3& index) {
   std::fill(states_.begin(), states_.end(), Warp::State::kRunnable);
 }
 
+SiteTable::Site GridContext::FirstSite() const {
+  const auto part = static_cast<uint32_t>(launch->kernel - launch->program->kernels().data());
+  return environment.sites->Add(launch->program, part, code->sites,
+                                absl::StrCat("kernel ", launch->kernel->name));
+}
+
 BlockThreads& Block::threads() {
   if (threads_ != nullptr) return *threads_;
   const Launch& launch = *grid_.launch;
-  const auto kernel = static_cast<uint32_t>(launch.kernel - launch.program->kernels().data());
-  const coherence::Site sites = grid_.environment.sites->Add(
-      launch.program, kernel, grid_.code->sites, absl::StrCat("kernel ", launch.kernel->name));
   const coherence::Origin origin{launch.call_id,
                                  {index_.x, index_.y, index_.z},
                                  {launch.config.block.x, launch.config.block.y}};
   threads_ = std::make_unique<BlockThreads>(&aliases(), grid_.threads(), launch.device.value(),
-                                            static_cast<int>(sm()), grid_.before, sites,
+                                            static_cast<int>(sm()), grid_.before, grid_.FirstSite(),
                                             cluster().first_thread(), origin);
   cluster().SetFirstThread(threads_->FirstOf(0));
   return *threads_;

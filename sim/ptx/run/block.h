@@ -51,6 +51,8 @@ struct GridContext {
   uint32_t shared_bytes() const {
     return kernel->shared->dynamic_begin + launch->config.dynamic_shared_bytes;
   }
+  // The id of the first place in the code of the kernel.
+  SiteTable::Site FirstSite() const;
 };
 
 // How a thread takes part in a barrier of its block.

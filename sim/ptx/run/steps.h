@@ -162,6 +162,9 @@ Flow PerformVote(Warp& warp, const Step& step, Lanes lanes);
 Perform FindMatch(bool all, int width);
 // operands: d, -, a.
 Perform FindReduction(absl::string_view operation, Type type);
+// The least of .f32, or as `detail` says. operands: d, -, a.
+enum FloatExtreme : uint8_t { kLargest = 1, kOfMagnitudes = 2, kWithNan = 4 };
+Flow PerformFloatExtreme(Warp& warp, const Step& step, Lanes lanes);
 // operands: d.
 Flow PerformActiveMask(Warp& warp, const Step& step, Lanes lanes);
 // operands: d or kNoSlot, p.

@@ -46,16 +46,24 @@ Flow PerformIndexedBranch(Warp& warp, const Step& step, Lanes lanes) {
 
 namespace {
 
+// Of the step that a warp is at.
+SiteTable::Site SiteOf(Warp& warp, const Step& step) {
+  const SiteTable::Site first = warp.block().grid().FirstSite();
+  if (first == SiteTable::kUnknown) return first;
+  return first + warp.frame().function->first_site + static_cast<uint32_t>(step.instruction);
+}
+
 // malloc(size)
-Flow AllocateOnHeap(Warp& warp, const CallSite& site, Lanes lanes) {
+Flow AllocateOnHeap(Warp& warp, const Step& step, const CallSite& site, Lanes lanes) {
   DeviceHeap* const heap = warp.block().grid().launch->heap.get();
   if (site.arguments.size() != 1 || site.results.size() != 1) return Flow::kNext;
+  const SiteTable::Site place = SiteOf(warp, step);
   ForEachLane(lanes, [&](int lane) {
     uint64_t size = 0;
     const Passed& argument = site.arguments[0];
     std::memcpy(&size, warp.frame().PlaceOf(argument, lane),
                 std::min<size_t>(argument.size, sizeof(size)));
-    const uint64_t address = heap == nullptr ? 0 : heap->Allocate(size).value();
+    const uint64_t address = heap == nullptr ? 0 : heap->Allocate(size, place).value();
     // Whoever had it before has freed it.
     char* const memory =
         address == 0 || size == 0 || !warp.block().aliases().watches_all()
@@ -120,7 +128,7 @@ Flow PerformCall(Warp& warp, const Step& step, Lanes lanes) {
     return printed ? Flow::kNext : Flow::kFault;
   }
   if (site.builtin == Builtin::kAssert) return FailAssertion(warp, site, lanes);
-  if (site.builtin == Builtin::kAllocate) return AllocateOnHeap(warp, site, lanes);
+  if (site.builtin == Builtin::kAllocate) return AllocateOnHeap(warp, step, site, lanes);
   if (site.builtin == Builtin::kFree) return FreeOnHeap(warp, site, lanes);
   if (site.builtin == Builtin::kSetCondition) return SetCondition(warp, site, lanes);
   warp.KeepOnly(lanes, warp.running().pc + 1);

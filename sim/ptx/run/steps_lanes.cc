@@ -1,7 +1,9 @@
 // What lanes and warps do together.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/run/block.h"
@@ -185,6 +187,30 @@ Perform FindReduction(absl::string_view operation, Type type) {
   if (operation == "min") return is_signed ? Reduce<Minimum<U, int32_t>> : Reduce<Minimum<U, U>>;
   if (operation == "max") return is_signed ? Reduce<Maximum<U, int32_t>> : Reduce<Maximum<U, U>>;
   return nullptr;
+}
+
+// -0 is less than +0. A NaN is passed over, or with kWithNan is the result.
+Flow PerformFloatExtreme(Warp& warp, const Step& step, Lanes all) {
+  return Gather(warp, step, all, [&](Lanes lanes) {
+    const float* const values = warp.Slot<float>(step.operands[2]);
+    float result = std::numeric_limits<float>::quiet_NaN();
+    bool has_nan = false;
+    ForEachLane(lanes, [&](int lane) {
+      float value = values[lane];
+      if (std::isnan(value)) {
+        has_nan = true;
+        return;
+      }
+      if ((step.detail & kOfMagnitudes) != 0) value = std::fabs(value);
+      const bool less =
+          value < result || (value == result && std::signbit(value) && !std::signbit(result));
+      const bool better = (step.detail & kLargest) != 0 ? !less : less;
+      if (std::isnan(result) || better) result = value;
+    });
+    constexpr uint32_t kCanonicalNan = 0x7fffffff;
+    const bool is_nan = std::isnan(result) || (has_nan && (step.detail & kWithNan) != 0);
+    StoreAll(warp, step.operands[0], lanes, is_nan ? kCanonicalNan : BitsOf(result));
+  });
 }
 
 Flow PerformActiveMask(Warp& warp, const Step& step, Lanes lanes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "sim/base/word_copies.h"
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/steps.h"
@@ -139,6 +140,14 @@ void Warp::NoteNoMemory(const MemoryAccess& access, uint64_t address, int lane) 
   const bool multicast = block_.grid().environment.mmu->IsMulticast(DeviceAddress(address));
   FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
           address);
+  if (space == Space::kShared) {
+    block_.fault().words =
+        absl::StrCat("it is in shared memory, of which the block has ", block_.shared().size(),
+                     " bytes, from ", ToString(DeviceAddress(block_.shared_base())), " on");
+  } else if (space == Space::kLocal) {
+    block_.fault().words = absl::StrCat("it is in local memory, of which the thread has ",
+                                        frame().local_end, " bytes");
+  }
 }
 
 // All lanes go to one span.

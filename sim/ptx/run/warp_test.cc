@@ -303,6 +303,15 @@ TEST_F(GridTest, Carries) {
   EXPECT_THAT(ReadAll(4), ElementsAre(0, 1, 0, 0));
 }
 
+// Compiled divisions of 128 bits ask by addc whether a difference has borrowed: then it adds 0.
+TEST_F(GridTest, AddsTheCarryOfADifference) {
+  RunKernel(
+      "sub.cc.u32 %r2, %r1, 2; subc.cc.u32 %r3, 0, 0; addc.u32 %r4, 0, 0;\n"
+      "st.global.u32 [%rd2], %r4;",
+      4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(0, 0, 1, 1));
+}
+
 constexpr char kExternal[] =
     ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
     ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n,\n"

@@ -133,5 +133,67 @@ TEST_F(GridTest, TakesHintsAsHints) {
   EXPECT_EQ(Read<uint64_t>(1), uint64_t{0x12700000} << 32);
 }
 
+// Registers of vectors, as a whole and by element.
+TEST_F(GridTest, MovesVectorsOfRegisters) {
+  Write(0, 7u);
+  Write(1, 8u);
+  RunKernel(
+      ".reg .v2 .b32 v, w; .reg .v4 .u32 n; ld.global.v2.b32 v, [%rd1];\n"
+      "mov.v2.b32 w, {v.y, v.x}; mov.v2.b32 {w.x, w.y}, {w.y, w.x}; add.u32 w.y, w.y, 1;\n"
+      "st.global.v2.b32 [%rd1+8], w; mov.v4.u32 n, %ntid; st.global.v4.u32 [%rd1+16], n;",
+      3);
+  EXPECT_THAT(ReadAll(8), ElementsAre(7, 8, 7, 9, 3, 1, 1, 0));
+}
+
+// What there is from sm_100 on.
+class LaterTargetTest : public GridTest {
+ protected:
+  void RunLater(absl::string_view body) {
+    const std::shared_ptr<const Program> program =
+        Load(absl::StrCat(".version 8.8\n.target sm_100a\n.address_size 64\n", Kernel(body)));
+    ASSERT_NE(program, nullptr);
+    ASSERT_EQ(program->FindKernel("k")->refusal, "");
+    grid_ = MakeGrid(program, Dim3(), Dim3{32, 1, 1}, {memory().value()});
+    EXPECT_EQ(grid_->Run(kEnough), Grid::State::kDone) << grid_->fault().words;
+  }
+};
+
+// Of 32 bytes, also into the register of the address.
+TEST_F(LaterTargetTest, LoadsAndStoresVectorsOf32Bytes) {
+  for (uint64_t i = 0; i < 8; ++i) Write(i, static_cast<uint32_t>(i) + 1);
+  RunLater(
+      "ld.global.v8.b32 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, [%rd1];\n"
+      "st.global.v8.b32 [%rd1+32], {%r17, %r16, %r15, %r14, %r13, %r12, %r11, %r10};\n"
+      "mov.u64 %rd3, %rd1; ld.global.nc.v4.u64 {%rd3, %rd4, %rd5, %rd6}, [%rd3];\n"
+      "st.global.v4.b64 [%rd1+64], {%rd6, %rd5, %rd4, %rd3};");
+  for (uint64_t i = 0; i < 8; ++i) EXPECT_EQ(Read(8 + i), 8 - i);
+  EXPECT_EQ(Read<uint64_t>(8), uint64_t{8} << 32 | 7);
+  EXPECT_EQ(Read<uint64_t>(11), uint64_t{2} << 32 | 1);
+}
+
+TEST_F(LaterTargetTest, FaultsVectorsOf32BytesThatAreMisaligned) {
+  const std::shared_ptr<const Program> program =
+      Load(absl::StrCat(".version 8.8\n.target sm_100\n.address_size 64\n",
+                        Kernel("ld.global.v4.b64 {%rd3, %rd4, %rd5, %rd6}, [%rd1+16];")));
+  ASSERT_NE(program, nullptr);
+  grid_ = MakeGrid(program, Dim3(), Dim3{1, 1, 1}, {memory().value()});
+  ASSERT_EQ(grid_->Run(kEnough), Grid::State::kFaulted);
+  EXPECT_EQ(grid_->fault().kind, GridFault::kMisalignedAddress);
+}
+
+TEST_F(LaterTargetTest, TakesTheExtremesOfFloatsOfAWarp) {
+  for (uint64_t i = 0; i < 32; ++i) Write<float>(i, static_cast<float>(i) - 20);
+  Write<uint32_t>(7, 0x7fc00000);
+  RunLater(
+      "ld.global.f32 %f1, [%rd2]; redux.sync.max.f32 %f2, %f1, -1;\n"
+      "redux.sync.min.f32 %f3, %f1, -1; redux.sync.max.abs.f32 %f4, %f1, -1;\n"
+      "redux.sync.min.NaN.f32 %f5, %f1, -1;\n"
+      "st.global.v4.f32 [%rd1+256], {%f2, %f3, %f4, %f5};");
+  EXPECT_EQ(Read<float>(64), 11);
+  EXPECT_EQ(Read<float>(65), -20);
+  EXPECT_EQ(Read<float>(66), 20);
+  EXPECT_EQ(Read(67), 0x7fffffffu);
+}
+
 }  // namespace
 }  // namespace twinmmu::ptx

@@ -22,6 +22,7 @@ using coherence::Thread;
 
 constexpr uint32_t kBulkBytes = 16;
 constexpr uint32_t kWordBytes = 4;
+constexpr uint32_t kWarpsOfProduct = 4;
 
 struct MbarrierUse {
   uint32_t arrivals = 0;
@@ -30,16 +31,21 @@ struct MbarrierUse {
 
 class KernelWriter {
  public:
-  KernelWriter(const LitmusTest& test, uint64_t texture, uint64_t surface, uint64_t seed)
-      : test_(test), program_(test.program), texture_(texture), surface_(surface), random_(seed) {}
+  KernelWriter(const LitmusTest& test, int gpu, uint64_t texture, uint64_t surface, uint64_t seed)
+      : test_(test),
+        program_(test.program),
+        gpu_(gpu),
+        texture_(texture),
+        surface_(surface),
+        random_(seed) {}
 
   absl::StatusOr<PlayedKernel> Write() {
     const absl::Status placed = Place();
     if (!placed.ok()) return placed;
     CountUses();
     WriteBeginning();
-    for (size_t t = 0; t < threads_; ++t) {
-      const absl::Status written = WriteThread(static_cast<int>(t));
+    for (const int t : threads_) {
+      const absl::Status written = WriteThread(t);
       if (!written.ok()) return written;
     }
     Line("END:");
@@ -48,7 +54,7 @@ class KernelWriter {
     PlayedKernel kernel;
     kernel.ptx = text_;
     kernel.blocks = static_cast<uint32_t>(ctas_.size());
-    kernel.threads = 32 * most_warps_;
+    kernel.threads = 32 * (products_ ? kWarpsOfProduct : most_warps_);
     return kernel;
   }
 
@@ -59,30 +65,36 @@ class KernelWriter {
   }
 
   absl::Status Place() {
-    if (test_.host || test_.multicast)
-      return absl::UnimplementedError("it is of the host, or multicast");
+    if (test_.host) return absl::UnimplementedError("it is of the host");
     std::map<int, int> clusters;  // how many CTAs
-    for (const Thread& thread : program_.threads) {
-      if (thread.issuer >= 0) continue;
-      ++threads_;
-      if (thread.place.gpu != 0) return absl::UnimplementedError("it needs two GPUs");
+    for (size_t t = 0; t < program_.threads.size(); ++t) {
+      const Thread& thread = program_.threads[t];
+      if (thread.issuer >= 0 || thread.place.gpu != gpu_) continue;
+      threads_.push_back(static_cast<int>(t));
+      for (const Instruction& instruction : thread.instructions) {
+        products_ |= absl::StartsWith(instruction.text, "wgmma");
+      }
       if (std::count(ctas_.begin(), ctas_.end(), thread.place.cta) != 0) continue;
       ctas_.push_back(thread.place.cta);
       ++clusters[thread.place.cluster];
+    }
+    if (products_ && threads_.size() > 1) {
+      return absl::UnimplementedError("it has products and several threads");
     }
     clustered_ = clusters.size() == 1 && ctas_.size() > 1;
     if (!clustered_ && clusters.size() != ctas_.size()) {
       return absl::UnimplementedError("its clusters are of different sizes");
     }
-    home_ = BlockOf(static_cast<int>(threads_) - 1);
+    home_ = BlockOf(threads_.back());
     for (size_t block = 0; block < ctas_.size(); ++block) {
-      uint32_t warps = 0;
-      for (size_t t = 0; t < threads_; ++t) {
-        warps += BlockOf(static_cast<int>(t)) == static_cast<int>(block) ? 1 : 0;
-      }
-      most_warps_ = std::max(most_warps_, warps);
+      most_warps_ = std::max(most_warps_, WarpsOf(static_cast<int>(block)));
     }
     return absl::OkStatus();
+  }
+  uint32_t WarpsOf(int block) const {
+    uint32_t warps = 0;
+    for (const int t : threads_) warps += BlockOf(t) == block ? 1 : 0;
+    return warps;
   }
   int BlockOf(int thread) const {
     const int cta = program_.threads[static_cast<size_t>(thread)].place.cta;
@@ -90,7 +102,7 @@ class KernelWriter {
   }
   int WarpOf(int thread) const {
     int warp = 0;
-    for (int t = 0; t < thread; ++t) warp += BlockOf(t) == BlockOf(thread) ? 1 : 0;
+    for (const int t : threads_) warp += t < thread && BlockOf(t) == BlockOf(thread) ? 1 : 0;
     return warp;
   }
 
@@ -107,9 +119,8 @@ class KernelWriter {
   }
 
   void CountUses() {
-    for (const Thread& thread : program_.threads) {
-      if (thread.issuer >= 0) continue;
-      for (const Instruction& instruction : thread.instructions) {
+    for (const int t : threads_) {
+      for (const Instruction& instruction : program_.threads[static_cast<size_t>(t)].instructions) {
         const std::string word = WordOf(instruction.text);
         const std::vector<std::string> operands = OperandsOf(instruction.text);
         if (absl::StartsWith(word, "mbarrier.") || absl::StartsWith(word, "cp.async.mbarrier")) {
@@ -125,12 +136,17 @@ class KernelWriter {
 
   void WriteBeginning() {
     Line(".version 8.6\n.target sm_90a\n.address_size 64");
-    Line(".visible .entry k(.param .u64 first, .param .u64 second, .param .u64 results)");
+    Line(
+        ".visible .entry k(.param .u64 first, .param .u64 second, .param .u64 results,\n"
+        ".param .u64 replica0, .param .u64 replica1, .param .u64 multicast)");
     if (clustered_) Line(".reqnctapercluster ", ctas_.size());
-    Line("{\n.reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .b32 %v<64>;");
+    Line("{\n.reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<9>; .reg .b32 %v<256>;");
     Line(".shared .align 128 .b8 shared[", PlayedKernel::kLocationBytes * program_.locations.size(),
          "]; .shared .align 8 .b64 mbarriers[8];");
     Line("ld.param.u64 %rd1, [first]; ld.param.u64 %rd2, [second]; ld.param.u64 %rd3, [results];");
+    Line(
+        "ld.param.u64 %rd5, [replica0]; ld.param.u64 %rd6, [replica1]; ld.param.u64 %rd7, "
+        "[multicast];");
     Line(
         "mov.u32 %r1, shared; mov.u32 %r2, mbarriers; mov.u32 %r3, shared; mov.u32 %r4, "
         "mbarriers;");
@@ -140,6 +156,7 @@ class KernelWriter {
     }
     Line("mov.u32 %r5, %tid.x; and.b32 %r6, %r5, 31; shr.u32 %r5, %r5, 5; mov.u32 %r7, %ctaid.x;");
     Line("setp.eq.u32 %p1, %r6, 0; mov.u32 %r8, %tid.x; setp.eq.u32 %p3, %r8, 0;");
+    if (products_) Line("setp.eq.u32 %p1, %r8, 0; selp.u32 %r15, 1, 0, %p1; mov.u32 %r9, 0;");
     for (size_t i = 0; i < program_.locations.size(); ++i) {
       if (!IsShared(program_.locations[i])) continue;
       Line("@%p3 st.shared.u32 [%r1+", PlayedKernel::kLocationBytes * i, "], ",
@@ -160,29 +177,59 @@ class KernelWriter {
   // A thread of the test is a warp that goes its own way.
   absl::Status WriteThread(int t) {
     Line("setp.ne.u32 %p2, %r7, ", BlockOf(t), "; @%p2 bra THREAD", t, ";");
-    Line("setp.ne.u32 %p2, %r5, ", WarpOf(t), "; @%p2 bra THREAD", t, ";");
+    if (!products_) Line("setp.ne.u32 %p2, %r5, ", WarpOf(t), "; @%p2 bra THREAD", t, ";");
     const Thread& thread = program_.threads[static_cast<size_t>(t)];
-    for (const Instruction& instruction : thread.instructions) {
+    for (size_t i = 0; i < thread.instructions.size(); ++i) {
       Wait();
+      const Instruction& instruction = thread.instructions[i];
+      if (absl::StartsWith(instruction.text, "wgmma")) {
+        WriteProduct(instruction, OperationOf(t, static_cast<int>(i)));
+        continue;
+      }
       const absl::Status written = WriteInstruction(t, instruction);
       if (!written.ok()) return written;
     }
     for (size_t i = 0; i < test_.observables.size(); ++i) {
-      if (test_.observables[i].thread != t) continue;
+      const int of = test_.observables[i].thread;
+      if (of < 0 || (of != t && program_.threads[static_cast<size_t>(of)].issuer != t)) continue;
       Line("@%p1 st.global.u32 [%rd3+", kWordBytes * i, "], ",
-           Register(t, test_.observables[i].index), ";");
+           Register(of, test_.observables[i].index), ";");
     }
     Line("bra END;");
     Line("THREAD", t, ":");
     return absl::OkStatus();
   }
 
-  // So that others are first, warps or blocks.
+  // The asynchronous operation that the instruction asks for.
+  int OperationOf(int thread, int index) const {
+    for (size_t t = 0; t < program_.threads.size(); ++t) {
+      const Thread& operation = program_.threads[t];
+      if (operation.issuer == thread && operation.issuer_index == index) return static_cast<int>(t);
+    }
+    return thread;
+  }
+  // Its first sum is the first byte of the location: of the other factor, only one element is 1.
+  void WriteProduct(const Instruction& instruction, int operation) {
+    const std::string word = WordOf(instruction.text);
+    const std::vector<std::string> operands = OperandsOf(instruction.text);
+    if (word == "wgmma.mma_async") {
+      const int location = LocationOf(operands[1]);
+      Line("wgmma.fence.sync.aligned; add.u32 %r14, %r1, ", PlayedKernel::kLocationBytes * location,
+           "; shr.u32 %r14, %r14, 4; cvt.u64.u32 %rd8, %r14;");
+      Line("setp.ne.u32 %p2, %r5, %r5;");
+      Line("wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {", Register(operation, 0),
+           ", %r10, %r11, %r12}, {%r15, %r9, %r9, %r9}, %rd8, %p2;");
+    } else {
+      Line(word, ".sync.aligned", operands.empty() ? "" : absl::StrCat(" ", operands[0]), ";");
+    }
+  }
+
+  // So that others are first, warps or blocks. Not where all warps act for one thread.
   void Wait() {
     const uint64_t choice = random_() % 4;
-    if (choice < 2) return;
+    if (choice < 2 || products_) return;
     const int label = next_label_++;
-    Line("mov.u32 %r9, ", choice == 2 || ctas_.size() == 1 ? 3 : 1200, ";");
+    Line("mov.u32 %r9, ", choice == 2 || (ctas_.size() == 1 && GpusOf(test_) == 1) ? 3 : 1200, ";");
     Line("SLEEP", label, ": nanosleep.u32 20; sub.u32 %r9, %r9, 1;");
     Line("setp.ne.u32 %p2, %r9, 0; @%p2 bra SLEEP", label, ";");
   }
@@ -199,8 +246,16 @@ class KernelWriter {
   bool IsSharedName(absl::string_view name) const {
     return IsShared(program_.locations[static_cast<size_t>(LocationOf(name))]);
   }
-  // In brackets. A location has one address or two, of which the first is declared first.
+  // In brackets. A location has one address or two, of which the first is declared first, or is a
+  // replica of multicast memory.
   std::string AddressOf(absl::string_view name, int thread) const {
+    for (const coherence::Address& address : program_.addresses) {
+      if (!address.multicast) continue;
+      if (address.name == name) return "[%rd7]";
+      const auto begin = address.locations.begin();
+      const auto replica = std::find(begin, address.locations.end(), LocationOf(name));
+      if (replica != address.locations.end()) return replica == begin ? "[%rd5]" : "[%rd6]";
+    }
     const int location = LocationOf(name);
     const uint32_t offset = PlayedKernel::kLocationBytes * static_cast<uint32_t>(location);
     if (IsSharedName(name)) {
@@ -229,15 +284,10 @@ class KernelWriter {
   absl::Status WriteInstruction(int t, const Instruction& instruction) {
     const std::string word = WordOf(instruction.text);
     const std::vector<std::string> operands = OperandsOf(instruction.text);
-    if (absl::StartsWith(word, "wgmma")) return absl::UnimplementedError("wgmma");
     if (instruction.IsAccess()) return WriteAccess(t, instruction, word, operands);
     if (absl::StartsWith(word, "mbarrier.")) return WriteMbarrier(t, word, operands[0]);
     if (absl::StartsWith(word, "bar.")) {
-      uint32_t warps = 0;
-      for (size_t other = 0; other < threads_; ++other) {
-        warps += BlockOf(static_cast<int>(other)) == BlockOf(t) ? 1 : 0;
-      }
-      Line("barrier.cta.sync 1, ", 32 * warps, ";");
+      Line("barrier.cta.sync 1, ", 32 * WarpsOf(BlockOf(t)), ";");
     } else if (absl::StartsWith(word, "barrier.cluster") || absl::StartsWith(word, "fence")) {
       // All warps of all blocks come to a barrier of the cluster, by threads that are not there
       // too.
@@ -272,7 +322,7 @@ class KernelWriter {
       Line("mov.u64 %rd4, ", surface_, "; mov.u32 %r14, ", ValueAt(t, instruction),
            "; @%p1 sust.b.1d.b32.clamp [%rd4, {0}], {%r14};");
     } else {
-      const bool reads = absl::StartsWith(word, "ld") || absl::StartsWith(word, "atom");
+      const bool reads = instruction.result >= 0 || absl::StartsWith(word, "atom");
       const std::string& name = operands[reads ? 1 : 0];
       // "atom.relaxed.cluster.add": the space stands in front of the operation.
       std::string opcode = word;
@@ -289,8 +339,6 @@ class KernelWriter {
     const bool remote = BlockOf(t) != home_;
     const bool wide = absl::StrContains(word, ".cluster");
     if (absl::StrContains(word, "arrive")) {
-      if (remote && !wide)
-        return absl::UnimplementedError("a remote arrival of the scope of a CTA");
       const char* const order = absl::StrContains(word, "relaxed") ? ".relaxed" : ".release";
       Line("@%p1 mbarrier.arrive", order, wide ? ".cluster" : ".cta",
            remote ? ".shared::cluster" : ".shared::cta", ".b64 _, ", MbarrierAt(name, remote), ";");
@@ -331,11 +379,13 @@ class KernelWriter {
 
   const LitmusTest& test_;
   const Program& program_;
+  const int gpu_;
   const uint64_t texture_;
   const uint64_t surface_;
   std::mt19937_64 random_;
   std::string text_;
-  size_t threads_ = 0;  // without asynchronous operations
+  std::vector<int> threads_;  // of this GPU, without asynchronous operations
+  bool products_ = false;     // a warpgroup acts for the only thread
   std::vector<int> ctas_;
   bool clustered_ = false;
   int home_ = 0;  // the block that has the shared locations
@@ -350,9 +400,15 @@ bool IsShared(const coherence::MemoryLocation& location) {
   return location.name[0] == 's' || location.name[0] == 't';
 }
 
-absl::StatusOr<PlayedKernel> MakePlayedKernel(const LitmusTest& test, uint64_t texture,
+int GpusOf(const LitmusTest& test) {
+  int gpus = 1;
+  for (const Thread& thread : test.program.threads) gpus = std::max(gpus, thread.place.gpu + 1);
+  return gpus;
+}
+
+absl::StatusOr<PlayedKernel> MakePlayedKernel(const LitmusTest& test, int gpu, uint64_t texture,
                                               uint64_t surface, uint64_t seed) {
-  return KernelWriter(test, texture, surface, seed).Write();
+  return KernelWriter(test, gpu, texture, surface, seed).Write();
 }
 
 }  // namespace twinmmu::ptx

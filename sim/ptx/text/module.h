@@ -24,6 +24,13 @@ struct Position {
 struct SourceLine {
   int file = 0;  // an index into Module::files, by the number that .file gives; 0: not known
   int line = 0;
+  int inlined = -1;  // an index into Module::inlined_calls: where its function was inlined
+};
+
+// A call in whose place the code of the function stands, by .loc.
+struct InlinedCall {
+  int function = 0;  // an index into Module::inlined_functions
+  SourceLine at;     // `inlined`, if it is, is the index of an earlier call
 };
 
 enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam };
@@ -145,6 +152,8 @@ struct Module {
   bool of_one_target = false;      // sm_90a: may use what other targets lack; sm_100f alike
   bool debug = false;              // what the driver does not optimise
   std::vector<std::string> files;  // by the number of .file; [0] is empty
+  std::vector<InlinedCall> inlined_calls;
+  std::vector<std::string> inlined_functions;  // as a linker knows them; empty: not known
   std::vector<Variable> variables;
   std::vector<Function> functions;
 };

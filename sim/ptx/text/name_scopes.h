@@ -16,6 +16,7 @@ namespace twinmmu::ptx {
 struct Symbol {
   Operand::Kind kind = Operand::kDiscard;  // one of those that have an index
   int index = -1;
+  int count = 1;  // of kVector: so many registers, from `index` on
 };
 
 // Scopes, one within the other: the module, a function, and blocks { } in it. An inner name hides

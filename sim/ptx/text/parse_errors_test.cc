@@ -168,7 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
     Values(Wrong{"add.u32 %r1, %r2, %r4;", "19: '%r4' is not declared"},
            Wrong{"add.u32 %r1, %r2, %r01;", "19: '%r01' is not declared"},
            Wrong{"{ .reg .b32 x; } mov.b32 x, 1;", "26: 'x' is not declared"},
-           Wrong{"mov.u32 %r1, %tid;", "18: found ';', expected .x, .y or .z"},
+           Wrong{"mov.u32 %r1, %tid.q;", "18: found '.q', expected .x, .y or .z"},
+           Wrong{".reg .v2 .b32 v; mov.u32 %r1, v.z;", "32: 'v' has no element '.z'"},
            Wrong{"mov.u32 %r1 %r2;", "13: found '%r2', expected ',' or ';'"},
            Wrong{"mov.u32 %r1, ;", "14: found ';', expected an operand"},
            Wrong{"mov.u32 {%r1, };", "15: found '}', expected an operand"},
@@ -190,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
            Wrong{".local .b32 a;", "13: 'a' is declared twice"},
            Wrong{".loc 1 2;", "9: found ';', expected a column"},
            Wrong{".loc 65536 1 1",
-                 "6: the number of a file is at most 65535, of a line at most "
+                 "6: the number of a file is at most 65535, of a line or column at most "
                  "1073741824"},
            Wrong{".loc 1 2 3, at 3 4 5", "13: found 'at', expected function_name or inlined_at"},
            Wrong{"t: .branchtargets A;", "19: there is no label 'A'"},
@@ -227,8 +228,6 @@ INSTANTIATE_TEST_SUITE_P(
                  "a part of an address, as 0xFF(name), is not supported"},
            Wrong{".version 8.0 .target sm_90 .global .u32 x; .global .u32 y = x;",
                  "an address takes .u64 or .b64, not .u32"},
-           Wrong{".version 8.0 .target sm_90 .entry K() { .reg .v4 .f32 x; }",
-                 "registers of vectors are not supported"},
            Wrong{".version 8.0 .target sm_90 .entry K() { .global .u32 x; }",
                  "a variable of a function in .global is not supported"}));
 

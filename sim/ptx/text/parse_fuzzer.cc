@@ -33,8 +33,15 @@ void Check(const Operand& operand, const Module& module, const Function& functio
 void ParseAndCheck(absl::string_view text) {
   const absl::StatusOr<Module> module = Parse(text);
   if (!module.ok()) return;
+  const auto inlined_calls = static_cast<int>(module->inlined_calls.size());
+  for (int i = 0; i < inlined_calls; ++i) {
+    const InlinedCall& call = module->inlined_calls[static_cast<size_t>(i)];
+    const auto function = static_cast<size_t>(call.function);
+    if (function >= module->inlined_functions.size() || call.at.inlined >= i) std::abort();
+  }
   for (const Function& function : module->functions) {
     for (const Instruction& instruction : function.body) {
+      if (instruction.source.inlined >= inlined_calls) std::abort();
       if (static_cast<size_t>(instruction.source.file) >= module->files.size()) std::abort();
       for (const Operand& operand : instruction.operands) Check(operand, *module, function);
     }

@@ -32,6 +32,7 @@ absl::StatusOr<Module> Parser::Run() {
   Header();
   while (!cursor_.AtEnd()) ModuleDirective();
   if (!cursor_.status().ok()) return cursor_.status();
+  inlined_calls_.Finish();
   return std::move(module_);
 }
 
@@ -148,11 +149,17 @@ void Parser::File() {
   module_.files[index] = std::string(name.text);
 }
 
-// Of debug information, which nothing looks at: .section .debug_info { .b8 1 ... }
+// Of debug information, of which names are kept: .section .debug_str { name: .b8 65, 0 ... }
 void Parser::Section() {
-  cursor_.ExpectKind(Token::kDotted, "the name of a section");
+  const Token name = cursor_.ExpectKind(Token::kDotted, "the name of a section");
+  const bool has_names = name.text == "debug_str";
   cursor_.Expect("{");
-  while (!cursor_.AtEnd() && !cursor_.token().IsPunctuation("}")) cursor_.Next();
+  while (!cursor_.AtEnd() && !cursor_.token().IsPunctuation("}")) {
+    const Token token = cursor_.Next();
+    if (!has_names) continue;
+    if (token.kind == Token::kName) inlined_calls_.AddLabel(token.text);
+    if (token.kind == Token::kInteger) inlined_calls_.AddByte(token.bits);
+  }
   cursor_.Expect("}");
 }
 

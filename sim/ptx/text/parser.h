@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "sim/ptx/text/cursor.h"
 #include "sim/ptx/text/expression.h"
+#include "sim/ptx/text/inlined_calls.h"
 #include "sim/ptx/text/labels.h"
 #include "sim/ptx/text/module.h"
 #include "sim/ptx/text/name_scopes.h"
@@ -23,7 +24,7 @@ namespace twinmmu::ptx {
 // error it returns anything.
 class Parser {
  public:
-  explicit Parser(absl::string_view text) : cursor_(text) {}
+  explicit Parser(absl::string_view text) : cursor_(text), inlined_calls_(&module_, text.size()) {}
 
   // Once.
   absl::StatusOr<Module> Run();
@@ -35,6 +36,8 @@ class Parser {
     Visibility visibility = Visibility::kPrivate;
     Position position;
   };
+  // Of a vector, in order.
+  static constexpr absl::string_view kElements = "xyzw";
   // The dimensions of an array, from the outermost; with the vector as the last one.
   using Dimensions = std::vector<uint64_t>;
 
@@ -83,7 +86,9 @@ class Parser {
   void StatementDirective();
   void Label();
   void RegisterDeclarations();
+  bool AddVector(absl::string_view name, Type type, int count);
   void Location();
+  std::optional<SourcePlace> Place();
   void BranchTargets(const Token& label);
   void CallTargets(const Token& label);
   void CallPrototype(const Token& label);
@@ -97,6 +102,7 @@ class Parser {
   Operand Simple();
   Operand Bracketed();
   Operand NamedOperand();
+  Operand VectorRegister(const Symbol& vector, absl::string_view name);
   Operand Special(const Token& name);
   Operand ConstantOperand();
   Operand Address();
@@ -111,6 +117,7 @@ class Parser {
   Module module_;
   Function* function_ = nullptr;  // whose body this is; null outside
   SourceLine source_;
+  InlinedCalls inlined_calls_;
   int bracket_depth_ = 0;
   uint64_t bytes_ = 0;     // of all variables so far
   uint64_t left_out_ = 0;  // values that lists of initial values had not

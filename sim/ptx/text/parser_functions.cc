@@ -118,6 +118,7 @@ int Parser::DeclareFunction(const Function& function, absl::string_view name) {
 void Parser::Body(Function* function) {
   function_ = function;
   source_ = {};
+  inlined_calls_.BeginFunction();
   names_.Enter();
   DeclareParameters(function->parameters, Operand::kParameter);
   DeclareParameters(function->results, Operand::kResult);

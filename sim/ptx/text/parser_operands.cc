@@ -1,5 +1,6 @@
 // Operands of instructions.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -153,6 +154,7 @@ Operand Parser::NamedOperand() {
   if (name.text == "_") return operand;
   const std::optional<Symbol> symbol = names_.Find(name.text, &function_->registers);
   if (!symbol) return Special(name);
+  if (symbol->kind == Operand::kVector) return VectorRegister(*symbol, name.text);
   operand.kind = symbol->kind;
   operand.index = symbol->index;
   if (operand.kind != Operand::kRegister) {
@@ -160,6 +162,35 @@ Operand Parser::NamedOperand() {
     Offset(&operand.bits);
   }
   return operand;
+}
+
+// v, or an element of it: v.x, v.r.
+Operand Parser::VectorRegister(const Symbol& vector, absl::string_view name) {
+  constexpr absl::string_view kColours = "rgba";
+  const auto element = [&](int i) {
+    Operand part;
+    part.kind = Operand::kRegister;
+    part.index = vector.index + i;
+    part.name = absl::StrCat(name, ".", kElements.substr(static_cast<size_t>(i), 1));
+    return part;
+  };
+  const auto count = static_cast<size_t>(vector.count);
+  if (cursor_.token().kind == Token::kDotted && cursor_.token().text.size() == 1) {
+    const Token chosen = cursor_.Next();
+    const size_t i = std::min(kElements.substr(0, count).find(chosen.text),
+                              kColours.substr(0, count).find(chosen.text));
+    if (i == absl::string_view::npos) {
+      cursor_.Fail(chosen.position,
+                   absl::StrCat(Quoted(name), " has no element ", Describe(chosen)));
+      return {};
+    }
+    return element(static_cast<int>(i));
+  }
+  Operand whole;
+  whole.kind = Operand::kVector;
+  whole.name = std::string(name);
+  for (int i = 0; i < vector.count; ++i) whole.parts.push_back(element(i));
+  return whole;
 }
 
 // a[5] of a variable: the address of that element.
@@ -179,6 +210,18 @@ Operand Parser::Special(const Token& name) {
   Operand operand;
   operand.kind = Operand::kSpecialRegister;
   operand.name = std::string(name.text);
+  if (IsVectorRegister(name.text) && cursor_.token().kind != Token::kDotted) {
+    // All of it: three elements, and a fourth that is zero.
+    Operand whole;
+    whole.kind = Operand::kVector;
+    whole.name = std::string(name.text);
+    for (size_t i = 0; i < 3; ++i) {
+      whole.parts.push_back(operand);
+      absl::StrAppend(&whole.parts.back().name, ".", kElements.substr(i, 1));
+    }
+    whole.parts.emplace_back().kind = Operand::kInteger;
+    return whole;
+  }
   if (IsVectorRegister(name.text)) {
     const Token& part = cursor_.token();
     if (part.kind != Token::kDotted || (part.text != "x" && part.text != "y" && part.text != "z")) {

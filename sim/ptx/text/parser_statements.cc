@@ -64,13 +64,11 @@ void Parser::Label() {
   }
 }
 
-// .reg .b32 %r<10>, %x;
+// .reg .b32 %r<10>, %x; .reg .v4 .u32 %v;
 void Parser::RegisterDeclarations() {
+  const int elements = cursor_.AcceptDotted("v2") ? 2 : cursor_.AcceptDotted("v4") ? 4 : 1;
   const Token type_name = cursor_.ExpectKind(Token::kDotted, "a type");
   const std::optional<Type> type = TypeNamed(type_name.text);
-  if (type_name.text == "v2" || type_name.text == "v4") {
-    return cursor_.FailUnsupported(type_name.position, "registers of vectors are not supported");
-  }
   if (!type) {
     return cursor_.Fail(type_name.position,
                         absl::StrCat("found ", Describe(type_name), ", expected a type"));
@@ -78,7 +76,9 @@ void Parser::RegisterDeclarations() {
   do {
     const Token name = cursor_.ExpectKind(Token::kName, "the name of a register");
     bool added = false;
-    if (cursor_.Accept("<")) {
+    if (elements > 1) {
+      added = AddVector(name.text, *type, elements);
+    } else if (cursor_.Accept("<")) {
       const uint64_t count = cursor_.ExpectKind(Token::kInteger, "a number of registers").bits;
       added = names_.AddRange(name.text, *type, count);
       cursor_.Expect(">");
@@ -92,33 +92,58 @@ void Parser::RegisterDeclarations() {
   cursor_.Expect(";");
 }
 
-// .loc 1 10 5, function_name $L__info_string0, inlined_at 1 20 3
-void Parser::Location() {
+// A register for each element.
+bool Parser::AddVector(absl::string_view name, Type type, int count) {
+  const bool added =
+      names_.Add(name, {Operand::kVector, static_cast<int>(function_->registers.size()), count});
+  for (int i = 0; i < count; ++i) {
+    function_->registers.push_back(
+        {absl::StrCat(name, ".", kElements.substr(static_cast<size_t>(i), 1)), type});
+  }
+  return added;
+}
+
+// A file, a line and a column, of .loc.
+std::optional<SourcePlace> Parser::Place() {
   const Position where = cursor_.token().position;
   const uint64_t file = cursor_.ExpectKind(Token::kInteger, "the number of a file").bits;
   const uint64_t line = cursor_.ExpectKind(Token::kInteger, "a line").bits;
-  cursor_.ExpectKind(Token::kInteger, "a column");
+  const uint64_t column = cursor_.ExpectKind(Token::kInteger, "a column").bits;
+  if (file > kMostFiles || line > kMostLines || column > kMostLines) {
+    cursor_.Fail(where, absl::StrCat("the number of a file is at most ", kMostFiles,
+                                     ", of a line or column at most ", kMostLines));
+    return std::nullopt;
+  }
+  // The .file may come later, or never.
+  if (module_.files.size() <= file) module_.files.resize(static_cast<size_t>(file) + 1);
+  return SourcePlace(static_cast<int>(file), static_cast<int>(line), static_cast<int>(column));
+}
+
+// .loc 1 10 5, function_name $L__info_string0, inlined_at 1 20 3
+void Parser::Location() {
+  const std::optional<SourcePlace> place = Place();
+  absl::string_view function;
+  uint64_t offset = 0;
+  std::optional<SourcePlace> call;
   while (cursor_.Accept(",")) {
     const Token word = cursor_.ExpectKind(Token::kName, "function_name or inlined_at");
     if (word.text == "function_name") {
-      cursor_.ExpectKind(Token::kName, "the label of a name");
-      if (cursor_.Accept("+")) cursor_.ExpectKind(Token::kInteger, "an offset");
+      function = cursor_.ExpectKind(Token::kName, "the label of a name").text;
+      if (cursor_.Accept("+")) offset = cursor_.ExpectKind(Token::kInteger, "an offset").bits;
     } else if (word.text == "inlined_at") {
-      for (const char* expected : {"the number of a file", "a line", "a column"}) {
-        cursor_.ExpectKind(Token::kInteger, expected);
-      }
+      call = Place();
     } else {
       cursor_.Fail(word.position, absl::StrCat("found ", Describe(word),
                                                ", expected function_name or inlined_at"));
     }
   }
-  if (file > kMostFiles || line > kMostLines) {
-    return cursor_.Fail(where, absl::StrCat("the number of a file is at most ", kMostFiles,
-                                            ", of a line at most ", kMostLines));
+  if (!place.has_value()) return;
+  source_ = {std::get<0>(*place), std::get<1>(*place), -1};
+  if (call.has_value()) {
+    source_.inlined = inlined_calls_.Add(*place, function, offset, *call);
+  } else {
+    inlined_calls_.AddPlace(*place);
   }
-  // The .file may come later, or never.
-  if (module_.files.size() <= file) module_.files.resize(static_cast<size_t>(file) + 1);
-  source_ = {static_cast<int>(file), static_cast<int>(line)};
 }
 
 // name: .branchtargets L1, L2;

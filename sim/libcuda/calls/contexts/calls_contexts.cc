@@ -80,6 +80,8 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
     driver.report.RemoveObject(ObjectKind::kEvent, event);
   });
   if (!driver.contexts.AreAlive(context.device)) {
+    const KernelCalls& kernels = driver.simulator->kernels();
+    for (const Diagnostic& leak : kernels.HeapLeaks(context.device)) driver.report.Add(leak);
     driver.simulator->kernels().ForgetHeap(context.device).IgnoreError();
   }
 }

@@ -19,7 +19,7 @@ DeviceHeap::DeviceHeap(const AddressRange& memory)
   gaps_[memory.base.value()] = memory.base.value() + memory.size.value();
 }
 
-DeviceAddress DeviceHeap::Allocate(uint64_t size) {
+DeviceAddress DeviceHeap::Allocate(uint64_t size, SiteTable::Site site) {
   if (size > memory_.size.value()) return DeviceAddress(0);
   const uint64_t bytes =
       kHeader + (std::max<uint64_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
@@ -37,7 +37,7 @@ DeviceAddress DeviceHeap::Allocate(uint64_t size) {
   }
   const uint64_t begin = gap->first + kHeader;
   const uint64_t end = gap->first + bytes;
-  blocks_[begin] = end;
+  blocks_[begin] = {end, size, site};
   auto rest = gaps_.extract(gap);
   rest.key() = end;
   if (end != rest.mapped()) gaps_.insert(std::move(rest));
@@ -54,8 +54,8 @@ DeviceHeap::Freed DeviceHeap::Free(DeviceAddress address) {
   if (block == blocks_.end()) {
     return freed_.count(address.value()) != 0 ? Freed::kBefore : Freed::kUnknown;
   }
-  freed_[block->first] = block->second;
-  auto gap = gaps_.emplace(block->first - kHeader, block->second).first;
+  freed_[block->first] = block->second.end;
+  auto gap = gaps_.emplace(block->first - kHeader, block->second.end).first;
   const auto next = std::next(gap);
   if (next != gaps_.end() && next->first == gap->second) {
     gap->second = next->second;
@@ -70,6 +70,22 @@ DeviceHeap::Freed DeviceHeap::Free(DeviceAddress address) {
   largest_gap_ = std::max(largest_gap_, gap->second - gap->first);
   blocks_.erase(block);
   return Freed::kNow;
+}
+
+std::vector<DeviceHeap::Left> DeviceHeap::WhatIsLeft() const {
+  std::map<SiteTable::Site, Left> sites;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [begin, block] : blocks_) {
+      Left& left = sites[block.site];
+      left.site = block.site;
+      ++left.blocks;
+      left.bytes += block.size;
+    }
+  }
+  std::vector<Left> all;
+  for (const auto& [site, left] : sites) all.push_back(left);
+  return all;
 }
 
 }  // namespace twinmmu::ptx

@@ -1,5 +1,7 @@
 #include "sim/ptx/run/device/device_heap.h"
 
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace twinmmu::ptx {
@@ -42,6 +44,20 @@ TEST(DeviceHeap, TellsWhatWasFreedBefore) {
   EXPECT_EQ(heap.Free(block + Bytes(16)), DeviceHeap::Freed::kUnknown);
   EXPECT_EQ(heap.Free(block), DeviceHeap::Freed::kNow);
   EXPECT_EQ(heap.Free(block), DeviceHeap::Freed::kBefore);
+}
+
+// What is not freed is told by who asked for it.
+TEST(DeviceHeap, TellsWhatIsLeft) {
+  DeviceHeap heap(kMemory);
+  heap.Allocate(10, 3);
+  const DeviceAddress block = heap.Allocate(100, 5);
+  heap.Allocate(20, 3);
+  EXPECT_EQ(heap.Free(block), DeviceHeap::Freed::kNow);
+  const std::vector<DeviceHeap::Left> left = heap.WhatIsLeft();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].site, 3u);
+  EXPECT_EQ(left[0].blocks, 2u);
+  EXPECT_EQ(left[0].bytes, 30u);
 }
 
 }  // namespace
