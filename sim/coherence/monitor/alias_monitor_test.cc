@@ -827,5 +827,15 @@ TEST(AliasMonitorTest, AValueOfUnknownOriginIsTheNewest) {
   EXPECT_EQ(scene.Load(thread, kY, 0), 5u);
 }
 
+TEST(AliasMonitorTest, AfterTheLastOlderValueOneOfUnknownOriginIsTheNewest) {
+  Scene scene(Policy::kStale);
+  const ThreadId writer = scene.Start(), reader = scene.Start();
+  scene.Store(writer, kX, 0, 1u);
+  for (int i = 0; i < 1000; ++i) scene.Load(reader, kY, 0);
+  ASSERT_EQ(scene.Load(reader, kY, 0), 1u);
+  *scene.at(0) = 5;
+  EXPECT_EQ(scene.Load(reader, kY, 0), 5u);
+}
+
 }  // namespace
 }  // namespace twinmmu::coherence

@@ -57,11 +57,13 @@ void AliasMonitor::Impl::Split(OperationalModel* view, const char* memory, uint6
 
 void AliasMonitor::Impl::TouchValues(const char* memory, uint64_t size) {
   Split(&values_, memory, size, &pieces_);
-  for (const Piece& piece : pieces_) {
+  for (Piece& piece : pieces_) {
     const uint64_t value = ReadMemory(piece.location, piece.size);
     if (values_.Has(piece.location)) {
       if (values_.ValueOf(piece.location, piece.newest) == value) continue;
       values_.Forget(piece.location);  // somebody else wrote
+      piece.newest = OperationalModel::kInitialWrite;
+      piece.choice = piece.newest;
     }
     values_.SetInitial(piece.location, value);
   }
