@@ -332,6 +332,7 @@ set(twinmmu_sim_sources
   sim/ptx/run/async/steps_cluster.cc
   sim/ptx/run/async/steps_mbarrier.cc
   sim/ptx/run/async/steps_tensor.cc
+  sim/ptx/run/async/unwaited_copies.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
@@ -497,6 +498,7 @@ set_property(SOURCE
   sim/ptx/run/async/steps_cluster.cc
   sim/ptx/run/async/steps_mbarrier.cc
   sim/ptx/run/async/steps_tensor.cc
+  sim/ptx/run/async/unwaited_copies.cc
   sim/ptx/run/block.cc
   sim/ptx/run/block_threads.cc
   sim/ptx/run/block_words.cc
