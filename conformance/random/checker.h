@@ -35,6 +35,8 @@ class Checker {
   Checker(Vmm* vmm, Executor* executor, const ModelParameters& parameters, bool defined_only);
 
   Step Do(const Call& call);
+  // A copy or fill that was taken has faulted since.
+  void Fault() { model_.Fault(); }
   // Asks for everything that can be seen.
   std::optional<Difference> CheckState();
   // Both: a call, and the state after it.
