@@ -158,5 +158,16 @@ TEST_F(ThreadHistoryTest, NoFillFaultsWhoseMemoryStays) {
   EXPECT_THAT(Explain(*before_, history).ends, IsEmpty()) << Print(history);
 }
 
+// Of two orders that explain the answers only one ends in the machine's state. Asking whether the
+// other does must not change that state.
+TEST_F(ThreadHistoryTest, AnOrderThatEndsInAnotherStateLeavesNothingBehind) {
+  const Operation unmap = Make(OnGranule(CallKind::kUnmap), 2, 3);
+  std::vector<Operation> history = {Make(OnGranule(CallKind::kMap), 1, 4), unmap};
+  Orders orders = Explain(*before_, history);
+  ASSERT_THAT(orders.ends, SizeIs(1)) << Print(history);
+  const std::optional<random::Difference> left = orders.ends[0].CleanUp();
+  EXPECT_FALSE(left.has_value()) << left->what;
+}
+
 }  // namespace
 }  // namespace twinmmu::conformance::linearizability

@@ -37,7 +37,7 @@ class Checker {
   Step Do(const Call& call);
   // A copy or fill that was taken has faulted since.
   void Fault() { model_.Fault(); }
-  // Asks for everything that can be seen.
+  // Asks for everything that can be seen. A state that is not the model's stays as it is, too.
   std::optional<Difference> CheckState();
   // Both: a call, and the state after it.
   std::optional<Difference> DoAndCheck(const Call& call);
