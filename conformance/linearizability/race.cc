@@ -43,8 +43,6 @@ Gives WhatItGives(CallKind kind) {
   }
 }
 
-bool IsTransfer(CallKind kind) { return kind >= CallKind::kCopyHostToDevice; }
-
 bool TakesRange(CallKind kind) {
   return kind == CallKind::kAddressFree || kind == CallKind::kUnmap || kind == CallKind::kSetAccess;
 }

@@ -31,33 +31,56 @@ const char* NameOf(CallKind kind) {
 class OrderSearch {
  public:
   explicit OrderSearch(std::vector<Operation>& operations)
-      : operations_(operations), placed_(operations.size(), 0) {}
+      : operations_(operations), progress_(operations.size(), Progress::kNone) {}
 
   void From(const Checker& checker) {
-    if (std::count(placed_.begin(), placed_.end(), 0) == 0) return AtTheEnd(checker);
+    const auto is_done = [](Progress progress) { return progress == Progress::kDone; };
+    if (std::all_of(progress_.begin(), progress_.end(), is_done)) return AtTheEnd(checker);
     for (size_t i = 0; i < operations_.size(); ++i) {
-      if (placed_[i] != 0 || !CanBeNext(operations_[i])) continue;
-      Checker next = checker;
-      if (!Agrees(next, operations_[i])) continue;
-      placed_[i] = 1;
-      From(next);
-      placed_[i] = 0;
+      if (!is_done(progress_[i]) && CanBeNext(operations_[i])) Advance(i, checker);
     }
   }
   Orders Take() { return std::move(orders_); }
 
  private:
-  // Whether nobody who is not placed had ended before it began.
+  // A call is done at one moment, but work that faults is taken at one and runs at another.
+  enum class Progress : char { kNone, kTaken, kDone };
+
+  // Whether nobody who is not done had ended before it began.
   bool CanBeNext(const Operation& operation) const {
     for (size_t i = 0; i < operations_.size(); ++i) {
-      if (placed_[i] == 0 && operations_[i].end < operation.begin) return false;
+      if (progress_[i] != Progress::kDone && operations_[i].end < operation.begin) return false;
     }
     return true;
   }
-  bool Agrees(Checker& checker, Operation& operation) {
+  // All orders in which the next moment is of this operation.
+  void Advance(size_t i, const Checker& checker) {
+    Checker next = checker;
+    const random::Step step = Play(next, operations_[i]);
+    if (step.difference.empty()) return Continue(i, Progress::kDone, next);
+    if (!HasFault(operations_[i])) return;
+    if (progress_[i] == Progress::kTaken) {
+      if (!step.expected.no_access) return;
+      next.Fault();
+      Continue(i, Progress::kDone, next);
+    } else if (step.expected.code == DriverCode::kSuccess) {
+      Continue(i, Progress::kTaken, checker);
+    }
+  }
+  void Continue(size_t i, Progress progress, const Checker& checker) {
+    const Progress before = std::exchange(progress_[i], progress);
+    From(checker);
+    progress_[i] = before;
+  }
+  random::Step Play(Checker& checker, Operation& operation) {
     ++orders_.tried;
     const Tape::Inserted inserted(&operation.tape, true);
-    return checker.Do(operation.call).difference.empty();
+    return checker.Do(operation.call);
+  }
+  static bool HasFault(const Operation& operation) {
+    const std::vector<DriverCode>& codes = operation.tape.codes();
+    return IsTransfer(operation.call.kind) && !codes.empty() &&
+           codes.back() == DriverCode::kIllegalAddress;
   }
   void AtTheEnd(const Checker& checker) {
     std::string shape = checker.model().Shape(DeviceAddress(0));
@@ -69,7 +92,7 @@ class OrderSearch {
   }
 
   std::vector<Operation>& operations_;
-  std::vector<char> placed_;  // whether it is
+  std::vector<Progress> progress_;
   std::set<std::string> shapes_;
   Orders orders_;
 };

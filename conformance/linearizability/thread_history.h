@@ -4,6 +4,11 @@
 // A call takes effect at one moment between its begin and its end, says api/vmm.h. So there must be
 // an order, in which a call that ended before another began comes first, such that the model, given
 // the calls in that order, answers each as the implementation did, and is then in its state.
+//
+// A copy or fill has two moments, says api/executor.h: at one it is taken or refused, at a later
+// one it runs. It faults if, and only if, some of its memory is not accessible when it runs. One
+// that was refused has only the first. One that ran could have been taken at that very moment, so
+// that two are tried only of those that faulted.
 
 #ifndef TWINMMU_CONFORMANCE_LINEARIZABILITY_THREAD_HISTORY_H_
 #define TWINMMU_CONFORMANCE_LINEARIZABILITY_THREAD_HISTORY_H_

@@ -476,7 +476,13 @@ std::optional<Difference> Checker::CheckGranule(const Place& place) {
       read.size.bytes = 8;
     }
   }
-  return Ask(questions);
+  slots_.handles[Slots::kScratchHandle] = AllocationHandle(0);
+  std::optional<Difference> difference = Ask(questions);
+  const AllocationHandle retained = slots_.handles[Slots::kScratchHandle];
+  const bool left = difference.has_value() && retained != AllocationHandle(0) &&
+                    difference->questions.back().kind == CallKind::kRetain;
+  if (left) vmm_.Release(retained).IgnoreError();  // which nobody else knows of
+  return difference;
 }
 
 // Every reservation, reference and descriptor stands in a slot.

@@ -35,7 +35,9 @@ class Checker {
   Checker(Vmm* vmm, Executor* executor, const ModelParameters& parameters, bool defined_only);
 
   Step Do(const Call& call);
-  // Asks for everything that can be seen.
+  // A copy or fill that was taken has faulted since.
+  void Fault() { model_.Fault(); }
+  // Asks for everything that can be seen. A state that is not the model's stays as it is, too.
   std::optional<Difference> CheckState();
   // Both: a call, and the state after it.
   std::optional<Difference> DoAndCheck(const Call& call);

@@ -36,6 +36,12 @@ bool Wraps(const AddressRange& range) {
   return !range.empty() && range.base + range.size <= range.base;
 }
 
+Answer NoAccess() {
+  Answer answer(kInvalidValue);
+  answer.no_access = true;
+  return answer;
+}
+
 Answer Number(uint64_t number) {
   Answer answer;
   answer.number = number;
@@ -271,8 +277,14 @@ Answer Model::GetAllocationProperties(AllocationHandle handle) const {
   return answer;
 }
 
-Answer Model::GetMemoryInfo(DeviceOrdinal device) const {
+DriverCode Model::CheckContext(DeviceOrdinal device) const {
   if (!HasDevice(device)) return kInvalidDevice;
+  return faulted_ ? DriverCode::kIllegalAddress : kSuccess;
+}
+
+Answer Model::GetMemoryInfo(DeviceOrdinal device) const {
+  const DriverCode usable = CheckContext(device);
+  if (usable != kSuccess) return usable;
   Answer answer;
   answer.memory.free = FreeOn(device.value());
   answer.memory.total = parameters_.devices[static_cast<size_t>(device.value())].total;
@@ -627,7 +639,8 @@ Answer Model::GetPointerAttribute(DeviceOrdinal device, PointerAttribute attribu
 }
 
 Answer Model::GetAddressRange(DeviceOrdinal device, DeviceAddress address) const {
-  if (!HasDevice(device)) return kInvalidDevice;
+  const DriverCode usable = CheckContext(device);
+  if (usable != kSuccess) return usable;
   const Granule* granule = GranuleAt(address);
   if (granule == nullptr) return kNotFound;
   if (granule->access[static_cast<size_t>(device.value())] == Access::kNone) return kNotFound;
@@ -726,19 +739,21 @@ void Model::Write(const AddressRange& range, const Value& value) {
 
 Answer Model::CopyHostToDevice(DeviceOrdinal device, DeviceAddress destination, uint8_t first,
                                Bytes size) {
-  if (!HasDevice(device)) return kInvalidDevice;
+  const DriverCode usable = CheckContext(device);
+  if (usable != kSuccess) return usable;
   if (size == Bytes(0)) return kSuccess;
   const AddressRange range{destination, size, Bytes(0)};
-  if (!CanCopy(device, range, Access::kReadWrite)) return kInvalidValue;
+  if (!CanCopy(device, range, Access::kReadWrite)) return NoAccess();
   Write(range, [&](uint64_t offset) { return static_cast<uint8_t>(first + offset); });
   return kSuccess;
 }
 
 Answer Model::CopyDeviceToHost(DeviceOrdinal device, DeviceAddress source, Bytes size) const {
-  if (!HasDevice(device)) return kInvalidDevice;
+  const DriverCode usable = CheckContext(device);
+  if (usable != kSuccess) return usable;
   if (size == Bytes(0)) return kSuccess;
   const AddressRange range{source, size, Bytes(0)};
-  if (!CanCopy(device, range, Access::kRead)) return kInvalidValue;
+  if (!CanCopy(device, range, Access::kRead)) return NoAccess();
   Answer answer;
   for (Bytes at; at < size; at = at + Bytes(1)) answer.bytes.push_back(Read(source + at));
   return answer;
@@ -779,12 +794,13 @@ bool Model::Overlap(const AddressRange& destination, const AddressRange& source)
 
 Answer Model::CopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
                                  DeviceAddress source, Bytes size) {
-  if (!HasDevice(device)) return kInvalidDevice;
+  const DriverCode usable = CheckContext(device);
+  if (usable != kSuccess) return usable;
   if (size == Bytes(0)) return kSuccess;
   const AddressRange to{destination, size, Bytes(0)};
   const AddressRange from{source, size, Bytes(0)};
-  if (!CanCopy(device, to, Access::kReadWrite)) return kInvalidValue;
-  if (!CanCopy(device, from, Access::kRead)) return kInvalidValue;
+  if (!CanCopy(device, to, Access::kReadWrite)) return NoAccess();
+  if (!CanCopy(device, from, Access::kRead)) return NoAccess();
   const bool unclear = Overlap(to, from);
   Write(to, [&](uint64_t offset) { return unclear ? Byte() : Read(source + Bytes(offset)); });
   return kSuccess;
@@ -798,7 +814,8 @@ AddressRange Model::BehindTheFirstMapping(const AddressRange& range) const {
 
 Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPattern& pattern,
                    uint64_t count) {
-  if (!HasDevice(device)) return kInvalidDevice;
+  const DriverCode usable = CheckContext(device);
+  if (usable != kSuccess) return usable;
   const Bytes width = pattern.width;
   if (width != Bytes(1) && width != Bytes(2) && width != Bytes(4)) return kInvalidValue;
   if (count == 0) return kSuccess;
@@ -809,7 +826,7 @@ Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPa
   // Where the size wraps to nothing, there must still be room for an element.
   const AddressRange range{destination, size, Bytes(0)};
   const AddressRange needed{destination, std::max(size, width), Bytes(0)};
-  if (!CanAccess(device, needed, Access::kReadWrite)) return kInvalidValue;
+  if (!CanAccess(device, needed, Access::kReadWrite)) return NoAccess();
   const AddressRange behind = BehindTheFirstMapping(range);
   if (device == DeviceOrdinal(0) && CpuSeesSome(behind) &&
       Deviates(Deviation::kFillRefusesWhatTheHostSeesBehindABorder)) {
@@ -822,7 +839,8 @@ Answer Model::Fill(DeviceOrdinal device, DeviceAddress destination, const FillPa
 }
 
 Answer Model::UseInventedStream(DeviceOrdinal device) const {
-  return HasDevice(device) ? DriverCode::kInvalidHandle : kInvalidDevice;
+  const DriverCode usable = CheckContext(device);
+  return usable == kSuccess ? DriverCode::kInvalidHandle : usable;
 }
 
 void Model::Learn(DeviceAddress address, const std::vector<uint8_t>& read) {

@@ -57,6 +57,8 @@ struct Answer {
   MemoryInfo memory;
   AllocationProperties properties;
   std::vector<Byte> bytes;
+  // Refused as some of the memory is not accessible: work that was taken before would fault.
+  bool no_access = false;
 
   bool Allows(DriverCode actual) const { return actual == code || actual == or_code; }
 };
@@ -107,6 +109,8 @@ class Model {
               uint64_t count);
   // A copy or fill on a stream that does not exist.
   Answer UseInventedStream(DeviceOrdinal device) const;
+  // Work that was taken has faulted: from now on contexts give its code for good.
+  void Fault() { faulted_ = true; }
   // Takes bytes that were not known from what was read: from now on they must stay.
   void Learn(DeviceAddress address, const std::vector<uint8_t>& read);
 
@@ -183,6 +187,7 @@ class Model {
   bool HasDevice(DeviceOrdinal device) const {
     return device.value() >= 0 && device.value() < device_count();
   }
+  DriverCode CheckContext(DeviceOrdinal device) const;
   uint64_t Floor(DeviceAddress address) const {
     return address.value() - address.value() % parameters_.granularity.value();
   }
@@ -223,6 +228,7 @@ class Model {
   std::map<int, uint64_t> descriptors_;            // the memory behind each open one
   std::map<std::array<uint8_t, 64>, uint64_t> fabric_;
   uint64_t memories_made_ = 0;
+  bool faulted_ = false;
 };
 
 }  // namespace twinmmu::conformance::random

@@ -31,7 +31,7 @@ std::string Model::ShapeOf(const Allocation& allocation, DeviceAddress origin) c
 }
 
 std::string Model::Shape(DeviceAddress origin) const {
-  std::string shape;
+  std::string shape = faulted_ ? "faulted;" : "";
   for (const auto& [base, range] : reservations_) {
     absl::StrAppend(&shape, base - origin.value(), "+", range.size.value(), ";");
   }

@@ -44,6 +44,8 @@ enum class CallKind {
   kFill,
 };
 
+inline bool IsTransfer(CallKind kind) { return kind >= CallKind::kCopyHostToDevice; }
+
 // Results that later calls refer to.
 struct Slots {
   static constexpr int kReservations = 6;
