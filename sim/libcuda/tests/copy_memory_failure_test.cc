@@ -164,7 +164,7 @@ Steps Copies() {
 }
 
 CUresult EncodeMap(World& w) {
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   const cuuint64_t dims[] = {16, 16};
   const cuuint64_t strides[] = {64};
   const cuuint32_t box[] = {8, 8};

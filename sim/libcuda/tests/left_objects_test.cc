@@ -118,7 +118,8 @@ TEST_F(LeftObjectsTest, TheHeapOfKernelsIsToldWithItsContext) {
   const auto told = [] {
     std::vector<std::string> words;
     const ReportMemory& memory = *Process::Get().report().memory();
-    for (const auto& diagnostic : ReadReport(memory.data(), memory.layout().size())->diagnostics) {
+    const auto report = ReadReport(memory.data(), memory.layout().size());
+    for (const auto& diagnostic : report->diagnostics) {
       if (diagnostic.kind == DiagnosticKind::kLeakedDeviceHeap) words.push_back(diagnostic.words);
     }
     return words;

@@ -51,6 +51,7 @@ static void map_pages(struct piece piece) {
 }
 
 static void unmap_pages(struct piece piece) {
+  CHECK(cuCtxSynchronize()); /* Unmap does not wait for what is queued. */
   CHECK(cuMemUnmap(segment + (size_t)piece.first * page, (size_t)piece.pages * page));
   memset(used + piece.first, 0, (size_t)piece.pages);
 }
