@@ -490,6 +490,27 @@ set_property(SOURCE
   PROPERTY COMPILE_OPTIONS -fno-math-errno -fno-strict-aliasing -fno-trapping-math)
 
 set_property(SOURCE
+  sim/ptx/operations/approximate_operations.cc
+  sim/ptx/operations/bit_operations.cc
+  sim/ptx/operations/carry_operations.cc
+  sim/ptx/operations/comparisons.cc
+  sim/ptx/operations/float_conversions.cc
+  sim/ptx/operations/float_operations.cc
+  sim/ptx/operations/float_to_integer.cc
+  sim/ptx/operations/half_operations.cc
+  sim/ptx/operations/integer_conversions.cc
+  sim/ptx/operations/integer_operations.cc
+  sim/ptx/operations/integer_to_float.cc
+  sim/ptx/operations/matrix_floats.cc
+  sim/ptx/operations/matrix_fragments.cc
+  sim/ptx/operations/matrix_product.cc
+  sim/ptx/operations/operation.cc
+  sim/ptx/operations/packed_conversions.cc
+  sim/ptx/operations/selections.cc
+  sim/ptx/operations/video_operations.cc
+  PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+
+set_property(SOURCE
   sim/ptx/program/program.cc
   PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
 

@@ -79,6 +79,9 @@ write_options() {  # TARGETS
     options=$(query --output=build "$target" | grep -oE '"-f[^"]+"' | tr -d '"' | paste -sd ' ')
     sources=$(files "$target" srcs | grep '[.]cc$')
     printf '\nset_property(SOURCE\n%s\n  PROPERTY COMPILE_OPTIONS %s)\n' "$(sed 's/^/  /' <<< "$sources")" "$options"
+    # That option must be the same in a precompiled header.
+    [[ $options != *-fno-math-errno* ]] ||
+      printf '\nset_property(SOURCE\n%s\n  PROPERTY SKIP_PRECOMPILE_HEADERS ON)\n' "$(sed 's/^/  /' <<< "$sources")"
   done
 }
 
