@@ -1,7 +1,7 @@
 #!/bin/bash
 # The tests of what asks the host for files, memory and processes, as a user that has no rights and no
 # home: after `tools/bazel test //...`, with the tests that it has built. As root only; others are
-# such a user already.
+# such a user already. One test is left out, which makes each failure itself and takes a minute.
 set -u
 cd "$(dirname "$0")/../.."
 ((EUID == 0)) || { echo "not root: all tests have run as another user"; exit 0; }
@@ -14,7 +14,8 @@ chmod 755 "$folder"
 places='//api/files:all + //api/record:all + //api/sharing:all + //sim/host:all + //sim/libcuda/... +
   //sim/tests:all + //tools/run:all'
 tests=$(tools/bazel query --noshow_progress --ui_event_filters=-info \
-  "kind(cc_test, attr(args, '^\[\]\$', $places)) except attr(tags, 'requires-gpu', $places)") || exit
+  "kind(cc_test, attr(args, '^\[\]\$', $places)) except attr(tags, 'requires-gpu', $places)
+    except //sim/tests:host_failure_test") || exit
 [[ -n $tests ]] || { echo "there are no tests"; exit 1; }
 tools/bazel build --noshow_progress --ui_event_filters=-info $tests || exit
 
