@@ -109,6 +109,15 @@ template <typename Access>
   return now.fault;
 }
 
+// Calls of two threads of the program may write the same memory at the same time. That is the
+// program's race, not ours: the thread sanitizer sees both as accesses of kernels.
+#if defined(__has_feature)
+#define TWINMMU_HAS_FEATURE(name) __has_feature(name)
+#else
+#define TWINMMU_HAS_FEATURE(name) false
+#endif
+constexpr bool kAlwaysByWords = TWINMMU_HAS_FEATURE(thread_sanitizer);
+
 void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
   if (width == 1) {
     std::memset(memory, static_cast<int>(value & 0xff), size);
@@ -124,7 +133,8 @@ const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words
   now.written = PieceAt(to, size);
   now.read = PieceAt(from, size);
   return Try(now, [&] {
-    by_words ? CopyByWords(to, from, size) : static_cast<void>(std::memmove(to, from, size));
+    by_words || kAlwaysByWords ? CopyByWords(to, from, size)
+                               : static_cast<void>(std::memmove(to, from, size));
   });
 }
 
@@ -132,7 +142,7 @@ const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t wi
                         bool by_words) {
   GuardedAttempt now;
   now.written = PieceAt(memory, size);
-  const auto fill = by_words ? FillByWords : Repeat;
+  const auto fill = by_words || kAlwaysByWords ? FillByWords : Repeat;
   return Try(now, [&] { fill(memory, size, value, width); });
 }
 
