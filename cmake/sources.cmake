@@ -441,7 +441,7 @@ set(twinmmu_backend_dependencies
   absl::strings
 )
 
-set_property(SOURCE
+set_source_files_properties(
   sim/ptx/decode/call_graph.cc
   sim/ptx/decode/decode.cc
   sim/ptx/decode/decode_async.cc
@@ -466,9 +466,9 @@ set_property(SOURCE
   sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
-  PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+  PROPERTIES COMPILE_OPTIONS "-fno-strict-aliasing")
 
-set_property(SOURCE
+set_source_files_properties(
   sim/ptx/operations/approximate_operations.cc
   sim/ptx/operations/bit_operations.cc
   sim/ptx/operations/carry_operations.cc
@@ -487,34 +487,13 @@ set_property(SOURCE
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
   sim/ptx/operations/video_operations.cc
-  PROPERTY COMPILE_OPTIONS -fno-math-errno -fno-strict-aliasing -fno-trapping-math)
+  PROPERTIES COMPILE_OPTIONS "-fno-math-errno;-fno-strict-aliasing;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)
 
-set_property(SOURCE
-  sim/ptx/operations/approximate_operations.cc
-  sim/ptx/operations/bit_operations.cc
-  sim/ptx/operations/carry_operations.cc
-  sim/ptx/operations/comparisons.cc
-  sim/ptx/operations/float_conversions.cc
-  sim/ptx/operations/float_operations.cc
-  sim/ptx/operations/float_to_integer.cc
-  sim/ptx/operations/half_operations.cc
-  sim/ptx/operations/integer_conversions.cc
-  sim/ptx/operations/integer_operations.cc
-  sim/ptx/operations/integer_to_float.cc
-  sim/ptx/operations/matrix_floats.cc
-  sim/ptx/operations/matrix_fragments.cc
-  sim/ptx/operations/matrix_product.cc
-  sim/ptx/operations/operation.cc
-  sim/ptx/operations/packed_conversions.cc
-  sim/ptx/operations/selections.cc
-  sim/ptx/operations/video_operations.cc
-  PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-
-set_property(SOURCE
+set_source_files_properties(
   sim/ptx/program/program.cc
-  PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+  PROPERTIES COMPILE_OPTIONS "-fno-strict-aliasing")
 
-set_property(SOURCE
+set_source_files_properties(
   sim/ptx/run/async/async_copies.cc
   sim/ptx/run/async/cluster.cc
   sim/ptx/run/async/mbarriers.cc
@@ -547,4 +526,4 @@ set_property(SOURCE
   sim/ptx/run/warp_frames.cc
   sim/ptx/run/warp_memory.cc
   sim/ptx/run/warp_multicast.cc
-  PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+  PROPERTIES COMPILE_OPTIONS "-fno-strict-aliasing")

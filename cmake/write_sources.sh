@@ -73,15 +73,16 @@ write_library() {  # NAME TARGETS HEADERS: HEADERS are those of all libraries.
 
 # What optimises is for the build type to say; -f changes what the code may do.
 write_options() {  # TARGETS
-  local targets target options sources
+  local targets target options sources without
   targets=$(query "attr(copts, '\[-f| -f', $1)" | sort)
   for target in $targets; do
-    options=$(query --output=build "$target" | grep -oE '"-f[^"]+"' | tr -d '"' | paste -sd ' ')
+    options=$(query --output=build "$target" | grep -oE '"-f[^"]+"' | tr -d '"' | paste -sd ';')
     sources=$(files "$target" srcs | grep '[.]cc$')
-    printf '\nset_property(SOURCE\n%s\n  PROPERTY COMPILE_OPTIONS %s)\n' "$(sed 's/^/  /' <<< "$sources")" "$options"
     # That option must be the same in a precompiled header.
-    [[ $options != *-fno-math-errno* ]] ||
-      printf '\nset_property(SOURCE\n%s\n  PROPERTY SKIP_PRECOMPILE_HEADERS ON)\n' "$(sed 's/^/  /' <<< "$sources")"
+    without=
+    [[ $options != *-fno-math-errno* ]] || without=' SKIP_PRECOMPILE_HEADERS ON'
+    printf '\nset_source_files_properties(\n%s\n  PROPERTIES COMPILE_OPTIONS "%s"%s)\n' \
+      "$(sed 's/^/  /' <<< "$sources")" "$options" "$without"
   done
 }
 
@@ -103,7 +104,7 @@ write() {
 written=$(mktemp)
 trap 'rm -f "$written"' EXIT
 write > "$written"
-twice=$(sed '/^set_property/,$d' "$written" | grep '[.]cc$' | sort | uniq -d)
+twice=$(sed '/^set_source_files_properties/,$d' "$written" | grep '[.]cc$' | sort | uniq -d)
 if [[ -n $twice ]]; then
   echo "write_sources.sh: these are in two libraries; put their target into one that the other is linked with:" >&2
   echo "$twice" >&2
