@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "sim/base/thread_sanitizer.h"
 #include "sim/base/word_copies.h"
 
 namespace twinmmu {
@@ -111,12 +112,7 @@ template <typename Access>
 
 // Calls of two threads of the program may write the same memory at the same time. That is the
 // program's race, not ours: the thread sanitizer sees both as accesses of kernels.
-#if defined(__has_feature)
-#define TWINMMU_HAS_FEATURE(name) __has_feature(name)
-#else
-#define TWINMMU_HAS_FEATURE(name) false
-#endif
-constexpr bool kAlwaysByWords = TWINMMU_HAS_FEATURE(thread_sanitizer);
+constexpr bool kAlwaysByWords = kThreadSanitizer;
 
 void Repeat(char* memory, uint64_t size, uint32_t value, uint64_t width) {
   if (width == 1) {

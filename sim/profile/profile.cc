@@ -8,22 +8,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "sim/base/thread_sanitizer.h"
 
 namespace twinmmu {
 namespace {
 
 // The thread sanitizer leaves the program less than 2 TiB of address space: no room for a window.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kRoomForWindow = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-constexpr bool kRoomForWindow = false;
-#else
-constexpr bool kRoomForWindow = true;
-#endif
-#else
-constexpr bool kRoomForWindow = true;
-#endif
+constexpr bool kRoomForWindow = !kThreadSanitizer;
 
 // What the host's mmap gives: x86-64 with four levels of page tables.
 constexpr int kHostAddressBits = 47;
