@@ -1,3 +1,5 @@
+#include "sim/host/available_memory.h"
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <fstream>
 #include <limits>
 #include <string>
-
-#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {

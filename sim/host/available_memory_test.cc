@@ -1,12 +1,13 @@
 // What the host has left of memory.
 
+#include "sim/host/available_memory.h"
+
 #include <sys/mman.h>
 
 #include <cstring>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/host/guarded_access.h"
 
 namespace twinmmu {
 namespace {

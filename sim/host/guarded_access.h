@@ -1,5 +1,5 @@
 // Accesses to memory of the host that may not be there, or not be writable: the program's own,
-// which it can unmap at any time, and more than the host has.
+// which it can unmap at any time.
 
 #ifndef TWINMMU_SIM_HOST_GUARDED_ACCESS_H_
 #define TWINMMU_SIM_HOST_GUARDED_ACCESS_H_
@@ -24,12 +24,6 @@ const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words
 const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t width, bool by_words);
 // Touches every page of a range, and changes nothing.
 const void* FindInaccessible(const AddressRange& range, Access access);
-
-// What can be written for the first time before the host ends a process for it: of the machine, and
-// of the control group if there is one. All that there can be, if the host does not say.
-Bytes AvailableMemory();
-// How many of `size` bytes at `memory` are on pages that take none of it yet.
-Bytes UntouchedBytes(const char* memory, uint64_t size);
 
 // While it lives, this thread accesses pages without a guard that FindInaccessible has found there,
 // and the program may unmap them at any time: then zeros take their place, until this object ends.

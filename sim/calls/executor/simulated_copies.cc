@@ -16,6 +16,7 @@
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/pooled_uses.h"
 #include "sim/diagnostics/run_events.h"
+#include "sim/host/available_memory.h"
 #include "sim/host/guarded_access.h"
 
 namespace twinmmu {
