@@ -31,11 +31,6 @@ CUdeviceptr Open(Handle handle) {
 
 void Close(CUdeviceptr address) { EXPECT_EQ(close_handle(address), CUDA_SUCCESS); }
 
-bool CanBeRead(CUdeviceptr address) {
-  unsigned int word = 0;
-  return cuMemcpyDtoH(&word, address, sizeof(word)) == CUDA_SUCCESS;
-}
-
 // --- In one process
 
 using IpcMemoryTest = ContextTest;

@@ -108,6 +108,11 @@ unsigned int WordAt(CUdeviceptr address) {
   return word;
 }
 
+bool CanBeRead(CUdeviceptr address) {
+  unsigned int word = 0;
+  return cuMemcpyDtoH(&word, address, sizeof(word)) == CUDA_SUCCESS;
+}
+
 void SetWords(CUdeviceptr address, unsigned int value, size_t count) {
   EXPECT_EQ(cuMemsetD32(address, value, count), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);

@@ -61,6 +61,8 @@ class TwoProcessesTest : public NewProcessTest {
 // The first word there, and words from there on that become `value`.
 unsigned int WordAt(CUdeviceptr address);
 void SetWords(CUdeviceptr address, unsigned int value, size_t count);
+// Whether a copy from there succeeds.
+bool CanBeRead(CUdeviceptr address);
 
 }  // namespace twinmmu::abi
 

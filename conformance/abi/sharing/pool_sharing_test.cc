@@ -214,11 +214,6 @@ SharedPiece Take(Peer& peer) {
 
 void FreeNow(CUdeviceptr address) { EXPECT_EQ(cuMemFree(address), CUDA_SUCCESS); }
 
-bool CanBeRead(CUdeviceptr address) {
-  unsigned int word = 0;
-  return cuMemcpyDtoH(&word, address, sizeof(word)) == CUDA_SUCCESS;
-}
-
 using PoolSharingTest = TwoProcessesTest;
 
 constexpr size_t kSize = 3 << 20;

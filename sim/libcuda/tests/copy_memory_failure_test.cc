@@ -18,13 +18,6 @@ namespace {
 constexpr size_t kSize = 4096;
 constexpr size_t kRow = 64;
 
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry nothing() { ret; }
-)";
-
 // What the steps hand on to each other.
 struct World {
   CUcontext context = nullptr, other = nullptr;
@@ -73,7 +66,7 @@ Steps Preparing() {
       {"attach", [](World& w) { return cuStreamAttachMemAsync(w.stream, w.managed, 0, 4); }},
       {"create array", CreateArray},
       {"create volume", CreateVolume},
-      {"load", [](World& w) { return cuModuleLoadData(&w.module, kPtx); }},
+      {"load", [](World& w) { return cuModuleLoadData(&w.module, libcuda::kEmptyKernel); }},
       {"function", [](World& w) { return cuModuleGetFunction(&w.function, w.module, "nothing"); }},
   };
 }

@@ -69,13 +69,6 @@ CUresult cuLaunchHostFunc(CUstream, CUhostFn, void*);
 
 namespace {
 
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry nothing() { ret; }
-)";
-
 // What the steps hand on to each other.
 struct World {
   CUcontext context = nullptr;
@@ -149,7 +142,7 @@ Steps Preparing() {
       {"create stream", [](World& w) { return cuStreamCreate(&w.stream, 1); }},
       {"create another", [](World& w) { return cuStreamCreate(&w.other, 1); }},
       {"create event", [](World& w) { return cuEventCreate(&w.event, 0); }},
-      {"load", [](World& w) { return cuModuleLoadData(&w.module, kPtx); }},
+      {"load", [](World& w) { return cuModuleLoadData(&w.module, libcuda::kEmptyKernel); }},
       {"function", [](World& w) { return cuModuleGetFunction(&w.function, w.module, "nothing"); }},
   };
 }

@@ -15,6 +15,13 @@
 
 namespace twinmmu::libcuda {
 
+inline constexpr char kEmptyKernel[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry nothing() { ret; }
+)";
+
 // `World`: what the steps hand on to each other.
 template <typename World>
 struct Step {

@@ -12,7 +12,7 @@
 #include "api/diagnostics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/host/guarded_access.h"
+#include "sim/host/available_memory.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/profile/profile.h"
