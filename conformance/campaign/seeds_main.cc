@@ -22,22 +22,23 @@ struct Outcome {
   std::string difference;
 };
 
-absl::StatusOr<Outcome> RunSequences(const random::OpenSubject& open, const SeedBlock& block) {
+random::Seeds SeedsOf(const SeedBlock& block, int calls) {
   random::Seeds seeds;
   seeds.first = block.first;
   seeds.last = block.last;
-  seeds.calls = 500;
-  const absl::StatusOr<random::Report> report = random::RunSeeds(open, seeds);
+  seeds.calls = calls;
+  return seeds;
+}
+
+absl::StatusOr<Outcome> RunSequences(const random::OpenSubject& open, const SeedBlock& block) {
+  const absl::StatusOr<random::Report> report = random::RunSeeds(open, SeedsOf(block, 500));
   if (!report.ok()) return report.status();
   return Outcome{absl::StrCat(report->calls, " calls"), report->difference};
 }
 
 absl::StatusOr<Outcome> RunHistories(const random::OpenSubject& open, const SeedBlock& block) {
-  random::Seeds seeds;
-  seeds.first = block.first;
-  seeds.last = block.last;
-  seeds.calls = 15;
-  const absl::StatusOr<linearizability::Races> races = linearizability::RunRaces(open, seeds);
+  const absl::StatusOr<linearizability::Races> races =
+      linearizability::RunRaces(open, SeedsOf(block, 15));
   if (!races.ok()) return races.status();
   return Outcome{absl::StrCat(races->histories, " histories of ", races->operations, " calls, ",
                               races->overlapping, " with calls that overlap, ", races->tried,

@@ -103,6 +103,15 @@ absl::StatusOr<EndpointCalls::Endpoint*> EndpointCalls::Find(const char* call, u
   return &found->second;
 }
 
+absl::StatusOr<EndpointCalls::Endpoint*> EndpointCalls::FindOn(const char* call, uint32_t id,
+                                                               DeviceOrdinal device) {
+  const absl::StatusOr<Endpoint*> found = Find(call, id);
+  if (!found.ok()) return found;
+  const absl::Status known = state_.CheckDevice(call, device);
+  if (!known.ok()) return known;
+  return found;
+}
+
 // --- Properties
 
 bool EndpointCalls::Has(int attribute, DeviceOrdinal device) const {
@@ -208,10 +217,8 @@ absl::Status EndpointCalls::AddDevice(uint32_t id, DeviceOrdinal device) {
   static constexpr char kCall[] = "cuLogicalEndpointAddDevice";
   return guard_.Guard(kCall, [&] {
     const std::lock_guard lock(mutex_);
-    const absl::StatusOr<Endpoint*> found = Find(kCall, id);
+    const absl::StatusOr<Endpoint*> found = FindOn(kCall, id, device);
     if (!found.ok()) return found.status();
-    const absl::Status known = state_.CheckDevice(kCall, device);
-    if (!known.ok()) return known;
     if ((*found)->unicast) return InvalidValue(kCall, "endpoint ", id, " is of its owner alone");
     if (!Has(kMulticastSupported, device)) {
       return Fail(DriverCode::kNotSupported, kCall, ToString(device), " has no such endpoints");
@@ -315,10 +322,8 @@ absl::Status EndpointCalls::Unbind(uint32_t id, DeviceOrdinal device, Bytes offs
   static constexpr char kCall[] = "cuLogicalEndpointUnbind";
   return guard_.Guard(kCall, [&] {
     const std::lock_guard lock(mutex_);
-    const absl::StatusOr<Endpoint*> found = Find(kCall, id);
+    const absl::StatusOr<Endpoint*> found = FindOn(kCall, id, device);
     if (!found.ok()) return found.status();
-    const absl::Status known = state_.CheckDevice(kCall, device);
-    if (!known.ok()) return known;
     std::vector<Binding>& bindings = (*found)->bindings;
     const Bytes end = std::max(offset + size, offset);  // one that wraps is empty
     bool begins = false;

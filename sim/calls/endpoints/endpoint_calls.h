@@ -108,6 +108,7 @@ class EndpointCalls {
   bool IsReserved(uint32_t first, uint32_t count) const;
   absl::Status CheckFree(const char* call, uint32_t id) const;
   absl::StatusOr<Endpoint*> Find(const char* call, uint32_t id);
+  absl::StatusOr<Endpoint*> FindOn(const char* call, uint32_t id, DeviceOrdinal device);
   absl::StatusOr<Endpoint*> FindBindable(const char* call, uint32_t id, DeviceOrdinal device);
   absl::StatusOr<bool> IsComplete(const char* call, const Endpoint& endpoint) const;
 

@@ -20,7 +20,6 @@ constexpr HandleType kKnownHandleTypes =
 constexpr uint16_t kKnownUsage = kUsageTilePool | kUsageHardwareDecompress;
 
 // Since CUDA 13.4.
-constexpr int kDomainsFrom = 13040;
 constexpr auto kLocalityDomains = static_cast<DeviceAttribute>(149);
 constexpr auto kRdmaWithLocalizedMemory = static_cast<DeviceAttribute>(161);
 
@@ -32,7 +31,8 @@ int DomainsOf(const Profile& profile, int device) {
 }
 
 uint16_t KnownUsage(const Profile& profile) {
-  return profile.driver_version < kDomainsFrom ? kKnownUsage : kKnownUsage | kUsageRdmaOverPcie;
+  return profile.driver_version < kLocalityDomainsFrom ? kKnownUsage
+                                                       : kKnownUsage | kUsageRdmaOverPcie;
 }
 
 bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
@@ -132,7 +132,7 @@ absl::Status SimulatedVmm::CheckCapabilities(const char* call,
 // Memory can be created there, as far as the place goes.
 absl::Status SimulatedVmm::CheckPlace(const char* call, const Location& place) const {
   const bool is_domain = place.type == LocationType::kLocalityDomain;
-  if (is_domain && mmu_.profile.driver_version < kDomainsFrom) {
+  if (is_domain && mmu_.profile.driver_version < kLocalityDomainsFrom) {
     return InvalidValue(call, "locality domains came with CUDA 13.4");
   }
   const Location location = place.whole();

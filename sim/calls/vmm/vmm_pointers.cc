@@ -17,8 +17,7 @@ constexpr uint64_t kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
 constexpr auto kP2pTokens = static_cast<PointerAttribute>(5);
 constexpr auto kHardwareDecompressCapable = static_cast<PointerAttribute>(21);
 constexpr auto kLocalityDomainOrdinal = static_cast<PointerAttribute>(22);  // since CUDA 13.4
-constexpr int kDomainsFrom = 13040;
-constexpr uint64_t kNoDomain = ~uint64_t{0};  // -1
+constexpr uint64_t kNoDomain = ~uint64_t{0};                                // -1
 
 // `reachable`: for the device that asks.
 absl::StatusOr<uint64_t> AttributeOfLinear(const LinearAllocation& linear,
@@ -123,7 +122,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attr
 
 // With mmu_.mutex held: the locality domain of the memory there, if it is in one.
 absl::StatusOr<uint64_t> SimulatedVmm::DomainAt(DeviceAddress address) const {
-  if (mmu_.profile.driver_version < kDomainsFrom) {
+  if (mmu_.profile.driver_version < kLocalityDomainsFrom) {
     return InvalidValue("cuPointerGetAttribute", "locality domains came with CUDA 13.4");
   }
   const MappingRecord* const mapping = mmu_.MappingAt(address);
