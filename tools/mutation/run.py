@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import os
 import pathlib
 import re
@@ -180,6 +181,16 @@ class Test:
             return passed
 
 
+def look_at(labels, options):
+    """The tests that can be used, the quick ones first."""
+    tests = [Test(label, arguments) for label, arguments in labels.items()]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        usable = list(pool.map(lambda test: test.look(options.seconds), tests))
+    for test in itertools.compress(tests, (not use for use in usable)):
+        print(f'{test.label} does not pass in {options.seconds:.0f} s', flush=True)
+    return sorted(itertools.compress(tests, usable), key=lambda test: test.seconds)
+
+
 def try_one(mutant, tests):
     """The test that notices the change; None if none does."""
     for test in tests:
@@ -243,14 +254,7 @@ def main():
         dropped = build(chosen, labels)
         built = time.monotonic()
         print(f'{len(labels)} tests built in {built - start:.0f} s', flush=True)
-        tests = []
-        for label, arguments in labels.items():
-            test = Test(label, arguments)
-            if test.look(options.seconds):
-                tests.append(test)
-            else:
-                print(f'{label} does not pass in {options.seconds:.0f} s', flush=True)
-        tests.sort(key=lambda test: test.seconds)
+        tests = look_at(labels, options)
         looked = time.monotonic()
         print(f'{len(tests)} tests looked at in {looked - built:.0f} s', flush=True)
         killers, reached = try_all(chosen, dropped, tests, options.jobs)
