@@ -27,6 +27,11 @@ absl::Status UnexpectedCall(const char* mock, const char* method) {
         return target_->method(TWINMMU_ARGUMENTS(__VA_ARGS__));          \
       });
 
+MockVmm::~MockVmm() = default;
+MockExecutor::~MockExecutor() = default;
+MockMulticast::~MockMulticast() = default;
+MockSparseArrays::~MockSparseArrays() = default;
+
 MockVmm::MockVmm(){TWINMMU_VMM_CALLS(TWINMMU_ANSWER, MockVmm)} MockExecutor::MockExecutor(){
     TWINMMU_EXECUTOR_CALLS(TWINMMU_ANSWER, MockExecutor)} MockMulticast::MockMulticast(){
     TWINMMU_MULTICAST_CALLS(TWINMMU_ANSWER, MockMulticast)} MockSparseArrays::MockSparseArrays() {
@@ -34,3 +39,8 @@ MockVmm::MockVmm(){TWINMMU_VMM_CALLS(TWINMMU_ANSWER, MockVmm)} MockExecutor::Moc
 }
 
 }  // namespace twinmmu
+
+TWINMMU_COMPILED_MOCK(, twinmmu::MockVmm)
+TWINMMU_COMPILED_MOCK(, twinmmu::MockExecutor)
+TWINMMU_COMPILED_MOCK(, twinmmu::MockMulticast)
+TWINMMU_COMPILED_MOCK(, twinmmu::MockSparseArrays)

@@ -14,4 +14,10 @@
 #define TWINMMU_ANY(method, ...) method(TWINMMU_FOR_PARAMETERS(TWINMMU_ANY_OF, __VA_ARGS__))
 #define TWINMMU_ANY_OF(type, parameter) ::testing::A<type>()
 
+// The forms of a mock are compiled once, with what they make of all its calls, and not wherever one
+// is used; `linkage` is extern, and empty in that one source. In the global namespace.
+#define TWINMMU_COMPILED_MOCK(linkage, ...)                \
+  linkage template class ::testing::NiceMock<__VA_ARGS__>; \
+  linkage template class ::testing::StrictMock<__VA_ARGS__>;
+
 #endif  // TWINMMU_API_TESTING_MOCK_CALL_H_

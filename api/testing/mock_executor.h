@@ -29,6 +29,7 @@ class MockExecutor : public Executor {
  public:
   // A call without an answer is Unimplemented, and the message names it.
   MockExecutor();
+  ~MockExecutor() override;
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
   // nobody, as at first.
@@ -48,5 +49,7 @@ class MockExecutor : public Executor {
 };
 
 }  // namespace twinmmu
+
+TWINMMU_COMPILED_MOCK(extern, twinmmu::MockExecutor)
 
 #endif  // TWINMMU_API_TESTING_MOCK_EXECUTOR_H_

@@ -23,6 +23,7 @@ class MockMulticast : public Multicast {
  public:
   // A call without an answer is Unimplemented, and the message names it.
   MockMulticast();
+  ~MockMulticast() override;
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
   // nobody, as at first.
@@ -36,5 +37,7 @@ class MockMulticast : public Multicast {
 };
 
 }  // namespace twinmmu
+
+TWINMMU_COMPILED_MOCK(extern, twinmmu::MockMulticast)
 
 #endif  // TWINMMU_API_TESTING_MOCK_MULTICAST_H_

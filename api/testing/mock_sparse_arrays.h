@@ -24,6 +24,7 @@ class MockSparseArrays : public SparseArrays {
  public:
   // A call without an answer is Unimplemented, and the message names it.
   MockSparseArrays();
+  ~MockSparseArrays() override;
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
   // nobody, as at first.
@@ -36,5 +37,7 @@ class MockSparseArrays : public SparseArrays {
 };
 
 }  // namespace twinmmu
+
+TWINMMU_COMPILED_MOCK(extern, twinmmu::MockSparseArrays)
 
 #endif  // TWINMMU_API_TESTING_MOCK_SPARSE_ARRAYS_H_

@@ -32,6 +32,7 @@ class MockVmm : public Vmm {
  public:
   // A call without an answer is Unimplemented, and the message names it.
   MockVmm();
+  ~MockVmm() override;
 
   // From now on `target`, which must outlive the calls, answers what no expectation answers. Null:
   // nobody, as at first.
@@ -45,5 +46,7 @@ class MockVmm : public Vmm {
 };
 
 }  // namespace twinmmu
+
+TWINMMU_COMPILED_MOCK(extern, twinmmu::MockVmm)
 
 #endif  // TWINMMU_API_TESTING_MOCK_VMM_H_
