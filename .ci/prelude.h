@@ -1,4 +1,4 @@
-// What nearly all sources include, compiled once for the sanitizers' steps of .ci/run.
+// What nearly all sources include, compiled once for the steps of .ci/run that use clang.
 
 #include <algorithm>
 #include <cstdint>
