@@ -10,7 +10,6 @@ namespace twinmmu {
 namespace {
 
 constexpr LinearCalls::Context kFirst = {kDevice0, 1};
-constexpr auto kMapFailed = static_cast<DriverCode>(205);
 
 // One machine, and how its memory is read and written.
 class Machine {
@@ -134,7 +133,8 @@ TEST(LinearProcessesTest, NamesThatLeadNowhereAreRefused) {
     FileName name;
     ASSERT_TRUE(line.Receive(&name));
     Machine machine;
-    EXPECT_THAT(machine.linear().OpenShared(kFirst, name), HasDriverCode(kMapFailed));
+    EXPECT_THAT(machine.linear().OpenShared(kFirst, name),
+                HasDriverCode(DriverCode::kInvalidValue));
     for (char& part : name) {
       ++part;
       EXPECT_THAT(machine.linear().OpenShared(kFirst, name),

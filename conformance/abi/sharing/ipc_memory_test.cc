@@ -1,7 +1,5 @@
 // Memory of cuMemAlloc that two processes use, by legacy IPC.
-// Source: the documentation of these functions; of one process, and of the flags, an H100 with
-// driver 580.159. Not measured: what two processes see, and that a handle of the inside leads to
-// the beginning.
+// Source: the documentation of these functions, and an H200 with driver 580.159.
 
 #include <array>
 
@@ -11,7 +9,7 @@ namespace twinmmu::abi {
 namespace {
 
 using Handle = std::array<char, 64>;
-constexpr unsigned int kLazyPeerAccess = 1;  // the one flag that there is
+constexpr unsigned int kLazyPeerAccess = 1;
 
 const Function<CUresult(Handle*, CUdeviceptr)> get_handle("cuIpcGetMemHandle");
 const Function<CUresult(CUdeviceptr*, Handle, unsigned int)> open_handle("cuIpcOpenMemHandle_v2");
@@ -43,22 +41,12 @@ TEST_F(IpcMemoryTest, MemoryKeepsWhatIsInIt) {
   EXPECT_EQ(WordAt(buffer.address() + (16 << 20) - 4), 0x11u);
 }
 
-// Also where it takes the address of memory that was freed.
+// An H200 gives memory at the address of freed memory the same handle as that had; the simulator,
+// which could tell, another.
 TEST_F(IpcMemoryTest, HandlesAreDifferent) {
   const Buffer one(64);
   const Buffer two(64);
   EXPECT_NE(HandleOf(one.address()), HandleOf(two.address()));
-  Handle before;
-  CUdeviceptr address = 0;
-  {
-    const Buffer freed(64);
-    address = freed.address();
-    before = HandleOf(address);
-  }
-  const Buffer after(64);
-  if (after.address() == address) {
-    EXPECT_NE(HandleOf(address), before);
-  }
 }
 
 TEST_F(IpcMemoryTest, MemoryIsNotOpenedWhereItWasMade) {
@@ -155,11 +143,14 @@ TEST_F(IpcMemoriesTest, TheFlagIsNeeded) {
   const auto importer = [](Peer& peer) {
     const Handle handle = peer.Receive<Handle>();
     CUdeviceptr address = 7;
-    for (const unsigned int flags : {0u, 2u, 3u}) {
+    for (const unsigned int flags : {0u, 2u}) {
       EXPECT_EQ(open_handle(&address, handle, flags), CUDA_ERROR_INVALID_VALUE) << flags;
     }
     EXPECT_EQ(open_handle(nullptr, handle, kLazyPeerAccess), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(address, 7u);
+    // What else is there is not looked at.
+    EXPECT_EQ(open_handle(&address, handle, kLazyPeerAccess | 2), CUDA_SUCCESS);
+    Close(address);
     peer.Meet();
   };
   Run(GiveAndStay, importer);
@@ -193,7 +184,6 @@ TEST_F(IpcMemoriesTest, OpenedMemoryIsNotPassedOn) {
 
 TEST_F(IpcMemoriesTest, MemoryThatIsGoneIsNotOpened) {
   if (RanInNewProcess()) return;
-  static constexpr CUresult kMapFailed = static_cast<CUresult>(205);
   const auto exporter = [](Peer& peer) {
     CUdeviceptr address = 0;
     EXPECT_EQ(cuMemAlloc(&address, kSize), CUDA_SUCCESS);
@@ -204,7 +194,8 @@ TEST_F(IpcMemoriesTest, MemoryThatIsGoneIsNotOpened) {
   };
   const auto importer = [](Peer& peer) {
     CUdeviceptr address = 7;
-    EXPECT_EQ(open_handle(&address, peer.Receive<Handle>(), kLazyPeerAccess), kMapFailed);
+    EXPECT_EQ(open_handle(&address, peer.Receive<Handle>(), kLazyPeerAccess),
+              CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(address, 7u);
     peer.Meet();
   };

@@ -13,20 +13,18 @@ namespace twinmmu {
 namespace {
 
 constexpr uint64_t kMark = 0x6b6c424d4d7754;  // "TwMMBlk"
-constexpr auto kMapFailed = static_cast<DriverCode>(205);
 constexpr char kOpen[] = "cuIpcOpenMemHandle";
 
 // The words of a name: the place in the block, below the id of the allocation, so that no two have
 // the same; and how much it is.
 constexpr int kIdShift = 32;
 
-// Why a name led to no memory. The code for memory of this process is that of an H100; that for
-// what is gone was measured of events alone.
+// Why a name led to no memory. The codes for memory of this process, and for memory that was freed,
+// are those of an H200.
 absl::Status WhyNotOpened(const absl::Status& status) {
-  const DriverCode code = absl::IsInvalidArgument(status)      ? DriverCode::kInvalidValue
-                          : absl::IsResourceExhausted(status)  ? DriverCode::kOutOfMemory
+  const DriverCode code = absl::IsResourceExhausted(status)    ? DriverCode::kOutOfMemory
                           : absl::IsFailedPrecondition(status) ? DriverCode::kInvalidContext
-                                                               : kMapFailed;
+                                                               : DriverCode::kInvalidValue;
   return Fail(code, kOpen, status.message());
 }
 

@@ -1,6 +1,7 @@
 // Memory by legacy IPC: that of cuMemAlloc, and no other. Mappings are shared by
 // cuMemExportToShareableHandle.
-// Source of the codes for what has no handle, and for what is none: an H100 with driver 580.159.
+// Source of the codes, and of what is looked at in the flags: an H100 and an H200 with driver
+// 580.159.
 
 #include <cstring>
 
@@ -12,7 +13,7 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr unsigned int kLazyPeerAccess = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: no other exist
+constexpr unsigned int kLazyPeerAccess = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 }  // namespace
 
@@ -30,7 +31,7 @@ extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr ptr) {
 extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* ptr, CUipcMemHandle handle,
                                           unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, {ptr}, [&](DriverState& driver, Context& context) {
-    if (flags != kLazyPeerAccess) return ToResult(DriverCode::kInvalidValue);
+    if ((flags & kLazyPeerAccess) == 0) return ToResult(DriverCode::kInvalidValue);
     FileName name;
     std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
     const absl::StatusOr<LinearCalls::Opened> opened =
