@@ -16,8 +16,8 @@
 
 // The forms of a mock are compiled once, with what they make of all its calls, and not wherever one
 // is used; `linkage` is extern, and empty in that one source. In the global namespace.
-#define TWINMMU_COMPILED_MOCK(linkage, ...)                \
-  linkage template class ::testing::NiceMock<__VA_ARGS__>; \
-  linkage template class ::testing::StrictMock<__VA_ARGS__>;
+#define TWINMMU_COMPILED_MOCK(linkage, Mock)        \
+  linkage template class ::testing::NiceMock<Mock>; \
+  linkage template class ::testing::StrictMock<Mock>;
 
 #endif  // TWINMMU_API_TESTING_MOCK_CALL_H_
