@@ -202,6 +202,8 @@ struct Profile {
   bool Supports(DeviceAttribute capability, int device) const;
   // Whether any device has virtual memory management.
   bool HasVmm() const;
+  // Whether the driver knows locality domains at all: since CUDA 13.4.
+  bool HasLocalityDomains() const { return driver_version >= 13040; }
   // The MMU's page size: the smallest granularity.
   Bytes page_size() const;
   // The default alignment of reservations: everything can be mapped at their base.

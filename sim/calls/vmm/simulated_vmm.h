@@ -15,8 +15,6 @@
 
 namespace twinmmu {
 
-constexpr int kLocalityDomainsFrom = 13040;  // drivers have them
-
 // One function per call, its checks in the order in which the reference driver makes them. The
 // definitions of their bodies stand by subject: vmm_devices.cc, vmm_reservations.cc,
 // vmm_physical.cc, vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc,

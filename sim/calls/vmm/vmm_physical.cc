@@ -31,8 +31,7 @@ int DomainsOf(const Profile& profile, int device) {
 }
 
 uint16_t KnownUsage(const Profile& profile) {
-  return profile.driver_version < kLocalityDomainsFrom ? kKnownUsage
-                                                       : kKnownUsage | kUsageRdmaOverPcie;
+  return profile.HasLocalityDomains() ? kKnownUsage | kUsageRdmaOverPcie : kKnownUsage;
 }
 
 bool Has(HandleType set, HandleType type) { return (set & type) != HandleType::kNone; }
@@ -132,7 +131,7 @@ absl::Status SimulatedVmm::CheckCapabilities(const char* call,
 // Memory can be created there, as far as the place goes.
 absl::Status SimulatedVmm::CheckPlace(const char* call, const Location& place) const {
   const bool is_domain = place.type == LocationType::kLocalityDomain;
-  if (is_domain && mmu_.profile.driver_version < kLocalityDomainsFrom) {
+  if (is_domain && !mmu_.profile.HasLocalityDomains()) {
     return InvalidValue(call, "locality domains came with CUDA 13.4");
   }
   const Location location = place.whole();

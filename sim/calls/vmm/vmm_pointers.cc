@@ -122,7 +122,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::AttributeOfReserved(PointerAttribute attr
 
 // With mmu_.mutex held: the locality domain of the memory there, if it is in one.
 absl::StatusOr<uint64_t> SimulatedVmm::DomainAt(DeviceAddress address) const {
-  if (mmu_.profile.driver_version < kLocalityDomainsFrom) {
+  if (!mmu_.profile.HasLocalityDomains()) {
     return InvalidValue("cuPointerGetAttribute", "locality domains came with CUDA 13.4");
   }
   const MappingRecord* const mapping = mmu_.MappingAt(address);

@@ -110,7 +110,7 @@ std::optional<uint64_t> DefaultOf(DriverState& driver, PointerAttribute attribut
 }
 
 bool IsAttribute(const DriverState& driver, CUpointer_attribute attribute) {
-  const bool has_domains = driver.simulator->profile().driver_version >= 13040;
+  const bool has_domains = driver.simulator->profile().HasLocalityDomains();
   const PointerAttribute last = has_domains ? kLocalityDomainOrdinal : kIsHwDecompressCapable;
   return attribute > 0 && attribute <= static_cast<int>(last);
 }
