@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "conformance/campaign/campaign.h"
 #include "conformance/instances/sim_target.h"
 #include "conformance/runner.h"
 
@@ -19,13 +19,15 @@ namespace {
 constexpr std::array<absl::string_view, 8> kSlowSuites = {
     "aliases", "copies", "cuMemRelease", "faults", "kernels", "peers", "processes", "running"};
 
-// A filter of GoogleTest without the slow suites of the profile `index` that it is not the turn of.
-std::string WithoutOthersTurns(absl::string_view profile, size_t index) {
-  std::string filter;
+// The slow suites that it is not the turn of profile number `index` to run, as GoogleTest's filter
+// has them.
+std::string OthersTurns(absl::string_view profile, size_t index) {
+  std::string patterns;
   for (size_t suite = 0; suite < kSlowSuites.size(); ++suite) {
-    if ((suite + index) % 4 != 0) absl::StrAppend(&filter, profile, "/", kSlowSuites[suite], ".*:");
+    if ((suite + index) % 4 == 0) continue;
+    absl::StrAppend(&patterns, profile, "/", kSlowSuites[suite], ".*:");
   }
-  return filter;
+  return patterns;
 }
 
 }  // namespace
@@ -33,8 +35,7 @@ std::string WithoutOthersTurns(absl::string_view profile, size_t index) {
 int main(int argc, char** argv) {
   using twinmmu::conformance::TargetFactory;
   std::vector<TargetFactory> targets;
-  twinmmu::conformance::RunOptions options;
-  if (std::getenv("CAMPAIGN") == nullptr) options.filter = "-";
+  std::string others_turns;
   for (const twinmmu::NamedProfile& profile : twinmmu::NamedProfiles()) {
     // sim_test runs the reference.
     if (profile.make == twinmmu::NamedProfiles().front().make) continue;
@@ -44,8 +45,10 @@ int main(int argc, char** argv) {
     if (machine.memory_returns_late || machine.mappings_seen_late) continue;
     std::string name(profile.name);
     for (char& c : name) c = c == '-' || c == '.' ? '_' : c;  // see RunConformance
-    if (!options.filter.empty()) options.filter += WithoutOthersTurns(name, targets.size());
+    others_turns += OthersTurns(name, targets.size());
     targets.push_back(twinmmu::conformance::SimTarget(name, machine));
   }
+  twinmmu::conformance::RunOptions options;
+  if (!twinmmu::conformance::campaign::IsLong()) options.filter = absl::StrCat("-", others_turns);
   return twinmmu::conformance::RunConformance(argc, argv, std::move(targets), options);
 }
