@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -18,15 +19,16 @@ struct State {
   uint64_t countdown = 0;
   bool for_good = false;
   bool spent = true;
-  bool inside = false;
   bool failed = false;
-  int64_t mapped = 0;
-  int64_t objects = 0;
+  std::atomic<int64_t> mapped = 0;
+  std::atomic<int64_t> objects = 0;
 };
 State state;
+// What other threads do meanwhile never fails: the next run would not repeat it.
+thread_local bool inside = false;
 
 bool ShouldFail(Fails what) {
-  if (!state.inside || state.spent || state.what != what) return false;
+  if (!inside || state.spent || state.what != what) return false;
   if (state.failed) return state.for_good;
   state.failed = state.countdown == 0;
   if (!state.failed) --state.countdown;
@@ -49,12 +51,12 @@ void FailAt(Fails what, uint64_t n, bool for_good) {
 }
 
 Scope::Scope() {
-  state.inside = true;
+  inside = true;
   state.failed = false;
 }
 
 Scope::~Scope() {
-  state.inside = false;
+  inside = false;
   state.spent = state.spent || state.failed;
 }
 

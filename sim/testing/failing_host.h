@@ -16,7 +16,7 @@ enum class Fails { kSystemCalls, kMemory };
 // `for_good`: and of all further ones in that Scope. After that Scope nothing fails any more.
 void FailAt(Fails what, uint64_t n, bool for_good);
 
-// Where failures may happen. For one thread, one at a time.
+// Where failures may happen, to the thread that made it. One at a time.
 class Scope {
  public:
   Scope();
