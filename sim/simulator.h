@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 #include "api/diagnostics.h"
 #include "api/driver.h"
-#include "api/record/event_writer.h"
 #include "sim/profile/profile.h"
 
 namespace twinmmu {
@@ -32,6 +31,9 @@ class ManagedCalls;      // sim/calls/linear/managed_calls.h
 class PoolCalls;         // sim/calls/pools/pool_calls.h
 class GraphMemory;       // sim/calls/executor/graph_memory.h
 class TextureCalls;      // sim/calls/arrays/texture_calls.h
+namespace record {
+class EventWriter;  // api/record/event_writer.h
+}
 
 // What a simulator remembers and reports; not part of the machine.
 struct SimulatorOptions {

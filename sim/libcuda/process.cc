@@ -7,7 +7,9 @@
 #include <new>
 #include <utility>
 
+#include "api/record/event_writer.h"
 #include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/symbols.h"
 
 namespace twinmmu::libcuda {
@@ -55,9 +57,12 @@ DriverState::DriverState(std::unique_ptr<Simulator> made, Report* report_of_proc
       vmm(**simulator->vmm()),
       executor(**simulator->executor()),
       multicast(**simulator->multicast()),
-      contexts(simulator->profile().device_count()) {
+      contexts(simulator->profile().device_count()),
+      graphs(std::make_unique<Graphs>()) {
   report.SetWindow(simulator->window().base);
 }
+
+DriverState::~DriverState() = default;
 
 std::atomic<Process*> Process::the_process_{nullptr};
 

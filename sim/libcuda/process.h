@@ -10,12 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "api/driver_error.h"
-#include "api/record/event_writer.h"
 #include "sim/libcuda/arrays.h"
 #include "sim/libcuda/contexts.h"
 #include "sim/libcuda/exported_descriptors.h"
 #include "sim/libcuda/graphs/captures/captures.h"
-#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/report/report.h"
@@ -26,12 +24,15 @@
 
 namespace twinmmu::libcuda {
 
+class Graphs;
+
 // The CUDA version that this build of the library is of: 13000 is 13.0.
 int LibraryVersion();
 
 // What the driver has, once the program has called cuInit.
 struct DriverState {
   DriverState(std::unique_ptr<Simulator> simulator, Report* report);
+  ~DriverState();
 
   Report& report;
   std::unique_ptr<Simulator> simulator;
@@ -43,7 +44,7 @@ struct DriverState {
   Modules modules;
   Arrays arrays;
   ExternalMemories external;
-  Graphs graphs;
+  const std::unique_ptr<Graphs> graphs;
   Captures captures;
   ExportedDescriptors exported;
 };

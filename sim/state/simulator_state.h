@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "api/allocation.h"
 #include "api/diagnostic_log.h"
-#include "api/record/event_writer.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/host/window.h"
@@ -23,6 +22,10 @@
 #include "sim/streams/stream_scheduler.h"
 
 namespace twinmmu {
+
+namespace record {
+class EventWriter;
+}
 
 // Thread safety: `mmu` and `history` say who may do what to them; the others guard themselves, and
 // may be asked with or without mmu.mutex. Queued work runs without it.

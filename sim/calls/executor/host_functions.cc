@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/state/simulator_state.h"
 

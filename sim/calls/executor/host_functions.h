@@ -9,10 +9,10 @@
 #include "api/driver_error.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
-#include "sim/calls/executor/simulated_streams.h"
 
 namespace twinmmu {
 
+class SimulatedStreams;
 struct SimulatorState;
 
 // For streams that wait for words of memory: what is behind a wait cannot be called before the call

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -40,20 +42,6 @@ CUresult FailureOf(const absl::Status& status) {
   return ToResult(GetDriverCode(status));
 }
 
-void LogFailure(const CallSite& site, CUresult result) {
-  try {
-    // Words of another call are not about this one.
-    const absl::string_view words = last_words;
-    const std::string prefix = absl::StrCat(site.name(), ": ");
-    const bool about_it = words.substr(0, prefix.size()) == prefix;
-    if (about_it) DriverLog::Get().Say(words.substr(prefix.size()));
-    last_words[0] = '\0';
-    DriverLog::Get().Say(absl::StrCat("Returning ", static_cast<int>(result), " (",
-                                      ErrorName(result), ") from ", kSymbols[site.symbol].symbol));
-  } catch (const std::bad_alloc&) {
-  }
-}
-
 DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code) {
   Diagnostic diagnostic;
   diagnostic.kind = kind;
@@ -69,21 +57,10 @@ DriverCode NullPointer(const CallSite& site) {
   return Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidValue);
 }
 
-DriverCode Admit(const CallSite& site, DriverState** driver) {
-  const Process& process = Process::Get();
-  *driver = process.driver();
-  if (ABSL_PREDICT_FALSE(*driver == nullptr)) {
-    if (OnlyAsks(site)) return DriverCode::kNotInitialized;
-    return Misused(site, DiagnosticKind::kUseBeforeInit, DriverCode::kNotInitialized);
+DriverCode CheckNeeded(const CallSite& site, Needed needed) {
+  for (const void* const pointer : needed) {
+    if (ABSL_PREDICT_FALSE(pointer == nullptr)) return NullPointer(site);
   }
-  if (ABSL_PREDICT_FALSE(process.IsForked())) {
-    return Misused(site, DiagnosticKind::kUseAfterFork, DriverCode::kNotInitialized);
-  }
-  if (ABSL_PREDICT_FALSE(kSymbols[site.symbol].version > process.driver_version())) {
-    return Misused(site, DiagnosticKind::kUnsupportedByProfile, DriverCode::kNotSupported);
-  }
-  if (ABSL_PREDICT_FALSE(Checkpoints::Get().HoldsCalls())) HoldWhileLocked(site);
-  if (ABSL_PREDICT_FALSE((*driver)->captures.MayMatter())) return AdmitCaptured(site, **driver);
   return DriverCode::kSuccess;
 }
 
@@ -115,6 +92,89 @@ DriverCode FindAlive(const CallSite& site, DriverState& driver, cuda_abi::CUcont
   }
   if ((*context)->alive) return DriverCode::kSuccess;
   return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kInvalidContext);
+}
+
+namespace {
+
+// Says in the driver's log that a call failed, and why, as far as that is known.
+[[gnu::cold]] void LogFailure(const CallSite& site, CUresult result) {
+  try {
+    // Words of another call are not about this one.
+    const absl::string_view words = last_words;
+    const std::string prefix = absl::StrCat(site.name(), ": ");
+    const bool about_it = words.substr(0, prefix.size()) == prefix;
+    if (about_it) DriverLog::Get().Say(words.substr(prefix.size()));
+    last_words[0] = '\0';
+    DriverLog::Get().Say(absl::StrCat("Returning ", static_cast<int>(result), " (",
+                                      ErrorName(result), ") from ", kSymbols[site.symbol].symbol));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// Why a call cannot be made now, if so: before cuInit, after fork, not in this driver, not while
+// streams are captured.
+DriverCode Admit(const CallSite& site, DriverState** driver) {
+  const Process& process = Process::Get();
+  *driver = process.driver();
+  if (ABSL_PREDICT_FALSE(*driver == nullptr)) {
+    if (OnlyAsks(site)) return DriverCode::kNotInitialized;
+    return Misused(site, DiagnosticKind::kUseBeforeInit, DriverCode::kNotInitialized);
+  }
+  if (ABSL_PREDICT_FALSE(process.IsForked())) {
+    return Misused(site, DiagnosticKind::kUseAfterFork, DriverCode::kNotInitialized);
+  }
+  if (ABSL_PREDICT_FALSE(kSymbols[site.symbol].version > process.driver_version())) {
+    return Misused(site, DiagnosticKind::kUnsupportedByProfile, DriverCode::kNotSupported);
+  }
+  if (ABSL_PREDICT_FALSE(Checkpoints::Get().HoldsCalls())) HoldWhileLocked(site);
+  if (ABSL_PREDICT_FALSE((*driver)->captures.MayMatter())) return AdmitCaptured(site, **driver);
+  return DriverCode::kSuccess;
+}
+
+}  // namespace
+
+CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body) {
+  return Guarded([&]() -> CUresult {
+    Process& process = Process::Get();
+    ReportedCall call(process.report(), kCallOf[site.symbol], site.caller);
+    const std::optional<DriverCode> injected = process.injector().Fails(kCallOf[site.symbol]);
+    CUresult result = cuda_abi::CUDA_SUCCESS;
+    try {
+      result = ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : body();
+    } catch (const abi::__forced_unwind&) {
+      throw;
+    } catch (...) {
+      result = ToResult(CodeOfThrown());
+    }
+    if (result == cuda_abi::CUDA_SUCCESS || result == cuda_abi::CUDA_ERROR_NOT_READY) {
+      call.Succeed();
+    } else {
+      LogFailure(site, result);
+    }
+    return result;
+  });
+}
+
+CUresult RunInDriver(const CallSite& site, Needed needed,
+                     absl::FunctionRef<CUresult(DriverState&)> body) {
+  return RunCall(site, [&] {
+    DriverState* driver = nullptr;
+    DriverCode code = Admit(site, &driver);
+    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
+    return code == DriverCode::kSuccess ? body(*driver) : ToResult(code);
+  });
+}
+
+CUresult RunInContext(const CallSite& site, Needed needed,
+                      absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
+  return RunCall(site, [&] {
+    DriverState* driver = nullptr;
+    Context* context = nullptr;
+    DriverCode code = Admit(site, &driver);
+    if (code == DriverCode::kSuccess) code = CurrentContext(site, &context);
+    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
+    return code == DriverCode::kSuccess ? body(*driver, *context) : ToResult(code);
+  });
 }
 
 }  // namespace twinmmu::libcuda

@@ -10,10 +10,9 @@
 #define TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
 
 #include <initializer_list>
-#include <optional>
-#include <type_traits>
 
 #include "absl/base/optimization.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "api/diagnostics.h"
 #include "api/driver_error.h"
@@ -60,8 +59,6 @@ inline CUresult ToResult(DriverCode code) { return static_cast<CUresult>(code); 
 inline CUresult ToResult(const absl::Status& status) {
   return ABSL_PREDICT_TRUE(status.ok()) ? cuda_abi::CUDA_SUCCESS : FailureOf(status);
 }
-// Says in the driver's log that a call failed, and why, as far as that is known.
-[[gnu::cold]] void LogFailure(const CallSite& site, CUresult result);
 
 // Says what is wrong with a call that the simulator never sees, and gives the code back.
 DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code);
@@ -69,16 +66,8 @@ DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code);
 DriverCode NullPointer(const CallSite& site);
 // What a call must not be given as null: its results, and the structures that it reads.
 using Needed = std::initializer_list<const void*>;
-inline DriverCode CheckNeeded(const CallSite& site, Needed needed) {
-  for (const void* const pointer : needed) {
-    if (ABSL_PREDICT_FALSE(pointer == nullptr)) return NullPointer(site);
-  }
-  return DriverCode::kSuccess;
-}
+DriverCode CheckNeeded(const CallSite& site, Needed needed);
 
-// Why a call cannot be made now, if so: before cuInit, after fork, not in this driver, not while
-// streams are captured.
-DriverCode Admit(const CallSite& site, DriverState** driver);
 // The calling thread's current context; why there is none that can be used, if so.
 DriverCode CurrentContext(const CallSite& site, Context** context);
 
@@ -121,28 +110,38 @@ inline LinearCalls::Context ContextOf(Context& context) {
   return {context.device, reinterpret_cast<uintptr_t>(context.handle())};
 }
 
-// Runs body(), and counts the call. What the body throws becomes an error.
+// Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
+// compiled for each of the calls.
+CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body);
+// The same for calls that need cuInit, and for those that need a current context.
+CUresult RunInDriver(const CallSite& site, Needed needed,
+                     absl::FunctionRef<CUresult(DriverState&)> body);
+CUresult RunInContext(const CallSite& site, Needed needed,
+                      absl::FunctionRef<CUresult(DriverState&, Context&)> body);
+
+// The same with a body of which any kind of result is taken: body(), body(driver), or
+// body(driver, context).
 template <typename Body>
 CUresult EnterAlways(const CallSite& site, const Body& body) {
-  return Guarded([&]() -> CUresult {
-    Process& process = Process::Get();
-    ReportedCall call(process.report(), kCallOf[site.symbol], site.caller);
-    const std::optional<DriverCode> injected = process.injector().Fails(kCallOf[site.symbol]);
-    CUresult result = cuda_abi::CUDA_SUCCESS;
-    try {
-      result = ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : ToResult(body());
-    } catch (const abi::__forced_unwind&) {
-      throw;
-    } catch (...) {
-      result = ToResult(CodeOfThrown());
-    }
-    if (result == cuda_abi::CUDA_SUCCESS || result == cuda_abi::CUDA_ERROR_NOT_READY) {
-      call.Succeed();
-    } else {
-      LogFailure(site, result);
-    }
-    return result;
+  return RunCall(site, [&] { return ToResult(body()); });
+}
+template <typename Body>
+CUresult Enter(const CallSite& site, Needed needed, const Body& body) {
+  return RunInDriver(site, needed, [&](DriverState& driver) { return ToResult(body(driver)); });
+}
+template <typename Body>
+CUresult Enter(const CallSite& site, const Body& body) {
+  return Enter(site, {}, body);
+}
+template <typename Body>
+CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
+  return RunInContext(site, needed, [&](DriverState& driver, Context& context) {
+    return ToResult(body(driver, context));
   });
+}
+template <typename Body>
+CUresult EnterInContext(const CallSite& site, const Body& body) {
+  return EnterInContext(site, {}, body);
 }
 
 // Calls a function of the program. UNKNOWN, and a diagnostic: it threw.
@@ -150,38 +149,6 @@ template <typename Function>
 DriverCode CallBack(const CallSite& site, const Function& function) {
   return CallBack(function) ? DriverCode::kSuccess
                             : Misused(site, DiagnosticKind::kCallbackThrew, DriverCode::kUnknown);
-}
-
-// The same with body(driver), for calls that need cuInit.
-template <typename Body>
-CUresult Enter(const CallSite& site, Needed needed, const Body& body) {
-  return EnterAlways(site, [&]() -> CUresult {
-    DriverState* driver = nullptr;
-    DriverCode code = Admit(site, &driver);
-    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? ToResult(body(*driver)) : ToResult(code);
-  });
-}
-template <typename Body>
-CUresult Enter(const CallSite& site, const Body& body) {
-  return Enter(site, {}, body);
-}
-
-// The same with body(driver, context), for calls that need a current context.
-template <typename Body>
-CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
-  return EnterAlways(site, [&]() -> CUresult {
-    DriverState* driver = nullptr;
-    Context* context = nullptr;
-    DriverCode code = Admit(site, &driver);
-    if (code == DriverCode::kSuccess) code = CurrentContext(site, &context);
-    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? ToResult(body(*driver, *context)) : ToResult(code);
-  });
-}
-template <typename Body>
-CUresult EnterInContext(const CallSite& site, const Body& body) {
-  return EnterInContext(site, {}, body);
 }
 
 }  // namespace twinmmu::libcuda

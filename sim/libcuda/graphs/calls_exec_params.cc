@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -72,13 +73,13 @@ extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraph
                                                        CUgraph graph) {
   return ChangeInExec<ChildWork>(TWINMMU_HERE, exec, node, node,
                                  [&](DriverState& driver, ChildWork* work) {
-                                   const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
+                                   const std::shared_ptr<Graph> given = driver.graphs->Find(graph);
                                    if (given == nullptr) return NoSuchGraph();
                                    CUgraphExecUpdateResultInfo info;
                                    if (!UpdateGraph(*given, work->graph.get(), &info)) {
                                      return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
                                    }
-                                   driver.graphs.ShareHeld(*given, IdOf(exec));
+                                   driver.graphs->ShareHeld(*given, IdOf(exec));
                                    return CUDA_SUCCESS;
                                  });
 }

@@ -6,6 +6,7 @@
 #include "sim/libcuda/graphs/batch_nodes.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 #include "sim/libcuda/graphs/semaphore_nodes.h"
@@ -99,10 +100,10 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       return MakeSemaphores(params.extSem, &work->emplace<AwaitWork>().list);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      return MakeAlloc(site, driver, *driver.graphs.Find(parent), params.alloc,
+      return MakeAlloc(site, driver, *driver.graphs->Find(parent), params.alloc,
                        &work->emplace<AllocWork>());
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
-      return MakeFree(driver, *driver.graphs.Find(parent), params.free.dptr,
+      return MakeFree(driver, *driver.graphs->Find(parent), params.free.dptr,
                       &work->emplace<FreeWork>());
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return MakeBatch(site, driver, params.memOp, &work->emplace<BatchWork>());

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/graphs.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -77,7 +78,7 @@ extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttr
 extern "C" CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
   return EnterWork<KernelWork>(
       TWINMMU_HERE, to, {}, [&](DriverState& driver, KernelWork& work) -> CUresult {
-        const std::shared_ptr<Graph> graph = driver.graphs.FindGraphOf(from);
+        const std::shared_ptr<Graph> graph = driver.graphs->FindGraphOf(from);
         if (graph == nullptr) return NoSuchGraph();
         const auto* const source = std::get_if<KernelWork>(&graph->Find(IdOf(from))->work);
         if (source == nullptr) return kInvalidValue;

@@ -12,6 +12,7 @@
 #include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/streams/stream_scheduler.h"
 
@@ -156,8 +157,8 @@ void WarnOfStaleMemory(const CallSite& site, DriverState& driver, const Graph& g
 // `holder` keeps its user objects.
 GraphExec FindForLaunch(const CallSite& site, DriverState& driver, CUgraphExec exec,
                         DeviceOrdinal device, GraphId* holder) {
-  const std::lock_guard lock(driver.graphs.mutex);
-  GraphExec* const found = driver.graphs.Find(exec);
+  const std::lock_guard lock(driver.graphs->mutex);
+  GraphExec* const found = driver.graphs->Find(exec);
   if (found == nullptr) return {};
   const uint64_t generation = driver.simulator->graph_memory().generation();
   if (std::exchange(found->generation, generation) != generation) {
@@ -172,7 +173,7 @@ GraphExec FindForLaunch(const CallSite& site, DriverState& driver, CUgraphExec e
   launch.graph = found->graph;
   launch.launched = found->launched;
   launch.lanes = std::exchange(found->lanes, {});
-  *holder = driver.graphs.HoldAsWell(exec);
+  *holder = driver.graphs->HoldAsWell(exec);
   return launch;
 }
 
@@ -183,8 +184,8 @@ void DestroyLanes(DriverState& driver, const std::vector<Stream>& lanes) {
 // For the next launch; what the executable graph no longer needs goes when its work is done.
 void GiveBackLanes(DriverState& driver, CUgraphExec exec, std::vector<Stream> lanes) {
   if (lanes.empty()) return;
-  const std::lock_guard lock(driver.graphs.mutex);
-  GraphExec* const found = driver.graphs.Find(exec);
+  const std::lock_guard lock(driver.graphs->mutex);
+  GraphExec* const found = driver.graphs->Find(exec);
   if (found == nullptr || !found->lanes.empty()) return DestroyLanes(driver, lanes);
   found->lanes = std::move(lanes);
 }
@@ -192,9 +193,9 @@ void GiveBackLanes(DriverState& driver, CUgraphExec exec, std::vector<Stream> la
 void GiveUp(const CallSite& site, DriverState& driver, GraphId holder) {
   Destructions due;
   {
-    const std::lock_guard lock(driver.graphs.mutex);
-    driver.graphs.GiveUp(holder);
-    due = driver.graphs.TakeDestructions();
+    const std::lock_guard lock(driver.graphs->mutex);
+    driver.graphs->GiveUp(holder);
+    due = driver.graphs->TakeDestructions();
   }
   Destroy(site, due, CUDA_SUCCESS);
 }
@@ -294,8 +295,8 @@ extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     CheckUncaptured(driver, context, stream);
-    const std::lock_guard lock(driver.graphs.mutex);
-    const GraphExec* const found = driver.graphs.Find(exec);
+    const std::lock_guard lock(driver.graphs->mutex);
+    const GraphExec* const found = driver.graphs->Find(exec);
     return found == nullptr ? NoSuchGraph() : CommitMemory(site, driver, *found->graph);
   });
 }

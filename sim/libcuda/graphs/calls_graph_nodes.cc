@@ -6,6 +6,7 @@
 #include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_edges.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
@@ -31,23 +32,23 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
 }
 
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
-  const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
+  const std::shared_ptr<Graph> given = driver.graphs->Find(graph);
   if (given == nullptr) return kInvalidValue;
-  const bool copied = graph != parent && !driver.graphs.IsMoved(graph) && !HasMemoryNodes(*given) &&
-                      !HasConditions(*given);
+  const bool copied = graph != parent && !driver.graphs->IsMoved(graph) &&
+                      !HasMemoryNodes(*given) && !HasConditions(*given);
   if (!copied) return kNotSupported;
-  made->graph = driver.graphs.Clone(*given);
+  made->graph = driver.graphs->Clone(*given);
   return CUDA_SUCCESS;
 }
 
 // An H100 lets a graph become a child of itself, and of graphs inside it; then nothing can be done
 // with either.
 CUresult MoveChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
-  const std::shared_ptr<Graph> given = driver.graphs.Find(graph);
+  const std::shared_ptr<Graph> given = driver.graphs->Find(graph);
   if (given == nullptr) return kInvalidValue;
   bool around = false;
   given->ForEachGraph([&](Graph& inner) { around |= inner.id() == IdOf(parent); });
-  if (around || driver.graphs.IsChild(graph)) return kNotSupported;
+  if (around || driver.graphs->IsChild(graph)) return kNotSupported;
   made->graph = given;
   made->moved = true;
   return CUDA_SUCCESS;

@@ -1,6 +1,7 @@
 // Nodes that allocate memory and free it, and the memory that graphs have of a device.
 
 #include "sim/calls/pools/pool_calls.h"
+#include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
@@ -15,7 +16,7 @@ extern "C" CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
                                  [&](DriverState& driver, GraphWork* work) {
                                    AllocWork& made = work->emplace<AllocWork>();
                                    const CUresult possible = MakeAlloc(
-                                       site, driver, *driver.graphs.Find(graph), *params, &made);
+                                       site, driver, *driver.graphs->Find(graph), *params, &made);
                                    address = made.params.dptr;
                                    return possible;
                                  });
@@ -37,7 +38,7 @@ extern "C" CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                           CUdeviceptr address) {
   return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
                  [&](DriverState& driver, GraphWork* work) {
-                   return MakeFree(driver, *driver.graphs.Find(graph), address,
+                   return MakeFree(driver, *driver.graphs->Find(graph), address,
                                    &work->emplace<FreeWork>());
                  });
 }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <set>
 
+#include "sim/libcuda/graphs/graphs.h"
+
 namespace twinmmu::libcuda {
 namespace {
 
@@ -49,7 +51,7 @@ bool IsSize(CUgraphConditionalNodeType type, unsigned int size) {
 // and no other node does.
 std::shared_ptr<const Condition> FindFree(DriverState& driver, CUgraphConditionalHandle handle,
                                           CUgraph parent) {
-  const std::shared_ptr<Graph> holder = driver.graphs.FindHolderOf(handle);
+  const std::shared_ptr<Graph> holder = driver.graphs->FindHolderOf(handle);
   if (holder == nullptr) return nullptr;
   bool inside = false;
   bool used = false;
@@ -99,7 +101,7 @@ CUresult MakeConditional(DriverState& driver, const CUDA_CONDITIONAL_NODE_PARAMS
   made->type = given.type;
   made->told = std::make_shared<std::vector<CUgraph>>();
   for (unsigned int i = 0; i < given.size; ++i) {
-    made->bodies.push_back(std::make_shared<Graph>(driver.graphs.NextId()));
+    made->bodies.push_back(std::make_shared<Graph>(driver.graphs->NextId()));
     made->told->push_back(HandleOf<CUgraph>(made->bodies.back()->id()));
   }
   return CUDA_SUCCESS;

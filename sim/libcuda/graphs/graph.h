@@ -11,25 +11,11 @@
 #include <vector>
 
 #include "sim/calls/executor/graph_memory.h"
+#include "sim/libcuda/graphs/graph_link.h"
 #include "sim/libcuda/graphs/graph_work.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::libcuda {
-
-// Names a graph, a node, an executable graph or a user object; never used again.
-using GraphId = uint64_t;
-
-// One end of an edge, as the node at the other end keeps it.
-struct GraphLink {
-  GraphId node = 0;
-  cuda_abi::CUgraphEdgeData data = {};
-};
-
-struct GraphEdge {
-  GraphId from = 0;
-  GraphId to = 0;
-  cuda_abi::CUgraphEdgeData data = {};
-};
 
 struct GraphNode {
   GraphWork work;

@@ -38,9 +38,9 @@ CUresult EnterGraphs(const CallSite& site, Needed needed, const Body& body) {
     CUresult result = CUDA_SUCCESS;
     Destructions due;
     {
-      const std::lock_guard lock(driver.graphs.mutex);
-      result = ToResult(body(driver, driver.graphs));
-      due = driver.graphs.TakeDestructions();
+      const std::lock_guard lock(driver.graphs->mutex);
+      result = ToResult(body(driver, *driver.graphs));
+      due = driver.graphs->TakeDestructions();
     }
     return Destroy(site, due, result);
   });

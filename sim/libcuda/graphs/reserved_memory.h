@@ -4,7 +4,10 @@
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_RESERVED_MEMORY_H_
 
 #include "api/address.h"
-#include "sim/calls/pools/pool_calls.h"
+
+namespace twinmmu {
+class PoolCalls;
+}  // namespace twinmmu
 
 namespace twinmmu::libcuda {
 
@@ -13,7 +16,7 @@ class ReservedMemory {
  public:
   // `pools` must outlive this object.
   ReservedMemory(PoolCalls* pools, DeviceAddress address) : pools_(*pools), address_(address) {}
-  ~ReservedMemory() { pools_.Unreserve(address_); }
+  ~ReservedMemory();
   ReservedMemory(const ReservedMemory&) = delete;
   ReservedMemory& operator=(const ReservedMemory&) = delete;
 

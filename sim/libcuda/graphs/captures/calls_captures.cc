@@ -10,6 +10,7 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/captures/capture_rules.h"
 #include "sim/libcuda/graphs/graph_edges.h"
+#include "sim/libcuda/graphs/graphs.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -32,10 +33,10 @@ CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const
     CUresult result = CUDA_SUCCESS;
     Destructions due;
     {
-      const std::lock_guard lock(driver.graphs.mutex);
+      const std::lock_guard lock(driver.graphs->mutex);
       if (!IsStream(driver, stream)) return ToResult(DriverCode::kInvalidHandle);
-      result = ToResult(body(driver, driver.graphs, context, NameOf(context, stream)));
-      due = driver.graphs.TakeDestructions();
+      result = ToResult(body(driver, *driver.graphs, context, NameOf(context, stream)));
+      due = driver.graphs->TakeDestructions();
     }
     return Destroy(site, due, result);
   });

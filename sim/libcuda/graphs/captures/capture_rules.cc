@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/graphs/graphs.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -63,7 +64,7 @@ StreamName NameOf(const Context& context, CUstream stream) {
 
 DriverCode AdmitCaptured(const CallSite& site, DriverState& driver) {
   if (!IsUnsafe(site.name())) return DriverCode::kSuccess;
-  const std::lock_guard lock(driver.graphs.mutex);
+  const std::lock_guard lock(driver.graphs->mutex);
   return static_cast<DriverCode>(RefuseUnsafe(driver).value_or(CUDA_SUCCESS));
 }
 

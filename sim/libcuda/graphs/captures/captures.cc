@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "sim/libcuda/graphs/graph.h"
+
 namespace twinmmu::libcuda {
 namespace {
 

@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "sim/libcuda/contexts.h"
-#include "sim/libcuda/graphs/graph.h"
+#include "sim/libcuda/graphs/graph_link.h"
 #include "third_party/cuda_abi/cuda_abi.h"
+#include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::libcuda {
+
+class Graph;
 
 // A stream; that of a thread is another in each context and thread.
 struct StreamName {

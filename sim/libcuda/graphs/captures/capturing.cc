@@ -9,6 +9,7 @@
 #include "sim/libcuda/graphs/captures/capture_rules.h"
 #include "sim/libcuda/graphs/captures/captured_work.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
+#include "sim/libcuda/graphs/graphs.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -32,7 +33,7 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
     dependencies.push_back(link);
   }
   std::vector<GraphLink> next(1);
-  next[0].node = driver.graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
+  next[0].node = driver.graphs->AddNode(graph, std::move(work), std::move(memory), dependencies);
   stream.dependencies = std::move(next);
 }
 
@@ -42,7 +43,7 @@ Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context
                      bool programmatic,
                      absl::FunctionRef<CUresult(std::optional<GraphWork>*)> make) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream == nullptr) return RefuseLegacy(driver, context, given);
   if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -127,7 +128,7 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
       return known;
     });
   }
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream == nullptr) {
     const Captured refused = RefuseLegacy(driver, context, given);
@@ -150,7 +151,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
       return known;
     });
   }
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   Captures& captures = driver.captures;
   CapturedStream* const stream = captures.Find(NameOf(context, given));
   const CapturedEvent* const captured = captures.Find(event);
@@ -190,7 +191,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
 
 Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream != nullptr) {
     const bool was_valid = std::exchange(stream->capture->valid, false);
@@ -203,7 +204,7 @@ Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
 
 Captured RefuseWaitFor(DriverState& driver, CUevent event) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   const CapturedEvent* const captured = driver.captures.Find(event);
   if (captured == nullptr) return RefuseUnsafe(driver);
   if (captured->capture->ended) return kInvalidValue;
@@ -213,7 +214,7 @@ Captured RefuseWaitFor(DriverState& driver, CUevent event) {
 
 Captured RefuseWaitFor(DriverState& driver, const Context& context) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   const bool any = driver.captures.Invalidate(
       [&](const CapturedStream& stream) { return stream.context == &context; });
   if (any) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -222,7 +223,7 @@ Captured RefuseWaitFor(DriverState& driver, const Context& context) {
 
 Captured RefuseTimeOf(DriverState& driver, CUevent event) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   const CapturedEvent* const captured = driver.captures.Find(event);
   if (captured == nullptr) return std::nullopt;
   return captured->capture->ended ? kInvalidValue : CUDA_ERROR_CAPTURED_EVENT;
@@ -236,7 +237,7 @@ void RefuseUncaptured(DriverState& driver, const Context& context, CUstream stre
 Captured RefuseCaptured(DriverState& driver, const Context& context, CUstream given,
                         bool invalidates) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream == nullptr) return RefuseLegacy(driver, context, given);
   if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -246,23 +247,23 @@ Captured RefuseCaptured(DriverState& driver, const Context& context, CUstream gi
 
 void ForgetCaptured(DriverState& driver, CUstream stream) {
   if (!driver.captures.MayMatter()) return;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   const std::shared_ptr<Capture> ended = driver.captures.Forget(StreamName{ToNumber(stream)});
-  if (ended != nullptr && !ended->to_graph) driver.graphs.Remove(ended->graph);
+  if (ended != nullptr && !ended->to_graph) driver.graphs->Remove(ended->graph);
 }
 
 void ForgetCaptured(DriverState& driver, const Context& context) {
   if (!driver.captures.MayMatter()) return;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   for (const std::shared_ptr<Capture>& capture : driver.captures.Of(context)) {
     driver.captures.End(capture);
-    if (!capture->to_graph) driver.graphs.Remove(capture->graph);
+    if (!capture->to_graph) driver.graphs->Remove(capture->graph);
   }
 }
 
 void ForgetCaptured(DriverState& driver, CUevent event) {
   if (!driver.captures.MayMatter()) return;
-  const Lock lock(driver.graphs.mutex);
+  const Lock lock(driver.graphs->mutex);
   driver.captures.Forget(event);
 }
 
