@@ -122,7 +122,7 @@ TEST(LitmusDeviceTest, PlaysTheSampleWithinTheModel) {
   for (const LitmusTest& test : Sample()) {
     SCOPED_TRACE(test.name);
     LitmusPlay play = OnSimulator();
-    play.rounds = 512;
+    play.rounds = 128;
     const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, play);
     ASSERT_THAT(counts, IsOk());
     ++played;
@@ -149,7 +149,7 @@ TEST(LitmusDeviceTest, PlaysMultimemWithinTheModel) {
         if (!test.multicast) continue;
         SCOPED_TRACE(test.name);
         LitmusPlay play = OnSimulator();
-        play.rounds = 512;
+        play.rounds = 128;
         const absl::StatusOr<LitmusCounts> counts = PlayLitmus(*simulator, test, play);
         ASSERT_THAT(counts, IsOk());
         ++played;

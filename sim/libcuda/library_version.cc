@@ -1,4 +1,4 @@
-#include "sim/libcuda/process.h"
+#include "sim/libcuda/library_version.h"
 
 namespace twinmmu::libcuda {
 

@@ -10,6 +10,7 @@
 #include "api/record/event_writer.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/graphs/graphs.h"
+#include "sim/libcuda/library_version.h"
 #include "sim/libcuda/symbols.h"
 
 namespace twinmmu::libcuda {

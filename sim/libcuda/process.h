@@ -26,9 +26,6 @@ namespace twinmmu::libcuda {
 
 class Graphs;
 
-// The CUDA version that this build of the library is of: 13000 is 13.0.
-int LibraryVersion();
-
 // What the driver has, once the program has called cuInit.
 struct DriverState {
   DriverState(std::unique_ptr<Simulator> simulator, Report* report);

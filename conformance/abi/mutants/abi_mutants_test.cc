@@ -85,7 +85,7 @@ TEST_P(AbiMutantsTest, AreFound) {
   ASSERT_TRUE(seconds.has_value());
   const auto expect_found = [&](const char* wrong) {
     const std::string mutant = absl::StrCat(GetParam().function, ":", wrong);
-    EXPECT_FALSE(Pass(GetParam().tests, mutant, 10 * *seconds)) << wrong;
+    EXPECT_FALSE(Pass(GetParam().tests, mutant, 5 * *seconds)) << wrong;
   };
   // By the length of its name: always the same one, and each way about as often as the other.
   const bool by_second = std::strlen(GetParam().function) % 2 == 1;

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/testing/matchers.h"
+#include "conformance/campaign/campaign.h"
 #include "conformance/instances/replay/replay_cuda_on_sim.h"
 #include "conformance/instances/replay/replay_sim.h"
 #include "conformance/recordings/masks.h"
@@ -46,6 +48,18 @@ void Register(const std::string& suite, const std::string& path, const ReplayOpt
                         [=]() -> testing::Test* { return new RecordingTest(path, options); });
 }
 
+// Each recording in both ways. The random ones, which are the longest, take turns: in one of them,
+// and with --config=campaign in both.
+void RegisterAll(int argc, char** argv) {
+  bool direct = false;  // whose turn it is
+  for (int i = 1; i < argc; ++i) {
+    const bool both = campaign::IsLong() || !absl::StrContains(argv[i], "random");
+    if (!both) direct = !direct;
+    if (both || direct) Register("Sim", argv[i], SimReplayOptions());
+    if (both || !direct) Register("CudaOnSim", argv[i], CudaOnSimReplayOptions());
+  }
+}
+
 // Words with one blank between them.
 std::string Words(const std::string& text) {
   return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
@@ -66,11 +80,7 @@ TEST(MasksTest, TheDocumentHasThemAllTenAtMost) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    twinmmu::conformance::Register("Sim", argv[i], twinmmu::conformance::SimReplayOptions());
-    twinmmu::conformance::Register("CudaOnSim", argv[i],
-                                   twinmmu::conformance::CudaOnSimReplayOptions());
-  }
+  twinmmu::conformance::RegisterAll(argc, argv);
   if (argc < 2) {
     std::cerr << "There are no recordings to play.\n";
     return 1;

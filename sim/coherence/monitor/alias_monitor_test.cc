@@ -676,7 +676,7 @@ TEST(AliasMonitorTest, AliasesThatAreNoMoreTakeNoMemory) {
     for (const bool waits : {false, true}) {
       SCOPED_TRACE(std::to_string(static_cast<int>(policy)) + (waits ? ", waits" : ""));
       const size_t few = BytesAfterCycles(policy, waits, 1'000);
-      EXPECT_LT(BytesAfterCycles(policy, waits, 100'000), few + (64 << 10));
+      EXPECT_LT(BytesAfterCycles(policy, waits, 20'000), few + (12 << 10));
     }
   }
 }
