@@ -160,7 +160,7 @@ struct Profile {
   uint64_t kernel_instruction_budget = 1'000'000'000;
   // How long a program may wait for a word of memory that a stream waits for (cuStreamWaitValue32),
   // as long as it is not certain that nobody will write it. Then nobody does: LAUNCH_TIMEOUT.
-  uint64_t wait_budget_ms = 60'000;
+  uint64_t wait_budget_ms = 10'000;
   // How much of the host's memory running kernels may take: their local and shared memory, and the
   // registers of calls. A kernel that exceeds this is LAUNCH_FAILED.
   Bytes host_memory_limit = GiB(8);
