@@ -12,6 +12,8 @@
 #include "api/record/event_writer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/calls/linear/linear_calls.h"
+#include "sim/calls/pools/pool_calls.h"
 #include "sim/simulator.h"
 
 namespace twinmmu {
@@ -35,10 +37,10 @@ struct ToldEvent {
 
 class RunEventsTest : public testing::Test {
  protected:
-  RunEventsTest() {
+  explicit RunEventsTest(const Profile& profile = Profile::ReferenceH200(2)) {
     SimulatorOptions options;
     options.events = events_.get();
-    simulator_ = *Simulator::Create(Profile::ReferenceH200(2), options);
+    simulator_ = *Simulator::Create(profile, options);
     vmm_ = *simulator_->vmm();
   }
 
@@ -119,6 +121,127 @@ TEST_F(RunEventsTest, ACallThatFailsIsToldAsSuch) {
   const std::vector<ToldEvent> told = Told();
   ASSERT_THAT(WordsOf(told), ElementsAre("reserve"));
   EXPECT_EQ(told[0].event.severity, record::Severity::kError);
+  EXPECT_EQ(told[0].event.allocation, 0u);
+}
+
+// As does a release: what it was to map, or to release.
+TEST_F(RunEventsTest, ARefusedMapNamesItsMemory) {
+  const AddressRange range = *vmm_->AddressReserve(kGranule);
+  const AllocationHandle handle = *vmm_->Create(kGranule, AllocationProperties());
+  ASSERT_TRUE(vmm_->Map(range, handle).ok());
+  EXPECT_FALSE(vmm_->Map(range, handle).ok());
+  EXPECT_FALSE(vmm_->Release(AllocationHandle(7)).ok());
+  std::vector<uint64_t> refused;
+  for (const ToldEvent& told : Told()) {
+    const bool is_call = told.event.kind != EventKind::kDiagnostic;
+    if (is_call && told.event.severity == record::Severity::kError)
+      refused.push_back(told.event.allocation);
+  }
+  EXPECT_THAT(refused, ElementsAre(handle.value(), 7));
+}
+
+class OffsetsTest : public RunEventsTest {
+ protected:
+  OffsetsTest() : RunEventsTest(WithOffsets()) {}
+  static Profile WithOffsets() {
+    Profile profile = Profile::ReferenceH200();
+    profile.map_takes_offsets = true;
+    profile.quirks.map_takes_whole_allocations_only = false;
+    return profile;
+  }
+};
+
+TEST_F(OffsetsTest, AMappingIsToldWithIts) {
+  const AddressRange range = *vmm_->AddressReserve(kGranule);
+  const AllocationHandle handle = *vmm_->Create(3 * kGranule, AllocationProperties());
+  const absl::Status mapped = vmm_->Map(range, handle, 2 * kGranule, 0);
+  ASSERT_TRUE(mapped.ok()) << mapped;
+  const std::vector<ToldEvent> told = Told();
+  ASSERT_THAT(WordsOf(told), ElementsAre("reserve", "create", "map"));
+  EXPECT_EQ(told[2].event.offset, 2 * kGranule.value());
+}
+
+TEST_F(RunEventsTest, AGrantToTheHostIsToldOfNoDevice) {
+  AllocationProperties properties;
+  properties.location = Location::HostNuma(0);
+  const AddressRange range = *vmm_->AddressReserve(kGranule);
+  const AllocationHandle handle = *vmm_->Create(kGranule, properties);
+  ASSERT_TRUE(vmm_->Map(range, handle).ok());
+  ASSERT_TRUE(vmm_->SetAccess(range, {{Location::HostNuma(0), Access::kReadWrite}}).ok());
+  const std::vector<ToldEvent> told = Told();
+  ASSERT_THAT(WordsOf(told), ElementsAre("reserve", "create", "map", "set-access"));
+  EXPECT_EQ(told[1].event.device, record::kHost);
+  EXPECT_EQ(told[3].event.device, record::kHost);
+  EXPECT_EQ(told[3].event.access, 3);
+}
+
+TEST_F(RunEventsTest, LinearMemoryIsToldWithItsDevice) {
+  LinearCalls& linear = simulator_->linear();
+  const DeviceOrdinal device(1);
+  ASSERT_TRUE(linear.Allocate({device}, Bytes(512)).ok());
+  ASSERT_TRUE(linear.AllocateManaged({device}, Bytes(512), 1).ok());
+  ASSERT_TRUE(linear.AllocateHost({device}, Bytes(512), 0).ok());
+  const std::vector<ToldEvent> told = Told();
+  ASSERT_THAT(WordsOf(told), ElementsAre("allocate", "allocate", "allocate"));
+  EXPECT_EQ(told[0].event.device, 1);
+  EXPECT_EQ(told[0].event.bytes, 512u);
+  EXPECT_EQ(told[1].event.device, 1);
+  EXPECT_EQ(told[2].event.device, record::kHost);
+}
+
+// A free of nothing frees nothing.
+TEST_F(RunEventsTest, AFreeIsToldIfSomethingGoes) {
+  LinearCalls& linear = simulator_->linear();
+  const DeviceAddress memory = *linear.Allocate({DeviceOrdinal(0)}, Bytes(512));
+  ASSERT_TRUE(linear.Free(DeviceAddress(0)).ok());
+  ASSERT_TRUE(linear.Free(memory).ok());
+  const std::vector<ToldEvent> told = Told();
+  ASSERT_THAT(WordsOf(told), ElementsAre("allocate", "free"));
+  EXPECT_EQ(told[1].event.address, memory.value());
+}
+
+TEST_F(RunEventsTest, TheMemoryOfAPoolIsToldWithItsStream) {
+  const Stream stream = *(**simulator_->executor()).CreateStream(DeviceOrdinal(1));
+  const DeviceAddress memory = *simulator_->pools().Allocate(stream, Bytes(512));
+  ASSERT_TRUE(simulator_->pools().Free(stream, memory).ok());
+  const std::vector<ToldEvent> told = Told();
+  ASSERT_THAT(WordsOf(told), ElementsAre("pool-allocate", "pool-free"));
+  EXPECT_EQ(told[0].event.stream, stream.value());
+  EXPECT_EQ(told[0].event.device, 1);
+  EXPECT_EQ(told[1].event.stream, stream.value());
+}
+
+constexpr char kStores[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry store(.param .u64 place)
+{
+  .reg .u64 %place;
+  ld.param.u64 %place, [place];
+  st.global.u32 [%place], 7;
+  ret;
+}
+)";
+
+TEST_F(RunEventsTest, AFaultIsToldWithItsAddress) {
+  Executor& executor = **simulator_->executor();
+  const AddressRange range = *vmm_->AddressReserve(kGranule);
+  const DeviceOrdinal device(1);
+  const Module module = *executor.LoadModule(device, kStores);
+  const Kernel kernel = *executor.GetKernel(module, "store");
+  const void* const arguments[] = {&range.base};
+  ASSERT_TRUE(executor.Launch(Stream(device), kernel, LaunchConfig(), arguments).ok());
+  EXPECT_FALSE(executor.SynchronizeDevice(device).ok());
+  std::vector<ToldEvent> faults;
+  for (const ToldEvent& told : Told()) {
+    if (told.event.kind == EventKind::kFault) faults.push_back(told);
+  }
+  ASSERT_THAT(faults, SizeIs(1));
+  EXPECT_EQ(faults[0].event.severity, record::Severity::kError);
+  EXPECT_EQ(faults[0].event.device, 1);
+  EXPECT_EQ(faults[0].event.address, range.base.value());
+  EXPECT_THAT(faults[0].text, HasSubstr("store"));
 }
 
 TEST_F(RunEventsTest, SharedMemoryHasTheSameIdOnBothSides) {
@@ -155,6 +278,7 @@ TEST_F(RunEventsTest, CopiesAndFillsAreToldWithTheirTime) {
   EXPECT_EQ(copy.bytes, 64u);
   EXPECT_EQ(copy.device, 0);
   EXPECT_GT(copy.duration_ns, 0u);
+  EXPECT_LE(copy.time_ns + copy.duration_ns, told[5].event.time_ns);
   EXPECT_EQ(told[5].event.kind, EventKind::kFill);
   EXPECT_EQ(told[5].event.bytes, 128u);
 }

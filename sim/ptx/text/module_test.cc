@@ -128,6 +128,14 @@ TEST(InitialValues, AreElementByElement) {
   EXPECT_THAT(BitsOf(module.variables[3]), ElementsAre(0x3ff0000000000000));
 }
 
+// A value that is too large for the type is infinite, and the largest is itself.
+TEST(InitialValues, OfF32AreRounded) {
+  const Module module = ParseModule(
+      ".global .f32 x[4] = {3.4028234663852886e38, -3.4028234663852886e38, 1.0e39, -1.0e39};");
+  EXPECT_THAT(BitsOf(module.variables[0]),
+              ElementsAre(0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000));
+}
+
 // An address is by name, with an offset.
 TEST(InitialValues, MayBeAddresses) {
   const Module module = ParseModule(
@@ -140,6 +148,18 @@ TEST(InitialValues, MayBeAddresses) {
   EXPECT_EQ(values[1].bits, ~uint64_t{3});
   EXPECT_TRUE(values[1].generic);
   EXPECT_EQ(values[2].address_of, "F");
+}
+
+// The word for an address in the generic space is a name like any other.
+TEST(InitialValues, MayBeTheAddressOfGeneric) {
+  const Module module = ParseModule(".global .u64 generic; .global .u64 p = generic;");
+  const Initializer& value = module.variables[1].initial[0];
+  EXPECT_EQ(value.address_of, "generic");
+  EXPECT_FALSE(value.generic);
+}
+
+TEST(Variables, HaveAnAlignmentUpTo64KiB) {
+  EXPECT_EQ(ParseModule(".global .align 65536 .b8 x;").variables[0].alignment, 65536u);
 }
 
 // What was declared .extern is defined later, at the same place.
@@ -169,6 +189,14 @@ TEST(Functions, AreAsDeclared) {
   EXPECT_THAT(kernel.max_threads, ElementsAre(16, 8, 1));
   EXPECT_THAT(kernel.required_threads, ElementsAre(4, 1, 1));
   EXPECT_EQ(kernel.minimum_blocks, 2u);
+}
+
+// A limit has 32 bits, and the space of a pointer need not be said. A pragma changes nothing.
+TEST(Functions, TakeDirectivesOfEveryForm) {
+  const Module module = ParseModule(
+      ".entry K(.param .u64 .ptr .align 8 p) .maxntid 4294967295 .pragma \"a\", \"b\"; { ret; }");
+  ASSERT_EQ(module.functions.size(), 1u);
+  EXPECT_THAT(module.functions[0].max_threads, ElementsAre(4294967295u, 1, 1));
 }
 
 // A function that is declared, used, and defined, is one function.
@@ -240,6 +268,27 @@ TEST(Instructions, AreAsWritten) {
   EXPECT_FALSE(function.body[1].guard_negated);
   EXPECT_EQ(function.body[1].source.file, 1);
   EXPECT_EQ(function.body[1].source.line, 7);
+}
+
+// A place is that of the .loc before, in the same function.
+TEST(Instructions, HaveNoPlaceOfAnotherFunction) {
+  const Module module =
+      ParseModule(".entry K() { .loc 1 7 3\nret; } .entry L() { ret;\n.loc 1 9 1\nret; }");
+  EXPECT_EQ(module.functions[0].body[0].source.line, 7);
+  EXPECT_EQ(module.functions[1].body[0].source.line, 0);
+  EXPECT_EQ(module.functions[1].body[1].source.line, 9);
+}
+
+// Names of functions that are inlined are in .debug_str, up to its end or a zero, and none is made
+// up for a label or an offset that is not there.
+TEST(InlinedFunctions, HaveNamesOfDebugStr) {
+  const Module module = ParseModule(
+      ".entry K() {\n.loc 1 1 1, function_name s, inlined_at 2 1 1\nret;\n"
+      ".loc 1 2 1, function_name s+3, inlined_at 2 2 1\nret;\n"
+      ".loc 1 3 1, function_name s+5, inlined_at 2 3 1\nret;\n"
+      ".loc 1 4 1, function_name t, inlined_at 2 4 1\nret;\n}\n"
+      ".section .debug_str { s: .b8 97, 98, 0, 99, 100 }\n");
+  EXPECT_THAT(module.inlined_functions, ElementsAre("ab", "cd", "", ""));
 }
 
 // Each form of an operand that stands for a value.
