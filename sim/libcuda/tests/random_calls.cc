@@ -48,6 +48,9 @@ constexpr size_t kMostThreads = 8;
 constexpr size_t kMostParameters = 14;
 constexpr size_t kCallsOfProcess = 20'000;
 constexpr unsigned int kMostSeconds = 60;  // of a process
+// Half of it for the rooms of all threads. A host may take a minute to touch some GiB for the first
+// time.
+constexpr rlim_t kMemoryOfProcess = rlim_t{1} << 30;
 constexpr size_t kRoom = size_t{4} << 20;
 constexpr size_t kBehindRoom = size_t{1} << 30;
 constexpr size_t kWordsOfRoom = 24;
@@ -331,6 +334,11 @@ std::string FileOf(const char* profile) {
   return std::rename(made.c_str(), name.c_str()) == 0 ? name : profile;
 }
 
+void Limit(__rlimit_resource resource, rlim_t most) {
+  const rlimit limit = {most, most};
+  setrlimit(resource, &limit);
+}
+
 [[noreturn]] void CallInThisProcess(const char* library, uint64_t seed) {
   Random random(seed);
   const char* const profile = ProfileOf(&random);
@@ -339,8 +347,8 @@ std::string FileOf(const char* profile) {
   setenv("TWINMMU_STREAM_POLICY", kPolicies[random() % std::size(kPolicies)], 1);
   setenv("TWINMMU_MEMORY", "256MiB", 1);
   if (seed % 4 == 3) fails_of = 100;
-  const rlimit limit = {rlim_t{1} << 20, rlim_t{1} << 20};
-  setrlimit(RLIMIT_FSIZE, &limit);
+  Limit(RLIMIT_FSIZE, rlim_t{1} << 20);
+  Limit(RLIMIT_DATA, kMemoryOfProcess);
   alarm(kMostSeconds);
   void* const opened = dlopen(library, RTLD_NOW);
   if (opened == nullptr) std::_Exit(2);
