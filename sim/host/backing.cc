@@ -6,14 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "api/sharing/owned_descriptor.h"
 #include "sim/host/memory_label.h"
 
 namespace twinmmu {
@@ -59,11 +62,48 @@ int NewMemoryFile(size_t size) {
   return -1;
 }
 
-// But for pages of zeros, so that they stay uncommitted. `size`: of whole pages.
+constexpr size_t kPage = 4096;
+
+// Which pages of private memory hold something, as far as the host says; all, where it does not.
+class PrivatePages {
+ public:
+  // From the page at `first` on, which is a multiple of kPage.
+  explicit PrivatePages(const char* first)
+      : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)),
+        first_(reinterpret_cast<uint64_t>(first) / kPage) {}
+
+  // Asks the host for many at a time: to be called with ascending numbers.
+  bool MayHold(size_t page) {
+    if (page < begin_ || page >= end_) Ask(page);
+    return (entries_[page - begin_] & (kPresent | kSwapped)) != 0;
+  }
+
+ private:
+  static constexpr uint64_t kPresent = uint64_t{1} << 63;
+  static constexpr uint64_t kSwapped = uint64_t{1} << 62;
+
+  void Ask(size_t page) {
+    begin_ = page;
+    end_ = page + entries_.size();
+    entries_.fill(kPresent);
+    const auto place = static_cast<off_t>((first_ + page) * sizeof(entries_[0]));
+    if (pread(file_.get(), entries_.data(), sizeof(entries_), place) < 0) entries_.fill(kPresent);
+  }
+
+  OwnedDescriptor file_;
+  uint64_t first_;
+  size_t begin_ = 0;  // the pages that the entries are of
+  size_t end_ = 0;
+  std::array<uint64_t, 512> entries_;
+};
+
+// But for pages of zeros, so that they stay uncommitted. `from`: private. `size`: of whole pages.
 void CopyWritten(const char* from, char* to, size_t size) {
-  constexpr size_t kPage = 4096;
   static constexpr char kZeros[kPage] = {};
+  PrivatePages pages(from);
   for (size_t done = 0; done < size; done += kPage) {
+    // On some hosts it takes memory even to look at zeros.
+    if (!pages.MayHold(done / kPage)) continue;
     if (std::memcmp(from + done, kZeros, kPage) != 0) std::memcpy(to + done, from + done, kPage);
   }
 }

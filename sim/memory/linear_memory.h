@@ -44,6 +44,9 @@ class LinearMemory {
   // but for flags that belong to the block: if that is shared, they are those of the first in it.
   // ResourceExhausted: there is no room, or the host that simulates it refused.
   absl::StatusOr<AddressRange> Allocate(Bytes size, const LinearAllocation& wanted);
+  // Whether memory of that size shares a block with other memory, and may hold what earlier memory
+  // left there. What has a block for itself is zeros.
+  static bool IsShared(Bytes size) { return size.value() <= kLargestShared; }
   // Notes memory at wanted.range, of which nothing is known yet.
   void Register(const LinearAllocation& wanted);
   // Forgets the allocation that begins there, and frees what it made.
@@ -184,7 +187,6 @@ class LinearMemory {
     bool imported = false;
   };
 
-  static bool IsShared(Bytes size) { return size.value() <= kLargestShared; }
   // The first of `steps` free steps in a row, now taken.
   static std::optional<uint64_t> Take(Block& block, uint64_t steps);
   size_t PlaceOf(const LinearAllocation& allocation) const {
