@@ -90,6 +90,18 @@ TEST_F(OperationOrderTest, WaitsArePassedOn) {
   EXPECT_THAT(Run(last, 2), ElementsAre(1));
 }
 
+// A stream may wait for several others, one after the other, and then comes after all of them.
+TEST_F(OperationOrderTest, AStreamWaitsForSeveral) {
+  const Operation first = order_.Submit(a_);
+  const Operation second = order_.Submit(c_);
+  order_.Wait(b_, order_.Record(a_));
+  order_.Wait(b_, order_.Record(c_));
+  const Operation waiting = order_.Submit(b_);
+  Run(first, 1);
+  Run(second, 2);
+  EXPECT_THAT(Run(waiting, 3), ElementsAre(1, 2));
+}
+
 // The host counts as one: what it submits comes after what it has waited for, on whatever stream,
 // and what it had submitted before does not.
 TEST_F(OperationOrderTest, TheHostWaits) {
