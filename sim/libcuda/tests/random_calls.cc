@@ -291,7 +291,8 @@ bool IsLeftOut(const std::string& symbol) {
   for (const char* const left_out :
        {"cuMemcpy", "cuMemcpy_ptds", "cuMemcpyAsync", "cuMemcpyAsync_ptsz", "cuMemcpyPeer",
         "cuMemcpyPeer_ptds", "cuMemcpyPeerAsync", "cuMemcpyPeerAsync_ptsz",
-        "cuPointerGetAttributes", "cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"}) {
+        "cuPointerGetAttributes", "cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2",
+        "cuCheckpointProcessLock"}) {
     if (symbol == left_out) return true;
   }
   return false;
