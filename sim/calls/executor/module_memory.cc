@@ -1,5 +1,6 @@
 // The memory of modules: their variables, and the workspace of cooperative launches.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,16 @@ namespace {
 
 constexpr char kLoadCall[] = "cuModuleLoadData";
 constexpr char kLaunchCall[] = "cuLaunchKernel";
+
+// Leaves alone what is zero, so that the host commits no page for it.
+void Clear(char* memory, uint64_t size) {
+  constexpr uint64_t kStep = 4096;
+  static constexpr char kZeros[kStep] = {};
+  for (uint64_t done = 0; done < size; done += kStep) {
+    const uint64_t length = std::min(kStep, size - done);
+    if (std::memcmp(memory + done, kZeros, length) != 0) std::memset(memory + done, 0, length);
+  }
+}
 
 }  // namespace
 
@@ -113,9 +124,7 @@ absl::StatusOr<AddressRange> SimulatedModules::PlaceImage(DeviceOrdinal device, 
       Allocate(kLoadCall, call.id(), device, kind, Bytes(size));
   if (!range.ok()) return range.status();
   // On some hosts it takes memory even to look at zeros.
-  if (LinearMemory::IsShared(Bytes(size))) {
-    std::memset(mmu_.linear.Find(range->base)->memory, 0, size);
-  }
+  if (LinearMemory::IsShared(Bytes(size))) Clear(mmu_.linear.Find(range->base)->memory, size);
   call.Done(*range, 0);
   return range;
 }
