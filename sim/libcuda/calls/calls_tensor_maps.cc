@@ -112,7 +112,8 @@ bool TakeBox(const uint32_t* box, TensorMap* map) {
   for (uint32_t i = 0; i < map->rank; ++i) {
     map->box[i] = box[i];
     if (!IsBetween(map->box[i], 1, kMostOfBox)) return false;
-    bytes *= map->CountOf(i);
+    // All slices of an interleaved map, though a copy takes one.
+    bytes *= (map->box[i] + map->steps[i] - 1) / map->steps[i];
   }
   return RowFits(*map) && bytes <= kMostBytes;
 }

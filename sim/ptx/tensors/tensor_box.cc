@@ -40,6 +40,8 @@ class BoxWriter {
     if (map_.swizzle != TensorSwizzle::kNone) at_ = begin + SpanOf(map_.swizzle);
   }
 
+  void AddPixel(uint64_t pixel, bool inside) { Add(pixel, inside, map_.pixel_size()); }
+
   uint32_t longest_outside() const { return longest_outside_; }
 
  private:
@@ -74,26 +76,26 @@ class BoxWriter {
 
 using Index = std::array<int64_t, TensorMap::kMostRank>;
 
-// The row at what `index` has behind its first dimension.
-void AddRowAt(const TensorMap& map, const Index& index, BoxWriter* writer) {
-  uint64_t row = map.address;
+// The row at what `index` has behind its first dimension, or the pixel of an interleaved map.
+void AddAt(const TensorMap& map, const Index& index, BoxWriter* writer) {
+  uint64_t at = map.address;
   bool inside = true;
-  for (size_t i = 1; i < map.rank; ++i) {
+  for (size_t i = map.first_strided(); i < map.rank; ++i) {
     inside = inside && index[i] >= 0 && static_cast<uint64_t>(index[i]) < map.dims[i];
-    row += static_cast<uint64_t>(index[i]) * map.strides[i - 1];
+    at += static_cast<uint64_t>(index[i]) * (i == 0 ? map.pixel_size() : map.strides[i - 1]);
   }
-  writer->AddRow(row, inside);
+  map.is_interleaved() ? writer->AddPixel(at, inside) : writer->AddRow(at, inside);
 }
 
 void AddTile(const TensorMap& map, const TensorPlace& place, BoxWriter* writer) {
   std::array<uint32_t, TensorMap::kMostRank> done = {};
   for (;;) {
     Index index = {};
-    for (size_t i = 1; i < map.rank; ++i) {
+    for (size_t i = 0; i < map.rank; ++i) {
       index[i] = int64_t{place.coordinates[i]} + int64_t{done[i]} * map.steps[i];
     }
-    AddRowAt(map, index, writer);
-    size_t i = 1;
+    AddAt(map, index, writer);
+    size_t i = map.first_strided();
     for (; i < map.rank && ++done[i] == map.CountOf(i); ++i) done[i] = 0;
     if (i >= map.rank) return;
   }
@@ -105,18 +107,23 @@ uint32_t OffsetMask(uint32_t rank) { return rank == 3 ? 0xffff : rank == 4 ? 0xf
 // Pixel by pixel, the innermost dimension first; at the end of one from its corner on.
 void AddColumn(const TensorMap& map, const TensorPlace& place, BoxWriter* writer) {
   const size_t image = map.rank - 1;
+  const size_t first = map.first_strided();
+  const size_t end = first + map.rank - 2;
   Index pixel = {};
-  for (size_t i = 1; i < map.rank; ++i) pixel[i] = place.coordinates[i];
+  for (size_t i = 0; i < map.rank; ++i) pixel[i] = place.coordinates[i];
   for (uint32_t count = 0; count < map.pixels; ++count) {
     Index index = pixel;
-    for (size_t i = 1; i < image; ++i) index[i] += place.offsets[i - 1] & OffsetMask(map.rank);
-    AddRowAt(map, index, writer);
-    for (size_t i = 1; i < map.rank; ++i) {
-      pixel[i] += map.steps[i];
-      if (i == image) break;
-      if (pixel[i] < static_cast<int64_t>(map.dims[i]) + map.upper[i - 1]) break;
-      pixel[i] = map.lower[i - 1];
+    for (size_t i = first; i < end; ++i) {
+      index[i] += place.offsets[i - first] & OffsetMask(map.rank);
     }
+    AddAt(map, index, writer);
+    size_t i = first;
+    for (; i < end; ++i) {
+      pixel[i] += map.steps[i];
+      if (pixel[i] < static_cast<int64_t>(map.dims[i]) + map.upper[i - first]) break;
+      pixel[i] = map.lower[i - first];
+    }
+    if (i == end) pixel[image] += map.steps[image];
   }
 }
 
@@ -131,22 +138,26 @@ const TensorRun& TensorBox::RunAt(uint64_t at) const {
 
 const char* WhyNoBox(const TensorMap& map, const TensorPlace& place, bool loads) {
   constexpr uint64_t kMostShared = 228 * 1024;
+  const size_t first = map.first_strided();
+  if (map.is_interleaved() && map.rank < 3) return "its interleaved map is of less than rank 3";
   uint64_t bytes = std::max<uint64_t>(map.box[0] * SizeOf(map.element), SpanOf(map.swizzle));
+  if (map.is_interleaved()) bytes = map.pixel_size();
   if (map.im2col) bytes *= map.pixels;
-  for (size_t i = 1; !map.im2col && i < map.rank; ++i) bytes *= map.CountOf(i);
+  for (size_t i = first; !map.im2col && i < map.rank; ++i) bytes *= map.CountOf(i);
   if (bytes > kMostShared) return "its box is larger than shared memory";
   // Kernels make maps, too.
   if (map.address % kPiece != 0) return "its tensor begins at no multiple of 16 bytes";
-  if (int64_t{place.coordinates[0]} * SizeOf(map.element) % kPiece != 0) {
+  if (!map.is_interleaved() && int64_t{place.coordinates[0]} * SizeOf(map.element) % kPiece != 0) {
     return "its first coordinate is no multiple of 16 bytes";
   }
   for (size_t i = 0; !loads && i < map.rank; ++i) {
     if (place.coordinates[i] < 0) return "a store begins in front of the tensor";
   }
-  for (size_t i = 1; map.im2col && i + 1 < map.rank; ++i) {
-    const int64_t at = place.coordinates[i];
-    if (!loads && map.lower[i - 1] < 0) return "a store has no pixels in front of the tensor";
-    if (at < map.lower[i - 1] || at >= static_cast<int64_t>(map.dims[i]) + map.upper[i - 1]) {
+  for (size_t i = 0; map.im2col && i + 2 < map.rank; ++i) {
+    const int64_t at = place.coordinates[first + i];
+    const auto size = static_cast<int64_t>(map.dims[first + i]);
+    if (!loads && map.lower[i] < 0) return "a store has no pixels in front of the tensor";
+    if (at < map.lower[i] || at >= size + map.upper[i]) {
       return "its first pixel is outside the box of pixels";
     }
   }

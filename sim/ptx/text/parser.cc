@@ -77,7 +77,9 @@ void Parser::Target() {
     const bool of_family = absl::ConsumeSuffix(&digits, "f");
     const bool of_one = absl::ConsumeSuffix(&digits, "a") || of_family;
     int target = 0;
-    if (digits.substr(0, 3) != "sm_" || !absl::SimpleAtoi(digits.substr(3), &target)) {
+    const bool is_target =
+        absl::ConsumePrefix(&digits, "sm_") || absl::ConsumePrefix(&digits, "compute_");
+    if (!is_target || !absl::SimpleAtoi(digits, &target)) {
       return cursor_.Fail(name.position, absl::StrCat("found ", Describe(name),
                                                       ", expected a target, such as sm_90"));
     }
@@ -99,6 +101,11 @@ void Parser::Target() {
 }
 
 void Parser::AddressSize() {
+  constexpr int kFirstVersion = 23;
+  if (module_.version < kFirstVersion) {
+    return cursor_.Fail(cursor_.token().position,
+                        "there is .address_size from PTX 2.3 on, and this is older");
+  }
   cursor_.AcceptDotted("address_size");
   const Token size = cursor_.ExpectKind(Token::kInteger, "64");
   if (size.bits != 64) {

@@ -252,6 +252,27 @@ TEST_P(TensorCopiesTest, StoresAColumn) {
   EXPECT_EQ(FaultOf(With(store), 1), GridFault::kIllegalInstruction);
 }
 
+// Pixels of 16 bytes, whatever the element is, of one slice, whatever the box says.
+TEST_P(TensorCopiesTest, LoadsPixelsOfAnInterleavedMap) {
+  TensorMap map = Words();
+  map.interleave = TensorInterleave::k16;
+  map.rank = 3;
+  map.dims = {4, 3, 2, 1, 1};
+  map.strides = {64, 256};
+  map.box = {2, 7, 2, 1, 1};
+  Put(map);
+  RunKernel(Loading("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::"
+                    "bytes [%r9], [%rd3, {1, 1, 0}], [%r10];\n",
+                    64, 16),
+            1);
+  EXPECT_THAT(Result(16),
+              ElementsAre(20, 21, 22, 23, 24, 25, 26, 27, 84, 85, 86, 87, 88, 89, 90, 91));
+  map.rank = 2;
+  Put(map);
+  EXPECT_EQ(FaultOf(With(At(0, 0) + kLoad2d), 1), GridFault::kIllegalInstruction);
+  EXPECT_THAT(fault_.words, HasSubstr("less than rank 3"));
+}
+
 TEST_P(TensorCopiesTest, FaultsWhereTheTensorIsNotMapped) {
   TensorMap map = Words();
   map.address = (memory() + kGranule).value() - 64;
