@@ -20,8 +20,8 @@ constexpr char kOpen[] = "cuIpcOpenMemHandle";
 constexpr int kIdShift = 32;
 
 // Why a name led to no memory. The codes for memory of this process, and for memory that was freed,
-// are those of an H200. There, a name of freed memory opens what is at its address now, once that is
-// shared too, and is NOT_PERMITTED before: here no program sees memory that it did not ask for.
+// are those of an H200. There, a name of freed memory opens what is at its address now, once that
+// is shared too, and is NOT_PERMITTED before: here no program sees memory that it did not ask for.
 absl::Status WhyNotOpened(const absl::Status& status) {
   const DriverCode code = absl::IsResourceExhausted(status)    ? DriverCode::kOutOfMemory
                           : absl::IsFailedPrecondition(status) ? DriverCode::kInvalidContext
