@@ -45,7 +45,10 @@ class Workload {
     AliasMonitor::Session session(&monitor_);
     const Lanes memory = MemoryOf(word);
     session.BeforeAll(Access(first, 2), ~0u, memory.data(), /*writes=*/false);
-    for (const char* const from : memory) benchmark::DoNotOptimize(*from);
+    for (const char* const from : memory) {
+      char loaded = *from;
+      benchmark::DoNotOptimize(loaded);
+    }
   }
   void Meet(ThreadId first) {
     AliasMonitor::Meeting meeting;
