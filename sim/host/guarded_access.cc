@@ -93,23 +93,6 @@ void InstallOnce() {
   static_cast<void>(installed);
 }
 
-// `access` must have nothing to undo: it may end anywhere.
-template <typename Access>
-[[gnu::noinline]] const void* Try(GuardedAttempt& now, const Access& access) {
-  InstallOnce();
-  for (const GuardedPiece& piece : {now.written, now.read}) {
-    if (piece.size > kEndOfUser || piece.base > kEndOfUser - piece.size) {
-      return reinterpret_cast<const void*>(piece.base);
-    }
-  }
-  if (sigsetjmp(now.before, 0) == 0) {
-    guarded_attempt = &now;
-    access();
-  }
-  guarded_attempt = nullptr;
-  return now.fault;
-}
-
 #ifndef MADV_POPULATE_WRITE  // older headers
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
@@ -119,12 +102,30 @@ template <typename Access>
 // nothing is lost: the access shows.
 void Populate(const GuardedPiece& piece, int advice) {
   constexpr uint64_t kEnough = 16 * kPage;
-  if (piece.size < kEnough || piece.size > kEndOfUser || piece.base > kEndOfUser - piece.size)
-    return;
+  if (piece.size < kEnough) return;
   const int before = errno;
   const uint64_t first = piece.base / kPage * kPage;
   madvise(reinterpret_cast<void*>(first), piece.base + piece.size - first, advice);
   errno = before;
+}
+
+// `access` must have nothing to undo: it may end anywhere.
+template <typename Access>
+[[gnu::noinline]] const void* Try(GuardedAttempt& now, const Access& access) {
+  InstallOnce();
+  for (const GuardedPiece& piece : {now.written, now.read}) {
+    if (piece.size > kEndOfUser || piece.base > kEndOfUser - piece.size) {
+      return reinterpret_cast<const void*>(piece.base);
+    }
+  }
+  Populate(now.written, MADV_POPULATE_WRITE);
+  Populate(now.read, MADV_POPULATE_READ);
+  if (sigsetjmp(now.before, 0) == 0) {
+    guarded_attempt = &now;
+    access();
+  }
+  guarded_attempt = nullptr;
+  return now.fault;
 }
 
 // Calls of two threads of the program may write the same memory at the same time. That is the
@@ -145,7 +146,6 @@ const void* GuardedCopy(char* to, const char* from, uint64_t size, bool by_words
   GuardedAttempt now;
   now.written = PieceAt(to, size);
   now.read = PieceAt(from, size);
-  Populate(now.written, MADV_POPULATE_WRITE);
   return Try(now, [&] {
     by_words || kAlwaysByWords ? CopyByWords(to, from, size)
                                : static_cast<void>(std::memmove(to, from, size));
@@ -156,20 +156,20 @@ const void* GuardedFill(char* memory, uint64_t size, uint32_t value, uint64_t wi
                         bool by_words) {
   GuardedAttempt now;
   now.written = PieceAt(memory, size);
-  Populate(now.written, MADV_POPULATE_WRITE);
   const auto fill = by_words || kAlwaysByWords ? FillByWords : Repeat;
   return Try(now, [&] { fill(memory, size, value, width); });
 }
 
 const void* FindInaccessible(const AddressRange& range, Access access) {
+  const GuardedPiece piece = {range.base.value(), range.size.value()};
+  const bool writes = access == Access::kReadWrite;
   GuardedAttempt now;
-  now.read = {range.base.value(), range.size.value()};
-  Populate(now.read, access == Access::kReadWrite ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+  (writes ? now.written : now.read) = piece;
   const void* const missing = Try(now, [&] {
-    const uint64_t end = now.read.base + now.read.size;
-    for (uint64_t at = now.read.base; at < end; at = at / kPage * kPage + kPage) {
+    const uint64_t end = piece.base + piece.size;
+    for (uint64_t at = piece.base; at < end; at = at / kPage * kPage + kPage) {
       auto* const byte = reinterpret_cast<char*>(at);
-      if (access == Access::kReadWrite) {
+      if (writes) {
         __atomic_fetch_or(byte, 0, __ATOMIC_RELAXED);
       } else {
         static_cast<void>(__atomic_load_n(byte, __ATOMIC_RELAXED));

@@ -113,7 +113,7 @@ bool TakeBox(const uint32_t* box, TensorMap* map) {
     map->box[i] = box[i];
     if (!IsBetween(map->box[i], 1, kMostOfBox)) return false;
     // All slices of an interleaved map, though a copy takes one.
-    bytes *= (map->box[i] + map->steps[i] - 1) / map->steps[i];
+    bytes *= map->BoxCountOf(i);
   }
   return RowFits(*map) && bytes <= kMostBytes;
 }

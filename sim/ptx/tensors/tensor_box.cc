@@ -140,8 +140,9 @@ const char* WhyNoBox(const TensorMap& map, const TensorPlace& place, bool loads)
   constexpr uint64_t kMostShared = 228 * 1024;
   const size_t first = map.first_strided();
   if (map.is_interleaved() && map.rank < 3) return "its interleaved map is of less than rank 3";
-  uint64_t bytes = std::max<uint64_t>(map.box[0] * SizeOf(map.element), SpanOf(map.swizzle));
-  if (map.is_interleaved()) bytes = map.pixel_size();
+  uint64_t bytes = map.is_interleaved()
+                       ? map.pixel_size()
+                       : std::max(map.box[0] * SizeOf(map.element), SpanOf(map.swizzle));
   if (map.im2col) bytes *= map.pixels;
   for (size_t i = first; !map.im2col && i < map.rank; ++i) bytes *= map.CountOf(i);
   if (bytes > kMostShared) return "its box is larger than shared memory";

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/ptx/tensors/tensor_map.h"
 

@@ -62,10 +62,11 @@ struct TensorMap {
   // The first of the dimensions that have a stride, and of which im2col has pixels.
   size_t first_strided() const { return is_interleaved() ? 0 : 1; }
 
-  // Of a copy: elements of dimension `i`.
+  // Elements of dimension `i`: of a box, and of a copy.
+  uint32_t BoxCountOf(size_t i) const { return (box[i] + steps[i] - 1) / steps[i]; }
   uint32_t CountOf(size_t i) const {
     const bool is_slice = is_interleaved() && i + 2 == rank;
-    return is_slice ? 1 : (box[i] + steps[i] - 1) / steps[i];
+    return is_slice ? 1 : BoxCountOf(i);
   }
 };
 

@@ -89,23 +89,23 @@ void Parser::Target() {
                                                       ", which is not known; the newest one that "
                                                       "is known is sm_121a"));
     }
-    if (module_.version < version) {
-      return cursor_.Fail(name.position,
-                          absl::StrCat("there is ", name.text, " from PTX ", version / 10, ".",
-                                       version % 10, " on, and this is older"));
-    }
+    if (IsOlderThan(version, name.text, name.position)) return;
     module_.target = target;
     module_.of_one_target = of_one;
   } while (cursor_.Accept(","));
   if (module_.target == 0) cursor_.FailExpected("a target, such as sm_90");
 }
 
+bool Parser::IsOlderThan(int version, absl::string_view what, const Position& where) {
+  if (module_.version >= version) return false;
+  cursor_.Fail(where, absl::StrCat("there is ", what, " from PTX ", version / 10, ".", version % 10,
+                                   " on, and this is older"));
+  return true;
+}
+
 void Parser::AddressSize() {
   constexpr int kFirstVersion = 23;
-  if (module_.version < kFirstVersion) {
-    return cursor_.Fail(cursor_.token().position,
-                        "there is .address_size from PTX 2.3 on, and this is older");
-  }
+  if (IsOlderThan(kFirstVersion, ".address_size", cursor_.token().position)) return;
   cursor_.AcceptDotted("address_size");
   const Token size = cursor_.ExpectKind(Token::kInteger, "64");
   if (size.bits != 64) {

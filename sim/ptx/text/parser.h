@@ -45,6 +45,8 @@ class Parser {
   void Header();
   void Version();
   void Target();
+  // Whether this PTX is older than `version`, from which on there is `what`: it fails then.
+  bool IsOlderThan(int version, absl::string_view what, const Position& where);
   void AddressSize();
   void ModuleDirective();
   void File();
