@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,12 +22,6 @@ namespace twinmmu {
 namespace {
 
 constexpr size_t kShownPlaces = 20;
-
-absl::StatusOr<std::unique_ptr<MergedEvents>> OpenEvents(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error) ? MergedEvents::OpenFolder(path)
-                                                    : MergedEvents::Open({path});
-}
 
 void WarnOf(const MergedEvents& events, Screen& screen) {
   for (const std::string& warning : events.warnings()) screen.wrong() << warning << "\n";
@@ -91,7 +83,7 @@ int Show(const std::vector<GrowthRow>& rows, bool two, Screen& screen) {
 int CompareRecords(const Options& options, Screen& screen) {
   std::vector<std::map<SiteKey, SiteTotal>> totals;
   for (const std::string& path : options.operands) {
-    const absl::StatusOr<std::unique_ptr<MergedEvents>> events = OpenEvents(path);
+    const absl::StatusOr<std::unique_ptr<MergedEvents>> events = MergedEvents::OpenAny(path);
     if (!events.ok()) return UsageError(events.status());
     SiteTotals sites;
     (*events)->Feed({&sites});
@@ -110,10 +102,11 @@ int ViewCommand(const Options& options, Screen& screen) {
     return UsageError(
         "view needs a record, a file of `twinmmu run --record=FILE`; or two, without a view.");
   }
-  const absl::Status can_write = CheckViews(options.views);
-  if (!can_write.ok()) return UsageError(can_write);
-  const absl::StatusOr<std::unique_ptr<MergedEvents>> events = OpenEvents(options.operands[0]);
+  const absl::StatusOr<std::unique_ptr<MergedEvents>> events =
+      MergedEvents::OpenAny(options.operands[0]);
   if (!events.ok()) return UsageError(events.status());
+  const absl::Status can_write = CheckViews(options.views, options.operands[0]);
+  if (!can_write.ok()) return UsageError(can_write);
   SiteTotals sites;
   EventFindings findings(UsualSourceRoot());
   absl::Status written = WriteViews(options.views, **events, {&sites, &findings});

@@ -134,6 +134,11 @@ absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::OpenFolder(const std
   return Open(paths);
 }
 
+absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::OpenAny(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ? OpenFolder(path) : Open({path});
+}
+
 void MergedEvents::Advance(size_t source) {
   Source& next = sources_[source];
   if (!next.reader->Next(&next.event, &next.stack)) return;

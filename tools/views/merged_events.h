@@ -26,6 +26,8 @@ class MergedEvents {
   static absl::StatusOr<std::unique_ptr<MergedEvents>> Open(const std::vector<std::string>& paths);
   // The files in a folder that processes wrote. One that is none of events is passed over.
   static absl::StatusOr<std::unique_ptr<MergedEvents>> OpenFolder(const std::string& folder);
+  // A file or such a folder.
+  static absl::StatusOr<std::unique_ptr<MergedEvents>> OpenAny(const std::string& path);
 
   // The next one, in the order in which they ended; false at the end.
   bool Next(record::Event* event, const record::Stack** stack);

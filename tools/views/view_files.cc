@@ -1,9 +1,11 @@
 #include "tools/views/view_files.h"
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -87,8 +89,13 @@ std::unique_ptr<Page> MakePage(const std::string& title, MergedEvents& events) {
 
 bool AsksForAny(const ViewPaths& paths) { return !PathsIn(paths).empty(); }
 
-absl::Status CheckViews(const ViewPaths& paths) {
+absl::Status CheckViews(const ViewPaths& paths, const std::string& record) {
   for (const std::string& path : PathsIn(paths)) {
+    std::error_code unknown;
+    if (std::filesystem::equivalent(path, record, unknown)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is the record itself: name another file for the view"));
+    }
     if (!std::ofstream(path, std::ios::app)) return CannotWriteView(path);
   }
   return absl::OkStatus();

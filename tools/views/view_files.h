@@ -3,6 +3,7 @@
 #ifndef TWINMMU_TOOLS_VIEWS_VIEW_FILES_H_
 #define TWINMMU_TOOLS_VIEWS_VIEW_FILES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,8 +16,8 @@ namespace twinmmu {
 bool AsksForAny(const ViewPaths& paths);
 
 // Whether all of them can be written; those that are not there are made. ResourceExhausted: one
-// cannot.
-absl::Status CheckViews(const ViewPaths& paths);
+// cannot. InvalidArgument: one is the record that they are made from, which may be empty.
+absl::Status CheckViews(const ViewPaths& paths, const std::string& record = "");
 
 // Reads the events once, to the end, and shows them to `others` too. ResourceExhausted: a file
 // cannot be written.
