@@ -124,7 +124,7 @@ template <Symbol kSymbol>
 struct Effect {
   template <typename... P>
   static void Do(P... arguments) {
-    uintptr_t value = 0xa0;
+    [[maybe_unused]] uintptr_t value = 0xa0;  // there are calls that write nothing
     (Write(arguments, ++value), ...);
   }
 };

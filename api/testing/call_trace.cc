@@ -49,7 +49,7 @@ std::ostream& operator<<(std::ostream& out, const TracedCall& call) {
   out << call.call << "(" << call.arguments << ") = ";
   if (call.status.ok()) return out << (call.value.empty() ? "OK" : call.value);
   const std::optional<DriverError> error = GetDriverError(call.status);
-  return error.has_value() ? out << error->code : out << call.status;
+  return error.has_value() ? out << error->code : out << call.status.ToString();
 }
 
 std::ostream& operator<<(std::ostream& out, const CallTrace& trace) {

@@ -9,7 +9,7 @@ namespace twinmmu::testing_internal {
 std::string Describe(const absl::Status& status) {
   if (status.ok()) return "OK";
   std::ostringstream text;
-  text << status;
+  text << status.ToString();  // without the places that newer Abseil adds
   const std::optional<DriverError> error = GetDriverError(status);
   if (error.has_value()) {
     text << " {" << error->origin << ": " << error->call << " gave " << error->code << "}";

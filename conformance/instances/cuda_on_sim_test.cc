@@ -8,9 +8,9 @@
 #include "sim/profile/profile.h"
 
 int main(int argc, char** argv) {
+  // Bazel starts a test where its files are.
   const char* const runfiles = std::getenv("TEST_SRCDIR");
-  const std::string folder =
-      runfiles != nullptr ? std::string(runfiles) + "/twinmmu/" : std::string("bazel-bin/");
+  const std::string folder = runfiles != nullptr ? "" : "bazel-bin/";
   // The library looks there, too.
   const char* const alias_policy = std::getenv("TWINMMU_ALIAS_POLICY");
   twinmmu::Profile profile = twinmmu::Profile::ReferenceH200(2);

@@ -583,16 +583,33 @@ void RunScript(const std::vector<Step>& script, const std::vector<uint64_t>& use
   EXPECT_EQ(world.vmm.GetMemoryInfo(kDevice0)->free, fresh.free);
 }
 
+// What the process has of its host.
+struct Held {
+  int64_t mapped_bytes;
+  int64_t objects;
+  ptrdiff_t files;
+
+  bool operator==(const Held& other) const {
+    return mapped_bytes == other.mapped_bytes && objects == other.objects && files == other.files;
+  }
+};
+
+Held HeldNow() { return {failing_host::MappedBytes(), failing_host::LiveObjects(), OpenFiles()}; }
+
 void ExpectNothingIsLost(const std::vector<Step>& script, const std::vector<uint64_t>& uses,
                          const Failure& failure) {
   SCOPED_TRACE(failure.n);
-  const int64_t mapped = failing_host::MappedBytes();
-  const int64_t objects = failing_host::LiveObjects();
-  const ptrdiff_t files = OpenFiles();
+  Held before = HeldNow();
   RunScript(script, uses, failure);
-  EXPECT_EQ(failing_host::MappedBytes(), mapped);
-  EXPECT_EQ(failing_host::LiveObjects(), objects);
-  EXPECT_EQ(OpenFiles(), files);
+  // Libraries keep what they need once for all failures. What is lost is lost again.
+  if (!(HeldNow() == before)) {
+    before = HeldNow();
+    RunScript(script, uses, failure);
+  }
+  const Held after = HeldNow();
+  EXPECT_EQ(after.mapped_bytes, before.mapped_bytes);
+  EXPECT_EQ(after.objects, before.objects);
+  EXPECT_EQ(after.files, before.files);
 }
 
 class HostFailureTest : public testing::TestWithParam<std::tuple<Fails, bool, StreamPolicy>> {};

@@ -362,6 +362,14 @@ const std::vector<ExitCode>& ExitCodesOf(const CommandInfo& command) {
   return command.exit_codes.empty() ? UsualExitCodes() : command.exit_codes;
 }
 
+// The first, where none was said; CLI11 has a name for that, which changes with its versions.
+std::string GroupOf(const CLI::Option& option) {
+  const std::string group = option.get_group();
+  const bool is_ours =
+      std::find(std::begin(kGroups), std::end(kGroups), group) != std::end(kGroups);
+  return is_ours ? group : kGroups[0];
+}
+
 std::vector<OptionInfo> OptionsOf(const CommandInfo& command) {
   CLI::App app;
   Options options;
@@ -375,7 +383,7 @@ std::vector<OptionInfo> OptionsOf(const CommandInfo& command) {
     if (has_value) info.value = option->get_type_name();
     info.value_may_be_absent = has_value && option->get_expected_min() == 0;
     info.description = option->get_description();
-    info.group = option->get_group() == "Options" ? kGroups[0] : option->get_group();
+    info.group = GroupOf(*option);
     info.choices = Choices(info.name);
     infos.push_back(std::move(info));
   }
