@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "api/version.h"
@@ -55,6 +56,22 @@ std::string NameOf(const std::string& folder) {
              : name;
 }
 
+// What config=debian of TwinMMU is, for a workspace elsewhere.
+std::string DebianConfig(const std::string& source) {
+  std::ifstream file(fs::path(source) / "third_party" / "debian" / "bazelrc");
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StartsWith(line, "#")) continue;
+    const size_t option = line.find("--");
+    if (absl::StrContains(line, "%workspace%") && option != std::string::npos) {
+      line = absl::StrReplaceAll(line, {{"%workspace%", source}});
+      line = absl::StrCat(line.substr(0, option), "\"", line.substr(option), "\"");
+    }
+    absl::StrAppend(&text, line, "\n");
+  }
+  return text;
+}
+
 std::string TextOf(const char* name, const NewTest& test) {
   for (const Template& candidate : Templates()) {
     if (candidate.name != absl::string_view(name)) continue;
@@ -63,6 +80,7 @@ std::string TextOf(const char* name, const NewTest& test) {
         {{"@NAME@", NameOf(test.folder)},
          {"@VERSION@", kVersion},
          {"@SOURCE@", test.source},
+         {"@DEBIAN@", DebianConfig(test.source)},
          {"@TWINMMU@", test.source.empty()
                            ? "find_package(twinmmu REQUIRED)"
                            : absl::StrCat("add_subdirectory(\"", test.source, "\" twinmmu)")}});

@@ -69,11 +69,23 @@ TEST_F(NewTestTest, FillsEveryPlaceholder) {
     for (const std::string& file : *files) {
       const std::string text = Read(fs::path(test_.folder) / file);
       EXPECT_FALSE(text.empty()) << file;
-      for (const char* const name : {"@NAME@", "@VERSION@", "@SOURCE@", "@TWINMMU@"}) {
+      for (const char* const name : {"@NAME@", "@VERSION@", "@SOURCE@", "@TWINMMU@", "@DEBIAN@"}) {
         EXPECT_THAT(text, Not(HasSubstr(name))) << file;
       }
     }
   }
+}
+
+// On Debian 14 the libraries of Debian stand for the modules, wherever the workspace is.
+TEST_F(NewTestTest, TakesTheLibrariesOfDebianFromTheSource) {
+  fs::create_directories(root_ / "source" / "third_party" / "debian");
+  std::ofstream(root_ / "source" / "third_party" / "debian" / "bazelrc")
+      << "# Why.\ncommon:debian --override_module=zstd=%workspace%/third_party/debian/zstd\n"
+         "common:debian --lockfile_mode=off\n";
+  ASSERT_THAT(LayOutTest(test_), IsOk());
+  EXPECT_THAT(Read(fs::path(test_.folder) / ".bazelrc"),
+              HasSubstr("common:debian \"--override_module=zstd=" + test_.source +
+                        "/third_party/debian/zstd\"\ncommon:debian --lockfile_mode=off\n"));
 }
 
 // CMake uses the installed libraries, unless a source tree is named.
