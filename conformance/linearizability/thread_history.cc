@@ -36,6 +36,10 @@ class OrderSearch {
   void From(const Checker& checker) {
     const auto is_done = [](Progress progress) { return progress == Progress::kDone; };
     if (std::all_of(progress_.begin(), progress_.end(), is_done)) return AtTheEnd(checker);
+    // What comes after does not depend on the order in which this was reached; nor do the slots,
+    // whose results are on the tapes.
+    const std::string done(reinterpret_cast<const char*>(progress_.data()), progress_.size());
+    if (!seen_.insert(absl::StrCat(done, checker.model().State())).second) return;
     for (size_t i = 0; i < operations_.size(); ++i) {
       if (!is_done(progress_[i]) && CanBeNext(operations_[i])) Advance(i, checker);
     }
@@ -93,6 +97,7 @@ class OrderSearch {
 
   std::vector<Operation>& operations_;
   std::vector<Progress> progress_;
+  std::set<std::string> seen_;  // what is done, and the state then
   std::set<std::string> shapes_;
   Orders orders_;
 };

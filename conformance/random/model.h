@@ -143,6 +143,8 @@ class Model {
   // The state but for what memory holds, as a text: two are equal if the states differ only in the
   // names of handles and in where `origin` is.
   std::string Shape(DeviceAddress origin) const;
+  // All of the state as a text: two are equal only if the states are.
+  std::string State() const;
 
  private:
   // Of each granule of memory, the first and the last bytes are watched.
@@ -211,6 +213,7 @@ class Model {
   const Memory& MemoryOf(const Granule& granule) const;
   Bytes FreeOn(int device) const;
   std::string ShapeOf(const Allocation& allocation, DeviceAddress origin) const;
+  static std::string StateOf(const Memory& memory);
   void AddReference(AllocationHandle handle, uint64_t memory, const AllocationProperties& granted);
   void DropUnused();
 

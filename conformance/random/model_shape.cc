@@ -55,4 +55,55 @@ std::string Model::Shape(DeviceAddress origin) const {
   return shape;
 }
 
+std::string Model::StateOf(const Memory& memory) {
+  std::string state = absl::StrCat(ToString(memory.properties), " ", memory.size.value(),
+                                   memory.tile_pool ? "t" : "");
+  for (const auto& [number, content] : memory.content) {
+    absl::StrAppend(&state, " ", number, ":");
+    for (const Byte byte : content) {
+      byte.has_value() ? absl::StrAppend(&state, *byte, ",") : absl::StrAppend(&state, "?,");
+    }
+  }
+  return state;
+}
+
+std::string Model::State() const {
+  std::string state = faulted_ ? "faulted;" : "";
+  for (const auto& [base, range] : reservations_) {
+    absl::StrAppend(&state, base, "+", range.size.value(), ";");
+  }
+  // The numbers of memories tell in which order they were made: those of their first handles, and
+  // of what else is of them, stand for them.
+  std::map<uint64_t, size_t> numbers;
+  const auto add = [&](uint64_t memory) {
+    const auto [known, is_new] = numbers.emplace(memory, numbers.size());
+    absl::StrAppend(&state, " m", known->second);
+    const auto there = memories_.find(memory);
+    if (!is_new) return;
+    absl::StrAppend(&state, "(", there == memories_.end() ? "gone" : StateOf(there->second), ")");
+  };
+  for (const auto& [handle, allocation] : allocations_) {
+    absl::StrAppend(&state, handle, "=", ToString(allocation.properties), " ",
+                    allocation.references, " ", allocation.mappings, " ", allocation.first.value(),
+                    " ", allocation.holder.value());
+    add(allocation.memory);
+  }
+  for (const auto& [address, granule] : granules_) {
+    absl::StrAppend(&state, ";", address, " ", granule.mapping.base.value(), "+",
+                    granule.mapping.size.value(), " ", granule.handle, " ", granule.number,
+                    granule.device_last ? "l" : "");
+    for (const Access access : granule.access)
+      absl::StrAppend(&state, ",", static_cast<int>(access));
+  }
+  for (const auto& [descriptor, memory] : descriptors_) {
+    absl::StrAppend(&state, ";d", descriptor);
+    add(memory);
+  }
+  for (const auto& [name, memory] : fabric_) {
+    absl::StrAppend(&state, ";f", std::string(name.begin(), name.end()));
+    add(memory);
+  }
+  return state;
+}
+
 }  // namespace twinmmu::conformance::random
