@@ -200,7 +200,7 @@ class Decoder {
   Space TakeSpace();
   // And whether it is of no other block.
   void TakeSpace(MemoryAccess* access);
-  void TakeCacheHints();
+  size_t TakeCacheHints();
   coherence::Scope TakeScope(coherence::Scope unsaid);
   void TakeOrder(Order unsaid, coherence::Scope unsaid_scope, MemoryAccess* access);
   Space TakeSharedSpace();

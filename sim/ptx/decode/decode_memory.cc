@@ -46,8 +46,10 @@ void Decoder::TakeSpace(MemoryAccess* access) {
   access->space = TakeSpace();
 }
 
-// What says how caches are used, and changes no result.
-void Decoder::TakeCacheHints() {
+// What says how caches are used, and changes no result. How many operands may come with it: the
+// policy of L2::cache_hint.
+size_t Decoder::TakeCacheHints() {
+  const size_t policies = Has("L2::cache_hint") ? 1 : 0;
   while (TakeOneOf({"ca",
                     "cg",
                     "cs",
@@ -70,6 +72,7 @@ void Decoder::TakeCacheHints() {
                     "L2::256B",
                     "unified"}) >= 0) {
   }
+  return policies;
 }
 
 Scope Decoder::TakeScope(Scope unsaid) {
@@ -147,9 +150,9 @@ void Decoder::LoadOrStore(bool stores) {
   }
   TakeSpace(&step.memory);
   const Space space = step.memory.space;
-  TakeCacheHints();
+  const size_t policies = TakeCacheHints();
   const int count = Take("v2") ? 2 : Take("v4") ? 4 : Take("v8") ? 8 : 1;
-  ExpectOperands(2, 3);
+  ExpectOperands(2, 2 + policies);
   if (!status_.ok()) return;
   const Operand& elements = At(stores ? 1 : 0);
   const bool vector = elements.kind == Operand::kVector;
@@ -229,13 +232,14 @@ void Decoder::Atomic(bool gives_old) {
   TakeOrder(Order::kRelaxed, Scope::kGpu, &step.memory);
   TakeSpace(&step.memory);
   const Space space = step.memory.space;
-  TakeCacheHints();
+  const size_t policies = TakeCacheHints();
   Take("noftz");
   const absl::string_view name =
       TakeName({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   const bool two = name == "cas";
   const size_t first = gives_old ? 1 : 0;
-  ExpectOperands(first + (two ? 3 : 2), first + (two ? 4 : 3));
+  const size_t least = first + (two ? 3 : 2);
+  ExpectOperands(least, least + policies);
   if (!status_.ok()) return;
   step.perform = FindAtomic(name, type);
   if (step.perform == nullptr) {

@@ -106,7 +106,7 @@ int Decoder::TakePriority() {
 void Decoder::CreatePolicy() {
   if (module_.target < 80) return FailInvalid("it is there from sm_80 on");
   const int form = TakeOneOf({"fractional", "range", "cvt"});
-  Take("global");
+  if (Take("global") && form == 0) return FailInvalid(".fractional has no space");
   if (form < 0 || !Take("b64")) return FailInvalid("fractional, range or cvt, or .b64 is missing");
   const uint32_t to = Destination(At(0), Type::kB64);
   if (form == 2) {

@@ -68,8 +68,8 @@ void Decoder::LoadOrStoreWide(bool stores) {
   TakeOrder(Order::kWeak, coherence::Scope::kSys, &step.memory);
   TakeSpace(&step.memory);
   const Space space = step.memory.space;
-  TakeCacheHints();
-  ExpectOperands(2, 3);
+  const size_t policies = TakeCacheHints();
+  ExpectOperands(2, 2 + policies);
   if (!status_.ok()) return;
   step.perform = step.memory.strength.IsStrong() ? FindWideAccess(stores)
                  : stores                        ? FindStore(Type::kB64, 8)
@@ -90,10 +90,10 @@ void Decoder::AtomicWide() {
   TakeOrder(Order::kRelaxed, coherence::Scope::kGpu, &step.memory);
   TakeSpace(&step.memory);
   const Space space = step.memory.space;
-  TakeCacheHints();
+  const size_t policies = TakeCacheHints();
   const absl::string_view name = TakeName({"exch", "cas"});
   const size_t least = name == "cas" ? 4 : 3;
-  ExpectOperands(least, least + 1);
+  ExpectOperands(least, least + policies);
   step.perform = FindWideAtomic(name);
   if (step.perform == nullptr) return FailInvalid("of .b128 there are exch and cas");
   if (!status_.ok()) return;
@@ -117,11 +117,11 @@ void Decoder::AtomicVector(bool gives_old, int count) {
   Step step;
   TakeOrder(Order::kRelaxed, coherence::Scope::kGpu, &step.memory);
   const Space space = TakeSpace();
-  TakeCacheHints();
+  const size_t policies = TakeCacheHints();
   Take("noftz");
   const absl::string_view name = TakeName({"add", "min", "max"});
   const size_t first = gives_old ? 1 : 0;
-  ExpectOperands(first + 2, first + 3);
+  ExpectOperands(first + 2, first + 2 + policies);
   if (!status_.ok()) return;
   const uint64_t bytes = BytesOf(type) * static_cast<uint64_t>(count);
   step.perform = bytes <= kMaxAccess && type != Type::kF64 ? FindVectorAtomic(name, type) : nullptr;

@@ -1,0 +1,149 @@
+// Which forms an instruction has: limits of its constants, its modifiers, and from when on it is
+// there.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/ptx/decode/make_program.h"
+#include "sim/ptx/text/module.h"
+
+namespace twinmmu::ptx {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::Status Made(absl::string_view instruction, absl::string_view version = "8.1",
+                  absl::string_view target = "sm_90a") {
+  const auto parsed = Parse(
+      absl::StrCat(".version ", version, "\n.target ", target,
+                   "\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<9>; .reg .b16 %h<9>; "
+                   ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n",
+                   instruction, ";\nret;\n}\n"));
+  return parsed.ok() ? MakeProgram(*parsed).status() : parsed.status();
+}
+
+void ExpectRefused(const std::vector<absl::string_view>& instructions, absl::string_view words) {
+  for (const absl::string_view instruction : instructions) {
+    const absl::Status status = Made(instruction);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(words))) << instruction;
+  }
+}
+
+void ExpectTaken(const std::vector<absl::string_view>& instructions) {
+  for (const absl::string_view instruction : instructions) {
+    EXPECT_EQ(Made(instruction), absl::OkStatus()) << instruction;
+  }
+}
+
+// In PTX for an older machine an instruction of a newer one is refused, with the first that has it.
+void ExpectFirstTarget(absl::string_view instruction, absl::string_view before,
+                       absl::string_view words) {
+  EXPECT_EQ(Made(instruction), absl::OkStatus()) << instruction;
+  const absl::Status status = Made(instruction, "8.1", before);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(words))) << instruction;
+}
+
+TEST(StackFormsTest, AnAlignmentIsAPowerOfTwoUpTo8MiB) {
+  ExpectTaken({"alloca.u64 %rd1, 8, 1", "alloca.u64 %rd1, 8, 0x800000", "alloca.u32 %r1, 8"});
+  ExpectRefused({"alloca.u64 %rd1, 8, 0", "alloca.u64 %rd1, 8, 24", "alloca.u64 %rd1, 8, 0x1000000",
+                 "alloca.u64 %rd1, 8, %rd2"},
+                "the alignment is a constant, a power of two up to 2^23");
+}
+
+TEST(StackFormsTest, AddressesAreUnsigned) {
+  ExpectTaken({"stacksave.u32 %r1", "stackrestore.u32 %r1"});
+  ExpectRefused({"alloca.s64 %rd1, 8", "stacksave.b64 %rd1", "stackrestore.s32 %r1"},
+                "the type is .u32 or .u64");
+}
+
+TEST(StackFormsTest, AreThereFromSm52On) {
+  ExpectFirstTarget("stacksave.u64 %rd1", "sm_50", "from sm_52 on");
+}
+
+TEST(RegisterCountTest, IsAMultipleOf8From24To256) {
+  ExpectTaken({"setmaxnreg.inc.sync.aligned.u32 256", "setmaxnreg.dec.sync.aligned.u32 24"});
+  ExpectRefused({"setmaxnreg.inc.sync.aligned.u32 16", "setmaxnreg.inc.sync.aligned.u32 264",
+                 "setmaxnreg.inc.sync.aligned.u32 28", "setmaxnreg.inc.sync.aligned.u32 %r1"},
+                "a multiple of 8 from 24 to 256");
+}
+
+TEST(RegisterCountTest, HasOneForm) {
+  ExpectRefused({"setmaxnreg.sync.aligned.u32 64", "setmaxnreg.inc.aligned.u32 64",
+                 "setmaxnreg.inc.sync.u32 64", "setmaxnreg.inc.sync.aligned.s32 64"},
+                ".inc and .dec of .sync.aligned.u32");
+  ExpectFirstTarget("setmaxnreg.inc.sync.aligned.u32 64", "sm_90", "from sm_90a on");
+}
+
+TEST(CachePolicyTest, AFractionIsAbove0AndAtMost1) {
+  ExpectTaken({"createpolicy.fractional.L2::evict_first.b64 %rd1, 0f3F800000",
+               "createpolicy.fractional.L2::evict_first.b64 %rd1, 0d3FE0000000000000",
+               "createpolicy.range.L2::evict_first.b64 %rd1, [%rd2], 64, 128"});
+  ExpectRefused({"createpolicy.fractional.L2::evict_first.b64 %rd1, 0f00000000",
+                 "createpolicy.fractional.L2::evict_first.b64 %rd1, 0f40000000",
+                 "createpolicy.fractional.L2::evict_first.b64 %rd1, 0d3FF8000000000000",
+                 "createpolicy.fractional.L2::evict_first.b64 %rd1, 0fBF000000"},
+                "the fraction is in (0, 1]");
+}
+
+TEST(CachePolicyTest, NamesAKindAndAPriority) {
+  ExpectRefused(
+      {"createpolicy.L2::evict_first.b64 %rd1", "createpolicy.fractional.L2::evict_first.u64 %rd1"},
+      "fractional, range or cvt, or .b64 is missing");
+  ExpectRefused({"createpolicy.fractional.global.L2::evict_first.b64 %rd1"},
+                ".fractional has no space");
+  ExpectRefused({"createpolicy.fractional.b64 %rd1"}, "the priority is missing");
+  ExpectFirstTarget("createpolicy.cvt.L2.b64 %rd1, %rd2", "sm_75", "from sm_80 on");
+}
+
+TEST(AsyncCopyFormsTest, MovesAtMostWhatItCopies) {
+  ExpectTaken({"cp.async.ca.shared.global [%r1], [%rd1], 4, 4",
+               "cp.async.ca.shared.global [%r1], [%rd1], 8, 0",
+               "cp.async.ca.shared.global [%r1], [%rd1], 16, %r2",
+               "cp.async.ca.shared.global [%r1], [%rd1], 4, %p1"});
+  ExpectRefused({"cp.async.ca.shared.global [%r1], [%rd1], 4, 5"}, "it reads 5 of 4 bytes");
+}
+
+TEST(BulkReductionFormsTest, HalvesAreAddedWithoutFlushing) {
+  const std::string form = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
+  for (const char* const type : {"f16", "bf16"}) {
+    EXPECT_EQ(Made(absl::StrCat(form, ".add.noftz.", type, " [%rd1], [%r1], 16")),
+              absl::OkStatus());
+    EXPECT_THAT(
+        std::string(Made(absl::StrCat(form, ".add.", type, " [%rd1], [%r1], 16")).message()),
+        HasSubstr(absl::StrCat("there is no bulk 'add' of .", type)));
+    EXPECT_EQ(Made(absl::StrCat(form, ".min.", type, " [%rd1], [%r1], 16")), absl::OkStatus());
+  }
+}
+
+TEST(AsyncStoreFormsTest, StoresWordsOf4Or8Bytes) {
+  const std::string store = "st.async.shared::cluster.mbarrier::complete_tx::bytes";
+  EXPECT_EQ(Made(absl::StrCat(store, ".b64 [%r1], %rd1, [%r2]")), absl::OkStatus());
+  for (const char* const type : {"b8", "b16"}) {
+    EXPECT_THAT(std::string(Made(absl::StrCat(store, ".", type, " [%r1], %h1, [%r2]")).message()),
+                HasSubstr("there is no such form of ."));
+  }
+}
+
+TEST(MbarrierFormsTest, BytesAreExpectedFromPtx80On) {
+  const absl::string_view arrival = "mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r1], 2";
+  EXPECT_EQ(Made(arrival, "8.0", "sm_90"), absl::OkStatus());
+  EXPECT_THAT(std::string(Made(arrival, "7.8", "sm_90").message()),
+              HasSubstr("from PTX 8.0 and sm_90 on"));
+}
+
+TEST(VectorMoveFormsTest, BothAreVectorsOfThatSize) {
+  ExpectTaken({"mov.v2.u32 {%r1, %r2}, {%r3, %r4}"});
+  ExpectRefused({"mov.v2.u32 {%r1, %r2}, {%r3, %r4, %r5, %r6}", "mov.v2.u32 %r1, {%r3, %r4}",
+                 "mov.v2.u32 {%r1, %r2}, %r3", "mov.v2.u32 {%r1, %r2, %r5, %r6}, {%r3, %r4}"},
+                "it is of vectors of 2");
+}
+
+}  // namespace
+}  // namespace twinmmu::ptx
