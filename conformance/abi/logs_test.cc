@@ -1,7 +1,10 @@
 // The driver's log of calls that failed.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +30,12 @@ struct Line {
 
 void Keep(void* lines, int level, char* words, size_t size) {
   static_cast<std::vector<Line>*>(lines)->push_back({level, std::string(words, size)});
+}
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 class LogsTest : public ContextTest {
@@ -86,6 +95,34 @@ TEST_F(LogsTest, IteratorGoesToTheEnd) {
   EXPECT_NE(std::string(text.data()).find(std::string("[CUDA][E] ") + kReturning + "\n"),
             std::string::npos)
       << text.data();
+}
+
+TEST_F(LogsTest, AFileHasTheLinesFromTheIteratorOn) {
+  FailOnce();
+  unsigned first = 0;
+  unsigned end = 0;
+  EXPECT_EQ(current(&first, 0), CUDA_SUCCESS);
+  FailOnce();
+  EXPECT_EQ(current(&end, 0), CUDA_SUCCESS);
+  const std::string path = testing::TempDir() + "lines";
+  EXPECT_EQ(dump_to_file(&first, path.c_str(), 0), CUDA_SUCCESS);
+  EXPECT_EQ(first, end);
+  const std::string text = TextOf(path);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_NE(text.find(std::string("[CUDA][E] ") + kReturning + "\n"), std::string::npos) << text;
+  EXPECT_EQ(dump_to_file(&first, path.c_str(), 0), CUDA_SUCCESS);
+  EXPECT_EQ(TextOf(path), "") << "no line since";
+  EXPECT_EQ(dump_to_file(nullptr, path.c_str(), 0), CUDA_SUCCESS);
+  EXPECT_NE(TextOf(path).find(text), std::string::npos) << "all lines";
+}
+
+TEST_F(LogsTest, WithoutAnIteratorAllLinesAreDumped) {
+  FailOnce();
+  std::vector<char> text(1 << 20);
+  size_t size = text.size();
+  EXPECT_EQ(dump(nullptr, text.data(), &size, 0), CUDA_SUCCESS);
+  EXPECT_EQ(size, std::string(text.data()).size());
+  EXPECT_GE(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(size), '\n'), 2);
 }
 
 TEST_F(LogsTest, ABufferTooSmallForALineIsRefused) {

@@ -220,6 +220,12 @@ TEST_F(MultiLaunchTest, ThereIsALaunchForADeviceAtMost) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(MultiLaunchTest, EachLaunchIsOnADeviceOfItsOwn) {
+  if (DeviceCount() < 2) GTEST_SKIP() << "there is one device";
+  params_.function = kernel_;
+  EXPECT_EQ(Run(2), CUDA_ERROR_INVALID_DEVICE);
+}
+
 TEST_F(MultiLaunchTest, TheStreamIsNoDefaultStream) {
   for (const uintptr_t stream : {uintptr_t{0}, uintptr_t{2}}) {
     params_.stream = reinterpret_cast<CUstream>(stream);

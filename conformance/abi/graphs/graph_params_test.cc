@@ -12,8 +12,10 @@ union AttributeValue {
   int cooperative;
   int priority;
   unsigned char domains[2];
+  unsigned cluster[3];
 };
 constexpr int kCooperative = 2;
+constexpr int kClusterDimension = 4;
 constexpr int kPriority = 8;
 constexpr int kDomainMap = 9;
 
@@ -21,6 +23,9 @@ const Function<CUresult(CUgraphNode, int, AttributeValue*)> get_attribute(
     "cuGraphKernelNodeGetAttribute");
 const Function<CUresult(CUgraphNode, int, const AttributeValue*)> set_attribute(
     "cuGraphKernelNodeSetAttribute");
+
+const Function<CUresult(CUgraphNode, CUgraphNode)> copy_attributes(
+    "cuGraphKernelNodeCopyAttributes");
 
 TEST_F(GraphParamsTest, AKernelNodeKeepsItsArguments) {
   const CUgraphNode node = AddKernel(add_, 3);
@@ -34,6 +39,28 @@ TEST_F(GraphParamsTest, AKernelNodeKeepsItsArguments) {
   EXPECT_EQ(kernel.kern, nullptr);
   EXPECT_EQ(kernel.ctx, context_);
   EXPECT_EQ(kernel.extra, nullptr);
+}
+
+TEST_F(GraphParamsTest, AKernelNodeKeepsItsShape) {
+  CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(add_, memory_, 1);
+  kernel.gridDimX = 2;
+  kernel.gridDimY = 3;
+  kernel.gridDimZ = 4;
+  kernel.blockDimX = 5;
+  kernel.blockDimY = 6;
+  kernel.blockDimZ = 7;
+  kernel.sharedMemBytes = 96;
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &kernel), CUDA_SUCCESS);
+  CUDA_KERNEL_NODE_PARAMS found = {};
+  EXPECT_EQ(cuGraphKernelNodeGetParams(node, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found.gridDimX, 2u);
+  EXPECT_EQ(found.gridDimY, 3u);
+  EXPECT_EQ(found.gridDimZ, 4u);
+  EXPECT_EQ(found.blockDimX, 5u);
+  EXPECT_EQ(found.blockDimY, 6u);
+  EXPECT_EQ(found.blockDimZ, 7u);
+  EXPECT_EQ(found.sharedMemBytes, 96u);
 }
 
 TEST_F(GraphParamsTest, ArgumentsInABufferAreToldAsABuffer) {
@@ -193,6 +220,40 @@ TEST_F(GraphParamsTest, OnlyKnownAttributesAreKept) {
   value = {};
   EXPECT_EQ(get_attribute(node, kCooperative, &value), CUDA_SUCCESS);
   EXPECT_EQ(value.cooperative, 1);
+}
+
+TEST_F(GraphParamsTest, AttributesAreCopiedToAnotherNode) {
+  const CUgraphNode from = AddKernel(add_, 1);
+  const CUgraphNode to = AddKernel(add_, 1);
+  AttributeValue value = {};
+  value.priority = -3;
+  EXPECT_EQ(set_attribute(from, kPriority, &value), CUDA_SUCCESS);
+  value.priority = 0;
+  EXPECT_EQ(copy_attributes(to, from), CUDA_SUCCESS);
+  EXPECT_EQ(get_attribute(to, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(value.priority, -3);
+}
+
+TEST_F(GraphParamsTest, AttributesAreCopiedBetweenKernels) {
+  const CUgraphNode kernel = AddKernel(add_, 1);
+  const CUgraphNode empty = AddEmpty();
+  EXPECT_EQ(copy_attributes(kernel, empty), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_attributes(empty, kernel), CUDA_ERROR_INVALID_VALUE);
+  if (!TraitsOf().survives_bad_pointers) return;
+  EXPECT_EQ(copy_attributes(kernel, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_attributes(nullptr, kernel), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GraphParamsTest, AClusterOfOneBlockIsAnAttribute) {
+  const CUgraphNode node = AddKernel(add_, 1);
+  AttributeValue value = {};
+  value.cluster[0] = value.cluster[1] = value.cluster[2] = 1;
+  EXPECT_EQ(set_attribute(node, kClusterDimension, &value), CUDA_SUCCESS);
+  value = {};
+  EXPECT_EQ(get_attribute(node, kClusterDimension, &value), CUDA_SUCCESS);
+  EXPECT_EQ(value.cluster[0], 1u);
+  EXPECT_EQ(value.cluster[1], 1u);
+  EXPECT_EQ(value.cluster[2], 1u);
 }
 
 TEST_F(GraphParamsTest, APriorityStaysInItsRange) {

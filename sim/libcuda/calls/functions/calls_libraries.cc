@@ -210,7 +210,9 @@ extern "C" CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* size, CUli
 
 extern "C" CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return EnterInContext(TWINMMU_HERE, {function}, [&](DriverState& driver, Context& context) {
-    return Give(KernelOf(driver, context, ToPointer<CUfunction>(ToNumber(kernel))), function);
+    const uint64_t id = ToNumber(kernel);
+    if (!driver.modules.kernels.Find(id).has_value()) return ToResult(DriverCode::kInvalidHandle);
+    return Give(KernelOf(driver, context, ToPointer<CUfunction>(id)), function);
   });
 }
 

@@ -39,7 +39,7 @@ extern "C" CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams* list, uns
       const absl::StatusOr<Kernel> first = KernelOf(driver, context, list[0].function);
       const absl::StatusOr<Kernel> second = KernelOf(driver, context, list[1].function);
       const bool same = first.ok() && second.ok() && first->device() == second->device();
-      if (same) return ToResult(DriverCode::kInvalidValue);
+      if (same) return ToResult(DriverCode::kInvalidDevice);
       return ToResult(
           Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
     }
