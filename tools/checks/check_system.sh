@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs what the README says in a clean root of a Debian suite, then builds and tests the example workspace there, as
-# WORKSPACE or as a module, whichever the Bazel of that suite reads, and the example project of CMake.
+# WORKSPACE or as a module, whichever the Bazel of that suite reads, the example project of CMake, and
+# what `twinmmu new-test` lays out for both.
 # Usage: check_system.sh [--quick] SUITE [FOLDER]
 #   --quick  all targets are analysed, not built; only the example workspace is built and tested
 #   SUITE    bookworm, trixie or sid
@@ -69,5 +70,6 @@ step 'tools/example_workspace/test.sh'
 if [[ $quick == no ]]; then
   step 'DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends cmake make pkgconf'
   step 'tools/example_cmake/test.sh'
+  step 'tools/checks/check_new_test.sh'
 fi
 ((failed == 0))
