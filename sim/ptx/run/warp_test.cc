@@ -256,6 +256,49 @@ TEST_F(GridTest, CallsNothingElse) {
   EXPECT_EQ(FaultOf("P: .callprototype _ (); call %rd1, (), P;"), GridFault::kIllegalInstruction);
 }
 
+// Nor can what lies inside a function, or beyond the last one.
+TEST_F(GridTest, CallsFunctionsAtTheirBeginOnly) {
+  for (const char* const offset : {"8", "16", "1600"}) {
+    EXPECT_EQ(Run(kSquare + Kernel(absl::StrCat(
+                                "mov.u64 %rd3, square; add.u64 %rd3, %rd3, ", offset,
+                                ";\n{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+                                "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                                "call (b), %rd3, (a), P; }\n")),
+                  Dim3(), Dim3()),
+              Grid::State::kFaulted);
+    EXPECT_EQ(fault_.kind, GridFault::kIllegalInstruction) << offset;
+  }
+}
+
+// Lanes whose predicate is false go on behind a call, by name or by address.
+TEST_F(GridTest, APartOfAWarpCalls) {
+  for (const char* const call : {"square, (a)", "%rd3, (a), P"}) {
+    EXPECT_EQ(
+        Run(kSquare + Kernel(absl::StrCat(
+                          "mov.u64 %rd3, square; setp.lt.u32 %p1, %r1, 3;\n"
+                          "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+                          "st.param.b32 [b], 7;\n"
+                          "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n@%p1 call (b), ",
+                          call, "; ld.param.b32 %r3, [b]; }\nst.global.u32 [%rd2], %r3;")),
+            Dim3(), Dim3{5, 1, 1}),
+        Grid::State::kDone);
+    EXPECT_THAT(ReadAll(5), ElementsAre(0, 1, 4, 7, 7)) << call;
+  }
+}
+
+// Lanes whose predicate is false go on behind a return.
+TEST_F(GridTest, APartOfAWarpReturns) {
+  EXPECT_EQ(Run(".func (.param .b32 out) most(.param .b32 in)\n{\n.reg .b32 %r<3>; .reg .pred %p;\n"
+                "ld.param.b32 %r1, [in]; st.param.b32 [out], %r1; setp.lt.u32 %p, %r1, 2;\n"
+                "@%p ret; st.param.b32 [out], 2; ret;\n}\n" +
+                    Kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+                           "call (b), most, (a); ld.param.b32 %r3, [b]; }\n"
+                           "st.global.u32 [%rd2], %r3;"),
+                Dim3(), Dim3{5, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(5), ElementsAre(0, 1, 2, 2, 2));
+}
+
 constexpr char kSum[] =
     ".func (.param .b32 out) sum(.param .b32 in)\n{\n.reg .b32 %r<5>; .reg .pred %p;\n"
     ".local .align 4 .b32 kept;\nld.param.b32 %r1, [in]; st.local.u32 [kept], %r1;\n"
@@ -292,6 +335,32 @@ TEST_F(GridTest, BranchesByIndex) {
       "B: mov.u32 %r2, 20; bra E;\nC: mov.u32 %r2, 30;\nE: st.global.u32 [%rd2], %r2;",
       3);
   EXPECT_THAT(ReadAll(3), ElementsAre(10, 20, 30));
+}
+
+// Lanes whose predicate is false go on behind it.
+TEST_F(GridTest, APartOfAWarpBranchesByIndex) {
+  RunKernel(
+      "T: .branchtargets A, B; and.b32 %r3, %r1, 1; setp.lt.u32 %p1, %r1, 3; mov.u32 %r2, 5;\n"
+      "@%p1 brx.idx %r3, T; mov.u32 %r2, 7; bra E;\nA: mov.u32 %r2, 10; bra E;\n"
+      "B: mov.u32 %r2, 20;\nE: st.global.u32 [%rd2], %r2;",
+      5);
+  EXPECT_THAT(ReadAll(5), ElementsAre(10, 20, 10, 7, 7));
+}
+
+// Lanes whose predicate is false go on behind an exit.
+TEST_F(GridTest, APartOfAWarpExits) {
+  RunKernel("setp.lt.u32 %p1, %r1, 2; @%p1 exit; st.global.u32 [%rd2], 3;", 4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(0, 0, 3, 3));
+}
+
+// Lanes may arrive at the barrier of the cluster apart; all wait for all.
+TEST_F(GridTest, APartOfAWarpArrivesAtTheCluster) {
+  RunKernel(
+      "setp.lt.u32 %p1, %r1, 2; @%p1 st.global.u32 [%rd2], 4; @%p1 barrier.cluster.arrive;\n"
+      "@!%p1 barrier.cluster.arrive; barrier.cluster.wait;\n"
+      "@!%p1 ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd2], %r2;",
+      4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(4, 4, 4, 4));
 }
 
 // The carry flag is each thread's own.
