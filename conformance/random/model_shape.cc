@@ -78,8 +78,8 @@ std::string Model::State() const {
   const auto add = [&](uint64_t memory) {
     const auto [known, is_new] = numbers.emplace(memory, numbers.size());
     absl::StrAppend(&state, " m", known->second);
-    const auto there = memories_.find(memory);
     if (!is_new) return;
+    const auto there = memories_.find(memory);
     absl::StrAppend(&state, "(", there == memories_.end() ? "gone" : StateOf(there->second), ")");
   };
   for (const auto& [handle, allocation] : allocations_) {

@@ -15,6 +15,7 @@
 #include "tools/views/event_findings.h"
 #include "tools/views/event_words.h"
 #include "tools/views/merged_events.h"
+#include "tools/views/record_views.h"
 #include "tools/views/site_totals.h"
 #include "tools/views/view_files.h"
 
@@ -105,7 +106,9 @@ int ViewCommand(const Options& options, Screen& screen) {
   const absl::StatusOr<std::unique_ptr<MergedEvents>> events =
       MergedEvents::OpenAny(options.operands[0]);
   if (!events.ok()) return UsageError(events.status());
-  const absl::Status can_write = CheckViews(options.views, options.operands[0]);
+  const absl::Status keeps = CheckKeeps(options.operands[0], options.views, options.ci);
+  if (!keeps.ok()) return UsageError(keeps);
+  const absl::Status can_write = CheckViews(options.views);
   if (!can_write.ok()) return UsageError(can_write);
   SiteTotals sites;
   EventFindings findings(UsualSourceRoot());

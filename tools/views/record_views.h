@@ -25,6 +25,11 @@ struct RecordViews {
   std::string source_root = UsualSourceRoot();  // reports name sources below it
 };
 
+// Whether the record outlives its views. InvalidArgument: one of them would replace it, or a file
+// of its folder.
+absl::Status CheckKeeps(const std::string& record, const ViewPaths& files,
+                        const CiReports& reports);
+
 // `record`: a file of an EventWriter or of `twinmmu run --record`, or a folder of such files. Its
 // writers may still be writing: what was told before this call is shown. Stacks get their names
 // from the programs that told the events, so call this where these are. NotFound: there is no such

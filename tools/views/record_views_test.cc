@@ -113,6 +113,23 @@ TEST_F(RecordViewsTest, KeepsTheRecordThatAViewWouldReplace) {
   EXPECT_EQ(TextOf(record_), before);
 }
 
+// Nor does a report replace it, or a file of a folder of records.
+TEST_F(RecordViewsTest, KeepsTheRecordThatAReportWouldReplace) {
+  RecordViews views;
+  views.reports.sarif = record_;
+  const std::string before = TextOf(record_);
+  EXPECT_TRUE(absl::IsInvalidArgument(ViewRecord(record_, views)));
+  EXPECT_EQ(TextOf(record_), before);
+  std::filesystem::create_directory(In("records"));
+  std::filesystem::copy(record_, In("records/events.1.1"));
+  views.reports.sarif = "";
+  views.reports.junit = In("records/events.1.1");
+  const absl::Status status = ViewRecord(In("records"), views);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is a file of the record"));
+  EXPECT_EQ(TextOf(In("records/events.1.1")), before);
+}
+
 // The file that cannot be written is named.
 TEST_F(RecordViewsTest, SaysWhichFileCannotBeWritten) {
   RecordViews views;

@@ -1,11 +1,9 @@
 #include "tools/views/view_files.h"
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -28,15 +26,6 @@ struct OpenView {
 
 absl::Status CannotWriteView(const std::string& path) {
   return absl::ResourceExhaustedError(absl::StrCat("cannot write ", path));
-}
-
-std::vector<std::string> PathsIn(const ViewPaths& views) {
-  std::vector<std::string> paths;
-  for (const std::string* path : {&views.record, &views.html, &views.svg, &views.trace,
-                                  &views.snapshot, &views.flame_graph}) {
-    if (!path->empty()) paths.push_back(*path);
-  }
-  return paths;
 }
 
 OpenView OpenRecord(const std::string& path, MergedEvents& events) {
@@ -87,15 +76,19 @@ std::unique_ptr<Page> MakePage(const std::string& title, MergedEvents& events) {
 
 }  // namespace
 
+std::vector<std::string> PathsIn(const ViewPaths& views) {
+  std::vector<std::string> paths;
+  for (const std::string* path : {&views.record, &views.html, &views.svg, &views.trace,
+                                  &views.snapshot, &views.flame_graph}) {
+    if (!path->empty()) paths.push_back(*path);
+  }
+  return paths;
+}
+
 bool AsksForAny(const ViewPaths& paths) { return !PathsIn(paths).empty(); }
 
-absl::Status CheckViews(const ViewPaths& paths, const std::string& record) {
+absl::Status CheckViews(const ViewPaths& paths) {
   for (const std::string& path : PathsIn(paths)) {
-    std::error_code unknown;
-    if (std::filesystem::equivalent(path, record, unknown)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, " is the record itself: name another file for the view"));
-    }
     if (!std::ofstream(path, std::ios::app)) return CannotWriteView(path);
   }
   return absl::OkStatus();

@@ -13,11 +13,13 @@
 
 namespace twinmmu {
 
+// Those that are asked for.
+std::vector<std::string> PathsIn(const ViewPaths& paths);
 bool AsksForAny(const ViewPaths& paths);
 
 // Whether all of them can be written; those that are not there are made. ResourceExhausted: one
-// cannot. InvalidArgument: one is the record that they are made from, which may be empty.
-absl::Status CheckViews(const ViewPaths& paths, const std::string& record = "");
+// cannot.
+absl::Status CheckViews(const ViewPaths& paths);
 
 // Reads the events once, to the end, and shows them to `others` too. ResourceExhausted: a file
 // cannot be written.

@@ -213,12 +213,11 @@ void Decoder::CopyGroups(bool bulk, bool waits) {
 void Decoder::CopyAsync() {
   const bool of_all_levels = Take("ca");
   const bool of_level_2 = Take("cg");
-  const bool has_policy = Has("L2::cache_hint");
-  TakeCacheHints();
+  const size_t policies = TakeCacheHints();
   if (TakeOneOf({"shared", "shared::cta"}) < 0 || !Take("global")) {
     return FailInvalid("it copies from global to shared memory");
   }
-  ExpectOperands(has_policy ? 4 : 3, has_policy ? 5 : 4);
+  ExpectOperands(3 + policies, 4 + policies);
   if (!status_.ok()) return;
   const uint32_t size = SmallConstant(At(2));
   const bool fits = size == 16 || (of_all_levels && (size == 4 || size == 8));
@@ -232,9 +231,9 @@ void Decoder::CopyAsync() {
   step.operands[1] = WholeAddress(At(1), Space::kGlobal);
   step.memory.space = Space::kGlobal;
   step.memory.bytes = static_cast<uint8_t>(size);
-  const size_t rest = instruction_->operands.size() - (has_policy ? 1 : 0);
+  const size_t rest = instruction_->operands.size() - policies;
   if (rest == 4) CopySourceAt(3, size, &step);
-  if (has_policy) Source(At(rest), Type::kB64);
+  if (policies != 0) Source(At(rest), Type::kB64);
   Emit(step);
 }
 

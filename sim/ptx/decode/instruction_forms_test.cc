@@ -9,27 +9,16 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/ptx/decode/make_program.h"
-#include "sim/ptx/text/module.h"
+#include "sim/ptx/decode/one_instruction.h"
 
 namespace twinmmu::ptx {
 namespace {
 
 using ::testing::HasSubstr;
 
-absl::Status Made(absl::string_view instruction, absl::string_view version = "8.1",
-                  absl::string_view target = "sm_90a") {
-  const auto parsed = Parse(
-      absl::StrCat(".version ", version, "\n.target ", target,
-                   "\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<9>; .reg .b16 %h<9>; "
-                   ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n",
-                   instruction, ";\nret;\n}\n"));
-  return parsed.ok() ? MakeProgram(*parsed).status() : parsed.status();
-}
-
 void ExpectRefused(const std::vector<absl::string_view>& instructions, absl::string_view words) {
   for (const absl::string_view instruction : instructions) {
-    const absl::Status status = Made(instruction);
+    const absl::Status status = StatusOfOne(instruction);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
     EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(words))) << instruction;
   }
@@ -37,15 +26,15 @@ void ExpectRefused(const std::vector<absl::string_view>& instructions, absl::str
 
 void ExpectTaken(const std::vector<absl::string_view>& instructions) {
   for (const absl::string_view instruction : instructions) {
-    EXPECT_EQ(Made(instruction), absl::OkStatus()) << instruction;
+    EXPECT_EQ(StatusOfOne(instruction), absl::OkStatus()) << instruction;
   }
 }
 
 // In PTX for an older machine an instruction of a newer one is refused, with the first that has it.
 void ExpectFirstTarget(absl::string_view instruction, absl::string_view before,
                        absl::string_view words) {
-  EXPECT_EQ(Made(instruction), absl::OkStatus()) << instruction;
-  const absl::Status status = Made(instruction, "8.1", before);
+  EXPECT_EQ(StatusOfOne(instruction), absl::OkStatus()) << instruction;
+  const absl::Status status = StatusOfOne(instruction, "8.1", before);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
   EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(words))) << instruction;
 }
@@ -113,28 +102,30 @@ TEST(AsyncCopyFormsTest, MovesAtMostWhatItCopies) {
 TEST(BulkReductionFormsTest, HalvesAreAddedWithoutFlushing) {
   const std::string form = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
   for (const char* const type : {"f16", "bf16"}) {
-    EXPECT_EQ(Made(absl::StrCat(form, ".add.noftz.", type, " [%rd1], [%r1], 16")),
+    EXPECT_EQ(StatusOfOne(absl::StrCat(form, ".add.noftz.", type, " [%rd1], [%r1], 16")),
               absl::OkStatus());
     EXPECT_THAT(
-        std::string(Made(absl::StrCat(form, ".add.", type, " [%rd1], [%r1], 16")).message()),
+        std::string(StatusOfOne(absl::StrCat(form, ".add.", type, " [%rd1], [%r1], 16")).message()),
         HasSubstr(absl::StrCat("there is no bulk 'add' of .", type)));
-    EXPECT_EQ(Made(absl::StrCat(form, ".min.", type, " [%rd1], [%r1], 16")), absl::OkStatus());
+    EXPECT_EQ(StatusOfOne(absl::StrCat(form, ".min.", type, " [%rd1], [%r1], 16")),
+              absl::OkStatus());
   }
 }
 
 TEST(AsyncStoreFormsTest, StoresWordsOf4Or8Bytes) {
   const std::string store = "st.async.shared::cluster.mbarrier::complete_tx::bytes";
-  EXPECT_EQ(Made(absl::StrCat(store, ".b64 [%r1], %rd1, [%r2]")), absl::OkStatus());
+  EXPECT_EQ(StatusOfOne(absl::StrCat(store, ".b64 [%r1], %rd1, [%r2]")), absl::OkStatus());
   for (const char* const type : {"b8", "b16"}) {
-    EXPECT_THAT(std::string(Made(absl::StrCat(store, ".", type, " [%r1], %h1, [%r2]")).message()),
-                HasSubstr("there is no such form of ."));
+    EXPECT_THAT(
+        std::string(StatusOfOne(absl::StrCat(store, ".", type, " [%r1], %h1, [%r2]")).message()),
+        HasSubstr("there is no such form of ."));
   }
 }
 
 TEST(MbarrierFormsTest, BytesAreExpectedFromPtx80On) {
   const absl::string_view arrival = "mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r1], 2";
-  EXPECT_EQ(Made(arrival, "8.0", "sm_90"), absl::OkStatus());
-  EXPECT_THAT(std::string(Made(arrival, "7.8", "sm_90").message()),
+  EXPECT_EQ(StatusOfOne(arrival, "8.0", "sm_90"), absl::OkStatus());
+  EXPECT_THAT(std::string(StatusOfOne(arrival, "7.8", "sm_90").message()),
               HasSubstr("from PTX 8.0 and sm_90 on"));
 }
 

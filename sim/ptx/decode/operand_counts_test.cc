@@ -6,11 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/ptx/decode/make_program.h"
-#include "sim/ptx/text/module.h"
+#include "sim/ptx/decode/one_instruction.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -138,16 +136,7 @@ const Form kForms[] = {
     {"istypep.texref %p1, %rd1"},
 };
 
-class OperandCountsTest : public testing::TestWithParam<Form> {
- protected:
-  static absl::Status Made(const std::string& instruction) {
-    const auto parsed = Parse(absl::StrCat(
-        ".version 8.1\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
-        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n",
-        instruction, ";\nE: ret;\n}\n"));
-    return parsed.ok() ? MakeProgram(*parsed).status() : parsed.status();
-  }
-};
+class OperandCountsTest : public testing::TestWithParam<Form> {};
 
 // Without its last operand: what stands behind the last comma, or the last word of the text.
 std::string WithoutTheLast(const std::string& text) {
@@ -162,15 +151,15 @@ std::string WithoutTheLast(const std::string& text) {
 
 TEST_P(OperandCountsTest, AreThoseOfTheInstruction) {
   const std::string text = GetParam().text;
-  EXPECT_EQ(Made(text), absl::OkStatus());
+  EXPECT_EQ(StatusOfOne(text), absl::OkStatus());
   if (GetParam().one_less) {
-    EXPECT_EQ(Made(WithoutTheLast(text)).code(), absl::StatusCode::kInvalidArgument)
+    EXPECT_EQ(StatusOfOne(WithoutTheLast(text)).code(), absl::StatusCode::kInvalidArgument)
         << WithoutTheLast(text);
   }
   if (GetParam().one_more) {
     const bool has_some = text.find(' ') != std::string::npos;
     const std::string more = absl::StrCat(text, has_some ? ", " : " ", "%r1");
-    EXPECT_EQ(Made(more).code(), absl::StatusCode::kInvalidArgument) << more;
+    EXPECT_EQ(StatusOfOne(more).code(), absl::StatusCode::kInvalidArgument) << more;
   }
 }
 
