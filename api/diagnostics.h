@@ -55,6 +55,8 @@ const DiagnosticInfo& InfoOf(DiagnosticKind kind);
 struct HistoryEntry {
   uint64_t call = 0;
   std::string sentence;
+  const void* caller =
+      nullptr;  // the return address of that call, in this process; null: not known
 
   friend bool operator==(const HistoryEntry& a, const HistoryEntry& b) {
     return a.call == b.call && a.sentence == b.sentence;

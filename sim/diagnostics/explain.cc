@@ -176,7 +176,7 @@ std::vector<HistoryEntry> HistoryOf(const SimulatorState& state, DeviceAddress a
     // The range of a Create is only a size.
     const bool size_only = event.call == Call::kCreate || event.call == Call::kMulticastCreate;
     if (!size_only && event.range.contains(address)) {
-      entries.push_back({event.id, SentenceOf(event, state.mmu.host)});
+      entries.push_back({event.id, SentenceOf(event, state.mmu.host), event.caller});
     }
     return entries.size() < kMostEntries;
   });
@@ -212,7 +212,7 @@ std::vector<HistoryEntry> HistoryOf(const SimulatorState& state, AllocationHandl
   std::vector<HistoryEntry> entries;
   state.history.ForEachBackwards([&](const CallEvent& event) {
     if (NamesHandle(event.call) && event.handle() == handle) {
-      entries.push_back({event.id, SentenceOf(event, state.mmu.host)});
+      entries.push_back({event.id, SentenceOf(event, state.mmu.host), event.caller});
     }
     return entries.size() < kMostEntries;
   });

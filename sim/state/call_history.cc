@@ -131,8 +131,8 @@ History::History(size_t capacity) {
 }
 
 CallEvent History::EventOf(const Slot& slot) {
-  return CallEvent{slot.id, slot.call, slot.refused,
-                   AddressRange{DeviceAddress(slot.base), Bytes(slot.size), Bytes(0)}, slot.detail};
+  const AddressRange range{DeviceAddress(slot.base), Bytes(slot.size), Bytes(0)};
+  return CallEvent{slot.id, slot.call, slot.refused, range, slot.detail, slot.caller};
 }
 
 }  // namespace twinmmu

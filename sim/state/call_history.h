@@ -14,6 +14,7 @@
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/calls.inc"
+#include "sim/base/caller.h"
 #include "sim/mmu/page_table.h"
 
 namespace twinmmu {
@@ -90,13 +91,14 @@ bool IsOfMulticast(Call call);
 // The call of that name; kOther for one that is not numbered.
 Call FindCall(absl::string_view name);
 
-// What became of a call, in 32 bytes.
+// What became of a call.
 struct CallEvent {
   uint64_t id = 0;
   Call call = Call::kOther;
   bool refused = false;
   AddressRange range;   // of calls with a handle only: the size of the allocation
   uint64_t detail = 0;  // the handle; of SetAccess the access, of Unmap how many mappings went
+  const void* caller = nullptr;  // from where the program made it; null: not known
 
   AllocationHandle handle() const { return AllocationHandle(detail); }
   // Of SetAccess: the access that `location` got, if it got one.
@@ -110,7 +112,7 @@ uint64_t GrantsOf(const PageEdit& edit);
 std::string SentenceOf(const CallEvent& event, int host);
 
 // Gives calls ids from 1, and keeps the last ones in a ring. Who changes something calls NextNumber
-// and Write with Mmu::mutex held alone: an addition, and a store of 32 bytes. Who holds it shared
+// and Write with Mmu::mutex held alone: an addition, and a store of 40 bytes. Who holds it shared
 // calls the same through the functions that end in Shared, which take turns.
 class History {
  public:
@@ -127,6 +129,7 @@ class History {
     slot.base = event.range.base.value();
     slot.size = event.range.size.value();
     slot.detail = event.detail;
+    slot.caller = caller_of_call;
   }
 
   uint64_t NextIdShared() {
@@ -159,8 +162,9 @@ class History {
     uint64_t base;
     uint64_t size;
     uint64_t detail;
+    const void* caller;
   };
-  static_assert(sizeof(Slot) == 32);
+  static_assert(sizeof(Slot) == 40);
   static CallEvent EventOf(const Slot& slot);
 
   mutable std::mutex mutex_;  // a leaf: nothing else is locked while it is held

@@ -34,18 +34,39 @@ int64_t Number(const Json& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
 
+struct Place {
+  std::string file;  // empty: not known
+  int line = 0;
+};
+
 // "/src/pool/grow.cc:42" is line 42 of pool/grow.cc, with the root "/src".
-void SetPlace(const Json& site, const std::string& source_root, Annotation& annotation) {
+Place SourceOf(const Json& site, const std::string& source_root) {
   const std::string source = Text(site, "source");
   const size_t colon = source.rfind(':');
-  if (colon == std::string::npos) return;
-  if (!absl::SimpleAtoi(source.substr(colon + 1), &annotation.line)) return;
+  Place place;
+  if (colon == std::string::npos || !absl::SimpleAtoi(source.substr(colon + 1), &place.line)) {
+    return Place();
+  }
   absl::string_view file = absl::string_view(source).substr(0, colon);
   // Bazel compiles with paths below this folder.
   for (const std::string& root : {std::string("/proc/self/cwd"), source_root, std::string(".")}) {
     if (absl::ConsumePrefix(&file, absl::StrCat(absl::StripSuffix(root, "/"), "/"))) break;
   }
-  annotation.file = std::string(file);
+  place.file = std::string(file);
+  return place;
+}
+
+std::vector<EarlierCall> EarlierCalls(const Json& line, const std::string& source_root) {
+  std::vector<EarlierCall> calls;
+  const auto history = line.find("history");
+  if (history == line.end() || !history->is_array()) return calls;
+  for (const Json& entry : *history) {
+    const Place place = SourceOf(Object(entry, "site"), source_root);
+    const bool is_itself = Number(entry, "call") == Number(line, "number");
+    if (place.file.empty() || is_itself) continue;
+    calls.push_back({Text(entry, "sentence"), place.file, place.line});
+  }
+  return calls;
 }
 
 // What a person reads: the message, and what to do.
@@ -93,7 +114,10 @@ absl::StatusOr<std::vector<Annotation>> ReadAnnotations(LineReader& report,
     annotation.kind = Text(line, "kind");
     annotation.message = Message(line);
     annotation.program = programs[Number(line, "pid")];
-    SetPlace(Object(line, "site"), source_root, annotation);
+    const Place place = SourceOf(Object(line, "site"), source_root);
+    annotation.file = place.file;
+    annotation.line = place.line;
+    annotation.earlier = EarlierCalls(line, source_root);
     // Many processes of one program would all say the same.
     if (known.emplace(annotation.kind, PlaceOf(annotation)).second)
       annotations.push_back(annotation);

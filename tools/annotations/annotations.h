@@ -12,13 +12,21 @@
 
 namespace twinmmu {
 
+// An earlier call of the same memory, at a place that is known.
+struct EarlierCall {
+  std::string sentence;  // cuMemsetAsync of [0x7f0000200000, +1 KiB]
+  std::string file;      // as that of an Annotation
+  int line = 0;
+};
+
 struct Annotation {
   bool is_error = true;  // or a warning
   std::string kind;      // kDoubleUnmap
   std::string message;   // lines
   std::string file;      // below the root of the sources, where it is; empty: not known
   int line = 0;
-  std::string program;  // that the process ran
+  std::string program;               // that the process ran
+  std::vector<EarlierCall> earlier;  // oldest first
 };
 
 // Misuse and what was left of `report`, which is JSON Lines (docs/guide/libcuda.md): each kind and

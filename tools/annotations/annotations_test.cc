@@ -134,6 +134,20 @@ TEST(AnnotationsTest, BecomeASarifReport) {
                    {{"artifactLocation", {{"uri", "file:///src/bin/pool_test"}}}}}}})));
 }
 
+// Earlier calls at places that are known are related locations.
+TEST(AnnotationsTest, TellSarifOfEarlierCalls) {
+  const std::string line =
+      R"({"type":"diagnostic","kind":"kDataRace","number":9,"history":[{"call":7,"sentence":"made it"},)"
+      R"({"call":8,"sentence":"filled it","site":{"source":"/src/pool.cc:3"}},)"
+      R"({"call":9,"sentence":"read it","site":{"source":"/src/pool.cc:5"}}]})";
+  const nlohmann::json report = nlohmann::json::parse(ForSarif(AnnotationsOf(line)));
+  EXPECT_EQ(report["runs"][0]["results"][0]["relatedLocations"],
+            (nlohmann::json::array(
+                {{{"physicalLocation",
+                   {{"artifactLocation", {{"uri", "pool.cc"}}}, {"region", {{"startLine", 3}}}}},
+                  {"message", {{"text", "filled it"}}}}})));
+}
+
 TEST(AnnotationsTest, NoneAreASarifReportWithoutResults) {
   EXPECT_EQ(nlohmann::json::parse(ForSarif({}))["runs"][0]["results"], nlohmann::json::array());
 }

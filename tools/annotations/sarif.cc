@@ -30,11 +30,10 @@ std::string UriOf(const std::string& path) {
   return uri;
 }
 
-Json LocationOf(const Annotation& annotation) {
-  const bool has_file = !annotation.file.empty();
-  Json physical = {
-      {"artifactLocation", {{"uri", UriOf(has_file ? annotation.file : annotation.program)}}}};
-  if (has_file && annotation.line > 0) physical["region"] = {{"startLine", annotation.line}};
+// `line` 0: not known.
+Json LocationOf(const std::string& file, int line) {
+  Json physical = {{"artifactLocation", {{"uri", UriOf(file)}}}};
+  if (line > 0) physical["region"] = {{"startLine", line}};
   return {{"physicalLocation", std::move(physical)}};
 }
 
@@ -43,8 +42,16 @@ Json ResultOf(const Annotation& annotation) {
                  {"level", annotation.is_error ? "error" : "warning"},
                  {"message", {{"text", annotation.message}}},
                  {"locations", Json::array()}};
-  if (!annotation.file.empty() || !annotation.program.empty())
-    result["locations"].push_back(LocationOf(annotation));
+  if (!annotation.file.empty()) {
+    result["locations"].push_back(LocationOf(annotation.file, annotation.line));
+  } else if (!annotation.program.empty()) {
+    result["locations"].push_back(LocationOf(annotation.program, 0));
+  }
+  for (const EarlierCall& call : annotation.earlier) {
+    Json location = LocationOf(call.file, call.line);
+    location["message"] = {{"text", call.sentence}};
+    result["relatedLocations"].push_back(std::move(location));
+  }
   return result;
 }
 

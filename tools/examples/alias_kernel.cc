@@ -68,6 +68,7 @@ int main() {
   CHECK(cuModuleGetFunction(&through_aliases, module, "through_aliases"));
   CUdeviceptr out = a + 64;
   void* arguments[] = {&a, &b, &out};
+  // Reported:
   CHECK(cuLaunchKernel(through_aliases, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
   CHECK(cuCtxSynchronize());
   unsigned int word = 0;

@@ -7,12 +7,12 @@ _C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"]
 _LIBRARY = "//sim/libcuda:libcuda.so.1"
 _TOOL = "//tools:twinmmu"
 
-def _program(name, srcs, defines, deps):
+def _program(name, srcs, defines, deps, copts = []):
     cc_binary(
         name = name,
         srcs = srcs + ["//tools/examples:check.h"],
         additional_linker_inputs = [_LIBRARY],
-        copts = _C_FLAGS if srcs[0].endswith(".c") else [],
+        copts = (_C_FLAGS if srcs[0].endswith(".c") else []) + copts,
         # By its name alone, so that the machine's own driver is found where there is one.
         linkopts = ["$(location %s)" % _LIBRARY],
         local_defines = defines,
@@ -24,8 +24,9 @@ def driver_program(src, exit_code = 0, bug = "", gpus = 1, more = [], deps = [],
 
     <name>_test: on the simulated driver the program prints what <name>.golden holds, and the report
     has nothing to say. <name>_gpu_test: it prints the same on a machine with GPUs.
-    <name>_wrong_test: the report, with these options, says `bug`; the program ends with `exit_code`,
-    which is 99 where it did not notice itself that anything is wrong.
+    <name>_wrong_test: the report, with these options, says `bug`, and names each line of the
+    sources above which "Reported:" stands; the program ends with `exit_code`, which is 99 where it
+    did not notice itself that anything is wrong.
     """
     name = src.rpartition(".")[0]
     _program(name, [src] + more, [], deps)
@@ -46,11 +47,12 @@ def driver_program(src, exit_code = 0, bug = "", gpus = 1, more = [], deps = [],
     )
     if not bug:
         return
-    _program(name + "_wrong", [src] + more, ["PLANTED_BUG"], deps)
+    _program(name + "_wrong", [src] + more, ["PLANTED_BUG"], deps, copts = ["-g"])
     sh_test(
         name = name + "_wrong_test",
         size = "small",
         srcs = ["//tools/examples:wrong_program_test.sh"],
-        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug] + options,
-        data = [_TOOL, ":" + name + "_wrong"],
+        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug] + options +
+               ["--"] + ["$(rootpath %s)" % source for source in [src] + more],
+        data = [_TOOL, ":" + name + "_wrong", src] + more,
     )

@@ -30,6 +30,7 @@ int main(void) {
     CHECK(cuMemsetD8Async(scratch[round], (unsigned char)(round + 1), kSize, producer));
     CHECK(cuEventRecord(filled, producer));
     CHECK(cuStreamWaitEvent(consumer, filled, 0));
+    /* Reported: */
     CHECK(cuMemcpyDtoHAsync(result + round * kSize, scratch[round], kSize, consumer));
 #ifdef PLANTED_BUG
     /* Wrong: nothing orders the free behind the copy of the other stream. */
@@ -37,6 +38,7 @@ int main(void) {
     CHECK(cuEventRecord(read, consumer));
     CHECK(cuStreamWaitEvent(producer, read, 0));
 #endif
+    /* Reported: */
     CHECK(cuMemFreeAsync(scratch[round], producer));
   }
   CHECK(cuStreamSynchronize(producer));

@@ -28,6 +28,7 @@ static void map_page(struct space* space, size_t page, CUmemGenericAllocationHan
 
 static void unmap_page(struct space* space, size_t page) {
   CHECK(cuCtxSynchronize()); /* What still uses the page must come to its end. */
+  /* Reported: */
   CHECK(cuMemUnmap(address_of(space, page), space->page));
 }
 
@@ -99,6 +100,7 @@ static size_t count_zeros(const struct space* space) {
   for (page = 0; page < kPages; ++page) {
     int first;
     int last;
+    /* Reported: */
     CHECK(cuMemcpyDtoH(&first, address_of(space, page), sizeof(first)));
     CHECK(cuMemcpyDtoH(&last, address_of(space, page + 1) - sizeof(last), sizeof(last)));
     count += first == 0 && last == 0;

@@ -106,10 +106,12 @@ static void consume(void) {
   for (round = 0; round < kRounds; ++round) {
     CUdeviceptr slot = address_of(shared->slots[round % kSlots]);
     void* arguments[] = {&sum, &slot};
+    /* Reported: */
     CHECK(cuStreamWaitValue32(stream, filled, round + 1, CU_STREAM_WAIT_VALUE_GEQ));
     CHECK(cuLaunchKernel(add, 1, 1, 1, kWords, 1, 1, 0, stream, arguments, NULL));
     CHECK(cuStreamWriteValue32(stream, freed, round + 1, CU_STREAM_WRITE_VALUE_DEFAULT));
   }
+  /* Reported: */
   CHECK(cuStreamSynchronize(stream));
   CHECK(cuMemcpyDtoH(&result, sum, sizeof(result)));
   printf("%d slots are consumed, and their words add up to %u\n", kRounds, result);

@@ -153,6 +153,7 @@ static void export_memory(int socket) {
   CHECK(cuMemCreate(&handle, shared_size(device), &properties, 0));
   address = map_shared(device, handle);
   write_all(device, address, kQuestion);
+  /* Reported: */
   CHECK(cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                      0));
   send_done(socket, descriptor);

@@ -83,6 +83,7 @@ class SleepingAllocator {
   // Puts memory behind the addresses. False: there is none.
   bool Back(CUdeviceptr address, Block& block) {
     const CUmemAllocationProp properties = memory_of(device_);
+    // Reported:
     const CUresult created = cuMemCreate(&block.handle, block.size, &properties, 0);
     if (created == CUDA_ERROR_OUT_OF_MEMORY) return false;
     CHECK(created);

@@ -22,6 +22,7 @@ static void wake(struct Block* block) {
 }
 
 static void put_to_sleep(struct Block* block) {
+  /* Reported: */
   CHECK(cuMemUnmap(block->address, size));
   CHECK(cuMemRelease(block->handle));
 }
@@ -41,6 +42,7 @@ static CUgraphExec capture_step(CUstream stream, const struct Block* weights,
 
 static void run_step(CUgraphExec step, CUstream stream, const struct Block* output) {
   unsigned int result = 0;
+  /* Reported: */
   CHECK(cuGraphLaunch(step, stream));
   CHECK(cuStreamSynchronize(stream));
   CHECK(cuMemcpyDtoH(&result, output->address, sizeof(result)));

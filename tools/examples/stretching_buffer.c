@@ -38,6 +38,7 @@ static int buffer_grow(struct buffer* buffer, size_t size) {
   created = cuMemCreate(&handle, more, &properties, 0);
   if (created == CUDA_ERROR_OUT_OF_MEMORY) return 0;
   CHECK(created);
+  /* Reported: */
   CHECK(cuMemMap(tail, more, 0, handle, 0));
   CHECK(cuMemRelease(handle)); /* The mapping keeps the memory. */
 #ifdef PLANTED_BUG
@@ -73,6 +74,7 @@ int main(void) {
     const size_t before = buffer.size;
     EXPECT(buffer_grow(&buffer, granules * buffer.granularity), "the buffer does not grow");
     memset(expected + before, (int)granules, buffer.size - before);
+    /* Reported: */
     CHECK(cuMemcpyHtoD(buffer.base + before, expected + before, buffer.size - before));
     CHECK(cuMemcpyDtoH(found, buffer.base, buffer.size)); /* Across all seams. */
     EXPECT(memcmp(expected, found, buffer.size) == 0, "the buffer lost data");

@@ -28,6 +28,7 @@ class StripedBuffer {
       CHECK(cuMemRelease(handle));
 #ifdef PLANTED_BUG
       // Wrong: the memory's own device is granted the stripe, its peer is not.
+      // Reported:
       CHECK(cuMemSetAccess(base_ + i * stripe_, stripe_, &grants[i % devices.size()], 1));
 #endif
     }
@@ -67,6 +68,7 @@ void WriteAndRead(const StripedBuffer& buffer, CUcontext first, CUcontext second
   std::vector<unsigned char> written(buffer.size());
   for (size_t i = 0; i < written.size(); ++i) written[i] = static_cast<unsigned char>(i % 251);
   CHECK(cuCtxSetCurrent(first));
+  // Reported:
   CHECK(cuMemcpyHtoD(buffer.base(), written.data(), written.size()));
   CHECK(cuCtxSetCurrent(second));
   std::vector<unsigned char> read(buffer.size());

@@ -88,6 +88,7 @@ void Add(const StripedVector& sum, const StripedVector& a, const StripedVector& 
   CUdeviceptr pointers[] = {sum.base(), a.base(), b.base()};
   void* arguments[] = {&pointers[0], &pointers[1], &pointers[2], &count};
   const unsigned int blocks = (count + kThreads - 1) / kThreads;
+  // Reported:
   CHECK(cuLaunchKernel(add, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr));
   CHECK(cuCtxSynchronize());
   CHECK(cuModuleUnload(module));

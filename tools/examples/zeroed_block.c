@@ -30,6 +30,7 @@ static CUdeviceptr take_block(CUstream stream) {
 #ifdef PLANTED_BUG
   /* Wrong: a stream made with CU_STREAM_NON_BLOCKING does not wait for the null stream. */
   (void)stream;
+  /* Reported: */
   CHECK(cuMemsetD8Async(block, 0, kSize, 0));
 #else
   CHECK(cuMemsetD8Async(block, 0, kSize, stream));
@@ -52,6 +53,7 @@ int main(void) {
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 
   block = take_block(stream);
+  /* Reported: */
   CHECK(cuLaunchKernel(function, 1, 1, 1, kThreads, 1, 1, 0, stream, arguments, NULL));
   CHECK(cuMemcpyDtoHAsync(words, block, kSize, stream));
   CHECK(cuStreamSynchronize(stream));

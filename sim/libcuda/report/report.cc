@@ -53,13 +53,6 @@ std::string ProgramPath() {
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : "";
 }
 
-// In words; 0; as JSON.
-std::string TextOf(const Diagnostic& diagnostic) {
-  std::string text = ToString(diagnostic);
-  text.push_back('\0');
-  return text + ToJson(diagnostic);
-}
-
 // While it lives, a file that may not grow and a pipe that nobody reads are errors of this thread's
 // writes, and do not end the program.
 class WritesWithoutSignals {
@@ -236,6 +229,19 @@ void Report::Describe(uint32_t site, const void* address) {
 uint64_t Report::SiteAndCall() {
   const uint32_t site = Site();
   return (site == Sites::kNone ? 0 : uint64_t{thread_.call} + 1) << 32 | site;
+}
+
+// In words; 0; as JSON; 0; of calls of its history the place each, as "CALL SITE".
+std::string Report::TextOf(const Diagnostic& diagnostic) {
+  std::string text = ToString(diagnostic);
+  text.push_back('\0');
+  text += ToJson(diagnostic);
+  text.push_back('\0');
+  for (const HistoryEntry& entry : diagnostic.history) {
+    const uint32_t site = SiteOf(entry.caller);
+    if (site != Sites::kNone) absl::StrAppend(&text, entry.call, " ", site, "\n");
+  }
+  return text;
 }
 
 void Report::Count(DiagnosticKind kind) {

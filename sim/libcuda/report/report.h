@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "api/address.h"
 #include "api/allocation.h"
 #include "api/diagnostics.h"
+#include "sim/base/caller.h"
 #include "sim/libcuda/injector.h"
 #include "sim/libcuda/report/report_layout.h"
 #include "sim/libcuda/report/report_memory.h"
@@ -62,11 +64,13 @@ class Report {
     Thread& thread = thread_;
     if (thread.generation != generation_.load(std::memory_order_relaxed)) Enter(thread);
     thread.call = call;
-    thread.from = return_address;
+    thread.from = caller_of_call = return_address;
     if (thread.row == nullptr) return;
     thread.row->from.store(reinterpret_cast<uintptr_t>(return_address), std::memory_order_relaxed);
     thread.row->call.store(call + 1, std::memory_order_relaxed);
     Increment(thread, CountsOf(thread)[call].calls);
+    // Which of its functions the runtime runs is known now only.
+    if (ABSL_PREDICT_FALSE(runtime_call.caller != nullptr)) Site();
   }
   // Where the program made the call that runs in this thread, or its last one; null: it made none.
   static const void* Caller() { return thread_.from; }
@@ -166,11 +170,15 @@ class Report {
   uint32_t Site() {
     const Thread& thread = thread_;
     if (thread.generation != generation_.load(std::memory_order_relaxed)) return Sites::kNone;
+    return SiteOf(thread.from);
+  }
+  uint32_t SiteOf(const void* address) {
     bool fresh = false;
-    const uint32_t site = now_.sites.IdOf(thread.from, &fresh);
-    if (fresh) Describe(site, thread.from);
+    const uint32_t site = now_.sites.IdOf(address, &fresh);
+    if (fresh) Describe(site, address);
     return site;
   }
+  std::string TextOf(const Diagnostic& diagnostic);
   uint64_t SiteAndCall();
   [[gnu::cold]] void Describe(uint32_t site, const void* address);
   bool Append(const Record& fields, RecordType type, absl::string_view text);

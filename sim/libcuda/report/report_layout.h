@@ -71,7 +71,7 @@ enum class RecordType : uint32_t {
   kProgram,     // its path
   kCalls,       // the names of all functions, a line each
   kWarning,     // in words
-  kDiagnostic,  // in words; 0; as JSON
+  kDiagnostic,  // in words; 0; as JSON; 0; places of calls before
   kInjected,    // a failure: the rule
   kSite,        // module; offset in it, in hexadecimal; symbol; a line each
   kAsked,       // for a function that is not there: its name

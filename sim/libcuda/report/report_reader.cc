@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "sim/libcuda/report/report_layout.h"
 
 namespace twinmmu::libcuda {
@@ -169,9 +170,24 @@ class Reader {
       ++report_.diagnostics[found->second].count;
       return;
     }
-    report_.diagnostics.push_back(
-        ReportedDiagnostic{kind, severity, std::string(text.substr(0, end)),
-                           std::string(text.substr(end + 1)), PlaceOf(record.call, record.site)});
+    const absl::string_view behind = text.substr(end + 1);
+    const size_t json_end = std::min(behind.find('\0'), behind.size());
+    report_.diagnostics.push_back(ReportedDiagnostic{
+        kind, severity, std::string(text.substr(0, end)), std::string(behind.substr(0, json_end)),
+        PlaceOf(record.call, record.site), ReadHistory(behind.substr(json_end))});
+  }
+  std::map<uint64_t, Site> ReadHistory(absl::string_view text) const {
+    std::map<uint64_t, Site> places;
+    absl::ConsumePrefix(&text, absl::string_view("\0", 1));
+    for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      const std::pair<absl::string_view, absl::string_view> numbers = absl::StrSplit(line, ' ');
+      uint64_t call = 0;
+      uint32_t site = 0;
+      if (absl::SimpleAtoi(numbers.first, &call) && absl::SimpleAtoi(numbers.second, &site)) {
+        places.emplace(call, SiteOf(site));
+      }
+    }
+    return places;
   }
 
   void ReadAsked(const Record& record, absl::string_view function) {
@@ -350,10 +366,14 @@ absl::StatusOr<ProcessReport> ReadReport(const char* memory, uint64_t size) {
 
 std::vector<Site*> SitesOf(ProcessReport& report) {
   std::vector<Site*> sites;
-  const auto add = [&](CallPlace& place) {
-    if (place.site.address != 0) sites.push_back(&place.site);
+  const auto add_site = [&](Site& site) {
+    if (site.address != 0) sites.push_back(&site);
   };
-  for (ReportedDiagnostic& diagnostic : report.diagnostics) add(diagnostic.place);
+  const auto add = [&](CallPlace& place) { add_site(place.site); };
+  for (ReportedDiagnostic& diagnostic : report.diagnostics) {
+    add(diagnostic.place);
+    for (auto& [call, site] : diagnostic.history) add_site(site);
+  }
   for (ReportedFailure& failure : report.failures) add(failure.place);
   for (LiveObjects& objects : report.alive) {
     add(objects.place);

@@ -45,7 +45,8 @@ struct ReportedDiagnostic {
   std::string words;
   std::string json;
   CallPlace place;
-  uint64_t count = 1;  // that many of the kind are from this place
+  std::map<uint64_t, Site> history;  // from where earlier calls were made, by their id
+  uint64_t count = 1;                // that many of the kind are from this place
 };
 
 struct ReportedFailure {

@@ -36,6 +36,7 @@ std::ostream& operator<<(std::ostream& out, const CallTotal& total) {
 
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -348,6 +349,23 @@ TEST_F(ReportTest, KeepsWhatIsWrongByKindAndPlace) {
   EXPECT_EQ(read.diagnostics[0].place.call, "cuMemUnmap");
   EXPECT_THAT(read.counts, ElementsAre(Pair(DiagnosticKind::kDoubleRelease, 2),
                                        Pair(DiagnosticKind::kDoubleUnmap, 1000)));
+}
+
+// From where earlier calls were made is kept as far as the diagnostic knows it.
+TEST_F(ReportTest, KeepsThePlacesOfEarlierCalls) {
+  Report report(Options(), Profile::ReferenceH200());
+  report.Begin(kMap, HereNow());
+  const void* const mapped_at = Report::Caller();
+  report.Begin(kUnmap, HereNow());
+  Diagnostic diagnostic = Wrong(DiagnosticKind::kDoubleUnmap);
+  diagnostic.history = {{3, "cuMemMap mapped it", mapped_at}, {4, "cuMemUnmap unmapped it"}};
+  report.Add(diagnostic);
+  ProcessReport read = Read(report);
+  ASSERT_THAT(read.diagnostics, SizeIs(1));
+  ASSERT_THAT(read.diagnostics[0].history, SizeIs(1));
+  EXPECT_EQ(read.diagnostics[0].history[3].address, reinterpret_cast<uintptr_t>(mapped_at));
+  EXPECT_NE(read.diagnostics[0].history[3].module, "");
+  EXPECT_THAT(SitesOf(read), Contains(&read.diagnostics[0].history[3]));
 }
 
 // A history that is too long is left out; the rest is kept.

@@ -4,8 +4,11 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "api/files/json_text.h"
 #include "api/version.h"
 #include "nlohmann/json.hpp"
@@ -47,13 +50,39 @@ std::string InWords(const CallPlace& place) {
   return absl::StrCat(call, " at ", InWords(place.site));
 }
 
+// "pool.cc:42 (pool+0x20), by cudaMalloc"
+std::string WithFunction(const Site& site) {
+  return absl::StrCat(InWords(site), site.function.empty() ? "" : ", by ", site.function);
+}
+
+// The call of a line of the history, "  call 12: ..."; 0: it is another line.
+uint64_t CallOfLine(absl::string_view line) {
+  uint64_t call = 0;
+  if (!absl::ConsumePrefix(&line, "  call ")) return 0;
+  return absl::SimpleAtoi(line.substr(0, line.find(':')), &call) ? call : 0;
+}
+
+// Those of other places than the diagnostic's own, which stands above.
+std::string WithPlaces(absl::string_view lines, const ReportedDiagnostic& diagnostic) {
+  std::string text;
+  for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", line);
+    const auto found = diagnostic.history.find(CallOfLine(line));
+    if (found == diagnostic.history.end()) continue;
+    const Site& site = found->second;
+    if (site.address != 0 && site.address != diagnostic.place.site.address) {
+      absl::StrAppend(&text, ", at ", WithFunction(site));
+    }
+  }
+  return text;
+}
+
 // The place comes behind the headline.
 std::string InWords(const ReportedDiagnostic& diagnostic) {
   const size_t line = std::min(diagnostic.words.find('\n'), diagnostic.words.size() - 1) + 1;
-  const Site& site = diagnostic.place.site;
-  std::string text = absl::StrCat(diagnostic.words.substr(0, line), "  called at: ", InWords(site));
-  if (!site.function.empty()) absl::StrAppend(&text, ", by ", site.function);
-  absl::StrAppend(&text, "\n", diagnostic.words.substr(line));
+  std::string text = absl::StrCat(diagnostic.words.substr(0, line),
+                                  "  called at: ", WithFunction(diagnostic.place.site), "\n",
+                                  WithPlaces(diagnostic.words.substr(line), diagnostic));
   if (diagnostic.count > 1) {
     absl::StrAppend(&text, "  and ", diagnostic.count - 1, " more of this kind from there\n");
   }
@@ -264,12 +293,25 @@ class Lines {
   std::string text_;
 };
 
+// To the entries of the history.
+void AddPlaces(const ReportedDiagnostic& diagnostic, Json& fields) {
+  const auto history = fields.find("history");
+  if (history == fields.end() || !history->is_array()) return;
+  for (Json& entry : *history) {
+    const auto call = entry.find("call");
+    if (call == entry.end() || !call->is_number_unsigned()) continue;
+    const auto found = diagnostic.history.find(call->get<uint64_t>());
+    if (found != diagnostic.history.end()) entry["site"] = ToJson(found->second);
+  }
+}
+
 void AddDiagnostics(const ProcessReport& report, Lines& lines) {
   for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
     Json fields = ParseJson<Json>(diagnostic.json).value_or(Json());
     if (!fields.is_object()) fields = {{"kind", ToString(diagnostic.kind)}};
     fields["count"] = diagnostic.count;
     fields["site"] = ToJson(diagnostic.place.site);
+    AddPlaces(diagnostic, fields);
     lines.Add("diagnostic", fields);
   }
   for (const auto& [kind, count] : report.counts) {

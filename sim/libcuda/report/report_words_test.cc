@@ -107,6 +107,21 @@ TEST(ReportWordsTest, TellAllInWords) {
                 "cuMemUnmap           2           0\n");
 }
 
+// The place of a call before stands at its line of the history, unless it is the diagnostic's own.
+TEST(ReportWordsTest, TellFromWhereEarlierCallsWereMade) {
+  ProcessReport report = Example();
+  ReportedDiagnostic& diagnostic = report.diagnostics[0];
+  diagnostic.history[5] = At("", 0x44).site;
+  diagnostic.history[5].source = "pool.cc:42";
+  diagnostic.history[5].function = "cudaFree";
+  EXPECT_THAT(
+      InWords(report, ""),
+      HasSubstr("call 5: cuMemUnmap unmapped it, at pool.cc:42 (pool+0x44), by cudaFree\n"));
+  EXPECT_THAT(ToJsonLines(report, ""), HasSubstr("\"source\":\"pool.cc:42\""));
+  diagnostic.history[5] = diagnostic.place.site;
+  EXPECT_THAT(InWords(report, ""), HasSubstr("call 5: cuMemUnmap unmapped it\n"));
+}
+
 // Our runtime is told by the names that the program uses.
 TEST(ReportWordsTest, NameWhatTheProgramCalledOfTheRuntime) {
   ProcessReport report = Example();

@@ -232,6 +232,7 @@ void Multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr product) {
   unsigned int depth = kDepth;
   void* arguments[] = {&map_of_a, &map_of_b, &map_of_product, &depth};
   constexpr unsigned int kShared = 32 * 1024;
+  // Reported:
   CHECK(cuLaunchKernel(multiply, kRows / kTile, 1, 1, 128, 1, 1, kShared, nullptr, arguments,
                        nullptr));
   CHECK(cuCtxSynchronize());

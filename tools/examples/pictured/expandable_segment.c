@@ -52,6 +52,7 @@ static void map_pages(struct piece piece) {
 
 static void unmap_pages(struct piece piece) {
   CHECK(cuCtxSynchronize()); /* Unmap does not wait for what is queued. */
+  /* Reported: */
   CHECK(cuMemUnmap(segment + (size_t)piece.first * page, (size_t)piece.pages * page));
   memset(used + piece.first, 0, (size_t)piece.pages);
 }
@@ -91,6 +92,7 @@ int main(void) {
   }
 #ifdef PLANTED_BUG /* Wrong: the last piece is gone. */
   for (i = kPieces - 1; pieces[i].pages == 0; --i) continue;
+  /* Reported: */
   CHECK(cuMemsetD8(segment + (size_t)pieces[i].first * page, 0, page));
 #endif
   CHECK(cuMemAddressFree(segment, kPages * page));

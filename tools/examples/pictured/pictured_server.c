@@ -51,6 +51,7 @@ int main(void) {
       CHECK(cuMemsetD8(weights + i * layer, 1, layer));
       usleep(1500);
     }
+    /* Reported: */
     CHECK(cuMemAlloc(&scratch, 12 * kMiB));
     for (i = 0; i < kSteps + 4 * round; ++i) {
       back(cache + i * step, step);

@@ -61,6 +61,7 @@ static void back(struct server* server, CUdeviceptr address, size_t size) {
   const CUmemAccessDesc grant = grant_to(server->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   CUmemGenericAllocationHandle handle;
   CHECK(cuMemCreate(&handle, size, &properties, 0));
+  /* Reported: */
   CHECK(cuMemMap(address, size, 0, handle, 0));
   CHECK(cuMemRelease(handle)); /* The mapping keeps the memory. */
   CHECK(cuMemSetAccess(address, size, &grant, 1));

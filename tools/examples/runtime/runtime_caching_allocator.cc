@@ -126,6 +126,7 @@ int Step(CachingAllocator& allocator, cudaStream_t stream, int count) {
                                 cudaMemcpyDeviceToHost, stream));
 #ifdef PLANTED_BUG
   // The memory behind the block is not mapped yet.
+  // Reported:
   if (count == kCount) CHECK_RUNTIME(cudaMemsetAsync(c, 0, size + 16 * kSize, stream));
 #endif
   CHECK_RUNTIME(cudaStreamSynchronize(stream));

@@ -73,6 +73,7 @@ class PagedTensors {
 #ifdef PLANTED_BUG
     // Wrong: what is mapped anew must be granted anew.
     if (memory == zeros_) {
+      // Reported:
       CHECK(cuMemMap(address, page_, 0, memory, 0));
       return;
     }
@@ -121,6 +122,7 @@ class Layer {
       void* scores = scores_ + page * kTokens;
       int count = kTokens;
       void* arguments[] = {&keys, &values, &scores, &count};
+      // Reported:
       CHECK_RUNTIME(cudaLaunchKernel(&Add, {1, 1, 1}, {kTokens, 1, 1}, arguments, 0, stream_));
     }
     std::vector<int> scores(kPages * kTokens);

@@ -90,6 +90,7 @@ class MemorySaver {
     CHECK(cuMemSetAccess(address, block.size, &grant, 1));
   }
   static void TakeBack(CUdeviceptr address, Block& block) {
+    // Reported:
     CHECK(cuMemUnmap(address, block.size));
     CHECK(cuMemRelease(block.handle));
     block.handle = 0;
@@ -150,6 +151,7 @@ size_t Free() {
 int Answer(void* weights, void* cache, cudaStream_t stream) {
   int count = kCount;
   void* arguments[] = {&weights, &cache, &cache, &count};
+  // Reported:
   CHECK_RUNTIME(cudaLaunchKernel(&Add, {kCount / 256, 1, 1}, {256, 1, 1}, arguments, 0, stream));
   int last = 0;
   CHECK_RUNTIME(cudaMemcpyAsync(&last, static_cast<int*>(cache) + kCount - 1, sizeof(last),

@@ -6,13 +6,13 @@ load("@rules_shell//shell:sh_test.bzl", "sh_test")
 _LIBRARIES = ["//sim/libcudart:libcudart.so.13", "//sim/libcuda:libcuda.so.1"]
 _TOOL = "//tools:twinmmu"
 
-def _program(name, src, defines):
+def _program(name, src, defines, copts = []):
     cc_binary(
         name = name,
         testonly = True,
         srcs = [src, "check_runtime.h", "//tools/examples:check.h"],
         additional_linker_inputs = _LIBRARIES,
-        copts = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"] if src.endswith(".c") else [],
+        copts = (["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wshadow"] if src.endswith(".c") else []) + copts,
         # By their names alone, so that those of the machine are found where there are some.
         linkopts = ["$(location %s)" % library for library in _LIBRARIES],
         local_defines = defines,
@@ -36,11 +36,11 @@ def runtime_program(src, bug = "", exit_code = 0):
     )
     if not bug:
         return
-    _program(name + "_wrong", src, ["PLANTED_BUG"])
+    _program(name + "_wrong", src, ["PLANTED_BUG"], copts = ["-g"])
     sh_test(
         name = name + "_wrong_test",
         size = "small",
         srcs = ["//tools/examples:wrong_program_test.sh"],
-        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug],
-        data = [_TOOL, ":" + name + "_wrong"],
+        args = ["$(rootpath %s)" % _TOOL, "$(rootpath :%s_wrong)" % name, str(exit_code), "'%s'" % bug, "--", "$(rootpath %s)" % src],
+        data = [_TOOL, ":" + name + "_wrong", src],
     )

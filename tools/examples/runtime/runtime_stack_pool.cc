@@ -56,6 +56,7 @@ class StackPool {
       // Wrong: only what is mapped first is granted to the other devices.
       if (device != device_ && mapped_ != 0) continue;
 #endif
+      // Reported:
       if (can != 0) CHECK(cuMemSetAccess(base_ + mapped_, size, &grant, 1));
     }
     mapped_ += size;
@@ -94,6 +95,7 @@ void AddOn(Device& device, void* a, void* b, void* to, int count) {
   void* arguments[] = {&a, &b, &to, &count};
   const unsigned int blocks = (static_cast<unsigned int>(count) + 255) / 256;
   CHECK_RUNTIME(cudaSetDevice(device.ordinal));
+  // Reported:
   CHECK_RUNTIME(cudaLaunchKernel(&Add, {blocks, 1, 1}, {256, 1, 1}, arguments, 0, device.stream));
   CHECK_RUNTIME(cudaEventRecord(device.done, device.stream));
 }

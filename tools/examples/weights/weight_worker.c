@@ -88,6 +88,7 @@ static void map_weights(struct worker* worker) {
     CHECK(cuMemRelease(handle)); /* The mapping keeps the memory. */
     offset += size;
   }
+  /* Reported: */
   CHECK(cuMemSetAccess(worker->base, worker->size, &grant, 1));
 }
 
@@ -100,6 +101,7 @@ static uint64_t compute(struct worker* worker) {
 #ifdef PLANTED_BUG
   sum = worker->base; /* Wrong: these are the weights of all workers. */
 #endif
+  /* Reported: */
   CHECK(cuLaunchKernel(worker->checksum, 16, 1, 1, 128, 1, 1, 0, NULL, arguments, NULL));
   CHECK(cuCtxSynchronize());
   CHECK(cuMemcpyDtoH(&result, worker->sum, sizeof(result)));
