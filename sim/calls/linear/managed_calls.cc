@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <utility>
 
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_streams.h"
@@ -59,16 +60,23 @@ void Apply(Advice advice, const Location& location, ManagedHints* hints) {
 
 }  // namespace
 
+absl::StatusOr<const LinearAllocation*> ManagedCalls::FindManaged(const char* call,
+                                                                  const AddressRange& range) const {
+  if (range.empty()) return InvalidValue(call, "the size is 0");
+  const LinearAllocation* const found = state_.mmu.linear.FindAll(range);
+  if (found == nullptr || !found->managed()) return RefuseRange(state_, call, range);
+  return found;
+}
+
 template <typename Visit>
 absl::Status ManagedCalls::WithManaged(const char* call, const AddressRange& range,
                                        const Visit& visit) const {
   const absl::Status usable = state_.sticky_error.Check(call);
   if (!usable.ok()) return usable;
-  if (range.empty()) return InvalidValue(call, "the size is 0");
   const std::unique_lock lock(state_.mmu.mutex);
-  const LinearAllocation* const found = state_.mmu.linear.FindAll(range);
-  if (found == nullptr || !found->managed()) return RefuseRange(state_, call, range);
-  visit(*found);
+  const absl::StatusOr<const LinearAllocation*> found = FindManaged(call, range);
+  if (!found.ok()) return found.status();
+  visit(**found);
   return absl::OkStatus();
 }
 
@@ -91,19 +99,27 @@ bool ManagedCalls::CanPrefetchTo(const Location& location) const {
 
 absl::Status ManagedCalls::Prefetch(const char* call, Stream stream,
                                     absl::Span<const Target> targets) {
-  return guard_.Guard(call, [&] {
+  return guard_.Guard(call, [&]() -> absl::Status {
     for (const Target& target : targets) {
       if (CanPrefetchTo(target.location)) continue;
       return InvalidValue(call, "nothing can be prefetched to ", ToString(target.location));
     }
     absl::Status done = streams_.SubmitTask(call, stream, [] {});
+    if (done.ok()) done = state_.sticky_error.Check(call);
+    if (!done.ok()) return done;
+    const std::unique_lock lock(state_.mmu.mutex);
+    HintsByPage& hints = state_.mmu.linear.hints();
+    // Of several, those before one for which there is no memory are not done: they are in a copy.
+    std::optional<HintsByPage> changed;
+    if (targets.size() > 1) changed = hints;
     for (const Target& target : targets) {
+      done = FindManaged(call, target.range).status();
       if (!done.ok()) break;
-      done = WithManaged(call, target.range, [&](const LinearAllocation&) {
-        state_.mmu.linear.hints().Edit(
-            target.range, [&](ManagedHints& hints) { hints.prefetched = target.location; });
+      (changed.has_value() ? *changed : hints).Edit(target.range, [&](ManagedHints& of_pages) {
+        of_pages.prefetched = target.location;
       });
     }
+    if (changed.has_value()) hints = *std::move(changed);
     return done;
   });
 }

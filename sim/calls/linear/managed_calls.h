@@ -53,8 +53,9 @@ class ManagedCalls {
   bool CanPrefetchTo(const Location& location) const;
 
   // cuMemPrefetchAsync, cuMemPrefetchBatchAsync: from now on this is where it was prefetched to
-  // last. One after the other: if one fails, those before it are done. InvalidArgument
-  // (INVALID_VALUE): it cannot be prefetched to that location.
+  // last. One after the other: if one fails, those before it are done; but for a host that has no
+  // memory, where none is. InvalidArgument (INVALID_VALUE): it cannot be prefetched to that
+  // location.
   absl::Status Prefetch(const char* call, Stream stream, absl::Span<const Target> targets);
   // cuMemDiscardBatchAsync: the contents stay, which is one of the values that may be read then.
   absl::Status Discard(const char* call, Stream stream, absl::Span<const AddressRange> ranges);
@@ -74,6 +75,9 @@ class ManagedCalls {
   absl::Status Attach(Stream stream, DeviceAddress address, Bytes size, uint32_t flags);
 
  private:
+  // The managed allocation that all of `range` is in. With mmu.mutex held.
+  absl::StatusOr<const LinearAllocation*> FindManaged(const char* call,
+                                                      const AddressRange& range) const;
   // Does visit(allocation) with mmu.mutex held alone, if all of `range` is in it.
   template <typename Visit>
   absl::Status WithManaged(const char* call, const AddressRange& range, const Visit& visit) const;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <string>
 
+#include "sim/host/write_file.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/driver_log.h"
 #include "sim/libcuda/calls/enter.h"
@@ -48,9 +48,9 @@ extern "C" CUresult cuLogsDumpToFile(unsigned int* iterator, const char* path,
     if (path == nullptr) return NullPointer(site);
     bool cut = false;
     unsigned int end = 0;
-    std::ofstream file(path);
-    file << DriverLog::Get().Lines(iterator != nullptr ? *iterator : 0, SIZE_MAX, &cut, &end);
-    if (!file.flush()) return DriverCode::kInvalidValue;
+    const std::string lines =
+        DriverLog::Get().Lines(iterator != nullptr ? *iterator : 0, SIZE_MAX, &cut, &end);
+    if (!WriteFile(path, lines)) return DriverCode::kInvalidValue;
     if (iterator != nullptr) *iterator = end;
     return DriverCode::kSuccess;
   });

@@ -82,7 +82,8 @@ extern "C" CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode 
         if (graph == nullptr) return NoSuchGraph();
         const auto* const source = std::get_if<KernelWork>(&graph->Find(IdOf(from))->work);
         if (source == nullptr) return kInvalidValue;
-        work.attributes = source->attributes;
+        auto copied = source->attributes;  // a copy right into the node may fail half done
+        work.attributes.swap(copied);
         return CUDA_SUCCESS;
       });
 }

@@ -114,12 +114,12 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     if (possible != CUDA_SUCCESS) return possible;
     const bool alone = HasMemoryNodes(found) || HasConditions(found);
     if (alone && graphs.HasExecOf(found.id())) return kNotSupported;
-    NoteCopies(found);
     const GraphId id = graphs.Add(GraphExec{
         flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
     absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
     graphs.ShareHeld(found, id);
     std::move(undo).Cancel();
+    NoteCopies(found);
     *exec = HandleOf<CUgraphExec>(id);
     return CUDA_SUCCESS;
   });

@@ -1,9 +1,9 @@
 // Graphs as text.
 
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "sim/host/write_file.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -35,10 +35,8 @@ extern "C" CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsign
   return EnterGraph(TWINMMU_HERE, graph, {path}, [&](DriverState&, Graphs&, Graph& found) {
     std::string text = "digraph dot {\n";
     AppendGraph(found, &text);
-    std::ofstream file(path);
-    file << text << "}\n";
-    file.close();
-    return file.good() ? CUDA_SUCCESS : ToResult(DriverCode::kOperatingSystem);
+    text += "}\n";
+    return WriteFile(path, text) ? CUDA_SUCCESS : ToResult(DriverCode::kOperatingSystem);
   });
 }
 

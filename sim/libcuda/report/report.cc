@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/diagnostics_json.h"
+#include "sim/host/write_file.h"
 #include "sim/libcuda/report/report_reader.h"
 #include "sim/libcuda/report/report_words.h"
 
@@ -79,17 +80,6 @@ class WritesWithoutSignals {
   sigset_t signals_;
   sigset_t mask_;
 };
-
-// By one call as far as the host allows, so that the lines of several processes do not mix.
-bool WriteAll(int file, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 int64_t ThisThread() { return syscall(SYS_gettid); }
 bool IsAlive(int64_t thread) {

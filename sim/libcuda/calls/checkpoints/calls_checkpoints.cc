@@ -11,8 +11,10 @@
 #include <chrono>
 #include <iterator>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/calls/linear/managed_calls.h"
 #include "sim/libcuda/calls/checkpoints/checkpoints.h"
 #include "sim/libcuda/calls/enter.h"
@@ -118,10 +120,12 @@ extern "C" CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs* args)
     }
     const DriverCode locked = Change(CheckpointState::kRunning, CheckpointState::kLocked);
     if (locked != DriverCode::kSuccess) return locked;
+    // Nothing stays locked where there is no memory to wait with.
+    absl::Cleanup unlock = [] { Change(CheckpointState::kLocked, CheckpointState::kRunning); };
     const std::chrono::milliseconds most(args == nullptr ? 0 : args->timeoutMs);
-    if (WaitForWork(driver, most)) return DriverCode::kSuccess;
-    Change(CheckpointState::kLocked, CheckpointState::kRunning);
-    return DriverCode::kNotReady;
+    if (!WaitForWork(driver, most)) return DriverCode::kNotReady;
+    std::move(unlock).Cancel();
+    return DriverCode::kSuccess;
   });
 }
 

@@ -1,8 +1,10 @@
 // Libraries: modules that belong to no context, and their kernels.
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
@@ -171,9 +173,11 @@ extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int co
     const auto program = ProgramOf(driver, site, ToNumber(library));
     if (!program.ok()) return ToResult(program.status());
     const std::vector<ptx::KernelInfo>& known = program->program->kernels();
-    for (size_t i = 0; i < known.size() && i < count; ++i) {
-      GetKernel(driver, ToNumber(library), known[i].name, &kernels[i]);
+    std::vector<CUkernel> all(std::min<size_t>(count, known.size()));  // or none of them
+    for (size_t i = 0; i < all.size(); ++i) {
+      GetKernel(driver, ToNumber(library), known[i].name, &all[i]);
     }
+    std::copy(all.begin(), all.end(), kernels);
     return CUDA_SUCCESS;
   });
 }

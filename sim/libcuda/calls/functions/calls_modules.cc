@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "sim/calls/executor/kernel_calls.h"
@@ -199,13 +200,15 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
     const std::vector<ptx::KernelInfo>& kernels = found->program->kernels();
-    for (size_t i = 0; i < std::min<size_t>(count, kernels.size()); ++i) {
+    std::vector<CUfunction> all(std::min<size_t>(count, kernels.size()));  // or none of them
+    for (size_t i = 0; i < all.size(); ++i) {
       Records<FunctionRecord>::Prepared record(FunctionRecord{&context, named.value()});
       const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(named, kernels[i].name);
       if (!kernel.ok()) return ToResult(kernel.status());
       driver.modules.functions.Add(kernel->value(), std::move(record));
-      functions[i] = ToPointer<CUfunction>(kernel->value());
+      all[i] = ToPointer<CUfunction>(kernel->value());
     }
+    std::copy(all.begin(), all.end(), functions);
     return CUDA_SUCCESS;
   });
 }

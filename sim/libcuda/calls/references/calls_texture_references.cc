@@ -50,7 +50,7 @@ void Show(CUresourcetype kind, ReferenceRecord* record) {
 // reads.
 DriverCode ShowFormatOf(const absl::StatusOr<ArrayDescriptor>& array, unsigned int flags,
                         ReferenceRecord* record) {
-  if (!array.ok()) return DriverCode::kInvalidHandle;
+  if (!array.ok()) return WhyNoArray(array.status(), DriverCode::kInvalidHandle);
   if ((flags & ~CU_TRSA_OVERRIDE_FORMAT) != 0) return DriverCode::kInvalidValue;
   if (flags == 0) return DriverCode::kSuccess;
   record->format = static_cast<CUarray_format>(array->format);
@@ -102,8 +102,7 @@ extern "C" CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArr
   const CallSite site = TWINMMU_HERE;
   return EnterReference(
       site, reference, /*surface=*/false, [&](DriverState& driver, ReferenceRecord record) {
-        const DriverCode valid = ShowFormatOf(
-            DescriptorOf(driver, record, LevelOf(driver, record, mipmap)), flags, &record);
+        const DriverCode valid = ShowFormatOf(DescriptorOf(driver, record, mipmap), flags, &record);
         if (valid != DriverCode::kSuccess) return valid;
         Show(CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, &record);
         record.resource.res.mipmap.hMipmappedArray = mipmap;

@@ -32,18 +32,23 @@ CUDA_TEXTURE_DESC TextureOf(const ReferenceRecord& record) {
   return texture;
 }
 
-// What cannot be shown, such as elements of no channels, is nothing.
-void Bind(const CallSite& site, DriverState& driver, const ReferenceRecord& record) {
+// What cannot be shown, such as elements of no channels, is nothing. OUT_OF_MEMORY: the host has
+// none, and all is as it was.
+DriverCode Bind(const CallSite& site, DriverState& driver, const ReferenceRecord& record) {
   const DeviceOrdinal device = record.context->device;
   const std::optional<TextureResource> resource = FromAbi(ResourceOf(record), device);
   std::optional<ptx::Sampling> sampling;
   if (!record.surface) sampling = FromAbi(TextureOf(record));
-  const bool possible = resource.has_value() && (record.surface || sampling.has_value());
-  const bool bound = possible && driver.simulator->textures()
-                                     .Bind(site.name(), DeviceAddress(record.variable), device,
-                                           *resource, sampling)
-                                     .ok();
-  if (!bound) driver.simulator->textures().Unbind(DeviceAddress(record.variable));
+  DriverCode bound = DriverCode::kInvalidValue;
+  if (resource.has_value() && (record.surface || sampling.has_value())) {
+    bound = GetDriverCode(driver.simulator->textures().Bind(
+        site.name(), DeviceAddress(record.variable), device, *resource, sampling));
+  }
+  if (bound == DriverCode::kOutOfMemory) return bound;
+  if (bound != DriverCode::kSuccess) {
+    driver.simulator->textures().Unbind(DeviceAddress(record.variable));
+  }
+  return DriverCode::kSuccess;
 }
 
 // A reference that the program asked for before, of the variable at `address`.
@@ -95,8 +100,10 @@ uint64_t AddReference(DriverState& driver, const ReferenceRecord& record) {
 DriverCode Keep(const CallSite& site, DriverState& driver, uint64_t reference,
                 const ReferenceRecord& record) {
   if (record.variable != 0 && record.bound) {
-    driver.executor.SynchronizeDevice(record.context->device).IgnoreError();
-    Bind(site, driver, record);
+    const absl::Status waited = driver.executor.SynchronizeDevice(record.context->device);
+    if (GetDriverCode(waited) == DriverCode::kOutOfMemory) return DriverCode::kOutOfMemory;
+    const DriverCode shown = Bind(site, driver, record);
+    if (shown != DriverCode::kSuccess) return shown;
   }
   driver.arrays.references.Edit(reference, [&](ReferenceRecord& kept) { kept = record; });
   return DriverCode::kSuccess;
@@ -108,15 +115,22 @@ void Unbind(DriverState& driver, const ReferenceRecord& record) {
   }
 }
 
+DriverCode WhyNoArray(const absl::Status& status, DriverCode usual) {
+  const DriverCode code = GetDriverCode(status);
+  return code == DriverCode::kOutOfMemory ? code : usual;
+}
+
 absl::StatusOr<ArrayDescriptor> DescriptorOf(DriverState& driver, const ReferenceRecord& record,
                                              CUarray array) {
   return driver.simulator->DescriptorOf(Array(record.context->device, ToNumber(array)));
 }
 
-CUarray LevelOf(DriverState& driver, const ReferenceRecord& record, CUmipmappedArray mipmap) {
+absl::StatusOr<ArrayDescriptor> DescriptorOf(DriverState& driver, const ReferenceRecord& record,
+                                             CUmipmappedArray mipmap) {
   const absl::StatusOr<Array> level =
       ArraysOf(driver).GetLevel(MipmappedArray(record.context->device, ToNumber(mipmap)), 0);
-  return level.ok() ? ToPointer<CUarray>(level->value()) : nullptr;
+  if (!level.ok()) return level.status();
+  return driver.simulator->DescriptorOf(*level);
 }
 
 CUresult GetArray(const CallSite& site, const void* reference, bool surface, CUarray* array) {
@@ -125,7 +139,8 @@ CUresult GetArray(const CallSite& site, const void* reference, bool surface, CUa
         const bool shown = record.bound && record.resource.resType == CU_RESOURCE_TYPE_ARRAY;
         if (!shown || array == nullptr) return DriverCode::kInvalidValue;
         const CUarray found = record.resource.res.array.hArray;
-        if (!DescriptorOf(driver, record, found).ok()) return DriverCode::kInvalidValue;
+        const absl::Status exists = DescriptorOf(driver, record, found).status();
+        if (!exists.ok()) return WhyNoArray(exists, DriverCode::kInvalidValue);
         *array = found;
         return DriverCode::kSuccess;
       });
@@ -177,7 +192,7 @@ extern "C" CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsign
   return EnterReference(
       site, reference, /*surface=*/true, [&](DriverState& driver, ReferenceRecord record) {
         const absl::StatusOr<ArrayDescriptor> shown = DescriptorOf(driver, record, array);
-        if (!shown.ok()) return DriverCode::kInvalidHandle;
+        if (!shown.ok()) return WhyNoArray(shown.status(), DriverCode::kInvalidHandle);
         if (flags != 0 || (shown->flags & kIsSurface) == 0) return DriverCode::kInvalidValue;
         record.resource = {};
         record.resource.resType = CU_RESOURCE_TYPE_ARRAY;

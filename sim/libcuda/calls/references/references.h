@@ -34,11 +34,14 @@ DriverCode Keep(const CallSite& site, DriverState& driver, uint64_t reference,
 // It stands for nothing from now on, also for launches.
 void Unbind(DriverState& driver, const ReferenceRecord& record);
 
+// What a call answers where there is no such array: `usual`, but for a host that has no memory.
+DriverCode WhyNoArray(const absl::Status& status, DriverCode usual);
 // Of an array that a reference is to show.
 absl::StatusOr<ArrayDescriptor> DescriptorOf(DriverState& driver, const ReferenceRecord& record,
                                              CUarray array);
-// The first level of a mipmapped array; null: there is none.
-CUarray LevelOf(DriverState& driver, const ReferenceRecord& record, CUmipmappedArray mipmap);
+// Of the first level of a mipmapped array.
+absl::StatusOr<ArrayDescriptor> DescriptorOf(DriverState& driver, const ReferenceRecord& record,
+                                             CUmipmappedArray mipmap);
 
 // Those of a module, and all of a context, which end.
 void ForgetReferences(DriverState& driver, uint64_t module);

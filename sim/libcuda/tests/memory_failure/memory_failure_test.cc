@@ -16,7 +16,7 @@
 #include "sim/libcuda/calls/exports.h"
 #include "sim/libcuda/modules.h"
 #include "sim/libcuda/process.h"
-#include "sim/libcuda/tests/memory_failure_steps.h"
+#include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "sim/testing/failing_host.h"
 
 namespace twinmmu::libcuda {

@@ -1,7 +1,7 @@
 // Steps of a program of which each allocation fails in turn, on a host that has no memory.
 
-#ifndef TWINMMU_SIM_LIBCUDA_TESTS_MEMORY_FAILURE_STEPS_H_
-#define TWINMMU_SIM_LIBCUDA_TESTS_MEMORY_FAILURE_STEPS_H_
+#ifndef TWINMMU_SIM_LIBCUDA_TESTS_MEMORY_FAILURE_MEMORY_FAILURE_STEPS_H_
+#define TWINMMU_SIM_LIBCUDA_TESTS_MEMORY_FAILURE_MEMORY_FAILURE_STEPS_H_
 
 #include <cstdint>
 #include <functional>
@@ -103,4 +103,4 @@ void ExpectNothingIsLost(const std::vector<Step<World>>& script, StateOf<World> 
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_TESTS_MEMORY_FAILURE_STEPS_H_
+#endif  // TWINMMU_SIM_LIBCUDA_TESTS_MEMORY_FAILURE_MEMORY_FAILURE_STEPS_H_

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
-#include "sim/libcuda/tests/memory_failure_steps.h"
+#include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
 namespace twinmmu::libcuda {

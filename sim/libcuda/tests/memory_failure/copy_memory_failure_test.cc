@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/process.h"
-#include "sim/libcuda/tests/memory_failure_steps.h"
+#include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/include/cuda.h"
 
 namespace twinmmu {
