@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/decode/call_graph.h"
 #include "sim/ptx/decode/decode.h"
@@ -149,7 +147,7 @@ class ProgramBuilder {
       program_->globals_.push_back(
           {variable.name, place.offset, variable.size(), place.managed, variable.reference});
       for (const Initializer& value : variable.initial) {
-        if (value.address_of.empty() || names_.contains(value.address_of)) continue;
+        if (value.address_of.empty() || names_.count(value.address_of) != 0) continue;
         const auto function = function_names_.find(value.address_of);
         if (function != function_names_.end()) {
           code_->functions[function->second].address_taken = true;
@@ -330,8 +328,8 @@ class ProgramBuilder {
   Placement placement_;
   std::map<std::vector<int>, std::shared_ptr<const SharedLayout>> layouts_;  // by variables
   size_t places_ = 0;                                                        // in all of these
-  absl::btree_set<absl::string_view> names_;                                 // of variables
-  absl::btree_map<absl::string_view, size_t> function_names_;
+  std::set<absl::string_view> names_;                                        // of variables
+  std::map<absl::string_view, size_t> function_names_;
 };
 
 absl::StatusOr<std::shared_ptr<const Program>> MakeProgram(Module parsed, bool fuses) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
-#include "absl/container/btree_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sim/ptx/program/code.h"
@@ -127,7 +127,7 @@ const GlobalInfo* Program::FindGlobal(absl::string_view name) const {
 
 void Program::WriteImages(const Image& image, absl::Span<const Image> managed) const {
   const Module& module = code_->module;
-  absl::btree_map<absl::string_view, uint64_t> addresses;
+  std::map<absl::string_view, uint64_t> addresses;
   const auto place_of = [&](size_t i) {
     const uint64_t place = code_->image_offsets[i];
     if (module.variables[i].managed && !managed.empty()) return managed[place];

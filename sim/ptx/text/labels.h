@@ -4,9 +4,9 @@
 #define TWINMMU_SIM_PTX_TEXT_LABELS_H_
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/strings/string_view.h"
 #include "sim/ptx/text/cursor.h"
 #include "sim/ptx/text/module.h"
@@ -36,7 +36,7 @@ class Labels {
 
  private:
   struct Scope {
-    absl::btree_map<absl::string_view, int> labels;
+    std::map<absl::string_view, int> labels;
     std::vector<Use> uses;
   };
   std::vector<Scope> scopes_;

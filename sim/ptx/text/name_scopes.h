@@ -4,10 +4,10 @@
 #define TWINMMU_SIM_PTX_TEXT_NAME_SCOPES_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/strings/string_view.h"
 #include "sim/ptx/text/module.h"
 
@@ -44,9 +44,11 @@ class Names {
     Type type = Type::kB32;
     uint64_t count = 0;
   };
+  // Of the standard library, here and in what follows a text: those of Abseil leak where the host
+  // has no memory.
   struct Scope {
-    absl::btree_map<absl::string_view, Symbol> symbols;
-    absl::btree_map<absl::string_view, Range> ranges;
+    std::map<absl::string_view, Symbol> symbols;
+    std::map<absl::string_view, Range> ranges;
   };
 
   // The range of the scope that has `name`, or null.
