@@ -75,7 +75,7 @@ struct Sums {
 struct World {
   // What still waits goes on.
   ~World() {
-    if (gate != nullptr) *static_cast<volatile uint32_t*>(gate) = 1;
+    if (gate != nullptr) Open();
   }
 
   CUcontext context = nullptr;
@@ -83,6 +83,9 @@ struct World {
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   CUdeviceptr memory = 0;
+  // The scheduler's thread reads it.
+  void Open() { __atomic_store_n(static_cast<uint32_t*>(gate), 1, __ATOMIC_RELEASE); }
+
   void* gate = nullptr;
   Sums read = {};
 };
@@ -155,7 +158,7 @@ CUresult LaunchEarly(World& w) {
 CUresult RunThem(World& w) {
   CUresult result = CUDA_SUCCESS;
   const auto run = [&] {
-    *static_cast<volatile uint32_t*>(w.gate) = 1;
+    w.Open();
     result = cuCtxPushCurrent_v2(w.context);
     if (result == CUDA_SUCCESS) result = cuCtxSynchronize();
   };
