@@ -75,17 +75,16 @@ struct Sums {
 struct World {
   // What still waits goes on.
   ~World() {
-    if (gate != nullptr) Open();
+    if (gate != nullptr) OpenGate();
   }
+  // The scheduler's thread reads it.
+  void OpenGate() { __atomic_store_n(static_cast<uint32_t*>(gate), 1, __ATOMIC_RELEASE); }
 
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   CUdeviceptr memory = 0;
-  // The scheduler's thread reads it.
-  void Open() { __atomic_store_n(static_cast<uint32_t*>(gate), 1, __ATOMIC_RELEASE); }
-
   void* gate = nullptr;
   Sums read = {};
 };
@@ -158,7 +157,7 @@ CUresult LaunchEarly(World& w) {
 CUresult RunThem(World& w) {
   CUresult result = CUDA_SUCCESS;
   const auto run = [&] {
-    w.Open();
+    w.OpenGate();
     result = cuCtxPushCurrent_v2(w.context);
     if (result == CUDA_SUCCESS) result = cuCtxSynchronize();
   };
