@@ -55,8 +55,8 @@ const DiagnosticInfo& InfoOf(DiagnosticKind kind);
 struct HistoryEntry {
   uint64_t call = 0;
   std::string sentence;
-  const void* caller =
-      nullptr;  // the return address of that call, in this process; null: not known
+  // The return address of that call, in this process; null: not known.
+  const void* caller = nullptr;
 
   friend bool operator==(const HistoryEntry& a, const HistoryEntry& b) {
     return a.call == b.call && a.sentence == b.sentence;

@@ -319,7 +319,7 @@ inline void Report::WriteRange(uint64_t place, uint32_t site, const AddressRange
 template <bool kMapping>
 inline void Report::AddRange(const AddressRange& range, uint64_t detail) {
   const uint64_t place = PlaceOf<kMapping>(range.base);
-  const uint32_t site = now_.sites.Known(thread_.from);
+  const uint32_t site = now_.sites.Known(caller_of_call);
   const bool usual = place != 0 && now_.memory.IsReady(place) && site != Sites::kNone &&
                      thread_.generation == generation_.load(std::memory_order_relaxed);
   if (!usual) return AddUnusualRange<kMapping>(range, detail);

@@ -64,7 +64,7 @@ class Report {
     Thread& thread = thread_;
     if (thread.generation != generation_.load(std::memory_order_relaxed)) Enter(thread);
     thread.call = call;
-    thread.from = caller_of_call = return_address;
+    caller_of_call = return_address;
     if (thread.row == nullptr) return;
     thread.row->from.store(reinterpret_cast<uintptr_t>(return_address), std::memory_order_relaxed);
     thread.row->call.store(call + 1, std::memory_order_relaxed);
@@ -73,7 +73,7 @@ class Report {
     if (ABSL_PREDICT_FALSE(runtime_call.caller != nullptr)) Site();
   }
   // Where the program made the call that runs in this thread, or its last one; null: it made none.
-  static const void* Caller() { return thread_.from; }
+  static const void* Caller() { return caller_of_call; }
   void End(bool failed) {
     const Thread& thread = thread_;
     if (thread.row == nullptr) return;
@@ -131,7 +131,6 @@ class Report {
     bool shared;     // with other threads
     uint32_t serial;
     size_t call;
-    const void* from;
   };
   // All that a child begins anew.
   struct State {
@@ -170,7 +169,7 @@ class Report {
   uint32_t Site() {
     const Thread& thread = thread_;
     if (thread.generation != generation_.load(std::memory_order_relaxed)) return Sites::kNone;
-    return SiteOf(thread.from);
+    return SiteOf(caller_of_call);
   }
   uint32_t SiteOf(const void* address) {
     bool fresh = false;

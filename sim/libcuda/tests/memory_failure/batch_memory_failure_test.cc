@@ -159,13 +159,7 @@ Steps Copies() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Preparing(), Fills(), Copies()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Preparing(), Fills(), Copies()}); }
 
 int SumOf(const std::vector<unsigned char>& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), 0,
@@ -196,10 +190,7 @@ std::string VisibleState(World& w) {
   out << SumOf(w.own) << " copied out\n";
   CUcontext current = nullptr;
   out << cuCtxGetCurrent(&current) << " current " << current << "\n";
-  for (int device = 0; device < 2; ++device) {
-    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << FreeOn(2);
   return out.str();
 }
 

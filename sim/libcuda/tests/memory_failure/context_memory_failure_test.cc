@@ -9,7 +9,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -193,8 +192,7 @@ std::string VisibleState(World& w) {
   bool enables = false;
   size = sizeof(enables);
   out << cuCoredumpGetAttribute(kEnable, &enables, &size) << " enabled " << enables << "\n";
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

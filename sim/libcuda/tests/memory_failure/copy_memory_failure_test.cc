@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/include/cuda.h"
 
@@ -189,13 +188,7 @@ Steps Others() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Preparing(), Fills(), Copies(), Others()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return libcuda::Joined<World>({Preparing(), Fills(), Copies(), Others()}); }
 
 int SumOf(const std::vector<char>& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), 0,
@@ -222,10 +215,7 @@ std::string VisibleState(World& w) {
   if (w.stream != nullptr) out << cuStreamGetPriority(w.stream, &priority) << " stream\n";
   size_t limit = 0;
   out << cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE) << " limit " << limit << "\n";
-  for (int device = 0; device < 2; ++device) {
-    const auto info = libcuda::Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << libcuda::FreeOn(2);
   return out.str();
 }
 

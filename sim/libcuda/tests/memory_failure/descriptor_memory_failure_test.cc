@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
+#include "sim/libcuda/tests/memory_failure/memory_failure_arrays.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/tensor_abi.h"
 #include "third_party/cuda_abi/texture_abi.h"
@@ -41,7 +41,6 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap*, void*);
 
 namespace {
 
-constexpr CUarray_format kUnsigned32 = 3;
 constexpr unsigned int kSparse = 64;  // CUDA_ARRAY3D_SPARSE
 constexpr size_t kSize = 65536;
 constexpr unsigned int kWidth = 64, kWidthOfSparse = 1024;
@@ -57,14 +56,6 @@ struct World {
 };
 using Steps = std::vector<Step<World>>;
 
-CUDA_ARRAY3D_DESCRIPTOR Descriptor(unsigned int width, unsigned int flags) {
-  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
-  descriptor.Width = descriptor.Height = width;
-  descriptor.Format = kUnsigned32;
-  descriptor.NumChannels = 1;
-  descriptor.Flags = flags;
-  return descriptor;
-}
 CUresult CreateArray(CUarray* array, unsigned int width, unsigned int flags) {
   const CUDA_ARRAY3D_DESCRIPTOR descriptor = Descriptor(width, flags);
   return cuArray3DCreate_v2(array, &descriptor);
@@ -190,8 +181,7 @@ std::string VisibleState(World& w) {
     for (const unsigned long long word : map.opaque) out << word << " ";
     out << "map\n";
   }
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

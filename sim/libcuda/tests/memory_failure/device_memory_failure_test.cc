@@ -187,13 +187,7 @@ Steps Contexts() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Asking(), Contexts()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Asking(), Contexts()}); }
 
 // All that a program can see.
 std::string VisibleState(World& w) {
@@ -211,10 +205,7 @@ std::string VisibleState(World& w) {
   }
   Resource resource = {};
   out << cuGreenCtxGetDevResource(w.green, &resource, 1) << " green\n";
-  for (int device = 0; device < 2; ++device) {
-    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << FreeOn(2);
   return out.str();
 }
 

@@ -208,8 +208,7 @@ std::string VisibleState(World& w) {
     CUmemAllocationProp properties = {};
     out << cuMemGetAllocationPropertiesFromHandle(&properties, memory) << " memory\n";
   }
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   const std::filesystem::directory_iterator files("/proc/self/fd");
   out << std::distance(begin(files), end(files)) << " descriptors\n";
   return out.str();

@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/modules.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -257,13 +256,7 @@ Steps Ending() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Modules(), Occupancy(), Libraries(), Ending()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Modules(), Occupancy(), Libraries(), Ending()}); }
 
 // All that a program can see.
 std::string VisibleState(World& w) {
@@ -286,10 +279,7 @@ std::string VisibleState(World& w) {
     out << cuKernelGetAttribute(&dynamic, kDynamicSize, kernel, 0) << " dynamic " << dynamic
         << "\n";
   }
-  for (int device = 0; device < 2; ++device) {
-    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << FreeOn(2);
   return out.str();
 }
 

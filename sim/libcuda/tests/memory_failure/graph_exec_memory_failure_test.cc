@@ -8,7 +8,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -250,8 +249,7 @@ std::string VisibleState(World& w) {
   size_t nodes = 0;
   out << cuGraphGetNodes(w.other_child, nullptr, &nodes) << " other child " << nodes << "\n";
   out << w.destroyed << " destroyed\n";
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

@@ -8,7 +8,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -274,11 +273,7 @@ Steps Ending() {
 }
 
 Steps Script() {
-  Steps script;
-  for (const Steps& part : {Preparing(), Nodes(), Runs(), Reserving(), Capturing(), Ending()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
+  return Joined<World>({Preparing(), Nodes(), Runs(), Reserving(), Capturing(), Ending()});
 }
 
 // All that a program can see.
@@ -306,8 +301,7 @@ std::string VisibleState(World& w) {
     cuDeviceGetGraphMemAttribute(0, attribute, &value);
     out << "of graphs " << value << "\n";
   }
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

@@ -11,7 +11,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -187,8 +186,7 @@ std::string VisibleState(World& w) {
   if (exec != nullptr) Expect(cuGraphExecDestroy(exec));
   std::ifstream text(PathOfText());
   out << std::string(std::istreambuf_iterator<char>(text), {}) << "\n";
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

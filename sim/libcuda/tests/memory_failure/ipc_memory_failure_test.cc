@@ -16,7 +16,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -135,8 +134,7 @@ std::string VisibleState(World& w) {
     unsigned char bytes[64] = {};
     out << cuMemcpyDtoH_v2(bytes, address, sizeof(bytes)) << " content " << int{bytes[63]} << "\n";
   }
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   const std::filesystem::directory_iterator files("/proc/self/fd");
   out << std::distance(begin(files), end(files)) << " descriptors\n";
   return out.str();

@@ -10,7 +10,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -197,13 +196,7 @@ Steps Launches() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Preparing(), Setting(), Launches()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Preparing(), Setting(), Launches()}); }
 
 // All that a program can see. What was launched shows when it has run.
 std::string VisibleState(World& w) {
@@ -212,8 +205,7 @@ std::string VisibleState(World& w) {
   out << cuModuleGetFunctionCount(&count, w.module) << " module " << count << "\n";
   out << (w.stream == nullptr ? 0 : cuStreamQuery(w.stream)) << " stream\n";
   out << w.read.count << " " << w.read.sum << " read\n";
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

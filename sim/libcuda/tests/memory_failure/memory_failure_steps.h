@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,26 @@ struct Step {
   std::function<int(World&)> run;  // a CUresult
 };
 
+template <typename World>
+std::vector<Step<World>> Joined(std::initializer_list<std::vector<Step<World>>> parts) {
+  std::vector<Step<World>> script;
+  for (const auto& part : parts) script.insert(script.end(), part.begin(), part.end());
+  return script;
+}
+
 // All that a program can see.
 template <typename World>
 using StateOf = std::string (*)(World&);
+
+// Of it: how much memory the first devices have free, a line each.
+inline std::string FreeOn(int devices) {
+  std::string text;
+  for (int device = 0; device < devices; ++device) {
+    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
+    text += std::to_string(info.ok() ? info->free.value() : 0) + " free\n";
+  }
+  return text;
+}
 
 inline void Restart() {
   Process::Get().Restart(Profile::ReferenceH200(2));

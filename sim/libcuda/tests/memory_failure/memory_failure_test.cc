@@ -157,10 +157,7 @@ std::string VisibleState(World& w) {
   unsigned int flags = 0;
   int active = 0;
   out << cuDevicePrimaryCtxGetState(0, &flags, &active) << " primary " << active << "\n";
-  for (int device = 0; device < 2; ++device) {
-    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << FreeOn(2);
   std::vector<char> bytes(64);
   out << cuMemcpyDtoH_v2(bytes.data(), w.memory, 64) << " memory " << int{bytes[0]} << "\n";
   unsigned int pinned = 0;

@@ -12,7 +12,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -236,13 +235,7 @@ Steps Pools() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Preparing(), Managed(), Asking(), Pools()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Preparing(), Managed(), Asking(), Pools()}); }
 
 // Asking for the pool in use makes the first one: not before the program did.
 std::string StateOfPools(const World& w) {

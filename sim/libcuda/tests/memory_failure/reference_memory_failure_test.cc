@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
+#include "sim/libcuda/tests/memory_failure/memory_failure_arrays.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
@@ -73,7 +73,6 @@ constexpr char kReferences[] = R"(
 }
 )";
 
-constexpr CUarray_format kUnsigned32 = 3;
 constexpr unsigned int kSurfaces = 2;  // CUDA_ARRAY3D_SURFACE_LDST
 constexpr size_t kPitch = 512;
 constexpr unsigned int kWidthOfArray = 64, kWidthOfOther = 32, kWidthOfMipmap = 128,
@@ -92,14 +91,6 @@ struct World {
 };
 using Steps = std::vector<Step<World>>;
 
-CUDA_ARRAY3D_DESCRIPTOR Descriptor(unsigned int width, unsigned int flags) {
-  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
-  descriptor.Width = descriptor.Height = width;
-  descriptor.Format = kUnsigned32;
-  descriptor.NumChannels = 1;
-  descriptor.Flags = flags;
-  return descriptor;
-}
 CUresult CreateArray(CUarray* array, unsigned int width) {
   const CUDA_ARRAY3D_DESCRIPTOR descriptor = Descriptor(width, kSurfaces);
   return cuArray3DCreate_v2(array, &descriptor);
@@ -255,13 +246,7 @@ Steps Ending() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Preparing(), Showing(), Reading(), Ending()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Preparing(), Showing(), Reading(), Ending()}); }
 
 // A call that fails may change what kernels see, and one that "does without" too.
 void ExpectKernelsToSee(const World& w) {
@@ -296,8 +281,7 @@ std::string VisibleState(World& w) {
   for (const CUarray made : {w.array, w.other}) {
     out << cuArray3DGetDescriptor_v2(&descriptor, made) << " array\n";
   }
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

@@ -12,7 +12,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -205,8 +204,7 @@ std::string VisibleState(World& w) {
     out << cuPointerGetAttribute(&type, static_cast<CUpointer_attribute>(2), address) << " memory "
         << type << "\n";
   }
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   if (w.event != nullptr) out << cuEventQuery(w.event) << " event\n";
   out << Descriptors() - (w.given >= 0 ? 1 : 0) << " descriptors\n";
   return out.str();

@@ -11,7 +11,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/checkpoint_abi.h"
 #include "third_party/cuda_abi/graph_abi.h"
@@ -187,13 +186,7 @@ void ShowAttributes(std::ostringstream& out, CUstream stream) {
   out << cuStreamGetPriority(stream, &priority) << " priority " << priority << "\n";
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Attributes(), Graphs(), Locking()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Attributes(), Graphs(), Locking()}); }
 
 // All that a program can see.
 std::string VisibleState(World& w) {
@@ -212,8 +205,7 @@ std::string VisibleState(World& w) {
   }
   CUprocessState state = -1;
   out << cuCheckpointProcessGetState(w.me, &state) << " state " << state << "\n";
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
+#include "sim/libcuda/tests/memory_failure/memory_failure_arrays.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
@@ -28,7 +28,6 @@ CUresult cuSurfObjectDestroy(CUsurfObject);
 
 namespace {
 
-constexpr CUarray_format kUnsigned32 = static_cast<CUarray_format>(3);
 constexpr unsigned int kSurfaces = 2;  // CUDA_ARRAY3D_SURFACE_LDST
 constexpr unsigned int kSparse = 64;   // CUDA_ARRAY3D_SPARSE
 
@@ -45,14 +44,6 @@ struct World {
 };
 using Steps = std::vector<Step<World>>;
 
-CUDA_ARRAY3D_DESCRIPTOR Descriptor(size_t width, unsigned int flags) {
-  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
-  descriptor.Width = descriptor.Height = width;
-  descriptor.Format = kUnsigned32;
-  descriptor.NumChannels = 1;
-  descriptor.Flags = flags;
-  return descriptor;
-}
 CUresult CreateArray(CUarray* array, size_t width, unsigned int flags) {
   const CUDA_ARRAY3D_DESCRIPTOR descriptor = Descriptor(width, flags);
   return cuArray3DCreate_v2(array, &descriptor);
@@ -151,8 +142,7 @@ std::string VisibleState(World& w) {
   out << cuSurfObjectGetResourceDesc(&resource, w.surface) << " surface\n";
   CUmemAllocationProp properties = {};
   out << cuMemGetAllocationPropertiesFromHandle(&properties, w.tiles) << " tiles\n";
-  const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(0));
-  out << (info.ok() ? info->free.value() : 0) << " free\n";
+  out << FreeOn(1);
   return out.str();
 }
 

@@ -13,7 +13,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -129,20 +128,11 @@ Steps Binding() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Mapping(), Sharing(), Binding()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Mapping(), Sharing(), Binding()}); }
 
 std::string VisibleState(World& w) {
   std::ostringstream out;
-  for (int device = 0; device < 2; ++device) {
-    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << FreeOn(2);
   for (const auto handle : {w.memory, w.imported, w.retained, w.object, w.own[0], w.own[1]}) {
     CUmemAllocationProp properties = {};
     out << cuMemGetAllocationPropertiesFromHandle(&properties, handle) << " handle\n";

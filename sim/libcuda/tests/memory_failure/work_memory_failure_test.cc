@@ -10,7 +10,6 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/process.h"
 #include "sim/libcuda/tests/memory_failure/memory_failure_steps.h"
 
 namespace twinmmu::libcuda {
@@ -221,21 +220,12 @@ Steps Contexts() {
   };
 }
 
-Steps Script() {
-  Steps script;
-  for (const Steps& part : {Work(), Managed(), Linking(), Contexts()}) {
-    script.insert(script.end(), part.begin(), part.end());
-  }
-  return script;
-}
+Steps Script() { return Joined<World>({Work(), Managed(), Linking(), Contexts()}); }
 
 // All that a program can see.
 std::string VisibleState(World& w) {
   std::ostringstream out;
-  for (int device = 0; device < 2; ++device) {
-    const auto info = Process::Get().driver()->vmm.GetMemoryInfo(DeviceOrdinal(device));
-    out << (info.ok() ? info->free.value() : 0) << " free\n";
-  }
+  out << FreeOn(2);
   for (const CUdeviceptr address : {w.memory, w.pitched, w.managed}) {
     unsigned int type = 0;
     out << cuPointerGetAttribute(&type, static_cast<CUpointer_attribute>(2), address) << " memory "
