@@ -4,8 +4,28 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
 namespace twinmmu {
+
+WritesWithoutSignals::WritesWithoutSignals() {
+  sigemptyset(&signals_);
+  sigset_t earlier;
+  sigpending(&earlier);
+  for (const int signal : {SIGXFSZ, SIGPIPE}) {
+    if (sigismember(&earlier, signal) == 0) sigaddset(&signals_, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &signals_, &mask_);
+}
+
+WritesWithoutSignals::~WritesWithoutSignals() {
+  const int why = errno;
+  const timespec at_once = {};
+  while (sigtimedwait(&signals_, nullptr, &at_once) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  errno = why;
+}
 
 bool WriteAll(int file, absl::string_view text) {
   while (!text.empty()) {
@@ -18,6 +38,7 @@ bool WriteAll(int file, absl::string_view text) {
 }
 
 bool WriteFile(const char* path, absl::string_view text) {
+  const WritesWithoutSignals without_signals;
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   const bool written = WriteAll(file, text);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -53,33 +52,6 @@ std::string ProgramPath() {
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : "";
 }
-
-// While it lives, a file that may not grow and a pipe that nobody reads are errors of this thread's
-// writes, and do not end the program.
-class WritesWithoutSignals {
- public:
-  WritesWithoutSignals() {
-    sigemptyset(&signals_);
-    sigset_t earlier;
-    sigpending(&earlier);
-    for (const int signal : {SIGXFSZ, SIGPIPE}) {
-      if (sigismember(&earlier, signal) == 0) sigaddset(&signals_, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &signals_, &mask_);
-  }
-  ~WritesWithoutSignals() {
-    const timespec at_once = {};
-    while (sigtimedwait(&signals_, nullptr, &at_once) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
-  WritesWithoutSignals(const WritesWithoutSignals&) = delete;
-  WritesWithoutSignals& operator=(const WritesWithoutSignals&) = delete;
-
- private:
-  sigset_t signals_;
-  sigset_t mask_;
-};
 
 int64_t ThisThread() { return syscall(SYS_gettid); }
 bool IsAlive(int64_t thread) {
