@@ -29,7 +29,7 @@ import mutants as mutation
 
 OPERATORS = ['compare', 'operand', 'condition', 'sum', 'value', 'statement']
 MOST_OF_A_FILE = 40
-UNIVERSE = '//api/... + //backend/... + //sim/... + //conformance/...'
+UNIVERSE = '//api/... + //backend/... + //sim/... + //conformance/... + //tools/...'
 BAZEL = 'tools/bazel'
 
 
@@ -84,7 +84,7 @@ def bazel(*arguments):
 def tests_of(chosen, options):
     """Label to arguments, of all tests that the changed sources are in."""
     files = ' + '.join(label_of(path) for path in chosen)
-    query = f'kind(cc_test, rdeps({UNIVERSE}, {files}))'
+    query = f'kind("cc_test|sh_test", rdeps({UNIVERSE}, {files}))'
     # What Bazel itself brings for tests may not be there; it is in none of them.
     answer = bazel('query', '--noshow_progress', '--noimplicit_deps', '--keep_going', '--output=xml', query)
     if not answer.stdout:
