@@ -37,7 +37,8 @@ struct FunctionRecord {
 // Of no context: it is loaded on a device when it is first needed there.
 struct LibraryRecord {
   std::string ptx;
-  std::map<int, uint64_t> modules;  // by device
+  std::map<std::string, uint64_t> host;  // the variables of the host that it may name
+  std::map<int, uint64_t> modules;       // by device
 };
 struct KernelRecord {
   uint64_t library = 0;

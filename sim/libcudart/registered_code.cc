@@ -28,6 +28,7 @@ struct FatBinary {
   cudaLibrary_t library = nullptr;  // null: not loaded
   pid_t loaded_by = 0;              // a child made by fork does not have it
   std::vector<std::pair<void**, std::string>> managed;
+  std::vector<std::pair<std::string, void*>> of_host;
 };
 
 namespace {
@@ -78,7 +79,7 @@ cudaError_t NoImage() {
            "warning: the program's device code has no PTX for this device, only machine code: "
            "cudaErrorNoKernelImageForDevice\n"
            "  what to do: compile it with PTX, as by nvcc -gencode "
-           "arch=compute_90,code=compute_90");
+           "arch=compute_90,code=compute_90 or clang++ --cuda-include-ptx=all");
   return cudaErrorNoKernelImageForDevice;
 }
 
@@ -91,10 +92,23 @@ void WarnOfUnknownKernel() {
            "it is in");
 }
 
+cudaError_t LoadImage(const FatBinary& binary, cudaLibrary_t* library) {
+  // CU_JIT_GLOBAL_SYMBOL_NAMES, _ADDRESSES and _COUNT.
+  int options[] = {17, 18, 19};
+  std::vector<const char*> names;
+  std::vector<void*> addresses;
+  for (const auto& [name, address] : binary.of_host) {
+    names.push_back(name.c_str());
+    addresses.push_back(address);
+  }
+  void* values[] = {names.data(), addresses.data(), reinterpret_cast<void*>(names.size())};
+  return driver.cuLibraryLoadData(library, binary.image, options, values, names.empty() ? 0 : 3,
+                                  nullptr, nullptr, 0);
+}
+
 cudaError_t LoadLibrary(const FatBinary& binary, cudaLibrary_t* library) {
   if (binary.parts != nullptr && !HasCode(binary.image)) return LinkAndLoad(binary.parts, library);
-  const cudaError_t error =
-      driver.cuLibraryLoadData(library, binary.image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  const cudaError_t error = LoadImage(binary, library);
   return error == cudaErrorNoKernelImageForDevice && binary.parts != nullptr
              ? LinkAndLoad(binary.parts, library)
              : error;
@@ -160,6 +174,11 @@ void AddManaged(FatBinary* binary, void** pointer, const char* name) {
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   binary->managed.emplace_back(pointer, name);
   registry.variables[pointer] = {binary, name};
+}
+
+void AddHostVariable(FatBinary* binary, const char* name, void* host) {
+  const std::lock_guard<std::shared_mutex> lock(GetRegistry().mutex);
+  binary->of_host.emplace_back(name, host);
 }
 
 void AddReference(FatBinary* binary, const void* host, const char* name, bool as_floats) {

@@ -22,6 +22,8 @@ void AddKernel(FatBinary* binary, const void* host, const char* name);
 void AddVariable(FatBinary* binary, const void* host, const char* name);
 // A variable that both sides use: `pointer` gets its address when the binary is loaded.
 void AddManaged(FatBinary* binary, void** pointer, const char* name);
+// A variable of the host that device code declares, and uses where it lies.
+void AddHostVariable(FatBinary* binary, const char* name, void* host);
 // A texture or surface of old. `as_floats`: a texture that gives integers as floats.
 void AddReference(FatBinary* binary, const void* host, const char* name, bool as_floats);
 

@@ -57,6 +57,12 @@ Generated from `third_party/cuda_abi/runtime_exports.inc`:
 The last column has the major versions of the runtime that export a function. The forms for the
 default stream of a thread (`_ptds`, `_ptsz`) are exported too.
 
+nvcc 13.0 and clang 22 emit neither `__cudaRegisterHostVar` nor `__cudaRegisterUnifiedTable`. The
+first is what flang emits with `-gpu=mem:unified`: device code uses a variable of the host where it
+lies, which takes memory that the device has access to (`cudaHostRegister`). The second is not
+documented, and no compiler is known that emits it; it has no result, so what it leaves is the last
+error.
+
 | function | | the driver's functions | CUDA |
 |---|---|---|---|
 )" + modelled_rows +

@@ -498,6 +498,9 @@ inline constexpr CUjit_option CU_JIT_INFO_LOG_BUFFER = 3;
 inline constexpr CUjit_option CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4;
 inline constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;
 inline constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+inline constexpr CUjit_option CU_JIT_GLOBAL_SYMBOL_NAMES = 17;
+inline constexpr CUjit_option CU_JIT_GLOBAL_SYMBOL_ADDRESSES = 18;
+inline constexpr CUjit_option CU_JIT_GLOBAL_SYMBOL_COUNT = 19;
 
 using CUdriverProcAddressQueryResult = int;
 inline constexpr CUdriverProcAddressQueryResult CU_GET_PROC_ADDRESS_SUCCESS = 0;

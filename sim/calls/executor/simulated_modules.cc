@@ -15,7 +15,6 @@
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/profile/device_limits.h"
-#include "sim/ptx/decode/link.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/text/module.h"
 
@@ -179,8 +178,8 @@ absl::StatusOr<ptx::Module> SimulatedModules::Parse(DeviceOrdinal device,
   return parsed;
 }
 
-absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
-                                                       absl::string_view text) const {
+absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device, absl::string_view text,
+                                                       const ptx::HostVariables& host) const {
   const auto taken = std::make_shared<HostMemory::Share>(&mmu_.host_memory);
   const Bytes needed(kLoadingCost * text.size());
   if (needed > mmu_.host_memory.limit() - mmu_.host_memory.taken()) {
@@ -192,6 +191,7 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
   taken->Resize(needed.value());
   absl::StatusOr<ptx::Module> parsed = Parse(device, text);
   if (!parsed.ok()) return parsed.status();
+  ptx::BindToHost(host, &*parsed);
   const int target = parsed->target;
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
       ptx::MakeProgram(*std::move(parsed), mmu_.profile.contraction == Contraction::kDriver);
@@ -207,15 +207,16 @@ bool SimulatedModules::HasManaged(const ManagedVariables& managed) const {
 }
 
 absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl::string_view ptx) {
-  return Load(device, ptx, nullptr);
+  return Load(device, ptx, {}, nullptr);
 }
 
 absl::StatusOr<Module> SimulatedModules::Load(DeviceOrdinal device, absl::string_view ptx,
+                                              const ptx::HostVariables& host,
                                               const ManagedVariables& managed) {
   const absl::Status usable = state_.CheckContext(kLoadCall, device);
   if (!usable.ok()) return usable;
   // The driver takes a string that ends at a NUL.
-  absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
+  absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')), host);
   if (!compiled.ok()) return compiled.status();
   LoadedModule module = *std::move(compiled);
   module.managed = managed;

@@ -4,6 +4,8 @@
 #define TWINMMU_SIM_LIBCUDA_CALLS_IMAGES_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,8 +15,9 @@
 
 namespace twinmmu::libcuda {
 
-// The options of a call that compiles. What is said about errors goes into the program's buffer;
-// all else concerns machine code, of which there is none here.
+// The options of a call that compiles. What is said about errors goes into the program's buffer,
+// and device code may name variables of the host; all else concerns machine code, of which there is
+// none here.
 class JitOptions {
  public:
   JitOptions() = default;
@@ -23,6 +26,9 @@ class JitOptions {
   // What came of it; after several calls with these options, of the last one. Why an image is
   // refused is in the report, if the program has no log for it.
   void Tell(const CallSite& site, const absl::Status& status) const;
+
+  // Their addresses, by name.
+  const std::map<std::string, uint64_t>& host() const { return host_; }
 
  private:
   // A buffer of the program. Its size is passed as if it were a pointer, and comes back as what was
@@ -38,6 +44,7 @@ class JitOptions {
 
   Log errors_;
   Log infos_;
+  std::map<std::string, uint64_t> host_;
 };
 
 // False: it is no file, or cannot be read.

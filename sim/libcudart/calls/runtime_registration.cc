@@ -49,9 +49,11 @@ extern "C" void __cudaRegisterManagedVar(void** module, void** host, char* /*dev
   AddManaged(BinaryOf(module), host, name);
 }
 
-// Nothing is done for these: what would use them is refused when it is called.
-extern "C" void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
-extern "C" void __cudaRegisterUnifiedTable(void**, void*) {}
+// Of compilers for which all memory of the host is the device's, too (flang -gpu=mem:unified).
+extern "C" void __cudaRegisterHostVar(void** module, const char* name, char* host,
+                                      size_t /*size*/) {
+  AddHostVariable(BinaryOf(module), name, host);
+}
 
 // Textures and surfaces of old.
 extern "C" void __cudaRegisterTexture(void** module, const void* host, const void** /*device*/,

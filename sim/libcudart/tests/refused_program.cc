@@ -4,6 +4,7 @@
 #include "third_party/cuda_abi/cudart_abi.h"
 
 extern "C" cudaError_t cudaGLSetGLDevice(int device);
+extern "C" void __cudaRegisterUnifiedTable(void** module, void* table);
 
 // A part of device code that was compiled separately; the function that it calls is in no part.
 TWINMMU_FAT_BINARY(kPart, 70,
@@ -32,6 +33,8 @@ int main() {
   const bool refused =
       cudaGLSetGLDevice(0) == cudaErrorNotSupported && cudaGLSetGLDevice(0) == cudaGetLastError();
   const cudaError_t unknown = cudaLaunchKernel(&kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+  __cudaRegisterUnifiedTable(nullptr, nullptr);  // has no result
+  const bool told = cudaGetLastError() == cudaErrorNotSupported;
   const bool linked = UseWhatCannotBeLinked() == cudaSuccess;
-  return refused && !linked && unknown == cudaErrorInvalidResourceHandle ? 0 : 1;
+  return refused && told && !linked && unknown == cudaErrorInvalidResourceHandle ? 0 : 1;
 }

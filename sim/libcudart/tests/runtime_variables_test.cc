@@ -69,4 +69,64 @@ TEST_F(RuntimeVariables, TakeCopiesInTheirDirectionOnly) {
             cudaErrorInvalidMemcpyDirection);
 }
 
+// As flang registers a variable of the host, of which the device code knows the name only:
+//
+//   int of_host;
+//   __global__ void Count(int* was);   // *was = of_host++
+TWINMMU_FAT_BINARY(kHostKernels, 70,
+                   ".version 7.0\n"
+                   ".target sm_70\n"
+                   ".address_size 64\n"
+                   ".extern .global .align 4 .u32 of_host;\n"
+                   ".visible .entry Count(.param .u64 Count_was) {\n"
+                   "  .reg .b32 %r<3>;\n"
+                   "  .reg .b64 %rd<2>;\n"
+                   "  ld.param.u64 %rd1, [Count_was];\n"
+                   "  ld.global.u32 %r1, [of_host];\n"
+                   "  st.global.u32 [%rd1], %r1;\n"
+                   "  add.u32 %r2, %r1, 1;\n"
+                   "  st.global.u32 [of_host], %r2;\n"
+                   "  ret;\n"
+                   "}\n");
+alignas(4096) char of_host[4096];
+char Count;
+
+class RuntimeHostVariables : public testing::Test {
+ protected:
+  RuntimeHostVariables() {
+    __cudaRegisterFunction(module_, &Count, &Count, "Count", -1, nullptr, nullptr, nullptr, nullptr,
+                           nullptr);
+  }
+  ~RuntimeHostVariables() override {
+    __cudaUnregisterFatBinary(module_);
+    cudaGetLastError();
+  }
+
+  cudaError_t Launch() {
+    void* arguments[] = {&was_};
+    return cudaLaunchKernel(&Count, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr);
+  }
+
+  void** const module_ = __cudaRegisterFatBinary(&kHostKernels);
+  int* was_ = nullptr;
+};
+
+TEST_F(RuntimeHostVariables, AreUsedWhereTheyLie) {
+  __cudaRegisterHostVar(module_, "of_host", of_host, sizeof(int));
+  ASSERT_EQ(cudaHostRegister(of_host, sizeof(of_host), 2), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(reinterpret_cast<void**>(&was_), sizeof(int)), cudaSuccess);
+  of_host[0] = 41;
+  EXPECT_EQ(Launch(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(*was_, 41);
+  EXPECT_EQ(of_host[0], 42);
+  EXPECT_EQ(cudaFreeHost(was_), cudaSuccess);
+  EXPECT_EQ(cudaHostUnregister(of_host), cudaSuccess);
+}
+
+TEST_F(RuntimeHostVariables, ThatNobodyRegisteredAreMissed) {
+  __cudaRegisterHostVar(module_, "another", of_host, sizeof(int));
+  EXPECT_EQ(Launch(), cudaErrorNotSupported);
+}
+
 }  // namespace

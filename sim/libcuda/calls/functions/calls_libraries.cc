@@ -30,15 +30,17 @@ CUresult Keep(const CallSite& site, DriverState& driver, absl::StatusOr<std::str
               const JitOptions& options, CUlibrary* library) {
   absl::Status status = ptx.status();
   const DeviceOrdinal device = AnyDevice();
-  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {{device.value(), 0}}});
+  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {}, {{device.value(), 0}}});
   if (status.ok()) {
-    const absl::StatusOr<Module> loaded = driver.executor.LoadModule(device, *ptx);
+    const absl::StatusOr<Module> loaded =
+        driver.simulator->kernels().Load(device, *ptx, options.host());
     status = loaded.status();
     if (status.ok()) record->modules.begin()->second = loaded->value();
   }
   options.Tell(site, status);
   if (!status.ok()) return ToResult(status);
   record->ptx = *std::move(ptx);
+  record->host = options.host();
   const uint64_t id = kFirstLibrary + ++driver.modules.last_id;
   driver.modules.libraries.Add(id, std::move(record));
   *library = ToPointer<CUlibrary>(id);
@@ -90,9 +92,10 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
   std::map<int, uint64_t> made = {{device, 0}};  // so that nothing fails after the load
   // Its managed variables are the same on all devices.
   const absl::StatusOr<Module> loaded =
-      record->modules.empty() ? driver.executor.LoadModule(context.device, record->ptx)
-                              : driver.simulator->kernels().LoadSharing(context.device, record->ptx,
-                                                                        FirstOf(record->modules));
+      record->modules.empty()
+          ? driver.simulator->kernels().Load(context.device, record->ptx, record->host)
+          : driver.simulator->kernels().LoadSharing(context.device, record->ptx, record->host,
+                                                    FirstOf(record->modules));
   if (!loaded.ok()) return loaded;
   uint64_t kept = made.begin()->second = loaded->value();
   driver.modules.libraries.Edit(library, [&](LibraryRecord& known) {

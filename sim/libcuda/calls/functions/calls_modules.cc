@@ -54,7 +54,8 @@ CUresult LoadPtx(const CallSite& site, DriverState& driver, Context& context,
                  CUmodule* module) {
   Records<ModuleRecord>::Prepared record(ModuleRecord{&context});
   const absl::StatusOr<Module> loaded =
-      ptx.ok() ? driver.executor.LoadModule(context.device, *ptx) : ptx.status();
+      ptx.ok() ? driver.simulator->kernels().Load(context.device, *ptx, options.host())
+               : ptx.status();
   if (loaded.ok()) driver.modules.modules.Add(loaded->value(), std::move(record));
   options.Tell(site, loaded.status());
   return Give(loaded, module);
@@ -77,7 +78,13 @@ Module ModuleOf(DriverState& driver, const Context& context, CUmodule module) {
 
 JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** values) {
   if (options == nullptr || values == nullptr) return;
+  const char* const* names = nullptr;
+  void* const* addresses = nullptr;
+  size_t host_count = 0;
   for (unsigned int i = 0; i < count; ++i) {
+    if (options[i] == CU_JIT_GLOBAL_SYMBOL_NAMES) names = static_cast<const char**>(values[i]);
+    if (options[i] == CU_JIT_GLOBAL_SYMBOL_ADDRESSES) addresses = static_cast<void**>(values[i]);
+    if (options[i] == CU_JIT_GLOBAL_SYMBOL_COUNT) host_count = ToNumber(values[i]) & 0xffffffff;
     if (options[i] == CU_JIT_INFO_LOG_BUFFER) infos_.text = static_cast<char*>(values[i]);
     if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) infos_.size = &values[i];
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER) errors_.text = static_cast<char*>(values[i]);
@@ -85,6 +92,10 @@ JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** v
   }
   for (Log* const log : {&infos_, &errors_}) {
     if (log->size != nullptr) log->capacity = ToNumber(*log->size);
+  }
+  if (names == nullptr || addresses == nullptr) return;
+  for (size_t i = 0; i < host_count; ++i) {
+    if (names[i] != nullptr) host_.emplace(names[i], ToNumber(addresses[i]));
   }
 }
 
