@@ -227,6 +227,15 @@ uint32_t Decoder::CarrySlot() {
   return carry_slot_;
 }
 
+uint32_t Decoder::ScratchSlots(int count) {
+  if (count > scratch_count_) {
+    scratch_slots_ = NewSlot(8);
+    for (int i = 1; i < count; ++i) NewSlot(8);
+    scratch_count_ = count;
+  }
+  return scratch_slots_;
+}
+
 Type Decoder::TypeOfRegister(int index) {
   const size_t at = static_cast<size_t>(index);
   if (index < 0 || at >= function_.registers.size()) {

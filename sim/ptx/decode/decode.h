@@ -245,6 +245,8 @@ class Decoder {
   uint32_t AddressOf(const Operand& operand, Space* space);
   uint32_t NewSlot(int width);
   uint32_t CarrySlot();
+  // Slots of 8 bytes for one instruction: `count` of them, which the next one may use as well.
+  uint32_t ScratchSlots(int count);
   // Of [a]: the slot, and what goes into step->memory.
   uint32_t Address(const Operand& operand, Space space, Step* step);
   uint32_t WholeAddress(const Operand& operand, Space space);
@@ -286,6 +288,8 @@ class Decoder {
   std::vector<absl::string_view> modifiers_;  // not taken yet
   std::vector<uint32_t> register_slots_;
   uint32_t carry_slot_ = kNoSlot;
+  uint32_t scratch_slots_ = kNoSlot;
+  int scratch_count_ = 0;
   std::vector<uint32_t> first_steps_;  // of each instruction
   std::map<std::tuple<int, int, uint64_t, int>, uint32_t> fixed_slots_;
   const std::vector<Fusion> fusions_;  // of each instruction; empty: there are none

@@ -202,8 +202,7 @@ void Decoder::LoadOrStoreMatrix(bool stores) {
   const std::vector<uint32_t> slots = FragmentAt(At(stores ? 1 : 0), fragment, !stores);
   if (!status_.ok()) return;
   const int parts = transposes ? 2 : 1;
-  uint32_t place = NewSlot(8);
-  for (int i = 1; i < count * parts; ++i) NewSlot(8);
+  uint32_t place = ScratchSlots(count * parts);
   rows.operands[1] = place;
   Step access;
   access.memory.space = rows.memory.space;

@@ -134,8 +134,7 @@ void Decoder::EmitFragment(const MatrixCode& matrix, const Step& places, bool st
   const int bytes = fragment.register_bytes / parts;
   const int width = std::max(bytes, 2);
   const int total = fragment.registers * parts;
-  uint32_t place = NewSlot(8);
-  for (int i = 1; i < total; ++i) NewSlot(8);
+  uint32_t place = ScratchSlots(total);
   Step& first = Emit(places);
   first.operands[1] = place;
   first.target = static_cast<uint32_t>(code_.matrices.size());

@@ -203,6 +203,18 @@ TEST_F(ProgramTest, LimitsMemory) {
   }
 }
 
+// What an instruction needs beside the registers, the next one uses too: as many as a product of
+// matrices has when all its loops are unrolled do not run out of it.
+TEST_F(ProgramTest, TakesThousandsOfFragments) {
+  std::string body;
+  for (int i = 0; i < 5000; ++i) {
+    absl::StrAppend(&body,
+                    "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 "
+                    "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%rd1];\n");
+  }
+  EXPECT_EQ(RefusalOf(body), "");
+}
+
 // Text that is cut, or has a part of another place, never does harm: it is refused, or it runs.
 TEST_F(ProgramTest, SurvivesMutations) {
   std::ifstream file("kernels/fill_verify.ptx");
