@@ -40,7 +40,7 @@ bool ReportMemory::Start(const std::string& folder, const ReportShape& shape) {
   if (!folder.empty() && MakeFile(folder)) return true;
   path_.clear();
   data_ = MapMemory(layout_.size(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  return data_ != nullptr && TakeChunk(0) && TakeChunk(1);
+  return data_ != nullptr;
 }
 
 bool ReportMemory::MakeFile(const std::string& folder) {
@@ -61,7 +61,7 @@ bool ReportMemory::MakeFile(const std::string& folder) {
     unlink(path_.c_str());
     return false;
   }
-  return TakeChunk(0) && TakeChunk(1);
+  return true;
 }
 
 // The file is opened anew: a program may close all descriptors that it does not know.
