@@ -30,9 +30,20 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 constexpr size_t kSize = size_t{2} << 20;
 constexpr unsigned int kDescriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+// Memory of the first device that can be exported.
+struct Pinned {
+  Pinned() {
+    properties.type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+    properties.requestedHandleTypes = kDescriptor;
+    properties.location.type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  }
+  CUmemAllocationProp properties = {};
+};
 
 class LeftObjectsTest : public testing::Test {
  protected:
@@ -148,6 +159,46 @@ TEST_F(LeftObjectsTest, ArraysEndWithTheirContext) {
   BeginContext();
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   EXPECT_NE(cuArray3DGetDescriptor_v2(&descriptor, array), CUDA_SUCCESS) << "it is really gone";
+}
+
+TEST_F(LeftObjectsTest, VirtualMemoryIsLeftUntilItIsGivenBack) {
+  const Pinned pinned;
+  const auto reservation = Pair(DiagnosticKind::kLeakedReservation, "cuMemAddressReserve");
+  const auto allocation = Pair(DiagnosticKind::kLeakedAllocation, "cuMemCreate");
+  const auto mapping = Pair(DiagnosticKind::kLeakedMapping, "cuMemMap");
+  CUdeviceptr address = 0;
+  CUmemGenericAllocationHandle memory = 0;
+  CUmemGenericAllocationHandle retained = 0;
+  ASSERT_EQ(cuMemAddressReserve(&address, kSize, 0, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemCreate(&memory, kSize, &pinned.properties, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemMap(address, kSize, 0, memory, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemRetainAllocationHandle(&retained, reinterpret_cast<void*>(address)), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+  EXPECT_NE(cuMemUnmap(address, kSize / 2), CUDA_SUCCESS);
+  EXPECT_NE(cuMemAddressFree(address, kSize), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), UnorderedElementsAre(reservation, allocation, mapping));
+  EXPECT_EQ(cuMemRelease(retained), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), UnorderedElementsAre(reservation, mapping));
+  EXPECT_EQ(cuMemUnmap(address, kSize), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), UnorderedElementsAre(reservation));
+  EXPECT_EQ(cuMemAddressFree(address, kSize), CUDA_SUCCESS);
+}
+
+// When the process ends, and once: its number may be that of an earlier one.
+TEST_F(LeftObjectsTest, ADescriptorIsLeftIfItIsOpen) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto end = [] {
+    const Pinned pinned;
+    CUmemGenericAllocationHandle memory = 0;
+    int descriptors[2] = {-1, -1};
+    cuMemCreate(&memory, kSize, &pinned.properties, 0);
+    for (int& descriptor : descriptors) {
+      close(descriptors[0]);
+      cuMemExportToShareableHandle(&descriptor, memory, kDescriptor, 0);
+    }
+    exit(descriptors[0] == descriptors[1] ? 0 : 1);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(0), "leak: kLeakedDescriptor\n");
 }
 
 // Its memory is another matter, and outlives it. The pools of a device are nobody's.

@@ -26,6 +26,10 @@ int cuGraphAddMemsetNode(twinmmu::cuda_abi::CUgraphNode* node, twinmmu::cuda_abi
                          const twinmmu::cuda_abi::CUgraphNode* dependencies, size_t count,
                          const twinmmu::cuda_abi::CUDA_MEMSET_NODE_PARAMS* fill,
                          twinmmu::cuda_abi::CUcontext context);
+int cuGraphAddMemcpyNode(twinmmu::cuda_abi::CUgraphNode* node, twinmmu::cuda_abi::CUgraph graph,
+                         const twinmmu::cuda_abi::CUgraphNode* dependencies, size_t count,
+                         const twinmmu::cuda_abi::CUDA_MEMCPY3D* copy,
+                         twinmmu::cuda_abi::CUcontext context);
 int cuGraphInstantiateWithFlags(twinmmu::cuda_abi::CUgraphExec* exec,
                                 twinmmu::cuda_abi::CUgraph graph, unsigned long long flags);
 int cuGraphExecDestroy(twinmmu::cuda_abi::CUgraphExec exec);
@@ -113,6 +117,24 @@ TEST_F(NodeMemoryReportTest, UseBetweenTheNodesIsFineEachTime) {
   AddFree({AddFill(graph_, {allocation_})});
   const CUgraphExec exec = Instantiate(graph_);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Run(exec), CUDA_SUCCESS);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+// A copy may leave it to the driver whose memory that is.
+TEST_F(NodeMemoryReportTest, ACopyOfMemoryOfAnyKindIsUse) {
+  char words[16] = {1};
+  CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = address_;
+  copy.dstDevice = reinterpret_cast<CUdeviceptr>(words);
+  copy.WidthInBytes = sizeof(words);
+  copy.Height = copy.Depth = 1;
+  const CUgraphNode filled = AddFill(graph_, {allocation_});
+  CUgraphNode copied = nullptr;
+  ASSERT_EQ(cuGraphAddMemcpyNode(&copied, graph_, &filled, 1, &copy, context_), CUDA_SUCCESS);
+  AddFree({copied});
+  EXPECT_EQ(Run(Instantiate(graph_)), CUDA_SUCCESS);
+  EXPECT_EQ(words[0], 0);
   EXPECT_THAT(Found(), IsEmpty());
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/diagnostics.h"
@@ -17,8 +18,32 @@ extern "C" int cuDeviceGetNvSciSyncAttributes(void* list, int device, int flags)
 extern "C" int cuGraphicsUnregisterResource(void* resource);
 
 namespace twinmmu::libcuda {
+
+// CUDA_LAUNCH_PARAMS
+struct LaunchParams {
+  CUfunction function;
+  unsigned int grid[3];
+  unsigned int block[3];
+  unsigned int shared_bytes;
+  CUstream stream;
+  void** arguments;
+};
+
+// What the backend does not call.
+using CUlibrary = struct CUlib_st*;
+using CUkernel = struct CUkern_st*;
+extern "C" {
+CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams*, unsigned int, unsigned int);
+CUresult cuLibraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned int, int*,
+                           void**, unsigned int);
+CUresult cuLibraryGetKernel(CUkernel*, CUlibrary, const char*);
+CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
+CUresult cuMemFree_v2(CUdeviceptr);
+}
+
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 
 constexpr CUresult kNotInitialized = 3;
@@ -46,6 +71,43 @@ TEST(RefusedFunctionsTest, AreRefusedAndNamedOnceEach) {
   }
   EXPECT_THAT(Refused(),
               ElementsAre("cuDeviceGetNvSciSyncAttributes", "cuGraphicsUnregisterResource"));
+}
+
+// Also where one of the kernels is on no device: the second one has no room for its library.
+TEST(RefusedFunctionsTest, CooperativeLaunchesOnTwoDevicesAreRefused) {
+  constexpr char kPtx[] =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".visible .global .align 4 .b8 room[8000000];\n.visible .entry nothing() { ret; }\n";
+  ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+  CUcontext contexts[2] = {};
+  CUfunction functions[2] = {};
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  for (int device = 0; device < 2; ++device) {
+    CUmodule module = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&contexts[device], device), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxPushCurrent_v2(contexts[device]), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleLoadDataEx(&module, kPtx, 0, nullptr, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&functions[device], module, "nothing"), CUDA_SUCCESS);
+    if (device > 0) continue;
+    ASSERT_EQ(cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
+    ASSERT_EQ(cuLibraryGetKernel(&kernel, library, "nothing"), CUDA_SUCCESS);
+  }
+  size_t free = 0;
+  size_t total = 0;
+  CUdeviceptr all = 0;
+  ASSERT_EQ(cuMemGetInfo_v2(&free, &total), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAlloc_v2(&all, free - (4 << 20)), CUDA_SUCCESS);
+  const auto nowhere = reinterpret_cast<CUfunction>(kernel);
+  for (const auto& [first, second] :
+       {std::pair(functions[0], functions[1]), {nowhere, functions[1]}, {functions[1], nowhere}}) {
+    LaunchParams list[] = {{first, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr},
+                           {second, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr}};
+    EXPECT_EQ(cuLaunchCooperativeKernelMultiDevice(list, 2, 0), kNotSupported);
+  }
+  EXPECT_THAT(Refused(), Contains("cuLaunchCooperativeKernelMultiDevice"));
+  EXPECT_EQ(cuMemFree_v2(all), CUDA_SUCCESS);
 }
 
 }  // namespace

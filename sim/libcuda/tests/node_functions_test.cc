@@ -1,0 +1,116 @@
+// Nodes of graphs by the driver's C interface: what the simulator makes of them where a driver was
+// not asked, or does otherwise. The simulated driver is linked in.
+
+#include <array>
+
+#include "gtest/gtest.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/process.h"
+#include "sim/profile/profile.h"
+#include "third_party/cuda_abi/graph_abi.h"
+
+namespace twinmmu::libcuda {
+
+// What the backend does not call.
+using CUlibrary = struct CUlib_st*;
+extern "C" {
+CUresult cuGraphCreate(CUgraph*, unsigned int);
+CUresult cuGraphAddKernelNode_v2(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
+                                 const CUDA_KERNEL_NODE_PARAMS*);
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode, CUlaunchAttributeID,
+                                       const CUlaunchAttributeValue*);
+CUresult cuGraphAddMemsetNode(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
+                              const CUDA_MEMSET_NODE_PARAMS*, CUcontext);
+CUresult cuLibraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned int, int*,
+                           void**, unsigned int);
+CUresult cuLibraryGetKernel(CUkernel*, CUlibrary, const char*);
+CUresult cuMemPoolCreate(CUmemoryPool*, const CUmemPoolProps*);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr*, size_t, CUmemoryPool, CUstream);
+CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t);
+}
+
+namespace {
+
+constexpr CUresult kInvalidValue = 1;
+constexpr CUresult kNotSupported = 801;
+
+constexpr char kKernel[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+
+// A graph, and a kernel that belongs to a library.
+class NodeFunctionsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Process::Get().Restart(Profile::ReferenceH200(2));
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context_, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&other_, 1), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxPushCurrent_v2(context_), CUDA_SUCCESS);
+    CUlibrary library = nullptr;
+    ASSERT_EQ(cuLibraryLoadData(&library, kKernel, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
+    ASSERT_EQ(cuLibraryGetKernel(&kernel_, library, "nothing"), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
+  }
+
+  CUgraphNode AddKernel() {
+    CUDA_KERNEL_NODE_PARAMS params = {};
+    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kern = kernel_;
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphAddKernelNode_v2(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
+    return node;
+  }
+
+  CUcontext context_ = nullptr;
+  CUcontext other_ = nullptr;  // of the second device
+  CUkernel kernel_ = nullptr;
+  CUgraph graph_ = nullptr;
+};
+
+TEST_F(NodeFunctionsTest, AKernelOfALibraryIsToldAsItWasGiven) {
+  CUDA_KERNEL_NODE_PARAMS told = {};
+  EXPECT_EQ(cuGraphKernelNodeGetParams_v2(AddKernel(), &told), CUDA_SUCCESS);
+  EXPECT_EQ(told.kern, kernel_);
+}
+
+TEST_F(NodeFunctionsTest, AClusterOfSeveralBlocksIsNotSupported) {
+  const CUgraphNode node = AddKernel();
+  for (const auto& [x, y, z] : {std::array{2u, 1u, 1u}, {1u, 2u, 1u}, {1u, 1u, 2u}}) {
+    CUlaunchAttributeValue value = {};
+    value.clusterDim = {x, y, z};
+    EXPECT_EQ(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+              kNotSupported)
+        << x << " " << y << " " << z;
+  }
+}
+
+// Unlike memory of cuMemAlloc, which nodes fill on any device.
+TEST_F(NodeFunctionsTest, MemoryOfAPoolIsFilledWhereTheContextHasAccess) {
+  CUmemPoolProps properties = {};
+  properties.allocType = 1;
+  properties.location = {1, 1};
+  CUmemoryPool pool = nullptr;
+  CUDA_MEMSET_NODE_PARAMS fill = {};
+  fill.elementSize = 4;
+  fill.width = 4;
+  fill.height = 1;
+  ASSERT_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAllocFromPoolAsync(&fill.dst, 64, pool, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddMemsetNode(&node, graph_, nullptr, 0, &fill, context_), kInvalidValue);
+  EXPECT_EQ(cuGraphAddMemsetNode(&node, graph_, nullptr, 0, &fill, other_), CUDA_SUCCESS);
+  const CUmemAccessDesc access = {{1, 0}, 3};
+  ASSERT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphAddMemsetNode(&node, graph_, nullptr, 0, &fill, context_), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::libcuda
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
