@@ -20,7 +20,7 @@ std::string Words(const absl::StatusOr<OwnedDescriptor>& taken) {
   return std::string(taken.status().message());
 }
 
-// A process with a file that this one has not, at a number that is told.
+// A process with a file that this one has not, at a number that is told and at 0.
 class PidfdTest : public ::testing::Test {
  protected:
   PidfdTest() : before_(OpenDescriptors()) {
@@ -28,6 +28,7 @@ class PidfdTest : public ::testing::Test {
       const OwnedDescriptor file = NewFile();
       const int number = file.get();
       if (write(file.get(), "shared", 6) != 6) _exit(1);
+      if (dup2(number, STDIN_FILENO) != STDIN_FILENO) _exit(1);
       if (send(sockets_.there.get(), &number, sizeof(number), 0) != sizeof(number)) _exit(1);
       pause();
     });
@@ -73,6 +74,14 @@ TEST_F(PidfdTest, ADescriptorIsNeverZero) {
   TWINMMU_ASSERT_OK_AND_ASSIGN(const OwnedDescriptor taken, ReceiveByPidfd(child(), number()));
   EXPECT_GT(taken.get(), 0);
   EXPECT_FALSE(IsOpen(0));
+}
+
+// The other process may well have the file at number 0.
+TEST_F(PidfdTest, TakesTheFileAtNumberZero) {
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const OwnedDescriptor taken, ReceiveByPidfd(child(), 0));
+  char content[7] = {};
+  EXPECT_EQ(pread(taken.get(), content, 6, 0), 6);
+  EXPECT_STREQ(content, "shared");
 }
 
 // A process that has ended is not found.

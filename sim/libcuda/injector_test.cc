@@ -82,6 +82,17 @@ TEST(InjectorTest, FailsAtRandomAsTheSeedSays) {
   EXPECT_EQ(failing("cuMemMap:p=1:2").size(), 10000u);
 }
 
+// In every version: a failure that was seen once can be seen again.
+TEST(InjectorTest, FailsTheSameCallsForGood) {
+  const auto failing = [](const char* rule) {
+    Injector injector(kCalls);
+    EXPECT_THAT(injector.SetRules(rule), IsOk());
+    return Failing(injector, kMap, 99);
+  };
+  EXPECT_THAT(failing("cuMemMap:p=0.1:2"), ElementsAre(5, 7, 14, 33, 34, 53, 55, 89, 93));
+  EXPECT_THAT(failing("cuMemMap:p=0.1,seed=7:2"), ElementsAre(39, 41, 45, 50, 56, 70, 89, 96));
+}
+
 // Several rules, also for one function: the first that applies gives the code.
 TEST(InjectorTest, TakesSeveralRules) {
   Injector injector(kCalls);

@@ -88,7 +88,7 @@ class RuntimeManagedVariables : public testing::Test {
 };
 
 TEST_F(RuntimeManagedVariables, AreSharedByTheCpuAndKernels) {
-  __cudaInitModule(module_);  // as the compilers' code does before each use
+  ASSERT_EQ(__cudaInitModule(module_), 1);  // as the compilers' code does before each use
   ASSERT_NE(total, nullptr);
   EXPECT_EQ(*total, 3) << "as the device code says";
   *total = 10;
