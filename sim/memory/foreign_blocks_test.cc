@@ -14,6 +14,7 @@
 #include "sim/memory/linear_memory.h"
 #include "sim/memory/physical_memory.h"
 #include "sim/profile/profile.h"
+#include "sim/testing/failing_host.h"
 
 namespace twinmmu {
 namespace {
@@ -108,6 +109,25 @@ TEST_F(ForeignBlocksTest, EachHasAnIdOfItsOwn) {
   const uint64_t id = other_.linear.Find(first->base)->block_id;
   EXPECT_NE(id, 0u);
   EXPECT_NE(other_.linear.Find(second->base)->block_id, id);
+}
+
+// What the host would not take back when it was freed is given back then.
+TEST_F(ForeignBlocksTest, ABlockGivesBackWhatTheHostWouldNotTake) {
+  using failing_host::MappedBytes;
+  const auto file = owner_.linear.PutInFile(Allocate().base);
+  ASSERT_THAT(file, IsOk());
+  const auto large = other_.linear.Allocate(8 * kBlock, Wanted(LinearKind::kDevice, 1));
+  ASSERT_THAT(large, IsOk());
+  const int64_t before = MappedBytes();
+  {
+    const failing_host::Scope scope;
+    failing_host::FailAt(failing_host::Fails::kSystemCalls, 0, /*for_good=*/false);
+    other_.linear.Free(large->base);
+    ASSERT_TRUE(scope.failed());
+  }
+  EXPECT_EQ(MappedBytes(), before);
+  ASSERT_THAT(Add(*file, Bytes(512)), IsOk());
+  EXPECT_EQ(MappedBytes(), before - static_cast<int64_t>((7 * kBlock).value()));
 }
 
 struct NoPart {

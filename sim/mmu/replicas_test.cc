@@ -27,7 +27,7 @@ constexpr DeviceOrdinal kDevice1(1);
 // A team of two devices; the object of two granules is mapped.
 class ReplicasTest : public testing::Test {
  protected:
-  ReplicasTest() {
+  explicit ReplicasTest(const Profile& profile = Profile::ReferenceH200(2)) : profile_(profile) {
     object_ = *multicast_.Create({2, 2 * kGranule, HandleType::kNone, 0});
     EXPECT_THAT(multicast_.AddDevice(object_, kDevice1), IsOk());
     EXPECT_THAT(multicast_.AddDevice(object_, kDevice0), IsOk());
@@ -55,7 +55,7 @@ class ReplicasTest : public testing::Test {
     return mmu_.memory.Find(memory)->pages.get();
   }
 
-  const Profile profile_ = Profile::ReferenceH200(2);
+  const Profile profile_;
   SimulatorState state_{profile_, *Window::Make(profile_.window, profile_.default_alignment())};
   Mmu& mmu_ = state_.mmu;
   SimulatedVmm vmm_{&state_};
@@ -97,7 +97,7 @@ TEST_F(ReplicasTest, AreNoneWhereADeviceIsMissing) {
   EXPECT_THAT(mmu_.ReplicasAt(range_.base + kGranule, 4), IsEmpty());
 }
 
-// Bytes that reach beyond what was bound together, or beyond the mapping, have none.
+// Bytes that reach beyond what was bound together, or beyond the object, have none; nor have none.
 TEST_F(ReplicasTest, AreNoneAcrossTheEnd) {
   for (const DeviceOrdinal device : {kDevice0, kDevice1}) {
     Bind(device, 0);
@@ -107,6 +107,42 @@ TEST_F(ReplicasTest, AreNoneAcrossTheEnd) {
   EXPECT_THAT(mmu_.ReplicasAt(range_.base + kGranule - Bytes(4), 8), IsEmpty());
   EXPECT_THAT(mmu_.ReplicasAt(range_.base + 2 * kGranule - Bytes(4), 8), IsEmpty());
   EXPECT_THAT(mmu_.ReplicasAt(range_.base, 0), IsEmpty());
+  EXPECT_THAT(mmu_.ReplicasAt(range_.base + Bytes(16), 0), IsEmpty());
+}
+
+// Nor have bytes that begin before what was bound.
+TEST_F(ReplicasTest, AreNoneAcrossTheBeginning) {
+  for (const DeviceOrdinal device : {kDevice0, kDevice1}) Bind(device, 1);
+  EXPECT_THAT(mmu_.ReplicasAt(range_.base + kGranule, 4), SizeIs(2));
+  EXPECT_THAT(mmu_.ReplicasAt(range_.base + kGranule - Bytes(4), 8), IsEmpty());
+}
+
+TEST_F(ReplicasTest, AreNoneWhereNothingIsMapped) {
+  ASSERT_THAT(vmm_.Unmap(range_), IsOk());
+  EXPECT_THAT(mmu_.ReplicasAt(range_.base, 4), IsEmpty());
+}
+
+// A machine on which a part of an object can be mapped.
+class PartReplicasTest : public ReplicasTest {
+ protected:
+  PartReplicasTest() : ReplicasTest(TakesParts()) {}
+  static Profile TakesParts() {
+    Profile profile = Profile::ReferenceH200(2);
+    profile.quirks.map_takes_whole_allocations_only = false;
+    return profile;
+  }
+};
+
+// What is bound together may reach further than the addresses that are mapped.
+TEST_F(PartReplicasTest, AreNoneBeyondTheMapping) {
+  for (const DeviceOrdinal device : {kDevice0, kDevice1}) {
+    const AllocationHandle memory = MemoryOf(device, 2);
+    ASSERT_THAT(multicast_.BindMemory(object_, Bytes(0), memory, Bytes(0), 2 * kGranule), IsOk());
+  }
+  const AddressRange part = Map(object_, 1);
+  EXPECT_THAT(mmu_.ReplicasAt(range_.base + kGranule - Bytes(4), 8), SizeIs(2));
+  EXPECT_THAT(mmu_.ReplicasAt(part.end() - Bytes(4), 4), SizeIs(2));
+  EXPECT_THAT(mmu_.ReplicasAt(part.end() - Bytes(4), 8), IsEmpty());
 }
 
 // Memory that is mapped by itself is no multicast memory.

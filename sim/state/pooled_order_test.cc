@@ -173,6 +173,7 @@ TEST_F(PooledOrderTest, NothingIsRememberedWithoutQueuedWork) {
   EXPECT_EQ(order_.Used(3, late), kNothing);
 }
 
+// What is before the last 4096 is forgotten: of other streams, too, it finds nothing.
 TEST_F(PooledOrderTest, TheLast4096AreRemembered) {
   constexpr uint64_t kRemembered = 4096;
   const auto range_of = [](uint64_t i) {
@@ -183,9 +184,11 @@ TEST_F(PooledOrderTest, TheLast4096AreRemembered) {
     FreeAndForget(i);
   }
   const PooledWork late = Submit(a_);
+  const PooledWork unordered = Submit(b_);
   Allocate(10'000, range_of(0));
   Allocate(10'001, range_of(1));
   EXPECT_EQ(order_.Used(10'000, late), kNothing);
+  EXPECT_EQ(order_.Used(10'000, unordered), kNothing);
   EXPECT_NE(order_.Used(10'001, late), kNothing);
 }
 

@@ -16,16 +16,20 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Each thread copies its word from one place to another.
+// Each thread from `first` on copies its word from one place to another.
 constexpr char kCopyWords[] = R"(.version 8.0
 .target sm_90
 .address_size 64
-.visible .entry copy(.param .u64 to, .param .u64 from) {
+.visible .entry copy(.param .u64 to, .param .u64 from, .param .u32 first) {
   .reg .b64 %rd<5>;
-  .reg .b32 %r<3>;
+  .reg .b32 %r<4>;
+  .reg .pred %p<2>;
   ld.param.u64 %rd1, [to];
   ld.param.u64 %rd2, [from];
+  ld.param.u32 %r3, [first];
   mov.u32 %r1, %tid.x;
+  setp.lt.u32 %p1, %r1, %r3;
+  @%p1 ret;
   mul.wide.u32 %rd3, %r1, 4;
   add.s64 %rd1, %rd1, %rd3;
   add.s64 %rd2, %rd2, %rd3;
@@ -53,14 +57,17 @@ class InitCheckTest : public MachineTest {
   void Fill(DeviceAddress at, uint64_t size) {
     EXPECT_THAT(executor().Fill(kDevice0, at, {0, Bytes(1)}, size), IsOk());
   }
-  void Copy(DeviceAddress to, DeviceAddress from, uint32_t words) {
+  // Each of the blocks does the same.
+  void Copy(DeviceAddress to, DeviceAddress from, uint32_t words, uint32_t first = 0,
+            uint32_t blocks = 1) {
     const auto module = executor().LoadModule(kDevice0, kCopyWords);
     ASSERT_THAT(module, IsOk());
     const auto kernel = executor().GetKernel(*module, "copy");
     ASSERT_THAT(kernel, IsOk());
     LaunchConfig config;
+    config.grid = {blocks, 1, 1};
     config.block = {words, 1, 1};
-    const void* const arguments[] = {&to, &from};
+    const void* const arguments[] = {&to, &from, &first};
     ASSERT_THAT(executor().Launch(Stream(kDevice0), *kernel, config, arguments), IsOk());
   }
   std::vector<Diagnostic> Found() {
@@ -69,15 +76,17 @@ class InitCheckTest : public MachineTest {
   }
 };
 
+// With the place of what a warp reads together; once of each instruction.
 TEST_F(InitCheckTest, AReadOfFreshMemoryIsTold) {
   const DeviceAddress from = Allocate(KiB(4));
   const DeviceAddress to = Allocate(KiB(4));
   Fill(from, 124);
-  Copy(to, from, 32);
+  Copy(to, from, 32, 0, /*blocks=*/3);
   const std::vector<Diagnostic> found = Found();
   ASSERT_THAT(found, ElementsAre(IsDiagnostic(DiagnosticKind::kUninitializedRead)));
-  EXPECT_THAT(found[0].message, AllOf(HasSubstr("kernel copy, PTX line 13, ld.global.u32"),
-                                      HasSubstr("nothing has written all of them")));
+  EXPECT_THAT(found[0].message, AllOf(HasSubstr("kernel copy, PTX line 17, ld.global.u32"),
+                                      HasSubstr(" reads 128 B at " + ToString(from) +
+                                                ", and nothing has written all of them")));
 }
 
 TEST_F(InitCheckTest, WhatWasWrittenMayBeRead) {
@@ -89,6 +98,20 @@ TEST_F(InitCheckTest, WhatWasWrittenMayBeRead) {
   uint32_t words[32];
   EXPECT_THAT(executor().CopyDeviceToHost(kDevice0, words, from, Bytes(128)), IsOk());
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+// What lies behind the bytes of the lanes that run does not matter, nor is it written then.
+TEST_F(InitCheckTest, LanesThatDoNotRunReadAndWriteNothing) {
+  const DeviceAddress from = Allocate(KiB(4));
+  const DeviceAddress to = Allocate(KiB(4));
+  EXPECT_THAT(executor().Fill(kDevice0, from + Bytes(64), {0, Bytes(1)}, 64), IsOk());
+  Copy(to, from, 32, /*first=*/16);
+  EXPECT_THAT(Found(), IsEmpty());
+  uint32_t word = 0;
+  EXPECT_THAT(executor().CopyDeviceToHost(kDevice0, &word, to + Bytes(124), Bytes(4)), IsOk());
+  EXPECT_THAT(Found(), IsEmpty());
+  EXPECT_THAT(executor().CopyDeviceToHost(kDevice0, &word, to + Bytes(128), Bytes(4)), IsOk());
+  EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kUninitializedRead)));
 }
 
 TEST_F(InitCheckTest, ACopyOfFreshMemoryIsTold) {
@@ -146,6 +169,20 @@ TEST_F(InitCheckTest, RacesAreNotTold) {
   EXPECT_THAT(executor().Fill(a, at, {0, Bytes(1)}, 4096), IsOk());
   EXPECT_THAT(executor().Fill(b, at, {0, Bytes(1)}, 4096), IsOk());
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+// And what aliases lack is told in any case.
+TEST_F(InitCheckTest, AMissingAliasFenceIsTold) {
+  const AddressRange first = Reserve(1);
+  const AllocationHandle handle = MapNew(first.base, 1);
+  const AddressRange second = Reserve(1);
+  ASSERT_THAT(vmm().Map(second, handle), IsOk());
+  for (const AddressRange& range : {first, second}) {
+    Grant(range, For(kDevice0, Access::kReadWrite));
+  }
+  Fill(first.base, 4096);
+  Copy(second.base, first.base, 32);
+  EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kMissingAliasFence)));
 }
 
 }  // namespace

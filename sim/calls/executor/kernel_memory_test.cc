@@ -81,14 +81,17 @@ TEST_F(KernelMemoryTest, AModuleBeyondTheLimitIsRefusedAndNamesTheSetting) {
   EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("96 MiB, the host_memory_limit"));
 }
 
-// What is loaded is counted until it is unloaded, and leaves less for others.
+// What is loaded is counted until it is unloaded, and leaves less for others, which is said.
 TEST_F(KernelMemoryTest, LoadedModulesCount) {
   std::vector<Module> modules;
-  while (modules.size() < 100) {
+  absl::Status refused;
+  while (modules.size() < 100 && refused.ok()) {
     const auto loaded = executor().LoadModule(kDevice0, ModuleOf(KiB(512)));
-    if (!loaded.ok()) break;
-    modules.push_back(*loaded);
+    refused = loaded.status();
+    if (loaded.ok()) modules.push_back(*loaded);
   }
+  EXPECT_THAT(refused, HasDriverCode(DriverCode::kOutOfMemory));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("of 96 MiB, the host_memory_limit"));
   EXPECT_EQ(modules.size(), 4u);  // 16 MiB each, and 32 while they are loaded
   EXPECT_THAT(Run(), HasDriverCode(DriverCode::kLaunchFailed));
 }

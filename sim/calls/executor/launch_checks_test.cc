@@ -1,4 +1,5 @@
-// Which launches a kernel takes, and which text a device does: each limit itself, and one more.
+// Which launches a kernel takes, and which text a device does: each limit itself, and one more. And
+// what a kernel sees of how it was launched.
 
 #include <string>
 
@@ -33,14 +34,25 @@ class LaunchChecksTest : public MachineTest {
   absl::Status Load(const std::string& text) {
     return executor().LoadModule(kDevice0, text).status();
   }
-  absl::Status Check(const char* name, const LaunchConfig& config) {
+  Kernel Get(const char* name) {
     const auto module = executor().LoadModule(kDevice0, Ptx(75, "sm_70", kKernels));
     EXPECT_THAT(module, IsOk());
     const auto kernel = executor().GetKernel(*module, name);
     EXPECT_THAT(kernel, IsOk());
-    const auto known = simulator_->kernels().Find("cuLaunchKernel", *kernel);
+    return *kernel;
+  }
+  absl::Status Check(const char* name, const LaunchConfig& config) {
+    const auto known = simulator_->kernels().Find("cuLaunchKernel", Get(name));
     EXPECT_THAT(known, IsOk());
     return simulator_->kernels().CheckLaunch(*known, config);
+  }
+  // A grid of one such cluster.
+  absl::Status CheckCluster(Kernel kernel, const Dim3& cluster) {
+    const auto known = simulator_->kernels().Find("cuLaunchKernel", kernel);
+    EXPECT_THAT(known, IsOk());
+    LaunchForm form;
+    form.cluster = cluster;
+    return simulator_->kernels().ClusterOf(*known, cluster, form).status();
   }
   void ExpectRefused(const char* name, const LaunchConfig& config, const char* words) {
     const absl::Status status = Check(name, config);
@@ -89,6 +101,35 @@ TEST_F(LaunchChecksTest, DynamicSharedMemoryReachesToTheLimit) {
   ExpectRefused("plain", {{}, {}, 49153}, "49153 bytes of dynamic shared memory");
 }
 
+// A cluster has up to 8 blocks, and 16 where the kernel is allowed to; in whatever shape.
+TEST_F(LaunchChecksTest, ClustersReachToTheLimit) {
+  const Kernel kernel = Get("plain");
+  for (const uint32_t most : {8u, 16u}) {
+    for (const Dim3& cluster : {Dim3{most, 1, 1}, Dim3{1, most, 1}, Dim3{1, 1, most},
+                                Dim3{2, 2, most / 4}, Dim3{4, 2, most / 8}}) {
+      EXPECT_THAT(CheckCluster(kernel, cluster), IsOk());
+    }
+    for (const Dim3& cluster : {Dim3{most + 1, 1, 1}, Dim3{1, most + 1, 1}, Dim3{1, 1, most + 1},
+                                Dim3{most / 2, 3, 1}, Dim3{2, 2, most / 4 + 1}}) {
+      const absl::Status status = CheckCluster(kernel, cluster);
+      EXPECT_THAT(status, HasDriverCode(static_cast<DriverCode>(912)));  // INVALID_CLUSTER_SIZE
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(absl::StrCat("more than ", most, " blocks")));
+    }
+    EXPECT_THAT(simulator_->kernels().AllowLargeClusters(kernel, true), IsOk());
+  }
+}
+
+// A module is one of its device.
+TEST_F(LaunchChecksTest, AModuleOfAnotherDeviceIsRefused) {
+  const auto module = executor().LoadModule(kDevice0, Ptx(75, "sm_70", kKernels));
+  ASSERT_THAT(module, IsOk());
+  const Module other(kDevice1, module->value());
+  EXPECT_THAT(executor().GetKernel(other, "plain"), HasDriverCode(DriverCode::kInvalidHandle));
+  EXPECT_THAT(executor().UnloadModule(other), HasDriverCode(DriverCode::kInvalidHandle));
+  EXPECT_THAT(executor().GetKernel(*module, "plain"), IsOk());
+}
+
 // A driver reads PTX up to the version that came with it.
 TEST_F(LaunchChecksTest, ADriverReadsPtxOfItsTime) {
   struct Case {
@@ -111,6 +152,69 @@ TEST_F(LaunchChecksTest, ADeviceTakesWhatIsForItOrOlder) {
     EXPECT_THAT(Load(Ptx(80, target)), IsOk()) << target;
   }
   EXPECT_THAT(Load(Ptx(87, "sm_100")), HasDriverCode(DriverCode::kInvalidPtx));
+}
+
+// One that does not tell what it is takes all.
+TEST_F(LaunchChecksTest, ADeviceOfUnknownKindTakesAll) {
+  for (const DeviceAttribute missing :
+       {DeviceAttribute::kComputeCapabilityMajor, DeviceAttribute::kComputeCapabilityMinor}) {
+    Profile profile = Profile::ReferenceH200(1);
+    profile.devices[0].attributes.erase(missing);
+    simulator_ = *Simulator::Create(profile);
+    EXPECT_THAT(Load(Ptx(80, "sm_90")), IsOk());
+    EXPECT_THAT(Load(Ptx(87, "sm_100")), IsOk());
+  }
+}
+
+// --- What the form of a launch and the profile do to a kernel ---
+
+class LaunchResultsTest : public MachineTest {
+ protected:
+  // What a kernel of this body, which may set %r1, leaves in %r1.
+  uint32_t ResultOf(const std::string& body, const LaunchForm& form = LaunchForm(),
+                    const std::string& directive = "") {
+    const auto to = linear().Allocate({kDevice0}, Bytes(256));
+    EXPECT_THAT(to, IsOk());
+    const auto module = executor().LoadModule(
+        kDevice0, Ptx(80, "sm_90",
+                      absl::StrCat(".visible .entry k(.param .u64 to) ", directive,
+                                   " {\n.reg .b64 %rd1; .reg .b32 %r<2>; .reg .f32 %f<4>;\n"
+                                   ".reg .pred %p1;\nld.param.u64 %rd1, [to];\n",
+                                   body, "\nst.global.u32 [%rd1], %r1;\nret;\n}\n")));
+    EXPECT_THAT(module, IsOk());
+    if (!to.ok() || !module.ok()) return ~0u;
+    const void* const argument = &*to;
+    EXPECT_THAT(simulator_->kernels().Launch(Stream(kDevice0), *executor().GetKernel(*module, "k"),
+                                             {}, {&argument, 1}, form),
+                IsOk());
+    EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+    return Read(kDevice0, *to).value_or(~0u);
+  }
+};
+
+// A kernel sees whether the launch or the kernel itself asks for clusters, even for those of one
+// block.
+TEST_F(LaunchResultsTest, AKernelSeesWhetherAClusterWasAskedFor) {
+  const std::string body = "mov.pred %p1, %is_explicit_cluster; selp.u32 %r1, 1, 0, %p1;";
+  LaunchForm form;
+  EXPECT_EQ(ResultOf(body, form), 0u);
+  EXPECT_EQ(ResultOf(body, form, ".reqnctapercluster 1, 1, 1"), 1u);
+  form.cluster = Dim3{1, 1, 1};
+  EXPECT_EQ(ResultOf(body, form), 1u);
+}
+
+// The profile says whether a product that is added to something is rounded before: what is lost by
+// that is 2^-24 here.
+TEST_F(LaunchResultsTest, ContractionIsThatOfTheProfile) {
+  const std::string body =
+      "mov.f32 %f1, 0f3f800800; mul.f32 %f2, %f1, %f1; add.f32 %f3, %f2, 0fbf801000;\n"
+      "mov.b32 %r1, %f3;";
+  for (const Contraction contraction : {Contraction::kDriver, Contraction::kNever}) {
+    Profile profile = Profile::ReferenceH200(1);
+    profile.contraction = contraction;
+    simulator_ = *Simulator::Create(profile);
+    EXPECT_EQ(ResultOf(body), contraction == Contraction::kDriver ? 0x3380'0000u : 0u);
+  }
 }
 
 }  // namespace

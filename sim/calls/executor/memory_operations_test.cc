@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "api/testing/diagnostic_matchers.h"
 #include "sim/testing/test_machine.h"
 
@@ -287,6 +288,38 @@ TEST_P(MemoryOperationsTest, AWordMustStayThere) {
   EXPECT_THAT(executor().QueryStream(a_), IsOkAndHolds(false));
   EXPECT_THAT(vmm().Unmap(range), IsOk());
   EXPECT_THAT(executor().SynchronizeStream(a_), HasDriverCode(DriverCode::kLaunchFailed));
+}
+
+// To unmap a word that is queued, or to take access to it away, is told with the device and the
+// call that queued it. A wait need not write.
+TEST_P(MemoryOperationsTest, AQueuedWordIsToldWhereItGoes) {
+  const AddressRange waited = Ready(1);
+  const AddressRange written = Ready(1);
+  for (const AddressRange& range : {waited, written}) {
+    EXPECT_THAT(executor().Fill(kDevice0, range.base, {0, Bytes(4)}, 4), IsOk());
+    EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+    Grant(range, For(kDevice1, Access::kReadWrite));
+  }
+  const Stream other(kDevice1);
+  EXPECT_THAT(Submit(other, {WaitFor(waited.base, 1), WriteOf(written.base + Bytes(8), 2)}),
+              IsOk());
+  EXPECT_THAT(executor().QueryStream(other), IsOkAndHolds(false));
+  Grant(waited, For(kDevice1, Access::kRead));
+  EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
+  Grant(written, For(kDevice1, Access::kRead));
+  EXPECT_THAT(vmm().Unmap(waited), IsOk());
+  EXPECT_THAT(executor().SynchronizeStream(other), HasDriverCode(DriverCode::kLaunchFailed));
+  const std::vector<Diagnostic> noticed = simulator_->diagnostics();
+  ASSERT_THAT(noticed, ElementsAre(IsDiagnostic(DiagnosticKind::kAccessLoweredUnderPendingWork),
+                                   IsDiagnostic(DiagnosticKind::kUnmapUnderPendingWork),
+                                   IsDiagnostic(DiagnosticKind::kFaultOfQueuedWork)));
+  const uint64_t wait = noticed[2].call_id;  // and the write behind it is the next
+  const auto names = [](uint64_t call) {
+    return AllOf(DiagnosticDeviceIs(kDevice1),
+                 DiagnosticMessageIs(HasSubstr(absl::StrCat("by work queued by call ", call))));
+  };
+  EXPECT_THAT(noticed[0], names(wait + 1));
+  EXPECT_THAT(noticed[1], names(wait));
 }
 
 // --- Waits that nothing ends ---------------------------------------------------------------------

@@ -597,12 +597,15 @@ TEST(AliasMonitorTest, CopiesRaceOnlyWhereTheyMeet) {
   EXPECT_THAT(scene.hazards, SizeIs(1));
 }
 
+// Of the copy the part in the page is told.
 TEST(AliasMonitorTest, ACopyRacesWithWhatAKernelWrote) {
   Scene scene(Policy::kCoherent);
   const ThreadId writer = scene.Start(), copy = scene.Start();
   scene.Store(writer, kX, kPage + 8, 1u);
-  scene.CopyTo(copy, kY, 0, 2 * kPage, 1);
-  EXPECT_THAT(scene.hazards, SizeIs(1));
+  scene.CopyTo(copy, kY, 100, 3 * kPage, 1);
+  ASSERT_THAT(scene.hazards, SizeIs(1));
+  EXPECT_EQ(scene.hazards[0].memory, scene.at(kPage));
+  EXPECT_EQ(scene.hazards[0].size, kPage);
 }
 
 TEST(AliasMonitorTest, ACopyReadsOlderValues) {

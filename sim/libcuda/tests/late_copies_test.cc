@@ -19,6 +19,8 @@ int cuMemFree_v2(unsigned long long address);
 int cuMemcpy2D_v2(const twinmmu::cuda_abi::CUDA_MEMCPY2D* copy);
 int cuMemcpy2DAsync_v2(const twinmmu::cuda_abi::CUDA_MEMCPY2D* copy,
                        twinmmu::cuda_abi::CUstream stream);
+int cuMemcpy3DAsync_v2(const twinmmu::cuda_abi::CUDA_MEMCPY3D* copy,
+                       twinmmu::cuda_abi::CUstream stream);
 int cuMemsetD2D8Async(unsigned long long to, size_t pitch, unsigned char value, size_t width,
                       size_t height, twinmmu::cuda_abi::CUstream stream);
 int cuMemcpyBatchAsync_v2(unsigned long long* to, unsigned long long* from, size_t* sizes,
@@ -68,6 +70,28 @@ class LateCopiesTest : public testing::Test {
     copy.WidthInBytes = 2;
     copy.Height = 2;
     return copy;
+  }
+  // The same as a box of one layer.
+  CUDA_MEMCPY3D Box(const Content& host) const {
+    CUDA_MEMCPY3D copy = {};
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = host.data();
+    copy.srcPitch = 2;
+    copy.srcHeight = 2;
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = memory_;
+    copy.dstPitch = 4;
+    copy.dstHeight = 2;
+    copy.WidthInBytes = 2;
+    copy.Height = 2;
+    copy.Depth = 1;
+    return copy;
+  }
+  static ReportedDiagnostic LastDiagnostic() {
+    const ReportMemory& memory = *Process::Get().report().memory();
+    const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
+    EXPECT_FALSE(report.diagnostics.empty());
+    return report.diagnostics.empty() ? ReportedDiagnostic() : report.diagnostics.back();
   }
   // What is there now, whatever the stream will do.
   Content Now(size_t size) const {
@@ -135,15 +159,34 @@ TEST_F(LateCopiesTest, PlacesBeyondAllAddressesAreRefused) {
   EXPECT_EQ(Now(8), Content(8));
 }
 
+// The end of the last layer counts, as the beginning of the first one does.
+TEST_F(LateCopiesTest, BoxesThatEndBeyondAllAddressesAreRefused) {
+  const Content host(4);
+  CUDA_MEMCPY3D deep = Box(host);
+  deep.Depth = size_t{5} << 59;  // layers of 8 bytes: 2^62 are left modulo 2^64
+  EXPECT_EQ(cuMemcpy3DAsync_v2(&deep, stream_), kInvalidValue);
+  EXPECT_THAT(LastDiagnostic().words, HasSubstr("destination: the rows end beyond all addresses"));
+  CUDA_MEMCPY3D high = Box(host);
+  high.dstDevice = ~CUdeviceptr{0} - 4;  // the second row is 4 bytes further
+  EXPECT_EQ(cuMemcpy3DAsync_v2(&high, stream_), kInvalidValue);
+  EXPECT_THAT(LastDiagnostic().words, HasSubstr("destination: the rows end beyond all addresses"));
+  EXPECT_EQ(Now(8), Content(8));
+}
+
+// Where there is nothing to fill, it does not matter where.
+TEST_F(LateCopiesTest, RowsWithoutBytesMayBeAnywhere) {
+  EXPECT_EQ(cuMemsetD2D8Async(memory_, SIZE_MAX, 7, 0, 4, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD2D8Async(memory_, SIZE_MAX, 7, 4, 0, stream_), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), Content(8));
+}
+
 TEST_F(LateCopiesTest, TheReportSaysWhatIsImpossible) {
   const Content host(4);
   CUDA_MEMCPY2D copy = Rows(host);
   copy.dstPitch = 1;
   ASSERT_EQ(cuMemcpy2DAsync_v2(&copy, stream_), kInvalidValue);
-  const ReportMemory& memory = *Process::Get().report().memory();
-  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
-  ASSERT_FALSE(report.diagnostics.empty());
-  const ReportedDiagnostic& last = report.diagnostics.back();
+  const ReportedDiagnostic last = LastDiagnostic();
   EXPECT_EQ(last.kind, DiagnosticKind::kImpossibleCopy);
   EXPECT_EQ(last.place.call, "cuMemcpy2DAsync");
   EXPECT_THAT(last.words, HasSubstr("destination: pitch 1 is smaller than a row"));
