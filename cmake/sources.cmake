@@ -248,6 +248,7 @@ set(twinmmu_sim_sources
   sim/coherence/monitor/alias_monitor_hazards.cc
   sim/coherence/monitor/alias_monitor_threads.cc
   sim/coherence/monitor/alias_monitor_values.cc
+  sim/coherence/monitor/shared_accesses.cc
   sim/coherence/monitor/site_table.cc
   sim/coherence/monitor/written_bytes.cc
   sim/diagnostics/alias_reports.cc
@@ -258,6 +259,7 @@ set(twinmmu_sim_sources
   sim/diagnostics/pooled_uses.cc
   sim/diagnostics/race_words.cc
   sim/diagnostics/run_events.cc
+  sim/host/access_log.cc
   sim/host/available_memory.cc
   sim/host/backing.cc
   sim/host/fabric_domain.cc
@@ -383,6 +385,7 @@ set(twinmmu_sim_sources
   sim/state/pooled_order.cc
   sim/state/simulator_state.cc
   sim/streams/operation_order.cc
+  sim/streams/process_races.cc
   sim/streams/stream_clocks.cc
   sim/streams/stream_scheduler.cc
   sim/streams/stream_scheduler_thread.cc

@@ -118,6 +118,34 @@ std::string UnwrittenInWords(const coherence::AliasHazard& hazard, const std::st
                       " at ", InWords(address), ", and nothing has written all of them");
 }
 
+// "kernel read, PTX line 12, ld.global.u32, call 4 reads 0x2000, which kernel write, PTX line 7,
+// st.global.u32, call 9 of process 4711, has written; ..."
+std::string ProcessRaceInWords(const ProcessRace& race, const std::string& site,
+                               const std::optional<DeviceAddress>& address) {
+  const LoggedAccess& other = race.other;
+  return absl::StrCat(
+      site, ", call ", race.call, race.use.writes ? " writes " : " reads ", InWords(address),
+      ", which ", other.words, ", call ", other.call, " of process ", other.pid,
+      other.writes ? ", has written" : ", has read",
+      "; that process has to wait for its work (cuStreamSynchronize) before it tells this one to "
+      "go "
+      "on, or to record an event of both (cuIpcGetEventHandle) that this one waits for");
+}
+
+void Keep(SimulatorState& state, const ProcessRace& race) {
+  const char* const memory = reinterpret_cast<const char*>(race.use.first);
+  const std::optional<DeviceAddress> address = AddressOf(state, race.use.event.address, memory);
+  const std::string site = state.sites.InWords(race.use.event.site);
+  const Call known = FindCall(site);
+  const AddressRange range{address.value_or(DeviceAddress(0)),
+                           Bytes(race.use.last - race.use.first + 1), Bytes(0)};
+  Diagnostic diagnostic = DiagnosticOf(Misuse{DiagnosticKind::kDataRace, address}, Severity::kError,
+                                       NameOf(known == Call::kOther ? Call::kLaunch : known),
+                                       race.call, range, ProcessRaceInWords(race, site, address));
+  if (address.has_value()) diagnostic.history = HistoryOf(state, *address);
+  state.log.Keep(std::move(diagnostic));
+}
+
 void Keep(SimulatorState& state, DiagnosticKind kind, const coherence::AliasHazard& hazard) {
   const std::optional<DeviceAddress> first = AddressOf(state, hazard.first.address, hazard.memory);
   const std::optional<DeviceAddress> second =
@@ -157,6 +185,16 @@ void ReportAliasHazard(SimulatorState& state, const coherence::AliasHazard& haza
     Keep(state, kind, hazard);
   } catch (const std::bad_alloc&) {
     state.log.Drop(kind);
+  }
+}
+
+void ReportProcessRace(SimulatorState& state, const ProcessRace& race) {
+  constexpr DiagnosticKind kKind = DiagnosticKind::kDataRace;
+  if (!state.log.Count(kKind)) return state.log.Drop(kKind);
+  try {
+    Keep(state, race);
+  } catch (const std::bad_alloc&) {
+    state.log.Drop(kKind);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/state/call_history.h"
 #include "sim/state/simulator_state.h"
+#include "sim/streams/process_races.h"
 
 namespace twinmmu {
 
@@ -29,6 +30,8 @@ coherence::Site SiteOfCall(SimulatorState& state, const std::shared_ptr<const Si
 // Reports a hazard: whoever made the second access holds mmu.mutex, if only shared, and the lock of
 // the monitor; no other is taken but that of the log and of the sites. Throws nothing.
 void ReportAliasHazard(SimulatorState& state, const coherence::AliasHazard& hazard);
+// The same of one with another process; the lock is that of `state.others`.
+void ReportProcessRace(SimulatorState& state, const ProcessRace& race);
 
 }  // namespace twinmmu
 

@@ -197,6 +197,7 @@ bool Backing::Map(int flags, int file_descriptor, Bytes size, Bytes offset) {
 bool Backing::Free() {
   if (data_ != nullptr && munmap(data_, size_) != 0) return false;
   data_ = nullptr;
+  log_ = nullptr;
   if (file_descriptor_ >= 0) close(file_descriptor_);
   file_descriptor_ = -1;
   return true;
@@ -206,6 +207,13 @@ absl::StatusOr<int> Backing::NewDescriptor() const {
   const int descriptor = OpenAgain(file_descriptor_);
   if (descriptor < 0) return HostRefused("descriptor");
   return descriptor;
+}
+
+absl::StatusOr<std::shared_ptr<AccessLog>> Backing::OpenLog(int file_descriptor, Bytes offset) {
+  if (log_ != nullptr) return log_;
+  absl::StatusOr<std::shared_ptr<AccessLog>> log = AccessLog::Open(file_descriptor, offset);
+  if (log.ok()) log_ = *log;
+  return log;
 }
 
 bool Backing::HasDescriptorElsewhere() const {

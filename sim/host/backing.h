@@ -6,12 +6,14 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/address.h"
+#include "sim/host/access_log.h"
 
 namespace twinmmu {
 
@@ -69,6 +71,9 @@ class Backing {
   // A new descriptor of the file, close-on-exec, the caller's to close.
   // ResourceExhausted: the process can have no more descriptors.
   absl::StatusOr<int> NewDescriptor() const;
+  // The log at `offset` of its file, of which that is any descriptor: the same one each time, which
+  // goes with the memory. ResourceExhausted: the host refused.
+  absl::StatusOr<std::shared_ptr<AccessLog>> OpenLog(int file_descriptor, Bytes offset);
   // Whether a descriptor that NewDescriptor gave, a copy of it, or a mapping made through one is
   // still there, in whatever process.
   bool HasDescriptorElsewhere() const;
@@ -81,12 +86,14 @@ class Backing {
     std::swap(size_, other.size_);
     std::swap(file_descriptor_, other.file_descriptor_);
     std::swap(identity_, other.identity_);
+    std::swap(log_, other.log_);
   }
 
   char* data_ = nullptr;
   size_t size_ = 0;
   int file_descriptor_ = -1;
   FileIdentity identity_;
+  std::shared_ptr<AccessLog> log_;
 };
 
 }  // namespace twinmmu

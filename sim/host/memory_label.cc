@@ -16,7 +16,7 @@ namespace twinmmu {
 namespace {
 
 constexpr uint64_t kMark = 0x6d654d554d4d7754;  // "TwMMUMem"
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kVersion = 3;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr long kMemoryFileSystem = 0x01021994;  // TMPFS_MAGIC
 

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "api/address.h"
 #include "api/allocation.h"
+#include "sim/host/access_log.h"
 #include "sim/profile/profile.h"
 
 namespace twinmmu {
@@ -43,9 +44,11 @@ struct MemoryLabel {
   Bytes object_size;          // of a multicast object
 };
 
-// A label stands behind the memory, where a page is left for it. Whoever has a descriptor can write
-// there: it is read once, and then believed in nothing that is not checked.
-inline constexpr Bytes kLabelRoom = KiB(4);
+// A label stands behind the memory, where room is left for it, and for an AccessLog behind it.
+// Whoever has a descriptor can write there: it is read once, and then believed in nothing that is
+// not checked.
+inline constexpr Bytes kLogOffset = KiB(4);  // in that room
+inline constexpr Bytes kLabelRoom = kLogOffset + AccessLog::kRoom;
 
 // ResourceExhausted: the host refused.
 absl::Status WriteLabel(int file_descriptor, const MemoryLabel& label);

@@ -43,6 +43,8 @@ class PoolFile {
  public:
   // Arenas begin at multiples of it.
   static constexpr Bytes kStep = MiB(32);
+  // The log of what is accessed in the file.
+  static constexpr Bytes kLogOffset = KiB(4);
 
   // ResourceExhausted: the host refused.
   static absl::StatusOr<std::shared_ptr<PoolFile>> Make(const PoolLabel& label);

@@ -23,7 +23,7 @@
 namespace twinmmu {
 namespace {
 
-using VectorClock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
 
 std::string* path = nullptr;
 void* library = nullptr;
@@ -46,7 +46,7 @@ Function* Find(const char* symbol) {
   return found;
 }
 
-double Nanoseconds(VectorClock::duration duration) {
+double Nanoseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::nano>(duration).count();
 }
 
@@ -58,9 +58,9 @@ void InChild(benchmark::State& state, const Body& body) {
     if (pipe(ends) != 0) return state.SkipWithError("no pipe");
     const pid_t child = fork();
     if (child == 0) {
-      const VectorClock::time_point start = VectorClock::now();
+      const Clock::time_point start = Clock::now();
       body();
-      const double seconds = Nanoseconds(VectorClock::now() - start) * 1e-9;
+      const double seconds = Nanoseconds(Clock::now() - start) * 1e-9;
       _exit(write(ends[1], &seconds, sizeof(seconds)) == sizeof(seconds) ? 0 : 1);
     }
     double seconds = 0;
@@ -88,9 +88,9 @@ class Samples {
  public:
   template <typename Body>
   void Round(int calls, const Body& body) {
-    const VectorClock::time_point start = VectorClock::now();
+    const Clock::time_point start = Clock::now();
     for (int i = 0; i < calls; ++i) body();
-    rounds_.push_back(Nanoseconds(VectorClock::now() - start) / calls);
+    rounds_.push_back(Nanoseconds(Clock::now() - start) / calls);
   }
   double median() {
     std::nth_element(rounds_.begin(), rounds_.begin() + rounds_.size() / 2, rounds_.end());

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/host/memory_label.h"
 #include "sim/memory/linear_memory.h"
 
 namespace twinmmu {
@@ -58,6 +59,15 @@ absl::StatusOr<AddressRange> LinearMemory::AddForeign(const BlockFile& file, Byt
   made.key() = range.base.value();
   allocations_.insert(std::move(made));
   return range;
+}
+
+absl::StatusOr<LinearMemory::LoggedBytes> LinearMemory::OpenLogOfBlock(DeviceAddress base,
+                                                                       int descriptor) {
+  const LinearAllocation& allocation = allocations_.find(base.value())->second;
+  Block& block = blocks_.find(allocation.block.base.value())->second;
+  const auto log = block.backing.OpenLog(descriptor, block.range.size + kLogOffset);
+  if (!log.ok()) return log.status();
+  return LoggedBytes{block.memory, block.range.size, *log};
 }
 
 }  // namespace twinmmu

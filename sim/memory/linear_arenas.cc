@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sim/host/pool_file.h"
 #include "sim/memory/linear_memory.h"
 
 namespace twinmmu {
@@ -88,6 +89,14 @@ absl::StatusOr<AddressRange> LinearMemory::AddArenaOfFile(const ArenaFile& file,
   const absl::Status placed = ReserveArena(&arena, size + kAlignment);
   if (!placed.ok()) return placed;
   return InsertArena(&node);
+}
+
+absl::StatusOr<LinearMemory::LoggedBytes> LinearMemory::OpenLogOfArena(DeviceAddress base,
+                                                                       int descriptor) {
+  Arena& arena = arenas_.find(base.value())->second;
+  const auto log = arena.backing.OpenLog(descriptor, PoolFile::kLogOffset);
+  if (!log.ok()) return log.status();
+  return LoggedBytes{arena.memory, arena.range.size - kAlignment, *log};
 }
 
 AddressRange LinearMemory::InsertArena(std::map<uint64_t, Arena>* made) {

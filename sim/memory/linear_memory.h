@@ -81,6 +81,17 @@ class LinearMemory {
   absl::StatusOr<AddressRange> AddForeign(const BlockFile& file, Bytes size,
                                           const LinearAllocation& wanted);
 
+  // Bytes in a file that several processes have, and the log of what they do there.
+  struct LoggedBytes {
+    const char* memory = nullptr;
+    Bytes size;
+    std::shared_ptr<AccessLog> log;
+  };
+  // Of the block around memory in such a file, or of an arena over one (below), of which that is
+  // any descriptor. ResourceExhausted: the host refused.
+  absl::StatusOr<LoggedBytes> OpenLogOfBlock(DeviceAddress base, int descriptor);
+  absl::StatusOr<LoggedBytes> OpenLogOfArena(DeviceAddress base, int descriptor);
+
   // Addresses for the memory of a pool, of at least `least` bytes, with no memory yet; all else is
   // as in `wanted`. ResourceExhausted: there are none, or the host that simulates it refused.
   absl::StatusOr<AddressRange> AddArena(Bytes least, const LinearAllocation& wanted);

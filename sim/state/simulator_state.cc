@@ -30,7 +30,13 @@ SimulatorState::SimulatorState(const Profile& profile, Window window, size_t cal
                 if (on_alias_hazard) on_alias_hazard(hazard);
               }),
       mmu(profile, std::move(window), &aliases),
-      order(&aliases, profile.device_count()),
+      others(
+          &aliases, profile.race_check,
+          [this](coherence::Site site) { return sites.InWords(site); },
+          [this](const ProcessRace& race) {
+            if (on_process_race) on_process_race(race);
+          }),
+      order(&aliases, &others, profile.device_count()),
       clocks(profile.device_count()),
       scheduler(profile.stream_policy, profile.stream_seed),
       history(calls_remembered),

@@ -17,6 +17,7 @@
 #include "sim/state/call_history.h"
 #include "sim/state/pooled_order.h"
 #include "sim/streams/operation_order.h"
+#include "sim/streams/process_races.h"
 #include "sim/streams/sticky_error.h"
 #include "sim/streams/stream_clocks.h"
 #include "sim/streams/stream_scheduler.h"
@@ -37,8 +38,10 @@ struct SimulatorState {
   coherence::AliasMonitor::Report on_alias_hazard;  // may be null; set before anything runs
   coherence::AliasMonitor aliases;                  // of pages with several mappings
   Mmu mmu;
-  OperationOrder order;  // as `aliases` wants to know it
-  StreamClocks clocks;   // the same for `pooled_order`
+  std::function<void(const ProcessRace&)> on_process_race;  // as on_alias_hazard
+  ProcessRaces others;                                      // who have memory of this machine, too
+  OperationOrder order;                                     // as `aliases` wants to know it
+  StreamClocks clocks;                                      // the same for `pooled_order`
   PooledOrder pooled_order;
   // The host has waited for work; may be null, set before anything runs, called without a lock.
   std::function<void()> on_synchronized;

@@ -12,6 +12,7 @@
 #include "api/allocation.h"
 #include "sim/coherence/model/vector_clock.h"
 #include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/streams/process_races.h"
 
 namespace twinmmu {
 
@@ -57,6 +58,9 @@ class OperationOrder {
 
   // One that was submitted.
   class Operation {
+   public:
+    const ProcessRaces::Submission& submission() const { return submission_; }
+
    private:
     friend class OperationOrder;
 
@@ -64,11 +68,12 @@ class OperationOrder {
     std::shared_ptr<Cell> cell_;
     Moment waits_;
     Known host_;
+    ProcessRaces::Submission submission_;
     bool early_ = false;
   };
 
-  // `monitor` must outlive this object.
-  OperationOrder(coherence::AliasMonitor* monitor, int devices);
+  // `monitor` must outlive this object, and `others`, which may be null.
+  OperationOrder(coherence::AliasMonitor* monitor, ProcessRaces* others, int devices);
 
   Line MakeLine(DeviceOrdinal device);
   // What the line was given up to now.
@@ -92,6 +97,8 @@ class OperationOrder {
   // The host has waited until all of `moment` was over; or all that the device was given before.
   void HostWaited(const Moment& moment);
   void HostWaited(DeviceOrdinal device);
+  // All of `moment` was over when an event that other processes have was.
+  void RecordedForOthers(const Moment& moment);
 
  private:
   // With mutex_ held, as what follows.
@@ -105,6 +112,7 @@ class OperationOrder {
   void NotifyMonitor();
 
   coherence::AliasMonitor& monitor_;
+  ProcessRaces* const others_;
   mutable std::mutex mutex_;  // guards what follows, lines and cells; the monitor's comes after it
   uint64_t generation_ = 1;
   uint64_t last_line_ = 0;

@@ -2,11 +2,44 @@
 
 #include "sim/streams/operation_order.h"
 
+#include <malloc.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
 #include <set>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+namespace {
+
+// Whether operator new of this program fails.
+bool no_memory = false;
+// What it has given, and has not back.
+size_t live_bytes = 0;
+
+void Free(void* memory) {
+  live_bytes -= memory == nullptr ? 0 : malloc_usable_size(memory);
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(size_t size) {
+  void* const memory = no_memory ? nullptr : std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  live_bytes += malloc_usable_size(memory);
+  return memory;
+}
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  void* const memory = no_memory ? nullptr : std::malloc(size);
+  live_bytes += memory == nullptr ? 0 : malloc_usable_size(memory);
+  return memory;
+}
+void operator delete(void* memory) noexcept { Free(memory); }
+void operator delete(void* memory, size_t) noexcept { Free(memory); }
 
 namespace twinmmu {
 namespace {
@@ -42,7 +75,7 @@ class OperationOrderTest : public testing::Test {
   }
 
   coherence::AliasMonitor monitor_{coherence::AliasOptions(), nullptr};
-  OperationOrder order_{&monitor_, 2};
+  OperationOrder order_{&monitor_, nullptr, 2};
   const Line a_ = order_.MakeLine(kDevice0);
   const Line b_ = order_.MakeLine(kDevice0);
   const Line c_ = order_.MakeLine(kDevice1);
@@ -147,6 +180,40 @@ TEST_F(OperationOrderTest, WhatNeverRanHidesNothing) {
   EXPECT_THAT(SubmitAndRun(c_, 4), testing::IsSupersetOf({1, 2}));
 }
 
+// Nor does it hide those before that are not over yet.
+TEST_F(OperationOrderTest, WhatNeverRanStandsForWhatWasQueued) {
+  const Operation queued = order_.Submit(a_);
+  const Operation dropped = order_.Submit(a_);
+  order_.Wait(c_, order_.Record(a_));
+  Run(queued, 1);
+  EXPECT_THAT(SubmitAndRun(c_, 2), ElementsAre(1));
+}
+
+// Where the host has no memory for what came before, that is everything: no race is invented.
+TEST_F(OperationOrderTest, WithoutMemoryAllCameBefore) {
+  SubmitAndRun(a_, 1);
+  SubmitAndRun(b_, 2);
+  order_.Wait(a_, order_.Record(b_));
+  const Operation operation = order_.Submit(a_);
+  no_memory = true;
+  const coherence::Clocks before = order_.Begin(operation);
+  no_memory = false;
+  EXPECT_EQ(before.all.Get(kMost), coherence::VectorClock::kAll);
+  EXPECT_TRUE(before.passed.Shares(before.all));
+  order_.End(operation, before);
+}
+
+TEST_F(OperationOrderTest, WithoutMemoryTheHostHasWaitedForAll) {
+  SubmitAndRun(a_, 1);
+  SubmitAndRun(b_, 2);
+  order_.HostWaited(order_.Record(a_));
+  const Moment event = order_.Record(b_);
+  no_memory = true;
+  order_.HostWaited(event);
+  no_memory = false;
+  EXPECT_THAT(SubmitAndRun(c_, 3), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
 // A kernel that starts early comes after what the kernel ahead of it came after, and reaches the
 // rest when that is over. What is behind it comes after both.
 TEST_F(OperationOrderTest, KernelsStartEarly) {
@@ -188,6 +255,72 @@ TEST_F(OperationOrderTest, LongChainsOfWaitsCanBeDropped) {
   Run(queued[0], 1);
   EXPECT_THAT(Run(queued[1], 2), ElementsAre(1));
   queued.clear();  // a chain from each to the one before would end the process
+}
+
+// Nor do those that have waited for many streams, which are gone by now; `submits`: and have had
+// operations in between.
+TEST_F(OperationOrderTest, WaitsForWhatIsOverTakeNoMemory) {
+  for (const bool submits : {false, true}) {
+    size_t first = 0;
+    for (int i = 0; i < 2'000; ++i) {
+      if (i == 1'000) first = live_bytes;
+      const Line line = order_.MakeLine(kDevice0);
+      const Operation operation = order_.Submit(line);
+      order_.Wait(a_, order_.Record(line));
+      Run(operation, 1);
+      if (submits) SubmitAndRun(a_, 2);
+    }
+    EXPECT_LT(live_bytes, first + 4'096) << submits;
+  }
+}
+
+// --- What the monitor forgets --------------------------------------------------------------------
+
+// Operations of so many threads that their numbers soon end.
+class ForgottenOperationsTest : public OperationOrderTest {
+ protected:
+  ForgottenOperationsTest() { monitor_.Arm(memory_.data(), memory_.size()); }
+
+  // The number of its first thread.
+  coherence::ThreadId RunMany(const Operation& operation) {
+    constexpr uint32_t kMany = 0x2fff'ffff;
+    coherence::Clocks clocks = order_.Begin(operation);
+    const coherence::ThreadId first = monitor_.Start(kMany, 0, 0, clocks);
+    monitor_.End(first, kMany, &clocks);
+    order_.End(operation, clocks);
+    return first;
+  }
+
+ private:
+  alignas(4096) std::array<char, 4096> memory_{};
+};
+
+// When the host has waited for all that ran, threads are numbered anew, and nothing is known of
+// earlier ones.
+TEST_F(ForgottenOperationsTest, AreThoseThatTheHostHasWaitedFor) {
+  for (const bool of_device : {false, true}) {
+    EXPECT_EQ(RunMany(order_.Submit(a_)), 1u);
+    EXPECT_NE(RunMany(order_.Submit(a_)), 1u);
+    if (of_device) {
+      order_.HostWaited(kDevice0);
+    } else {
+      order_.HostWaited(order_.Record(a_));
+    }
+    const Operation next = order_.Submit(a_);
+    EXPECT_TRUE(order_.Begin(next).empty());
+    order_.End(next, coherence::Clocks());
+  }
+}
+
+// What is queued may have a past that counts: nothing is forgotten meanwhile.
+TEST_F(ForgottenOperationsTest, AreNoneWhileOthersAreQueued) {
+  RunMany(order_.Submit(a_));
+  RunMany(order_.Submit(a_));
+  const Operation queued = order_.Submit(b_);
+  order_.HostWaited(order_.Record(a_));
+  EXPECT_NE(RunMany(queued), 1u);
+  order_.HostWaited(order_.Record(b_));
+  EXPECT_EQ(RunMany(order_.Submit(a_)), 1u);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 namespace twinmmu {
 namespace {
 
+constexpr int kNoMultiprocessor = -1;
+
 // Other calls may come with locks held that the function wants.
 bool MayCallBack(Turn turn) {
   return turn == Turn::kWaitedFor || turn == Turn::kShared || turn == Turn::kUnasked;
@@ -47,6 +49,7 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
       if (faulted && !always) return Progress::kDone;
       if (!MayCallBack(turn)) return Progress::kWaiting;
       const coherence::Clocks clocks = state.order.Begin(order);
+      state.others.HostWaited(clocks);  // it may tell anybody
       function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);
       state.order.End(order, clocks);
       return Progress::kDone;
@@ -55,20 +58,38 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
 }
 
 absl::Status HostFunctions::Mark(const char* call, Stream stream, std::function<void()> task) {
-  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue&) {
-    return [&state = state_, task = std::move(task)](Turn) {
-      if (!state.sticky_error.HasFault()) task();
+  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue& queue) {
+    return [&state = state_, before = state_.order.Record(queue->order),
+            task = std::move(task)](Turn) {
+      if (state.sticky_error.HasFault()) return Progress::kDone;
+      state.order.RecordedForOthers(before);
+      task();
       return Progress::kDone;
     };
   });
 }
 
 absl::Status HostFunctions::Await(const char* call, Stream stream, std::function<bool()> is_over) {
-  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue&) {
-    return [&state = state_, is_over = std::move(is_over)](Turn) {
-      return state.sticky_error.HasFault() || is_over() ? Progress::kDone : Progress::kWaiting;
+  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue& queue) {
+    return [&state = state_, order = state_.order.Submit(queue->order), device = stream.device(),
+            is_over = std::move(is_over)](Turn) {
+      if (state.sticky_error.HasFault()) return Progress::kDone;
+      if (!is_over()) return Progress::kWaiting;
+      // As an operation, so that it is known what comes after it.
+      coherence::Clocks clocks = state.order.Begin(order);
+      if (state.others.enabled()) {
+        const coherence::ThreadId thread =
+            state.aliases.Start(1, device.value(), kNoMultiprocessor, clocks);
+        state.others.Awaited(thread);
+        state.aliases.End(thread, 1, &clocks);
+      }
+      state.order.End(order, clocks);
+      return Progress::kDone;
     };
   });
 }
+
+void HostFunctions::HostAwaited() { state_.others.HostAwaited(); }
+bool HostFunctions::WatchesOthers() const { return state_.others.enabled(); }
 
 }  // namespace twinmmu

@@ -36,6 +36,10 @@ class HostFunctions {
   // What is behind it in the stream waits until `is_over()`, which takes no lock, for as long as
   // that takes.
   absl::Status Await(const char* call, Stream stream, std::function<bool()> is_over);
+  // The host has waited for a record of another process. Whether that matters to anybody, and an
+  // Await of what is over.
+  void HostAwaited();
+  bool WatchesOthers() const;
 
  private:
   template <typename MakeRun>

@@ -45,7 +45,8 @@ int HostThreads(const Mmu& mmu, const LaunchConfig& config) {
       mmu.profile.alias_policy == coherence::Policy::kRandom) {
     return 1;
   }
-  const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
+  // Asked once: the host opens a file to tell it.
+  static const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min(processors, Count(config.grid)));
 }
 
@@ -243,6 +244,12 @@ Progress KernelRun::RunEarly(Turn turn) {
   return Progress::kAdvanced;
 }
 
+void KernelRun::Tell() {
+  if (!state_.others.enabled()) return;
+  const std::shared_lock lock(mmu_.mutex);
+  state_.others.Ended(operation_.submission(), call_id_, grid_.clocks());
+}
+
 Progress KernelRun::End() {
   if (ABSL_PREDICT_FALSE(state_.events != nullptr) && begun_) TellLaunch(state_, told_, kernel_);
   if (workspace_ != DeviceAddress(0)) {
@@ -261,6 +268,7 @@ Progress KernelRun::Run(Turn turn) {
   NoteUses();
   switch (state) {
     case ptx::Grid::State::kDone:
+      Tell();
       state_.order.End(operation_, grid_.clocks());
       return End();
     case ptx::Grid::State::kFaulted:

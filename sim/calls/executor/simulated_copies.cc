@@ -283,6 +283,7 @@ void SimulatedCopies::Run(const QueuedCopy& queued) const {
     }
     return ReportFault(state_, queued.call_id, fault);
   }
+  state_.others.Ended(queued.order.submission(), queued.call_id, clocks);
   state_.order.End(queued.order, clocks);
 }
 

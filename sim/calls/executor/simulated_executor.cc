@@ -10,6 +10,7 @@ SimulatedExecutor::SimulatedExecutor(SimulatorState* state)
   state_.on_alias_hazard = [state](const coherence::AliasHazard& hazard) {
     ReportAliasHazard(*state, hazard);
   };
+  state_.on_process_race = [state](const ProcessRace& race) { ReportProcessRace(*state, race); };
 }
 
 SimulatedExecutor::~SimulatedExecutor() { state_.scheduler.Stop(); }

@@ -128,6 +128,7 @@ class LinearCalls {
   using OpenMemories = std::map<uint64_t, OpenMemory>;  // by address
 
   absl::StatusOr<Opened> AddShared(const Context& context, const FileName& name);
+  void WatchShared(DeviceAddress base, int descriptor);
   absl::StatusOr<AddressRange> MapShared(const Context& context, const NamedFile& named);
 
   SimulatorState& state_;

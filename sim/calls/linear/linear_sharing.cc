@@ -51,10 +51,18 @@ absl::StatusOr<FileName> LinearCalls::Share(DeviceAddress address) {
     if (!labelled.ok()) return Fail(DriverCode::kOutOfMemory, kCall, labelled.message());
     // Others write there, too, unseen.
     state_.aliases.SetWritten(found->memory, found->range.size.value());
+    WatchShared(found->range.base, file->descriptor);
     return NameFile(
         kMark, file->identity, file->descriptor,
         {found->buffer_id << kIdShift | file->offset.value(), found->range.size.value()});
   });
+}
+
+// What other processes do with the block is told in its file. Where the host refuses, it is not.
+void LinearCalls::WatchShared(DeviceAddress base, int descriptor) {
+  if (!state_.others.enabled()) return;
+  const auto bytes = state_.mmu.linear.OpenLogOfBlock(base, descriptor);
+  if (bytes.ok()) state_.others.Share(bytes->memory, bytes->size.value(), bytes->log);
 }
 
 absl::StatusOr<LinearCalls::Opened> LinearCalls::OpenShared(const Context& context,
@@ -124,6 +132,7 @@ absl::StatusOr<AddressRange> LinearCalls::MapShared(const Context& context,
   if (!range.ok()) return WhyNotOpened(range.status());
   state_.mmu.buffers_made = static_cast<uint32_t>(wanted.buffer_id);
   if (is_peer) state_.mmu.linear.AddPeerAccess(context.owner, context.device, device);
+  WatchShared(range->base, named.file.get());
   call.Done(*range, 0);
   return range;
 }

@@ -130,6 +130,7 @@ class PoolCalls {
   static void ForgetUnusedFile(PoolState* pool);
   absl::StatusOr<AddressRange> AddArenaOfFile(PoolState* pool, Bytes size,
                                               const LinearAllocation& wanted);
+  void WatchShared(const PoolFile& file, const PoolWindow& window);
   // The pool that was imported from that file, if it was.
   std::optional<uint64_t> FindImport(const FileIdentity& file) const;
   // Of an imported pool: where that part of the file is seen, from now on if it was not.

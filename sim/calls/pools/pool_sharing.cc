@@ -98,8 +98,18 @@ absl::StatusOr<AddressRange> PoolCalls::AddArenaOfFile(PoolState* pool, Bytes si
     room = RoundUp(size, PoolFile::kStep);  // the file has at least as much there
     arena = add();
   }
-  if (arena.ok()) pool->windows.push_back({*offset, *arena, {}, {}});
+  if (!arena.ok()) return arena;
+  pool->windows.push_back({*offset, *arena, {}, {}});
+  WatchShared(*pool->file, pool->windows.back());
   return arena;
+}
+
+// What other processes do with the memory is told in its file. Where the host refuses, it is not.
+void PoolCalls::WatchShared(const PoolFile& file, const PoolWindow& window) {
+  if (!state_.others.enabled()) return;
+  const auto bytes = state_.mmu.linear.OpenLogOfArena(window.range.base, file.descriptor());
+  if (!bytes.ok()) return;
+  state_.others.Share(bytes->memory, bytes->size.value(), bytes->log, window.offset);
 }
 
 absl::StatusOr<int> PoolCalls::Export(uint64_t handle, HandleType type) {
@@ -223,6 +233,7 @@ absl::StatusOr<PoolWindow*> PoolCalls::NeedWindow(const char* call, PoolState* p
     return Fail(DriverCode::kOutOfMemory, call, committed.message());
   }
   pool->windows.push_back({begin, *range, {}, {}});
+  WatchShared(*pool->file, pool->windows.back());
   return &pool->windows.back();
 }
 

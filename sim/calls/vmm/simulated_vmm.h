@@ -46,6 +46,7 @@ class SimulatedVmm : public Vmm {
   absl::Status RefuseHandle(CallRecord& call, AllocationHandle handle) const;
   void WarnOfReleasedHandle(CallRecord& call, AllocationHandle handle) const;
 
+  void WatchShared(PhysicalPages* pages, int descriptor);
   absl::Status CheckTeamLabel(const MemoryLabel& label) const;
   absl::Status CheckLabel(const MemoryLabel& label) const;
   absl::StatusOr<AllocationHandle> ImportFile(int descriptor, const FabricName* fabric,

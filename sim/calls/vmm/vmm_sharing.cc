@@ -39,8 +39,9 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
   }
   const uint32_t index = PhysicalMemory::IndexOf(handle);
   if (!allocation->is_multicast()) {
-    const PhysicalPages& pages = *allocation->pages;
+    PhysicalPages& pages = *allocation->pages;
     state_.aliases.SetWritten(pages.backing.data(), pages.size.value());
+    WatchShared(&pages, pages.backing.file_descriptor());
   }
   if (type == HandleType::kFabric) {
     const absl::StatusOr<FabricHandle> fabric = mmu_.memory.ExportFabric(index);
@@ -115,6 +116,13 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::DoImportShareableHandle(
       return call.RefuseWith(code, misuse, words::ForeignDescriptor(descriptor), ": ",
                              handle.status().message());
   }
+}
+
+// What other processes do with the memory is told in its file. Where the host refuses, it is not.
+void SimulatedVmm::WatchShared(PhysicalPages* pages, int descriptor) {
+  if (!state_.others.enabled()) return;
+  const auto log = pages->backing.OpenLog(descriptor, pages->size + kLogOffset);
+  if (log.ok()) state_.others.Share(pages->backing.data(), pages->size.value(), *log);
 }
 
 // The same as CheckLabel, of a multicast object.
@@ -198,7 +206,11 @@ absl::StatusOr<AllocationHandle> SimulatedVmm::ImportFile(int descriptor, const 
   }
   MemoryLabel told = *label;
   if (invisible) told.properties.location = Location{LocationType::kInvisible, kNoDevice};
-  return mmu_.memory.ImportForeign(descriptor, *identity, told, call);
+  const auto handle = mmu_.memory.ImportForeign(descriptor, *identity, told, call);
+  if (handle.ok()) {
+    WatchShared(mmu_.memory[PhysicalMemory::IndexOf(*handle)].pages.get(), descriptor);
+  }
+  return handle;
 }
 
 // With mmu_.mutex held. As ImportFile; else why it names no memory.

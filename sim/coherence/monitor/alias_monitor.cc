@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "sim/coherence/monitor/alias_monitor_impl.h"
 
@@ -41,6 +42,22 @@ void AliasMonitor::SetWritten(const char* memory, uint64_t size) {
   if (!watches_all_) return;
   const std::lock_guard lock(impl_->mutex());
   impl_->SetWritten(memory, size);
+}
+
+void AliasMonitor::Share(const char* memory, uint64_t size) {
+  if (!watches_all_) return;
+  const std::lock_guard lock(impl_->mutex());
+  impl_->Share(memory, size);
+}
+
+void AliasMonitor::Unshare(const char* memory) {
+  const std::lock_guard lock(impl_->mutex());
+  impl_->Unshare(memory);
+}
+
+std::vector<SharedUse> AliasMonitor::TakeShared(uint64_t call, bool* flagged) {
+  const std::lock_guard lock(impl_->mutex());
+  return impl_->TakeShared(call, flagged);
 }
 
 void AliasMonitor::AddMulticastAddress(AddressId address) {

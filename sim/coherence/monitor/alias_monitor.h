@@ -17,11 +17,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "sim/coherence/model/litmus_program.h"
 #include "sim/coherence/model/ordering.h"
 #include "sim/coherence/model/policy.h"
 #include "sim/coherence/model/vector_clock.h"
+#include "sim/coherence/monitor/shared_accesses.h"
 
 namespace twinmmu::coherence {
 
@@ -113,6 +115,13 @@ class AliasMonitor {
   void Allocate(const char* memory, uint64_t size);
   void Forget(const char* memory, uint64_t size);
   void SetWritten(const char* memory, uint64_t size);
+  // The same: other processes have these bytes, too, until Unshare of the first.
+  void Share(const char* memory, uint64_t size);
+  void Unshare(const char* memory);
+  // What operations that the call asked for have accessed of such memory since the last time.
+  // `flagged` becomes true if a kernel, or a wait or write of a value, accessed any of it as a
+  // flag.
+  std::vector<SharedUse> TakeShared(uint64_t call, bool* flagged);
   // A multicast address begins and ends: what it accesses lies at other addresses, too, one on each
   // device of its team. Can throw std::bad_alloc.
   void AddMulticastAddress(AddressId address);

@@ -24,6 +24,11 @@ uint32_t EndOfRow(uint32_t size, uint32_t lanes, char* const* memory, uint32_t l
 void AliasMonitor::Impl::Check(const MonitoredAccess& access, const AccessEvent& event,
                                bool writes) {
   NoteWritten(access, access.memory, access.size, writes);
+  NoteShared(access, event, access.memory, access.size, writes);
+  const Strength& strength = access.strength;
+  if (!shared_.empty() && strength.IsStrong() && strength.scope >= Scope::kGpu) {
+    flagged_ = flagged_ || shared_.Has(LocationOf(access.memory), access.size);
+  }
   CheckOrder(access, event, writes);
 }
 
@@ -50,6 +55,7 @@ AliasHazard::Side AliasMonitor::Impl::SideOf(const AccessEvent& event, const Str
 void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size,
                                     const AccessEvent& event, bool writes) {
   NoteWritten(access, access.memory, size, writes);
+  NoteShared(access, event, access.memory, size, writes);
   if (!options_.check) return;
   LocationId first = LocationOf(access.memory);
   const LocationId end = first + size;
@@ -112,6 +118,13 @@ void AliasMonitor::Impl::CheckWritten(const MonitoredAccess& access, const char*
   if (report_) report_(hazard);
 }
 
+std::vector<SharedUse> AliasMonitor::Impl::TakeShared(uint64_t call, bool* flagged) {
+  std::vector<SharedUse> taken;
+  Try([&] { taken = shared_.Take(call); });
+  *flagged = *flagged || flagged_;
+  return taken;
+}
+
 // Row by row: the lanes from one on that access memory one behind the other.
 void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory,
                                  bool writes) {
@@ -122,6 +135,8 @@ void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, 
     auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
     const uint32_t end = EndOfRow(access.size, lanes, memory, lane);
     NoteWritten(access, memory[lane], uint64_t{end - lane} * access.size, writes);
+    NoteShared(access, {access.thread + lane, 0, access.address, access.site}, memory[lane],
+               uint64_t{end - lane} * access.size, writes);
     while (options_.check && lane < end) {
       row.first = LocationOf(memory[lane]);
       row.threads = end - lane;

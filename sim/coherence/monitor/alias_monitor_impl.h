@@ -20,6 +20,7 @@
 #include "sim/coherence/model/page_map.h"
 #include "sim/coherence/model/value_choice.h"
 #include "sim/coherence/monitor/alias_monitor.h"
+#include "sim/coherence/monitor/shared_accesses.h"
 #include "sim/coherence/monitor/written_bytes.h"
 
 namespace twinmmu::coherence {
@@ -72,6 +73,11 @@ class AliasMonitor::Impl {
   // These may be called while all else is blind.
   void SetFresh(const char* memory, uint64_t size) noexcept;
   void SetWritten(const char* memory, uint64_t size) noexcept;
+  void Share(const char* memory, uint64_t size) noexcept {
+    Try([&] { shared_.Add(LocationOf(memory), size); });
+  }
+  void Unshare(const char* memory) { shared_.Remove(LocationOf(memory)); }
+  std::vector<SharedUse> TakeShared(uint64_t call, bool* flagged);
   // Of the threads from `first` on that start together.
   void SetOrigin(ThreadId first, const Origin& origin);
   void SetHost(const Clocks& clocks) { host_ = clocks; }
@@ -135,6 +141,11 @@ class AliasMonitor::Impl {
     }
   }
   void CheckWritten(const MonitoredAccess& access, const char* memory, uint64_t size, bool writes);
+  void NoteShared(const MonitoredAccess& access, const AccessEvent& event, const char* memory,
+                  uint64_t size, bool writes) {
+    if (shared_.empty() || access.shared != nullptr) return;
+    shared_.Note(access.call, event, LocationOf(memory), size, writes);
+  }
   void CheckRange(const MonitoredAccess& access, uint64_t size, const AccessEvent& event,
                   bool writes);
   void ReportHazards(const MonitoredAccess& access, uint64_t at, uint64_t size);
@@ -175,6 +186,8 @@ class AliasMonitor::Impl {
   Clocks host_;                         // the same: what the host has waited for
   WrittenBytes written_;                // the same
   std::set<Site> unwritten_;            // who was told of
+  SharedAccesses shared_;               // the same
+  bool flagged_ = false;                // any of it is used for flags
 
   // Reused.
   std::vector<HazardReport> reports_;

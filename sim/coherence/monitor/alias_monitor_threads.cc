@@ -40,6 +40,7 @@ void AliasMonitor::Impl::Forget() {
   origins_.clear();
   host_ = Clocks();
   written_.Clear();  // writes may not be noted
+  shared_.Forget();
 }
 
 bool AliasMonitor::Impl::Disarm(const char* memory, uint64_t size) {

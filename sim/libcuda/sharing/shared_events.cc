@@ -48,16 +48,18 @@ absl::Status WaitForEvent(DriverState& driver, const char* call, Stream stream, 
   const std::shared_ptr<SharedEvent> shared = SharedOf(driver, event.value());
   if (!waits.ok() || shared == nullptr || shared->IsOwn()) return waits;
   const uint64_t last = shared->last();
-  if (shared->IsOver(last)) return waits;
-  return driver.simulator->host_functions().Await(call, stream,
-                                                  [shared, last] { return shared->IsOver(last); });
+  HostFunctions& functions = driver.simulator->host_functions();
+  if (shared->IsOver(last) && !functions.WatchesOthers()) return waits;
+  return functions.Await(call, stream, [shared, last] { return shared->IsOver(last); });
 }
 
 absl::StatusOr<bool> QueryEvent(DriverState& driver, Event event) {
   const absl::StatusOr<bool> done = driver.executor.QueryEvent(event);
   const std::shared_ptr<SharedEvent> shared = SharedOf(driver, event.value());
   if (!done.ok() || shared == nullptr) return done;
-  return *done && shared->IsOver(shared->last());
+  if (!*done || !shared->IsOver(shared->last())) return false;
+  if (!shared->IsOwn()) driver.simulator->host_functions().HostAwaited();
+  return true;
 }
 
 absl::Status SynchronizeEvent(DriverState& driver, Event event) {
@@ -65,6 +67,7 @@ absl::Status SynchronizeEvent(DriverState& driver, Event event) {
   if (shared != nullptr && !shared->IsOwn()) {
     const uint64_t last = shared->last();
     while (!shared->IsOver(last)) std::this_thread::sleep_for(kLook);
+    driver.simulator->host_functions().HostAwaited();
   }
   return driver.executor.SynchronizeEvent(event);
 }

@@ -1,0 +1,207 @@
+#include "sim/streams/process_races.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <random>
+
+namespace twinmmu {
+namespace {
+
+constexpr size_t kMostAccesses = 512;
+constexpr size_t kMostAwaits = 512;
+constexpr size_t kMostReported = 1024;
+
+// What no other has, of this process or another one.
+uint64_t NewProcess() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
+bool IsIn(const coherence::Clocks& clocks, coherence::ThreadId thread) {
+  return clocks.all.HasAll({thread, thread});
+}
+
+const char* ToMemory(coherence::LocationId location) {
+  return reinterpret_cast<const char*>(location);
+}
+
+}  // namespace
+
+ProcessRaces::ProcessRaces(coherence::AliasMonitor* monitor, bool enabled, Words words,
+                           Report report)
+    : monitor_(*monitor),
+      enabled_(enabled),
+      words_(std::move(words)),
+      report_(std::move(report)),
+      process_(enabled ? NewProcess() : 0) {}
+
+// What was known of memory that is not there any more.
+void ProcessRaces::Forget(const char* memory, uint64_t size) {
+  for (auto region = regions_.begin(); region != regions_.end();) {
+    const bool meets = region->first < memory + size && memory <= region->second.last;
+    if (!meets && !region->second.log.expired()) {
+      ++region;
+      continue;
+    }
+    monitor_.Unshare(region->first);
+    region = regions_.erase(region);
+  }
+}
+
+void ProcessRaces::Share(const char* memory, uint64_t size, const std::shared_ptr<AccessLog>& log,
+                         Bytes offset) noexcept {
+  if (!enabled_ || size == 0) return;
+  const std::lock_guard lock(mutex_);
+  try {
+    Forget(memory, size);
+    regions_[memory] = Region{memory + size - 1, offset.value(), log};
+    monitor_.Share(memory, size);
+    shares_ = true;
+    if (flagged_) log->SetFlagged();
+  } catch (const std::bad_alloc&) {
+    Forget(memory, size);
+  }
+}
+
+ProcessRaces::Submission ProcessRaces::Submit() const {
+  if (!shares_.load(std::memory_order_relaxed)) return {};
+  return {AccessLog::Now(), known_.load(std::memory_order_acquire)};
+}
+
+// Null: no other process has it.
+const ProcessRaces::Regions::value_type* ProcessRaces::RegionOf(const char* memory) const {
+  auto region = regions_.upper_bound(memory);
+  if (region == regions_.begin()) return nullptr;
+  --region;
+  return region->second.last < memory ? nullptr : &*region;
+}
+
+void ProcessRaces::SetFlagged() {
+  for (const auto& [first, region] : regions_) {
+    if (const std::shared_ptr<AccessLog> log = region.log.lock()) log->SetFlagged();
+  }
+}
+
+void ProcessRaces::Ended(const Submission& submission, uint64_t call,
+                         const coherence::Clocks& before) noexcept {
+  if (!shares_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  try {
+    bool flagged = false;
+    const std::vector<coherence::SharedUse> uses = monitor_.TakeShared(call, &flagged);
+    if (submission.time == 0) return;  // from before anything was shared
+    if (flagged && !std::exchange(flagged_, true)) SetFlagged();
+    Submission known = submission;
+    for (const Await& await : awaits_) {
+      if (IsIn(before, await.thread)) known.known = std::max(known.known, await.time);
+    }
+    for (const coherence::SharedUse& use : uses) Tell(known, call, use);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// It counts as waited for, and as recorded.
+void ProcessRaces::ForgetOldest() {
+  const Told& oldest = accesses_.front();
+  if (const std::shared_ptr<AccessLog> log = oldest.log.lock()) {
+    const uint64_t now = AccessLog::Now();
+    if (!oldest.waited) log->SetWaited(oldest.number, now);
+    if (!oldest.recorded) log->SetRecorded(oldest.number, now);
+  }
+  accesses_.pop_front();
+}
+
+// First of all the others are told, so that of two that come at once one looks at the other.
+void ProcessRaces::Tell(const Submission& submission, uint64_t call,
+                        const coherence::SharedUse& use) {
+  const auto* const region = RegionOf(ToMemory(use.first));
+  const auto log = region == nullptr ? nullptr : region->second.log.lock();
+  if (log == nullptr) return;
+  const auto number = [&](coherence::LocationId location) {
+    return static_cast<uint64_t>(ToMemory(location) - region->first) + region->second.offset;
+  };
+  ProcessRace race{use, call, {}};
+  LoggedAccess& own = race.other;
+  own.process = process_;
+  own.pid = static_cast<uint64_t>(getpid());
+  own.first = number(use.first);
+  own.last = number(use.last);
+  own.writes = use.writes;
+  own.call = call;
+  own.words = words_(use.event.site);
+  if (accesses_.size() == kMostAccesses) ForgetOldest();
+  accesses_.push_back({log, 0, use.event.thread});
+  accesses_.back().number = log->Add(own);
+  if (!log->IsFlagged()) Compare(submission, *log, race);
+}
+
+// `race.other` is the access itself.
+void ProcessRaces::Compare(const Submission& submission, const AccessLog& log,
+                           const ProcessRace& race) {
+  const LoggedAccess& own = race.other;
+  const uint64_t known = std::max(submission.known, log.known());
+  log.ForEach([&](const LoggedAccess& other) {
+    if (other.process == process_ || other.last < own.first || own.last < other.first) return;
+    if (!other.writes && !own.writes) return;
+    if (other.waited != 0 && other.waited <= submission.time) return;
+    if (other.recorded != 0 && other.recorded <= known) return;
+    if (reported_.size() >= kMostReported) return;
+    if (!reported_.emplace(race.use.event.site, other.words).second) return;
+    report_({race.use, race.call, other});
+  });
+}
+
+void ProcessRaces::HostWaited(const coherence::Clocks& clocks) noexcept {
+  if (!shares_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  const uint64_t now = AccessLog::Now();
+  for (Told& told : accesses_) {
+    if (told.waited || !IsIn(clocks, told.thread)) continue;
+    told.waited = true;
+    if (const auto log = told.log.lock()) log->SetWaited(told.number, now);
+  }
+  for (const Await& await : awaits_) {
+    if (IsIn(clocks, await.thread)) Know(await.time);
+  }
+}
+
+void ProcessRaces::Recorded(const coherence::Clocks& clocks) noexcept {
+  if (!shares_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  const uint64_t now = AccessLog::Now();
+  for (Told& told : accesses_) {
+    if (told.recorded || !IsIn(clocks, told.thread)) continue;
+    told.recorded = true;
+    if (const auto log = told.log.lock()) log->SetRecorded(told.number, now);
+  }
+}
+
+// Whoever is told of it by the host knows it, too, and that cannot be seen: so all others do.
+void ProcessRaces::Know(uint64_t time) {
+  if (known_.load(std::memory_order_relaxed) >= time) return;
+  known_.store(time, std::memory_order_release);
+  for (const auto& [first, region] : regions_) {
+    if (const std::shared_ptr<AccessLog> log = region.log.lock()) log->RaiseKnown(time);
+  }
+}
+
+void ProcessRaces::Awaited(coherence::ThreadId thread) noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    awaits_.push_back({thread, AccessLog::Now()});
+    if (awaits_.size() <= kMostAwaits) return;
+    Know(awaits_.front().time);
+    awaits_.pop_front();
+  } catch (const std::bad_alloc&) {
+    Know(AccessLog::Now());
+  }
+}
+
+void ProcessRaces::HostAwaited() noexcept {
+  const std::lock_guard lock(mutex_);
+  Know(AccessLog::Now());
+}
+
+}  // namespace twinmmu
