@@ -30,11 +30,9 @@ uint32_t Decoder::WholeAddress(const Operand& operand, Space space) {
     slot = wide;
   }
   // A variable that is named is an address in its space.
-  if (space == Space::kGeneric && step.memory.space == Space::kShared) {
-    step.memory.offset += kSharedWindow;
-  }
-  if (space == Space::kGeneric && step.memory.space == Space::kParam) {
-    step.memory.offset += kParamWindow;
+  if (space == Space::kGeneric) {
+    if (step.memory.space == Space::kShared) step.memory.offset += kSharedWindow;
+    if (step.memory.space == Space::kParam) step.memory.offset += kParamWindow;
   }
   if (step.memory.offset == 0) return slot;
   const uint32_t sum = NewSlot(8);

@@ -1,7 +1,9 @@
 // alloca, stacksave, stackrestore; and what changes how fast a kernel is, not what it does.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "sim/ptx/decode/decode.h"
@@ -94,9 +96,10 @@ int Decoder::TakePriority() {
   constexpr absl::string_view kPriorities[] = {"L2::evict_unchanged", "L2::evict_first",
                                                "L2::evict_last", "L2::evict_normal"};
   for (const absl::string_view modifier : modifiers_) {
-    for (int i = 0; i < 4; ++i) {
-      if (modifier == kPriorities[i]) return Take(modifier) ? i : -1;
-    }
+    const auto* const found = std::find(std::begin(kPriorities), std::end(kPriorities), modifier);
+    if (found == std::end(kPriorities)) continue;
+    Take(modifier);
+    return static_cast<int>(found - kPriorities);
   }
   return -1;
 }

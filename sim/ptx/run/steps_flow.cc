@@ -66,9 +66,7 @@ Flow AllocateOnHeap(Warp& warp, const Step& step, const CallSite& site, Lanes la
     const uint64_t address = heap == nullptr ? 0 : heap->Allocate(size, place).value();
     // Whoever had it before has freed it.
     char* const memory =
-        address == 0 || size == 0 || !warp.block().aliases().watches_all()
-            ? nullptr
-            : warp.block().cache().Translate(DeviceAddress(address), size, Access::kReadWrite);
+        warp.block().cache().Translate(DeviceAddress(address), size, Access::kReadWrite);
     if (memory != nullptr) warp.block().aliases().Forget(memory, size);
     const Passed& result = site.results[0];
     std::memcpy(warp.frame().PlaceOf(result, lane), &address,

@@ -100,9 +100,9 @@ int Parser::DeclareFunction(const Function& function, absl::string_view name) {
     module_.functions.back().external = true;
     return symbol.index;
   }
-  const std::optional<Symbol> known = names_.Find(name, nullptr);
-  const bool is_function = known && known->kind == Operand::kFunction;
-  Function* earlier = is_function ? &module_.functions[static_cast<size_t>(known->index)] : nullptr;
+  const Symbol known = *names_.Find(name, nullptr);  // no registers are declared in a module
+  const bool is_function = known.kind == Operand::kFunction;
+  Function* earlier = is_function ? &module_.functions[static_cast<size_t>(known.index)] : nullptr;
   if (earlier == nullptr || (has_body && !earlier->external)) {
     cursor_.Fail(function.position, absl::StrCat(Quoted(name), " is declared twice"));
   } else if (earlier->entry != function.entry ||
@@ -112,7 +112,7 @@ int Parser::DeclareFunction(const Function& function, absl::string_view name) {
                  absl::StrCat(Quoted(name), " was declared in another way at line ",
                               earlier->position.line));
   }
-  return known ? known->index : 0;
+  return known.index;
 }
 
 void Parser::Body(Function* function) {

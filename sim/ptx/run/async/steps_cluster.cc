@@ -19,7 +19,6 @@ Flow ArriveAtCluster(Warp& warp, Lanes lanes, bool releases) {
     return warp.Fault(GridFault::kUndefined, again,
                       "the thread has arrived at the barrier of the cluster, and has not waited");
   }
-  warp.KeepOnly(lanes, warp.running().pc + 1);
   ++warp.running().pc;
   ++warp.changes;
   block.cluster().Arrive(block, warp.number(), lanes, releases);
