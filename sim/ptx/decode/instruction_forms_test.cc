@@ -42,7 +42,7 @@ void ExpectFirstTarget(absl::string_view instruction, absl::string_view before,
 TEST(StackFormsTest, AnAlignmentIsAPowerOfTwoUpTo8MiB) {
   ExpectTaken({"alloca.u64 %rd1, 8, 1", "alloca.u64 %rd1, 8, 0x800000", "alloca.u32 %r1, 8"});
   ExpectRefused({"alloca.u64 %rd1, 8, 0", "alloca.u64 %rd1, 8, 24", "alloca.u64 %rd1, 8, 0x1000000",
-                 "alloca.u64 %rd1, 8, %rd2"},
+                 "alloca.u64 %rd1, 8, %rd2", "alloca.u64 %rd1, 8, 0f00000008"},
                 "the alignment is a constant, a power of two up to 2^23");
 }
 
@@ -68,6 +68,7 @@ TEST(RegisterCountTest, HasOneForm) {
                  "setmaxnreg.inc.sync.u32 64", "setmaxnreg.inc.sync.aligned.s32 64"},
                 ".inc and .dec of .sync.aligned.u32");
   ExpectFirstTarget("setmaxnreg.inc.sync.aligned.u32 64", "sm_90", "from sm_90a on");
+  ExpectFirstTarget("setmaxnreg.inc.sync.aligned.u32 64", "sm_80a", "from sm_90a on");
 }
 
 TEST(CachePolicyTest, AFractionIsAbove0AndAtMost1) {
@@ -99,6 +100,27 @@ TEST(AsyncCopyFormsTest, MovesAtMostWhatItCopies) {
   ExpectRefused({"cp.async.ca.shared.global [%r1], [%rd1], 4, 5"}, "it reads 5 of 4 bytes");
 }
 
+TEST(AsyncCopyFormsTest, CopiesLessThan16BytesToAllLevelsOnly) {
+  ExpectTaken({"cp.async.cg.shared.global [%r1], [%rd1], 16"});
+  ExpectRefused(
+      {"cp.async.cg.shared.global [%r1], [%rd1], 8", "cp.async.cg.shared.global [%r1], [%rd1], 4",
+       "cp.async.ca.shared.global [%r1], [%rd1], 2"},
+      "cp.async.ca copies 4, 8 or 16 bytes, cp.async.cg 16");
+}
+
+TEST(BulkCopyFormsTest, GoesBetweenGlobalAndSharedMemory) {
+  ExpectRefused(
+      {"cp.async.bulk.global.global.bulk_group [%rd1], [%rd2], 16",
+       "cp.async.bulk.global.bulk_group [%rd1], [%r1], 16", "cp.async.bulk [%rd1], [%r1], 16"},
+      "there is no bulk copy of this form");
+}
+
+TEST(BulkCopyFormsTest, IsPrefetchedFromGlobalMemory) {
+  ExpectRefused({"cp.async.bulk.prefetch.global [%rd1], 16", "cp.async.bulk.prefetch.L2 [%rd1], 16",
+                 "cp.async.bulk.prefetch.L2.shared::cta [%r1], 16"},
+                "L2.global is missing");
+}
+
 TEST(BulkReductionFormsTest, HalvesAreAddedWithoutFlushing) {
   const std::string form = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
   for (const char* const type : {"f16", "bf16"}) {
@@ -122,6 +144,17 @@ TEST(AsyncStoreFormsTest, StoresWordsOf4Or8Bytes) {
   }
 }
 
+TEST(AsyncStoreFormsTest, AVectorHasAsManyElementsAsItSays) {
+  ExpectTaken(
+      {"st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], {%r3, %r4}, "
+       "[%r2]"});
+  ExpectRefused({"st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], "
+                 "{%r3, %r4, %r5}, [%r2]",
+                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], {%r3}, [%r2]",
+                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], %r3, [%r2]"},
+                "the value is not a vector of 2");
+}
+
 TEST(MbarrierFormsTest, BytesAreExpectedFromPtx80On) {
   const absl::string_view arrival = "mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r1], 2";
   EXPECT_EQ(StatusOfOne(arrival, "8.0", "sm_90"), absl::OkStatus());
@@ -132,8 +165,20 @@ TEST(MbarrierFormsTest, BytesAreExpectedFromPtx80On) {
 TEST(VectorMoveFormsTest, BothAreVectorsOfThatSize) {
   ExpectTaken({"mov.v2.u32 {%r1, %r2}, {%r3, %r4}"});
   ExpectRefused({"mov.v2.u32 {%r1, %r2}, {%r3, %r4, %r5, %r6}", "mov.v2.u32 %r1, {%r3, %r4}",
-                 "mov.v2.u32 {%r1, %r2}, %r3", "mov.v2.u32 {%r1, %r2, %r5, %r6}, {%r3, %r4}"},
+                 "mov.v2.u32 {%r1, %r2}, %r3", "mov.v2.u32 {%r1, %r2, %r5, %r6}, {%r3, %r4}",
+                 "mov.v2.u32 %r1|%r2, {%r3, %r4}", "mov.v2.u32 {%r1, %r2}, %r3|%r4"},
                 "it is of vectors of 2");
+}
+
+TEST(ConversionFormsTest, RegistersMayBeWiderThanTheirValues) {
+  ExpectTaken({"cvt.u16.u8 %rd1, %r1", "cvt.u32.u16 %rd1, %r1"});
+  ExpectRefused({"cvt.u32.u16 %h1, %h2"}, "'%h1' is .b16, not .u32");
+  ExpectRefused({"cvt.u16.u32 %h1, %h2"}, "'%h2' is .b16, not .u32");
+}
+
+TEST(BranchFormsTest, MayBeOfAllThreads) {
+  ExpectTaken({"bra.uni E", "T: .branchtargets E; brx.idx.uni %r1, T",
+               "P: .callprototype _ (); call.uni %rd1, (), P", "ret.uni"});
 }
 
 }  // namespace

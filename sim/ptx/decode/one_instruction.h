@@ -3,15 +3,19 @@
 #ifndef TWINMMU_SIM_PTX_DECODE_ONE_INSTRUCTION_H_
 #define TWINMMU_SIM_PTX_DECODE_ONE_INSTRUCTION_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "sim/ptx/decode/make_program.h"
+#include "sim/ptx/program/program.h"
 #include "sim/ptx/text/module.h"
 
 namespace twinmmu::ptx {
 
-// Parses and decodes it. It may name registers 0 to 8 of %p, %h, %r, %rd, %f and %fd, and label E.
+// Parses and decodes it; Unimplemented where it is not covered. It may name registers 0 to 8 of %p,
+// %h, %r, %rd, %f and %fd, and label E.
 inline absl::Status StatusOfOne(absl::string_view instruction, absl::string_view version = "8.1",
                                 absl::string_view target = "sm_90a") {
   const auto parsed = Parse(
@@ -19,7 +23,11 @@ inline absl::Status StatusOfOne(absl::string_view instruction, absl::string_view
                    "\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<9>; .reg .b16 %h<9>; "
                    ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n",
                    instruction, ";\nE: ret;\n}\n"));
-  return parsed.ok() ? MakeProgram(*parsed).status() : parsed.status();
+  if (!parsed.ok()) return parsed.status();
+  const auto program = MakeProgram(*parsed);
+  if (!program.ok()) return program.status();
+  const std::string& refusal = (*program)->FindKernel("k")->refusal;
+  return refusal.empty() ? absl::OkStatus() : absl::UnimplementedError(refusal);
 }
 
 }  // namespace twinmmu::ptx

@@ -98,6 +98,18 @@ TEST_F(GridTest, APollGivesWayAtOnce) {
   EXPECT_EQ(count("add.s64 %rd3, %rd3, 8;\n").second, 2000u);
 }
 
+// So does one that sleeps, and does nothing else meanwhile.
+TEST_F(GridTest, ASleepGivesWay) {
+  const auto program = Load(
+      Module(Kernel("L: nanosleep.u32 100; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 100000;\n"
+                    "@%p1 bra L;")));
+  const auto grid = MakeGrid(program, Dim3(), Dim3(), {memory().value()});
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kWaiting);
+  while (grid->Run(kEnough) == Grid::State::kWaiting) {
+  }
+  EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
+}
+
 // What it did before it came to wait counts: the one that waits for it is to have its turn at once.
 TEST_F(GridTest, ASliceThatEndsWithPollsMayHaveGotSomewhere) {
   Write<uint32_t>(0, 0);

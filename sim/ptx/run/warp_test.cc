@@ -1,4 +1,4 @@
-// Warps: how lanes part and meet, what they exchange, and calls.
+// Warps: how lanes part and meet, and what they exchange.
 
 #include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
@@ -217,116 +217,7 @@ TEST_F(GridTest, RefusesAMaskWithoutTheLaneItself) {
   }
 }
 
-// --- Calls ---
-
-constexpr char kSquare[] =
-    ".func (.param .b32 out) square(.param .b32 in)\n{\n.reg .b32 %r<3>;\n"
-    "ld.param.b32 %r1, [in]; mul.lo.s32 %r2, %r1, %r1; st.param.b32 [out], %r2; ret;\n}\n";
-
-// A function gets its parameters and gives its result, also of lanes that come there apart.
-TEST_F(GridTest, CallsFunctions) {
-  EXPECT_EQ(Run(kSquare + Kernel("setp.lt.u32 %p1, %r1, 3; @%p1 bra L;\n"
-                                 "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
-                                 "call.uni (b), square, (a); ld.param.b32 %r2, [b]; }\n"
-                                 "L: st.global.u32 [%rd2], %r2;"),
-                Dim3(), Dim3{6, 1, 1}),
-            Grid::State::kDone);
-  EXPECT_THAT(ReadAll(6), ElementsAre(0, 0, 0, 9, 16, 25));
-}
-
-// A function is found by its address.
-TEST_F(GridTest, CallsByAddress) {
-  EXPECT_EQ(Run(kSquare +
-                    std::string(".func (.param .b32 out) same(.param .b32 in)\n{\n"
-                                ".reg .b32 %r<3>; ld.param.b32 %r1, [in];\n"
-                                "st.param.b32 [out], %r1; ret;\n}\n") +
-                    Kernel("mov.u64 %rd3, square; mov.u64 %rd4, same; and.b32 %r2, %r1, 1;\n"
-                           "setp.eq.u32 %p1, %r2, 0; selp.u64 %rd5, %rd3, %rd4, %p1;\n"
-                           "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
-                           "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-                           "call (b), %rd5, (a), P; ld.param.b32 %r3, [b]; }\n"
-                           "st.global.u32 [%rd2], %r3;"),
-                Dim3(), Dim3{5, 1, 1}),
-            Grid::State::kDone);
-  EXPECT_THAT(ReadAll(5), ElementsAre(0, 1, 4, 3, 16));
-}
-
-// What is no function cannot be called.
-TEST_F(GridTest, CallsNothingElse) {
-  EXPECT_EQ(FaultOf("P: .callprototype _ (); call %rd1, (), P;"), GridFault::kIllegalInstruction);
-}
-
-// Nor can what lies inside a function, or beyond the last one.
-TEST_F(GridTest, CallsFunctionsAtTheirBeginOnly) {
-  for (const char* const offset : {"8", "16", "1600"}) {
-    EXPECT_EQ(Run(kSquare + Kernel(absl::StrCat(
-                                "mov.u64 %rd3, square; add.u64 %rd3, %rd3, ", offset,
-                                ";\n{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
-                                "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-                                "call (b), %rd3, (a), P; }\n")),
-                  Dim3(), Dim3()),
-              Grid::State::kFaulted);
-    EXPECT_EQ(fault_.kind, GridFault::kIllegalInstruction) << offset;
-  }
-}
-
-// Lanes whose predicate is false go on behind a call, by name or by address.
-TEST_F(GridTest, APartOfAWarpCalls) {
-  for (const char* const call : {"square, (a)", "%rd3, (a), P"}) {
-    EXPECT_EQ(
-        Run(kSquare + Kernel(absl::StrCat(
-                          "mov.u64 %rd3, square; setp.lt.u32 %p1, %r1, 3;\n"
-                          "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
-                          "st.param.b32 [b], 7;\n"
-                          "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n@%p1 call (b), ",
-                          call, "; ld.param.b32 %r3, [b]; }\nst.global.u32 [%rd2], %r3;")),
-            Dim3(), Dim3{5, 1, 1}),
-        Grid::State::kDone);
-    EXPECT_THAT(ReadAll(5), ElementsAre(0, 1, 4, 7, 7)) << call;
-  }
-}
-
-// Lanes whose predicate is false go on behind a return.
-TEST_F(GridTest, APartOfAWarpReturns) {
-  EXPECT_EQ(Run(".func (.param .b32 out) most(.param .b32 in)\n{\n.reg .b32 %r<3>; .reg .pred %p;\n"
-                "ld.param.b32 %r1, [in]; st.param.b32 [out], %r1; setp.lt.u32 %p, %r1, 2;\n"
-                "@%p ret; st.param.b32 [out], 2; ret;\n}\n" +
-                    Kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
-                           "call (b), most, (a); ld.param.b32 %r3, [b]; }\n"
-                           "st.global.u32 [%rd2], %r3;"),
-                Dim3(), Dim3{5, 1, 1}),
-            Grid::State::kDone);
-  EXPECT_THAT(ReadAll(5), ElementsAre(0, 1, 2, 2, 2));
-}
-
-constexpr char kSum[] =
-    ".func (.param .b32 out) sum(.param .b32 in)\n{\n.reg .b32 %r<5>; .reg .pred %p;\n"
-    ".local .align 4 .b32 kept;\nld.param.b32 %r1, [in]; st.local.u32 [kept], %r1;\n"
-    "mov.u32 %r3, 0; setp.eq.u32 %p, %r1, 0; @%p bra E;\nsub.u32 %r2, %r1, 1;\n"
-    "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; call (b), sum, (a);\n"
-    "ld.param.b32 %r3, [b]; }\nE: ld.local.u32 %r4, [kept]; add.u32 %r3, %r3, %r4;\n"
-    "st.param.b32 [out], %r3; ret;\n}\n";
-
-// Each activation of a recursion has its own registers and local memory, for each lane to its own
-// depth.
-TEST_F(GridTest, CallsItself) {
-  EXPECT_EQ(Run(kSum + Kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
-                              "call (b), sum, (a); ld.param.b32 %r2, [b]; }\n"
-                              "st.global.u32 [%rd2], %r2;"),
-                Dim3(), Dim3{32, 1, 1}),
-            Grid::State::kDone);
-  EXPECT_EQ(Read(4), 10u);
-  EXPECT_EQ(Read(31), 496u);
-}
-
-// A recursion without end runs out of stack.
-TEST_F(GridTest, LimitsTheDepthOfCalls) {
-  EXPECT_EQ(Run(kSum + Kernel("{ .param .b32 a; .param .b32 b; st.param.b32 [a], -1;\n"
-                              "call (b), sum, (a); ld.param.b32 %r2, [b]; }"),
-                Dim3(), Dim3()),
-            Grid::State::kFaulted);
-  EXPECT_EQ(fault_.kind, GridFault::kStackOverflow);
-}
+// --- Branches, ends ---
 
 // brx.idx goes where the index says, each lane its way.
 TEST_F(GridTest, BranchesByIndex) {
@@ -349,7 +240,8 @@ TEST_F(GridTest, APartOfAWarpBranchesByIndex) {
 
 // Lanes whose predicate is false go on behind an exit.
 TEST_F(GridTest, APartOfAWarpExits) {
-  RunKernel("setp.lt.u32 %p1, %r1, 2; @%p1 exit; st.global.u32 [%rd2], 3;", 4);
+  RunKernel("setp.lt.u32 %p1, %r1, 2; add.u32 %r2, %r2, 3; @%p1 exit; st.global.u32 [%rd2], %r2;",
+            4);
   EXPECT_THAT(ReadAll(4), ElementsAre(0, 0, 3, 3));
 }
 
@@ -363,6 +255,16 @@ TEST_F(GridTest, APartOfAWarpArrivesAtTheCluster) {
   EXPECT_THAT(ReadAll(4), ElementsAre(4, 4, 4, 4));
 }
 
+// Or wait for it apart: the others go on to where they arrive.
+TEST_F(GridTest, APartOfAWarpWaitsForTheCluster) {
+  RunKernel(
+      "setp.lt.u32 %p1, %r1, 2; mov.u32 %r2, %r1; @%p1 barrier.cluster.arrive;\n"
+      "add.u32 %r2, %r2, 10; @%p1 barrier.cluster.wait;\n"
+      "@!%p1 barrier.cluster.arrive; @!%p1 barrier.cluster.wait; st.global.u32 [%rd2], %r2;",
+      4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(10, 11, 12, 13));
+}
+
 // The carry flag is each thread's own.
 TEST_F(GridTest, Carries) {
   RunKernel(
@@ -372,6 +274,24 @@ TEST_F(GridTest, Carries) {
   EXPECT_THAT(ReadAll(4), ElementsAre(0, 1, 0, 0));
 }
 
+// It lies beside what the kernel has: its parameters are still there when it is set.
+TEST_F(GridTest, CarriesBesideParameters) {
+  RunKernel(
+      "add.cc.u32 %r3, %r1, 0xfffffffe; ld.param.u64 %rd3, [p]; addc.u32 %r4, 5, 0;\n"
+      "mul.wide.u32 %rd4, %r1, 4; add.u64 %rd3, %rd3, %rd4; st.global.u32 [%rd3], %r4;",
+      4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(5, 5, 6, 6));
+}
+
+// A comparison gives its result and the opposite.
+TEST_F(GridTest, ComparesIntoTwoPredicates) {
+  RunKernel(
+      "setp.lt.u32 %p1|%p2, %r1, 2; selp.u32 %r2, 1, 0, %p1; selp.u32 %r3, 10, 0, %p2;\n"
+      "add.u32 %r2, %r2, %r3; st.global.u32 [%rd2], %r2;",
+      4);
+  EXPECT_THAT(ReadAll(4), ElementsAre(1, 1, 10, 10));
+}
+
 // Compiled divisions of 128 bits ask by addc whether a difference has borrowed: then it adds 0.
 TEST_F(GridTest, AddsTheCarryOfADifference) {
   RunKernel(
@@ -379,44 +299,6 @@ TEST_F(GridTest, AddsTheCarryOfADifference) {
       "st.global.u32 [%rd2], %r4;",
       4);
   EXPECT_THAT(ReadAll(4), ElementsAre(0, 0, 1, 1));
-}
-
-constexpr char kExternal[] =
-    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
-    ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n,\n"
-    ".param .b64 s) .noreturn;\n"
-    ".global .align 1 .b8 text[20] = {37, 100, 32, 37, 115, 32, 37, 46, 49, 102, 10};\n"
-    ".global .align 1 .b8 word[4] = {97, 98, 99};\n";
-
-// printf takes its arguments from where the caller put them, and gives their number.
-TEST_F(GridTest, Prints) {
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(Run(kExternal +
-                    Kernel(".local .align 8 .b8 l[24]; mov.u64 %rd3, l; st.local.u32 [%rd3], -5;\n"
-                           "mov.u64 %rd4, word; st.local.u64 [%rd3+8], %rd4;\n"
-                           "mov.f64 %fd1, 0d3FF8000000000000; st.local.f64 [%rd3+16], %fd1;\n"
-                           "cvta.local.u64 %rd5, %rd3; mov.u64 %rd6, text;\n"
-                           "{ .param .b64 f; .param .b64 a; .param .b32 r;\n"
-                           "st.param.b64 [f], %rd6; st.param.b64 [a], %rd5;\n"
-                           "call.uni (r), vprintf, (f, a); ld.param.b32 %r2, [r]; }\n"
-                           "st.global.u32 [%rd1], %r2;"),
-                Dim3(), Dim3()),
-            Grid::State::kDone);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "-5 abc 1.5\n");
-  EXPECT_EQ(Read(0), 3u);
-}
-
-// A failed assertion says which.
-TEST_F(GridTest, FailsAssertions) {
-  EXPECT_EQ(
-      Run(kExternal + Kernel("mov.u64 %rd3, word;\n{ .param .b64 m; .param .b64 f; .param .b32 l; "
-                             ".param .b64 n; .param .b64 s;\nst.param.b64 [m], %rd3; st.param.b64 "
-                             "[f], %rd3; st.param.b32 [l], 12; st.param.b64 [n], %rd3;\n"
-                             "st.param.b64 [s], 1; call.uni __assertfail, (m, f, l, n, s); }"),
-          Dim3(), Dim3()),
-      Grid::State::kFaulted);
-  EXPECT_EQ(fault_.kind, GridFault::kAssert);
-  EXPECT_EQ(fault_.words, "abc:12: abc: assertion `abc` failed");
 }
 
 // trap ends the grid.
@@ -434,6 +316,21 @@ TEST_F(GridTest, ClocksCountInstructions) {
                 Dim3(), Dim3()),
             Grid::State::kDone);
   EXPECT_EQ(Read(0), 64u);
+}
+
+// So does a branch that only some lanes take, also for the others.
+TEST_F(GridTest, ClocksCountABranchOfAPartOfAWarpOnce) {
+  const auto clocks_of = [&](const char* instruction) {
+    RunKernel(
+        absl::StrCat("T: .branchtargets A; mov.u32 %r3, 0; setp.eq.u32 %p1, %r1, 0;\n"
+                     "mov.u64 %rd3, %clock64; @%p1 ",
+                     instruction,
+                     "; mov.u64 %rd4, %clock64; sub.u64 %rd4, %rd4, %rd3;\n"
+                     "cvt.u32.u64 %r2, %rd4; st.global.u32 [%rd2], %r2;\nA:"));
+    return Read(1);
+  };
+  EXPECT_EQ(clocks_of("bra A"), clocks_of("add.u32 %r4, %r4, 1"));
+  EXPECT_EQ(clocks_of("brx.idx %r3, T"), clocks_of("add.u32 %r4, %r4, 1"));
 }
 
 // Special registers say where a thread is.

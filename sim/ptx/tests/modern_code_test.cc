@@ -1,11 +1,14 @@
 // What today's kernels have besides matrices: values of 128 bits, atomic vectors, a stack, video
 // instructions.
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 
 TEST_F(GridTest, MovesLoadsAndStores128Bits) {
@@ -73,6 +76,21 @@ TEST_F(GridTest, TakesMemoryFromTheStack) {
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(Read(i), i);
 }
 
+// What is taken behind a place that was saved is taken again behind it, by addresses of either
+// width.
+TEST_F(GridTest, GivesTheStackBackDownToWhereItWasSaved) {
+  const auto first_and_second = [&](const char* type, const char* registers) {
+    RunKernel(absl::StrReplaceAll(
+        "alloca.u $10, 64; stacksave.u $11; alloca.u $12, 64; stackrestore.u $11;\n"
+        "alloca.u $13, 64; sub.u $12, $12, $10; sub.u $13, $13, $10; cvt.u32.u %r20, $12;\n"
+        "cvt.u32.u %r21, $13; mad.lo.u32 %r20, %r20, 1000, %r21; st.global.u32 [%rd2], %r20;",
+        {{".u ", type}, {"$", registers}}));
+    return ReadAll(32);
+  };
+  EXPECT_THAT(first_and_second(".u64 ", "%rd"), Each(64'064u));
+  EXPECT_THAT(first_and_second(".u32 ", "%r"), Each(64'064u));
+}
+
 // Each lane has its own stack, whatever the others do.
 TEST_F(GridTest, GivesTheStackBackInALoopThatLanesLeave) {
   RunKernel(
@@ -126,11 +144,13 @@ TEST_F(GridTest, TakesHintsAsHints) {
   RunKernel(
       "createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 %rd3, 0f3F000000;\n"
       "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %rd4, [%rd1], 64, 128;\n"
+      "createpolicy.cvt.L2.b64 %rd5, %rd3; st.global.u64 [%rd1+16], %rd5;\n"
       "ld.global.L2::cache_hint.u32 %r2, [%rd1], %rd3; st.global.u64 [%rd1+8], %rd3;\n"
       "st.global.u32 [%rd1+4], %r2;",
       1);
   EXPECT_EQ(Read(1), 3u);
   EXPECT_EQ(Read<uint64_t>(1), uint64_t{0x12700000} << 32);
+  EXPECT_EQ(Read<uint64_t>(2), Read<uint64_t>(1));
 }
 
 // Registers of vectors, as a whole and by element.

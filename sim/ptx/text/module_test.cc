@@ -199,6 +199,14 @@ TEST(Functions, TakeDirectivesOfEveryForm) {
   EXPECT_THAT(module.functions[0].max_threads, ElementsAre(4294967295u, 1, 1));
 }
 
+// Parameters that are not used need no names of their own.
+TEST(Functions, MayHaveParametersWithoutNames) {
+  const Module module = ParseModule(".func F(.param .b32 _, .param .b64 _) { ret; }");
+  ASSERT_EQ(module.functions.size(), 1u);
+  EXPECT_EQ(module.functions[0].parameters.size(), 2u);
+  EXPECT_EQ(module.functions[0].parameters[1].size(), 8u);
+}
+
 // A function that is declared, used, and defined, is one function.
 TEST(Functions, MayBeDeclaredFirst) {
   const Module module = ParseModule(
@@ -289,6 +297,58 @@ TEST(InlinedFunctions, HaveNamesOfDebugStr) {
       ".loc 1 4 1, function_name t, inlined_at 2 4 1\nret;\n}\n"
       ".section .debug_str { s: .b8 97, 98, 0, 99, 100 }\n");
   EXPECT_THAT(module.inlined_functions, ElementsAre("ab", "cd", "", ""));
+}
+
+// A name ends with its zero, though others follow. None is made up of what lies before a label, or
+// of one that is not there.
+TEST(InlinedFunctions, HaveNamesUpToAZero) {
+  const Module module = ParseModule(
+      ".entry K() {\n.loc 1 1 1, function_name s+3, inlined_at 2 1 1\nret;\n"
+      ".loc 1 2 1, function_name t, inlined_at 2 2 1\nret;\n"
+      ".loc 1 3 1, function_name u+0xfffffffffffffffe, inlined_at 2 3 1\nret;\n"
+      ".loc 1 4 1, function_name u+40, inlined_at 2 4 1\nret;\n}\n"
+      ".section .debug_str { s: .b8 97, 98, 0\n"
+      "u: .b8 99, 100, 0, 101, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n");
+  EXPECT_THAT(module.inlined_functions, ElementsAre("cd", "", "", ""));
+}
+
+// Names that overlap can be the square of the text: no more of them are kept than it has bytes.
+TEST(InlinedFunctions, HaveNoMoreNamesThanText) {
+  constexpr size_t kLongest = 400;
+  std::string text = ".version 8.0 .target sm_90 .section .debug_str { s: .b8 65";
+  for (size_t i = 1; i < kLongest; ++i) text += ",65";
+  text += "} .entry K() {";
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppend(&text, ".loc 1 ", i, " 1, function_name s+", i, ", inlined_at 2 ", i,
+                    " 1 ret;");
+  }
+  text += "}";
+  const auto sizes_where_it_has = [&](size_t bytes) {
+    EXPECT_LT(text.size(), bytes);
+    const absl::StatusOr<Module> module =
+        Parse(absl::StrCat(text, std::string(bytes - text.size(), ' ')));
+    EXPECT_THAT(module, IsOk());
+    std::vector<size_t> sizes;
+    for (const std::string& name : module->inlined_functions) sizes.push_back(name.size());
+    return sizes;
+  };
+  constexpr size_t kAll = 4 * kLongest - 1 - 2 - 3;
+  EXPECT_THAT(sizes_where_it_has(kAll), ElementsAre(400, 399, 398, 397));
+  EXPECT_THAT(sizes_where_it_has(kAll - 1), ElementsAre(400, 399, 398, 0));
+}
+
+// What is inlined at a place of one function is so in this one only.
+TEST(InlinedFunctions, AreThoseOfTheirFunction) {
+  const Module module = ParseModule(
+      ".entry K() {\n.loc 2 7 1, function_name s, inlined_at 1 5 3\nret;\n"
+      ".loc 3 9 1, function_name t, inlined_at 2 7 1\nret;\n}\n"
+      ".entry L() {\n.loc 3 9 1, function_name t, inlined_at 2 7 1\nret;\n}\n");
+  const auto outer = [&](size_t function, size_t instruction) {
+    const int inlined = module.functions[function].body[instruction].source.inlined;
+    return module.inlined_calls[static_cast<size_t>(inlined)].at.inlined;
+  };
+  EXPECT_EQ(outer(0, 1), module.functions[0].body[0].source.inlined);
+  EXPECT_EQ(outer(1, 0), -1);
 }
 
 // Each form of an operand that stands for a value.

@@ -87,6 +87,15 @@ TEST_F(ClusterTest, ReachesOtherBlocksByGenericAddresses) {
   EXPECT_EQ(Read(272), 1u);
 }
 
+// An address tells whose block's memory it is in, by its own width.
+TEST_F(ClusterTest, TellsTheRankOfAnAddress) {
+  RunBlocks(absl::StrCat("mov.u64 %rd3, s; cvta.shared.u64 %rd3, %rd3; mapa.u64 %rd4, %rd3, %r4;\n",
+                         "getctarank.u64 %r5, %rd4; getctarank.shared::cluster.u32 %r6, %r10;\n",
+                         "getctarank.shared::cluster.u32 %r7, %r9; mad.lo.u32 %r5, %r5, 10, %r6;\n",
+                         "mad.lo.u32 %r5, %r5, 10, %r7; st.global.u32 [%rd2], %r5;\n"));
+  EXPECT_THAT(ReadAll(4), ElementsAre(110, 1, 110, 1));
+}
+
 // An mbarrier takes arrivals, and bytes, from other blocks.
 TEST_F(ClusterTest, ArrivesAtMbarriersOfOtherBlocks) {
   RunBlocks(
@@ -136,6 +145,14 @@ TEST_F(ClusterTest, CopiesBetweenSharedMemories) {
           "ld.shared.u32 %r7, [%r9+16]; st.global.u32 [%rd2], %r7;\n", kSync),
       1, 2);
   EXPECT_THAT(ReadAll(2), ElementsAre(51, 50));
+}
+
+// Blocks that meet get on, whatever they look at meanwhile: none of them waits for others.
+TEST_F(ClusterTest, GetsOnAtTheBarrier) {
+  RunBlocks(absl::StrCat("mov.u32 %r5, 0;\nL: ld.volatile.global.u32 %r6, [%rd1+1024];\n", kSync,
+                         "add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3000; @%p1 bra L;\n",
+                         "st.global.u32 [%rd2], %r5;\n"));
+  EXPECT_THAT(ReadAll(4), Each(3000u));
 }
 
 // A block that exits counts no more at the barrier.
