@@ -110,6 +110,7 @@ class GridTest : public testing::Test {
     if (cluster[0] != 0) launch.cluster = Dim3{cluster[0], cluster[1], cluster[2]};
     launch.explicit_cluster = cluster[0] != 0;
     launch.textures = textures_;
+    launch.launched = textures_->Now();
     launch.image = memory() + kGranule / 2;
     std::vector<char> image(program->image_bytes());
     program->WriteImages({launch.image, image.data()}, {});

@@ -339,6 +339,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   launch.image = known->image;
   launch.managed = known->managed;
   launch.textures = textures_;
+  launch.launched = textures_->Now();
   if (form.of_graph) launch.conditions = conditions_;
   launch.cluster = *cluster;
   launch.explicit_cluster = form.cluster.has_value() || known->info->cluster[0] != 0;

@@ -35,6 +35,7 @@ struct Launch {
   std::shared_ptr<const std::vector<AddressRange>> managed;  // those that are managed, by number
   DeviceAddress workspace;  // of a cooperative launch: for the synchronisation of its grid
   std::shared_ptr<const TextureTable> textures;  // null: there is none
+  TextureTable::Moment launched;                 // those of this moment are found
   std::shared_ptr<GraphConditions> conditions;   // of a node of a graph; null: it is none
   std::shared_ptr<DeviceHeap> heap;              // of a kernel that uses it; null: it is empty
   Dim3 cluster;                   // in blocks; each dimension divides that of the grid

@@ -28,7 +28,7 @@ const Texture* Objects::Look(uint64_t handle) {
   const GridContext& grid = warp_.block().grid();
   if (last_ == nullptr || handle != handle_) {
     if (grid.launch->textures == nullptr) return nullptr;
-    last_ = grid.launch->textures->Find(handle);
+    last_ = grid.launch->textures->Find(handle, grid.launch->launched);
     handle_ = handle;
   }
   return last_ != nullptr && last_->device == grid.launch->device ? last_.get() : nullptr;

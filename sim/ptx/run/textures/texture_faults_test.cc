@@ -61,6 +61,24 @@ TEST_F(TexturesTest, AHandleOfNothingFaults) {
   EXPECT_THAT(fault_.words, HasSubstr("77 is no texture object"));
 }
 
+// Programs remove an object as soon as they have launched what reads it.
+TEST_F(TexturesTest, OneThatIsRemovedBehindALaunchIsThereForIt) {
+  for (uint64_t i = 0; i < 8; ++i) Write<float>(64 + i, static_cast<float>(i) + 0.5f);
+  const uint64_t handle = Add(LinearAt(memory() + Bytes(256)));
+  const std::shared_ptr<const Program> program = Load(Module(Kernel(ReadBy(handle))));
+  ASSERT_NE(program, nullptr);
+  const auto launched = [&] {
+    return MakeGrid(program, Dim3{1, 1, 1}, Dim3{8, 1, 1}, {memory().value()});
+  };
+  const std::unique_ptr<Grid> before = launched();
+  EXPECT_TRUE(textures_->Remove(handle));
+  const std::unique_ptr<Grid> behind = launched();
+  EXPECT_TRUE(textures_->Remove(Add(LinearAt(memory()))));
+  EXPECT_EQ(before->Run(kEnough), Grid::State::kDone);
+  EXPECT_EQ(Read<float>(7), 7.5f);
+  EXPECT_EQ(behind->Run(kEnough), Grid::State::kFaulted);
+}
+
 TEST_F(TexturesTest, ASurfaceIsNoTexture) {
   const uint64_t handle = Add(LinearAt(memory()), /*surface=*/true);
   FaultOf(ReadBy(handle));
