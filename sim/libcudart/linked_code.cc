@@ -99,8 +99,11 @@ cudaError_t LinkAndLoad(const void* const* parts, cudaLibrary_t* library) {
   error = AddParts(link, parts);
   if (error == cudaSuccess) error = driver.cuLinkComplete(link, &image, &size);
   if (error != cudaSuccess) {
-    const std::string words =
-        std::string("warning: the program's device code cannot be linked: ") + log;
+    std::string words = std::string("warning: the program's device code cannot be linked: ") + log;
+    // What the toolkit has in machine code only.
+    if (words.find("__cudaCDP") != std::string::npos) {
+      words += "\n  what to do: run it on a GPU; kernels that launch kernels are not simulated";
+    }
     WarnOnce(said, words.c_str());
   }
   if (error == cudaSuccess) {

@@ -6,11 +6,29 @@
 extern "C" cudaError_t cudaGLSetGLDevice(int device);
 extern "C" void __cudaRegisterUnifiedTable(void** module, void* table);
 
-// A part of device code that was compiled separately; the function that it calls is in no part.
+// A part of device code that was compiled separately; the functions that it calls are in no part.
 TWINMMU_FAT_BINARY(kPart, 70,
                    ".version 7.0\n.target sm_70\n.address_size 64\n"
                    ".extern .func Missing();\n"
-                   ".visible .entry Call() { call.uni Missing; ret; }\n");
+                   ".extern .func __cudaCDP2LaunchDeviceV2();\n"
+                   ".visible .entry Call() {\n"
+                   "  call.uni Missing;\n"
+                   "  call.uni __cudaCDP2LaunchDeviceV2;\n"
+                   "  ret;\n"
+                   "}\n");
+
+// As clang makes one, unless it is told to add PTX.
+TWINMMU_FAT_BINARY_OF(TWINMMU_FAT_MACHINE_CODE, kMachineCode, 90, "machine code");
+
+static cudaError_t UseMachineCode() {
+  static const char kernel = 0;
+  void** const module = __cudaRegisterFatBinary(&kMachineCode);
+  __cudaRegisterFunction(module, &kernel, nullptr, "Run", -1, nullptr, nullptr, nullptr, nullptr,
+                         nullptr);
+  const cudaError_t error = cudaLaunchKernel(&kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+  __cudaUnregisterFatBinary(module);
+  return error;
+}
 
 static cudaError_t UseWhatCannotBeLinked() {
   static const char kernel = 0;
@@ -36,5 +54,7 @@ int main() {
   __cudaRegisterUnifiedTable(nullptr, nullptr);  // has no result
   const bool told = cudaGetLastError() == cudaErrorNotSupported;
   const bool linked = UseWhatCannotBeLinked() == cudaSuccess;
-  return refused && told && !linked && unknown == cudaErrorInvalidResourceHandle ? 0 : 1;
+  const bool compiled = UseMachineCode() != cudaErrorNoKernelImageForDevice;
+  if (linked || compiled || unknown != cudaErrorInvalidResourceHandle) return 1;
+  return refused && told ? 0 : 1;
 }

@@ -22,8 +22,9 @@ Result Call(void* library, const char* name) {
 }
 
 void TellAbout(const char* name, void* library) {
-  std::printf("%s: %g %g\n", name, Call<double>(library, "RunWhole"),
-              Call<double>(library, "RunReal"));
+  const double real = Call<double>(library, "RunReal");  // both count in one variable
+  const double whole = Call<double>(library, "RunWhole");
+  std::printf("%s: %g %g\n", name, whole, real);
 }
 
 }  // namespace
