@@ -4,17 +4,19 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "api/testing/diagnostic_matchers.h"
 #include "sim/calls/executor/host_functions.h"
+#include "sim/calls/pools/pool_calls.h"
 #include "sim/testing/sharing_machine.h"
 
 namespace twinmmu {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -29,12 +31,14 @@ Profile Watched() {
   return profile;
 }
 
-// Stores a word, with `store`, to where it is told.
+// Stores a word, with `store`, to where it is told, or to the word of the thread behind that.
 std::string StoringKernel(const std::string& store) {
   return ".version 8.0\n.target sm_90\n.address_size 64\n"
          ".visible .entry store(.param .u64 at) {\n"
-         "  .reg .b64 %rd<2>;\n  .reg .b32 %r<2>;\n"
-         "  ld.param.u64 %rd1, [at];\n  mov.u32 %r1, 1;\n  " +
+         "  .reg .b64 %rd<3>;\n  .reg .b32 %r<3>;\n  .reg .pred %p;\n"
+         "  ld.param.u64 %rd1, [at];\n  mov.u32 %r1, 1;\n"
+         "  mov.u32 %r2, %tid.x;\n  mad.wide.u32 %rd2, %r2, 4, %rd1;\n"
+         "  setp.ge.u32 %p, %r2, 8;\n  " +
          store + ";\n  ret;\n}\n";
 }
 
@@ -55,13 +59,15 @@ class Machine : public SharingMachine {
                                             Bytes(sizeof(words_))),
                 IsOk());
   }
-  void Launch(const AddressRange& range, const std::string& store) {
+  void Launch(const AddressRange& range, const std::string& store, uint32_t threads = 1) {
     const auto module = executor().LoadModule(kDevice0, StoringKernel(store));
     ASSERT_THAT(module, IsOk());
     const auto kernel = executor().GetKernel(*module, "store");
     ASSERT_THAT(kernel, IsOk());
     const void* const argument = &range.base;
-    EXPECT_THAT(executor().Launch(stream_, *kernel, {}, {&argument, 1}), IsOk());
+    LaunchConfig config;
+    config.block.x = threads;
+    EXPECT_THAT(executor().Launch(stream_, *kernel, config, {&argument, 1}), IsOk());
   }
   void Wait() { EXPECT_THAT(executor().SynchronizeStream(stream_), IsOk()); }
   std::vector<Diagnostic> Found() { return simulator().diagnostics(); }
@@ -159,6 +165,18 @@ TEST_F(ProcessRacesTest, AKernelIsToldWithItsLine) {
   const std::vector<Diagnostic> found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].message, HasSubstr("kernel store, PTX line"));
+}
+
+// Of the lanes that store: here those from the eighth on.
+TEST_F(ProcessRacesTest, AWarpWritesNoMoreThanItsLanesDo) {
+  producer_.Launch(written_, "@%p st.global.u32 [%rd2], %r1", 32);
+  consumer_.Get(read_, 32);
+  EXPECT_THAT(Found(), IsEmpty());
+  consumer_.Get(read_, 31);
+  EXPECT_THAT(Found(), IsEmpty());  // it was waited for
+  producer_.Launch(written_, "@%p st.global.u32 [%rd2], %r1", 32);
+  consumer_.Get(read_, 31);
+  EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
 // The function may tell anybody.
@@ -271,6 +289,51 @@ TEST_F(ProcessRacesTest, OneWorkIsToldOnce) {
     Found();
   }
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
+}
+
+// Whichever comes first: nothing else than that is told.
+TEST_F(ProcessRacesTest, ProcessesRunAtTheSameTime) {
+  constexpr int kRounds = 100;
+  std::thread other([this] {
+    for (int i = 0; i < kRounds; ++i) {
+      consumer_.Get(read_);
+      consumer_.Wait();
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    producer_.Fill(written_);
+    producer_.Wait();
+  }
+  other.join();
+  EXPECT_THAT(Found(), Each(IsDiagnostic(DiagnosticKind::kDataRace)));
+}
+
+// At the same place in the file, whatever the addresses are.
+TEST_F(ProcessRacesTest, PiecesOfPoolsAreSeenToo) {
+  PoolProperties properties;
+  properties.handle_types = HandleType::kPosixFileDescriptor;
+  properties.place.location = Location::Device(kDevice0);
+  PoolCalls& pools = producer_.simulator().pools();
+  const auto pool = pools.Create(properties);
+  ASSERT_THAT(pool, IsOk());
+  const auto ahead = pools.AllocateFrom(producer_.stream(), *pool, MiB(40));
+  const auto piece = pools.AllocateFrom(producer_.stream(), *pool, kGranule);
+  ASSERT_THAT(piece, IsOk());
+  const auto descriptor = pools.Export(*pool, HandleType::kPosixFileDescriptor);
+  ASSERT_THAT(descriptor, IsOk());
+  const auto data = pools.ExportPiece(*piece);
+  ASSERT_THAT(data, IsOk());
+  PoolCalls& others = consumer_.simulator().pools();
+  const auto same = others.Import(*descriptor, HandleType::kPosixFileDescriptor);
+  close(*descriptor);
+  ASSERT_THAT(same, IsOk());
+  const auto imported = others.ImportPiece(*same, *data);
+  ASSERT_THAT(imported, IsOk());
+  producer_.Wait();
+  producer_.Fill(At(*piece, kGranule));
+  consumer_.Get(At(imported->address, kGranule));
+  EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
+  EXPECT_THAT(pools.Free(producer_.stream(), *ahead), IsOk());
 }
 
 // Memory of later lies where that lay.
