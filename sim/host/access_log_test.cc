@@ -33,7 +33,7 @@ class AccessLogTest : public testing::Test {
     other_ = *AccessLog::Open(file_.get(), kOffset);  // as another process does
   }
 
-  static LoggedAccess Of(const std::string& words) { return {1, 2, 3, 4, true, 0, 0, 5, words}; }
+  static LoggedAccess Of(const std::string& words) { return {1, 2, 3, 4, true, 10, 11, 5, words}; }
   static std::vector<LoggedAccess> All(const AccessLog& log) {
     std::vector<LoggedAccess> all;
     log.ForEach([&](const LoggedAccess& access) { all.push_back(access); });
@@ -55,8 +55,8 @@ TEST_F(AccessLogTest, OthersSeeWhatIsAdded) {
   EXPECT_EQ(all[0].first, 3u);
   EXPECT_EQ(all[0].last, 4u);
   EXPECT_TRUE(all[0].writes);
-  EXPECT_EQ(all[0].waited, 0u);
-  EXPECT_EQ(all[0].recorded, 0u);
+  EXPECT_EQ(all[0].waited, 10u);
+  EXPECT_EQ(all[0].recorded, 11u);
   EXPECT_EQ(all[0].call, 5u);
   EXPECT_EQ(all[0].words, "kernel fill");
 }
@@ -67,8 +67,8 @@ TEST_F(AccessLogTest, OthersSeeWhatIsSetLater) {
   log_->SetWaited(two, 7);
   log_->SetRecorded(two, 8);
   for (const LoggedAccess& access : All(*other_)) {
-    EXPECT_EQ(access.waited, access.words == "two" ? 7u : 0u);
-    EXPECT_EQ(access.recorded, access.words == "two" ? 8u : 0u);
+    EXPECT_EQ(access.waited, access.words == "two" ? 7u : 10u);
+    EXPECT_EQ(access.recorded, access.words == "two" ? 8u : 11u);
   }
 }
 
@@ -84,8 +84,8 @@ TEST_F(AccessLogTest, LaterEntriesTakeThePlaceOfTheFirst) {
   log_->SetRecorded(first, 8);
   for (const LoggedAccess& access : All(*log_)) {
     EXPECT_EQ(access.words, "later");
-    EXPECT_EQ(access.waited, 0u);
-    EXPECT_EQ(access.recorded, 0u);
+    EXPECT_EQ(access.waited, 10u);
+    EXPECT_EQ(access.recorded, 11u);
   }
 }
 

@@ -59,6 +59,7 @@ void ProcessRaces::Share(const char* memory, uint64_t size, const std::shared_pt
     regions_[memory] = Region{memory + size - 1, offset.value(), log};
     monitor_.Share(memory, size);
     shares_ = true;
+    log->RaiseKnown(known_);
     if (flagged_) log->SetFlagged();
   } catch (const std::bad_alloc&) {
     Forget(memory, size);
@@ -66,8 +67,7 @@ void ProcessRaces::Share(const char* memory, uint64_t size, const std::shared_pt
 }
 
 ProcessRaces::Submission ProcessRaces::Submit() const {
-  if (!shares_.load(std::memory_order_relaxed)) return {};
-  return {AccessLog::Now(), known_.load(std::memory_order_acquire)};
+  return shares_.load(std::memory_order_relaxed) ? AccessLog::Now() : 0;
 }
 
 // Null: no other process has it.
@@ -84,20 +84,20 @@ void ProcessRaces::SetFlagged() {
   }
 }
 
-void ProcessRaces::Ended(const Submission& submission, uint64_t call,
+void ProcessRaces::Ended(Submission submission, uint64_t call,
                          const coherence::Clocks& before) noexcept {
   if (!shares_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
   try {
     bool flagged = false;
     const std::vector<coherence::SharedUse> uses = monitor_.TakeShared(call, &flagged);
-    if (submission.time == 0) return;  // from before anything was shared
+    if (submission == 0) return;
     if (flagged && !std::exchange(flagged_, true)) SetFlagged();
-    Submission known = submission;
+    uint64_t known = 0;
     for (const Await& await : awaits_) {
-      if (IsIn(before, await.thread)) known.known = std::max(known.known, await.time);
+      if (IsIn(before, await.thread)) known = std::max(known, await.time);
     }
-    for (const coherence::SharedUse& use : uses) Tell(known, call, use);
+    for (const coherence::SharedUse& use : uses) Tell(submission, known, call, use);
   } catch (const std::bad_alloc&) {
   }
 }
@@ -113,39 +113,51 @@ void ProcessRaces::ForgetOldest() {
   accesses_.pop_front();
 }
 
+// Each part of it that lies in one shared memory.
+void ProcessRaces::Tell(Submission submission, uint64_t known, uint64_t call,
+                        coherence::SharedUse use) {
+  const coherence::LocationId end = use.last;
+  while (const auto* const region = RegionOf(ToMemory(use.first))) {
+    const auto last = reinterpret_cast<coherence::LocationId>(region->second.last);
+    use.last = std::min(end, last);
+    TellPart(submission, known, {use, call, {}}, *region);
+    if (use.last == end) return;
+    use.first = use.last + 1;
+  }
+}
+
 // First of all the others are told, so that of two that come at once one looks at the other.
-void ProcessRaces::Tell(const Submission& submission, uint64_t call,
-                        const coherence::SharedUse& use) {
-  const auto* const region = RegionOf(ToMemory(use.first));
-  const auto log = region == nullptr ? nullptr : region->second.log.lock();
+void ProcessRaces::TellPart(Submission submission, uint64_t known, ProcessRace race,
+                            const Regions::value_type& region) {
+  const std::shared_ptr<AccessLog> log = region.second.log.lock();
   if (log == nullptr) return;
+  const coherence::SharedUse& use = race.use;
   const auto number = [&](coherence::LocationId location) {
-    return static_cast<uint64_t>(ToMemory(location) - region->first) + region->second.offset;
+    return static_cast<uint64_t>(ToMemory(location) - region.first) + region.second.offset;
   };
-  ProcessRace race{use, call, {}};
-  LoggedAccess& own = race.other;
-  own.process = process_;
-  own.pid = static_cast<uint64_t>(getpid());
-  own.first = number(use.first);
-  own.last = number(use.last);
-  own.writes = use.writes;
-  own.call = call;
-  own.words = words_(use.event.site);
+  race.other = {process_,
+                static_cast<uint64_t>(getpid()),
+                number(use.first),
+                number(use.last),
+                use.writes,
+                0,
+                0,
+                race.call,
+                words_(use.event.site)};
   if (accesses_.size() == kMostAccesses) ForgetOldest();
   accesses_.push_back({log, 0, use.event.thread});
-  accesses_.back().number = log->Add(own);
-  if (!log->IsFlagged()) Compare(submission, *log, race);
+  accesses_.back().number = log->Add(race.other);
+  if (!log->IsFlagged()) Compare(submission, std::max(known, log->known()), *log, race);
 }
 
 // `race.other` is the access itself.
-void ProcessRaces::Compare(const Submission& submission, const AccessLog& log,
+void ProcessRaces::Compare(Submission submission, uint64_t known, const AccessLog& log,
                            const ProcessRace& race) {
   const LoggedAccess& own = race.other;
-  const uint64_t known = std::max(submission.known, log.known());
   log.ForEach([&](const LoggedAccess& other) {
     if (other.process == process_ || other.last < own.first || own.last < other.first) return;
     if (!other.writes && !own.writes) return;
-    if (other.waited != 0 && other.waited <= submission.time) return;
+    if (other.waited != 0 && other.waited <= submission) return;
     if (other.recorded != 0 && other.recorded <= known) return;
     if (reported_.size() >= kMostReported) return;
     if (!reported_.emplace(race.use.event.site, other.words).second) return;
@@ -180,10 +192,9 @@ void ProcessRaces::Recorded(const coherence::Clocks& clocks) noexcept {
 
 // Whoever is told of it by the host knows it, too, and that cannot be seen: so all others do.
 void ProcessRaces::Know(uint64_t time) {
-  if (known_.load(std::memory_order_relaxed) >= time) return;
-  known_.store(time, std::memory_order_release);
+  known_ = std::max(known_, time);
   for (const auto& [first, region] : regions_) {
-    if (const std::shared_ptr<AccessLog> log = region.log.lock()) log->RaiseKnown(time);
+    if (const std::shared_ptr<AccessLog> log = region.log.lock()) log->RaiseKnown(known_);
   }
 }
 

@@ -54,14 +54,11 @@ class ProcessRaces {
   void Share(const char* memory, uint64_t size, const std::shared_ptr<AccessLog>& log,
              Bytes offset = Bytes(0)) noexcept;
 
-  // When an operation was asked for, and which records of others the host had waited for then.
-  struct Submission {
-    uint64_t time = 0;
-    uint64_t known = 0;
-  };
+  // When an operation was asked for; 0: before anything was shared.
+  using Submission = uint64_t;
   Submission Submit() const;
   // It is over; it came after what is in `before`.
-  void Ended(const Submission& submission, uint64_t call, const coherence::Clocks& before) noexcept;
+  void Ended(Submission submission, uint64_t call, const coherence::Clocks& before) noexcept;
 
   // The host has waited for all that is in `clocks`; an event that other processes have was
   // recorded behind that, and is over.
@@ -95,8 +92,11 @@ class ProcessRaces {
   void Forget(const char* memory, uint64_t size);
   const Regions::value_type* RegionOf(const char* memory) const;
   void ForgetOldest();
-  void Tell(const Submission& submission, uint64_t call, const coherence::SharedUse& use);
-  void Compare(const Submission& submission, const AccessLog& log, const ProcessRace& race);
+  void Tell(Submission submission, uint64_t known, uint64_t call, coherence::SharedUse use);
+  void TellPart(Submission submission, uint64_t known, ProcessRace race,
+                const Regions::value_type& region);
+  void Compare(Submission submission, uint64_t known, const AccessLog& log,
+               const ProcessRace& race);
   void SetFlagged();
   void Know(uint64_t time);
 
@@ -106,8 +106,8 @@ class ProcessRaces {
   const Report report_;
   const uint64_t process_;
   std::atomic<bool> shares_{false};  // anything
-  std::atomic<uint64_t> known_{0};   // by the host
-  mutable std::mutex mutex_;         // guards the rest
+  std::mutex mutex_;                 // guards the rest
+  uint64_t known_ = 0;               // the records of others that the host has waited for
   Regions regions_;
   std::deque<Told> accesses_;  // the last ones
   std::deque<Await> awaits_;

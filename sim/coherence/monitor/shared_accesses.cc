@@ -33,7 +33,7 @@ void SharedAccesses::Note(uint64_t call, const AccessEvent& event, LocationId fi
   auto next = places.lower_bound(first == 0 ? 0 : first - 1);
   if (next != places.end() && next->second.first <= first && use.last <= next->second.last) return;
   while (next != places.end() && next->second.first <= use.last + 1) {
-    if (next->second.first < use.first) use.event = next->second.event;
+    if (next->second.first <= use.first) use.event = next->second.event;
     use.first = std::min(use.first, next->second.first);
     use.last = std::max(use.last, next->second.last);
     next = places.erase(next);

@@ -72,6 +72,17 @@ TEST_F(SharedAccessesTest, AGapStays) {
   EXPECT_THAT(Taken(), ElementsAre(Pair(kBegin, kBegin + 3), Pair(kBegin + 5, kBegin + 8)));
 }
 
+TEST_F(SharedAccessesTest, AGapStaysWhicheverComesFirst) {
+  Note(kBegin + 5, 4);
+  Note(kBegin, 4);
+  EXPECT_THAT(Taken(), ElementsAre(Pair(kBegin, kBegin + 3), Pair(kBegin + 5, kBegin + 8)));
+}
+
+TEST_F(SharedAccessesTest, NothingIsNoRange) {
+  Note(kBegin, 0);
+  EXPECT_THAT(Taken(), IsEmpty());
+}
+
 TEST_F(SharedAccessesTest, ReadsAndWritesAreApart) {
   Note(kBegin, 4, /*writes=*/false);
   Note(kBegin + 4, 4, /*writes=*/true);
@@ -86,6 +97,14 @@ TEST_F(SharedAccessesTest, TheSiteIsThatOfTheFirstByte) {
   Note(kBegin + 4, 4, true, 2);
   Note(kBegin, 4, true, 1);
   Note(kBegin + 8, 4, true, 3);
+  const std::vector<SharedUse> taken = accesses_.Take(kCall);
+  ASSERT_THAT(taken, SizeIs(1));
+  EXPECT_EQ(taken[0].event.site, 1u);
+}
+
+TEST_F(SharedAccessesTest, OfTwoAtTheFirstByteTheSiteIsThatOfTheEarlier) {
+  Note(kBegin, 4, true, 1);
+  Note(kBegin, 8, true, 2);
   const std::vector<SharedUse> taken = accesses_.Take(kCall);
   ASSERT_THAT(taken, SizeIs(1));
   EXPECT_EQ(taken[0].event.site, 1u);
@@ -111,10 +130,14 @@ TEST_F(SharedAccessesTest, OfTooManyPlacesTheFirstAreKept) {
 }
 
 TEST_F(SharedAccessesTest, OfTooManyCallsTheLastAreKept) {
-  constexpr uint64_t kCalls = 2000;
-  for (uint64_t call = 1; call <= kCalls; ++call) accesses_.Note(call, {}, kBegin, 4, true);
+  constexpr uint64_t kCalls = 1024;
+  const auto note = [&](uint64_t call) { accesses_.Note(call, {}, kBegin, 4, true); };
+  for (uint64_t call = 1; call <= kCalls; ++call) note(call);
+  note(kCalls);  // one of these, again
+  note(kCalls + 1);
   EXPECT_THAT(accesses_.Take(1), IsEmpty());
-  EXPECT_THAT(accesses_.Take(kCalls), SizeIs(1));
+  EXPECT_THAT(accesses_.Take(2), SizeIs(1));
+  EXPECT_THAT(accesses_.Take(kCalls + 1), SizeIs(1));
 }
 
 TEST_F(SharedAccessesTest, MemoryIsSharedUntilItIsRemoved) {

@@ -77,9 +77,9 @@ class Machine : public SharingMachine {
   const Stream stream_;
 };
 
-class ProcessRacesTest : public testing::Test {
+class RaceProcessesTest : public testing::Test {
  protected:
-  ProcessRacesTest() {
+  RaceProcessesTest() {
     const AllocationHandle handle = producer_.Create();
     written_ = producer_.Map(handle);
     read_ = consumer_.Map(consumer_.Take(producer_.Export(handle)));
@@ -99,14 +99,14 @@ class ProcessRacesTest : public testing::Test {
   AddressRange read_;
 };
 
-TEST_F(ProcessRacesTest, WorkThatNobodyWaitedForIsTold) {
+TEST_F(RaceProcessesTest, WorkThatNobodyWaitedForIsTold) {
   producer_.Fill(written_);
   consumer_.Get(read_);
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
 // By whichever of the two is over later.
-TEST_F(ProcessRacesTest, BothAreNamed) {
+TEST_F(RaceProcessesTest, BothAreNamed) {
   producer_.Fill(written_);
   consumer_.Get(read_);
   producer_.Wait();
@@ -120,7 +120,7 @@ TEST_F(ProcessRacesTest, BothAreNamed) {
                     HasSubstr("has written"), HasSubstr("cuIpcGetEventHandle")));
 }
 
-TEST_F(ProcessRacesTest, AWaitOfTheHostOrdersThem) {
+TEST_F(RaceProcessesTest, AWaitOfTheHostOrdersThem) {
   producer_.Fill(written_);
   producer_.Wait();
   consumer_.Get(read_);
@@ -128,38 +128,38 @@ TEST_F(ProcessRacesTest, AWaitOfTheHostOrdersThem) {
 }
 
 // It says nothing of what was asked for before.
-TEST_F(ProcessRacesTest, ALateWaitOrdersNothing) {
+TEST_F(RaceProcessesTest, ALateWaitOrdersNothing) {
   producer_.Fill(written_);
   consumer_.Get(read_);
   producer_.Wait();
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
-TEST_F(ProcessRacesTest, AWriteAfterAReadIsTold) {
+TEST_F(RaceProcessesTest, AWriteAfterAReadIsTold) {
   consumer_.Get(read_);
   producer_.Fill(written_);
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
-TEST_F(ProcessRacesTest, BothMayRead) {
+TEST_F(RaceProcessesTest, BothMayRead) {
   producer_.Get(written_);
   consumer_.Get(read_);
   EXPECT_THAT(Found(), IsEmpty());
 }
 
-TEST_F(ProcessRacesTest, OtherBytesAreNotMet) {
+TEST_F(RaceProcessesTest, OtherBytesAreNotMet) {
   producer_.Fill(written_);
   consumer_.Get(read_, kWords);
   EXPECT_THAT(Found(), IsEmpty());
 }
 
-TEST_F(ProcessRacesTest, TheLastByteIsMet) {
+TEST_F(RaceProcessesTest, TheLastByteIsMet) {
   producer_.Fill(written_, kWords - 1);
   consumer_.Get(read_);
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
-TEST_F(ProcessRacesTest, AKernelIsToldWithItsLine) {
+TEST_F(RaceProcessesTest, AKernelIsToldWithItsLine) {
   producer_.Launch(written_, "st.global.u32 [%rd1], %r1");
   consumer_.Get(read_);
   const std::vector<Diagnostic> found = Found();
@@ -168,7 +168,7 @@ TEST_F(ProcessRacesTest, AKernelIsToldWithItsLine) {
 }
 
 // Of the lanes that store: here those from the eighth on.
-TEST_F(ProcessRacesTest, AWarpWritesNoMoreThanItsLanesDo) {
+TEST_F(RaceProcessesTest, AWarpWritesNoMoreThanItsLanesDo) {
   producer_.Launch(written_, "@%p st.global.u32 [%rd2], %r1", 32);
   consumer_.Get(read_, 32);
   EXPECT_THAT(Found(), IsEmpty());
@@ -180,7 +180,7 @@ TEST_F(ProcessRacesTest, AWarpWritesNoMoreThanItsLanesDo) {
 }
 
 // The function may tell anybody.
-TEST_F(ProcessRacesTest, AFunctionOfTheHostOrdersThem) {
+TEST_F(RaceProcessesTest, AFunctionOfTheHostOrdersThem) {
   producer_.Fill(written_);
   std::atomic<bool> told{false};
   ASSERT_THAT(producer_.host_functions().Submit(kCall, producer_.stream(),
@@ -193,7 +193,7 @@ TEST_F(ProcessRacesTest, AFunctionOfTheHostOrdersThem) {
 }
 
 // As a record of an event is done, and a wait for it.
-class SharedEventRacesTest : public ProcessRacesTest {
+class SharedEventRacesTest : public RaceProcessesTest {
  protected:
   void Record() {
     EXPECT_THAT(
@@ -265,7 +265,7 @@ TEST_F(SharedEventRacesTest, AThirdThatIsToldByTheSecondIsOrdered) {
 }
 
 // Which of them comes first, the words decide that they exchange.
-TEST_F(ProcessRacesTest, WhereThereAreFlagsNothingIsTold) {
+TEST_F(RaceProcessesTest, WhereThereAreFlagsNothingIsTold) {
   consumer_.Launch(read_, "atom.sys.global.add.u32 %r1, [%rd1], %r1");
   consumer_.Wait();
   producer_.Fill(written_, kWords);
@@ -274,7 +274,7 @@ TEST_F(ProcessRacesTest, WhereThereAreFlagsNothingIsTold) {
 }
 
 // They are told of others.
-TEST_F(ProcessRacesTest, FlagsOfOneBlockAreNone) {
+TEST_F(RaceProcessesTest, FlagsOfOneBlockAreNone) {
   consumer_.Launch(read_, "atom.cta.global.add.u32 %r1, [%rd1], %r1");
   consumer_.Wait();
   producer_.Fill(written_, kWords);
@@ -282,7 +282,7 @@ TEST_F(ProcessRacesTest, FlagsOfOneBlockAreNone) {
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
-TEST_F(ProcessRacesTest, OneWorkIsToldOnce) {
+TEST_F(RaceProcessesTest, OneWorkIsToldOnce) {
   for (int i = 0; i < 3; ++i) {
     producer_.Fill(written_);
     consumer_.Get(read_);
@@ -292,7 +292,7 @@ TEST_F(ProcessRacesTest, OneWorkIsToldOnce) {
 }
 
 // Whichever comes first: nothing else than that is told.
-TEST_F(ProcessRacesTest, ProcessesRunAtTheSameTime) {
+TEST_F(RaceProcessesTest, ProcessesRunAtTheSameTime) {
   constexpr int kRounds = 100;
   std::thread other([this] {
     for (int i = 0; i < kRounds; ++i) {
@@ -309,7 +309,7 @@ TEST_F(ProcessRacesTest, ProcessesRunAtTheSameTime) {
 }
 
 // At the same place in the file, whatever the addresses are.
-TEST_F(ProcessRacesTest, PiecesOfPoolsAreSeenToo) {
+TEST_F(RaceProcessesTest, PiecesOfPoolsAreSeenToo) {
   PoolProperties properties;
   properties.handle_types = HandleType::kPosixFileDescriptor;
   properties.place.location = Location::Device(kDevice0);
@@ -337,7 +337,7 @@ TEST_F(ProcessRacesTest, PiecesOfPoolsAreSeenToo) {
 }
 
 // Memory of later lies where that lay.
-TEST_F(ProcessRacesTest, MemoryThatIsGoneIsForgotten) {
+TEST_F(RaceProcessesTest, MemoryThatIsGoneIsForgotten) {
   for (int i = 0; i < 8; ++i) {
     const AllocationHandle handle = producer_.Create();
     const AddressRange range = producer_.Map(handle);
