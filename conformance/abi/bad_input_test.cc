@@ -2,6 +2,7 @@
 // gave out, numbers that mean nothing. But for pointers that are neither null nor readable, which
 // no library can tell.
 
+#include <cstring>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -118,6 +119,12 @@ class WrongNumbers {
     } else if constexpr (std::is_pointer_v<T>) {
       std::fill(std::begin(room), std::end(room), static_cast<unsigned char>(0));
       return reinterpret_cast<T>(room);
+    } else if constexpr (std::is_class_v<T>) {  // a handle of another process
+      T handle = {};
+      const uint64_t number = Number();
+      static_assert(sizeof(handle) >= sizeof(number));
+      std::memcpy(&handle, &number, sizeof(number));
+      return handle;
     } else {
       return static_cast<T>(Number());
     }

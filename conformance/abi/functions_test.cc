@@ -18,6 +18,10 @@ using LoadLibrary =
 using OfKernel = Function<CUresult(void**, void*)>;
 using IsLoaded = Function<CUresult(int*, void*)>;
 using LoadFunction = Function<CUresult(void*)>;
+using GetModule = Function<CUresult(void**, void*)>;
+using GetName = Function<CUresult(const char**, void*)>;
+using CountFunctions = Function<CUresult(unsigned*, void*)>;
+using ListFunctions = Function<CUresult(void**, unsigned, void*)>;
 using GetUnified = Function<CUresult(void**, void*, const char*)>;
 using HostAtomics = Function<CUresult(unsigned*, const int*, unsigned, CUdevice)>;
 using PeerAtomics = Function<CUresult(unsigned*, const int*, unsigned, CUdevice, CUdevice)>;
@@ -73,6 +77,54 @@ TEST_F(FunctionsTest, TheFunctionOfAKernelIsLoaded) {
   ASSERT_EQ(OfKernel("cuKernelGetFunction")(&function, kernel), CUDA_SUCCESS);
   EXPECT_EQ(IsLoaded("cuFuncIsLoaded")(&state, function), CUDA_SUCCESS);
   EXPECT_EQ(state, 1);
+}
+
+TEST_F(FunctionsTest, AFunctionIsOfItsModule) {
+  const GetModule get("cuFuncGetModule");
+  void* module = nullptr;
+  EXPECT_EQ(get(&module, function_), CUDA_SUCCESS);
+  EXPECT_EQ(module, module_);
+  if (!TraitsOf().survives_bad_pointers) return;
+  EXPECT_EQ(get(nullptr, function_), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(FunctionsTest, AFunctionHasTheNameThatItsModuleGivesIt) {
+  const GetName get("cuFuncGetName");
+  const char* name = nullptr;
+  EXPECT_EQ(get(&name, function_), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "kernel");
+  EXPECT_EQ(get(nullptr, function_), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(FunctionsTest, AKernelHasTheNameThatItsLibraryGivesIt) {
+  const GetName get("cuKernelGetName");
+  void* kernel = nullptr;
+  const char* name = nullptr;
+  ASSERT_EQ(GetFunction("cuLibraryGetKernel")(&kernel, library_, "kernel"), CUDA_SUCCESS);
+  EXPECT_EQ(get(&name, kernel), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "kernel");
+  EXPECT_EQ(get(nullptr, kernel), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(FunctionsTest, FunctionsOfAModuleAreCounted) {
+  const CountFunctions count("cuModuleGetFunctionCount");
+  unsigned found = 77;
+  EXPECT_EQ(count(&found, module_), CUDA_SUCCESS);
+  EXPECT_EQ(found, 1u);
+  if (!TraitsOf().survives_bad_pointers) return;
+  EXPECT_EQ(count(nullptr, module_), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(FunctionsTest, FunctionsOfAModuleAreListed) {
+  const ListFunctions list("cuModuleEnumerateFunctions");
+  void* found = nullptr;
+  const char* name = nullptr;
+  EXPECT_EQ(list(&found, 1, module_), CUDA_SUCCESS);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(GetName("cuFuncGetName")(&name, found), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "kernel");
+  if (!TraitsOf().survives_bad_pointers) return;
+  EXPECT_EQ(list(nullptr, 1, module_), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(FunctionsTest, ALibraryHasNoUnifiedFunctions) {

@@ -1,5 +1,5 @@
 // Libraries: their kernels and variables, and what is left of them. Measured on an H200 with driver
-// 580.159.
+// 580.159, but for attributes and parameters of kernels, which are as the documentation has them.
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,8 @@ namespace {
 const char kTwoKernels[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .global .align 4 .u32 counter = 7;\n"
-    ".visible .entry first() { ret; }\n.visible .entry second() { ret; }\n";
+    ".visible .entry first() { ret; }\n"
+    ".visible .entry second(.param .u64 at, .param .u32 value) { ret; }\n";
 
 const Function<CUresult(void**, const void*, void*, void*, unsigned, void*, void*, unsigned)> load(
     "cuLibraryLoadData");
@@ -27,6 +28,14 @@ const Function<CUresult(CUdeviceptr*, size_t*, CUmodule, const char*)> get_globa
     "cuModuleGetGlobal_v2");
 const Function<CUresult(CUfunction*, void*)> get_function("cuKernelGetFunction");
 const Function<CUresult(void**, void*)> get_library("cuKernelGetLibrary");
+const Function<CUresult(int*, int, void*, CUdevice)> get_attribute("cuKernelGetAttribute");
+const Function<CUresult(int, int, void*, CUdevice)> set_attribute("cuKernelSetAttribute");
+const Function<CUresult(void*, size_t, size_t*, size_t*)> get_parameter("cuKernelGetParamInfo");
+
+// Attributes of kernels.
+constexpr int kMostThreads = 0;
+constexpr int kMostDynamicShared = 8;
+constexpr int kUnknown = 1000;
 
 class LibrariesTest : public ContextTest {
  protected:
@@ -128,6 +137,34 @@ TEST_F(LibrariesTest, AFunctionOfAKernelIsTheSameWhenItIsAskedForAgain) {
   EXPECT_NE(function, again);
   EXPECT_EQ(get_function(nullptr, KernelNamed("first")), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(get_function(&again, nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(LibrariesTest, AKernelKeepsTheAttributesThatAreSet) {
+  void* const kernel = KernelNamed("first");
+  int value = 0;
+  EXPECT_EQ(set_attribute(kMostDynamicShared, 64 << 10, kernel, 0), CUDA_SUCCESS);
+  EXPECT_EQ(get_attribute(&value, kMostDynamicShared, kernel, 0), CUDA_SUCCESS);
+  EXPECT_EQ(value, 64 << 10);
+  EXPECT_EQ(get_attribute(&value, kMostThreads, kernel, 0), CUDA_SUCCESS);
+  EXPECT_EQ(value, 1024);
+}
+
+TEST_F(LibrariesTest, AKernelHasNoOtherAttributes) {
+  void* const kernel = KernelNamed("first");
+  int value = 77;
+  EXPECT_EQ(get_attribute(&value, kUnknown, kernel, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set_attribute(kUnknown, 1, kernel, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set_attribute(kMostThreads, 1, kernel, 0), CUDA_ERROR_INVALID_VALUE) << "read only";
+}
+
+TEST_F(LibrariesTest, AKernelTellsWhereItsParametersAre) {
+  void* const kernel = KernelNamed("second");
+  size_t offset = 0;
+  size_t size = 0;
+  EXPECT_EQ(get_parameter(kernel, 1, &offset, &size), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(size, 4u);
+  EXPECT_EQ(get_parameter(kernel, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(LibrariesTest, AVariableHasAnAddressAndASize) {

@@ -365,6 +365,22 @@ TEST_F(ModuleTest, NoBlockIsChosenWhereNoneFits) {
   EXPECT_EQ(choose(&grid, &block, add_, nullptr, 0, -1), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(ModuleTest, FlagsThatExistChooseTheSameBlock) {
+  const Function<CUresult(int*, int*, void*, size_t (*)(int), size_t, int)> choose(
+      "cuOccupancyMaxPotentialBlockSize");
+  const Function<CUresult(int*, int*, void*, size_t (*)(int), size_t, int, unsigned)>
+      choose_with_flags("cuOccupancyMaxPotentialBlockSizeWithFlags");
+  int grid = 0;
+  int block = 0;
+  int same_grid = 0;
+  int same_block = 0;
+  EXPECT_EQ(choose(&grid, &block, add_, nullptr, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(choose_with_flags(&same_grid, &same_block, add_, nullptr, 0, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(same_grid, grid);
+  EXPECT_EQ(same_block, block);
+  EXPECT_EQ(choose_with_flags(&grid, &block, add_, nullptr, 0, 0, 77), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(ModuleTest, DynamicSharedMemoryIsSharedEvenlyByBlocksThatFit) {
   const Function<CUresult(size_t*, void*, int, int)> available(
       "cuOccupancyAvailableDynamicSMemPerBlock");

@@ -331,6 +331,7 @@ TEST_F(BoxCopiesTest, NullIsNoDescription) {
   EXPECT_EQ(cuMemcpy2DAsync(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemcpy3D(nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemcpy3DPeer(nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpy3DPeerAsync(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 // --- Three dimensions ----------------------------------------------------------------------------

@@ -94,7 +94,51 @@ TEST_F(CopiesTest, FillsNeedTheAlignmentOfTheirElements) {
   const Mapping mapping;
   EXPECT_EQ(cuMemsetD32(mapping.address() + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemsetD16(mapping.address() + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemsetD16Async(mapping.address() + 1, 0, 1, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemsetD8(mapping.address() + 1, 0, 1), CUDA_SUCCESS);
+}
+
+TEST_F(CopiesTest, FillsOfAStreamAreDoneWhenTheStreamIs) {
+  const Mapping mapping;
+  unsigned int word = 0;
+  EXPECT_EQ(cuMemsetD16Async(mapping.address(), 0x1234, 2, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyDtoH(&word, mapping.address(), sizeof(word)), CUDA_SUCCESS);
+  EXPECT_EQ(word, 0x12341234u);
+}
+
+// What is to be decompressed, as the driver's header has it.
+struct Compressed {
+  size_t from_bytes;
+  size_t to_bytes;
+  unsigned int* written;
+  CUdeviceptr from;
+  CUdeviceptr to;
+  unsigned int algorithm;
+  unsigned char reserved[20];
+};
+
+TEST_F(CopiesTest, WithoutAnEngineNothingIsDecompressed) {
+  constexpr auto kAlgorithms = static_cast<CUdevice_attribute>(136);
+  constexpr unsigned int kDeflate = 1;
+  const Function<CUresult(Compressed*, size_t, unsigned int, size_t*, CUstream)> decompress(
+      "cuMemBatchDecompressAsync");
+  if (DriverVersion() < 12080) GTEST_SKIP() << "the driver is older than this attribute";
+  int algorithms = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&algorithms, kAlgorithms, 0), CUDA_SUCCESS);
+  if (algorithms != 0) GTEST_SKIP() << "the device has an engine";
+  const Buffer from(64);
+  const Buffer to(64);
+  const Buffer written(4);
+  Compressed one = {64,
+                    64,
+                    reinterpret_cast<unsigned int*>(written.address()),
+                    from.address(),
+                    to.address(),
+                    kDeflate,
+                    {}};
+  size_t wrong = 0;
+  EXPECT_EQ(decompress(&one, 1, 0, &wrong, nullptr), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 // The form of CUDA 2 is one of 32 bits.

@@ -209,6 +209,21 @@ TEST_F(GraphLaunchesTest, ParametersTellWhyThereIsNoExecutableGraph) {
   EXPECT_EQ(params.result, 1);
 }
 
+TEST_F(GraphLaunchesTest, TheFirstFormInstantiatesWithoutFlags) {
+  const Function<CUresult(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t)> instantiate_first(
+      "cuGraphInstantiate_v2");
+  const CUgraphNode a = AddKernel(add_, 1);
+  const CUgraphNode b = AddEmpty({a});
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(instantiate_first(&executable, graph_, nullptr, nullptr, 0), CUDA_SUCCESS);
+  ASSERT_NE(executable, nullptr);
+  Run(executable);
+  EXPECT_EQ(Number(), 1u);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(add_dependencies(graph_, &b, &a, nullptr, 1), CUDA_SUCCESS);
+  EXPECT_EQ(instantiate_first(&executable, graph_, nullptr, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(GraphLaunchesTest, AnUploadRunsNothing) {
   AddKernel(add_, 1);
   const CUgraphExec executable = Instantiate();

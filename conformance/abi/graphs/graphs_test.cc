@@ -1,5 +1,11 @@
 // Graphs: their nodes and edges. Measured on an H100 with driver 580.159.
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
 #include "conformance/abi/graphs/graph_fixture.h"
 
 namespace twinmmu::abi {
@@ -263,6 +269,18 @@ TEST_F(GraphsTest, OnlyAClonesNodesAreFound) {
   EXPECT_EQ(cuGraphDestroyNode(found), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphNodeFindInClone(&found, a, clone), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+}
+
+TEST_F(GraphsTest, AGraphIsDescribedInAFile) {
+  const Function<CUresult(CUgraph, const char*, unsigned int)> print("cuGraphDebugDotPrint");
+  const std::string path = testing::TempDir() + "graph_" + std::to_string(getpid()) + ".dot";
+  AddEmpty({AddEmpty()});
+  EXPECT_EQ(print(graph_, path.c_str(), 0), CUDA_SUCCESS);
+  std::string first;
+  std::getline(std::ifstream(path), first);
+  EXPECT_EQ(first.find("digraph"), 0u) << first;
+  std::remove(path.c_str());
+  EXPECT_EQ(print(graph_, (path + "/in_no_folder").c_str(), 0), CUDA_ERROR_OPERATING_SYSTEM);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Nodes that are given other work than they were made with, in a graph and in an executable graph,
 // and what is not theirs.
 
-#include "conformance/abi/graphs/graph_fixture.h"
+#include <cstring>
+
+#include "conformance/abi/graphs/node_memory.h"
 
 namespace twinmmu::abi {
 namespace {
@@ -19,6 +21,10 @@ const Function<CUresult(CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS*)>
     set_call_of_executable("cuGraphExecHostNodeSetParams");
 const Function<CUresult(CUgraphNode, CUDA_HOST_NODE_PARAMS*)> get_call("cuGraphHostNodeGetParams");
 const Function<CUresult(CUgraphExec, uint64_t*)> get_flags("cuGraphExecGetFlags");
+const Function<CUresult(CUgraphExec, CUgraphNode, CUgraph)> set_child(
+    "cuGraphExecChildGraphNodeSetParams");
+const Function<CUresult(CUgraphExec, CUgraphNode, GenericParams*)> set_node_of_executable(
+    "cuGraphExecNodeSetParams");
 
 void Add(void* number) { *static_cast<int*>(number) += 1; }
 void AddTen(void* number) { *static_cast<int*>(number) += 10; }
@@ -95,6 +101,36 @@ TEST_F(NodeSettingsGraphTest, AnotherFunctionIsCalled) {
   EXPECT_EQ(set_call_of_executable(executable, node, &first), CUDA_SUCCESS);
   Run(executable);
   EXPECT_EQ(number_, 11);
+}
+
+TEST_F(NodeSettingsGraphTest, AnotherChildGraphRuns) {
+  const CUgraph child = MakeGraph();
+  const CUgraph other = MakeGraph();
+  AddKernel(child, set_, 3);
+  AddKernel(other, set_, 9);
+  const CUgraphNode empty = AddEmpty();
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddChildGraphNode(&node, graph_, nullptr, 0, child), CUDA_SUCCESS);
+  const CUgraphExec executable = Instantiate();
+  EXPECT_EQ(set_child(executable, node, other), CUDA_SUCCESS);
+  Run(executable);
+  EXPECT_EQ(Number(), 9u);
+  EXPECT_EQ(set_child(executable, empty, other), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(NodeSettingsGraphTest, ANodeOfAnExecutableGraphStaysOfItsType) {
+  const CUgraphNode node = AddKernel(set_, 3);
+  const CUgraphExec executable = Instantiate();
+  const CUDA_KERNEL_NODE_PARAMS kernel = KernelOf(set_, memory_, 9);
+  GenericParams params;
+  params.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  std::memcpy(params.of_type, &kernel, sizeof(kernel));
+  EXPECT_EQ(set_node_of_executable(executable, node, &params), CUDA_SUCCESS);
+  GenericParams empty;
+  empty.type = CU_GRAPH_NODE_TYPE_EMPTY;
+  EXPECT_EQ(set_node_of_executable(executable, node, &empty), CUDA_ERROR_INVALID_VALUE);
+  Run(executable);
+  EXPECT_EQ(Number(), 9u);
 }
 
 TEST_F(NodeSettingsGraphTest, OnlyNodesThatCallHaveFunctions) {

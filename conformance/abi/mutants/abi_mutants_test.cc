@@ -12,7 +12,9 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -29,8 +31,40 @@ constexpr Mutants kMutants[] = {
 #define TWINMMU_ABI_MUTANTS(tests, function) {tests, #function, "blind"},
 #define TWINMMU_ABI_MUTANTS_OF_WILLING(tests, function) {tests, #function, "denying"},
 #define TWINMMU_ABI_MUTANTS_OF_LATER(tests, function) {tests, #function, "blind", true},
+#define TWINMMU_ABI_NO_MUTANTS(function, why)
 #include "conformance/abi/mutants/mutants.inc"
 };
+
+// Functions that have none, and why.
+const std::map<std::string, const char*>& WithoutMutants() {
+  static const auto* const without = new std::map<std::string, const char*>{
+#define TWINMMU_ABI_MUTANTS(tests, function)
+#define TWINMMU_ABI_MUTANTS_OF_WILLING(tests, function)
+#define TWINMMU_ABI_MUTANTS_OF_LATER(tests, function)
+#define TWINMMU_ABI_NO_MUTANTS(function, why) {#function, why},
+#include "conformance/abi/mutants/mutants.inc"
+  };
+  return *without;
+}
+
+// Functions of the simulated driver that do something, or say that they do, in their order.
+std::vector<std::string> FunctionsThatWork() {
+  enum Support { kModelled, kDeclared, kRefused };
+  struct Export {
+    Support support;
+    const char* name;
+  };
+  constexpr Export kExports[] = {
+#define TWINMMU_CUDA_EXPORT(support, name, symbol, version) {support, #name},
+#include "third_party/cuda_abi/exports.inc"
+  };
+  std::vector<std::string> functions;
+  for (const Export& one : kExports) {
+    const bool known = !functions.empty() && functions.back() == one.name;
+    if (one.support != kRefused && !known) functions.push_back(one.name);
+  }
+  return functions;
+}
 
 void PrintTo(const Mutants& mutants, std::ostream* out) { *out << mutants.function; }
 
@@ -92,6 +126,22 @@ TEST_P(AbiMutantsTest, AreFound) {
   const bool both = std::getenv("CAMPAIGN") != nullptr;
   if (!by_second || both) expect_found("nothing");
   if (by_second || both) expect_found(GetParam().second);
+}
+
+// No function that works is left out: it has mutants, or the list says why not.
+TEST(MutantListTest, HasEachFunctionThatWorks) {
+  std::set<std::string> tried;
+  for (const Mutants& mutants : kMutants) tried.insert(mutants.function);
+  const std::vector<std::string> functions = FunctionsThatWork();
+  for (const std::string& function : functions) {
+    const auto reason = WithoutMutants().find(function);
+    if (reason == WithoutMutants().end()) {
+      EXPECT_EQ(tried.count(function), 1u) << function << " has no mutants";
+    } else {
+      EXPECT_EQ(tried.count(function), 0u) << function << " has mutants, but: " << reason->second;
+    }
+  }
+  EXPECT_EQ(functions.size(), tried.size() + WithoutMutants().size()) << "others are listed, too";
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, AbiMutantsTest, testing::ValuesIn(kMutants),

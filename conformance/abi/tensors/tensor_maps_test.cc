@@ -178,6 +178,23 @@ TEST_F(TensorMapTest, ColumnsAreChecked) {
   }
 }
 
+// Of the wide mode, which is for later devices, only what every device refuses.
+TEST_F(TensorMapTest, WideColumnsHaveAtLeastThreeDimensions) {
+  const Function<CUresult(CUtensorMap*, int, unsigned, CUdeviceptr, const uint64_t*,
+                          const uint64_t*, int, int, unsigned, unsigned, const uint32_t*, int, int,
+                          int, int, int)>
+      encode("cuTensorMapEncodeIm2colWide");
+  const Im2colMap column;
+  CUtensorMap map = {};
+  for (const unsigned rank : {0, 2, 6}) {
+    EXPECT_EQ(encode(&map, column.element, rank, column.address, column.dims.data(),
+                     column.strides.data(), 0, 0, column.channels, column.pixels,
+                     column.steps.data(), 0, 0, 0, 0, 0),
+              CUDA_ERROR_INVALID_VALUE)
+        << rank;
+  }
+}
+
 TEST_F(TensorMapTest, AnAddressIsReplaced) {
   CUtensorMap map = {};
   ASSERT_EQ(TiledMap().Encode(&map), CUDA_SUCCESS);

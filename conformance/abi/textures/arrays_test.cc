@@ -96,6 +96,12 @@ TEST_F(ArraysTest, WithMemoryOfTheirOwnHaveNoRequirementsAndNoPlanes) {
   EXPECT_EQ(cuArrayGetPlane(&plane, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
 }
 
+TEST_F(ArraysTest, MipmapsWithMemoryOfTheirOwnHaveNoRequirements) {
+  CUDA_ARRAY_MEMORY_REQUIREMENTS requirements = {};
+  EXPECT_EQ(cuMipmappedArrayGetMemoryRequirements(&requirements, MakeMipmap(16, 16, 4), 0),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(ArraysTest, OfThreeDimensionsKeepWhatIsCopied) {
   std::vector<uint32_t> words;
   for (uint32_t i = 0; i < 5 * 4 * 3; ++i) words.push_back(i);

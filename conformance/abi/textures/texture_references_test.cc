@@ -203,6 +203,9 @@ TEST_F(TextureReferenceTest, KeepWhatTheyAreTold) {
   EXPECT_EQ(set_filter(texture_, 2), CUDA_SUCCESS);
   EXPECT_EQ(get_filter(&number, texture_), CUDA_SUCCESS);
   EXPECT_EQ(number, 2) << "whatever it is";
+  EXPECT_EQ(set_mip_filter(texture_, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
+  EXPECT_EQ(get_mip_filter(&number, texture_), CUDA_SUCCESS);
+  EXPECT_EQ(number, CU_TR_FILTER_MODE_LINEAR);
 }
 
 TEST_F(TextureReferenceTest, RefuseWhatTheyCannotBe) {
@@ -245,6 +248,21 @@ TEST_F(TextureReferenceTest, NullIsNoReference) {
   EXPECT_EQ(set_surface(nullptr, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(set_surface(surface_, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(get_surface_array(nullptr, surface_), CUDA_ERROR_INVALID_VALUE);
+}
+
+// The same of the functions of which it was not measured.
+TEST_F(TextureReferenceTest, NullKeepsNothing) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
+  int number = 0;
+  float values[4] = {};
+  EXPECT_EQ(set_bias(nullptr, 0.5f), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(set_clamp(nullptr, 0, 1), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(set_anisotropy(nullptr, 1), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(get_mip_filter(&number, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(get_bias(values, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(get_clamp(&values[0], &values[1], nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(get_anisotropy(&number, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(get_border(values, nullptr), CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(TextureReferenceTest, FunctionsHaveNoneOfTheirOwn) {

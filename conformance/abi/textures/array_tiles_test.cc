@@ -1,0 +1,107 @@
+// Sparse arrays, whose tiles have memory that the program maps. What else is measured of them is in
+// conformance/tests/mapping/sparse_rules.cc.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "conformance/abi/textures/texture_fixture.h"
+
+namespace twinmmu::abi {
+namespace {
+
+// Types of functions that our cuda.h does not have.
+struct SparseProperties {
+  unsigned int width, height, depth;  // of a tile
+  unsigned int first_level_of_tail;
+  unsigned long long size_of_tail;
+  unsigned int flags;
+  unsigned int reserved[4];
+};
+struct MapInfo {
+  int of_mipmap = 0;
+  CUarray array = nullptr;
+  int of_tail = 0;
+  struct alignas(8) Tiles {
+    unsigned int level = 0, layer = 0;
+    unsigned int x = 0, y = 0, z = 0;
+    unsigned int width = 0, height = 0, depth = 1;
+  } tiles;
+  int operation = 1;  // map
+  int handle_type = 0;
+  CUmemGenericAllocationHandle memory = 0;
+  unsigned long long offset = 0;
+  unsigned int devices = 1;  // a bit for each
+  unsigned int flags = 0;
+  unsigned int reserved[2] = {};
+};
+static_assert(sizeof(MapInfo) == 96);
+
+constexpr Function<CUresult(SparseProperties*, CUarray)> properties_of(
+    "cuArrayGetSparseProperties");
+constexpr Function<CUresult(SparseProperties*, CUmipmappedArray)> properties_of_mipmap(
+    "cuMipmappedArrayGetSparseProperties");
+constexpr Function<CUresult(MapInfo*, unsigned int, CUstream)> map_tiles("cuMemMapArrayAsync");
+
+constexpr unsigned int kSparse = 0x40;  // CUDA_ARRAY3D_SPARSE
+constexpr size_t kTile = size_t{64} << 10;
+constexpr size_t kSide = 256;
+
+class SparseArraysTest : public TextureTest {
+ protected:
+  void SetUp() override {
+    TextureTest::SetUp();
+    if (HasFatalFailure()) return;
+    constexpr auto kSupported = static_cast<CUdevice_attribute>(112);
+    int supported = 0;
+    ASSERT_EQ(cuDeviceGetAttribute(&supported, kSupported, 0), CUDA_SUCCESS);
+    if (supported == 0) GTEST_SKIP() << "there are no sparse arrays";
+  }
+  CUarray MakeSparse() { return MakeArray(kSide, kSide, 0, CU_AD_FORMAT_FLOAT, 1, kSparse); }
+};
+
+TEST_F(SparseArraysTest, ATileOfThemIs64KiB) {
+  SparseProperties found = {};
+  EXPECT_EQ(properties_of(&found, MakeSparse()), CUDA_SUCCESS);
+  EXPECT_EQ(size_t{found.width} * found.height * found.depth * sizeof(float), kTile);
+  found = {};
+  EXPECT_EQ(properties_of_mipmap(&found, MakeMipmap(kSide, kSide, 2, kSparse)), CUDA_SUCCESS);
+  EXPECT_EQ(size_t{found.width} * found.height * found.depth * sizeof(float), kTile);
+}
+
+TEST_F(SparseArraysTest, OthersHaveNoTiles) {
+  SparseProperties found = {};
+  EXPECT_EQ(properties_of(&found, MakeArray(16, 16)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(properties_of_mipmap(&found, MakeMipmap(16, 16, 2)), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SparseArraysTest, OnlyTilesThatAreMappedKeepWhatIsWritten) {
+  const CUarray array = MakeSparse();
+  SparseProperties tile = {};
+  ASSERT_EQ(properties_of(&tile, array), CUDA_SUCCESS);
+  CUmemAllocationProp properties = PinnedOn(0);
+  properties.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
+  MapInfo first;
+  first.array = array;
+  first.tiles.width = tile.width;
+  first.tiles.height = tile.height;
+  ASSERT_EQ(cuMemCreate(&first.memory, kChunk, &properties, 0), CUDA_SUCCESS);
+  EXPECT_EQ(map_tiles(&first, 1, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  std::vector<float> numbers(kSide * kSide, 3);
+  Write(array, numbers.data(), kSide * sizeof(float), kSide);
+  Read(array, numbers.data(), kSide * sizeof(float), kSide);
+  EXPECT_EQ(numbers.front(), 3);
+  EXPECT_EQ(numbers.back(), 0);
+  EXPECT_EQ(static_cast<size_t>(std::count(numbers.begin(), numbers.end(), 3)),
+            size_t{tile.width} * tile.height);
+  EXPECT_EQ(cuMemRelease(first.memory), CUDA_SUCCESS);
+}
+
+TEST_F(SparseArraysTest, ThereIsSomethingToMap) {
+  MapInfo none;
+  EXPECT_EQ(map_tiles(&none, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi
