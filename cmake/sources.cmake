@@ -12,6 +12,7 @@ set(twinmmu_api_sources
   api/driver_error.cc
   api/files/json_text.cc
   api/files/read_file.cc
+  api/files/replaced_file.cc
   api/record/call_stack.cc
   api/record/diagnostic_event.cc
   api/record/entry.cc
@@ -46,6 +47,7 @@ set(twinmmu_api_headers
   api/driver_error.h
   api/executor.h
   api/files/read_file.h
+  api/files/replaced_file.h
   api/multicast.h
   api/record/diagnostic_event.h
   api/record/entry.h

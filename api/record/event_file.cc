@@ -9,18 +9,17 @@
 
 namespace twinmmu::record {
 
-EventFile::EventFile(std::string path)
-    : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {
+EventFile::EventFile(const std::string& path) : file_(path) {
   FileHeader header = {};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.version = kFormatVersion;
   header.size = sizeof(header);
-  file_.write(reinterpret_cast<const char*>(&header), sizeof(header));
+  file_.stream().write(reinterpret_cast<const char*>(&header), sizeof(header));
 }
 
 void EventFile::Write() {
-  file_.write(reinterpret_cast<const char*>(entry_.words),
-              static_cast<std::streamsize>(entry_.size * sizeof(uint64_t)));
+  file_.stream().write(reinterpret_cast<const char*>(entry_.words),
+                       static_cast<std::streamsize>(entry_.size * sizeof(uint64_t)));
 }
 
 void EventFile::AddProcess(const ProcessInfo& process) {
@@ -64,9 +63,7 @@ void EventFile::Add(const Event& event, const Stack& stack) {
 absl::Status EventFile::Finish(uint64_t lost) {
   EncodeEntry(EntryType::kEnd, &lost, 1, "", &entry_);
   Write();
-  file_.close();
-  if (file_) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("cannot write ", path_));
+  return file_.Finish();
 }
 
 }  // namespace twinmmu::record

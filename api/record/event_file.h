@@ -4,12 +4,12 @@
 #define TWINMMU_API_RECORD_EVENT_FILE_H_
 
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "api/files/replaced_file.h"
 #include "api/record/entry.h"
 #include "api/record/event.h"
 #include "api/record/event_reader.h"
@@ -20,13 +20,13 @@ namespace twinmmu::record {
 // needed to read it.
 class EventFile : public EventSink {
  public:
-  explicit EventFile(std::string path);
+  explicit EventFile(const std::string& path);
 
   // Before its events.
   void AddProcess(const ProcessInfo& process);
   void Add(const Event& event, const Stack& stack) override;
-  // `lost`: events that found no room when they were written. ResourceExhausted: the file cannot be
-  // written.
+  // Without it, what was at `path` stays. `lost`: events that found no room when they were written.
+  // ResourceExhausted: the file cannot be written.
   absl::Status Finish(uint64_t lost);
 
  private:
@@ -34,8 +34,7 @@ class EventFile : public EventSink {
   uint64_t FrameId(const Frame& frame);
   void Write();
 
-  const std::string path_;
-  std::ofstream file_;
+  ReplacedFile file_;
   EntryBuffer entry_;
   std::map<const Stack*, uint32_t> stacks_;  // a reader's, which stay
   std::map<std::string, uint64_t> frames_;   // by their text in the file

@@ -268,6 +268,24 @@ TEST(EventFileTest, WhatIsBeyondTheLimitIsCounted) {
   EXPECT_LE(std::filesystem::file_size(path), options.limit);
 }
 
+// A view comes to its end, however fast the program goes on.
+TEST(EventFileTest, WhatIsWrittenWhileItIsReadEndsSomewhere) {
+  const std::string path = PathOf("growing.events");
+  const std::unique_ptr<EventWriter> writer = Writer(path);
+  for (int i = 0; i < 10; ++i) writer->Add({});
+  const auto reader = EventReader::Open(path);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  Event event;
+  const Stack* stack = nullptr;
+  int count = 0;
+  for (; count < 1'000'000 && (*reader)->Next(&event, &stack); ++count) {
+    for (int i = 0; i < 10; ++i) writer->Add({});
+  }
+  EXPECT_GE(count, 10);
+  EXPECT_LT(count, 1'000'000);
+  EXPECT_THAT((*reader)->warnings(), IsEmpty());
+}
+
 TEST(EventFileTest, WhatAKilledProcessHasWrittenIsThere) {
   const std::string path = PathOf("killed.events");
   const pid_t child = fork();
@@ -376,7 +394,9 @@ TEST(EventFileTest, AMergedFileWithoutItsEndIsToldOf) {
   {
     EventFile file(path);
     file.Add(Full(), {});
+    EXPECT_TRUE(file.Finish(0).ok());
   }
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 2 * sizeof(uint64_t));
   const Content content = Read(path);
   EXPECT_THAT(content.events, SizeIs(1));
   ASSERT_THAT(content.warnings, SizeIs(1));

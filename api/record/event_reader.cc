@@ -1,5 +1,6 @@
 #include "api/record/event_reader.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +51,14 @@ std::string_view TextAt(const uint64_t* words, size_t bytes) {
   return {reinterpret_cast<const char*>(words), bytes};
 }
 
+// As much of a text as a writer may write.
+std::string_view Cut(std::string_view text) { return text.substr(0, kMaxText); }
+
+// Whether it is no event.
+bool IsLearnt(const EntryHead& head) {
+  return head.type >= static_cast<uint8_t>(EntryType::kPadding);
+}
+
 uint32_t High(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 uint32_t Low(uint64_t word) { return static_cast<uint32_t>(word); }
 
@@ -69,6 +78,10 @@ absl::StatusOr<std::unique_ptr<EventReader>> EventReader::Open(const std::string
   if (!file.ok()) return file.status();
   // Not make_unique: the constructor is private.
   std::unique_ptr<EventReader> reader(new EventReader(*file, path, std::move(symbolizer)));
+  // A writer may be faster than who reads: without an end, a view would not come to its own.
+  struct stat info = {};
+  if (fstat(*file, &info) == 0 && S_ISREG(info.st_mode))
+    reader->left_ = static_cast<uint64_t>(info.st_size);
   FileHeader& header = reader->header_;
   if (reader->ReadBytes(reinterpret_cast<char*>(&header), sizeof(header)) < sizeof(header))
     return NotOne(path, "it is too short");
@@ -95,12 +108,14 @@ EventReader::~EventReader() { close(file_); }
 // Fewer at the end of the file only.
 size_t EventReader::ReadBytes(char* to, size_t bytes) {
   size_t done = 0;
+  bytes = static_cast<size_t>(std::min<uint64_t>(bytes, left_));
   while (done < bytes) {
     const ssize_t got = read(file_, to + done, bytes - done);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     done += static_cast<size_t>(got);
   }
+  left_ -= done;
   return done;
 }
 
@@ -117,7 +132,8 @@ bool EventReader::Fill(size_t words) {
   return buffer_.size() >= words;
 }
 
-bool EventReader::ReadEntry(EntryHead* head) {
+// The next entry, which stays the next one.
+bool EventReader::FindEntry(EntryHead* head) {
   if (ended_) return false;
   if (!Fill(1) || buffer_[next_] == 0) {
     ended_ = true;
@@ -134,16 +150,26 @@ bool EventReader::ReadEntry(EntryHead* head) {
     EndEarly("is cut in the middle of an event");
     return false;
   }
-  entry_ = &buffer_[next_];
-  next_ += words;
   return true;
+}
+
+bool EventReader::ReadEntry(EntryHead* head) {
+  if (!FindEntry(head)) return false;
+  entry_ = &buffer_[next_];
+  next_ += head->words;
+  return true;
+}
+
+void EventReader::ReadAhead() {
+  EntryHead head;
+  while (FindEntry(&head) && IsLearnt(head) && ReadEntry(&head)) Learn(head);
 }
 
 bool EventReader::Next(Event* event, const Stack** stack) {
   static const auto* const no_stack = new Stack;
   EntryHead head;
   while (ReadEntry(&head)) {
-    if (head.type >= static_cast<uint8_t>(EntryType::kPadding)) {
+    if (IsLearnt(head)) {
       Learn(head);
       continue;
     }
@@ -193,8 +219,8 @@ bool EventReader::Decode(const EntryHead& head, Event* event) {
   const size_t left = fits ? static_cast<size_t>(end - next) * sizeof(uint64_t) : 0;
   if (High(texts) > left || Low(texts) > left - High(texts)) return false;
   const std::string_view both = TextAt(next, size_t{High(texts)} + Low(texts));
-  event->text = both.substr(0, High(texts));
-  event->code = both.substr(High(texts));
+  event->text = Cut(both.substr(0, High(texts)));
+  event->code = Cut(both.substr(High(texts)));
   return fits;
 }
 
@@ -214,7 +240,7 @@ void EventReader::Learn(const EntryHead& head) {
       return LearnStack(words, count);
     case EntryType::kProcess:
       if (processes_.size() < kMaxProcesses && HasRoom(text.size()))
-        processes_.push_back({High(words[0]), Low(words[0]), std::string(text)});
+        processes_.push_back({High(words[0]), Low(words[0]), std::string(Cut(text))});
       return;
     case EntryType::kEnd:
       finished_ = true;
@@ -240,29 +266,34 @@ void EventReader::LearnPlace(uint64_t id, std::string_view text) {
   Place place;
   place.module = std::string(TakeLine(&text));
   const std::string offset(TakeLine(&text));
-  if (!absl::SimpleHexAtoi(offset, &place.offset)) return;
+  if (!absl::SimpleHexAtoi(offset, &place.offset) || !HasRoom(place.module.size())) return;
   Keep(id, symbolizer_(place));
 }
 
 void EventReader::LearnFrame(uint64_t id, std::string_view text) {
   Frame frame;
   if (!absl::SimpleAtoi(std::string(TakeLine(&text)), &frame.line)) frame.line = 0;
-  frame.file = std::string(TakeLine(&text));
-  frame.function = std::string(text);
+  frame.file = std::string(Cut(TakeLine(&text)));
+  frame.function = std::string(Cut(text));
   Keep(id, std::move(frame));
 }
 
 void EventReader::LearnStack(const uint64_t* words, size_t count) {
-  Stack stack;
+  static const auto* const unknown = new Frame;
+  std::vector<const Frame*> frames;
   size_t bytes = 0;
   for (size_t i = 1; i < std::min(count, kMaxDepth + 1); ++i) {
     const auto found = frames_.find(words[i]);
-    stack.push_back(found == frames_.end() ? Frame() : found->second);
-    bytes += sizeof(Frame) + stack.back().function.size() + stack.back().file.size();
+    frames.push_back(found == frames_.end() ? unknown : &found->second);
+    bytes += sizeof(Frame) + frames.back()->function.size() + frames.back()->file.size();
   }
+  // Before they are copied, which takes much longer than to read their ids.
+  if (!HasRoom(bytes)) return;
+  Stack stack;
+  for (const Frame* const frame : frames) stack.push_back(*frame);
   stack.erase(stack.begin(), stack.begin() + static_cast<std::ptrdiff_t>(FirstForeign(stack)));
   // The first one of an id stays: somebody may have it.
-  if (HasRoom(bytes)) stacks_.emplace(Low(words[0]), std::move(stack));
+  stacks_.emplace(Low(words[0]), std::move(stack));
 }
 
 }  // namespace twinmmu::record

@@ -37,7 +37,8 @@ using Symbolizer = std::function<Frame(const Place&)>;
 // "pool+0x1234", for who has nothing better.
 Frame UnknownFrame(const Place& place);
 
-// Reads as it goes: memory is bounded, whatever the size of the file and whatever stands in it.
+// Reads as it goes: memory is bounded, whatever the size of the file and whatever stands in it. A
+// file that grows while it is read is read as far as it went when it was opened, and a little more.
 class EventReader {
  public:
   // NotFound: there is no such file. InvalidArgument: it is not one of events, or of another
@@ -53,6 +54,9 @@ class EventReader {
   // which they ended. Their times count from the beginning of the file's run; with SetBegin, from
   // there.
   bool Next(Event* event, const Stack** stack);
+  // Learns what stands in front of the next event: a record of a whole run names its processes
+  // there.
+  void ReadAhead();
 
   // When the run of this file began, by the clock of its host.
   uint64_t start_ns() const { return header_.start_ns; }
@@ -72,6 +76,7 @@ class EventReader {
   EventReader(int file, std::string path, Symbolizer symbolizer)
       : file_(file), path_(std::move(path)), symbolizer_(std::move(symbolizer)) {}
 
+  bool FindEntry(EntryHead* head);
   bool ReadEntry(EntryHead* head);
   bool Fill(size_t words);
   size_t ReadBytes(char* to, size_t bytes);
@@ -87,6 +92,7 @@ class EventReader {
   const int file_;
   const std::string path_;
   const Symbolizer symbolizer_;
+  uint64_t left_ = UINT64_MAX;  // bytes to read
   FileHeader header_ = {};
   uint64_t begin_ns_ = 0;
   std::vector<uint64_t> buffer_;  // what is read and not used yet begins at next_

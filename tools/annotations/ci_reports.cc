@@ -1,21 +1,18 @@
 #include "tools/annotations/ci_reports.h"
 
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
+#include "api/files/replaced_file.h"
 
 namespace twinmmu {
 namespace {
 
 absl::Status WriteText(const std::string& path, const std::string& text) {
   if (path.empty()) return absl::OkStatus();
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? absl::OkStatus()
-              : absl::ResourceExhaustedError(absl::StrCat("cannot write ", path));
+  ReplacedFile file(path);
+  file.stream() << text;
+  return file.Finish();
 }
 
 }  // namespace

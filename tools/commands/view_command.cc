@@ -24,7 +24,9 @@ namespace {
 
 constexpr size_t kShownPlaces = 20;
 
-void WarnOf(const MergedEvents& events, Screen& screen) {
+void WarnOf(MergedEvents& events, const SiteTotals& sites, Screen& screen) {
+  const std::string left_out = sites.LeftOut();
+  if (!left_out.empty()) events.AddWarning(absl::StrCat("the sums leave out ", left_out));
   for (const std::string& warning : events.warnings()) screen.wrong() << warning << "\n";
 }
 
@@ -88,7 +90,7 @@ int CompareRecords(const Options& options, Screen& screen) {
     if (!events.ok()) return UsageError(events.status());
     SiteTotals sites;
     (*events)->Feed({&sites});
-    WarnOf(**events, screen);
+    WarnOf(**events, sites, screen);
     totals.push_back(sites.Finish());
   }
   return Show(CompareSites(totals[0], totals[1]), true, screen);
@@ -113,9 +115,8 @@ int ViewCommand(const Options& options, Screen& screen) {
   SiteTotals sites;
   EventFindings findings(UsualSourceRoot());
   absl::Status written = WriteViews(options.views, **events, {&sites, &findings});
-  WarnOf(**events, screen);
-  if (options.ci.any())
-    written.Update(WriteCiReports(options.ci, findings.Finish(), screen.text()));
+  written.Update(WriteReports(options.ci, findings, **events, screen.text()));
+  WarnOf(**events, sites, screen);
   if (!written.ok()) return UsageError(written);
   return asks ? screen.Finish(0) : Show(CompareSites({}, sites.Finish()), false, screen);
 }

@@ -77,6 +77,21 @@ if unshare -rm true 2>/dev/null; then
     cp "$1/tiny"/* "$1/kept"' - "$folder" "$subject" >"$folder/output" 2>&1 ||
     complain "a full disk ends the program"
   expect 0 "events found no room" view "$folder/kept"
+
+  # In a view, in its middle where it is more than a page: the reason, and what was there before.
+  mkdir "$folder/much"
+  for i in {1..40}; do cp "$(echo "$folder"/kept/events.*)" "$folder/much/events.$i.1"; done
+  for view in html trace snapshot svg flamegraph sarif junit; do
+    case $view in html | trace | snapshot) free=1 ;; *) free=0 ;; esac
+    unshare -rm bash -c 'mount -t tmpfs -o size=64k none "$1/tiny" || exit 9
+      echo before >"$1/tiny/view"
+      head -c $(((15 - $4) * 4096)) /dev/zero >"$1/tiny/other"
+      "$2" view "$1/much" --$3="$1/tiny/view"
+      echo "exit code $?, $(ls "$1/tiny" | wc -l) files, $(cat "$1/tiny/view")"' - \
+      "$folder" "$twinmmu" $view $free >"$folder/output" 2>&1
+    has "$folder/output" "cannot write $folder/tiny/view: No space left on device"
+    has "$folder/output" "exit code 2, 2 files, before"
+  done
 else
   echo "Skipped: no small disk can be mounted here."
 fi

@@ -25,7 +25,7 @@ DiagnosticKind LeakOf(LiveKind kind) {
 
 }  // namespace
 
-EventFindings::Finding& EventFindings::FindingAt(const std::string& kind,
+EventFindings::Finding* EventFindings::FindingAt(const std::string& kind,
                                                  const record::Stack& stack) {
   Annotation annotation;
   annotation.kind = kind;
@@ -37,21 +37,31 @@ EventFindings::Finding& EventFindings::FindingAt(const std::string& kind,
   }
   const std::string where = stack.empty() ? "" : InWords(stack.front());
   const std::string place = absl::StrCat(annotation.file, ":", annotation.line, " ", where);
-  Finding& finding = findings_[{kind, place}];
+  const auto known = findings_.find({kind, place});
+  if (known == findings_.end() && findings_.size() == kMostFindings) {
+    ++left_out_;
+    return nullptr;
+  }
+  Finding& finding = known == findings_.end() ? findings_[{kind, place}] : known->second;
   if (finding.count++ == 0) {
     finding.annotation = std::move(annotation);
     if (!where.empty()) finding.annotation.message = absl::StrCat("\nIn ", where, ".");
   }
-  return finding;
+  return &finding;
+}
+
+std::string EventFindings::LeftOut() const {
+  if (left_out_ == 0) return memory_.LeftOut();
+  return absl::StrCat(left_out_, " findings: the first ", kMostFindings, " are shown");
 }
 
 void EventFindings::Add(const record::Event& event, const record::Stack& stack) {
   memory_.Apply(event, stack);
   if (event.kind != record::EventKind::kDiagnostic) return;
-  Finding& finding = FindingAt(std::string(event.code), stack);
-  if (finding.count > 1) return;
-  finding.annotation.is_error = event.severity == record::Severity::kError;
-  finding.annotation.message = absl::StrCat(std::string(event.text), finding.annotation.message);
+  Finding* const finding = FindingAt(std::string(event.code), stack);
+  if (finding == nullptr || finding->count > 1) return;
+  finding->annotation.is_error = event.severity == record::Severity::kError;
+  finding->annotation.message = absl::StrCat(std::string(event.text), finding->annotation.message);
 }
 
 std::vector<Annotation> EventFindings::Finish() {
@@ -59,7 +69,8 @@ std::vector<Annotation> EventFindings::Finish() {
     // Who imported memory or maps it holds it, too; the mapping is told, also of blocks in it.
     if (object.kind == LiveKind::kAllocation && object.released) return;
     if (object.mapped) return;
-    FindingAt(InfoOf(LeakOf(object.kind)).name, *object.stack).bytes += object.bytes;
+    Finding* const finding = FindingAt(InfoOf(LeakOf(object.kind)).name, *object.stack);
+    if (finding != nullptr) finding->bytes += object.bytes;
   });
   std::vector<Annotation> annotations;
   for (auto& [key, finding] : findings_) {

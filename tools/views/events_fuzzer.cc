@@ -14,9 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "api/record/event.h"
 #include "api/record/event_reader.h"
+#include "tools/views/drawing/drawing.h"
 #include "tools/views/event_findings.h"
 #include "tools/views/flame_graph.h"
 #include "tools/views/memory_snapshot.h"
+#include "tools/views/page/page.h"
 #include "tools/views/site_totals.h"
 #include "tools/views/trace.h"
 
@@ -45,13 +47,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FlameGraph graph;
   SiteTotals totals;
   EventFindings findings("/src");
+  Page page("run");
+  Drawing drawing("run");
   record::Event event;
   const record::Stack* stack = nullptr;
   while ((*reader)->Next(&event, &stack)) {
     for (record::EventSink* const sink :
          {static_cast<record::EventSink*>(&trace), static_cast<record::EventSink*>(&snapshot),
           static_cast<record::EventSink*>(&graph), static_cast<record::EventSink*>(&totals),
-          static_cast<record::EventSink*>(&findings)}) {
+          static_cast<record::EventSink*>(&findings), static_cast<record::EventSink*>(&page),
+          static_cast<record::EventSink*>(&drawing)}) {
       sink->Add(event, *stack);
     }
   }
@@ -60,5 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   graph.Finish();
   totals.Finish();
   findings.Finish();
+  page.Finish();
+  drawing.Finish();
   return 0;
 }

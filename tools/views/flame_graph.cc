@@ -30,7 +30,15 @@ std::string Folded(const record::Stack& stack) {
 // Before anything goes, and at the end: not at every step up.
 void FlameGraph::NotePeak() {
   if (!rising_) return;
-  peak_ = now_;
+  for (const record::Stack* const stack : changed_) {
+    const auto found = now_.find(stack);
+    if (found == now_.end()) {
+      peak_.erase(stack);
+    } else {
+      peak_[stack] = found->second;
+    }
+  }
+  changed_.clear();
   rising_ = false;
 }
 
@@ -40,11 +48,13 @@ void FlameGraph::Add(const record::Event& event, const record::Stack& stack) {
   if (std::any_of(change.ended.begin(), change.ended.end(), is_less)) NotePeak();
   for (const LiveObject& object : change.ended) {
     if (!IsPhysical(object)) continue;
+    changed_.insert(object.stack);
     const auto found = now_.find(object.stack);
     if (found != now_.end() && (found->second -= object.bytes) == 0) now_.erase(found);
   }
   // Of mapped blocks there may be several.
   if (change.made.empty() || !IsPhysical(*change.made.front())) return;
+  changed_.insert(change.made.front()->stack);
   now_[change.made.front()->stack] += change.made.front()->bytes;
   const uint64_t bytes = memory_.totals().physical();
   if (bytes <= peak_bytes_) return;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "api/record/event.h"
@@ -20,6 +21,8 @@ class FlameGraph : public record::EventSink {
  public:
   void Add(const record::Event& event, const record::Stack& stack) override;
   std::string Finish();
+  // What found no room, in words, or empty.
+  std::string LeftOut() const { return memory_.LeftOut(); }
 
  private:
   using Bytes = std::map<const record::Stack*, uint64_t>;
@@ -28,6 +31,7 @@ class FlameGraph : public record::EventSink {
   LiveMemory memory_;
   Bytes now_;
   Bytes peak_;
+  std::set<const record::Stack*> changed_;  // since peak_ was noted
   uint64_t peak_bytes_ = 0;
   bool rising_ = false;  // there is more than ever, and peak_ does not have it yet
 };

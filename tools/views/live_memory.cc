@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+
 namespace twinmmu {
 namespace {
 
@@ -30,59 +32,79 @@ void AddTo(MemoryTotals& totals, const LiveObject& object, bool made) {
 
 void LiveMemory::Count(const LiveObject& object, bool made) {
   AddTo(totals_, object, made);
-  AddTo(by_process_[object.process], object, made);
+  MemoryTotals& of_process = by_process_[object.process];
+  AddTo(of_process, object, made);
+  if (of_process.empty()) by_process_.erase(object.process);
 }
 
-void LiveMemory::End(Key key, Objects::iterator object, MemoryChange* change) {
+std::string LiveMemory::LeftOut() const {
+  if (left_out_ == 0) return "";
+  return absl::StrCat(left_out_, " objects: there were more than ", most_objects_, " at once");
+}
+
+void LiveMemory::Keep(const LiveObject& object, MemoryChange* change) {
+  if (objects_.size() >= most_objects_) {
+    ++left_out_;
+    return;
+  }
+  Count(object, true);
+  LiveObject& kept = objects_[{object.process, object.kind, object.address}];
+  kept = object;
+  kept.id = next_id_++;
+  change->made.push_back(&kept);
+}
+
+void LiveMemory::End(Objects::iterator object, MemoryChange* change) {
   const LiveObject ended = object->second;
-  objects_[key].erase(object);
+  objects_.erase(object);
   Count(ended, false);
   change->ended.push_back(ended);
   if (ended.kind != LiveKind::kMapping) return;
-  Objects& allocations = objects_[{ended.process, LiveKind::kAllocation}];
-  const auto found = allocations.find(ended.allocation);
-  if (found == allocations.end()) return;
-  if (--found->second.mappings == 0 && found->second.released)
-    End({ended.process, LiveKind::kAllocation}, found, change);
+  const auto found = objects_.find({ended.process, LiveKind::kAllocation, ended.allocation});
+  if (found == objects_.end()) return;
+  if (--found->second.mappings == 0 && found->second.released) End(found, change);
 }
 
-void LiveMemory::EndAt(Key key, uint64_t address, MemoryChange* change) {
-  const auto found = objects_[key].find(address);
-  if (found != objects_[key].end()) End(key, found, change);
+void LiveMemory::EndAt(Key key, MemoryChange* change) {
+  const auto found = objects_.find(key);
+  if (found != objects_.end()) End(found, change);
 }
 
 // All that begin there.
-void LiveMemory::EndIn(Key key, uint64_t address, uint64_t bytes, MemoryChange* change) {
-  Objects& objects = objects_[key];
-  for (auto next = objects.lower_bound(address);
-       next != objects.end() && next->first - address < bytes;) {
-    End(key, next++, change);
+void LiveMemory::EndIn(Key key, uint64_t bytes, MemoryChange* change) {
+  const auto [process, kind, address] = key;
+  for (auto next = objects_.lower_bound(key);
+       next != objects_.end() && next->second.process == process && next->second.kind == kind &&
+       next->second.address - address < bytes;) {
+    End(next++, change);
   }
 }
 
 void LiveMemory::Release(uint32_t process, uint64_t allocation, MemoryChange* change) {
-  const Key key{process, LiveKind::kAllocation};
-  const auto found = objects_[key].find(allocation);
-  if (found == objects_[key].end()) return;
+  const auto found = objects_.find({process, LiveKind::kAllocation, allocation});
+  if (found == objects_.end()) return;
   found->second.released = true;
-  if (found->second.mappings == 0) End(key, found, change);
+  if (found->second.mappings == 0) End(found, change);
 }
 
 void LiveMemory::FreeBlocks(uint32_t process, uint64_t address, uint64_t bytes,
                             MemoryChange* change) {
-  const Key key{process, LiveKind::kBlock};
-  Objects& blocks = objects_[key];
-  auto next = blocks.upper_bound(address);
-  if (next != blocks.begin()) {
+  const auto is_block = [&](Objects::iterator found) {
+    return found != objects_.end() && found->second.process == process &&
+           found->second.kind == LiveKind::kBlock;
+  };
+  auto next = objects_.upper_bound({process, LiveKind::kBlock, address});
+  if (next != objects_.begin() && is_block(std::prev(next))) {
     const LiveObject& before = std::prev(next)->second;
     if (before.address == address || (before.mapped && address - before.address < before.bytes))
       --next;
   }
   const uint64_t size = std::max<uint64_t>(bytes, 1);
   std::vector<LiveObject> left;
-  while (next != blocks.end() && (next->first <= address || next->first - address < size)) {
+  while (is_block(next) &&
+         (next->second.address <= address || next->second.address - address < size)) {
     const LiveObject block = next->second;
-    End(key, next++, change);
+    End(next++, change);
     if (!block.mapped) continue;
     const uint64_t skipped = address - std::min(address, block.address);
     if (skipped != 0) {
@@ -95,18 +117,13 @@ void LiveMemory::FreeBlocks(uint32_t process, uint64_t address, uint64_t bytes,
     left.back().address = block.address + freed;
     left.back().bytes = block.bytes - freed;
   }
-  for (LiveObject& piece : left) {
-    piece.id = next_id_++;
-    Count(piece, true);
-    change->made.push_back(&(blocks[piece.address] = piece));
-  }
+  for (const LiveObject& piece : left) Keep(piece, change);
 }
 
-const LiveObject* LiveMemory::Make(LiveKind kind, const Event& event, const record::Stack& stack,
-                                   MemoryChange* change) {
+void LiveMemory::Make(LiveKind kind, const Event& event, const record::Stack& stack,
+                      MemoryChange* change) {
   LiveObject made;
   made.kind = kind;
-  made.id = next_id_++;
   made.process = event.process;
   made.device = event.device;
   made.stream = event.stream;
@@ -118,18 +135,12 @@ const LiveObject* LiveMemory::Make(LiveKind kind, const Event& event, const reco
   made.imported = event.kind == EventKind::kImport;
   made.mapped = kind == LiveKind::kBlock && ReservationAt(event.process, event.address) != nullptr;
   made.stack = &stack;
-  const Key key{event.process, kind};
-  EndAt(key, made.address, change);
-  if (kind == LiveKind::kMapping) {
-    Objects& allocations = objects_[{event.process, LiveKind::kAllocation}];
-    const auto of = allocations.find(event.allocation);
-    if (of != allocations.end()) {
-      ++of->second.mappings;
-      made.device = of->second.device;
-    }
-  }
-  Count(made, true);
-  return &(objects_[key][made.address] = made);
+  EndAt({event.process, kind, made.address}, change);
+  const auto of = objects_.find({event.process, LiveKind::kAllocation, event.allocation});
+  const bool is_of = kind == LiveKind::kMapping && of != objects_.end();
+  if (is_of) made.device = of->second.device;
+  Keep(made, change);
+  if (is_of && !change->made.empty()) ++of->second.mappings;
 }
 
 MemoryChange LiveMemory::Apply(const Event& event, const record::Stack& stack) {
@@ -138,30 +149,30 @@ MemoryChange LiveMemory::Apply(const Event& event, const record::Stack& stack) {
   const uint32_t process = event.process;
   switch (event.kind) {
     case EventKind::kReserve:
-      change.made.push_back(Make(LiveKind::kReservation, event, stack, &change));
+      Make(LiveKind::kReservation, event, stack, &change);
       break;
     case EventKind::kAddressFree:
-      EndAt({process, LiveKind::kReservation}, event.address, &change);
+      EndAt({process, LiveKind::kReservation, event.address}, &change);
       break;
     case EventKind::kImport:
       // The same memory again is the same allocation.
       if (Allocation(process, event.allocation) != nullptr) break;
       [[fallthrough]];
     case EventKind::kCreate:
-      change.made.push_back(Make(LiveKind::kAllocation, event, stack, &change));
+      Make(LiveKind::kAllocation, event, stack, &change);
       break;
     case EventKind::kRelease:
       Release(process, event.allocation, &change);
       break;
     case EventKind::kMap:
-      change.made.push_back(Make(LiveKind::kMapping, event, stack, &change));
+      Make(LiveKind::kMapping, event, stack, &change);
       break;
     case EventKind::kUnmap:
-      EndIn({process, LiveKind::kMapping}, event.address, event.bytes, &change);
+      EndIn({process, LiveKind::kMapping, event.address}, event.bytes, &change);
       break;
     case EventKind::kAllocate:
     case EventKind::kPoolAllocate:
-      change.made.push_back(Make(LiveKind::kBlock, event, stack, &change));
+      Make(LiveKind::kBlock, event, stack, &change);
       break;
     case EventKind::kFree:
     case EventKind::kPoolFree:
@@ -179,19 +190,18 @@ MemoryTotals LiveMemory::TotalsOf(uint32_t process) const {
 }
 
 const LiveObject* LiveMemory::ReservationAt(uint32_t process, uint64_t address) const {
-  const auto objects = objects_.find({process, LiveKind::kReservation});
-  if (objects == objects_.end()) return nullptr;
-  const auto above = objects->second.upper_bound(address);
-  if (above == objects->second.begin()) return nullptr;
+  const auto above = objects_.upper_bound({process, LiveKind::kReservation, address});
+  if (above == objects_.begin()) return nullptr;
   const LiveObject& found = std::prev(above)->second;
-  return address - found.address < found.bytes ? &found : nullptr;
+  return found.process == process && found.kind == LiveKind::kReservation &&
+                 address - found.address < found.bytes
+             ? &found
+             : nullptr;
 }
 
 const LiveObject* LiveMemory::Allocation(uint32_t process, uint64_t id) const {
-  const auto objects = objects_.find({process, LiveKind::kAllocation});
-  if (objects == objects_.end()) return nullptr;
-  const auto found = objects->second.find(id);
-  return found == objects->second.end() ? nullptr : &found->second;
+  const auto found = objects_.find({process, LiveKind::kAllocation, id});
+  return found == objects_.end() ? nullptr : &found->second;
 }
 
 }  // namespace twinmmu

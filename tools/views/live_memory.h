@@ -3,9 +3,11 @@
 #ifndef TWINMMU_TOOLS_VIEWS_LIVE_MEMORY_H_
 #define TWINMMU_TOOLS_VIEWS_LIVE_MEMORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "api/record/event.h"
@@ -41,6 +43,7 @@ struct MemoryTotals {
   uint64_t allocated = 0;  // linear memory, and of pools, unless it is mapped
 
   uint64_t physical() const { return created + allocated; }
+  bool empty() const { return (reserved | mapped | created | allocated) == 0; }
 };
 
 // What an event changed. Of a block that is given back in part, what is left is made anew.
@@ -52,6 +55,11 @@ struct MemoryChange {
 // Events may be any: what ends nothing is passed over, and what is made over something ends it.
 class LiveMemory {
  public:
+  // What is made while so much is there is counted only.
+  static constexpr size_t kMostObjects = 1'000'000;
+
+  explicit LiveMemory(size_t most_objects = kMostObjects) : most_objects_(most_objects) {}
+
   MemoryChange Apply(const record::Event& event, const record::Stack& stack);
 
   MemoryTotals TotalsOf(uint32_t process) const;
@@ -61,31 +69,35 @@ class LiveMemory {
   // The allocation of this id, or null.
   const LiveObject* Allocation(uint32_t process, uint64_t id) const;
 
+  // "12 objects: there were more than 1000000 at once", or empty.
+  std::string LeftOut() const;
+
   // Visits what is there, by process and kind; an allocation that is mapped only once is visited
   // too.
   template <typename Visit>
   void ForEach(const Visit& visit) const {
-    for (const auto& [key, objects] : objects_) {
-      for (const auto& [address, object] : objects) visit(object);
-    }
+    for (const auto& [key, object] : objects_) visit(object);
   }
 
  private:
-  using Objects = std::map<uint64_t, LiveObject>;  // by address
-  using Key = std::pair<uint32_t, LiveKind>;
+  using Key = std::tuple<uint32_t, LiveKind, uint64_t>;  // process, address
+  using Objects = std::map<Key, LiveObject>;
 
-  const LiveObject* Make(LiveKind kind, const record::Event& event, const record::Stack& stack,
-                         MemoryChange* change);
-  void EndAt(Key key, uint64_t address, MemoryChange* change);
-  void EndIn(Key key, uint64_t address, uint64_t bytes, MemoryChange* change);
+  void Make(LiveKind kind, const record::Event& event, const record::Stack& stack,
+            MemoryChange* change);
+  void Keep(const LiveObject& object, MemoryChange* change);
+  void EndAt(Key key, MemoryChange* change);
+  void EndIn(Key key, uint64_t bytes, MemoryChange* change);
   // Blocks that have a part of it.
   void FreeBlocks(uint32_t process, uint64_t address, uint64_t bytes, MemoryChange* change);
-  void End(Key key, Objects::iterator object, MemoryChange* change);
+  void End(Objects::iterator object, MemoryChange* change);
   void Release(uint32_t process, uint64_t allocation, MemoryChange* change);
   void Count(const LiveObject& object, bool made);
 
-  std::map<Key, Objects> objects_;
-  std::map<uint32_t, MemoryTotals> by_process_;
+  const size_t most_objects_;
+  Objects objects_;
+  std::map<uint32_t, MemoryTotals> by_process_;  // of those that have something
+  uint64_t left_out_ = 0;
   MemoryTotals totals_;
   uint64_t next_id_ = 1;
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace twinmmu {
 namespace {
@@ -10,7 +13,10 @@ using record::Event;
 using record::EventKind;
 using record::Stack;
 
-constexpr int32_t kMaxDevices = 1024;
+const Stack kNoStack;
+
+// Values in a piece of a list, as Python writes them.
+constexpr size_t kPiece = 1000;
 
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
 
@@ -23,35 +29,21 @@ void Put(Pickle& pickle, const char* key, const char* value) {
   pickle.Text(value);
 }
 
-void PutFrames(Pickle& pickle, const Stack& stack) {
-  pickle.Text("frames");
-  pickle.BeginList();
-  for (const record::Frame& frame : stack) {
-    pickle.BeginDict();
-    pickle.Text("filename");
-    pickle.Text(frame.file.empty() ? "??" : frame.file);
-    Put(pickle, "line", frame.line);
-    pickle.Text("name");
-    pickle.Text(frame.function.empty() ? "??" : frame.function);
-    pickle.EndDict();
-  }
-  pickle.EndList();
-}
-
 }  // namespace
 
 size_t MemorySnapshot::PlaceOf(uint32_t process, int32_t device) {
   if (first_process_ == 0) first_process_ = process;
   const auto known = places_.find({process, device});
   if (known != places_.end()) return known->second;
-  const bool is_first = process == first_process_ && device >= 0 && device < kMaxDevices;
+  if (places_.size() == kMostDevices) return place_count_ - 1;
   const auto ordinal = static_cast<size_t>(device);
+  const bool is_first = process == first_process_ && device >= 0 && ordinal < kMostDevices;
   const auto is_taken = [&](size_t place) {
     return std::any_of(places_.begin(), places_.end(),
                        [place](const auto& entry) { return entry.second == place; });
   };
-  const size_t place = is_first && !is_taken(ordinal) ? ordinal : traces_.size();
-  if (traces_.size() <= place) traces_.resize(place + 1);
+  const size_t place = is_first && !is_taken(ordinal) ? ordinal : place_count_;
+  place_count_ = std::max(place_count_, place + 1);
   return places_[{process, device}] = place;
 }
 
@@ -61,17 +53,20 @@ void MemorySnapshot::Tell(const char* action, const LiveObject& object, const Ev
   const LiveObject* const in = memory_.ReservationAt(object.process, object.address);
   const uint64_t unless =
       object.kind == LiveKind::kMapping && !of_segment && in != nullptr ? in->id : 0;
-  std::vector<DeviceTrace::Part>& parts = traces_[PlaceOf(object.process, object.device)].parts;
-  if (parts.empty() || parts.back().unless_pooled != unless) parts.push_back({unless, {}});
-  Pickle& trace = parts.back().entries;
-  trace.BeginDict();
-  Put(trace, "action", action);
-  Put(trace, "addr", Signed(object.address));
-  Put(trace, "size", Signed(object.bytes));
-  Put(trace, "stream", Signed(object.stream));
-  Put(trace, "time_us", Signed(event.time_ns / 1000));
-  PutFrames(trace, stack);
-  trace.EndDict();
+  entries_.push_back({action, PlaceOf(object.process, object.device), object.address, object.bytes,
+                      object.stream, event.time_ns, &stack, unless});
+}
+
+// The oldest of what is too much.
+void MemorySnapshot::Forget() {
+  for (; entries_.size() > most_entries_; ++forgotten_) entries_.pop_front();
+  while (pooled_.size() > most_entries_) pooled_.erase(pooled_.begin());
+}
+
+std::string MemorySnapshot::LeftOut() const {
+  if (forgotten_ == 0) return memory_.LeftOut();
+  return absl::StrCat("the first ", forgotten_, " entries of its traces: they have ",
+                      most_entries_);
 }
 
 // A mapping is both: memory that the allocator got, and that it uses.
@@ -82,6 +77,7 @@ void MemorySnapshot::Add(const Event& event, const Stack& stack) {
   };
   const MemoryChange change = memory_.Apply(event, stack);
   for (const LiveObject& object : change.ended) {
+    if (object.kind == LiveKind::kReservation) of_reservation_.erase(object.id);
     if (!is_shown(object)) continue;
     Tell("free_requested", object, event, stack);
     Tell("free_completed", object, event, stack);
@@ -100,17 +96,37 @@ void MemorySnapshot::Add(const Event& event, const Stack& stack) {
     if (made->kind == LiveKind::kMapping && in != nullptr)
       of_reservation_.emplace(in->id, PlaceOf(made->process, made->device));
   }
+  Forget();
+}
+
+// A stack is written once: what has it too refers to it.
+void MemorySnapshot::AddFrames(const Stack& stack) {
+  pickle_.Text("frames");
+  const auto [known, is_new] = kept_.emplace(&stack, static_cast<uint32_t>(kept_.size()));
+  if (!is_new) return pickle_.Kept(known->second);
+  pickle_.BeginList();
+  for (const record::Frame& frame : stack) {
+    pickle_.BeginDict();
+    pickle_.Text("filename");
+    pickle_.Text(frame.file.empty() ? "??" : frame.file);
+    Put(pickle_, "line", frame.line);
+    pickle_.Text("name");
+    pickle_.Text(frame.function.empty() ? "??" : frame.function);
+    pickle_.EndDict();
+  }
+  pickle_.EndList();
+  pickle_.Keep(known->second);
 }
 
 void MemorySnapshot::AddBlock(const char* state, uint64_t address, uint64_t bytes,
                               const Stack& stack) {
-  segments_.BeginDict();
-  Put(segments_, "address", Signed(address));
-  Put(segments_, "size", Signed(bytes));
-  Put(segments_, "requested_size", Signed(bytes));
-  Put(segments_, "state", state);
-  PutFrames(segments_, stack);
-  segments_.EndDict();
+  pickle_.BeginDict();
+  Put(pickle_, "address", Signed(address));
+  Put(pickle_, "size", Signed(bytes));
+  Put(pickle_, "requested_size", Signed(bytes));
+  Put(pickle_, "state", state);
+  AddFrames(stack);
+  pickle_.EndDict();
 }
 
 // `blocks`: in it, by address. What is between them is a block, too: together they are all of it.
@@ -122,38 +138,40 @@ void MemorySnapshot::AddSegment(const LiveObject& segment,
   const auto of = of_reservation_.find(segment.id);
   const size_t place = is_reservation ? (of == of_reservation_.end() ? 0 : of->second)
                                       : PlaceOf(segment.process, segment.device);
-  segments_.BeginDict();
-  Put(segments_, "device", Signed(place));
-  Put(segments_, "address", Signed(segment.address));
-  Put(segments_, "total_size", Signed(segment.bytes));
-  Put(segments_, "allocated_size", Signed(used));
-  Put(segments_, "active_size", Signed(used));
-  Put(segments_, "requested_size", Signed(used));
-  Put(segments_, "stream", Signed(segment.stream));
-  Put(segments_, "segment_type", "large");
-  segments_.Text("segment_pool_id");
-  segments_.BeginTuple();
-  segments_.Integer(0);
-  segments_.Integer(0);
-  segments_.EndTuple();
-  segments_.Text("is_expandable");
-  segments_.Bool(is_reservation);
-  PutFrames(segments_, *segment.stack);
-  segments_.Text("blocks");
-  segments_.BeginList();
+  pickle_.BeginDict();
+  Put(pickle_, "device", Signed(place));
+  Put(pickle_, "address", Signed(segment.address));
+  Put(pickle_, "total_size", Signed(segment.bytes));
+  Put(pickle_, "allocated_size", Signed(used));
+  Put(pickle_, "active_size", Signed(used));
+  Put(pickle_, "requested_size", Signed(used));
+  Put(pickle_, "stream", Signed(segment.stream));
+  Put(pickle_, "segment_type", "large");
+  pickle_.Text("segment_pool_id");
+  pickle_.BeginTuple();
+  pickle_.Integer(0);
+  pickle_.Integer(0);
+  pickle_.EndTuple();
+  pickle_.Text("is_expandable");
+  pickle_.Bool(is_reservation);
+  AddFrames(*segment.stack);
+  pickle_.Text("blocks");
+  pickle_.BeginList();
   uint64_t next = segment.address;
+  size_t count = 0;
   for (const LiveObject* const block : blocks) {
-    if (block->address > next) AddBlock("inactive", next, block->address - next, {});
+    if (count++ % kPiece == kPiece - 1) pickle_.NextPiece();
+    if (block->address > next) AddBlock("inactive", next, block->address - next, kNoStack);
     AddBlock("active_allocated", block->address, block->bytes, *block->stack);
     next = block->address + block->bytes;
   }
   const uint64_t end = segment.address + segment.bytes;
-  if (end > next) AddBlock("inactive", next, end - next, {});
-  segments_.EndList();
-  segments_.EndDict();
+  if (end > next) AddBlock("inactive", next, end - next, kNoStack);
+  pickle_.EndList();
+  pickle_.EndDict();
 }
 
-std::string MemorySnapshot::Finish() {
+void MemorySnapshot::AddSegments() {
   std::map<uint64_t, std::vector<const LiveObject*>> blocks;  // by the id of the reservation
   std::vector<const LiveObject*> segments;
   memory_.ForEach([&](const LiveObject& object) {
@@ -171,34 +189,55 @@ std::string MemorySnapshot::Finish() {
         object.address >= end && object.bytes <= in->bytes - (object.address - in->address);
     if (fits) inside.push_back(&object);
   });
+  size_t count = 0;
   for (const LiveObject* const segment : segments) {
+    if (count++ % kPiece == kPiece - 1) pickle_.NextPiece();
     const bool is_block = segment->kind == LiveKind::kBlock;
     AddSegment(*segment, is_block ? std::vector<const LiveObject*>{segment} : blocks[segment->id]);
   }
-  Pickle snapshot;
-  snapshot.BeginDict();
-  snapshot.Text("segments");
-  snapshot.BeginList();
-  snapshot.Append(segments_);
-  snapshot.EndList();
-  snapshot.Text("device_traces");
-  snapshot.BeginList();
-  for (const DeviceTrace& trace : traces_) {
-    snapshot.BeginList();
-    for (const DeviceTrace::Part& part : trace.parts) {
-      if (pooled_.count(part.unless_pooled) == 0) snapshot.Append(part.entries);
-    }
-    snapshot.EndList();
+}
+
+void MemorySnapshot::AddTraces() {
+  std::vector<std::vector<const Entry*>> traces(place_count_);
+  for (const Entry& entry : entries_) {
+    if (pooled_.count(entry.unless_pooled) == 0) traces[entry.place].push_back(&entry);
   }
-  snapshot.EndList();
-  snapshot.Text("allocator_settings");
-  snapshot.BeginDict();
-  snapshot.EndDict();
-  snapshot.Text("external_annotations");
-  snapshot.BeginList();
-  snapshot.EndList();
-  snapshot.EndDict();
-  return snapshot.Finish();
+  for (const std::vector<const Entry*>& trace : traces) {
+    pickle_.BeginList();
+    size_t count = 0;
+    for (const Entry* const entry : trace) {
+      if (count++ % kPiece == kPiece - 1) pickle_.NextPiece();
+      pickle_.BeginDict();
+      Put(pickle_, "action", entry->action);
+      Put(pickle_, "addr", Signed(entry->address));
+      Put(pickle_, "size", Signed(entry->bytes));
+      Put(pickle_, "stream", Signed(entry->stream));
+      Put(pickle_, "time_us", Signed(entry->time_ns / 1000));
+      AddFrames(*entry->stack);
+      pickle_.EndDict();
+    }
+    pickle_.EndList();
+  }
+}
+
+std::string MemorySnapshot::Finish() {
+  pickle_.BeginDict();
+  pickle_.Text("segments");
+  pickle_.BeginList();
+  AddSegments();
+  pickle_.EndList();
+  pickle_.Text("device_traces");
+  pickle_.BeginList();
+  AddTraces();
+  pickle_.EndList();
+  pickle_.Text("allocator_settings");
+  pickle_.BeginDict();
+  pickle_.EndDict();
+  pickle_.Text("external_annotations");
+  pickle_.BeginList();
+  pickle_.EndList();
+  pickle_.EndDict();
+  return pickle_.Finish();
 }
 
 }  // namespace twinmmu

@@ -193,5 +193,51 @@ TEST(MemorySnapshotTest, AnAddressBeyondSignedIntegersStillHasEightBytes) {
   EXPECT_EQ(read["segments"][0]["address"], -4096);
 }
 
+TEST(MemorySnapshotTest, ForgetsTheOldestOfItsTraces) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot(4);
+  ToldEvents told(&snapshot);
+  for (uint64_t i = 0; i < 3; ++i) told.Allocate(kBase + i * kMiB, 512);
+  const Json read = ReadByPython(snapshot.Finish())[1];
+  ASSERT_EQ(read["device_traces"][0].size(), 4u);
+  EXPECT_EQ(read["device_traces"][0][0]["addr"], kBase + kMiB);
+  EXPECT_EQ(read["segments"].size(), 3u);
+  EXPECT_EQ(snapshot.LeftOut(), "the first 2 entries of its traces: they have 4");
+}
+
+// Each of them may have devices without number.
+TEST(MemorySnapshotTest, WhatIsBeyondTheMostDevicesIsOnTheLastOne) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  for (uint32_t i = 0; i < MemorySnapshot::kMostDevices + 2; ++i) {
+    ToldEvents(&snapshot, i + 1).Allocate(kBase, 512);
+  }
+  const Json read = ReadByPython(snapshot.Finish())[1];
+  ASSERT_EQ(read["device_traces"].size(), MemorySnapshot::kMostDevices);
+  EXPECT_EQ(read["device_traces"].back().size(), 6u);
+}
+
+// The viewer gives a piece of a list to a call as arguments, of which there may not be many.
+TEST(MemorySnapshotTest, NoPieceOfAListIsLong) {
+  NEED_PYTHON();
+  MemorySnapshot snapshot;
+  ToldEvents told(&snapshot);
+  for (uint64_t i = 0; i < 3000; ++i) told.Allocate(kBase + i * kMiB, 512);
+  const std::string path = testing::TempDir() + "pieces.pickle";
+  std::ofstream(path, std::ios::binary) << snapshot.Finish();
+  const std::string command =
+      "python3 -c 'import pickletools, sys\n"
+      "marks, depth, most = [0], 0, 0\n"
+      "for o, a, p in pickletools.genops(open(sys.argv[1], \"rb\")):\n"
+      "  if o.name == \"MARK\": marks.append(0)\n"
+      "  elif o.name in (\"APPENDS\", \"SETITEMS\", \"TUPLE\"):\n"
+      "    most = max(most, marks.pop())\n"
+      "    if o.name == \"TUPLE\": marks[-1] += 1\n"
+      "  elif o.name not in (\"PROTO\", \"STOP\", \"LONG_BINPUT\"): marks[-1] += 1\n"
+      "sys.exit(0 if 900 < most < 1100 else 1)' " +
+      path;
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
 }  // namespace
 }  // namespace twinmmu

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <system_error>
 #include <tuple>
 
@@ -24,8 +25,12 @@ using record::EventReader;
 using record::Frame;
 using record::Place;
 
-using PlaceKey = std::pair<std::string, uint64_t>;
-using Names = std::map<PlaceKey, Frame>;
+// Of places in all files together: a process has some thousand. Who reads more of them gives
+// UnknownFrame.
+constexpr size_t kMostPlaces = 1 << 17;
+
+// The names of places, once they are known.
+using Names = std::map<std::pair<std::string, uint64_t>, Frame>;
 
 // "/src/pool.cc:42" is a file and a line.
 Frame FrameOf(const libcuda::Site& site) {
@@ -40,6 +45,8 @@ Frame FrameOf(const libcuda::Site& site) {
 
 // A run may have more processes than a process may usually open files.
 void AllowOpenFiles(size_t count) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const rlim_t wanted = limit.rlim_cur + count;
@@ -49,75 +56,69 @@ void AllowOpenFiles(size_t count) {
 }
 
 // Asks all at once: to symbolise is slow.
-Names NamesOf(const std::vector<Place>& places) {
-  std::map<PlaceKey, libcuda::Site> sites;
-  for (const Place& place : places) {
-    libcuda::Site& site = sites[{place.module, place.offset}];
-    site.module = place.module;
-    site.offset = place.offset;
-  }
+void FindNames(Names* names) {
+  std::vector<libcuda::Site> sites(names->size());
   std::vector<libcuda::Site*> pointers;
-  for (auto& [key, site] : sites) pointers.push_back(&site);
+  for (const auto& [place, frame] : *names) {
+    libcuda::Site& site = sites[pointers.size()];
+    site.module = place.first;
+    site.offset = place.second;
+    pointers.push_back(&site);
+  }
   Symbolize(pointers);
-  Names names;
-  for (const auto& [key, site] : sites) names[key] = FrameOf(site);
-  return names;
+  auto site = sites.begin();
+  for (auto& [place, frame] : *names) frame = FrameOf(*site++);
 }
 
-// What a file says before it is read for good.
-struct Survey {
-  bool is_raw = false;
-  uint64_t start_ns = 0;
-  std::vector<Place> places;
-  std::vector<record::ProcessInfo> processes;
-};
-
-absl::StatusOr<Survey> LookThrough(const std::string& path) {
-  Survey survey;
+// Notes all places of what a process wrote.
+absl::Status LookThrough(const std::string& path, Names* names) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is what a process wrote, which is read twice: name a file, not a pipe"));
+  }
   const auto note = [&](const Place& place) {
-    survey.places.push_back(place);
+    if (names->size() < kMostPlaces) names->try_emplace({place.module, place.offset});
     return Frame();
   };
   const absl::StatusOr<std::unique_ptr<EventReader>> reader = EventReader::Open(path, note);
   if (!reader.ok()) return reader.status();
-  survey.is_raw = (*reader)->is_raw();
-  survey.start_ns = (*reader)->start_ns();
   record::Event event;
   const record::Stack* stack = nullptr;
-  // A file that was merged names its processes first, and all else in words.
-  while ((*reader)->Next(&event, &stack) && survey.is_raw) {
+  while ((*reader)->Next(&event, &stack)) {
   }
-  survey.processes = (*reader)->processes();
-  return survey;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::Open(
     const std::vector<std::string>& paths) {
-  std::unique_ptr<MergedEvents> merged(new MergedEvents);
-  std::vector<Place> places;
-  uint64_t begin_ns = ~uint64_t{0};
-  for (const std::string& path : paths) {
-    const absl::StatusOr<Survey> survey = LookThrough(path);
-    if (!survey.ok()) return survey.status();
-    places.insert(places.end(), survey->places.begin(), survey->places.end());
-    merged->processes_.insert(merged->processes_.end(), survey->processes.begin(),
-                              survey->processes.end());
-    begin_ns = std::min(begin_ns, survey->start_ns);
-  }
   AllowOpenFiles(paths.size());
-  const auto names = std::make_shared<const Names>(NamesOf(places));
+  std::unique_ptr<MergedEvents> merged(new MergedEvents);
+  const auto names = std::make_shared<Names>();
   const auto symbolizer = [names](const Place& place) {
     const auto found = names->find({place.module, place.offset});
     return found == names->end() ? record::UnknownFrame(place) : found->second;
   };
+  uint64_t begin_ns = ~uint64_t{0};
   for (const std::string& path : paths) {
     absl::StatusOr<std::unique_ptr<EventReader>> reader = EventReader::Open(path, symbolizer);
     if (!reader.ok()) return reader.status();
-    (*reader)->SetBegin(begin_ns);
+    const absl::Status looked =
+        (*reader)->is_raw() ? LookThrough(path, names.get()) : absl::OkStatus();
+    if (!looked.ok()) return looked;
+    begin_ns = std::min(begin_ns, (*reader)->start_ns());
     merged->sources_.push_back({*std::move(reader), {}, nullptr, {}});
-    merged->Advance(merged->sources_.size() - 1);
+  }
+  FindNames(names.get());
+  for (size_t i = 0; i < merged->sources_.size(); ++i) {
+    EventReader& reader = *merged->sources_[i].reader;
+    reader.SetBegin(begin_ns);
+    reader.ReadAhead();
+    const std::vector<record::ProcessInfo>& processes = reader.processes();
+    merged->processes_.insert(merged->processes_.end(), processes.begin(), processes.end());
+    merged->Advance(i);
   }
   return merged;
 }
@@ -127,7 +128,8 @@ absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::OpenFolder(const std
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (!absl::StartsWith(name, record::kEventsPrefix)) continue;
+    // A pipe there would be waited for.
+    if (!absl::StartsWith(name, record::kEventsPrefix) || !entry.is_regular_file(error)) continue;
     if (EventReader::Open(entry.path().string()).ok()) paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
@@ -142,7 +144,9 @@ absl::StatusOr<std::unique_ptr<MergedEvents>> MergedEvents::OpenAny(const std::s
 void MergedEvents::Advance(size_t source) {
   Source& next = sources_[source];
   if (!next.reader->Next(&next.event, &next.stack)) return;
-  if (next.event.stack != 0) {
+  if (next.stack->empty()) {
+    next.event.stack = 0;  // one that the record does not explain, of which there may be any number
+  } else if (next.event.stack != 0) {
     const auto [known, is_new] = next.stacks.emplace(next.event.stack, last_stack_ + 1);
     last_stack_ += is_new ? 1 : 0;
     next.event.stack = known->second;
@@ -184,6 +188,7 @@ std::vector<std::string> MergedEvents::warnings() const {
     all.insert(all.end(), of_file.begin(), of_file.end());
   }
   if (lost() != 0) all.push_back(absl::StrCat(lost(), " events found no room, and are not shown"));
+  all.insert(all.end(), warnings_.begin(), warnings_.end());
   return all;
 }
 

@@ -22,7 +22,7 @@ namespace twinmmu {
 class MergedEvents {
  public:
   // One file, or those of the processes of a run; their stacks are symbolised. As
-  // EventReader::Open.
+  // EventReader::Open. What a process wrote is read twice, so it is no pipe: InvalidArgument.
   static absl::StatusOr<std::unique_ptr<MergedEvents>> Open(const std::vector<std::string>& paths);
   // The files in a folder that processes wrote. One that is none of events is passed over.
   static absl::StatusOr<std::unique_ptr<MergedEvents>> OpenFolder(const std::string& folder);
@@ -36,7 +36,9 @@ class MergedEvents {
 
   const std::vector<record::ProcessInfo>& processes() const { return processes_; }
   uint64_t lost() const;
+  // What is to be said of the record and of what was made of it, in words.
   std::vector<std::string> warnings() const;
+  void AddWarning(std::string words) { warnings_.push_back(std::move(words)); }
 
  private:
   struct Source {
@@ -54,6 +56,7 @@ class MergedEvents {
   uint32_t last_stack_ = 0;
   int given_ = -1;  // the source of the event that was given out
   std::vector<record::ProcessInfo> processes_;
+  std::vector<std::string> warnings_;  // of what was made of it
 };
 
 }  // namespace twinmmu

@@ -1,5 +1,7 @@
 #include "tools/views/merged_events.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -129,6 +132,79 @@ TEST(MergedEventsTest, StacksOfAProcessGetTheirNames) {
   ASSERT_FALSE(stack->empty());
   EXPECT_THAT(stack->front().function, HasSubstr("GrowThePool"));
   EXPECT_EQ(event.process, static_cast<uint32_t>(getpid()));
+}
+
+// A record of a whole run needs no second look.
+TEST(MergedEventsTest, ARecordOfAWholeRunMayComeFromAPipe) {
+  const std::string path = NewFolder("piped") + "/run.events";
+  record::EventFile file(path);
+  file.AddProcess({7, 1, "program"});
+  for (uint64_t i = 0; i < 3; ++i) file.Add(At(10 + i, 7), {});
+  ASSERT_TRUE(file.Finish(0).ok());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::ostringstream bytes;
+  bytes << std::ifstream(path).rdbuf();
+  ASSERT_EQ(write(ends[1], bytes.str().data(), bytes.str().size()),
+            static_cast<ssize_t>(bytes.str().size()));
+  close(ends[1]);
+  const auto events = MergedEvents::Open({absl::StrCat("/dev/fd/", ends[0])});
+  ASSERT_TRUE(events.ok()) << events.status();
+  EXPECT_THAT((*events)->processes(), SizeIs(1));
+  EXPECT_THAT(ProcessesIn(**events), ElementsAre(7, 7, 7));
+  EXPECT_THAT((*events)->warnings(), IsEmpty());
+  close(ends[0]);
+}
+
+// What a process wrote is read once for its places, and then for good.
+TEST(MergedEventsTest, TheRecordOfAProcessIsRefusedFromAPipe) {
+  const std::string path = NewFolder("raw") + "/run.events";
+  GrowThePool(**record::EventWriter::Create(path));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  char header[32] = {};
+  std::ifstream(path).read(header, sizeof(header));
+  ASSERT_EQ(write(ends[1], header, sizeof(header)), 32);
+  close(ends[1]);
+  const absl::Status status = MergedEvents::Open({absl::StrCat("/dev/fd/", ends[0])}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("name a file, not a pipe"));
+  close(ends[0]);
+}
+
+// A program may leave there what it wants; nobody writes into this one.
+TEST(MergedEventsTest, APipeInTheFolderIsPassedOver) {
+  const std::string folder = NewFolder("pipes");
+  const std::string pipe_path = folder + "/events.1.1";
+  ASSERT_EQ(mkfifo(pipe_path.c_str(), 0600), 0);
+  const int held = open(pipe_path.c_str(), O_RDWR);
+  const auto events = MergedEvents::OpenFolder(folder);
+  ASSERT_TRUE(events.ok()) << events.status();
+  EXPECT_THAT(ProcessesIn(**events), IsEmpty());
+  close(held);
+}
+
+// Ids of stacks that the record never explains are no stacks, however many there are.
+TEST(MergedEventsTest, AStackThatIsNotExplainedIsNone) {
+  const std::string path = NewFolder("unknown") + "/run.events";
+  record::EventFile file(path);
+  record::Event event = At(10, 1);
+  file.Add(event, {{"Grow", "", 0}});
+  ASSERT_TRUE(file.Finish(0).ok());
+  // The only word of the event with a stack, which becomes another one.
+  std::ostringstream read;
+  read << std::ifstream(path).rdbuf();
+  std::string bytes = read.str();
+  const size_t at = bytes.size() - 3 * sizeof(uint64_t);
+  ASSERT_EQ(bytes[at], 1);
+  bytes[at] = 9;
+  std::ofstream(path) << bytes;
+  const auto events = MergedEvents::Open({path});
+  ASSERT_TRUE(events.ok()) << events.status();
+  const record::Stack* stack = nullptr;
+  ASSERT_TRUE((*events)->Next(&event, &stack));
+  EXPECT_EQ(event.stack, 0u);
+  EXPECT_THAT(*stack, IsEmpty());
 }
 
 }  // namespace

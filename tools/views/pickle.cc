@@ -51,6 +51,11 @@ void Pickle::Integer(int64_t value) {
   }
 }
 
+void Pickle::Numbered(char operation, uint32_t number) {
+  bytes_ += operation;
+  bytes_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
 void Pickle::Text(std::string_view text) {
   const std::string good = AsUtf8(text);
   const auto size = static_cast<uint32_t>(good.size());

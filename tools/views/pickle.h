@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace twinmmu {
 
@@ -26,17 +27,23 @@ class Pickle {
   void Bool(bool value) { bytes_ += value ? '\x88' : '\x89'; }
   void BeginList() { bytes_ += "]("; }
   void EndList() { bytes_ += 'e'; }
+  // The list goes on in another piece: readers hold a whole piece as arguments of a call.
+  void NextPiece() { bytes_ += "e("; }
   // Keys and values by turns.
   void BeginDict() { bytes_ += "}("; }
   void EndDict() { bytes_ += 'u'; }
   void BeginTuple() { bytes_ += '('; }
   void EndTuple() { bytes_ += 't'; }
-  // Values that were written by another one.
-  void Append(const Pickle& values) { bytes_ += values.bytes_.substr(2); }
+  // Keeps the value that was written last under a number, and writes it again.
+  void Keep(uint32_t number) { Numbered('r', number); }
+  void Kept(uint32_t number) { Numbered('j', number); }
 
-  std::string Finish() const { return bytes_ + '.'; }
+  // All of it; nothing may follow.
+  std::string Finish() { return std::move(bytes_ += '.'); }
 
  private:
+  void Numbered(char operation, uint32_t number);
+
   std::string bytes_;
 };
 

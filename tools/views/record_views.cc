@@ -45,7 +45,8 @@ absl::Status ViewRecord(const std::string& record, const RecordViews& views) {
   if (!written.ok()) return written;
   EventFindings findings(views.source_root);
   written = WriteViews(views.files, **events, {&findings});
-  written.Update(WriteCiReports(views.reports, findings.Finish(), std::cout));
+  written.Update(WriteReports(views.reports, findings, **events, std::cout));
+  if (views.warnings != nullptr) *views.warnings = (*events)->warnings();
   return written;
 }
 

@@ -11,6 +11,7 @@
 #define TWINMMU_TOOLS_VIEWS_RECORD_VIEWS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "tools/annotations/ci_reports.h"
@@ -18,11 +19,15 @@
 
 namespace twinmmu {
 
-// What to make of a record. Empty: nothing. A file that is there is replaced.
+// What to make of a record. Empty: nothing. A file that is there is replaced when its view is
+// whole.
 struct RecordViews {
   ViewPaths files;
   CiReports reports;                            // annotations go to std::cout
   std::string source_root = UsualSourceRoot();  // reports name sources below it
+  // Takes what is to be said of the record, in words: that it was cut, what found no room. Null:
+  // nobody asks.
+  std::vector<std::string>* warnings = nullptr;
 };
 
 // Whether the record outlives its views. InvalidArgument: one of them would replace it, or a file
@@ -34,7 +39,8 @@ absl::Status CheckKeeps(const std::string& record, const ViewPaths& files,
 // writers may still be writing: what was told before this call is shown. Stacks get their names
 // from the programs that told the events, so call this where these are. NotFound: there is no such
 // record. InvalidArgument: it is not one of events, or of another version of TwinMMU, or a view
-// would replace it. ResourceExhausted: a file cannot be written. Any thread may call this.
+// would replace it. ResourceExhausted: a file cannot be written; what was there stays. Any thread
+// may call this.
 absl::Status ViewRecord(const std::string& record, const RecordViews& views);
 
 }  // namespace twinmmu

@@ -30,6 +30,8 @@ class SiteTotals : public record::EventSink {
   void Add(const record::Event& event, const record::Stack& stack) override;
   // All kinds together have the place "".
   std::map<SiteKey, SiteTotal> Finish() const { return totals_; }
+  // What found no room, in words, or empty.
+  std::string LeftOut() const { return memory_.LeftOut(); }
 
  private:
   void Change(const LiveObject& object, bool made);

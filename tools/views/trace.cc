@@ -16,6 +16,7 @@ using record::EventKind;
 using record::Stack;
 
 // Behind the ids of threads, which have tracks of their own.
+constexpr uint64_t kTrackOfOthers = 999'999'999;
 constexpr uint64_t kFirstTrack = 1'000'000'000;
 
 // The format counts in microseconds.
@@ -31,7 +32,7 @@ nlohmann::ordered_json FramesOf(const Stack& stack) {
 
 }  // namespace
 
-Trace::Trace(std::ostream* out) : out_(*out) {
+Trace::Trace(std::ostream* out, size_t most_tracks) : out_(*out), most_tracks_(most_tracks) {
   out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"TwinMMU\"},"
           "\"traceEvents\":[";
 }
@@ -58,16 +59,29 @@ void Trace::AddProcess(const record::ProcessInfo& process) {
 }
 
 uint64_t Trace::TrackOf(uint32_t process, const std::string& name) {
-  const auto [found, is_new] =
-      tracks_.emplace(std::pair(process, name), kFirstTrack + tracks_.size());
-  if (is_new) {
-    Write({{"ph", "M"},
-           {"name", "thread_name"},
-           {"pid", process},
-           {"tid", found->second},
-           {"args", {{"name", name}}}});
+  const auto known = tracks_.find({process, name});
+  if (known != tracks_.end()) return known->second;
+  if (tracks_.size() == most_tracks_) {
+    if (without_track_++ == 0) NameTrack(process, kTrackOfOthers, "all others");
+    return kTrackOfOthers;
   }
-  return found->second;
+  const uint64_t track = kFirstTrack + tracks_.size();
+  tracks_.emplace(std::pair(process, name), track);
+  NameTrack(process, track, name);
+  return track;
+}
+
+void Trace::NameTrack(uint32_t process, uint64_t track, const std::string& name) {
+  Write({{"ph", "M"},
+         {"name", "thread_name"},
+         {"pid", process},
+         {"tid", track},
+         {"args", {{"name", name}}}});
+}
+
+std::string Trace::LeftOut() const {
+  if (without_track_ == 0) return memory_.LeftOut();
+  return absl::StrCat("the tracks of ", without_track_, " slices: it has ", most_tracks_);
 }
 
 Trace::Json Trace::Common(const Event& event, const char* phase, const std::string& name,
@@ -163,7 +177,8 @@ void Trace::WriteShared(const Event& event, const Stack& stack) {
   slice["args"] = {{"allocation", Hex(event.allocation)}, {"stack", FramesOf(stack)}};
   Write(slice);
   if (event.kind == EventKind::kExport) {
-    exports_.emplace(event.shared, Place{event.process, event.thread, Micros(event.time_ns)});
+    if (exports_.size() < kMostExports)
+      exports_.emplace(event.shared, Place{event.process, event.thread, Micros(event.time_ns)});
     return;
   }
   const auto from = exports_.find(event.shared);

@@ -3,6 +3,7 @@
 #ifndef TWINMMU_TOOLS_VIEWS_TRACE_H_
 #define TWINMMU_TOOLS_VIEWS_TRACE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <ostream>
@@ -21,12 +22,19 @@ namespace twinmmu {
 // imports. Written as it goes.
 class Trace : public record::EventSink {
  public:
+  // What has no track of its own any more is on one of all others; what was exported later begins
+  // no arrow.
+  static constexpr size_t kMostTracks = 100'000;
+  static constexpr size_t kMostExports = 1'000'000;
+
   // `out` must outlive it, and gets no whole document before Finish.
-  explicit Trace(std::ostream* out);
+  explicit Trace(std::ostream* out, size_t most_tracks = kMostTracks);
 
   void AddProcess(const record::ProcessInfo& process);
   void Add(const record::Event& event, const record::Stack& stack) override;
   void Finish();
+  // What found no room, in words, or empty.
+  std::string LeftOut() const;
 
  private:
   using Json = nlohmann::ordered_json;
@@ -41,6 +49,7 @@ class Trace : public record::EventSink {
   Json Common(const record::Event& event, const char* phase, const std::string& name,
               uint64_t track) const;
   uint64_t TrackOf(uint32_t process, const std::string& name);
+  void NameTrack(uint32_t process, uint64_t track, const std::string& name);
   void WriteAsync(const LiveObject& object, const char* phase, uint64_t time_ns);
   void WriteReservation(const LiveObject& object, uint64_t end_ns);
   void WriteEnded(const LiveObject& object, uint64_t time_ns);
@@ -50,11 +59,13 @@ class Trace : public record::EventSink {
   void WriteShared(const record::Event& event, const record::Stack& stack);
 
   std::ostream& out_;
+  const size_t most_tracks_;
   bool first_ = true;
   LiveMemory memory_;
   std::map<std::pair<uint32_t, std::string>, uint64_t> tracks_;
   std::map<uint64_t, Place> exports_;  // by what is shared
   uint64_t arrows_ = 0;
+  uint64_t without_track_ = 0;
   uint64_t last_ns_ = 0;
 };
 

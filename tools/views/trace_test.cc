@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr uint64_t kMiB = 1 << 20;
@@ -242,6 +243,28 @@ TEST_F(TraceTest, AnArrowLeadsFromAnExportToEachImport) {
     EXPECT_EQ(to[i]["bp"], "e");
   }
   EXPECT_NE(from[0]["id"], from[1]["id"]);
+}
+
+// A run may reserve at new addresses for ever.
+TEST(TraceTracksTest, WhatHasNoTrackOfItsOwnIsOnOneOfAllOthers) {
+  std::ostringstream out;
+  Trace trace(&out, 2);
+  ToldEvents told(&trace);
+  for (uint64_t i = 0; i < 5; ++i) {
+    told.Reserve(kBase + i * kMiB, kMiB);
+    told.AddressFree(kBase + i * kMiB, kMiB);
+  }
+  trace.Finish();
+  const Json document = Json::parse(out.str());
+  std::map<uint64_t, std::string> names;
+  std::map<std::string, int> slices;
+  for (const Json& event : document["traceEvents"]) {
+    if (event["name"] == "thread_name") names[event["tid"]] = event["args"]["name"];
+    if (event["ph"] == "X") ++slices[names[event["tid"]]];
+  }
+  EXPECT_THAT(slices, ElementsAre(Pair("all others", 3), Pair("reservation 0x700000000000", 1),
+                                  Pair("reservation 0x700000100000", 1)));
+  EXPECT_EQ(trace.LeftOut(), "the tracks of 3 slices: it has 2");
 }
 
 }  // namespace

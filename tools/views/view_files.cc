@@ -1,6 +1,5 @@
 #include "tools/views/view_files.h"
 
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/files/replaced_file.h"
 #include "api/record/event_file.h"
 #include "tools/views/drawing/drawing.h"
 #include "tools/views/flame_graph.h"
@@ -24,8 +24,9 @@ struct OpenView {
   std::function<absl::Status()> finish;
 };
 
-absl::Status CannotWriteView(const std::string& path) {
-  return absl::ResourceExhaustedError(absl::StrCat("cannot write ", path));
+// `left_out`: what found no room, in words, or empty.
+void TellOf(const std::string& path, const std::string& left_out, MergedEvents& events) {
+  if (!left_out.empty()) events.AddWarning(absl::StrCat(path, " leaves out ", left_out));
 }
 
 OpenView OpenRecord(const std::string& path, MergedEvents& events) {
@@ -36,26 +37,26 @@ OpenView OpenRecord(const std::string& path, MergedEvents& events) {
 }
 
 OpenView OpenTrace(const std::string& path, MergedEvents& events) {
-  const auto out = std::make_shared<std::ofstream>(path);
-  auto view = std::make_unique<Trace>(out.get());
+  const auto file = std::make_shared<ReplacedFile>(path);
+  auto view = std::make_unique<Trace>(&file->stream());
   Trace& trace = *view;
   for (const record::ProcessInfo& process : events.processes()) trace.AddProcess(process);
-  return {std::move(view), [out, path, &trace] {
+  return {std::move(view), [file, path, &trace, &events] {
             trace.Finish();
-            out->close();
-            return *out ? absl::OkStatus() : CannotWriteView(path);
+            TellOf(path, trace.LeftOut(), events);
+            return file->Finish();
           }};
 }
 
 // Of a view that gives its text at the end.
 template <typename View>
-OpenView OpenText(const std::string& path, std::unique_ptr<View> view) {
+OpenView OpenText(const std::string& path, std::unique_ptr<View> view, MergedEvents& events) {
   View& text = *view;
-  return {std::move(view), [path, &text] {
-            std::ofstream out(path, std::ios::binary);
-            out << text.Finish();
-            out.close();
-            return out ? absl::OkStatus() : CannotWriteView(path);
+  return {std::move(view), [path, &text, &events] {
+            ReplacedFile file(path);
+            file.stream() << text.Finish();
+            TellOf(path, text.LeftOut(), events);
+            return file.Finish();
           }};
 }
 
@@ -89,7 +90,8 @@ bool AsksForAny(const ViewPaths& paths) { return !PathsIn(paths).empty(); }
 
 absl::Status CheckViews(const ViewPaths& paths) {
   for (const std::string& path : PathsIn(paths)) {
-    if (!std::ofstream(path, std::ios::app)) return CannotWriteView(path);
+    const absl::Status can_write = ReplacedFile(path).Check();
+    if (!can_write.ok()) return can_write;
   }
   return absl::OkStatus();
 }
@@ -99,19 +101,29 @@ absl::Status WriteViews(const ViewPaths& paths, MergedEvents& events,
   std::vector<OpenView> views;
   if (!paths.record.empty()) views.push_back(OpenRecord(paths.record, events));
   const std::string title = TitleOf(events);
-  if (!paths.html.empty()) views.push_back(OpenText(paths.html, MakePage(title, events)));
-  if (!paths.svg.empty()) views.push_back(OpenText(paths.svg, std::make_unique<Drawing>(title)));
+  const auto add = [&](const std::string& path, auto view) {
+    views.push_back(OpenText(path, std::move(view), events));
+  };
+  if (!paths.html.empty()) add(paths.html, MakePage(title, events));
+  if (!paths.svg.empty()) add(paths.svg, std::make_unique<Drawing>(title));
   if (!paths.trace.empty()) views.push_back(OpenTrace(paths.trace, events));
-  if (!paths.snapshot.empty())
-    views.push_back(OpenText(paths.snapshot, std::make_unique<MemorySnapshot>()));
-  if (!paths.flame_graph.empty())
-    views.push_back(OpenText(paths.flame_graph, std::make_unique<FlameGraph>()));
+  if (!paths.snapshot.empty()) add(paths.snapshot, std::make_unique<MemorySnapshot>());
+  if (!paths.flame_graph.empty()) add(paths.flame_graph, std::make_unique<FlameGraph>());
   std::vector<record::EventSink*> sinks = others;
   for (const OpenView& view : views) sinks.push_back(view.sink.get());
   events.Feed(sinks);
   absl::Status all;
   for (const OpenView& view : views) all.Update(view.finish());
   return all;
+}
+
+absl::Status WriteReports(const CiReports& reports, EventFindings& findings, MergedEvents& events,
+                          std::ostream& output) {
+  if (!reports.any()) return absl::OkStatus();
+  const absl::Status written = WriteCiReports(reports, findings.Finish(), output);
+  const std::string left_out = findings.LeftOut();
+  if (!left_out.empty()) events.AddWarning(absl::StrCat("the reports leave out ", left_out));
+  return written;
 }
 
 }  // namespace twinmmu

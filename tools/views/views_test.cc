@@ -147,5 +147,35 @@ TEST(EventFindingsTest, ARunThatLeavesNothingHasNone) {
   EXPECT_THAT(findings.Finish(), IsEmpty());
 }
 
+// Whatever a program calls its diagnostics.
+TEST(EventFindingsTest, CountsWhatIsBeyondTheMost) {
+  EventFindings findings("/src");
+  ToldEvents told(&findings);
+  for (size_t i = 0; i < EventFindings::kMostFindings + 2; ++i) {
+    const std::string code = "k" + std::to_string(i);
+    record::Event event = told.Of(record::EventKind::kDiagnostic);
+    event.code = code;
+    told.Add(event);
+  }
+  EXPECT_THAT(findings.Finish(), SizeIs(EventFindings::kMostFindings));
+  EXPECT_EQ(findings.LeftOut(), "2 findings: the first 1000 are shown");
+}
+
+// A peak that rises by turns with something going: only what changed in between is noted anew.
+TEST(FlameGraphTest, ALaterPeakTakesThePlaceOfAnEarlierOne) {
+  FlameGraph graph;
+  ToldEvents told(&graph);
+  told.SetStack(&kGrow);
+  told.Create(1, 100);
+  told.Release(1);
+  told.SetStack(&kLoad);
+  told.Create(2, 200);
+  told.Release(2);
+  told.Create(3, 50);
+  EXPECT_EQ(graph.Finish(),
+            "left;main (main.cc:9);Load:all 50\n"
+            "peak;main (main.cc:9);Load:all 200\n");
+}
+
 }  // namespace
 }  // namespace twinmmu

@@ -175,7 +175,9 @@ void Drawing::Add(const Event& event, const record::Stack&) {
   end_ns_ = std::max(end_ns_, event.time_ns);
   const bool is_work = event.kind == EventKind::kLaunch || event.kind == EventKind::kCopy ||
                        event.kind == EventKind::kFill;
-  if (!is_work && times_.size() < kMostEvents) {
+  if (!is_work && times_.size() == kMostEvents) {
+    ++left_out_;
+  } else if (!is_work) {
     timeline_.Add(event);
     times_.push_back(end_ns_);
   }
@@ -188,6 +190,12 @@ void Drawing::Add(const Event& event, const record::Stack&) {
   marks_.push_back({is_error, event.process, end_ns_, event.address,
                     absl::StrCat(std::string(event.code), event.code.empty() ? "" : ": ",
                                  std::string(event.text))});
+}
+
+std::string Drawing::LeftOut() const {
+  if (left_out_ == 0) return "";
+  return absl::StrCat(left_out_, " events: the first ", kMostEvents,
+                      " that change memory are drawn");
 }
 
 std::string Drawing::Finish() {

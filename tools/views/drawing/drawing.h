@@ -24,6 +24,8 @@ class Drawing : public record::EventSink {
   // The picture, of what was added. It has the colours of light or dark, as who looks at it
   // prefers.
   std::string Finish();
+  // What found no room, in words, or empty.
+  std::string LeftOut() const;
 
  private:
   // What a picture marks.
@@ -39,6 +41,7 @@ class Drawing : public record::EventSink {
   Timeline timeline_;
   std::vector<uint64_t> times_;  // Of each event of the timeline.
   size_t events_ = 0;            // All of them.
+  size_t left_out_ = 0;
   uint64_t end_ns_ = 0;
   std::vector<Mark> marks_;
   size_t errors_ = 0;

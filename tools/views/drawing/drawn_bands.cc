@@ -13,6 +13,7 @@ constexpr double kGap = 12;
 constexpr double kAllBands = 380;  // Pixels for all bands, unless they are many.
 constexpr double kLowestBand = 30;
 constexpr size_t kMostBands = 24;
+constexpr size_t kMostSkips = 1000;  // Of a band: more would show nothing else.
 
 uint64_t UsedBytes(const Band& band) {
   double used = 0;
@@ -128,10 +129,15 @@ void DrawnBands::Draw(uint32_t index, Row& row) {
   const double top = std::min(HeightIn(row, last), bottom - 0.5);
   if (span.kind == SpanKind::kReservation) {
     row.reservations += BoxPath(left, top, right, bottom);
-    for (const Stretch& stretch : row.band->stretches) {
-      if (!stretch.skipped || stretch.address < span.address || stretch.address >= last) continue;
-      row.skipped += BoxPath(left, HeightIn(row, stretch.address + stretch.bytes), right,
-                             HeightIn(row, stretch.address));
+    const std::vector<Stretch>& stretches = row.band->stretches;
+    auto stretch = std::lower_bound(stretches.begin(), stretches.end(), span.address,
+                                    [](const Stretch& s, uint64_t at) { return s.address < at; });
+    for (; stretch != stretches.end() && stretch->address < last && row.skips < kMostSkips;
+         ++stretch) {
+      if (!stretch->skipped) continue;
+      ++row.skips;
+      row.skipped += BoxPath(left, HeightIn(row, stretch->address + stretch->bytes), right,
+                             HeightIn(row, stretch->address));
     }
     return;
   }

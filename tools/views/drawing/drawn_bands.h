@@ -51,6 +51,7 @@ class DrawnBands {
     std::vector<double> starts;  // The share of the height that is below each stretch.
     std::string reservations;
     std::string skipped;
+    size_t skips = 0;                      // Boxes in it.
     std::map<int32_t, std::string> spans;  // Paths, by device.
     std::string aliases;
     std::string left;                             // Where something was there at the end.

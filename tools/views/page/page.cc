@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tools/views/event_words.h"
 #include "tools/views/page/page_texts.h"
 #include "tools/views/page/script_text.h"
 #include "tools/views/timeline/bands.h"
@@ -19,6 +20,8 @@ constexpr const char* kFieldNames[] = {"kind",   "severity", "access",     "devi
                                        "thread", "time",     "duration",   "stream", "address",
                                        "bytes",  "from",     "allocation", "offset", "shared",
                                        "text",   "code",     "stack"};
+
+constexpr std::string_view kNoRoom = "(the page has no room for this text)";
 
 }  // namespace
 
@@ -43,6 +46,10 @@ std::string Page::Column::List() const {
 uint32_t Page::Texts::NumberOf(std::string_view text) {
   const auto found = numbers_.find(text);
   if (found != numbers_.end()) return found->second;
+  if (list_.size() + text.size() > most_ && text != kNoRoom) {
+    ++left_out_;
+    return NumberOf(kNoRoom);
+  }
   const auto number = static_cast<uint32_t>(numbers_.size());
   numbers_.emplace(text, number);
   if (number > 0) list_ += ",";
@@ -50,8 +57,8 @@ uint32_t Page::Texts::NumberOf(std::string_view text) {
   return number;
 }
 
-Page::Page(std::string title, size_t most_events)
-    : title_(std::move(title)), most_events_(most_events) {}
+Page::Page(std::string title, size_t most_events, size_t most_text)
+    : title_(std::move(title)), most_events_(most_events), texts_(most_text) {}
 
 void Page::AddProcess(uint32_t id, std::string_view program) {
   absl::StrAppend(&programs_, programs_.empty() ? "" : ",", "[", id, ",", ScriptText(program), "]");
@@ -91,6 +98,12 @@ bool Page::HasRoomFor(const Event& event) {
   if (events >= most_events_ || (is_work && work_ >= most_events_ / 2)) return false;
   work_ += is_work ? 1 : 0;
   return true;
+}
+
+std::string Page::LeftOut() const {
+  if (left_out_ != 0) return absl::StrCat(left_out_, " events: it has room for ", most_events_);
+  if (texts_.left_out() == 0) return "";
+  return absl::StrCat(texts_.left_out(), " texts: it has room for ", SizeInWords(texts_.most()));
 }
 
 uint32_t Page::NumberOfStack(uint32_t id, const record::Stack& stack) {

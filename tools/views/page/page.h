@@ -22,14 +22,18 @@ class Page : public record::EventSink {
   // copies and fills, of which there may be very many, get half of the room; errors find a tenth
   // more.
   static constexpr size_t kMostEvents = 1'000'000;
+  // Bytes of all texts together. In place of a text that finds no room stands that it found none.
+  static constexpr size_t kMostText = size_t{64} << 20;
 
-  explicit Page(std::string title, size_t most_events = kMostEvents);
+  explicit Page(std::string title, size_t most_events = kMostEvents, size_t most_text = kMostText);
   // The program that a process runs, or whatever it is known by.
   void AddProcess(uint32_t id, std::string_view program);
   void Add(const record::Event& event, const record::Stack& stack) override;
 
   // The page, of what was added.
   std::string Finish();
+  // What found no room, in words, or empty.
+  std::string LeftOut() const;
 
  private:
   // Numbers of one field for all events. JavaScript has exact integers up to 2^53 only: larger
@@ -48,13 +52,17 @@ class Page : public record::EventSink {
   // Texts, each once, by number; the first is empty.
   class Texts {
    public:
-    Texts() { NumberOf(""); }
+    explicit Texts(size_t most) : most_(most) { NumberOf(""); }
     uint32_t NumberOf(std::string_view text);
     std::string List() const { return "[" + list_ + "]"; }
+    size_t most() const { return most_; }
+    uint64_t left_out() const { return left_out_; }
 
    private:
+    const size_t most_;
     std::map<std::string, uint32_t, std::less<>> numbers_;
     std::string list_;
+    uint64_t left_out_ = 0;
   };
   enum Field {
     kKind,

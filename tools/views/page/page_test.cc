@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "api/record/event.h"
 #include "gtest/gtest.h"
@@ -123,6 +124,26 @@ TEST(PageTest, KernelsLeaveRoomForMappingsAndAllForErrors) {
   const Json data = DataOf(page.Finish());
   EXPECT_EQ(data["events"]["kind"], Json({13, 13, 13, 13, 13, 4, 4, 4, 4, 4, 16}));
   EXPECT_EQ(data["leftOut"], 6);
+}
+
+// A program's words may be any number, and of any length.
+TEST(PageTest, SaysWhereATextFindsNoRoom) {
+  Page page("run", 100, 1000);
+  Event event;
+  event.kind = EventKind::kLaunch;
+  for (const char letter : {'a', 'b', 'c', 'a'}) {
+    const std::string text(600, letter);
+    event.text = text;
+    page.Add(event, {});
+  }
+  const Json data = DataOf(page.Finish());
+  const Json& texts = data["texts"];
+  std::vector<std::string> shown;
+  for (const Json& number : data["events"]["text"]) shown.push_back(texts[number.get<size_t>()]);
+  const std::string none = "(the page has no room for this text)";
+  EXPECT_EQ(shown,
+            std::vector<std::string>({std::string(600, 'a'), none, none, std::string(600, 'a')}));
+  EXPECT_EQ(page.LeftOut(), "2 texts: it has room for 1000 B");
 }
 
 }  // namespace

@@ -173,9 +173,10 @@ void Timeline::Map(const Event& event) {
 
 void Timeline::MarkAliases(uint32_t index) {
   Span& span = spans_[index];
-  std::vector<uint32_t>& others = memories_[span.memory].mappings;
-  const size_t asked = std::min(others.size(), kMostAskedForAliases);
-  for (auto other = others.rbegin(); other != others.rbegin() + asked; ++other) {
+  std::set<uint32_t>& others = memories_[span.memory].mappings;
+  size_t asked = 0;
+  for (auto other = others.rbegin(); other != others.rend() && asked < kMostAskedForAliases;
+       ++other, ++asked) {
     Span& older = spans_[*other];
     if (older.offset < EndOf(span.offset, span.bytes) &&
         span.offset < EndOf(older.offset, older.bytes)) {
@@ -183,18 +184,14 @@ void Timeline::MarkAliases(uint32_t index) {
       span.aliased = true;
     }
   }
-  others.push_back(index);
+  others.insert(index);
 }
 
 void Timeline::UnmapSpan(uint32_t index) {
   Span& span = spans_[index];
   span.end = events_;
   Memory& memory = memories_[span.memory];
-  const auto found = std::find(memory.mappings.rbegin(), memory.mappings.rend(), index);
-  if (found == memory.mappings.rend()) return;
-  *found = memory.mappings.back();
-  memory.mappings.pop_back();
-  EndIfUnused(memory);
+  if (memory.mappings.erase(index) != 0) EndIfUnused(memory);
 }
 
 void Timeline::Unmap(const Event& event) {

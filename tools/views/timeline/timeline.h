@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,7 @@ class Timeline {
     bool known = false;  // It was created within the record.
     int32_t device = record::kHost;
     size_t holders = 0;
-    std::vector<uint32_t> mappings;
+    std::set<uint32_t> mappings;  // The newest is the last.
   };
 
   static bool Failed(const record::Event& event);
