@@ -120,6 +120,15 @@ TEST_F(LaunchChecksTest, ClustersReachToTheLimit) {
   }
 }
 
+TEST_F(LaunchChecksTest, ADeviceWithoutClustersTakesSingleBlocks) {
+  Profile profile = Profile::ReferenceH200(1);
+  profile.devices[0].attributes[static_cast<DeviceAttribute>(120)] = 0;  // CLUSTER_LAUNCH
+  simulator_ = *Simulator::Create(profile);
+  const Kernel kernel = Get("plain");
+  EXPECT_THAT(CheckCluster(kernel, {1, 1, 1}), IsOk());
+  EXPECT_THAT(CheckCluster(kernel, {2, 1, 1}), HasDriverCode(static_cast<DriverCode>(912)));
+}
+
 // A module is one of its device.
 TEST_F(LaunchChecksTest, AModuleOfAnotherDeviceIsRefused) {
   const auto module = executor().LoadModule(kDevice0, Ptx(75, "sm_70", kKernels));

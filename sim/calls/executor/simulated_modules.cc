@@ -112,9 +112,16 @@ absl::Status CheckBlock(const Profile& profile, DeviceOrdinal device, const ptx:
 
 // What a driver for H100 and H200 gives.
 constexpr auto kInvalidClusterSize = static_cast<DriverCode>(912);
-constexpr DeviceLimit kHasClusters{120, 1};
+constexpr auto kClusterLaunch = static_cast<DeviceAttribute>(120);
 constexpr uint64_t kPortableCluster = 8;
 constexpr uint64_t kLargestCluster = 16;
+
+// A device that does not tell has them.
+bool HasClusters(const Profile& profile, DeviceOrdinal device) {
+  const auto& attributes = profile.devices[static_cast<size_t>(device.value())].attributes;
+  const auto told = attributes.find(kClusterLaunch);
+  return told == attributes.end() || told->second != 0;
+}
 
 absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
   if (dynamic <= kernel.most_dynamic_shared_bytes) return absl::OkStatus();
@@ -415,7 +422,7 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) return fail("a cluster without blocks");
   uint64_t most = kernel.non_portable_cluster ? kLargestCluster : kPortableCluster;
   if (info.max_cluster_blocks != 0) most = std::min<uint64_t>(most, info.max_cluster_blocks);
-  if (LimitOf(mmu_.profile, kernel.module.device(), kHasClusters) == 0) most = 1;
+  if (!HasClusters(mmu_.profile, kernel.module.device())) most = 1;
   const bool fits = cluster.x <= most && cluster.y <= most && cluster.z <= most;
   if (!fits || uint64_t{cluster.x} * cluster.y * cluster.z > most) {
     return fail("the cluster has more than ", most, " blocks");

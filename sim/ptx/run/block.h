@@ -141,6 +141,16 @@ class Block {
   void PassClusterBarrier();
   GridFault& fault() { return fault_; }
   Dim3 ThreadAt(int warp, int lane) const;
+  // The one with the next number.
+  Dim3 ThreadBehind(Dim3 thread) const {
+    const Dim3& size = grid_.launch->config.block;
+    if (++thread.x < size.x) return thread;
+    thread.x = 0;
+    if (++thread.y < size.y) return thread;
+    thread.y = 0;
+    ++thread.z;
+    return thread;
+  }
   uint32_t sm() const { return static_cast<uint32_t>(flat_index_ % grid_.sms); }
   coherence::AliasMonitor& aliases() { return *grid_.environment.aliases; }
   // What the monitor knows them as, from the first call on; without a lock of the monitor.

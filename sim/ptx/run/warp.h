@@ -214,7 +214,7 @@ class Warp {
   void FillFixed(Frame* frame);
   void Broadcast(Frame* frame, const FixedSlot& fixed);
   uint64_t SpecialOf(Special special) const;
-  uint64_t SpecialOf(Special special, int lane) const;
+  uint64_t SpecialOf(Special special, int lane, const Dim3& thread) const;
   uint64_t SpecialOfCluster(Special special) const;
   char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
   Found Observe(const TranslationCache::Span& span, Lanes lanes);
