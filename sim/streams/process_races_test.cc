@@ -157,11 +157,11 @@ TEST_F(ProcessRacesTest, AWriteAfterAReadIsARace) {
   EXPECT_THAT(second_.found(), SizeIs(1));
 }
 
-struct Bytes2 {
+struct Range {
   uint64_t first, size;
   bool meets;
 };
-class MeetingBytesTest : public ProcessRacesTest, public testing::WithParamInterface<Bytes2> {};
+class MeetingBytesTest : public ProcessRacesTest, public testing::WithParamInterface<Range> {};
 
 // Beside [100, 104).
 TEST_P(MeetingBytesTest, AreCompared) {
@@ -170,9 +170,9 @@ TEST_P(MeetingBytesTest, AreCompared) {
   EXPECT_EQ(second_.found().size(), GetParam().meets ? 1u : 0u);
 }
 INSTANTIATE_TEST_SUITE_P(All, MeetingBytesTest,
-                         testing::Values(Bytes2{96, 4, false}, Bytes2{96, 5, true},
-                                         Bytes2{103, 4, true}, Bytes2{104, 4, false},
-                                         Bytes2{101, 1, true}, Bytes2{96, 20, true}),
+                         testing::Values(Range{96, 4, false}, Range{96, 5, true},
+                                         Range{103, 4, true}, Range{104, 4, false},
+                                         Range{101, 1, true}, Range{96, 20, true}),
                          [](const auto& named) {
                            return absl::StrCat("from_", named.param.first, "_", named.param.size);
                          });
@@ -306,18 +306,31 @@ TEST_F(ProcessRacesTest, NothingIsFlaggedByOtherAccesses) {
   EXPECT_FALSE(log_->IsFlagged());
 }
 
-// They count as waited for and as recorded, each of them, and no others.
+// Those before count as waited for.
 TEST_F(ProcessRacesTest, OfManyAccessesTheLastOnesAreTold) {
   constexpr int kMost = 512;
   const SharedFile other;
   const auto log = first_.Share(other, kSize);
-  first_.Do(Kind::kWrite, 0, 4);
-  first_.Do(Kind::kWrite, 8, 4);
+  for (const uint64_t first : {0, 8, 16}) first_.Do(Kind::kWrite, first, 4);
   for (int i = 0; i < kMost - 1; ++i) first_.Do(Kind::kWrite, kSize, 4);
   second_.Do(Kind::kRead, 0, 4);
-  EXPECT_THAT(second_.found(), IsEmpty());
   second_.Do(Kind::kRead, 8, 4);
+  EXPECT_THAT(second_.found(), IsEmpty());
+  second_.Do(Kind::kRead, 16, 4);
   EXPECT_THAT(second_.found(), SizeIs(1));
+}
+
+// And as recorded, as it is not known any more whether they are.
+TEST_F(ProcessRacesTest, RecordsAreOfAllAccessesBefore) {
+  constexpr int kMost = 512;
+  const SharedFile other;
+  const auto log = first_.Share(other, kSize);
+  const ProcessRaces::Submission early = second_.races().Submit();
+  coherence::Clocks clocks = first_.Do(Kind::kWrite, 0, 4).clocks;
+  for (int i = 0; i < kMost; ++i) clocks = first_.Do(Kind::kWrite, kSize, 4, clocks).clocks;
+  first_.races().Recorded(clocks);
+  second_.Do(early, Kind::kRead, 0, 4, second_.Await());
+  EXPECT_THAT(second_.found(), IsEmpty());
 }
 
 // Of more, the host counts as having waited for the first.
@@ -357,14 +370,33 @@ size_t CountOf(const AccessLog& log) {
   return count;
 }
 
-// Whatever lay there before.
+// Whatever lay there before, if only a byte of it.
 TEST_F(ProcessRacesTest, MemoryIsSharedAnew) {
+  for (const uint64_t begin : {kSize / 4, kSize - 1}) {
+    Process process;
+    const auto before = process.Share(file_);
+    const SharedFile other;
+    const auto log = process.Share(other, begin, kSize / 2);
+    process.Do(Kind::kWrite, 0, 4);  // of the first file, which is there no more
+    EXPECT_EQ(CountOf(*before), 0u);
+    process.Do(Kind::kWrite, begin, 4);
+    EXPECT_EQ(CountOf(*log), 1u);
+  }
+}
+
+TEST_F(ProcessRacesTest, MemoryAheadIsAnother) {
+  Process process;
   const SharedFile other;
-  const auto log = first_.Share(other, kSize / 2, kSize / 2);
-  first_.Do(Kind::kWrite, 0, 4);  // of the first file, which is there no more
-  EXPECT_EQ(CountOf(*log_), 0u);
-  first_.Do(Kind::kWrite, kSize / 2, 4);
-  EXPECT_EQ(CountOf(*log), 1u);
+  const auto behind = process.Share(other, kSize);
+  const auto ahead = process.Share(file_, 0);
+  process.Do(Kind::kWrite, kSize, 4);
+  EXPECT_EQ(CountOf(*behind), 1u);
+  EXPECT_EQ(CountOf(*ahead), 0u);
+}
+
+TEST_F(ProcessRacesTest, TheLastByteIsSharedToo) {
+  first_.Do(Kind::kWrite, kSize - 1, 1);
+  EXPECT_EQ(CountOf(*log_), 1u);
 }
 
 TEST_F(ProcessRacesTest, MemoryIsSharedAsLongAsSomebodyHoldsItsLog) {

@@ -79,7 +79,7 @@ TEST_F(SharedAccessesTest, AGapStaysWhicheverComesFirst) {
 }
 
 TEST_F(SharedAccessesTest, NothingIsNoRange) {
-  Note(kBegin, 0);
+  Note(kBegin + 4, 0);
   EXPECT_THAT(Taken(), IsEmpty());
 }
 
@@ -129,15 +129,26 @@ TEST_F(SharedAccessesTest, OfTooManyPlacesTheFirstAreKept) {
   EXPECT_THAT(taken.back(), Pair(kBegin + 510, kBegin + 510));
 }
 
-TEST_F(SharedAccessesTest, OfTooManyCallsTheLastAreKept) {
-  constexpr uint64_t kCalls = 1024;
-  const auto note = [&](uint64_t call) { accesses_.Note(call, {}, kBegin, 4, true); };
-  for (uint64_t call = 1; call <= kCalls; ++call) note(call);
-  note(kCalls);  // one of these, again
-  note(kCalls + 1);
+class ManyCallsTest : public SharedAccessesTest {
+ protected:
+  static constexpr uint64_t kMost = 1024;
+
+  ManyCallsTest() {
+    for (uint64_t call = 1; call <= kMost; ++call) NoteOf(call);
+  }
+  void NoteOf(uint64_t call) { accesses_.Note(call, {}, kBegin, 4, true); }
+};
+
+TEST_F(ManyCallsTest, TheLastAreKept) {
+  NoteOf(kMost + 1);
   EXPECT_THAT(accesses_.Take(1), IsEmpty());
   EXPECT_THAT(accesses_.Take(2), SizeIs(1));
-  EXPECT_THAT(accesses_.Take(kCalls + 1), SizeIs(1));
+  EXPECT_THAT(accesses_.Take(kMost + 1), SizeIs(1));
+}
+
+TEST_F(ManyCallsTest, MoreOfOneTakesNoPlace) {
+  NoteOf(kMost);
+  EXPECT_THAT(accesses_.Take(1), SizeIs(1));
 }
 
 TEST_F(SharedAccessesTest, MemoryIsSharedUntilItIsRemoved) {
