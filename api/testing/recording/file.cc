@@ -2,18 +2,14 @@
 
 #include <zstd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/files/json_text.h"
 #include "api/files/limits.h"
+#include "api/files/replaced_file.h"
 
 namespace twinmmu {
 namespace {
@@ -25,66 +21,26 @@ constexpr int kLevel = 19;
 // Calls repeat what was called far before.
 constexpr int kWindowLog = 27;
 
-absl::Status CannotWrite(const std::string& path) {
-  return absl::InternalError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+absl::Status Append(ReplacedFile& file, absl::string_view text) {
+  file.stream().write(text.data(), static_cast<std::streamsize>(text.size()));
+  return file.Check();
 }
-
-// What is written takes the place of the file at `path` only when it is whole. Devices and pipes
-// are written to at once.
-class Replacement {
- public:
-  explicit Replacement(const std::string& path)
-      : path_(path), part_(IsReplaced(path) ? path + ".part" : path), file_(part_, kMode) {}
-  ~Replacement() {
-    if (!done_ && part_ != path_) std::remove(part_.c_str());
-  }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
-
-  const std::string& path() const { return path_; }
-  absl::Status Check() const { return file_ ? absl::OkStatus() : CannotWrite(path_); }
-  absl::Status Write(absl::string_view text) {
-    file_.write(text.data(), static_cast<std::streamsize>(text.size()));
-    return Check();
-  }
-  absl::Status Finish() {
-    file_.close();
-    if (!file_) return CannotWrite(path_);
-    if (part_ != path_ && std::rename(part_.c_str(), path_.c_str()) != 0) return CannotWrite(path_);
-    done_ = true;
-    return absl::OkStatus();
-  }
-
- private:
-  static constexpr std::ios::openmode kMode = std::ios::out | std::ios::binary;
-
-  static bool IsReplaced(const std::string& path) {
-    std::error_code none;
-    const std::filesystem::file_status status = std::filesystem::status(path, none);
-    return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  }
-
-  const std::string path_;
-  const std::string part_;
-  std::ofstream file_;
-  bool done_ = false;
-};
 
 class PlainWriter : public RecordingWriter {
  public:
-  explicit PlainWriter(std::unique_ptr<Replacement> file) : file_(std::move(file)) {}
+  explicit PlainWriter(std::unique_ptr<ReplacedFile> file) : file_(std::move(file)) {}
 
   using RecordingWriter::Write;
-  absl::Status Write(const Json& line) override { return file_->Write(line.dump() + '\n'); }
+  absl::Status Write(const Json& line) override { return Append(*file_, line.dump() + '\n'); }
   absl::Status Close() override { return file_->Finish(); }
 
  private:
-  const std::unique_ptr<Replacement> file_;
+  const std::unique_ptr<ReplacedFile> file_;
 };
 
 class PackedWriter : public RecordingWriter {
  public:
-  explicit PackedWriter(std::unique_ptr<Replacement> file)
+  explicit PackedWriter(std::unique_ptr<ReplacedFile> file)
       : file_(std::move(file)), context_(ZSTD_createCCtx()) {
     ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, kLevel);
     ZSTD_CCtx_setParameter(context_, ZSTD_c_windowLog, kWindowLog);
@@ -112,14 +68,14 @@ class PackedWriter : public RecordingWriter {
       left = ZSTD_compressStream2(context_, &out, &in, directive);
       if (ZSTD_isError(left)) {
         return absl::InternalError(
-            absl::StrCat("cannot pack ", file_->path(), ": ", ZSTD_getErrorName(left)));
+            absl::StrCat("cannot pack what is recorded: ", ZSTD_getErrorName(left)));
       }
-      written = file_->Write(absl::string_view(packed.data(), out.pos));
+      written = Append(*file_, absl::string_view(packed.data(), out.pos));
     }
     return written;
   }
 
-  const std::unique_ptr<Replacement> file_;
+  const std::unique_ptr<ReplacedFile> file_;
   ZSTD_CCtx* const context_;
 };
 
@@ -191,7 +147,7 @@ std::string OriginOf(const Json& header) {
 }
 
 absl::StatusOr<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::string& path) {
-  auto file = std::make_unique<Replacement>(path);
+  auto file = std::make_unique<ReplacedFile>(path);
   const absl::Status opened = file->Check();
   if (!opened.ok()) return opened;
   if (absl::EndsWith(path, ".zst")) return std::make_unique<PackedWriter>(std::move(file));
