@@ -149,6 +149,10 @@ class Caller {
       return Byte() % 4 == 0 ? nullptr : pointers_;
     } else if constexpr (std::is_pointer_v<T>) {
       return reinterpret_cast<T>(Room());
+    } else if constexpr (std::is_class_v<T>) {  // a handle of another process
+      T handle = {};
+      if (const void* const bytes = Room()) std::memcpy(&handle, bytes, sizeof(handle));
+      return handle;
     } else {
       return static_cast<T>(Number());
     }

@@ -19,9 +19,8 @@ constexpr uint64_t kSleep = 100;
 
 }  // namespace
 
-// Of a part of the group: all of it is a case of Warp's.
+// Of a part of the group: all of it is a case of Warp's, which a loop comes to in the end.
 Flow PerformBranch(Warp& warp, const Step& step, Lanes lanes) {
-  warp.LosesPatience(warp.running().pc, step.target);
   warp.KeepOnly(lanes, warp.running().pc + 1);
   warp.running().pc = step.target;
   return Flow::kMoved;
@@ -40,6 +39,7 @@ Flow PerformIndexedBranch(Warp& warp, const Step& step, Lanes lanes) {
                       absl::StrCat("index ", index, " of ", targets.size(), " branch targets"));
   }
   warp.KeepOnly(alike, warp.running().pc);
+  warp.LosesPatience(warp.running().pc, targets[index]);
   warp.running().pc = targets[index];
   return Flow::kMoved;
 }

@@ -61,6 +61,15 @@ TEST_F(GridTest, LetsALaneFinishThatOthersSleepFor) {
   EXPECT_THAT(ReadAll(32), Each(1u));
 }
 
+// So does one whose others look again by a branch by index.
+TEST_F(GridTest, LetsALaneFinishThatOthersBranchByIndexFor) {
+  RunKernel(
+      "T: .branchtargets L, E; setp.eq.u32 %p1, %r1, 7; @%p1 bra A;\n"
+      "L: ld.volatile.global.u32 %r2, [%rd1+1024]; brx.idx %r2, T;\n"
+      "A: st.volatile.global.u32 [%rd1+1024], 1;\nE: st.global.u32 [%rd2], 1;");
+  EXPECT_THAT(ReadAll(32), Each(1u));
+}
+
 // shfl in its four modes, and whether the source was in reach.
 TEST_F(GridTest, Shuffles) {
   RunKernel(
