@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <string>
 
@@ -209,8 +210,9 @@ TEST(MemorySnapshotTest, ForgetsTheOldestOfItsTraces) {
 TEST(MemorySnapshotTest, WhatIsBeyondTheMostDevicesIsOnTheLastOne) {
   NEED_PYTHON();
   MemorySnapshot snapshot;
+  std::deque<ToldEvents> told;  // with the stack of what they tell, which has to outlive it
   for (uint32_t i = 0; i < MemorySnapshot::kMostDevices + 2; ++i) {
-    ToldEvents(&snapshot, i + 1).Allocate(kBase, 512);
+    told.emplace_back(&snapshot, i + 1).Allocate(kBase, 512);
   }
   const Json read = ReadByPython(snapshot.Finish())[1];
   ASSERT_EQ(read["device_traces"].size(), MemorySnapshot::kMostDevices);
