@@ -25,7 +25,7 @@ absl::StatusOr<LinearMemory::BlockFile> LinearMemory::PutInFile(DeviceAddress ba
 
 absl::StatusOr<AddressRange> LinearMemory::AddForeign(const BlockFile& file, Bytes size,
                                                       const LinearAllocation& wanted) {
-  const bool whole = file.size != Bytes(0) && file.size.value() % kBlock == 0;
+  const bool whole = file.size.value() % kBlock == 0;
   if (!whole || size == Bytes(0) || file.offset > file.size || size > file.size - file.offset) {
     return absl::InvalidArgumentError("it is no part of a block");
   }

@@ -180,7 +180,7 @@ std::vector<PendingUse> StreamScheduler::UsesOf(const AddressRange& range) const
   std::vector<PendingUse> uses;
   VisitUses(range, [&](const Item& item, const AddressRange& used, Access access) {
     const Work& work = item.work;
-    uses.push_back(PendingUse{work.stream, work.call, used, access, item.number, work.call_id});
+    uses.push_back(PendingUse{work.stream, used, access, item.number, work.call_id});
   });
   std::sort(uses.begin(), uses.end(), [](const PendingUse& a, const PendingUse& b) {
     return std::pair(a.number, b.access) < std::pair(b.number, a.access);  // what it writes first
@@ -196,8 +196,7 @@ std::optional<PendingUse> StreamScheduler::KernelThatUsed(uint32_t mapping) cons
     for (auto item = queue->items.begin(); begun > 0; ++item, --begun) {
       const Work& work = item->work;
       if (!work.has_used || !work.has_used(mapping)) continue;
-      return PendingUse{work.stream,   work.call,    AddressRange(),
-                        Access::kNone, item->number, work.call_id};
+      return PendingUse{work.stream, AddressRange(), Access::kNone, item->number, work.call_id};
     }
   }
   return std::nullopt;

@@ -29,7 +29,6 @@ namespace twinmmu {
 // An operation that is queued, and what it will use when it runs.
 struct PendingUse {
   Stream stream;
-  const char* call = "";  // the driver's name of the call that asked for it
   AddressRange range;
   Access access = Access::kNone;  // that it needs
   uint64_t number = 0;            // of the operation, among all that were ever queued
@@ -110,7 +109,6 @@ class StreamScheduler {
     // of the program: then it is done.
     std::function<Progress(Turn)> run;
     Stream stream;
-    const char* call = "";
     std::array<AddressRange, 2> ranges;  // that it writes, and that it reads; an empty one is none
     uint64_t call_id = 0;                // in the history of the machine
     bool kernel = false;                 // or a wait: if not, it is done after one turn

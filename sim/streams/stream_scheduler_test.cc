@@ -37,7 +37,6 @@ class Scenario {
       log += letter;
       return Progress::kDone;
     };
-    work.call = "call";
     work.ranges[0] = range;
     return scheduler.Submit(queue, std::move(work));
   }

@@ -30,7 +30,6 @@ absl::Status HostFunctions::SubmitRun(const char* call, Stream stream, const Mak
     if (!known.ok()) return known;
     StreamScheduler::Work work;
     work.stream = stream;
-    work.call = call;
     work.call_id = RecordCall(state_, call);
     work.kernel = true;
     work.needs_streams = [] { return false; };

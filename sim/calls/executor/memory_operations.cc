@@ -81,7 +81,6 @@ StreamScheduler::Work MemoryOperations::WorkOf(const char* call, Stream stream,
   StreamScheduler::Work work;
   work.run = [run](Turn turn) { return run->Run(turn); };
   work.stream = stream;
-  work.call = call;
   work.call_id = call_id;
   const bool waits = operation.kind == MemoryOperation::kWait;
   work.ranges[waits ? 1 : 0] = operation.range();

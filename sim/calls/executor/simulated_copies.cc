@@ -377,7 +377,6 @@ StreamScheduler::Point SimulatedCopies::Enqueue(const Asked& asked,
                                                  return Progress::kDone;
                                                },
                                                asked.stream,
-                                               asked.call,
                                                {written, read},
                                                queued.call_id});
 }

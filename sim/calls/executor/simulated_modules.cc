@@ -378,7 +378,6 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   work.lets_next_start = [run] { return run->LetsNextStart(); };
   if (early) work.run_early = [run](Turn turn) { return run->RunEarly(turn); };
   work.stream = stream;
-  work.call = kLaunchCall;
   work.call_id = call_id;
   work.kernel = true;
   state_.scheduler.Submit(queue->work, std::move(work));
@@ -423,7 +422,8 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   uint64_t most = kernel.non_portable_cluster ? kLargestCluster : kPortableCluster;
   if (info.max_cluster_blocks != 0) most = std::min<uint64_t>(most, info.max_cluster_blocks);
   if (!HasClusters(mmu_.profile, kernel.module.device())) most = 1;
-  const bool fits = cluster.x <= most && cluster.y <= most && cluster.z <= most;
+  // Then the product of all three does not overflow.
+  const bool fits = cluster.x <= most && cluster.y <= most;
   if (!fits || uint64_t{cluster.x} * cluster.y * cluster.z > most) {
     return fail("the cluster has more than ", most, " blocks");
   }

@@ -180,7 +180,7 @@ absl::Status SimulatedStreams::SubmitTask(const char* call, Stream stream,
     state_.order.End(order, clocks);
     return Progress::kDone;
   };
-  state_.scheduler.Submit(queue->work, {run, stream, call, {}, call_id});
+  state_.scheduler.Submit(queue->work, {run, stream, {}, call_id});
   return absl::OkStatus();
 }
 
