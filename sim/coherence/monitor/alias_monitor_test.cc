@@ -1,47 +1,16 @@
 #include "sim/coherence/monitor/alias_monitor.h"
 
-#include <malloc.h>
-
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-namespace {
-
-// Whether operator new of this program fails.
-bool no_memory = false;
-// What it has given, and has not back.
-size_t live_bytes = 0;
-
-void Free(void* memory) {
-  live_bytes -= memory == nullptr ? 0 : malloc_usable_size(memory);
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(size_t size) {
-  void* const memory = no_memory ? nullptr : std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  live_bytes += malloc_usable_size(memory);
-  return memory;
-}
-void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  void* const memory = no_memory ? nullptr : std::malloc(size);
-  live_bytes += memory == nullptr ? 0 : malloc_usable_size(memory);
-  return memory;
-}
-void operator delete(void* memory) noexcept { Free(memory); }
-void operator delete(void* memory, size_t) noexcept { Free(memory); }
+#include "sim/testing/failing_new.h"
 
 namespace twinmmu::coherence {
 namespace {
