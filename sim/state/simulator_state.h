@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <shared_mutex>
 
 #include "absl/status/status.h"
 #include "api/allocation.h"
@@ -67,6 +68,14 @@ struct SimulatorState {
   // To be called without a lock where the program has waited for work: what was late is there.
   void CatchUp() {
     if (mmu.profile.memory_returns_late || mmu.profile.mappings_seen_late) CatchUpNow();
+  }
+  // Tells other processes of an operation that `call` asked for, before its end. To be called
+  // without a lock.
+  void TellOthers(const OperationOrder::Operation& operation, uint64_t call,
+                  const coherence::Clocks& after) {
+    if (!others.enabled()) return;
+    const std::shared_lock lock(mmu.mutex);
+    others.Ended(operation.submission(), call, after);
   }
   // Returns when all work is done that the device was given before.
   void FinishDevice(DeviceOrdinal device) {

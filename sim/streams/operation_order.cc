@@ -39,7 +39,7 @@ void OperationOrder::Moment::Add(const std::shared_ptr<Cell>& cell) {
 }
 
 OperationOrder::OperationOrder(coherence::AliasMonitor* monitor, ProcessRaces* others, int devices)
-    : monitor_(*monitor), others_(others), devices_(static_cast<size_t>(devices)) {
+    : monitor_(*monitor), others_(*others), devices_(static_cast<size_t>(devices)) {
   everything_.clocks.all.AddEnded(0, ~coherence::ThreadId{0});
   everything_.clocks.passed = everything_.clocks.all;
   everything_.clocks.half = everything_.clocks.all;
@@ -117,7 +117,7 @@ OperationOrder::Operation OperationOrder::Submit(const Line& line, Kind kind) {
   cell.line = line;
   const std::lock_guard lock(mutex_);
   operation.host_ = host_;
-  if (others_ != nullptr) operation.submission_ = others_->Submit();
+  operation.submission_ = others_.Submit();
   Compact(&line->waits);
   operation.waits_ = line->waits;  // kept there too: this operation may come to nothing
   operation.early_ = kind == Kind::kEarlyKernel && line->kernel_ahead;
@@ -177,13 +177,13 @@ void OperationOrder::RecordedForOthers(const Moment& moment) {
   const std::lock_guard lock(mutex_);
   Known recorded;
   JoinOrAll(moment, &recorded);
-  if (others_ != nullptr) others_->Recorded(recorded.clocks);
+  others_.Recorded(recorded.clocks);
 }
 
 // Not while an operation has a past that others would no longer know what to make of.
 void OperationOrder::NotifyMonitor() {
   monitor_.SetHost(host_.clocks);
-  if (others_ != nullptr) others_->HostWaited(host_.clocks);
+  others_.HostWaited(host_.clocks);
   if (running_ != 0 || !monitor_.active() || host_.clocks.all.empty()) return;
   if (monitor_.HostWaited(host_.clocks)) ++generation_;
 }

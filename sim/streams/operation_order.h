@@ -72,7 +72,7 @@ class OperationOrder {
     bool early_ = false;
   };
 
-  // `monitor` must outlive this object, and `others`, which may be null.
+  // Both must outlive this object.
   OperationOrder(coherence::AliasMonitor* monitor, ProcessRaces* others, int devices);
 
   Line MakeLine(DeviceOrdinal device);
@@ -112,7 +112,7 @@ class OperationOrder {
   void NotifyMonitor();
 
   coherence::AliasMonitor& monitor_;
-  ProcessRaces* const others_;
+  ProcessRaces& others_;
   mutable std::mutex mutex_;  // guards what follows, lines and cells; the monitor's comes after it
   uint64_t generation_ = 1;
   uint64_t last_line_ = 0;

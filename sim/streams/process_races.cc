@@ -78,9 +78,10 @@ const ProcessRaces::Regions::value_type* ProcessRaces::RegionOf(const char* memo
   return region->second.last < memory ? nullptr : &*region;
 }
 
-void ProcessRaces::SetFlagged() {
+template <typename Visit>
+void ProcessRaces::ForEachLog(const Visit& visit) const {
   for (const auto& [first, region] : regions_) {
-    if (const std::shared_ptr<AccessLog> log = region.log.lock()) log->SetFlagged();
+    if (const std::shared_ptr<AccessLog> log = region.log.lock()) visit(*log);
   }
 }
 
@@ -92,7 +93,9 @@ void ProcessRaces::Ended(Submission submission, uint64_t call,
     bool flagged = false;
     const std::vector<coherence::SharedUse> uses = monitor_.TakeShared(call, &flagged);
     if (submission == 0) return;
-    if (flagged && !std::exchange(flagged_, true)) SetFlagged();
+    if (flagged && !std::exchange(flagged_, true)) {
+      ForEachLog([](AccessLog& log) { log.SetFlagged(); });
+    }
     uint64_t known = 0;
     for (const Await& await : awaits_) {
       if (IsIn(before, await.thread)) known = std::max(known, await.time);
@@ -165,15 +168,20 @@ void ProcessRaces::Compare(Submission submission, uint64_t known, const AccessLo
   });
 }
 
+template <typename Set>
+void ProcessRaces::SetNow(const coherence::Clocks& clocks, bool Told::*is_set, const Set& set) {
+  const uint64_t now = AccessLog::Now();
+  for (Told& told : accesses_) {
+    if (told.*is_set || !IsIn(clocks, told.thread)) continue;
+    told.*is_set = true;
+    if (const std::shared_ptr<AccessLog> log = told.log.lock()) (*log.*set)(told.number, now);
+  }
+}
+
 void ProcessRaces::HostWaited(const coherence::Clocks& clocks) noexcept {
   if (!shares_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
-  const uint64_t now = AccessLog::Now();
-  for (Told& told : accesses_) {
-    if (told.waited || !IsIn(clocks, told.thread)) continue;
-    told.waited = true;
-    if (const auto log = told.log.lock()) log->SetWaited(told.number, now);
-  }
+  SetNow(clocks, &Told::waited, &AccessLog::SetWaited);
   for (const Await& await : awaits_) {
     if (IsIn(clocks, await.thread)) Know(await.time);
   }
@@ -182,20 +190,13 @@ void ProcessRaces::HostWaited(const coherence::Clocks& clocks) noexcept {
 void ProcessRaces::Recorded(const coherence::Clocks& clocks) noexcept {
   if (!shares_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
-  const uint64_t now = AccessLog::Now();
-  for (Told& told : accesses_) {
-    if (told.recorded || !IsIn(clocks, told.thread)) continue;
-    told.recorded = true;
-    if (const auto log = told.log.lock()) log->SetRecorded(told.number, now);
-  }
+  SetNow(clocks, &Told::recorded, &AccessLog::SetRecorded);
 }
 
 // Whoever is told of it by the host knows it, too, and that cannot be seen: so all others do.
 void ProcessRaces::Know(uint64_t time) {
   known_ = std::max(known_, time);
-  for (const auto& [first, region] : regions_) {
-    if (const std::shared_ptr<AccessLog> log = region.log.lock()) log->RaiseKnown(known_);
-  }
+  ForEachLog([this](AccessLog& log) { log.RaiseKnown(known_); });
 }
 
 void ProcessRaces::Awaited(coherence::ThreadId thread) noexcept {

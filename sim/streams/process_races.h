@@ -97,7 +97,11 @@ class ProcessRaces {
                 const Regions::value_type& region);
   void Compare(Submission submission, uint64_t known, const AccessLog& log,
                const ProcessRace& race);
-  void SetFlagged();
+  template <typename Visit>
+  void ForEachLog(const Visit& visit) const;
+  // Sets the time of all that is in `clocks` and was not set before.
+  template <typename Set>
+  void SetNow(const coherence::Clocks& clocks, bool Told::*is_set, const Set& set);
   void Know(uint64_t time);
 
   coherence::AliasMonitor& monitor_;

@@ -10,8 +10,6 @@
 namespace twinmmu {
 namespace {
 
-constexpr int kNoMultiprocessor = -1;
-
 // Other calls may come with locks held that the function wants.
 bool MayCallBack(Turn turn) {
   return turn == Turn::kWaitedFor || turn == Turn::kShared || turn == Turn::kUnasked;
@@ -78,7 +76,7 @@ absl::Status HostFunctions::Await(const char* call, Stream stream, std::function
       coherence::Clocks clocks = state.order.Begin(order);
       if (state.others.enabled()) {
         const coherence::ThreadId thread =
-            state.aliases.Start(1, device.value(), kNoMultiprocessor, clocks);
+            state.aliases.Start(1, device.value(), coherence::kNoMultiprocessor, clocks);
         state.others.Awaited(thread);
         state.aliases.End(thread, 1, &clocks);
       }

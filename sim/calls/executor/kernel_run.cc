@@ -244,12 +244,6 @@ Progress KernelRun::RunEarly(Turn turn) {
   return Progress::kAdvanced;
 }
 
-void KernelRun::Tell() {
-  if (!state_.others.enabled()) return;
-  const std::shared_lock lock(mmu_.mutex);
-  state_.others.Ended(operation_.submission(), call_id_, grid_.clocks());
-}
-
 Progress KernelRun::End() {
   if (ABSL_PREDICT_FALSE(state_.events != nullptr) && begun_) TellLaunch(state_, told_, kernel_);
   if (workspace_ != DeviceAddress(0)) {
@@ -268,7 +262,7 @@ Progress KernelRun::Run(Turn turn) {
   NoteUses();
   switch (state) {
     case ptx::Grid::State::kDone:
-      Tell();
+      state_.TellOthers(operation_, call_id_, grid_.clocks());
       state_.order.End(operation_, grid_.clocks());
       return End();
     case ptx::Grid::State::kFaulted:

@@ -50,7 +50,6 @@ class KernelRun {
   void Begin();
   // Looks at what it has used of pools by now.
   void NoteUses();
-  void Tell();
   // There is nothing more to do.
   Progress End();
   uint64_t AmountOf(Turn turn) const;

@@ -87,10 +87,7 @@ Progress MemoryOperationRun::Run(Turn turn) {
     return Progress::kDone;
   }
   if (performed) {
-    {
-      const std::shared_lock lock(mmu_.mutex);
-      state_.others.Ended(order_.submission(), call_id_, clocks_);
-    }
+    state_.TellOthers(order_, call_id_, clocks_);
     state_.order.End(order_, clocks_);
     return Progress::kDone;
   }

@@ -81,7 +81,6 @@ class ObservedWork {
   }
 
  private:
-  static constexpr int kNoMultiprocessor = -1;
   // What a copy reads of no more than that may be what a kernel tells a program that polls.
   static constexpr uint64_t kMaxPolledBytes = 64;
 
@@ -101,7 +100,8 @@ class ObservedWork {
     if (started_) return;
     coherence::Origin origin;
     origin.call = call_;
-    thread_ = state_.aliases.Start(1, device_.value(), kNoMultiprocessor, *clocks_, 0, origin);
+    thread_ =
+        state_.aliases.Start(1, device_.value(), coherence::kNoMultiprocessor, *clocks_, 0, origin);
     started_ = true;
   }
   coherence::MonitoredAccess Flag(const Part& word, uint32_t size, coherence::Semantics semantics) {

@@ -29,6 +29,8 @@ namespace twinmmu::coherence {
 
 // What a copy or fill sets by no more than that may be a flag for a kernel that polls.
 inline constexpr uint64_t kMaxFlagBytes = 8;
+// Where a copy, a fill or a wait runs.
+inline constexpr int kNoMultiprocessor = -1;
 
 // An access of `size` bytes, none of which crosses a page of 4 KiB.
 struct MonitoredAccess {

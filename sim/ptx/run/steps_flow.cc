@@ -65,9 +65,11 @@ Flow AllocateOnHeap(Warp& warp, const Step& step, const CallSite& site, Lanes la
                 std::min<size_t>(argument.size, sizeof(size)));
     const uint64_t address = heap == nullptr ? 0 : heap->Allocate(size, place).value();
     // Whoever had it before has freed it.
-    char* const memory =
-        warp.block().cache().Translate(DeviceAddress(address), size, Access::kReadWrite);
-    if (memory != nullptr) warp.block().aliases().Forget(memory, size);
+    if (warp.block().aliases().watches_all()) {
+      char* const memory =
+          warp.block().cache().Translate(DeviceAddress(address), size, Access::kReadWrite);
+      if (memory != nullptr) warp.block().aliases().Forget(memory, size);
+    }
     const Passed& result = site.results[0];
     std::memcpy(warp.frame().PlaceOf(result, lane), &address,
                 std::min<size_t>(result.size, sizeof(address)));

@@ -42,9 +42,10 @@ class TextureTable {
     objects_.erase(found);
     return true;
   }
-  // As long as somebody has it, what is there now is found by it.
+  // As long as somebody has it, what is there now is found by it. Null: nothing is.
   Moment Now() {
     const std::unique_lock lock(mutex_);
+    if (objects_.empty()) return nullptr;
     Moment now = moments_.empty() ? nullptr : moments_.back().lock();
     if (now != nullptr && *now == removals_) return now;
     ForgetMoments();
