@@ -479,6 +479,19 @@ struct CUlaunchConfig {
   CUlaunchAttribute* attrs;
   unsigned int numAttrs;
 };
+// Of one device, in a launch on several.
+struct CUDA_LAUNCH_PARAMS {
+  CUfunction function;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  void** kernelParams;
+};
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_IGNORE = 0;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2;

@@ -45,6 +45,7 @@ static_assert(offsetof(CUmulticastObjectProp, flags) == 24);
 static_assert(sizeof(CUmemFabricHandle) == 64 && alignof(CUmemFabricHandle) == 1);
 
 static_assert(sizeof(CUlaunchAttribute) == 72 && offsetof(CUlaunchAttribute, value) == 8);
+static_assert(sizeof(CUDA_LAUNCH_PARAMS) == 56 && offsetof(CUDA_LAUNCH_PARAMS, hStream) == 40);
 static_assert(sizeof(CUlaunchConfig) == 56 && alignof(CUlaunchConfig) == 8);
 static_assert(offsetof(CUlaunchConfig, blockDimX) == 12);
 static_assert(offsetof(CUlaunchConfig, sharedMemBytes) == 24);

@@ -19,21 +19,11 @@ extern "C" int cuGraphicsUnregisterResource(void* resource);
 
 namespace twinmmu::libcuda {
 
-// CUDA_LAUNCH_PARAMS
-struct LaunchParams {
-  CUfunction function;
-  unsigned int grid[3];
-  unsigned int block[3];
-  unsigned int shared_bytes;
-  CUstream stream;
-  void** arguments;
-};
-
 // What the backend does not call.
 using CUlibrary = struct CUlib_st*;
 using CUkernel = struct CUkern_st*;
 extern "C" {
-CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams*, unsigned int, unsigned int);
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS*, unsigned int, unsigned int);
 CUresult cuLibraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned int, int*,
                            void**, unsigned int);
 CUresult cuLibraryGetKernel(CUkernel*, CUlibrary, const char*);
@@ -102,8 +92,8 @@ TEST(RefusedFunctionsTest, CooperativeLaunchesOnTwoDevicesAreRefused) {
   const auto nowhere = reinterpret_cast<CUfunction>(kernel);
   for (const auto& [first, second] :
        {std::pair(functions[0], functions[1]), {nowhere, functions[1]}, {functions[1], nowhere}}) {
-    LaunchParams list[] = {{first, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr},
-                           {second, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr}};
+    CUDA_LAUNCH_PARAMS list[] = {{first, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr},
+                                 {second, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr}};
     EXPECT_EQ(cuLaunchCooperativeKernelMultiDevice(list, 2, 0), kNotSupported);
   }
   EXPECT_THAT(Refused(), Contains("cuLaunchCooperativeKernelMultiDevice"));

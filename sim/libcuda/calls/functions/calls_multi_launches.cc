@@ -14,21 +14,10 @@ namespace {
 constexpr uint64_t kLastDefaultStream = 2;
 constexpr unsigned int kKnownFlags = 3;  // that launches do not wait for the other devices' work
 
-// CUDA_LAUNCH_PARAMS
-struct LaunchParams {
-  CUfunction function;
-  unsigned int grid[3];
-  unsigned int block[3];
-  unsigned int shared_bytes;
-  CUstream stream;
-  void** arguments;
-};
-static_assert(sizeof(LaunchParams) == 56);
-
 }  // namespace
 
-extern "C" CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams* list, unsigned int count,
-                                                         unsigned int flags) {
+extern "C" CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* list,
+                                                         unsigned int count, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {list}, [&](DriverState& driver, Context& context) {
     const auto devices = static_cast<unsigned int>(driver.simulator->profile().device_count());
@@ -43,15 +32,15 @@ extern "C" CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams* list, uns
       return ToResult(
           Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
     }
-    const LaunchParams& launch = list[0];
-    if (ToNumber(launch.stream) <= kLastDefaultStream) return ToResult(DriverCode::kInvalidHandle);
-    const Captured refused = RefuseCaptured(driver, context, launch.stream);
+    const CUDA_LAUNCH_PARAMS& launch = list[0];
+    if (ToNumber(launch.hStream) <= kLastDefaultStream) return ToResult(DriverCode::kInvalidHandle);
+    const Captured refused = RefuseCaptured(driver, context, launch.hStream);
     if (refused.has_value()) return *refused;
-    const LaunchConfig config{{launch.grid[0], launch.grid[1], launch.grid[2]},
-                              {launch.block[0], launch.block[1], launch.block[2]},
-                              launch.shared_bytes};
-    return LaunchIn(site, driver, context, launch.function, config, launch.stream,
-                    LaunchForm{true, {}}, launch.arguments, nullptr);
+    const LaunchConfig config{{launch.gridDimX, launch.gridDimY, launch.gridDimZ},
+                              {launch.blockDimX, launch.blockDimY, launch.blockDimZ},
+                              launch.sharedMemBytes};
+    return LaunchIn(site, driver, context, launch.function, config, launch.hStream,
+                    LaunchForm{true, {}}, launch.kernelParams, nullptr);
   });
 }
 

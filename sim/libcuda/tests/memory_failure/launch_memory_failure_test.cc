@@ -14,15 +14,6 @@
 
 namespace twinmmu::libcuda {
 
-struct LaunchParams {  // CUDA_LAUNCH_PARAMS
-  CUfunction function;
-  unsigned int grid[3];
-  unsigned int block[3];
-  unsigned int shared_bytes;
-  CUstream stream;
-  void** arguments;
-};
-
 // What the backend does not call.
 extern "C" {
 CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
@@ -42,7 +33,7 @@ CUresult cuLaunchGridAsync(CUfunction, int, int, CUstream);
 CUresult cuLaunchCooperativeKernel(CUfunction, unsigned int, unsigned int, unsigned int,
                                    unsigned int, unsigned int, unsigned int, unsigned int, CUstream,
                                    void**);
-CUresult cuLaunchCooperativeKernelMultiDevice(LaunchParams*, unsigned int, unsigned int);
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS*, unsigned int, unsigned int);
 }
 
 namespace {
@@ -128,7 +119,7 @@ CUresult LaunchCooperative(World& w) {
 }
 CUresult LaunchOnDevices(World& w) {
   Arguments arguments(w);
-  LaunchParams params = {w.function, {1, 1, 1}, {1, 1, 1}, 0, w.stream, arguments.pointers};
+  CUDA_LAUNCH_PARAMS params = {w.function, 1, 1, 1, 1, 1, 1, 0, w.stream, arguments.pointers};
   return cuLaunchCooperativeKernelMultiDevice(&params, 1, 0);
 }
 CUresult LaunchEx(World& w, CUlaunchAttribute* attributes, unsigned int count) {
