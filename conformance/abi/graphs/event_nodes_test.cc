@@ -6,10 +6,12 @@
 namespace twinmmu::abi {
 namespace {
 
-const Function<CUresult(CUgraphNode, CUevent*)> get_recorded("cuGraphEventRecordNodeGetEvent");
-const Function<CUresult(CUgraphNode, CUevent)> set_recorded("cuGraphEventRecordNodeSetEvent");
-const Function<CUresult(CUgraphNode, CUevent*)> get_awaited("cuGraphEventWaitNodeGetEvent");
-const Function<CUresult(CUgraphNode, CUevent)> set_awaited("cuGraphEventWaitNodeSetEvent");
+using GetEvent = Function<CUresult(CUgraphNode, CUevent*)>;
+using SetEvent = Function<CUresult(CUgraphNode, CUevent)>;
+const GetEvent get_recorded("cuGraphEventRecordNodeGetEvent");
+const SetEvent set_recorded("cuGraphEventRecordNodeSetEvent");
+const GetEvent get_awaited("cuGraphEventWaitNodeGetEvent");
+const SetEvent set_awaited("cuGraphEventWaitNodeSetEvent");
 const Function<CUresult(CUgraphExec, CUgraphNode, CUevent)> set_recorded_of_executable(
     "cuGraphExecEventRecordNodeSetEvent");
 const Function<CUresult(CUgraphExec, CUgraphNode, CUevent)> set_awaited_of_executable(
@@ -43,28 +45,25 @@ class EventNodesGraphTest : public GraphTest {
     return node;
   }
 
+  void ExpectTakesTheSecond(CUgraphNode node, const GetEvent& get, const SetEvent& set) {
+    CUevent found = nullptr;
+    EXPECT_EQ(get(node, &found), CUDA_SUCCESS);
+    EXPECT_EQ(found, first_);
+    EXPECT_EQ(set(node, second_), CUDA_SUCCESS);
+    EXPECT_EQ(get(node, &found), CUDA_SUCCESS);
+    EXPECT_EQ(found, second_);
+  }
+
   CUevent first_ = nullptr;
   CUevent second_ = nullptr;
 };
 
 TEST_F(EventNodesGraphTest, AnotherEventIsRecorded) {
-  const CUgraphNode node = AddRecord();
-  CUevent found = nullptr;
-  EXPECT_EQ(get_recorded(node, &found), CUDA_SUCCESS);
-  EXPECT_EQ(found, first_);
-  EXPECT_EQ(set_recorded(node, second_), CUDA_SUCCESS);
-  EXPECT_EQ(get_recorded(node, &found), CUDA_SUCCESS);
-  EXPECT_EQ(found, second_);
+  ExpectTakesTheSecond(AddRecord(), get_recorded, set_recorded);
 }
 
 TEST_F(EventNodesGraphTest, AnotherEventIsAwaited) {
-  const CUgraphNode node = AddWait();
-  CUevent found = nullptr;
-  EXPECT_EQ(get_awaited(node, &found), CUDA_SUCCESS);
-  EXPECT_EQ(found, first_);
-  EXPECT_EQ(set_awaited(node, second_), CUDA_SUCCESS);
-  EXPECT_EQ(get_awaited(node, &found), CUDA_SUCCESS);
-  EXPECT_EQ(found, second_);
+  ExpectTakesTheSecond(AddWait(), get_awaited, set_awaited);
 }
 
 TEST_F(EventNodesGraphTest, OtherNodesHaveNoEvent) {
