@@ -18,16 +18,15 @@ std::vector<Case>& MutableCases() {
 }  // namespace
 
 bool AddCase(const Case& test_case) {
-  MutableCases().push_back(test_case);
+  std::vector<Case>& cases = MutableCases();
+  const auto behind =
+      std::upper_bound(cases.begin(), cases.end(), test_case,
+                       [](const Case& a, const Case& b) { return a.rule < b.rule; });
+  cases.insert(behind, test_case);
   return true;
 }
 
-std::vector<Case> AllCases() {
-  std::vector<Case> cases = MutableCases();
-  std::stable_sort(cases.begin(), cases.end(),
-                   [](const Case& a, const Case& b) { return a.rule < b.rule; });
-  return cases;
-}
+const std::vector<Case>& AllCases() { return MutableCases(); }
 
 void RegisterWithGoogleTest(const Case& test_case, const std::string& suite,
                             TargetUnderTest* target) {

@@ -30,7 +30,7 @@ struct Case {
 };
 
 // All tests that are linked in, ordered by rule.
-std::vector<Case> AllCases();
+const std::vector<Case>& AllCases();
 
 // Gives every case to GoogleTest for `target`, which must outlive the test run.
 void RegisterWithGoogleTest(TargetUnderTest* target);

@@ -187,7 +187,7 @@ void AddVerdict(Column& column, Rule rule, Verdict verdict) {
 
 std::vector<Column> CollectColumns(const ::testing::UnitTest& run,
                                    const std::vector<std::string>& targets) {
-  const std::vector<Case> cases = AllCases();
+  const std::vector<Case>& cases = AllCases();
   std::vector<Column> columns;
   for (const std::string& target : targets) {
     Column column;
