@@ -2,6 +2,8 @@
 // gave out, numbers that mean nothing. But for pointers that are neither null nor readable, which
 // no library can tell.
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>

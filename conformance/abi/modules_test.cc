@@ -1,5 +1,6 @@
 // Modules, libraries and launches.
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 

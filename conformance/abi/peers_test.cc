@@ -1,5 +1,7 @@
 // Two devices.
 
+#include <utility>
+
 #include "conformance/abi/abi_fixtures.h"
 
 namespace twinmmu::abi {

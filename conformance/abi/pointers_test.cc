@@ -1,5 +1,6 @@
 // What is at an address.
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <vector>

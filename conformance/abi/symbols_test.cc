@@ -1,6 +1,7 @@
 // What the library exports, and what is found by name.
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 #include "conformance/abi/abi_fixtures.h"

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 

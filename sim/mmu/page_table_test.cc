@@ -2,6 +2,7 @@
 
 #include "sim/mmu/page_table.h"
 
+#include <algorithm>
 #include <random>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // 580.159.
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "conformance/abi/graphs/graph_fixture.h"

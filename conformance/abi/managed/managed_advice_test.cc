@@ -1,6 +1,7 @@
 // Prefetches of managed memory, advice, and what is told of its pages.
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "conformance/abi/managed/managed_memory.h"

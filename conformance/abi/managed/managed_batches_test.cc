@@ -1,6 +1,7 @@
 // Many ranges of managed memory prefetched or discarded at once. The functions are newer than our
 // cuda.h.
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include "conformance/abi/managed/managed_memory.h"
 
+#include <cstdint>
 #include <cstring>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // Managed variables of modules and libraries: the CPU sees them where kernels do.
 
+#include <cstdint>
 #include <cstring>
 
 #include "conformance/abi/managed/managed_memory.h"

@@ -1,5 +1,7 @@
 // Copies and fills, of bytes and of rectangles.
 
+#include <algorithm>
+
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/random/program_world.h"
 

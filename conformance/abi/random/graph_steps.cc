@@ -1,5 +1,7 @@
 // Graphs of fills, copies, events and other graphs.
 
+#include <algorithm>
+
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/random/program_world.h"
 

@@ -1,6 +1,7 @@
 // Streams, events, and functions that streams call on the host.
 
 #include <thread>
+#include <utility>
 
 #include "conformance/abi/abi_fixtures.h"
 

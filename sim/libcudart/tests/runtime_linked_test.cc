@@ -1,6 +1,8 @@
 // Device code that was compiled separately: the compilers hand over the parts beside what they
 // linked, which is nothing where all of it is PTX.
 
+#include <cstdint>
+
 #include "gtest/gtest.h"
 #include "sim/libcudart/testing/fat_binary_image.h"
 #include "third_party/cuda_abi/cudart_abi.h"

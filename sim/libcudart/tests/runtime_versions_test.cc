@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 #define TWINMMU_CUDART_TYPES_ONLY

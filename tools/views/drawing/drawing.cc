@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tools/views/drawing/drawing_words.h"
 #include "tools/views/drawing/drawn_bands.h"
 
