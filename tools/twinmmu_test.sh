@@ -51,7 +51,7 @@ echo '{"base": "strict", "devices": 3}' > "$TEST_TMPDIR/three.json"
 expect 0 "devices: 3" info --backend=sim --profile="$TEST_TMPDIR/three.json"
 echo '{"devices": 3, "quirks": {"fast": true}}' > "$TEST_TMPDIR/wrong.json"
 expect 2 "wrong.json: profile: quirks.fast: there is no such key" conformance --profile="$TEST_TMPDIR/wrong.json"
-expect 0 "sim: seeds 7-8, 40 calls, 0 differences" random --seeds=7-8 --calls=20
+expect 0 "sim: seeds 7-8, 40 calls, 0 differences in " random --seeds=7-8 --calls=20
 expect 0 "sim: seeds 3-3, 5 calls, 0 differences" random --seeds=3 --calls=5 --profile=strict
 expect 2 "not of the form FIRST-LAST" random --seeds=9-8
 last=18446744073709551615

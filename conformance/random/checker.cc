@@ -182,6 +182,7 @@ Step Checker::Do(const Call& call) {
     step.skipped = true;
     return step;
   }
+  ++answers_;
   const auto number = [](auto value) { return static_cast<uint64_t>(value); };
   switch (call.kind) {
     case CallKind::kAddressReserve:

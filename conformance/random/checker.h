@@ -3,6 +3,7 @@
 #ifndef TWINMMU_CONFORMANCE_RANDOM_CHECKER_H_
 #define TWINMMU_CONFORMANCE_RANDOM_CHECKER_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ class Checker {
 
   const Model& model() const { return model_; }
   const Slots& slots() const { return slots_; }
+  // How many calls were made and compared: those that were asked for, and the questions after them.
+  uint64_t answers() const { return answers_; }
   Bytes Value(const Amount& amount) const;
   DeviceAddress Value(const Place& place) const;
   AllocationHandle Value(const HandleOperand& handle) const;
@@ -83,6 +86,7 @@ class Checker {
   const bool defined_only_;
   Model model_;
   Slots slots_;
+  uint64_t answers_ = 0;
 };
 
 }  // namespace twinmmu::conformance::random

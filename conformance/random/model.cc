@@ -194,11 +194,12 @@ Answer Model::Create(Bytes size, const AllocationProperties& properties, uint64_
 }
 
 // Of a device. Between the sizes that were seen to be INVALID_VALUE and to be OUT_OF_MEMORY it is
-// not known which it is, nor up to which one a pool is made.
+// not known which it is, nor up to which one a pool is made: on some machines less than 2 GiB, on
+// others as much as there is.
 Answer Model::CreateTilePool(Bytes size, bool lacks, bool near_the_end) const {
   if (size >= Bytes(uint64_t{1} << 47)) return kOutOfMemory;
   if (size > TiB(1)) return {kInvalidValue, kOutOfMemory};
-  if (lacks || size >= GiB(2)) return kInvalidValue;
+  if (lacks) return kInvalidValue;
   const bool certain = parameters_.sole_user && size <= MiB(128);
   if (certain && !near_the_end) return kSuccess;
   return {kSuccess, kInvalidValue};

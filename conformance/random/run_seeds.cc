@@ -106,6 +106,7 @@ absl::StatusOr<Report> RunSeeds(const OpenSubject& open, const Seeds& seeds) {
     const std::optional<Difference> found = MakeCalls(*checker, choices, is_over, made);
     ++report.seeds;
     report.calls += made.size();
+    report.answers = checker->answers();
     if (found.has_value()) {
       report.difference = absl::StrCat("  // Seed ", seed, ", call ", made.size(), ":\n",
                                        Explain(open, made, *found));

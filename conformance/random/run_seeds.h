@@ -37,6 +37,7 @@ struct Seeds {
 struct Report {
   uint64_t seeds = 0;
   uint64_t calls = 0;
+  uint64_t answers = 0;  // to these, and to the questions after each
   // The first difference, with the sequence that shows it, shrunk, as a test; empty: there is none.
   std::string difference;
 };

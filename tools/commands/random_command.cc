@@ -29,14 +29,15 @@ int Run(const std::string& backend, const OpenSubject& open,
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const bool differs = !report->difference.empty();
   screen.text() << backend << ": seeds " << seeds.first << "-" << seeds.first + report->seeds - 1
-                << ", " << report->calls << " calls, " << (differs ? 1 : 0) << " differences, "
-                << taken.count() << " s\n";
+                << ", " << report->calls << " calls, " << (differs ? 1 : 0) << " differences in "
+                << report->answers << " answers, " << taken.count() << " s\n";
   if (differs) {
     screen.text() << "As a test over `Vmm& vmm` and `Executor& executor`:\n" << report->difference;
   }
   json["first_seed"] = seeds.first;
   json["last_seed"] = seeds.first + report->seeds - 1;
   json["calls"] = report->calls;
+  json["answers"] = report->answers;
   json["differences"] = differs ? 1 : 0;
   json["seconds"] = taken.count();
   if (differs) json["test"] = report->difference;

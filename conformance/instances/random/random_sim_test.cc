@@ -33,6 +33,13 @@ TEST(RandomDefinedTest, TheSimulatorAnswersAsTheModel) {
   EXPECT_EQ(report->difference, "");
 }
 
+TEST(RandomAnswersTest, QuestionsAboutTheStateAreCounted) {
+  const absl::StatusOr<Report> report =
+      RunSeeds(SimSubject(*Profile::Named("reference")), {1, 1, 200});
+  ASSERT_THAT(report, IsOk());
+  EXPECT_GT(report->answers, 10 * report->calls);
+}
+
 INSTANTIATE_TEST_SUITE_P(Profiles, RandomSimTest,
                          testing::Values("reference", "strict", "small-address-space",
                                          "full-address-space", "granularities", "fabric-permitted",
